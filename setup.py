@@ -1,0 +1,186 @@
+"""Builds the compiled kernels; everything else about the project stands in pyproject.toml.
+
+Environment variables:
+
+SKLEARN_XC_BUILD
+    ``release`` (default), ``debug`` (bounds checks compiled in) or ``asan`` (address sanitizer).
+SKLEARN_XC_SIMD
+    ``auto`` (default: hot loops are compiled for several instruction sets and the widest the
+    machine has is chosen at run time), or one of ``baseline``, ``avx2``, ``avx512`` to allow
+    nothing wider; the benchmark of the vector widths uses it.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_ext import customize_compiler, new_compiler
+from setuptools.errors import CCompilerError, ExecError
+
+# One row a kernel: module -> the language that Cython translates it to, whether it uses OpenMP.
+EXTENSIONS = {
+    "_active_set": ("c", False),
+    "_descent": ("c", False),
+    "_matrix": ("c", False),
+    "_ppdsparse": ("c", False),
+    "_search": ("c", False),
+    "_sparsify": ("c", False),
+    "_topk": ("c", True),
+    "_xc_format": ("c", False),
+}
+
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": False,
+    "wraparound": False,
+    "initializedcheck": False,
+    "cdivision": True,
+    "embedsignature": True,
+    "freethreading_compatible": True,
+}
+
+BUILDS = {
+    "release": {"directives": {}, "compile": ["-O3"], "link": []},
+    "debug": {
+        "directives": {"boundscheck": True, "initializedcheck": True},
+        "compile": ["-O1", "-g"],
+        "link": [],
+    },
+    "asan": {
+        "directives": {},
+        "compile": ["-O1", "-g", "-fsanitize=address", "-fno-omit-frame-pointer"],
+        "link": ["-fsanitize=address"],
+    },
+}
+
+# Instruction sets that target_clones compiles beside the baseline, narrowest first.
+SIMD = {
+    "baseline": [],
+    "avx2": ["arch=x86-64-v3"],
+    "avx512": ["arch=x86-64-v3", "arch=x86-64-v4"],
+}
+
+OPENMP_PROBE = r"""
+#include <omp.h>
+int main(void) {
+    int n = 0;
+    #pragma omp parallel reduction(+ : n)
+    n += 1;
+    return n >= 1 && n <= omp_get_max_threads() ? 0 : 1;
+}
+"""
+
+# Flags of the compiler and of the linker that switch OpenMP on. Apple's clang brings no OpenMP
+# library: `brew install libomp` and name its folders in CPPFLAGS and LDFLAGS.
+OPENMP = {
+    "linux": (["-fopenmp"], ["-fopenmp"]),
+    "darwin": (["-Xpreprocessor", "-fopenmp"], ["-lomp"]),
+    "win32": (["/openmp"], []),
+}
+
+CLONES_PROBE = r"""
+__attribute__((target_clones(%s, "default"))) static void twice(float *x) {
+    for (int i = 0; i < 16; i++) x[i] += x[i];
+}
+int main(int argc, char **argv) {
+    float x[16];
+    for (int i = 0; i < 16; i++) x[i] = argc;
+    twice(x);
+    return x[15] == 2 * argc ? 0 : 1;
+}
+"""
+
+
+def runs(source, compile_flags=(), link_flags=()):
+    """Whether a small C program compiles and links with these flags and then exits with 0.
+
+    The compiler and CC, CPPFLAGS, CFLAGS and LDFLAGS are those of the extensions.
+    """
+    compiler = new_compiler()
+    customize_compiler(compiler)
+    with tempfile.TemporaryDirectory() as folder:
+        path, program = Path(folder, "probe.c"), Path(folder, "probe")
+        path.write_text(source)
+        try:
+            objects = compiler.compile(
+                [str(path)], output_dir=folder, extra_postargs=list(compile_flags)
+            )
+            compiler.link_executable(objects, str(program), extra_postargs=list(link_flags))
+            command = [str(program) + (compiler.exe_extension or "")]
+            subprocess.run(command, check=True, timeout=60)
+        except (OSError, CCompilerError, ExecError, subprocess.SubprocessError):
+            return False
+    return True
+
+
+def openmp_flags():
+    """The flags of compiler and linker that switch OpenMP on; empty where it does not work."""
+    flags = OPENMP.get(sys.platform, OPENMP["linux"])
+    if runs(OPENMP_PROBE, *flags):
+        return flags
+    print("sklearn-xc: OpenMP not found, the kernels will use one thread", file=sys.stderr)
+    return [], []
+
+
+def clones(build, simd):
+    """The argument list of ``target_clones``, or None where it does not work or is not wanted."""
+    if build == "asan":  # resolvers run before the sanitizer is up
+        return None
+    for name in ["avx512", "avx2"] if simd == "auto" else [simd]:
+        arguments = ", ".join(f'"{target}"' for target in SIMD[name])
+        if arguments and runs(CLONES_PROBE % arguments):
+            return arguments
+    return None
+
+
+def chosen(variable, default, allowed):
+    """The value of an environment variable, which must be one of those allowed."""
+    value = os.environ.get(variable) or default
+    if value not in allowed:
+        raise SystemExit(f"{variable}={value!r}: allowed are {', '.join(allowed)}")
+    return value
+
+
+def extensions(build, simd, folder):
+    options = BUILDS[build]
+    if sys.platform == "win32":
+        if build == "asan":
+            raise SystemExit("SKLEARN_XC_BUILD='asan' needs GCC or Clang")
+        options = {**options, "compile": ["/O2"]}
+    openmp_compile, openmp_link = openmp_flags()
+    macros = []
+    if targets := clones(build, simd):
+        macros.append(("XC_CLONE_TARGETS", targets))
+    modules = [
+        Extension(
+            f"sklearn_xc._kernels.{name}",
+            [f"sklearn_xc/_kernels/{name}.pyx"],
+            include_dirs=["sklearn_xc/_kernels"],
+            define_macros=macros,
+            language=language,
+            extra_compile_args=options["compile"] + (openmp_compile if parallel else []),
+            extra_link_args=options["link"] + (openmp_link if parallel else []),
+            depends=["sklearn_xc/_kernels/_simd.h", "sklearn_xc/_kernels/_common.pxd"],
+        )
+        for name, (language, parallel) in EXTENSIONS.items()
+    ]
+    return cythonize(
+        modules,
+        compiler_directives={**DIRECTIVES, **options["directives"]},
+        build_dir=f"{folder}/cython",
+    )
+
+
+BUILD = chosen("SKLEARN_XC_BUILD", "release", list(BUILDS))
+SIMD_LEVEL = chosen("SKLEARN_XC_SIMD", "auto", ["auto", *SIMD])
+# A folder a variant: setuptools takes any object file newer than its source for up to date.
+FOLDER = f"build/{BUILD}-{SIMD_LEVEL}"
+
+setup(
+    ext_modules=extensions(BUILD, SIMD_LEVEL, FOLDER),
+    options={"build": {"build_base": FOLDER}},
+)

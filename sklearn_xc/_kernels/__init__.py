@@ -1,0 +1,1 @@
+"""Compiled kernels: one algorithm a module, memoryviews and scalars only."""

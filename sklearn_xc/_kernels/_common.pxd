@@ -1,0 +1,38 @@
+"""What the kernels share: the random generator and the run-time choice of vector width."""
+
+from libc.stdint cimport uint32_t, uint64_t
+
+
+cdef extern from "_simd.h" nogil:
+    # The return type of a hot leaf function; see the header.
+    ctypedef void dispatched "XC_CLONES void"
+    void prefetch "XC_PREFETCH" (const void *address)
+
+
+cdef inline uint64_t seed_for(uint64_t seed, uint64_t stream) noexcept nogil:
+    """The state of one stream (a class, a block) of a seeded run: splitmix64 of both."""
+    cdef uint64_t z = seed + (stream + 1) * <uint64_t>0x9E3779B97F4A7C15
+    z = (z ^ (z >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
+    z = (z ^ (z >> 27)) * <uint64_t>0x94D049BB133111EB
+    z ^= z >> 31
+    return z if z != 0 else 1
+
+
+cdef inline uint64_t random_bits(uint64_t *state) noexcept nogil:
+    """xorshift64*: 64 bits, of which the high ones are the good ones."""
+    cdef uint64_t x = state[0]
+    x ^= x >> 12
+    x ^= x << 25
+    x ^= x >> 27
+    state[0] = x
+    return x * <uint64_t>0x2545F4914F6CDD1D
+
+
+cdef inline uint32_t random_below(uint64_t *state, uint32_t n) noexcept nogil:
+    """An integer from 0 to n - 1 (multiply and shift; the bias is below n / 2^32)."""
+    return <uint32_t>(((random_bits(state) >> 32) * n) >> 32)
+
+
+cdef inline double random_unit(uint64_t *state) noexcept nogil:
+    """A double from [0, 1)."""
+    return (random_bits(state) >> 11) * (1.0 / 9007199254740992.0)

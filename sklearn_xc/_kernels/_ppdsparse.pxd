@@ -1,0 +1,45 @@
+"""What the three parts of PPDSparse share: the settings and the state of one class in work.
+
+Sixteen classes are solved side by side, each in its lane.  A lane's dual variables live on its
+active set only; v = sum_i a_i y_i x_i lives on the features that active samples touch.
+"""
+
+from libc.stdint cimport int32_t, uint64_t
+
+cdef enum:
+    LANES = 16  # one AVX-512 register of float32
+    IDLE = -1
+
+
+cdef struct Settings:
+    float l1
+    float l2
+    bint hinge  # hinge loss, else squared hinge
+    bint intercept
+    double tol  # relative duality gap at which a class is done
+    int max_iter  # outer rounds
+    int n_select  # kappa, or 0: the larger of 100 and twice the active set
+    bint sparsify  # Algorithm 3 in the search
+    double delta
+    float prune
+    uint64_t seed
+
+
+cdef struct Lane:
+    int32_t label  # the class in this lane, or IDLE
+    float positive_weight  # of the loss of positives, of negatives
+    float negative_weight
+    Py_ssize_t n_active
+    Py_ssize_t n_touched
+    Py_ssize_t n_candidates
+    Py_ssize_t n_select  # kappa in this round
+    float bias  # s_0 = sum a_i y_i
+    float threshold  # a score above it makes a negative a candidate
+    double loss  # of all samples at the scores of the last search
+    double gap  # relative, of the last search
+    int n_iter
+    uint64_t rng
+
+
+cdef inline float soft_threshold(float value, float level) noexcept nogil:
+    return value - min(max(value, -level), level)
