@@ -64,6 +64,7 @@ cdef void start_class(
     lane.n_active = lane.n_touched = lane.n_candidates = 0
     lane.bias = 0
     lane.n_iter = 0
+    lane.precision = <float>(0.1 * settings.tol)
     lane.rng = seed_for(settings.seed, label)
     for e in range(positive_indptr[label], positive_indptr[label + 1]):
         i = positive_rows[e]

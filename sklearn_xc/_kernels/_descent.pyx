@@ -130,7 +130,7 @@ cdef void descend(
     uint8_t[::1] seen,
 ) noexcept nogil:
     """Passes over the active set until the projected gradient is small against the tolerance."""
-    cdef float enough = <float>(0.1 * settings.tol), worst = 0, limit = 1e30
+    cdef float enough = lane.precision, worst = 0, limit = 1e30
     cdef Py_ssize_t n_left = lane.n_active
     cdef int p
     for p in range(n_passes):

@@ -34,6 +34,7 @@ cdef struct Lane:
     Py_ssize_t n_candidates
     Py_ssize_t n_select  # kappa in this round
     float bias  # s_0 = sum a_i y_i
+    float precision  # smaller violations of the margin are left alone
     float threshold  # a score above it makes a negative a candidate
     double loss  # of all samples at the scores of the last search
     double gap  # relative, of the last search

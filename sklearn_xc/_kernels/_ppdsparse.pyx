@@ -112,7 +112,7 @@ cdef int search(
         lane.threshold = 1e30
         if lane.label == IDLE:
             continue
-        lane.threshold = <float>(-1 + 0.1 * settings.tol)
+        lane.threshold = -1 + lane.precision
         lane.loss = 0
         lane.n_candidates = 0
         lane.n_select = settings.n_select
@@ -152,10 +152,16 @@ cdef double relative_gap(
 
 
 cdef void admit_candidates(Workspace work, Py_ssize_t c) noexcept nogil:
-    """Algorithm 1, step 2: the samples of largest negative gradient join the active set."""
+    """Algorithm 1, step 2: the samples of largest negative gradient join the active set.
+
+    Where none is left and the gap is still open, it is made of many small violations.
+    """
+    cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t q
-    for q in range(work.lanes[c].n_candidates):
+    for q in range(lane.n_candidates):
         activate(work, c, work.candidates[c, q], False, 0)
+    if lane.n_candidates == 0:
+        lane.precision *= <float>0.3
 
 
 cdef Py_ssize_t append_weights(

@@ -1,0 +1,341 @@
+"""What all estimators share: validation, labels, prediction, tags.
+
+The only module that touches private names of scikit-learn.
+"""
+
+import threading
+from contextlib import contextmanager
+from numbers import Integral
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils._param_validation import (
+    Interval,
+    Options,
+    StrOptions,
+    validate_parameter_constraints,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._labels import check_labels, encode, label_names
+from ._memory import require_memory
+from ._parallel import effective_threads
+from ._rows import as_rows, normalise
+from ._topk import InvertedIndex
+
+__all__ = ["BaseXCClassifier", "Interval", "Options", "StrOptions", "predict_topk"]
+
+
+class _IndexCache:
+    """The inverted index of an estimator's weights, built when first asked for.
+
+    An index is kept only for arrays that cannot be written to; weights that the user has put in
+    place and may still edit are indexed afresh at every call.
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._arrays = ()
+        self._index = None
+
+    def get(self, coef, intercept):
+        arrays = _arrays_of(coef, intercept)
+        with self._lock:
+            if not _same(arrays, self._arrays):
+                index = InvertedIndex(coef, intercept)
+                if any(array.flags.writeable for array in arrays):
+                    return index
+                self._arrays, self._index = arrays, index
+            return self._index
+
+
+def _arrays_of(coef, intercept):
+    parts = (coef.data, coef.indices, coef.indptr) if sparse.issparse(coef) else (coef,)
+    return *parts, intercept
+
+
+def _same(some, others):
+    return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
+
+
+class BaseXCClassifier(ClassifierMixin, BaseEstimator):
+    """Base of all classifiers here.
+
+    A subclass declares ``_parameter_constraints``, has the parameter ``n_jobs``, and fits inside
+    :meth:`_all_or_nothing` with the data from :meth:`_validate_fit`. One with linear weights ends
+    with :meth:`_set_linear_model`; another overrides :meth:`_model`.
+    """
+
+    _parameter_constraints: dict = {}  # noqa: RUF012  (scikit-learn's convention)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    # ------------------------------------------------------------------------------- for fit
+
+    @contextmanager
+    def _all_or_nothing(self):
+        """Restore all attributes if what stands inside fails or is interrupted."""
+        before = vars(self).copy()
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def _validate_fit(self, X, y, sample_weight=None):
+        """Check parameters and data; set classes_ and what scikit-learn records of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        y : array-like or sparse, shape (n_samples,) or (n_samples, n_classes)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        X : C-contiguous ndarray or csr_array, float32 (see `_rows.normalise`)
+        Y : csr_array of uint8 (n_samples, n_columns) (see `_labels.encode`)
+        sample_weight : ndarray of float32 (n_samples,), or None
+        """
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
+        )
+        check_labels(y)
+        names = label_names(y)
+        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)
+        self._encoding, Y = encode(y, names)
+        self.classes_ = self._encoding.classes_
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X.shape[0])
+        return normalise(X), Y, sample_weight
+
+    def _set_linear_model(self, coef, intercept):
+        """Store coef_ and intercept_, read-only, and index them.
+
+        Parameters
+        ----------
+        coef : CSR of float32 (n_columns, n_features)
+        intercept : ndarray of float32 (n_columns,)
+        """
+        self.coef_, self.intercept_ = coef, intercept
+        self._prepare_index()
+        self._model()
+
+    def _prepare_index(self):
+        # An edit in place of the weights would leave the index stale: let it fail instead.
+        for array in _arrays_of(self.coef_, self.intercept_):
+            array.flags.writeable = False
+        self._index_cache = _IndexCache()
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_index_cache"}
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if "coef_" in vars(self):
+            self._prepare_index()
+
+    # ----------------------------------------------------------------------------- prediction
+
+    def __sklearn_is_fitted__(self):
+        return "_encoding" in vars(self)
+
+    def _model(self):
+        """The object that scores rows: has ``topk``, ``scores`` and ``positives``."""
+        if self.coef_.shape[0] != self._encoding.n_columns:
+            raise ValueError(
+                f"coef_ has {self.coef_.shape[0]} rows, but fit's y asks for "
+                f"{self._encoding.n_columns}"
+            )
+        return self._index_cache.get(self.coef_, self.intercept_)
+
+    def _rows(self, X):
+        check_is_fitted(self)
+        return as_rows(normalise(validate_data(self, X, accept_sparse="csr", reset=False)))
+
+    def _threads(self):
+        return effective_threads(self.n_jobs)
+
+    def decision_function(self, X):
+        """Scores of all classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of float32, shape (n_samples, n_classes), or (n_samples,) for two classes
+            For two classes the score of ``classes_[1]``.
+
+        Raises
+        ------
+        MemoryError
+            If the scores would take more than half of the memory available (see
+            `SKLEARN_XC_MEMORY_LIMIT` in the user guide); :meth:`predict_topk` never does.
+        """
+        rows = self._rows(X)
+        self._require_output(rows, np.float32, "decision_function")
+        scores = self._model().scores(rows, self._threads())
+        return scores.ravel() if self._encoding.kind == "binary" else scores
+
+    def predict(self, X):
+        """Predict classes or labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,), or (n_samples, n_classes) dense or CSR
+            The class with the highest score; where y was an indicator, the labels with a score
+            above zero (possibly none), in the container and dtype of fit's y.
+
+        Raises
+        ------
+        MemoryError
+            If a dense indicator would take more than half of the memory available (see
+            `SKLEARN_XC_MEMORY_LIMIT` in the user guide); fit on a sparse y, or use
+            :meth:`predict_topk`.
+        """
+        rows = self._rows(X)
+        model, encoding = self._model(), self._encoding
+        if encoding.kind == "binary":
+            return self.classes_[(model.scores(rows, self._threads()).ravel() > 0).astype(int)]
+        if encoding.kind == "multiclass":
+            return self.classes_[model.topk(rows, 1, self._threads())[0].ravel()]
+        if encoding.container is None:
+            self._require_output(rows, encoding.dtype, "predict")
+        return encoding.indicator(model.positives(rows, self._threads()))
+
+    def predict_topk(self, X, k=None):
+        """The k best classes of each sample, best first; never builds all scores.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        k : int, default=None
+            From 1 to the number of classes K; by default the smaller of 5 and K.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+            Entries of ``classes_``: labels, or the column names or numbers of an indicator. Ties
+            go to the class that stands first there.
+        scores : ndarray of float32, shape (n_samples, k)
+            All finite. For two classes ``-f`` and ``f``, where f is the decision function.
+
+        Raises
+        ------
+        ValueError
+            If k is not an integer from 1 to K.
+        """
+        rows = self._rows(X)
+        k = _check_k(k, len(self.classes_))
+        if self._encoding.kind == "binary":
+            scores = self._model().scores(rows, self._threads())
+            scores = np.hstack([-scores, scores])
+            best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+            return self.classes_[best], np.take_along_axis(scores, best, axis=1)
+        best, scores = self._model().topk(rows, k, self._threads())
+        return self.classes_[best], scores
+
+    def _require_output(self, rows, dtype, method):
+        shape = rows.shape[0], self._encoding.n_columns
+        require_memory(
+            shape[0] * shape[1] * np.dtype(dtype).itemsize,
+            f"{method}: a dense output of shape {shape}",
+            "use predict_topk, or fewer rows at a time",
+        )
+
+
+def _check_k(k, n_classes):
+    if k is None:
+        return min(5, n_classes)
+    if isinstance(k, Integral) and not isinstance(k, bool) and 1 <= k <= n_classes:
+        return int(k)
+    raise ValueError(
+        f"k must be an integer from 1 to the number of classes, {n_classes}; got k={k!r}"
+    )
+
+
+def _check_sample_weight(sample_weight, n_samples):
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must be numbers: {error}") from error
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight must be a 1d array of length {n_samples} like X, "
+            f"got an array of shape {weight.shape}"
+        )
+    if not np.isfinite(weight).all() or weight.max() > np.finfo(np.float32).max:
+        raise ValueError("sample_weight holds NaN, infinity or a value beyond float32")
+    if weight.min() < 0:
+        raise ValueError(f"sample_weight must not be negative, got {weight.min():g}")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every sample; at least one must count")
+    return weight.astype(np.float32)
+
+
+def predict_topk(estimator, X, k=None):
+    """The k best classes of each sample, also through pipelines and searches.
+
+    Looks for an estimator with the method ``predict_topk`` inside a fitted
+    :class:`~sklearn.pipeline.Pipeline` (X goes through its other steps first), a search such as
+    :class:`~sklearn.model_selection.GridSearchCV` (its ``best_estimator_``) and a
+    :class:`~sklearn.frozen.FrozenEstimator`, nested in any order.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    X : array-like, sparse, or whatever the first step of a pipeline takes
+    k : int, default=None
+        Number of classes; by default the smaller of 5 and the number of classes.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_samples, k)
+    scores : ndarray of float32, shape (n_samples, k)
+
+    Raises
+    ------
+    TypeError
+        If no estimator with ``predict_topk`` is found, or a search has ``refit=False``.
+    """
+    outer = estimator
+    while not hasattr(estimator, "predict_topk"):
+        if isinstance(estimator, FrozenEstimator):
+            estimator = estimator.estimator
+        elif isinstance(estimator, Pipeline):
+            for _, step in estimator.steps[:-1]:
+                if step is not None and step != "passthrough":
+                    X = step.transform(X)
+            estimator = estimator.steps[-1][1]
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        else:
+            _refuse_topk(estimator, outer)
+    return estimator.predict_topk(X, k)
+
+
+def _refuse_topk(estimator, outer):
+    if hasattr(estimator, "refit"):
+        check_is_fitted(estimator)
+        raise TypeError(
+            f"predict_topk needs the best estimator of {type(estimator).__name__}, "
+            f"which refit={estimator.refit!r} has not kept"
+        )
+    name = type(estimator).__name__ if hasattr(estimator, "get_params") else repr(estimator)
+    inside = "" if estimator is outer else f" (inside {type(outer).__name__})"
+    raise TypeError(f"{name}{inside} has no method predict_topk")

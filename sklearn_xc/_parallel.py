@@ -1,0 +1,108 @@
+"""Threads of a kernel, and blocks of work over joblib's backends."""
+
+import threading
+import warnings
+from contextlib import contextmanager
+from functools import cache
+
+import joblib
+from threadpoolctl import threadpool_limits
+
+from ._kernels._topk import openmp_enabled
+
+
+def effective_threads(n_jobs):
+    """The number of threads a kernel may use for rows.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        As in joblib: None is 1 unless :func:`joblib.parallel_config` says otherwise, -1 all cores.
+
+    Returns
+    -------
+    n_threads : int
+        At least 1, and 1 where the kernels were built without OpenMP. A cluster that joblib's
+        backend counts in does not add threads here: at most the cores of this machine.
+    """
+    n_threads = joblib.effective_n_jobs(n_jobs)
+    if n_threads > 1 and not openmp_enabled():
+        _warn_without_openmp()
+        return 1
+    return max(1, min(n_threads, joblib.cpu_count()))
+
+
+@cache
+def _warn_without_openmp():
+    warnings.warn(
+        "sklearn-xc was built without OpenMP: predictions use one thread whatever n_jobs is",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+
+
+class _SingleThreadedBlas:
+    """Limits BLAS to one thread while at least one caller in this process is inside.
+
+    The limit is global to the process: if every thread set and restored it on its own, one that
+    entered second would restore the limit of the first for good.
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._limits = None
+
+    @contextmanager
+    def __call__(self):
+        with self._lock:
+            if self._inside == 0:
+                self._limits = threadpool_limits(1, user_api="blas")
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if self._inside == 0:
+                    self._limits.restore_original_limits()
+                    self._limits = None
+
+
+single_threaded_blas = _SingleThreadedBlas()
+
+
+def _run_block(function, block, *shared):
+    with single_threaded_blas():
+        return function(block, *shared)
+
+
+def run_blocks(function, blocks, *shared, n_jobs=None, verbose=0):
+    """Call ``function(block, *shared)`` for every block, over joblib.
+
+    Threads by default, for kernels that release the GIL; :func:`joblib.parallel_config` chooses
+    processes or a cluster. Large arrays belong into ``shared``: processes then get them memory
+    mapped and read-only, and a Dask cluster once for all blocks (each array as an argument of its
+    own: what a tuple holds is sent anew with every block). Inside, BLAS has one thread.
+
+    Parameters
+    ----------
+    function : callable
+        At module level, so that other processes find it.
+    blocks : sequence
+        Small descriptions of the work, such as ranges of classes.
+    *shared : objects
+        Passed on to every call.
+    n_jobs : int or None, default=None
+        As in joblib; must not change the results.
+    verbose : int, default=0
+        joblib's progress messages.
+
+    Returns
+    -------
+    results : list
+        In the order of the blocks.
+    """
+    tasks = (joblib.delayed(_run_block)(function, block, *shared) for block in blocks)
+    with single_threaded_blas():
+        return joblib.Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads")(tasks)

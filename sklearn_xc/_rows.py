@@ -1,0 +1,163 @@
+"""Rows of X as the kernels take them: float32 values beside int32 feature numbers."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+LARGEST_INDEX = np.iinfo(np.int32).max
+
+
+class Rows(NamedTuple):
+    """The rows of a matrix, sparse or dense, as three arrays.
+
+    Row ``i`` has the entries ``e = indptr[i], ..., indptr[i + 1] - 1`` with the values ``data[e]``.
+    Their features are ``indices[e]`` in a sparse matrix. In a dense one all rows share the same
+    features, and the first entry of each row belongs to ``indices[0]``.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_samples + 1,)
+    indices : ndarray of int32, shape (nnz,), or (n_features,) when dense
+    data : ndarray of float32, shape (nnz,), or (n_samples * n_features,) when dense
+    dense : bool
+    shape : tuple (n_samples, n_features)
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    dense: bool
+    shape: tuple
+
+    def block(self, start, stop):
+        """The rows ``start`` to ``stop - 1``; shares all arrays."""
+        return self._replace(
+            indptr=self.indptr[start : stop + 1], shape=(stop - start, self.shape[1])
+        )
+
+
+class Columns(NamedTuple):
+    """The non-zero entries of a matrix column by column.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_features + 1,)
+    rows : ndarray of int32, shape (nnz,), ascending inside a column
+    data : ndarray of float32, shape (nnz,)
+    """
+
+    indptr: np.ndarray
+    rows: np.ndarray
+    data: np.ndarray
+
+
+def normalise(X):
+    """X in the one form of its kind that the kernels know, copying only what has to change.
+
+    Parameters
+    ----------
+    X : ndarray or SciPy sparse matrix or array, shape (n_samples, n_features)
+        Finite numbers of any float, integer or boolean dtype. Never written to.
+
+    Returns
+    -------
+    X : ndarray or scipy.sparse.csr_array, dtype float32
+        C-contiguous where X was dense; otherwise with sorted int32 indices and no duplicates.
+
+    Raises
+    ------
+    ValueError
+        If a value exceeds the range of float32, if X has more than 2**31 - 1 features, or if the
+        index arrays of a sparse X are out of range.
+    """
+    if X.shape[1] > LARGEST_INDEX:
+        raise ValueError(
+            f"X has {X.shape[1]} features; at most {LARGEST_INDEX} (2**31 - 1) are supported"
+        )
+    if not sparse.issparse(X):
+        return np.ascontiguousarray(_as_float32(X))
+    X = X.tocsr()
+    # A fresh object around the same arrays: asking X itself would cache flags in the caller's X.
+    csr = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+    try:
+        csr.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"X is not a valid sparse matrix: {error}") from error
+    if not csr.has_canonical_format:
+        csr = csr.astype(np.float64)  # copies; duplicates of small integers must not wrap around
+        csr.sum_duplicates()
+    csr.data = _as_float32(csr.data)
+    return narrow_indices(csr)
+
+
+def narrow_indices(csr):
+    """Give a CSR of our own int32 index arrays, unless it has 2**31 non-zeros or more."""
+    if csr.nnz <= LARGEST_INDEX:
+        csr.indices = csr.indices.astype(np.int32, copy=False)
+        csr.indptr = csr.indptr.astype(np.int32, copy=False)
+    return csr
+
+
+def _as_float32(values):
+    """Cast finite values to float32, refusing those that would become infinite."""
+    with np.errstate(over="ignore"):
+        cast = np.asarray(values).astype(np.float32, copy=False)
+    if values.dtype.kind == "f" and values.dtype.itemsize > 4 and np.isinf(cast).any():
+        raise ValueError(
+            f"X holds {np.abs(values).max():.3g}, beyond the range of float32 "
+            f"(up to {np.finfo(np.float32).max:.3g}) in which the estimators compute; "
+            "scale the features"
+        )
+    return cast
+
+
+def as_rows(X):
+    """The :class:`Rows` of a matrix that :func:`normalise` returned.
+
+    Parameters
+    ----------
+    X : ndarray or CSR, dtype float32
+
+    Returns
+    -------
+    rows : Rows
+        Shares the values with X; ``indptr`` is always int64 and ``indices`` int32.
+    """
+    n_samples, n_features = X.shape
+    if sparse.issparse(X):
+        return Rows(
+            X.indptr.astype(np.int64, copy=False),
+            X.indices.astype(np.int32, copy=False),
+            X.data,
+            False,
+            X.shape,
+        )
+    return Rows(
+        np.arange(n_samples + 1, dtype=np.int64) * n_features,
+        np.arange(n_features, dtype=np.int32),
+        X.ravel(),
+        True,
+        X.shape,
+    )
+
+
+def columns_of(rows):
+    """The non-zero entries of rows, column by column.
+
+    Parameters
+    ----------
+    rows : Rows
+        All rows of a matrix (not a block of them).
+
+    Returns
+    -------
+    columns : Columns
+    """
+    if rows.dense:
+        csc = sparse.csc_array(rows.data.reshape(rows.shape))
+    else:
+        csc = sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=rows.shape).tocsc()
+    return Columns(
+        csc.indptr.astype(np.int64, copy=False), csc.indices.astype(np.int32, copy=False), csc.data
+    )

@@ -1,0 +1,149 @@
+"""Blocked top-k prediction of linear models with sparse weights."""
+
+import numpy as np
+from scipy import sparse
+
+from ._kernels import _topk as kernel
+from ._rows import normalise
+
+# Rows handed to the kernel at once: between two blocks Python can take an interrupt.
+ROW_BLOCK = 4096
+
+
+class InvertedIndex:
+    """The weights of a linear model feature by feature: the classes that use it, and how much.
+
+    Scoring a row then walks the lists of its non-zero features only. Never changes after it is
+    built, so that several threads may use it at once.
+
+    Parameters
+    ----------
+    coef : CSR of shape (n_classes, n_features)
+        Weights; other matrices, sparse or dense, are converted.
+    intercept : ndarray of shape (n_classes,)
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_features + 1,)
+    classes : ndarray of int32, shape (nnz,)
+    weights : ndarray of float32, shape (nnz,)
+    intercept : ndarray of float32, shape (n_classes,)
+    by_intercept : ndarray of int32, shape (n_classes,)
+        The classes by falling intercept, ties to the smaller class.
+    shape : tuple (n_classes, n_features)
+    """
+
+    def __init__(self, coef, intercept):
+        if np.shape(intercept) != (coef.shape[0],):
+            raise ValueError(
+                f"intercept_ must have one entry for each of the {coef.shape[0]} rows of coef_, "
+                f"got shape {np.shape(intercept)}"
+            )
+        csc = sparse.csr_array(normalise(coef)).tocsc()
+        self.shape = csc.shape
+        self.indptr = csc.indptr.astype(np.int64)
+        self.classes = csc.indices.astype(np.int32, copy=False)
+        self.weights = csc.data
+        self.intercept = np.array(intercept, dtype=np.float32)
+        self.by_intercept = np.argsort(-self.intercept, kind="stable").astype(np.int32)
+
+    def _arguments(self, rows):
+        if rows.shape[1] != self.shape[1]:  # the kernel would read beyond the lists
+            raise ValueError(f"X has {rows.shape[1]} features, but coef_ has {self.shape[1]}")
+        postings = self.indptr, self.classes, self.weights, self.intercept
+        return rows.indptr, rows.indices, rows.data, rows.dense, *postings
+
+    def _scratch(self, n_threads):
+        return np.tile(self.intercept, (n_threads, 1))
+
+    def topk(self, rows, k, n_threads, way=0):
+        """The k best classes of each row, best first, ties to the smaller class.
+
+        Parameters
+        ----------
+        rows : Rows
+        k : int
+            At most the number of classes.
+        n_threads : int
+        way : {0, 1, 2}, default=0
+            Read all scores (1), or only those of classes the row touches (2); 0 takes the cheaper
+            for each row. The results are the same to the last bit.
+
+        Returns
+        -------
+        classes : ndarray of int32, shape (n_rows, k)
+        scores : ndarray of float32, shape (n_rows, k)
+
+        Raises
+        ------
+        ValueError
+            If a score overflows float32.
+        """
+        n_rows = rows.shape[0]
+        n_threads = max(1, min(n_threads, n_rows))
+        classes = np.empty((n_rows, k), dtype=np.int32)
+        scores = np.empty((n_rows, k), dtype=np.float32)
+        scratch = self._scratch(n_threads)
+        for start, block in row_blocks(rows):
+            part = slice(start, start + block.shape[0])
+            kernel.topk(
+                *self._arguments(block),
+                self.by_intercept,
+                scratch,
+                classes[part],
+                scores[part],
+                way,
+                n_threads,
+            )
+        check_finite(scores)
+        return classes, scores
+
+    def scores(self, rows, n_threads):
+        """All scores: ndarray of float32, shape (n_rows, n_classes)."""
+        out = np.empty((rows.shape[0], self.shape[0]), dtype=np.float32)
+        for start, block in row_blocks(rows):
+            part = slice(start, start + block.shape[0])
+            kernel.all_scores(*self._arguments(block), out[part], n_threads)
+        check_finite(out)
+        return out
+
+    def positives(self, rows, n_threads):
+        """The classes with a score above zero: CSR pattern of bool, shape (n_rows, n_classes)."""
+        n_threads = max(1, min(n_threads, rows.shape[0]))
+        scratch = self._scratch(n_threads)
+        counts, found = [], []
+        for _, block in row_blocks(rows):
+            n_found = np.zeros(block.shape[0], dtype=np.int64)
+            starts = np.zeros(block.shape[0] + 1, dtype=np.int64)
+            which = np.empty(0, dtype=np.int32)
+            arguments = *self._arguments(block), self.by_intercept, scratch, n_found
+            kernel.positives(*arguments, starts, which, n_threads)
+            np.cumsum(n_found, out=starts[1:])
+            if starts[-1]:
+                which = np.empty(starts[-1], dtype=np.int32)
+                kernel.positives(*arguments, starts, which, n_threads)
+            counts.append(n_found)
+            found.append(which)
+        indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+        indices = np.concatenate(found)
+        pattern = sparse.csr_array(
+            (np.ones(len(indices), dtype=bool), indices, indptr),
+            shape=(rows.shape[0], self.shape[0]),
+        )
+        pattern.sort_indices()
+        return pattern
+
+
+def row_blocks(rows):
+    """The rows in blocks of ROW_BLOCK, each with the number of its first row."""
+    for start in range(0, rows.shape[0], ROW_BLOCK):
+        yield start, rows.block(start, min(start + ROW_BLOCK, rows.shape[0]))
+
+
+def check_finite(scores):
+    """Refuse scores that overflowed."""
+    if not np.isfinite(scores).all():
+        raise ValueError(
+            "some scores are not finite in float32: values of X or weights are too large; "
+            "scale the features as in fit"
+        )

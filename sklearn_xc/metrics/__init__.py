@@ -1,0 +1,53 @@
+"""Metrics of rankings of very many classes or labels, and scorers made of them.
+
+The metrics look at the k best predictions of every row (precision_at_k, recall_at_k, ndcg_at_k,
+psprecision_at_k, psndcg_at_k, top_k_accuracy) or at predicted sets of labels (macro_f1, micro_f1).
+All take sparse input as it is, and build nothing of size (n, K) that was not given.
+
+True labels of the ranking metrics, ``y_true``:
+
+* a 1-D array holds one class label a row, of any dtype;
+* a 2-D array, sparse matrix or DataFrame of shape (n, K) is an indicator of zeros and ones.
+
+Predictions, ``y_pred``, are told apart by their type alone:
+
+* a sparse matrix of shape (n, K) holds scores. Only stored entries are ranked, explicit zeros too;
+  what is not stored is never retrieved;
+* a dense array of floats of shape (n, K) holds scores;
+* any other dense array, of shape (n, m) with m >= k, holds the labels predicted for each row,
+  best first and without repeats, as ``predict_topk`` returns them. Class labels that are floats
+  must come as ``y_pred.astype(object)``, since floats are scores.
+
+Equal scores are ranked by column, the smaller first.
+
+``classes`` names the K columns of scores and indicators. For an indicator the default is the
+column numbers 0..K-1, or the column names of a DataFrame. For 1-D true labels it must be given
+with scores; with top-k labels it is not needed, and if given the predicted labels must be among
+it. A true label that is not in ``classes``, such as one never seen in training, can not be
+predicted: a miss.
+"""
+
+from ._f1 import macro_f1, micro_f1
+from ._propensities import propensities
+from ._scorer import make_topk_scorer
+from ._topk import (
+    ndcg_at_k,
+    precision_at_k,
+    psndcg_at_k,
+    psprecision_at_k,
+    recall_at_k,
+    top_k_accuracy,
+)
+
+__all__ = [
+    "macro_f1",
+    "make_topk_scorer",
+    "micro_f1",
+    "ndcg_at_k",
+    "precision_at_k",
+    "propensities",
+    "psndcg_at_k",
+    "psprecision_at_k",
+    "recall_at_k",
+    "top_k_accuracy",
+]

@@ -1,0 +1,133 @@
+"""F1 of predicted sets of labels, on sparse indicators."""
+
+import numbers
+
+import numpy as np
+
+from ._ranking import check_sample_weight, codes, distinct, one_per_row, true_labels
+
+
+def macro_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
+    r"""F1 of every label, averaged over the labels.
+
+    .. math:: \frac{1}{K} \sum_l \frac{2\,tp_l}{2\,tp_l + fp_l + fn_l}
+
+    Every label counts the same, however rare it is.
+    The result is that of scikit-learn's ``f1_score(average="macro")``.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
+        Both class labels, or both indicators of zeros and ones. The labels of 1-D input are those
+        that occur in either; those of an indicator are its columns.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
+    zero_division : {0.0, 1.0, nan}, default=0.0
+        F1 of a label that neither occurs nor is predicted; nan leaves such labels out. The default
+        is scikit-learn's.
+
+    Returns
+    -------
+    score : float
+        Between 0 and 1; nan if `zero_division` is nan and leaves nothing.
+
+    Raises
+    ------
+    ValueError
+        If y_true and y_pred differ in form or shape, a 2-D one is not an indicator, or
+        `sample_weight` or `zero_division` is not as above.
+
+    References
+    ----------
+    .. [1] D. D. Lewis, Y. Yang, T. G. Rose, F. Li, "RCV1: a new benchmark collection for text
+       categorization research", JMLR 5, 2004.
+
+    Examples
+    --------
+    >>> from sklearn_xc.metrics import macro_f1
+    >>> macro_f1([[1, 0, 1], [0, 1, 0]], [[1, 0, 0], [0, 1, 0]])
+    0.6666666666666666
+    """
+    tp, n_true, n_pred = _label_totals(y_true, y_pred, sample_weight)
+    f1 = _f1(tp, n_true + n_pred, _check_zero_division(zero_division))
+    kept = f1[~np.isnan(f1)]
+    return float(kept.mean()) if len(kept) else float("nan")
+
+
+def micro_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
+    r"""F1 of all pairs of row and label taken together.
+
+    .. math:: \frac{2 \sum_l tp_l}{\sum_l (2\,tp_l + fp_l + fn_l)}
+
+    Every pair counts the same, so frequent labels dominate; for 1-D labels it is the accuracy.
+    The result is that of scikit-learn's ``f1_score(average="micro")``.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
+        Both class labels, or both indicators of zeros and ones.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
+    zero_division : {0.0, 1.0, nan}, default=0.0
+        The result if there is neither a true nor a predicted label. The default is scikit-learn's.
+
+    Returns
+    -------
+    score : float
+        Between 0 and 1, or `zero_division`.
+
+    Raises
+    ------
+    ValueError
+        As `macro_f1`.
+
+    References
+    ----------
+    .. [1] D. D. Lewis, Y. Yang, T. G. Rose, F. Li, "RCV1: a new benchmark collection for text
+       categorization research", JMLR 5, 2004.
+
+    Examples
+    --------
+    >>> from sklearn_xc.metrics import micro_f1
+    >>> micro_f1([[1, 0, 1], [0, 1, 0]], [[1, 0, 0], [0, 1, 0]])
+    0.8
+    """
+    tp, n_true, n_pred = _label_totals(y_true, y_pred, sample_weight)
+    total = np.array([n_true.sum() + n_pred.sum()])
+    return float(_f1(tp.sum(keepdims=True), total, _check_zero_division(zero_division))[0])
+
+
+def _f1(tp, total, zero_division):
+    """2 tp / total, where total is the number of true plus that of predicted labels."""
+    return np.divide(2 * tp, total, out=np.full(len(tp), zero_division), where=total > 0)
+
+
+def _label_totals(y_true, y_pred, sample_weight):
+    """Weights of the true positives, of the true and of the predicted rows of every label."""
+    y_true, y_pred = true_labels(y_true, "y_true"), true_labels(y_pred, "y_pred")
+    if y_true.shape != y_pred.shape:
+        raise ValueError(
+            "y_true and y_pred must both be 1-D labels or both indicators, of the same shape; "
+            f"got {y_true.shape} and {y_pred.shape}"
+        )
+    if y_true.shape[0] == 0:
+        raise ValueError("y_true has no rows; a metric needs at least one")
+    if y_true.ndim == 1:
+        table = distinct(y_true, y_pred)
+        y_true = one_per_row(codes(y_true, table), len(table))
+        y_pred = one_per_row(codes(y_pred, table), len(table))
+    weight = check_sample_weight(sample_weight, y_true.shape[0])
+    both = y_true.multiply(y_pred).tocsr()
+    return tuple(_column_weights(matrix, weight) for matrix in (both, y_true, y_pred))
+
+
+def _column_weights(indicator, weight):
+    """Sum over the rows that have each label of their weights."""
+    per_entry = np.repeat(weight, np.diff(indicator.indptr))
+    return np.bincount(indicator.indices, per_entry, minlength=indicator.shape[1])
+
+
+def _check_zero_division(value):
+    if not isinstance(value, numbers.Real) or not (value in (0, 1) or np.isnan(value)):
+        raise ValueError(f"zero_division must be 0.0, 1.0 or nan, got {value!r}")
+    return float(value)

@@ -1,0 +1,378 @@
+"""From true labels and predictions, in any accepted form, to the hits at ranks 1..k.
+
+`sklearn_xc.metrics` documents the accepted forms. Here they become one thing, a `Ranking`:
+the column number predicted at every rank of every row and whether it is a true label. Nothing
+of size (n, K) is built and no loop runs over rows.
+"""
+
+import numbers
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+# Entries of a score matrix handled at a time by `top_columns`: 8 MB in float64.
+_BLOCK_ENTRIES = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The first ranks of every row, compared with the true labels.
+
+    Attributes
+    ----------
+    k : int
+        The k of the metric. There may be fewer than k ranks.
+    columns : ndarray of shape (n, n_ranks), int64
+        Predicted column numbers, best first; -1 where nothing was retrieved.
+    hits : ndarray of shape (n, n_ranks), bool
+        Whether the column is a true label of the row.
+    truth : csr_array of shape (n, K + 1)
+        True labels. Column K stands for a true label that is not among the classes.
+    weight : ndarray of shape (n,), float64
+        Sample weights, with a positive sum.
+    named : bool
+        Whether the user knows the numbers of the columns: false for class labels that were
+        numbered as they appeared.
+    """
+
+    k: int
+    columns: np.ndarray
+    hits: np.ndarray
+    truth: sp.csr_array
+    weight: np.ndarray
+    named: bool
+
+    @property
+    def n_true(self):
+        """Number of true labels of every row."""
+        return np.diff(self.truth.indptr)
+
+    def mean(self, values, out_of=1):
+        """Weighted mean over the rows of values / out_of, which lie in [0, 1]."""
+        # Where all values are the highest, rounding may lift the quotient above 1.
+        return min(1.0, float(self.weight @ values / (self.weight.sum() * out_of)))
+
+
+def rank(y_true, y_pred, k, classes=None, sample_weight=None, *, from_predict_topk=False):
+    """Compare the k best predictions of every row with its true labels.
+
+    `from_predict_topk` says that y_pred holds labels whatever its dtype (class labels may be
+    floats) and may have fewer than k columns (a training fold may have fewer than k classes).
+    """
+    k = check_k(k)
+    names = column_names(y_true, classes)
+    truth = true_labels(y_true, "y_true")
+    named = truth.ndim == 2 or names is not None
+    if truth.shape[0] == 0:
+        raise ValueError("y_true has no rows; a metric needs at least one")
+    scores, labels = _prediction(y_pred, truth.shape[0], from_predict_topk)
+    n_columns = (labels if scores is None else scores).shape[1]
+    if k > n_columns and not from_predict_topk:
+        raise ValueError(f"k={k} is larger than the number of columns of y_pred, {n_columns}")
+    if scores is None:
+        truth, columns = _columns_of_labels(truth, labels, names)
+        columns = columns[:, :k]
+    else:
+        truth = _match_score_columns(truth, names, n_columns)
+        columns = top_columns(scores, k)
+    weight = check_sample_weight(sample_weight, truth.shape[0])
+    return Ranking(k, columns, _hits(truth, columns), truth, weight, named)
+
+
+def top_columns(scores, k):
+    """Columns of the k highest scores of every row, best first, ties to the smaller column.
+
+    Parameters
+    ----------
+    scores : ndarray or canonical csr_array of shape (n, K)
+        Floating point, without NaN. Only the stored entries of a sparse matrix count.
+    k : int
+
+    Returns
+    -------
+    columns : ndarray of shape (n, k), int64
+        -1 at the ranks for which a sparse row has no entry left.
+    """
+    n, width = scores.shape
+    columns = np.full((n, k), -1, dtype=np.int64)
+    is_sparse = sp.issparse(scores)
+    lengths = np.diff(scores.indptr) if is_sparse else np.full(n, width)
+    # Rows of like length are padded together, so that one long row does not widen the others.
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < n and (width := int(lengths[order[start]])) > 0:
+        rows = order[start : start + max(1, _BLOCK_ENTRIES // width)]
+        start += len(rows)
+        if is_sparse:
+            stored = np.arange(width) < lengths[rows, None]
+            entries = np.where(stored, scores.indptr[rows, None] + np.arange(width), 0)
+            positions = _best_positions(np.where(stored, scores.data[entries], -np.inf), stored, k)
+            best = scores.indices[np.take_along_axis(entries, positions.clip(0), axis=1)]
+        else:
+            best = positions = _best_positions(scores[rows], True, k)
+        columns[rows, : positions.shape[1]] = np.where(positions >= 0, best, -1)
+    return columns
+
+
+def _best_positions(values, stored, k):
+    """Positions of the k best stored entries of every row, (n, min(k, width)), -1 for none."""
+    n, width = values.shape
+    k = min(k, width)
+    kth_best = np.partition(values, width - k, axis=1)[:, width - k, None]
+    chosen = values > kth_best
+    tied = (values == kth_best) & stored
+    # Of the entries equal to the k-th best, the first ones fill the places that are left.
+    places_left = k - chosen.sum(axis=1, keepdims=True)
+    chosen |= tied & (tied.cumsum(axis=1) <= places_left)
+    row, position = np.nonzero(chosen)
+    # lexsort is stable and np.nonzero goes from left to right: ties stay in order of position.
+    order = np.lexsort((-values[row, position], row))
+    first = np.searchsorted(row, np.arange(n))
+    positions = np.full((n, k), -1, dtype=np.int64)
+    positions[row, np.arange(len(row)) - first[row]] = position[order]
+    return positions
+
+
+def _hits(truth, columns):
+    """Whether each entry of columns is a true label, by bisection in the sorted (row, column)."""
+    row = np.arange(truth.shape[0], dtype=np.int64)
+    true_keys = np.repeat(row, np.diff(truth.indptr)) * truth.shape[1] + truth.indices
+    if len(true_keys) == 0:
+        return np.zeros(columns.shape, dtype=bool)
+    keys = row[:, None] * truth.shape[1] + columns
+    found = np.searchsorted(true_keys, keys)
+    return (true_keys[found.clip(max=len(true_keys) - 1)] == keys) & (columns >= 0)
+
+
+# Forms of labels and predictions
+
+
+def true_labels(y, name):
+    """Labels as a canonical CSR indicator (2-D input), or as a 1-D array of class labels."""
+    if sp.issparse(y):
+        y = canonical_csr(y, name)
+    else:
+        y = _as_array(y, name)
+        if y.ndim == 1:
+            return _check_label_vector(y, name)
+        if y.ndim != 2:
+            raise ValueError(f"{name} must be 1-D labels or a 2-D indicator, got shape {y.shape}")
+        if y.dtype.kind not in "biuf":
+            raise ValueError(
+                f"{name} is 2-D and of dtype {y.dtype}; a 2-D {name} must be an indicator of "
+                "zeros and ones (MultiLabelBinarizer(sparse_output=True) makes one from lists "
+                "of labels)"
+            )
+        y = sp.csr_array(y)
+    wrong = np.flatnonzero((y.data != 1) & (y.data != 0))
+    if len(wrong):
+        raise ValueError(
+            f"{name} is 2-D and must be an indicator of zeros and ones, found "
+            f"{y.data[wrong[0]]} in column {y.indices[wrong[0]]} "
+            "(MultiLabelBinarizer(sparse_output=True) makes an indicator from lists of labels)"
+        )
+    if not y.data.all():
+        y = y.copy()
+        y.eliminate_zeros()
+    return y
+
+
+def canonical_csr(matrix, name):
+    """CSR with sorted indices and duplicates summed; the caller's matrix is left as it is."""
+    if matrix.ndim != 2:
+        raise ValueError(f"{name} must be 2-D if it is sparse, got shape {matrix.shape}")
+    matrix = sp.csr_array(matrix)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
+
+
+def codes(labels, table):
+    """Numbers of labels in the dict `table`, -1 for a label that is not there, int64."""
+    # A dict keeps 1 apart from "1", which a comparison of NumPy arrays of mixed kinds may not.
+    numbers = map(table.get, labels.ravel().tolist(), [-1] * labels.size)
+    return np.fromiter(numbers, np.int64, labels.size).reshape(labels.shape)
+
+
+def distinct(*label_arrays):
+    """Table label -> number over all labels that occur, in order of appearance."""
+    seen = {}
+    for labels in label_arrays:
+        seen |= dict.fromkeys(labels.ravel().tolist())
+    return {label: number for number, label in enumerate(seen)}
+
+
+def one_per_row(columns, n_columns):
+    """The CSR indicator of rows that have one label each."""
+    n = len(columns)
+    parts = (np.ones(n, dtype=np.int8), columns, np.arange(n + 1))
+    return sp.csr_array(parts, shape=(n, n_columns))
+
+
+def column_names(y_true, classes):
+    """Table label -> column from `classes`, else from the columns of a DataFrame, else None."""
+    if classes is None:
+        if not hasattr(y_true, "columns"):
+            return None
+        classes = y_true.columns
+    classes = _as_array(classes, "classes")
+    if classes.ndim != 1 or len(classes) == 0:
+        raise ValueError(f"classes must be 1-D and not empty, got shape {classes.shape}")
+    names = {name: column for column, name in enumerate(classes.tolist())}
+    if len(names) != len(classes):
+        raise ValueError(f"classes must be distinct, got {len(classes)} with {len(names)} distinct")
+    return names
+
+
+def _columns_of_labels(truth, labels, names):
+    """The true labels as (n, K + 1) CSR and the predicted labels as columns, on one numbering."""
+    if truth.ndim == 1:
+        if names is None:
+            names = distinct(truth, labels)
+        truth = _encode_truth(truth, names)
+    else:
+        n_columns = truth.shape[1]
+        check_number_of_names(names, n_columns, "y_true")
+        truth = _with_column_for_unknown(truth)
+    if names is not None:
+        columns = codes(labels, names)
+        allowed = "one of the classes"
+    elif labels.dtype.kind in "iu":
+        columns = np.where((labels >= 0) & (labels < n_columns), labels, -1).astype(np.int64)
+        allowed = f"a column number of y_true, 0 to {n_columns - 1}"
+    else:
+        raise ValueError(
+            f"y_pred holds labels of dtype {labels.dtype}, but nothing names the columns of "
+            "y_true: give their names as classes, or column numbers in y_pred"
+        )
+    if (columns < 0).any():
+        row, place = np.argwhere(columns < 0)[0]
+        raise ValueError(f"y_pred[{row}, {place}] is {labels[row, place]!r}, not {allowed}")
+    _check_no_repeats(columns, labels)
+    return truth, columns
+
+
+def _match_score_columns(truth, names, n_columns):
+    """The true labels as (n, K + 1) CSR, with the columns of the scores."""
+    check_number_of_names(names, n_columns, "y_pred")
+    if truth.ndim == 1:
+        if names is None:
+            raise ValueError(
+                "y_true holds class labels and y_pred scores: classes must name the columns of "
+                "y_pred (top-k labels that are floats are taken for scores; give them as "
+                "y_pred.astype(object))"
+            )
+        return _encode_truth(truth, names)
+    if truth.shape[1] != n_columns:
+        raise ValueError(
+            f"y_true has {truth.shape[1]} columns and the scores in y_pred have {n_columns}; they "
+            "must have the same (top-k labels that are floats are taken for scores)"
+        )
+    return _with_column_for_unknown(truth)
+
+
+def _encode_truth(labels, names):
+    """Class labels as (n, K + 1) CSR; a label without a name, never predicted, in column K."""
+    columns = codes(labels, names)
+    return one_per_row(np.where(columns < 0, len(names), columns), len(names) + 1)
+
+
+def _with_column_for_unknown(truth):
+    n, n_columns = truth.shape
+    return sp.csr_array((truth.data, truth.indices, truth.indptr), shape=(n, n_columns + 1))
+
+
+def _prediction(y_pred, n, labels_of_any_dtype):
+    """y_pred as (scores, None) or (None, labels), both 2-D with n rows."""
+    is_sparse = sp.issparse(y_pred)
+    y_pred = canonical_csr(y_pred, "y_pred") if is_sparse else _as_array(y_pred, "y_pred")
+    if y_pred.ndim != 2:
+        raise ValueError(
+            f"y_pred must be 2-D: top-k labels (n, m) or scores (n, K); got shape {y_pred.shape}"
+        )
+    if y_pred.shape[0] != n:
+        raise ValueError(f"y_true has {n} rows and y_pred {y_pred.shape[0]}; they must be equal")
+    if y_pred.dtype.kind == "c" or (y_pred.dtype.kind == "b" and not is_sparse):
+        raise ValueError(
+            f"y_pred is of dtype {y_pred.dtype}; it must hold top-k labels or real scores"
+        )
+    if labels_of_any_dtype or not (is_sparse or y_pred.dtype.kind == "f"):
+        return None, y_pred
+    if y_pred.dtype.kind != "f":
+        y_pred = y_pred.astype(np.float64)
+    # min() carries a NaN along and needs no temporary array.
+    if np.isnan((y_pred.data if is_sparse else y_pred).min(initial=np.inf)):
+        raise ValueError("y_pred has scores that are NaN; every score must be a number")
+    return y_pred, None
+
+
+# Checks
+
+
+def check_k(k):
+    """k as an int of at least 1."""
+    if isinstance(k, bool | np.bool_) or not isinstance(k, numbers.Integral) or k < 1:
+        raise ValueError(f"k must be an integer of at least 1, got {k!r}")
+    return int(k)
+
+
+def check_sample_weight(sample_weight, n):
+    """Weights as float64 of shape (n,); ones for None."""
+    if sample_weight is None:
+        return np.ones(n)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight must have shape ({n},), got {weight.shape}")
+    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
+        raise ValueError("sample_weight must be finite, not negative, and not zero throughout")
+    return weight
+
+
+def check_number_of_names(names, n_columns, of):
+    """Refuse a table of names that does not fit the columns."""
+    if names is not None and len(names) != n_columns:
+        raise ValueError(
+            f"classes must name the columns of {of}: got {len(names)} names for {n_columns} columns"
+        )
+
+
+def _check_no_repeats(columns, labels):
+    """Refuse a label predicted twice in a row: it would be counted twice."""
+    ordered = np.sort(columns, axis=1)
+    repeated = ordered[:, 1:] == ordered[:, :-1]
+    if repeated.any():
+        row, place = np.argwhere(repeated)[0]
+        label = labels[row][columns[row] == ordered[row, place]][0]
+        raise ValueError(
+            f"row {row} of y_pred holds the label {label!r} more than once; the top-k labels of a "
+            "row are distinct (an array of integers is taken for labels, scores must be floats)"
+        )
+
+
+def _as_array(values, name):
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} has rows of different lengths; it must be an array (use "
+            "MultiLabelBinarizer(sparse_output=True) to turn lists of labels into an indicator)"
+        ) from error
+
+
+def _check_label_vector(y, name):
+    """Refuse 1-D arrays of lists, and labels that are missing."""
+    if y.dtype.kind == "O":
+        types = set(map(type, y.tolist()))
+        if types & {list, tuple, set, frozenset, np.ndarray}:
+            raise ValueError(
+                f"{name} holds lists of labels; use MultiLabelBinarizer(sparse_output=True) to "
+                "turn them into an indicator"
+            )
+        missing = type(None) in types or (float in types and (y != y).any())
+    else:
+        missing = y.dtype.kind in "fc" and np.isnan(y).any()
+    if missing:
+        raise ValueError(f"{name} has labels that are missing (None or NaN)")
+    return y

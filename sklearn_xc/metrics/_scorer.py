@@ -1,0 +1,168 @@
+"""Scorers for GridSearchCV and friends, made of the metrics of the k best predictions."""
+
+import copy
+
+import numpy as np
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from ._propensities import check_propensities
+from ._ranking import check_k, rank
+from ._topk import hit_rate, ndcg, precision, psndcg, psprecision, recall
+
+_METRICS = {
+    "precision_at_k": precision,
+    "recall_at_k": recall,
+    "ndcg_at_k": ndcg,
+    "top_k_accuracy": hit_rate,
+}
+_PROPENSITY_METRICS = {"psprecision_at_k": psprecision, "psndcg_at_k": psndcg}
+
+
+class TopkScorer:
+    """What `make_topk_scorer` returns: ``scorer(estimator, X, y, sample_weight=None)``.
+
+    Parameters
+    ----------
+    metric : str
+    k : int
+    propensities : ndarray of shape (K,) or None
+    classes : ndarray of shape (K,) or None
+    """
+
+    def __init__(self, metric, k, propensities, classes):
+        self.metric = metric
+        self.k = k
+        self.propensities = propensities
+        self.classes = classes
+        self._sample_weight_request = None
+
+    def __call__(self, estimator, X, y, sample_weight=None):
+        """The metric of ``predict_topk(estimator, X)`` against the true labels y.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            One that `sklearn_xc.predict_topk` accepts, such as a Pipeline or a search.
+        X : array-like or sparse matrix of shape (n, D)
+        y : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        score : float
+            Greater is better.
+        """
+        from sklearn_xc import predict_topk  # late: metrics must not depend on estimators
+
+        labels, _ = predict_topk(estimator, X, self._n_ranks(estimator, y))
+        ranking = rank(y, labels, self.k, self.classes, sample_weight, from_predict_topk=True)
+        if self.propensities is None:
+            return _METRICS[self.metric](ranking)
+        return _PROPENSITY_METRICS[self.metric](ranking, self.propensities)
+
+    def _n_ranks(self, estimator, y):
+        """The k to ask for: a training fold may have fewer classes than the metric's k."""
+        shape = np.shape(y)
+        if len(shape) == 2:
+            return min(self.k, shape[1])
+        return min(self.k, len(getattr(estimator, "classes_", range(self.k))))
+
+    def set_score_request(self, *, sample_weight):
+        """Say whether to score with ``sample_weight`` when metadata routing is enabled.
+
+        Parameters
+        ----------
+        sample_weight : bool, str or None
+            True to ask for it, False to do without, None to refuse it with an error, or the name
+            under which it is given.
+
+        Returns
+        -------
+        self : TopkScorer
+        """
+        self._sample_weight_request = sample_weight
+        return self
+
+    def get_metadata_routing(self):
+        """What scikit-learn's metadata routing asks: the requests of this scorer.
+
+        Returns
+        -------
+        requests : MetadataRequest
+        """
+        requests = MetadataRequest(owner=repr(self))
+        requests.score.add_request(param="sample_weight", alias=self._sample_weight_request)
+        return requests
+
+    def _accept_sample_weight(self):
+        # Without metadata routing, scikit-learn (1.7 and later) asks this of several scorers.
+        return True
+
+    def __sklearn_clone__(self):
+        return copy.copy(self)
+
+    def __repr__(self):
+        parts = [repr(self.metric), f"k={self.k}"]
+        for name in ("propensities", "classes"):
+            if (value := getattr(self, name)) is not None:
+                parts.append(f"{name}=<{len(value)} values>")
+        return f"make_topk_scorer({', '.join(parts)})"
+
+
+def make_topk_scorer(metric="ndcg_at_k", k=5, *, propensities=None, classes=None):
+    """A scorer of the k best predictions, for ``scoring=`` of GridSearchCV and similar.
+
+    The scorer asks the estimator for its k best labels, never for an (n, K) matrix. It takes
+    sparse and 1-D y, looks through a Pipeline or a search, and works when a fold lacks classes: a
+    true label that is not in the training fold is a miss, and if the training fold has fewer than
+    k classes, all of them are ranked and the metric's k stays as it is.
+
+    Parameters
+    ----------
+    metric : {"precision_at_k", "recall_at_k", "ndcg_at_k", "top_k_accuracy", \
+            "psprecision_at_k", "psndcg_at_k"}, default="ndcg_at_k"
+        Name of the metric. The default is the one that looks at the order of the k best.
+    k : int, default=5
+        Number of predictions looked at, at least 1.
+    propensities : array-like of shape (K,), default=None
+        Propensities of all labels, each in (0, 1]; required for the metrics whose name starts
+        with "ps", refused for the others. See `propensities`.
+    classes : array-like of shape (K,), default=None
+        Names of all labels. With 1-D y required beside propensities, in the same order, and to
+        contain the classes of every fold. Otherwise not needed.
+
+    Returns
+    -------
+    scorer : callable
+        ``scorer(estimator, X, y, sample_weight=None)`` returns a float, greater is better. It can
+        be pickled and cloned.
+
+    Raises
+    ------
+    ValueError
+        If the metric is unknown, k is not an integer of at least 1, or propensities are missing,
+        superfluous or outside (0, 1], or do not have the length of classes.
+
+    References
+    ----------
+    .. [1] H. Jain, Y. Prabhu, M. Varma, "Extreme multi-label loss functions for recommendation,
+       tagging, ranking and other missing label applications", KDD 2016.
+
+    Examples
+    --------
+    >>> from sklearn_xc.metrics import make_topk_scorer
+    >>> make_topk_scorer("precision_at_k", k=3)
+    make_topk_scorer('precision_at_k', k=3)
+    """
+    allowed = [*_METRICS, *_PROPENSITY_METRICS]
+    if metric not in allowed:
+        raise ValueError(f"metric must be one of {allowed}, got {metric!r}")
+    k = check_k(k)
+    if (propensities is not None) != (metric in _PROPENSITY_METRICS):
+        needs = "needs" if propensities is None else "does not take"
+        raise ValueError(f"metric {metric!r} {needs} propensities")
+    if classes is not None:
+        classes = np.asarray(classes)
+    if propensities is not None:
+        propensities = check_propensities(propensities, None if classes is None else len(classes))
+    return TopkScorer(metric, k, propensities, classes)
