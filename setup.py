@@ -182,5 +182,5 @@ FOLDER = f"build/{BUILD}-{SIMD_LEVEL}"
 
 setup(
     ext_modules=extensions(BUILD, SIMD_LEVEL, FOLDER),
-    options={"build": {"build_base": FOLDER}},
+    options={"build": {"build_base": FOLDER}, "build_ext": {"parallel": True}},
 )

@@ -115,6 +115,8 @@ class BaseXCClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = self._encoding.classes_
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X.shape[0])
+            if self._encoding.kind != "multilabel":
+                _require_two_classes(Y, sample_weight, self.classes_)
         return normalise(X), Y, sample_weight
 
     def _set_linear_model(self, coef, intercept):
@@ -288,6 +290,18 @@ def _check_sample_weight(sample_weight, n_samples):
     return weight.astype(np.float32)
 
 
+def _require_two_classes(Y, sample_weight, classes):
+    weights = Y.T @ sample_weight.astype(np.float64)
+    if len(classes) == 2:
+        weights = np.append(sample_weight.sum(dtype=np.float64) - weights, weights)
+    present = classes[weights > 0]
+    if len(present) == 1:
+        raise ValueError(
+            f"sample_weight is above zero for 1 class only, {present.tolist()[0]!r}; "
+            "a classifier needs at least two classes"
+        )
+
+
 def predict_topk(estimator, X, k=None):
     """The k best classes of each sample, also through pipelines and searches.
 
@@ -298,7 +312,8 @@ def predict_topk(estimator, X, k=None):
 
     Parameters
     ----------
-    estimator : fitted estimator
+    estimator : estimator
+        Fitted.
     X : array-like, sparse, or whatever the first step of a pipeline takes
     k : int, default=None
         Number of classes; by default the smaller of 5 and the number of classes.
@@ -312,6 +327,21 @@ def predict_topk(estimator, X, k=None):
     ------
     TypeError
         If no estimator with ``predict_topk`` is found, or a search has ``refit=False``.
+    sklearn.exceptions.NotFittedError
+        If a part that is needed has not been fitted.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn_xc import PPDSparseClassifier, predict_topk
+    >>> passages = ["sort an array", "sort a list", "sum of an array", "sum of squares"]
+    >>> passages += ["invert a matrix", "inverse of a square matrix"]
+    >>> names = ["sort", "sort", "sum", "sum", "inv", "inv"]
+    >>> model = make_pipeline(TfidfVectorizer(), PPDSparseClassifier()).fit(passages, names)
+    >>> labels, scores = predict_topk(model, ["how to sort?", "the inverse of it"], k=2)
+    >>> labels[:, 0].tolist(), labels.shape, scores.shape
+    (['sort', 'inv'], (2, 2), (2, 2))
     """
     outer = estimator
     while not hasattr(estimator, "predict_topk"):

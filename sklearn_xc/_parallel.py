@@ -6,9 +6,12 @@ from contextlib import contextmanager
 from functools import cache
 
 import joblib
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ._kernels._topk import openmp_enabled
+
+MAX_BLOCKS = 512  # more blocks of classes would only add overhead
 
 
 def effective_threads(n_jobs):
@@ -106,3 +109,30 @@ def run_blocks(function, blocks, *shared, n_jobs=None, verbose=0):
     tasks = (joblib.delayed(_run_block)(function, block, *shared) for block in blocks)
     with single_threaded_blas():
         return joblib.Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads")(tasks)
+
+
+def blocks_of_classes(counts, smallest):
+    """The classes that have positives, in blocks of about equal work.
+
+    The order is that of their frequency, since neighbours in it converge alike. The blocks depend
+    on the data alone, never on the number of workers.
+
+    Parameters
+    ----------
+    counts : ndarray (n_classes,)
+        Positives of each class, or the sum of their weights.
+    smallest : int
+        About the number of classes that a block should have at least.
+
+    Returns
+    -------
+    blocks : list of ndarray of int32
+    """
+    order = np.argsort(-counts, kind="stable")
+    order = order[: int((counts > 0).sum())].astype(np.int32)
+    if not len(order):
+        return []
+    work = np.cumsum(counts[order] + counts[order].mean())
+    n_blocks = max(1, min(MAX_BLOCKS, len(order) // smallest))
+    block = np.minimum((work - work[0]) * n_blocks // work[-1], n_blocks - 1).astype(int)
+    return np.split(order, np.flatnonzero(np.diff(block)) + 1)

@@ -12,23 +12,27 @@ from ._base import BaseXCClassifier, Interval, StrOptions
 from ._kernels._matrix import Matrix
 from ._kernels._ppdsparse import LANES, solve_classes
 from ._memory import require_memory
-from ._parallel import run_blocks
-from ._rows import as_rows, columns_of
+from ._parallel import blocks_of_classes, run_blocks
+from ._rows import LARGEST_INDEX, above, as_rows, columns_of, fast_order, largest_magnitudes
+from ._weights import weights_of_classes
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
-MAX_BLOCKS = 512  # more would only add overhead; a block is at least LANES classes
+LARGEST_WEIGHT = 1e12  # of a class: float32 must hold its product with sample_weight
+LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
+N_PARTS = 8  # arguments of a Matrix
 
 
 class PPDSparseClassifier(BaseXCClassifier):
     _parameter_constraints = {  # noqa: RUF012
-        "l1": [Interval(Real, 0, None, closed="left")],
-        "l2": [Interval(Real, 0, None, closed="neither")],
+        # the kernels compute in float32: beyond these bounds a square would overflow
+        "l1": [Interval(Real, 0, 1e12, closed="both")],
+        "l2": [Interval(Real, 1e-12, 1e12, closed="both")],
         "loss": [StrOptions({"squared_hinge", "hinge"})],
         "fit_intercept": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "n_select": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "sparsify": [StrOptions({"random"}), None],
+        "sparsification": [StrOptions({"random"}), None],
         "delta": [Interval(Real, 0, None, closed="neither")],
         "feature_threshold": [Interval(Real, 0, None, closed="left")],
         "prune": [Interval(Real, 0, None, closed="left")],
@@ -49,7 +53,7 @@ class PPDSparseClassifier(BaseXCClassifier):
         max_iter=100,
         tol=0.03,
         n_select="auto",
-        sparsify=None,
+        sparsification=None,
         delta=0.5,
         feature_threshold=0.0,
         prune=0.01,
@@ -66,7 +70,7 @@ class PPDSparseClassifier(BaseXCClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.n_select = n_select
-        self.sparsify = sparsify
+        self.sparsification = sparsification
         self.delta = delta
         self.feature_threshold = feature_threshold
         self.prune = prune
@@ -103,10 +107,11 @@ class PPDSparseClassifier(BaseXCClassifier):
             self.n_iter_ = result["n_iter"]
             self.dual_gap_ = result["gap"]
             self.n_active_ = result["n_active"]
+            vars(self).pop("dual_coef_", None)
             if self.warm_start:
                 self.dual_coef_ = result["dual"]
             self._set_linear_model(result["coef"], result["intercept"])
-        late = int((self.dual_gap_ > self.tol).sum())
+        late = int((~(self.dual_gap_ <= self.tol)).sum())
         if late:
             warnings.warn(
                 f"max_iter={self.max_iter} rounds did not bring the duality gap of {late} of "
@@ -125,9 +130,9 @@ class PPDSparseClassifier(BaseXCClassifier):
             "hinge": self.loss == "hinge",
             "intercept": self.fit_intercept,
             "tol": self.tol,
-            "max_iter": self.max_iter,
-            "n_select": 0 if self.n_select == "auto" else self.n_select,
-            "sparsify": self.sparsify == "random",
+            "max_iter": min(self.max_iter, LARGEST_INDEX),
+            "n_select": 0 if self.n_select == "auto" else min(self.n_select, LARGEST_INDEX),
+            "sparsify": self.sparsification == "random",
             "delta": self.delta,
             "prune": self.prune,
             "seed": check_random_state(self.random_state).randint(2**31),
@@ -150,9 +155,10 @@ class PPDSparseClassifier(BaseXCClassifier):
             for label, weight in self.class_weight.items():
                 if label not in position:
                     raise ValueError(f"class_weight names {label!r}, which is not a class of y")
-                if not (isinstance(weight, Real) and 0 < weight < np.inf):
+                if not (isinstance(weight, Real) and 0 < weight <= LARGEST_WEIGHT):
                     raise ValueError(
-                        f"class_weight must be above zero and finite, got {weight!r} for {label!r}"
+                        f"class_weight must be above zero and up to {LARGEST_WEIGHT:g}, "
+                        f"got {weight!r} for {label!r}"
                     )
                 per_class[position[label]] = weight
         if binary:
@@ -183,100 +189,88 @@ def _fit_ppdsparse(
     n_samples, n_features = X.shape
     n_columns = Y.shape[1]
     require_memory(
-        n_features * LANES * 12, f"fit: weights of {LANES} classes of {n_features} features", ""
+        n_features * LANES * 12,
+        f"fit: weights of {LANES} classes of {n_features} features",
+        "use fewer features (a hashing or a feature selection step before)",
     )
     rows = as_rows(X)
+    order = fast_order(rows, settings["seed"])
+    rows, Y, sample_weight = order.rows(rows), Y[order.samples], sample_weight[order.samples]
     Y = Y.tocsc()
     Y.sort_indices()
     positives = (Y.indptr.astype(np.int64), Y.indices.astype(np.int32))
-    arrays = {
-        "squared_norms": _squared_norms(rows) + np.float32(settings["intercept"]),
-        "maxima": _largest_magnitudes(rows),
-    }
-    coarse = _above(rows, feature_threshold) if feature_threshold > 0 else None
-    blocks = _blocks_of_classes(np.asarray(Y.T @ sample_weight))
-    if sum(map(len, blocks)) == 0 :
+    squared_norms = _squared_norms(rows) + np.float32(settings["intercept"])
+    coarse = above(rows, feature_threshold) if feature_threshold > 0 else None
+    blocks = blocks_of_classes(np.asarray(Y.T @ sample_weight), LANES)
+    if not blocks:
         raise ValueError("no class of y has a positive sample with a weight above zero")
+    if dual is not None:
+        dual = dual[:, order.samples]
+        dual.sort_indices()
     stop = np.zeros(1, dtype=np.int32)
     try:
         parts = run_blocks(
             _solve_block,
             blocks,
             settings,
-            rows,
-            None if rows.dense else columns_of(rows),
-            coarse,
-            None if coarse is None else columns_of(coarse),
-            arrays["squared_norms"],
-            sample_weight,
-            class_weight,
-            arrays["maxima"],
-            *positives,
-            () if dual is None else (dual.indptr, dual.indices, dual.data),
             keep_dual,
             stop,
+            # every array is an argument of its own, so that a Dask cluster gets it only once
+            *_parts(rows),
+            *_parts(coarse),
+            squared_norms,
+            sample_weight,
+            class_weight,
+            largest_magnitudes(rows),
+            *positives,
+            *((None,) * 3 if dual is None else _dual_arrays(dual)),
             n_jobs=n_jobs,
             verbose=verbose,
         )
     except BaseException:
         stop[0] = 1  # threads that are still at work give up
         raise
-    return _assemble(parts, n_columns, n_features, n_samples)
+    return _assemble(parts, order, n_columns)
 
 
-def _solve_block(labels, settings, rows, columns, coarse_rows, coarse_columns, *arrays):
-    X = _matrix(rows, columns)
-    coarse = X if coarse_rows is None else _matrix(coarse_rows, coarse_columns)
-    *arrays, dual, keep_dual, stop = arrays
-    return solve_classes(settings, X, coarse, *arrays, labels, dual, keep_dual, stop)
+def _solve_block(labels, settings, keep_dual, stop, *arrays):
+    X = Matrix(*arrays[:N_PARTS])
+    coarse = X if arrays[N_PARTS] is None else Matrix(*arrays[N_PARTS : 2 * N_PARTS])
+    problem, dual = arrays[2 * N_PARTS : -3], arrays[-3:]
+    dual = () if dual[0] is None else dual
+    return solve_classes(settings, X, coarse, *problem, labels, dual, keep_dual, stop)
 
 
-def _matrix(rows, columns):
-    n_features = rows.shape[1]
-    return Matrix(rows.indptr, rows.indices, rows.data, rows.dense, n_features, *(columns or ()))
+def _parts(rows):
+    """The arguments of a `Matrix`: the rows and, where they are sparse, the columns."""
+    if rows is None:
+        return (None,) * N_PARTS
+    columns = (None, None, None) if rows.dense else columns_of(rows)
+    return rows.indptr, rows.indices, rows.data, rows.dense, rows.shape[1], *columns
 
 
 def _squared_norms(rows):
     values = rows.data.astype(np.float64) ** 2
-    return np.add.reduceat(np.append(values, 0), rows.indptr[:-1]).astype(np.float32) * (
-        np.diff(rows.indptr) > 0
+    norms = np.add.reduceat(np.append(values, 0), rows.indptr[:-1])
+    norms[np.diff(rows.indptr) == 0] = 0
+    if norms.max() > LARGEST_NORM:
+        raise ValueError(
+            f"X has a row of squared length {norms.max():.3g}; the solver computes in float32 and "
+            f"takes up to {LARGEST_NORM:g}: scale the features"
+        )
+    return norms.astype(np.float32)
+
+
+def _dual_arrays(dual):
+    return (
+        dual.indptr.astype(np.int64),
+        dual.indices.astype(np.int32),
+        dual.data.astype(np.float32),
     )
 
 
-def _largest_magnitudes(rows):
-    largest = np.zeros(rows.shape[1], dtype=np.float32)
-    magnitudes = np.abs(rows.data)
-    if rows.dense:
-        return magnitudes.reshape(rows.shape).max(axis=0)
-    np.maximum.at(largest, rows.indices, magnitudes)
-    return largest
-
-
-def _above(rows, threshold):
-    """The rows without their entries of magnitude up to `threshold` (section 5.3)."""
-    if rows.dense:
-        X = rows.data.reshape(rows.shape)
-        return as_rows(sparse.csr_array(np.where(np.abs(X) > threshold, X, np.float32(0))))
-    keep = np.abs(rows.data) > threshold
-    indptr = np.append(0, np.cumsum(keep))[rows.indptr]
-    return rows._replace(indptr=indptr, indices=rows.indices[keep], data=rows.data[keep])
-
-
-def _blocks_of_classes(counts):
-    """Classes with positives in the order of their frequency, in blocks of about equal work.
-
-    Neighbours in that order converge alike.  The blocks depend on the data alone.
-    """
-    order = np.argsort(-counts, kind="stable")
-    order = order[: int((counts > 0).sum())].astype(np.int32)
-    work = np.cumsum(counts[order] + counts.sum() / max(1, len(order)))
-    n_blocks = max(1, min(MAX_BLOCKS, len(order) // LANES))
-    block = np.minimum((work - work[:1]) * n_blocks // work[-1:], n_blocks - 1).astype(int)
-    cuts = np.flatnonzero(np.diff(block)) + 1
-    return np.split(order, cuts)
-
-
-def _assemble(parts, n_columns, n_features, n_samples):
+def _assemble(parts, order, n_columns):
+    """Put the classes of all blocks in their places, features and samples in the caller's order."""
     labels, n_weights, intercept, n_iter, gap, n_active, weights, n_dual, duals = zip(
         *parts, strict=True
     )
@@ -289,14 +283,6 @@ def _assemble(parts, n_columns, n_features, n_samples):
     }
     for name, values in ("intercept", intercept), ("gap", gap), ("n_active", n_active):
         result[name][labels] = np.concatenate(values)
-    for name, counts, entries, width in (
-        ("coef", n_weights, weights, n_features),
-        ("dual", n_dual, duals, n_samples),
-    ):
-        indices, data = (np.concatenate(arrays) for arrays in zip(*entries, strict=True))
-        of_class = np.repeat(labels, np.concatenate(counts))
-        result[name] = sparse.coo_array(
-            (data, (of_class, indices)), shape=(n_columns, width)
-        ).tocsr()
-        result[name].sort_indices()
+    result["coef"] = weights_of_classes(labels, n_weights, weights, n_columns, order.features)
+    result["dual"] = weights_of_classes(labels, n_dual, duals, n_columns, order.samples)
     return result

@@ -8,6 +8,9 @@ from ._rows import normalise
 
 # Rows handed to the kernel at once: between two blocks Python can take an interrupt.
 ROW_BLOCK = 4096
+# A feature that more than this share of the classes use has its weights stored for all classes.
+# Its list would need two numbers for each weight, so that this at most doubles the memory.
+FULL_SHARE = 0.25
 
 
 class InvertedIndex:
@@ -25,8 +28,13 @@ class InvertedIndex:
     Attributes
     ----------
     indptr : ndarray of int64, shape (n_features + 1,)
-    classes : ndarray of int32, shape (nnz,)
-    weights : ndarray of float32, shape (nnz,)
+        Feature j has the list of entries ``indptr[j]`` to ``indptr[j + 1] - 1``.
+    classes : ndarray of int32, shape (n_entries,)
+    weights : ndarray of float32, shape (n_entries,)
+    full_column : ndarray of int32, shape (n_features,)
+        For a feature that more than ``FULL_SHARE`` of the classes use, its row in
+        ``full_weights``, and its list is empty; otherwise -1.
+    full_weights : ndarray of float32, shape (n_full, n_classes)
     intercept : ndarray of float32, shape (n_classes,)
     by_intercept : ndarray of int32, shape (n_classes,)
         The classes by falling intercept, ties to the smaller class.
@@ -41,17 +49,30 @@ class InvertedIndex:
             )
         csc = sparse.csr_array(normalise(coef)).tocsc()
         self.shape = csc.shape
-        self.indptr = csc.indptr.astype(np.int64)
-        self.classes = csc.indices.astype(np.int32, copy=False)
-        self.weights = csc.data
+        lengths = np.diff(csc.indptr)
+        full = lengths > FULL_SHARE * csc.shape[0]
+        self.full_column = np.where(full, np.cumsum(full) - 1, -1).astype(np.int32)
+        self.full_weights = csc[:, full].toarray(order="F").T
+        listed = np.repeat(~full, lengths)
+        self.indptr = np.concatenate([[0], np.cumsum(np.where(full, 0, lengths), dtype=np.int64)])
+        self.classes = csc.indices[listed].astype(np.int32, copy=False)
+        self.weights = csc.data[listed]
         self.intercept = np.array(intercept, dtype=np.float32)
         self.by_intercept = np.argsort(-self.intercept, kind="stable").astype(np.int32)
+        self._postings = kernel.Postings(
+            self.indptr,
+            self.classes,
+            self.weights,
+            self.full_column,
+            self.full_weights,
+            self.intercept,
+            self.by_intercept,
+        )
 
     def _arguments(self, rows):
         if rows.shape[1] != self.shape[1]:  # the kernel would read beyond the lists
             raise ValueError(f"X has {rows.shape[1]} features, but coef_ has {self.shape[1]}")
-        postings = self.indptr, self.classes, self.weights, self.intercept
-        return rows.indptr, rows.indices, rows.data, rows.dense, *postings
+        return rows.indptr, rows.indices, rows.data, rows.dense, self._postings
 
     def _scratch(self, n_threads):
         return np.tile(self.intercept, (n_threads, 1))
@@ -87,13 +108,7 @@ class InvertedIndex:
         for start, block in row_blocks(rows):
             part = slice(start, start + block.shape[0])
             kernel.topk(
-                *self._arguments(block),
-                self.by_intercept,
-                scratch,
-                classes[part],
-                scores[part],
-                way,
-                n_threads,
+                *self._arguments(block), scratch, classes[part], scores[part], way, n_threads
             )
         check_finite(scores)
         return classes, scores
@@ -116,7 +131,7 @@ class InvertedIndex:
             n_found = np.zeros(block.shape[0], dtype=np.int64)
             starts = np.zeros(block.shape[0] + 1, dtype=np.int64)
             which = np.empty(0, dtype=np.int32)
-            arguments = *self._arguments(block), self.by_intercept, scratch, n_found
+            arguments = *self._arguments(block), scratch, n_found
             kernel.positives(*arguments, starts, which, n_threads)
             np.cumsum(n_found, out=starts[1:])
             if starts[-1]:

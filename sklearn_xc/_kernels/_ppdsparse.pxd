@@ -27,6 +27,7 @@ cdef struct Settings:
 
 cdef struct Lane:
     int32_t label  # the class in this lane, or IDLE
+    bint searched  # whether the search at hand is for this lane too
     float positive_weight  # of the loss of positives, of negatives
     float negative_weight
     Py_ssize_t n_active

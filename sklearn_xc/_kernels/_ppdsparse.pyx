@@ -25,6 +25,9 @@ cdef enum:
     PASSES = 5  # of descent between two searches
     FIRST_PASSES = 3
     FEW = 100  # candidates a search, at least
+    # The search for new classes reads one stretch of rows in eight.
+    STRETCH = 512
+    ONE_IN = 8
     # Counted operations between two looks for Ctrl-C, about a tenth of a second.
     PATIENCE = 50_000_000
 
@@ -35,7 +38,7 @@ cdef double DESCENT_COST = 200.0
 
 # The cost model of the search, in units of one entry of X read row by row: an entry reached
 # through a column, and going back to a column in the next chunk of rows.
-cdef double COLUMN_ENTRY = 1.8
+cdef double COLUMN_ENTRY = 100
 cdef double COLUMN_VISIT = 5.0
 
 
@@ -88,6 +91,39 @@ cdef int interrupted(const int32_t[::1] stop, double *operations) except -1 nogi
     return 0
 
 
+cdef void prepare_search(
+    Workspace work, const Settings *settings, const int64_t[::1] positive_indptr, bint warm_up
+) noexcept nogil:
+    cdef Py_ssize_t c
+    cdef Lane *lane
+    for c in range(LANES):
+        lane = &work.lanes[c]
+        lane.searched = lane.label != IDLE and (lane.n_iter == 0 or not warm_up)
+        lane.threshold = 1e30
+        if not lane.searched:
+            continue
+        lane.threshold = -1 + lane.precision
+        lane.loss = 0
+        lane.n_candidates = 0
+        lane.n_select = settings.n_select
+        if lane.n_select == 0:
+            lane.n_select = max(<Py_ssize_t>FEW, 2 * lane.n_active)
+        work.positive_cursor[c] = positive_indptr[lane.label]
+
+
+cdef void finish_search(Workspace work) noexcept nogil:
+    cdef Py_ssize_t c, u
+    cdef Lane *lane
+    for c in range(LANES):
+        lane = &work.lanes[c]
+        if lane.searched and lane.n_candidates > lane.n_select:
+            keep_best(c, lane.n_candidates, lane.n_select, work.candidates, work.candidate_scores)
+            lane.n_candidates = lane.n_select
+    for u in range(work.n_support):
+        work.supported[work.support[u]] = 0
+    work.n_support = 0
+
+
 cdef int search(
     Workspace work,
     const Settings *settings,
@@ -99,45 +135,76 @@ cdef int search(
     double *operations,
 ) except -1 nogil:
     """One search over all samples for the classes in work; picks the cheaper way by counting."""
-    cdef Py_ssize_t low, chunk, c, u, n = X.n_rows, n_chunks = (n + CHUNK - 1) // CHUNK
+    cdef Py_ssize_t chunk, u, n = X.n_rows, n_chunks = (n + CHUNK - 1) // CHUNK
     cdef double by_rows = X.data.shape[0], by_columns = 0
-    cdef Lane *lane
     if X.has_columns:
         by_columns = COLUMN_VISIT * work.n_support * n_chunks
         for u in range(work.n_support):
             work.cursor[u] = X.column_indptr[work.support[u]]
             by_columns += COLUMN_ENTRY * (X.column_indptr[work.support[u] + 1] - work.cursor[u])
-    for c in range(LANES):
-        lane = &work.lanes[c]
-        lane.threshold = 1e30
-        if lane.label == IDLE:
-            continue
-        lane.threshold = -1 + lane.precision
-        lane.loss = 0
-        lane.n_candidates = 0
-        lane.n_select = settings.n_select
-        if lane.n_select == 0:
-            lane.n_select = max(<Py_ssize_t>FEW, 2 * lane.n_active)
-        work.positive_cursor[c] = positive_indptr[lane.label]
+    prepare_search(work, settings, positive_indptr, False)
     for chunk in range(n_chunks):
-        low = chunk * CHUNK
         search_chunk(
-            work.lanes, settings, low, min(low + CHUNK, n),
+            work.lanes, settings, chunk * CHUNK, min(chunk * CHUNK + CHUNK, n),
             X.has_columns and by_columns < by_rows, X, sample_weight, positive_indptr,
             positive_rows, work.weights, work.support, work.n_support, work.cursor,
             work.positive_cursor, work.member, work.scores, work.candidates,
             work.candidate_scores,
         )
-        operations[0] += 16 * CHUNK + by_rows * CHUNK / n
+        operations[0] += 16 * CHUNK + by_rows / n_chunks
         interrupted(stop, operations)
-    for c in range(LANES):
-        lane = &work.lanes[c]
-        if lane.label != IDLE and lane.n_candidates > lane.n_select:
-            keep_best(c, lane.n_candidates, lane.n_select, work.candidates, work.candidate_scores)
-            lane.n_candidates = lane.n_select
-    for u in range(work.n_support):
-        work.supported[work.support[u]] = 0
+    finish_search(work)
     return 0
+
+
+cdef int search_sample(
+    Workspace work,
+    const Settings *settings,
+    Matrix X,
+    const float[::1] sample_weight,
+    const int64_t[::1] positive_indptr,
+    const int32_t[::1] positive_rows,
+    const int32_t[::1] stop,
+    double *operations,
+) except -1 nogil:
+    """A search over every eighth stretch of rows, for classes that are new in their lanes.
+
+    It finds most of what a first search over all rows would, at an eighth of the cost.
+    """
+    cdef Py_ssize_t stretch, n = X.n_rows, step = STRETCH * ONE_IN
+    prepare_search(work, settings, positive_indptr, True)
+    for stretch in range((n + step - 1) // step):
+        search_chunk(
+            work.lanes, settings, stretch * step, min(stretch * step + STRETCH, n), False, X,
+            sample_weight, positive_indptr, positive_rows, work.weights, work.support, 0,
+            work.cursor, work.positive_cursor, work.member, work.scores, work.candidates,
+            work.candidate_scores,
+        )
+    operations[0] += X.data.shape[0] / ONE_IN
+    interrupted(stop, operations)
+    finish_search(work)
+    return 0
+
+
+cdef void descend_lane(
+    Workspace work,
+    Py_ssize_t c,
+    const Settings *settings,
+    int n_passes,
+    Matrix X,
+    const float[::1] squared_norms,
+    const float[::1] sample_weight,
+    bint sparsify,
+) noexcept nogil:
+    """Algorithm 1, steps 3 and 4, and the weights for the next search."""
+    load_v(work, c)
+    descend(
+        &work.lanes[c], c, settings, n_passes, X, squared_norms, sample_weight, work.active,
+        work.alpha, work.touched, work.v, work.seen,
+    )
+    store_v(work, c)
+    drop_idle_negatives(work, c)
+    publish_weights(work, c, settings, sparsify)
 
 
 cdef double relative_gap(
@@ -251,16 +318,18 @@ def solve_classes(
     cdef SparseOutput weights = [NULL, NULL, 0, 0]
     cdef SparseOutput duals = [NULL, NULL, 0, 0]
     cdef bint has_coarse = settings.sparsify or coarse is not X
-    cdef bint exact, close = False
+    cdef bint exact, warm_up, close = False
     cdef Py_ssize_t c, n_started = 0, n_done = 0
     cdef double operations = 0
     cdef Lane *lane
+    work.n_support = 0
     for c in range(LANES):
         work.lanes[c].label = IDLE
     try:
         with nogil:
             while n_done < n_labels:
                 exact = close or not has_coarse
+                warm_up = False
                 for c in range(LANES):
                     lane = &work.lanes[c]
                     if lane.label == IDLE and n_started < n_labels:
@@ -274,27 +343,35 @@ def solve_classes(
                                 sample_weight,
                             )
                         n_started += 1
+                        warm_up = True
                     if lane.label != IDLE and lane.n_iter + 1 == settings.max_iter:
                         exact = True  # the gap that is reported must be true
 
-                work.n_support = 0
+                if warm_up:
+                    for c in range(LANES):
+                        if work.lanes[c].label != IDLE and work.lanes[c].n_iter == 0:
+                            descend_lane(
+                                work, c, &settings, FIRST_PASSES, X, squared_norms,
+                                sample_weight, False,
+                            )
+                    search_sample(
+                        work, &settings, coarse, sample_weight, positive_indptr, positive_rows,
+                        stop, &operations,
+                    )
+                    for c in range(LANES):
+                        if work.lanes[c].label != IDLE and work.lanes[c].n_iter == 0:
+                            admit_candidates(work, c)
                 for c in range(LANES):
                     lane = &work.lanes[c]
                     if lane.label == IDLE:
                         continue
-                    load_v(work, c)
-                    descend(
-                        lane, c, &settings, PASSES if lane.n_iter else FIRST_PASSES, X,
-                        squared_norms, sample_weight, work.active, work.alpha, work.touched,
-                        work.v, work.seen,
+                    descend_lane(
+                        work, c, &settings, PASSES, X, squared_norms, sample_weight,
+                        settings.sparsify and not exact,
                     )
-                    store_v(work, c)
-                    drop_idle_negatives(work, c)
-                    publish_weights(work, c, &settings, settings.sparsify and not exact)
                     lane.n_iter += 1
                     operations += DESCENT_COST * lane.n_active
                     interrupted(stop, &operations)
-
                 if exact:
                     search(
                         work, &settings, X, sample_weight, positive_indptr, positive_rows, stop,

@@ -5,14 +5,19 @@ walking the columns of the features on which any of the classes has a weight (eq
 one scan sums the losses for the duality gap and collects the samples of largest negative gradient.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from sklearn_xc._kernels._common cimport dispatched
 from sklearn_xc._kernels._matrix cimport Matrix
-from sklearn_xc._kernels._ppdsparse cimport IDLE, LANES, Lane, Settings
+from sklearn_xc._kernels._ppdsparse cimport LANES, Lane, Settings
 
 cdef enum:
     GROUP = 64  # rows whose losses are summed in float32 before they go to a double
+    QUAD = 4  # rows that are compared with the thresholds at once, since most have no violator
+
+cdef extern from "_simd.h" nogil:
+    unsigned int mask_above "xc_mask_above" (const float *values, const float *thresholds)
+    int lowest_bit "xc_lowest_bit" (unsigned int mask)
 
 cdef float FAR = -1e30  # a score that is neither a loss nor a violation
 
@@ -85,34 +90,35 @@ cdef dispatched sum_losses(
     const float[::1] sample_weight,
     const float[:, ::1] scores,
     double *loss,  # OUT (LANES,)
-    uint16_t *hit,  # OUT (n,): whether any lane of this row is above its threshold
+    uint8_t *hit,  # OUT: for each QUAD of rows whether any lane is above its threshold
 ) noexcept nogil:
     """Losses of the rows taken as negatives, in the lanes of a vector."""
-    cdef Py_ssize_t i, c, group
+    cdef Py_ssize_t i, c, group, quad, end
     cdef float part[LANES]
-    cdef float margin[LANES]
-    cdef int above
+    cdef float highest[LANES]
+    cdef float margin
     for c in range(LANES):
         loss[c] = 0
     for group in range((n + GROUP - 1) // GROUP):
         for c in range(LANES):
             part[c] = 0
-        for i in range(group * GROUP, min(group * GROUP + GROUP, n)):
+        for quad in range(group * (GROUP // QUAD), (group + 1) * (GROUP // QUAD)):
+            end = min(quad * QUAD + QUAD, n)
             for c in range(LANES):
-                margin[c] = max(<float>1 + scores[i, c], <float>0)
-            if hinge:
-                for c in range(LANES):
-                    part[c] += sample_weight[low + i] * margin[c]
-            else:
-                for c in range(LANES):
-                    part[c] += sample_weight[low + i] * margin[c] * margin[c]
-            hit[i] = any_above(&scores[i, 0], threshold)
+                highest[c] = FAR
+            for i in range(quad * QUAD, end):
+                if hinge:
+                    for c in range(LANES):
+                        highest[c] = max(highest[c], scores[i, c])
+                        part[c] += sample_weight[low + i] * max(1 + scores[i, c], <float>0)
+                else:
+                    for c in range(LANES):
+                        highest[c] = max(highest[c], scores[i, c])
+                        margin = max(1 + scores[i, c], <float>0)
+                        part[c] += sample_weight[low + i] * margin * margin
+            hit[quad] = mask_above(highest, threshold) != 0
         for c in range(LANES):
             loss[c] += part[c]
-
-
-cdef extern from "_simd.h" nogil:
-    bint any_above "xc_any_above" (const float *values, const float *thresholds)
 
 
 cdef void keep_best(
@@ -172,6 +178,37 @@ cdef void add_candidate(
             lane.threshold = min(lane.threshold, scores[c, q])
 
 
+cdef dispatched collect_candidates(
+    Lane *lanes,
+    Py_ssize_t low,
+    Py_ssize_t n,
+    const float *threshold,
+    const uint8_t *hit,
+    const float[::1] sample_weight,
+    const uint16_t[::1] member,
+    const float[:, ::1] scores,
+    int32_t[:, ::1] candidates,
+    float[:, ::1] candidate_scores,
+) noexcept nogil:
+    """The violators among rows that are not in the active set of the class already."""
+    cdef Py_ssize_t i
+    cdef unsigned int mask
+    cdef int c
+    for i in range(n):
+        if not hit[i // QUAD]:
+            continue
+        mask = mask_above(&scores[i, 0], threshold) & ~<unsigned int>member[low + i]
+        if sample_weight[low + i] == 0:
+            continue
+        while mask:
+            c = lowest_bit(mask)
+            mask &= mask - 1
+            if scores[i, c] > lanes[c].threshold:  # it may have risen since
+                add_candidate(
+                    &lanes[c], c, <int32_t>(low + i), scores[i, c], candidates, candidate_scores
+                )
+
+
 cdef void search_chunk(
     Lane *lanes,  # IN / OUT: loss, threshold and number of candidates of each lane
     const Settings *settings,
@@ -198,10 +235,10 @@ cdef void search_chunk(
     cdef float threshold[LANES]
     cdef double loss[LANES]
     cdef double margin
-    cdef uint16_t hit[CHUNK]
+    cdef uint8_t hit[CHUNK]
     cdef Lane *lane
     for c in range(LANES):
-        bias[c] = lanes[c].bias / settings.l2 if lanes[c].label != IDLE else FAR
+        bias[c] = lanes[c].bias / settings.l2 if lanes[c].searched else FAR
         threshold[c] = lanes[c].threshold
     if by_columns:
         scores_by_columns(
@@ -213,10 +250,12 @@ cdef void search_chunk(
 
     for c in range(LANES):  # positives have their own loss and are no candidates
         lane = &lanes[c]
-        if lane.label == IDLE:
+        if not lane.searched:
             continue
         at = positive_cursor[c]
         end = positive_indptr[lane.label + 1]
+        while at < end and positive_rows[at] < low:  # between two stretches of a sample
+            at += 1
         while at < end and positive_rows[at] < high:
             i = positive_rows[at]
             margin = max(<double>0, 1 - <double>scores[i - low, c])
@@ -231,16 +270,7 @@ cdef void search_chunk(
     for c in range(LANES):
         lanes[c].loss += lanes[c].negative_weight * loss[c] * (1 if settings.hinge else 0.5)
 
-    for i in range(high - low):
-        if not hit[i]:
-            continue
-        for c in range(LANES):
-            lane = &lanes[c]
-            if (
-                scores[i, c] > lane.threshold
-                and not (member[low + i] >> c) & 1
-                and sample_weight[low + i] > 0
-            ):
-                add_candidate(
-                    lane, c, <int32_t>(low + i), scores[i, c], candidates, candidate_scores
-                )
+    collect_candidates(
+        lanes, low, high - low, threshold, hit, sample_weight, member, scores, candidates,
+        candidate_scores,
+    )

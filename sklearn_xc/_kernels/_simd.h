@@ -21,29 +21,39 @@
 #define XC_PREFETCH(address) ((void)(address))
 #endif
 
-/* Whether any of sixteen values lies above its threshold; compilers turn the plain loop into a
- * chain of scalar compares, hence the vectors in words. */
+/* Bit c says whether value c of sixteen lies above its threshold; compilers turn the plain loop
+ * into a chain of scalar compares, hence the vectors in words. */
 #if defined(__GNUC__) || defined(__clang__)
 typedef float xc_floats __attribute__((vector_size(64)));
 typedef int xc_ints __attribute__((vector_size(64)));
-typedef long long xc_longs __attribute__((vector_size(64)));
+typedef int xc_quad __attribute__((vector_size(16)));
 
-static inline __attribute__((always_inline)) int xc_any_above(const float *values,
-                                                              const float *thresholds) {
+static inline __attribute__((always_inline)) unsigned xc_mask_above(const float *values,
+                                                                    const float *thresholds) {
+    const xc_ints bits = {1,      1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,
+                          1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
     xc_floats v, t;
     __builtin_memcpy(&v, values, sizeof v);
     __builtin_memcpy(&t, thresholds, sizeof t);
-    xc_ints above = v > t;
-    xc_longs pairs;
-    __builtin_memcpy(&pairs, &above, sizeof pairs);
-    return (pairs[0] | pairs[1] | pairs[2] | pairs[3] | pairs[4] | pairs[5] | pairs[6] |
-            pairs[7]) != 0;
+    xc_ints above = (v > t) & bits;
+    xc_quad part[4];
+    __builtin_memcpy(part, &above, sizeof above);
+    xc_quad any = (part[0] | part[1]) | (part[2] | part[3]);
+    return (unsigned)((any[0] | any[1]) | (any[2] | any[3]));
 }
+
+static inline int xc_lowest_bit(unsigned mask) { return __builtin_ctz(mask); }
 #else
-static inline int xc_any_above(const float *values, const float *thresholds) {
-    int any = 0;
-    for (int c = 0; c < 16; c++) any |= values[c] > thresholds[c];
-    return any;
+static inline unsigned xc_mask_above(const float *values, const float *thresholds) {
+    unsigned mask = 0;
+    for (int c = 0; c < 16; c++) mask |= (unsigned)(values[c] > thresholds[c]) << c;
+    return mask;
+}
+
+static inline int xc_lowest_bit(unsigned mask) {
+    int c = 0;
+    while (!(mask >> c & 1)) c++;
+    return c;
 }
 #endif
 

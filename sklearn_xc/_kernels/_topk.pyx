@@ -1,10 +1,13 @@
 """Scores of rows over an inverted index feature -> (class, weight), and the best k of them.
 
 A row's scores gather in a float32 accumulator of one place a class, which holds the intercepts
-between rows. Two ways lead from there to the result. `scan` reads all K places, sixteen a step.
-`touched` reads only the classes that the row's features mention and then the others in the order of
-their intercepts, until none can be among the best; it pays when few classes are touched. Both see
-the same sums in the same order of additions, so they give the same bits.
+between rows. A feature that many classes use has its weights stored for all classes, so that they
+are added sixteen a step; for any other feature a list names its classes.
+
+Two ways lead from the scores to the result. `scan` reads all K places. `touched` reads only the
+classes that the row's features mention and then the others in the order of their intercepts, until
+none can be among the best; it pays when few classes are touched. Both see the same sums in the same
+order of additions, so they give the same bits.
 """
 
 from cython.parallel cimport parallel, prange, threadid
@@ -28,15 +31,28 @@ cdef extern from *:
 cdef enum:
     BLOCK = 64  # scores compared at once with the k-th best
     CHUNK = 32  # rows that a thread takes at a time
-    # One posting of `touched` costs about as much as this many classes of `scan`.
-    TOUCH_COST = 10
+    TOUCH_COST = 10  # classes that `scan` reads in the time of one posting of `touched`
+
+cdef enum Way:
+    CHEAPER = 0
+    SCAN = 1
+    TOUCHED = 2
 
 cdef struct Index:
     const int64_t* indptr
     const int32_t* classes
     const float* weights
+    const int32_t* full_column
+    const float* full_weights
     const float* intercept
+    const int32_t* by_intercept
     int32_t n_classes
+
+cdef struct Rows:
+    const int64_t* indptr
+    const int32_t* features
+    const float* values
+    bint dense
 
 cdef struct Row:
     const int32_t* features
@@ -49,27 +65,82 @@ def openmp_enabled():
     return bool(XC_OPENMP)
 
 
+cdef class Postings:
+    """A read-only view of the weights, feature by feature (see `_topk.InvertedIndex`)."""
+
+    cdef const int64_t[::1] indptr
+    cdef const int32_t[::1] classes
+    cdef const float[::1] weights
+    cdef const int32_t[::1] full_column
+    cdef const float[:, ::1] full_weights
+    cdef const float[::1] intercept
+    cdef const int32_t[::1] by_intercept
+
+    def __init__(
+        self,
+        const int64_t[::1] indptr, const int32_t[::1] classes, const float[::1] weights,
+        const int32_t[::1] full_column, const float[:, ::1] full_weights,
+        const float[::1] intercept, const int32_t[::1] by_intercept,
+    ):
+        self.indptr = indptr
+        self.classes = classes
+        self.weights = weights
+        self.full_column = full_column
+        self.full_weights = full_weights
+        self.intercept = intercept
+        self.by_intercept = by_intercept
+
+    cdef Index pointers(self) noexcept:
+        cdef Index index
+        index.indptr = &self.indptr[0]
+        index.classes = &self.classes[0] if self.classes.shape[0] else NULL
+        index.weights = &self.weights[0] if self.weights.shape[0] else NULL
+        index.full_column = &self.full_column[0] if self.full_column.shape[0] else NULL
+        index.full_weights = &self.full_weights[0, 0] if self.full_weights.shape[0] else NULL
+        index.intercept = &self.intercept[0]
+        index.by_intercept = &self.by_intercept[0]
+        index.n_classes = <int32_t>self.intercept.shape[0]
+        return index
+
+
 # ---------------------------------------------------------------------------------------- one row
 
 
 cdef inline int64_t count_postings(Row row, Index index) noexcept nogil:
+    """How many classes the lists of the row mention; -1 if a feature has no list."""
     cdef int64_t e, total = 0
     for e in range(row.n):
-        if row.values[e] != 0:
-            total += index.indptr[row.features[e] + 1] - index.indptr[row.features[e]]
+        if row.values[e] == 0:
+            continue
+        if index.full_column[row.features[e]] >= 0:
+            return -1
+        total += index.indptr[row.features[e] + 1] - index.indptr[row.features[e]]
     return total
 
 
 cdef dispatched accumulate(Row row, Index index, float* scores) noexcept nogil:
     """scores += W x, feature by feature."""
     cdef int64_t e, p
+    cdef int32_t c, feature
     cdef float value
+    cdef const float* weights
     for e in range(row.n):
         value = row.values[e]
         if value == 0:
             continue
-        for p in range(index.indptr[row.features[e]], index.indptr[row.features[e] + 1]):
-            scores[index.classes[p]] += value * index.weights[p]
+        feature = row.features[e]
+        if index.full_column[feature] >= 0:
+            weights = index.full_weights + <int64_t>index.full_column[feature] * index.n_classes
+            for c in range(index.n_classes):
+                scores[c] += value * weights[c]
+        else:
+            for p in range(index.indptr[feature], index.indptr[feature + 1]):
+                scores[index.classes[p]] += value * index.weights[p]
+
+
+cdef inline bint worth_touching(Row row, Index index, int way) noexcept nogil:
+    cdef int64_t n_postings = -1 if way == SCAN else count_postings(row, index)
+    return n_postings >= 0 and (way == TOUCHED or TOUCH_COST * n_postings < index.n_classes)
 
 
 cdef inline void reset_touched(Row row, Index index, float* scores) noexcept nogil:
@@ -136,8 +207,7 @@ cdef dispatched scan(
 
 
 cdef void touched(
-    Row row, Index index, const int32_t* by_intercept, float* scores,
-    float* top, int32_t* labels, int64_t k,
+    Row row, Index index, float* scores, float* top, int32_t* labels, int64_t k
 ) noexcept nogil:
     """Offer the touched classes, then the others by falling intercept until one is too low."""
     cdef int64_t e, p
@@ -151,7 +221,7 @@ cdef void touched(
                 sift(top, labels, k, scores[c], c)
             scores[c] = -INFINITY  # offered; another feature may mention the class again
     for i in range(index.n_classes):
-        c = by_intercept[i]
+        c = index.by_intercept[i]
         if scores[c] == -INFINITY:
             continue
         if not better(scores[c], c, top[0], labels[0]):
@@ -160,18 +230,15 @@ cdef void touched(
 
 
 cdef void topk_row(
-    Row row, Index index, const int32_t* by_intercept, float* scores,
-    float* top, int32_t* labels, int64_t k, int way,
+    Row row, Index index, float* scores, float* top, int32_t* labels, int64_t k, int way
 ) noexcept nogil:
     cdef int64_t j
     for j in range(k):
         top[j] = -INFINITY
         labels[j] = INT32_MAX
     accumulate(row, index, scores)
-    if way == 0:
-        way = 2 if TOUCH_COST * count_postings(row, index) < index.n_classes else 1
-    if way == 2:
-        touched(row, index, by_intercept, scores, top, labels, k)
+    if worth_touching(row, index, way):
+        touched(row, index, scores, top, labels, k)
         reset_touched(row, index, scores)
     else:
         scan(scores, index.n_classes, top, labels, k)
@@ -204,7 +271,7 @@ cdef dispatched scan_positives(
 
 
 cdef int64_t touched_positives(
-    Row row, Index index, const int32_t* by_intercept, float* scores, int32_t* found
+    Row row, Index index, float* scores, int32_t* found
 ) noexcept nogil:
     cdef int64_t e, p, n = 0
     cdef int32_t c, i
@@ -219,7 +286,7 @@ cdef int64_t touched_positives(
                 n += 1
             scores[c] = -INFINITY
     for i in range(index.n_classes):
-        c = by_intercept[i]
+        c = index.by_intercept[i]
         if index.intercept[c] <= 0:
             break
         if scores[c] != -INFINITY:
@@ -229,13 +296,11 @@ cdef int64_t touched_positives(
     return n
 
 
-cdef int64_t positives_row(
-    Row row, Index index, const int32_t* by_intercept, float* scores, int32_t* found
-) noexcept nogil:
+cdef int64_t positives_row(Row row, Index index, float* scores, int32_t* found) noexcept nogil:
     cdef int64_t n
     accumulate(row, index, scores)
-    if TOUCH_COST * count_postings(row, index) < index.n_classes:
-        n = touched_positives(row, index, by_intercept, scores, found)
+    if worth_touching(row, index, CHEAPER):
+        n = touched_positives(row, index, scores, found)
         reset_touched(row, index, scores)
     else:
         scan_positives(scores, index.n_classes, &n, found)
@@ -243,136 +308,92 @@ cdef int64_t positives_row(
     return n
 
 
-# ------------------------------------------------------------------------------- all rows
+# --------------------------------------------------------------------------------------- all rows
 
 
-cdef inline Index make_index(
-    const int64_t[::1] indptr, const int32_t[::1] classes, const float[::1] weights,
-    const float[::1] intercept,
-) noexcept nogil:
-    cdef Index index
-    index.indptr = &indptr[0]
-    index.classes = &classes[0] if classes.shape[0] else NULL
-    index.weights = &weights[0] if weights.shape[0] else NULL
-    index.intercept = &intercept[0]
-    index.n_classes = <int32_t>intercept.shape[0]
-    return index
+cdef inline Rows row_pointers(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense
+) noexcept:
+    cdef Rows rows
+    rows.indptr = &indptr[0]
+    rows.features = &indices[0] if indices.shape[0] else NULL
+    rows.values = &data[0] if data.shape[0] else NULL
+    rows.dense = dense
+    return rows
 
 
-cdef inline Row row_at(
-    const int64_t* indptr, const int32_t* indices, const float* data, bint dense, Py_ssize_t i
-) noexcept nogil:
+cdef inline Row row_at(Rows rows, Py_ssize_t i) noexcept nogil:
     cdef Row row
-    row.features = indices if dense else indices + indptr[i]
-    row.values = data + indptr[i]
-    row.n = indptr[i + 1] - indptr[i]
+    row.features = rows.features if rows.dense else rows.features + rows.indptr[i]
+    row.values = rows.values + rows.indptr[i]
+    row.n = rows.indptr[i + 1] - rows.indptr[i]
     return row
 
 
 def topk(
-    const int64_t[::1] row_indptr,
-    const int32_t[::1] row_indices,
-    const float[::1] row_data,
-    bint dense,
-    const int64_t[::1] indptr,
-    const int32_t[::1] classes,
-    const float[::1] weights,
-    const float[::1] intercept,
-    const int32_t[::1] by_intercept,
-    float[:, ::1] scores,
-    int32_t[:, ::1] top_classes,
-    float[:, ::1] top_scores,
-    int way,
-    int n_threads,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    Postings postings, float[:, ::1] scores,
+    int32_t[:, ::1] top_classes, float[:, ::1] top_scores, int way, int n_threads,
 ):
     """The k best classes of each row, best first, ties to the smaller class.
 
     Parameters
     ----------
-    row_indptr, row_indices, row_data, dense : IN, the rows (see `_rows.Rows`)
-    indptr, classes, weights : IN, postings of each feature: its classes and their weights
-    intercept, by_intercept : IN, and the classes in the order of falling intercept
+    indptr, indices, data, dense : IN, the rows (see `_rows.Rows`)
+    postings : IN
     scores : IN/OUT scratch (n_threads, n_classes), holding the intercepts before and after
     top_classes, top_scores : OUT (n_rows, k)
-    way : IN, 1 scan, 2 touched, 0 the cheaper one for each row; the results are the same
+    way : IN, 1 scan, 2 touched, 0 the cheaper one for each row; the results are the same. A row
+        with a feature that has no list is always scanned.
     """
-    cdef Py_ssize_t i, n_rows = row_indptr.shape[0] - 1
-    cdef int64_t k = top_classes.shape[1]
-    cdef Index index = make_index(indptr, classes, weights, intercept)
-    cdef const int32_t* features = &row_indices[0] if row_indices.shape[0] else NULL
-    cdef const float* values = &row_data[0] if row_data.shape[0] else NULL
-    cdef const int64_t* starts = &row_indptr[0]
-    cdef const int32_t* order = &by_intercept[0]
+    cdef Index index = postings.pointers()
+    cdef Rows rows = row_pointers(indptr, indices, data, dense)
+    cdef Py_ssize_t i, n_rows = indptr.shape[0] - 1
     cdef float* mine = NULL
     with nogil, parallel(num_threads=n_threads):
         mine = &scores[threadid(), 0]
         for i in prange(n_rows, schedule="dynamic", chunksize=CHUNK):
             topk_row(
-                row_at(starts, features, values, dense, i), index, order, mine,
-                &top_scores[i, 0], &top_classes[i, 0], k, way,
+                row_at(rows, i), index, mine,
+                &top_scores[i, 0], &top_classes[i, 0], top_classes.shape[1], way
             )
 
 
 def positives(
-    const int64_t[::1] row_indptr,
-    const int32_t[::1] row_indices,
-    const float[::1] row_data,
-    bint dense,
-    const int64_t[::1] indptr,
-    const int32_t[::1] classes,
-    const float[::1] weights,
-    const float[::1] intercept,
-    const int32_t[::1] by_intercept,
-    float[:, ::1] scores,
-    int64_t[::1] counts,
-    const int64_t[::1] found_indptr,
-    int32_t[::1] found,
-    int n_threads,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    Postings postings, float[:, ::1] scores,
+    int64_t[::1] counts, const int64_t[::1] found_indptr, int32_t[::1] found, int n_threads,
 ):
     """The classes with a score above zero: how many a row has, and which when `found` has room.
 
     Parameters
     ----------
-    row_indptr ... scores : as in `topk`
+    indptr ... scores : as in `topk`
     counts : OUT (n_rows,)
     found_indptr : IN (n_rows + 1,), where the classes of each row go
     found : OUT, the classes in no particular order; of size 0 to count only
     """
-    cdef Py_ssize_t i, n_rows = row_indptr.shape[0] - 1
-    cdef Index index = make_index(indptr, classes, weights, intercept)
-    cdef const int32_t* features = &row_indices[0] if row_indices.shape[0] else NULL
-    cdef const float* values = &row_data[0] if row_data.shape[0] else NULL
-    cdef const int64_t* starts = &row_indptr[0]
-    cdef const int32_t* order = &by_intercept[0]
+    cdef Index index = postings.pointers()
+    cdef Rows rows = row_pointers(indptr, indices, data, dense)
+    cdef Py_ssize_t i, n_rows = indptr.shape[0] - 1
     cdef int32_t* out = &found[0] if found.shape[0] else NULL
     cdef float* mine = NULL
     with nogil, parallel(num_threads=n_threads):
         mine = &scores[threadid(), 0]
         for i in prange(n_rows, schedule="dynamic", chunksize=CHUNK):
             counts[i] = positives_row(
-                row_at(starts, features, values, dense, i), index, order, mine,
-                NULL if out == NULL else out + found_indptr[i],
+                row_at(rows, i), index, mine, NULL if out == NULL else out + found_indptr[i]
             )
 
 
 def all_scores(
-    const int64_t[::1] row_indptr,
-    const int32_t[::1] row_indices,
-    const float[::1] row_data,
-    bint dense,
-    const int64_t[::1] indptr,
-    const int32_t[::1] classes,
-    const float[::1] weights,
-    const float[::1] intercept,
-    float[:, ::1] out,
-    int n_threads,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    Postings postings, float[:, ::1] out, int n_threads,
 ):
     """All scores of each row: OUT (n_rows, n_classes)."""
-    cdef Py_ssize_t i, n_rows = row_indptr.shape[0] - 1
-    cdef Index index = make_index(indptr, classes, weights, intercept)
-    cdef const int32_t* features = &row_indices[0] if row_indices.shape[0] else NULL
-    cdef const float* values = &row_data[0] if row_data.shape[0] else NULL
-    cdef const int64_t* starts = &row_indptr[0]
+    cdef Index index = postings.pointers()
+    cdef Rows rows = row_pointers(indptr, indices, data, dense)
+    cdef Py_ssize_t i, n_rows = indptr.shape[0] - 1
     for i in prange(n_rows, nogil=True, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads):
         memcpy(&out[i, 0], index.intercept, index.n_classes * sizeof(float))
-        accumulate(row_at(starts, features, values, dense, i), index, &out[i, 0])
+        accumulate(row_at(rows, i), index, &out[i, 0])

@@ -1,0 +1,84 @@
+# `make demo` and `make test` are all that a newcomer needs. Every target sets up what it needs in
+# a virtual environment, and does so again only when the kernels or the build files have changed.
+#
+#   make demo         real text, real answers (DEMO_ARGS='--ask "how do I ..."')
+#   make test         the tests, under 6 minutes (TEST_ARGS="-k topk")
+#   make test-full    the same with the large data sets and long runs
+#   make test-debug   the kernels' tests on a build with bounds checks compiled in
+#   make test-asan    the kernels' tests on a build with the address sanitizer (GCC, Linux)
+#   make bench        times and accuracy beside other packages (BENCH_ARGS="--help")
+#   make lint         style of Python and Cython
+#   make docs         the documentation, into doc/_build/html
+#   make clean        removes everything that was built, but not the virtual environment
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+# Tests that run compiled code and little else; test-debug and test-asan take these.
+KERNEL_TESTS ?= $(wildcard tests/test_package.py tests/test_topk*.py tests/test_ppdsparse*.py \
+	tests/test_kernels*.py tests/test_xc_format*.py tests/test_datasets_xc*.py)
+
+BUILD_FILES := setup.py pyproject.toml \
+	$(wildcard sklearn_xc/_kernels/*.pyx sklearn_xc/_kernels/*.pxd sklearn_xc/_kernels/*.h)
+
+.PHONY: demo test test-full test-debug test-asan bench lint docs clean
+
+demo: $(VENV)/.ready-plots
+	$(BIN)/python examples/quickstart.py $(DEMO_ARGS)
+
+test: $(VENV)/.ready-test
+	$(BIN)/pytest $(TEST_ARGS)
+
+test-full: $(VENV)/.ready-test
+	$(BIN)/pytest --full $(TEST_ARGS)
+
+# The package of build/debug stands before the installed one on the path; tests/test_package.py
+# reads SKLEARN_XC_BUILD and fails unless the kernels it imported are of that build.
+test-debug: build/debug/.ready
+	SKLEARN_XC_BUILD=debug PYTHONPATH=build/debug $(BIN)/pytest $(TEST_ARGS) $(KERNEL_TESTS)
+
+# The sanitizer has to be loaded before Python is, and sees only what malloc hands out. The
+# interpreter leaks by design. libstdc++ beside it lets other packages throw C++ exceptions.
+test-asan: build/asan/.ready
+	SKLEARN_XC_BUILD=asan PYTHONPATH=build/asan PYTHONMALLOC=malloc \
+	ASAN_OPTIONS=detect_leaks=0 \
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
+	$(BIN)/python $(BIN)/pytest $(TEST_ARGS) $(KERNEL_TESTS)
+
+bench: $(VENV)/.ready-bench
+	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
+
+lint: $(VENV)/.ready-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	PATH="$(abspath $(BIN)):$$PATH" cython-lint sklearn_xc
+
+docs: $(VENV)/.ready-docs
+	$(BIN)/sphinx-build -W --keep-going -q -b html doc doc/_build/html
+
+clean:
+	rm -rf build doc/_build doc/generated .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -f sklearn_xc/_kernels/*.so $(VENV)/.installed $(VENV)/.ready-*
+	find sklearn_xc tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The project, in place: Python files take effect at once, kernels after another `make`.
+$(VENV)/.installed: $(BUILD_FILES) | $(BIN)/python
+	$(BIN)/pip install --editable .
+	touch $@
+
+# .ready-<extra>: the packages of that extra; the project itself is there already.
+$(VENV)/.ready-%: $(VENV)/.installed
+	$(BIN)/pip install "sklearn-xc[$*]"
+	touch $@
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python >= 3.11 is needed")'
+	$(PYTHON) -m venv $(VENV)
+
+# build/debug and build/asan: the package alone, the rest comes from the virtual environment.
+build/%/.ready: $(BUILD_FILES) $(wildcard sklearn_xc/*.py sklearn_xc/*/*.py) \
+		| $(VENV)/.ready-test $(VENV)/.ready-dev
+	SKLEARN_XC_BUILD=$* $(BIN)/pip install --quiet --upgrade --no-deps --no-build-isolation \
+		--target build/$* .
+	touch $@

@@ -1,0 +1,207 @@
+"""What the benchmarks share: prepared data, measuring, the machine, tables.
+
+Only NumPy and SciPy are imported at the top, so that the peers' virtual environment can use this
+file too; what needs sklearn_xc or scikit-learn imports it in the function.
+"""
+
+import os
+import platform
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "bench"
+DOC = ROOT / "doc"
+DATA = Path(os.environ.get("SKLEARN_XC_DATA", ROOT / ".." / "shared" / "data"))
+NOT_TEXT = {"omniglot"}  # pixels: used as they are, not as counts of words
+TOP = 5
+CUTS = (1, 3, 5)
+
+
+class Split(NamedTuple):
+    """A data set's training and test part: float32 CSR rows and CSR indicators."""
+
+    X: sp.csr_matrix
+    Y: sp.csr_matrix
+    X_test: sp.csr_matrix
+    Y_test: sp.csr_matrix
+
+
+def data_folder(name):
+    folder = DATA / name
+    if not (folder / "train.txt.xz").exists():
+        raise SystemExit(f"no data set in {folder}; set SKLEARN_XC_DATA to the folder of data sets")
+    return folder
+
+
+def tfidf_rows(X, *others):
+    """Unit rows of TF-IDF, fitted on the first matrix."""
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    transformer = TfidfTransformer().fit(X)
+    return [sp.csr_matrix(transformer.transform(M), dtype=np.float32) for M in (X, *others)]
+
+
+def read_raw(name):
+    """The two parts of a data set as they stand in its files."""
+    from sklearn_xc.datasets import load_xc
+
+    folder = data_folder(name)
+    return *load_xc(folder / "train.txt.xz"), *load_xc(folder / "test.txt.xz")
+
+
+def prepare(name):
+    """The cached file of a data set after preprocessing, written if it is missing or stale."""
+    path = BUILD / "data" / f"{name}.npz"
+    sources = [data_folder(name) / f"{part}.txt.xz" for part in ("train", "test")]
+    if path.exists() and path.stat().st_mtime > max(s.stat().st_mtime for s in sources):
+        return path
+    X, Y, X_test, Y_test = read_raw(name)
+    if name not in NOT_TEXT:
+        X, X_test = tfidf_rows(X, X_test)
+    arrays = {}
+    for field, M in zip(Split._fields, (X, Y, X_test, Y_test), strict=True):
+        M = sp.csr_matrix(M, dtype=np.float32)
+        arrays |= {f"{field}_{part}": getattr(M, part) for part in ("data", "indices", "indptr")}
+        arrays[f"{field}_shape"] = M.shape
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez(path, **arrays)
+    return path
+
+
+def load(name):
+    """A prepared data set."""
+    with np.load(prepare(name)) as f:
+        parts = ("data", "indices", "indptr")
+        return Split(
+            *(
+                sp.csr_matrix(tuple(f[f"{m}_{p}"] for p in parts), shape=tuple(f[f"{m}_shape"]))
+                for m in Split._fields
+            )
+        )
+
+
+def timed(function, *args):
+    """Seconds that a call takes, and what it returns."""
+    start = time.perf_counter()
+    result = function(*args)
+    return time.perf_counter() - start, result
+
+
+class PeakMemory:
+    """Peak resident memory of this process and its children beyond that at the start, in MB.
+
+    Read from /proc, hence None elsewhere than on Linux. The kernel's own high-water mark catches
+    short peaks of this process; children are added by looking every ten milliseconds.
+    """
+
+    def __enter__(self):
+        self.mb = None
+        self._linux = Path("/proc/self/clear_refs").exists()
+        if self._linux:
+            Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark
+            self._base = self._peak = resident_with_children(os.getpid())
+            self._stop = threading.Event()
+            self._watch = threading.Thread(target=self._look, daemon=True)
+            self._watch.start()
+        return self
+
+    def _look(self):
+        while not self._stop.wait(0.01):
+            self._peak = max(self._peak, resident_with_children(os.getpid()))
+
+    def __exit__(self, *exception):
+        if self._linux:
+            self._stop.set()
+            self._watch.join()
+            peak = max(self._peak, status_kb(os.getpid(), "VmHWM"))
+            self.mb = (peak - self._base) / 1024
+
+
+def status_kb(pid, field):
+    """A figure of /proc/<pid>/status in kB, 0 for a process that has gone."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(field + ":")), 0)
+
+
+def resident_with_children(pid):
+    """Resident memory of a process and all its descendants in kB."""
+    total = status_kb(pid, "VmRSS")
+    for task in Path(f"/proc/{pid}/task").glob("*"):
+        try:
+            children = (task / "children").read_text().split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        total += sum(resident_with_children(int(child)) for child in children)
+    return total
+
+
+def machine():
+    """Processor, number of cores and system in one line."""
+    processor = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = cpuinfo.read_text().splitlines()
+        processor = next((x.split(":")[1].strip() for x in lines if "model name" in x), processor)
+        flags = next((x for x in lines if x.startswith("flags")), "").split()
+        widest = [name for name in ("avx512f", "avx2") if name in flags]
+        processor += f" ({widest[0]})" if widest else ""
+    system = f"{platform.system()}, Python {platform.python_version()}"
+    return f"{processor}, {os.cpu_count()} cores, {system}"
+
+
+def commit():
+    """The project's commit, with a + if the working tree differs from it."""
+    try:
+        short = ["git", "rev-parse", "--short", "HEAD"]
+        name = subprocess.run(short, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        clean = subprocess.run(["git", "diff", "--quiet", "HEAD"], cwd=ROOT, check=False)
+    except (OSError, subprocess.CalledProcessError):
+        return "none yet"
+    return name.strip() + ("+" if clean.returncode else "")
+
+
+def command(script, argv):
+    """How a script was called, to be printed in its document."""
+    return " ".join(["python", f"benchmarks/{Path(script).name}", *argv])
+
+
+def source(script, argv):
+    """Machine, commit and command of a generated page."""
+    today = time.strftime("%Y-%m-%d")
+    return (
+        f"Generated by `{command(script, argv)}` on {today}, commit {commit()}.\n"
+        f"Machine: {machine()}."
+    )
+
+
+def table(header, rows):
+    """A Markdown table; the first column is text, the others are figures."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def figure(value, digits=3):
+    """A number with some significant digits and no exponent, or a dash where there is none."""
+    if value is None:
+        return "-"
+    if value == 0:
+        return "0"
+    decimals = max(0, digits - 1 - int(np.floor(np.log10(abs(value)))))
+    return f"{value:.{decimals}f}"
+
+
+def write_doc(name, text):
+    """A generated page of the documentation."""
+    DOC.mkdir(exist_ok=True)
+    (DOC / name).write_text(text.rstrip() + "\n")
+    print(f"wrote {(DOC / name).relative_to(ROOT)}")

@@ -1,0 +1,97 @@
+"""What the comparison needs beside this project: the peers' virtual environment, the yardstick."""
+
+import os
+import re
+import subprocess
+import sys
+
+import _common
+import numpy as np
+
+PEERS = _common.ROOT / "build" / "peers"
+# libpecos pins numpy < 2 and names torch among its requirements, though its linear models do
+# without: so it is installed without them.
+PEER_PACKAGES = ["numpy<2", "scipy<1.14", "scikit-learn", "napkinxc==0.7.2"]
+WITHOUT_REQUIREMENTS = ["libpecos==1.2.8"]
+YARDSTICK = _common.ROOT / ".." / "shared" / "prototypes" / "one_vs_rest.cpp"
+YARDSTICK_COMMAND = ["g++", "-O3", "-march=native", "-ffast-math", "-fopenmp"]
+
+
+def peers_python():
+    """The interpreter of the peers' environment, made at the first call; None with the reason."""
+    python = PEERS / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    done = PEERS / "installed"
+    if not done.exists():
+        print(f"installing the peers into {PEERS.relative_to(_common.ROOT)}")
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        for step in (
+            [sys.executable, "-m", "venv", "--clear", PEERS],
+            [*pip, *PEER_PACKAGES],
+            [*pip, "--no-deps", *WITHOUT_REQUIREMENTS],
+        ):
+            outcome = subprocess.run(step, capture_output=True, text=True, check=False)
+            if outcome.returncode:
+                reason = (outcome.stderr.strip() or "no message").splitlines()[-1]
+                return None, f"the peers could not be installed: {reason}"
+        done.touch()
+    return python, None
+
+
+def compile_yardstick():
+    """The yardstick program, compiled as its head says; None with the reason.
+
+    It prints seconds with two decimals, too coarse for the small sets: the copy that is compiled
+    prints five.
+    """
+    program = _common.BUILD / "one_vs_rest"
+    if not YARDSTICK.exists():
+        return None, f"no yardstick program at {YARDSTICK}"
+    if not program.exists() or program.stat().st_mtime < YARDSTICK.stat().st_mtime:
+        program.parent.mkdir(parents=True, exist_ok=True)
+        source = program.with_suffix(".cpp")
+        text = YARDSTICK.read_text().replace("train %.2f s", "train %.5f s")
+        source.write_text(text.replace("predict %.4f ms", "predict %.6f ms"))
+        step = [*YARDSTICK_COMMAND, source, "-o", program]
+        outcome = subprocess.run(step, capture_output=True, text=True, check=False)
+        if outcome.returncode:
+            return None, f"the yardstick did not compile: {outcome.stderr.splitlines()[0]}"
+    return program, None
+
+
+def write_yardstick_data(data):
+    """The prepared data as the binary CSR files that the yardstick reads."""
+    folder = _common.BUILD / "yardstick" / data
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, M in zip(("X", "Y", "Xt", "Yt"), _common.load(data), strict=True):
+        with open(folder / f"{name}.bin", "wb") as f:
+            np.array([*M.shape, M.nnz], np.int64).tofile(f)
+            M.indptr.astype(np.int64).tofile(f)
+            M.indices.astype(np.int32).tofile(f)
+            M.data.astype(np.float32).tofile(f)
+    return folder
+
+
+def run_yardstick(data, threads, repeats, long):
+    """The yardstick's figures in the form of a worker's result; it scores its own predictions."""
+    program, reason = compile_yardstick()
+    if program is None:
+        raise RuntimeError(reason)
+    folder = write_yardstick_data(data)
+    call = [program, folder, "0.1", "1", "0.03", str(threads)]
+    train, predict = [], []
+    while len(train) <= repeats and not (train and train[0] > long):
+        text = subprocess.run(call, capture_output=True, text=True, check=True).stdout
+        train.append(float(re.search(r"train ([\d.]+) s", text)[1]))
+        predict.append(float(re.search(r"predict ([\d.]+) ms", text)[1]))
+    non_zeros = float(re.search(r"([\d.]+) non-zeros", text)[1])
+    K = _common.load(data).Y.shape[1]
+    scores = re.search(r"precision@1/3/5 ([\d.]+) ([\d.]+) ([\d.]+)", text).groups()
+    return {
+        "train_s": train,
+        "predict_ms": predict,
+        "memory_mb": None,
+        "model_mb": 8 * non_zeros * K / 1e6,
+        "versions": {},
+        "precision": [float(score) / 100 for score in scores],
+        "psp": None,
+    }

@@ -1,0 +1,183 @@
+"""The systems that run.py compares, each behind the same four steps.
+
+fit(X, Y), save(folder), predict(X) and labels(raw): `predict` returns what the library itself
+returns, `labels` turns it into an (n, 5) array of column numbers, best first, off the clock.
+Libraries are imported when a system is made: each virtual environment holds only some of them.
+"""
+
+import pickle
+import warnings
+from importlib.metadata import version
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from _common import TOP
+
+
+class PPDSparse:
+    """Our estimator; one label matrix in, top five out."""
+
+    def __init__(self, threads, folder, **params):
+        import sklearn_xc
+
+        self.versions = {"sklearn_xc": sklearn_xc.__version__}
+        self.model = sklearn_xc.PPDSparseClassifier(n_jobs=threads, random_state=0, **params)
+
+    def inputs(self, X, Y):
+        return X, Y
+
+    def fit(self, X, Y):
+        self.model.fit(X, Y)
+
+    def save(self, folder):
+        with open(folder / "model.pickle", "wb") as f:
+            pickle.dump(self.model, f)
+
+    def predict(self, X):
+        return self.model.predict_topk(X, k=TOP)
+
+    def labels(self, raw):
+        return raw[0]
+
+
+class OneVsRestSVC:
+    """scikit-learn's one-vs-rest of liblinear, the usual first try."""
+
+    def __init__(self, threads, folder):
+        import sklearn
+        from sklearn.multiclass import OneVsRestClassifier
+        from sklearn.svm import LinearSVC
+
+        self.versions = {"scikit-learn": sklearn.__version__}
+        self.model = OneVsRestClassifier(LinearSVC(random_state=0), n_jobs=threads)
+
+    def inputs(self, X, Y):
+        return X, sp.csr_matrix(Y, dtype=np.int32)
+
+    def fit(self, X, Y):
+        with warnings.catch_warnings():  # classes without a positive
+            warnings.filterwarnings("ignore", message="Label not", category=UserWarning)
+            self.model.fit(X, Y)
+
+    def save(self, folder):
+        with open(folder / "model.pickle", "wb") as f:
+            pickle.dump(self.model, f)
+
+    def predict(self, X):
+        scores = self.model.decision_function(X)
+        best = np.argpartition(-scores, TOP - 1, axis=1)[:, :TOP]
+        order = np.argsort(-np.take_along_axis(scores, best, axis=1), axis=1, kind="stable")
+        return np.take_along_axis(best, order, axis=1)
+
+    def labels(self, raw):
+        return raw
+
+
+class Pecos:
+    """PECOS XLinearModel with its defaults: one level (one-vs-all), or a tree (XR-Linear).
+
+    The clock of `fit` includes making the label features and the tree, as ours includes all that
+    follows from X and Y. `save` reloads the model for prediction only, in the fastest of its
+    layouts, which is several times as fast as predicting with the model as it was trained: the
+    tables give both.
+    """
+
+    reloads = True
+
+    def __init__(self, threads, folder, tree):
+        from pecos.xmc import Indexer, LabelEmbeddingFactory
+        from pecos.xmc.xlinear.model import XLinearModel
+
+        self.threads, self.tree = threads, tree
+        self._indexer, self._features, self._model = Indexer, LabelEmbeddingFactory, XLinearModel
+        self.versions = {"libpecos": version("libpecos")}
+
+    def inputs(self, X, Y):
+        return X, sp.csc_matrix(Y, dtype=np.float32)
+
+    def fit(self, X, Y):
+        chain = None
+        if self.tree:
+            label_features = self._features.create(Y, X, method="pifa")
+            chain = self._indexer.gen(label_features, "hierarchicalkmeans", threads=self.threads)
+        self.model = self._model.train(X, Y, C=chain, threads=self.threads)
+
+    def save(self, folder):
+        self.model.save(str(folder))
+        layout = {"is_predict_only": True, "weight_matrix_type": "HASH_CHUNKED"}
+        self.model = self._model.load(str(folder), **layout)
+
+    def predict(self, X):
+        return self.model.predict(X, only_topk=TOP, beam_size=10, threads=self.threads)
+
+    def labels(self, raw):
+        rows = (
+            raw.indices[a:b][np.argsort(-raw.data[a:b], kind="stable")]
+            for a, b in zip(raw.indptr, raw.indptr[1:], strict=False)
+        )
+        return padded(rows)
+
+
+class NapkinXC:
+    """napkinXC: a probabilistic label tree, or binary relevance, with its defaults.
+
+    It trains into a folder and reads it back for prediction.
+    """
+
+    def __init__(self, threads, folder, kind):
+        import napkinxc.models
+
+        self.versions = {"napkinxc": version("napkinxc")}
+        self.model = getattr(napkinxc.models, kind)(str(folder), threads=threads, seed=0)
+
+    def inputs(self, X, Y):
+        return X, [Y.indices[a:b].tolist() for a, b in zip(Y.indptr, Y.indptr[1:], strict=False)]
+
+    def fit(self, X, Y):
+        self.model.fit(X, Y)
+
+    def save(self, folder):
+        self.model.load()
+
+    def predict(self, X):
+        return self.model.predict(X, top_k=TOP)
+
+    def labels(self, raw):
+        return padded(raw)
+
+
+def padded(rows):
+    """Lists of at most five labels as an array, filled up with -1."""
+    rows = list(rows)
+    labels = np.full((len(rows), TOP), -1, dtype=np.int64)
+    for i, row in enumerate(rows):
+        labels[i, : len(row)] = row[:TOP]
+    return labels
+
+
+class System(NamedTuple):
+    """A row of the tables: its name there, the environment it lives in, how it is made, threads."""
+
+    title: str
+    peer: bool
+    factory: type
+    params: dict | None = None
+    threads: int = 2
+
+
+# The objective and stopping of the yardstick program, whose loss lacks the factor 1/2.
+AS_YARDSTICK = {"l1": 0.05, "l2": 0.5, "tol": 0.03}
+
+SYSTEMS = {
+    "ppdsparse": System("PPDSparseClassifier", False, PPDSparse),
+    "ppdsparse_1": System("PPDSparseClassifier, one thread", False, PPDSparse, threads=1),
+    "ppdsparse_y": System(
+        "PPDSparseClassifier, objective of the yardstick", False, PPDSparse, AS_YARDSTICK
+    ),
+    "pecos_ova": System("PECOS one-vs-all", True, Pecos, {"tree": False}),
+    "pecos_xr": System("PECOS XR-Linear", True, Pecos, {"tree": True}),
+    "napkinxc_plt": System("napkinXC PLT", True, NapkinXC, {"kind": "PLT"}),
+    "napkinxc_br": System("napkinXC BR", True, NapkinXC, {"kind": "BR"}),
+    "ovr_svc": System("OneVsRestClassifier(LinearSVC)", False, OneVsRestSVC),
+}

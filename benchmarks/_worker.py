@@ -1,0 +1,60 @@
+"""Measures one system on one data set in a process of its own; run.py starts it.
+
+    python _worker.py SYSTEM DATA FOLDER REPEATS LONG
+
+writes FOLDER/result.json and FOLDER/labels.npz. The first fit is the warm-up of the timed ones
+and tells the peak memory; where it takes longer than LONG seconds it is itself the measurement.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import _common
+import numpy as np
+from _systems import SYSTEMS
+
+
+def measure(system, data, folder, repeats, long):
+    saved = folder / "model"
+    shutil.rmtree(saved, ignore_errors=True)
+    saved.mkdir()
+    split = _common.load(data)
+    contender = system.factory(system.threads, saved, **(system.params or {}))
+    inputs = contender.inputs(split.X, split.Y)
+
+    with _common.PeakMemory() as memory:
+        train = [_common.timed(contender.fit, *inputs)[0]]
+    if train[0] <= long:
+        train = [_common.timed(contender.fit, *inputs)[0] for _ in range(repeats)]
+
+    as_trained = None
+    if getattr(contender, "reloads", False):
+        as_trained, _ = predict(contender, split.X_test, repeats)
+    contender.save(saved)
+    per_row, raw = predict(contender, split.X_test, repeats)
+    np.savez(folder / "labels.npz", labels=contender.labels(raw))
+    size = sum(f.stat().st_size for f in saved.rglob("*") if f.is_file())
+    shutil.rmtree(saved)
+    return {
+        "train_s": train,
+        "predict_ms": per_row,
+        "predict_as_trained_ms": as_trained,
+        "memory_mb": memory.mb,
+        "model_mb": size / 1e6,
+        "versions": contender.versions,
+    }
+
+
+def predict(contender, X, repeats):
+    """Milliseconds a row of every repetition after a warm-up, and the prediction."""
+    raw = contender.predict(X)
+    seconds = [_common.timed(contender.predict, X)[0] for _ in range(repeats)]
+    return [1e3 * s / X.shape[0] for s in seconds], raw
+
+
+if __name__ == "__main__":
+    name, data, folder, repeats, long = sys.argv[1:]
+    result = measure(SYSTEMS[name], data, Path(folder), int(repeats), float(long))
+    Path(folder, "result.json").write_text(json.dumps(result))

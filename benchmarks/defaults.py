@@ -1,0 +1,153 @@
+"""The measurement behind the defaults of PPDSparseClassifier; the test parts are never read.
+
+    python benchmarks/defaults.py [--data bibtex ...] [--stage grid tol prune]
+
+A fifth of each training part is held out (fixed seed). `grid` varies l1 and l2, `tol` and `prune`
+vary one parameter at the chosen pair. Figures are kept in build/bench/defaults; the page
+doc/benchmark_defaults.md is written from all of them.
+"""
+
+import argparse
+import itertools
+import json
+import sys
+
+import _common
+import numpy as np
+import scipy.sparse as sp
+
+L1 = [0.01, 0.02, 0.05, 0.1, 0.2]
+L2 = [0.1, 0.3, 0.5, 1.0, 2.0]
+TOL = [0.003, 0.01, 0.03, 0.1, 0.3]
+PRUNE = [0.0, 0.003, 0.01, 0.03, 0.1]
+BASE = {"l1": 0.05, "l2": 0.5, "tol": 0.03, "prune": 0.01}
+DATA_SETS = [
+    "bibtex",
+    "cooking_fasttext",
+    "delicious",
+    "corel5k",
+    "yso_finna_en_small",
+    "oewn_hypernym",
+    "omniglot",
+]
+STAGES = {
+    "grid": [{"l1": a, "l2": b} for a, b in itertools.product(L1, L2)],
+    "tol": [{"tol": t} for t in TOL],
+    "prune": [{"prune": p} for p in PRUNE],
+}
+FOLDER = _common.BUILD / "defaults"
+
+
+def held_out(name):
+    """The training part alone, split by rows into four fifths and a fifth, and then weighted."""
+    X, Y, *_ = _common.read_raw(name)
+    order = np.random.default_rng(0).permutation(X.shape[0])
+    fit, held = np.sort(order[len(order) // 5 :]), np.sort(order[: len(order) // 5])
+    X_fit, X_held = X[fit], X[held]
+    if name not in _common.NOT_TEXT:
+        X_fit, X_held = _common.tfidf_rows(X_fit, X_held)
+    return X_fit, sp.csr_matrix(Y[fit]), X_held, sp.csr_matrix(Y[held])
+
+
+def try_out(parts, setting):
+    """Held-out accuracy, seconds and size of one setting."""
+    from sklearn_xc import PPDSparseClassifier
+    from sklearn_xc.metrics import ndcg_at_k, precision_at_k
+
+    X_fit, Y_fit, X_held, Y_held = parts
+    model = PPDSparseClassifier(**(BASE | setting), n_jobs=2, random_state=0)
+    seconds, _ = _common.timed(model.fit, X_fit, Y_fit)
+    labels, _ = model.predict_topk(X_held, k=_common.TOP)
+    return {
+        "setting": setting,
+        "p1": float(precision_at_k(Y_held, labels, k=1)),
+        "ndcg5": float(ndcg_at_k(Y_held, labels, k=5)),
+        "seconds": seconds,
+        "non_zeros": model.coef_.nnz / model.coef_.shape[0],
+    }
+
+
+def measure(data, stages):
+    parts = held_out(data)
+    try_out(parts, {})  # warm-up
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for stage in stages:
+        figures = [try_out(parts, setting) for setting in STAGES[stage]]
+        (FOLDER / f"{stage}-{data}.json").write_text(json.dumps(figures, indent=1))
+        best = max(figures, key=lambda f: f["p1"])
+        print(
+            f"{data:20}{stage:6} best P@1 {100 * best['p1']:.2f} at {best['setting']}", flush=True
+        )
+
+
+def read(stage):
+    """All figures of a stage: {data: list in the order of the settings}."""
+    paths = {data: FOLDER / f"{stage}-{data}.json" for data in DATA_SETS}
+    return {data: json.loads(p.read_text()) for data, p in paths.items() if p.exists()}
+
+
+def losses(figures, metric):
+    """Points lost against the best setting of each data set, (settings, data sets)."""
+    scores = 100 * np.array([[f[metric] for f in column] for column in figures.values()]).T
+    return scores.max(axis=0) - scores
+
+
+def grid_page(figures):
+    """Points lost by each pair on average and at worst, and the losses on each data set."""
+    p1, ndcg = losses(figures, "p1"), losses(figures, "ndcg5")
+    order = np.argsort((p1 + ndcg).mean(axis=1), kind="stable")
+    seconds = np.array([[f["seconds"] for f in column] for column in figures.values()]).T
+    relative = seconds / seconds[STAGES["grid"].index({"l1": BASE["l1"], "l2": BASE["l2"]})]
+    rows = [
+        [
+            "{l1:g}, {l2:g}".format(**STAGES["grid"][i]),
+            *(f"{row[i].mean():.2f}" for row in (p1, ndcg)),
+            f"{p1[i].max():.2f}",
+            f"{np.exp(np.log(relative[i]).mean()):.2f}",
+            *(f"{p:.2f}" for p in p1[i]),
+        ]
+        for i in order
+    ]
+    header = ["l1, l2", "P@1 lost, mean", "nDCG@5 lost, mean", "P@1 lost, worst", "time", *figures]
+    return (
+        "Points of held-out precision@1 and nDCG@5 lost against the best pair of each data set, "
+        "best pair on average first; the last columns are the precision@1 lost on each data set. "
+        f"`time` is relative to l1={BASE['l1']}, l2={BASE['l2']} (geometric mean).\n\n"
+    ) + _common.table(header, rows)
+
+
+def line_page(stage, figures):
+    """Accuracy, time and size along one parameter."""
+    rows = []
+    for data, column in figures.items():
+        for f in column:
+            cells = [100 * f["p1"], 100 * f["ndcg5"]]
+            rows.append([f"{data}, {f['setting'][stage]:g}", *(f"{c:.2f}" for c in cells)])
+            rows[-1] += [_common.figure(f["seconds"]), f"{f['non_zeros']:.1f}"]
+    header = [f"data, {stage}", "P@1", "nDCG@5", "train s", "non-zeros a class"]
+    return f"At l1={BASE['l1']}, l2={BASE['l2']}.\n\n" + _common.table(header, rows)
+
+
+def write_page():
+    parts = ["# How the defaults were chosen", _common.source(__file__, sys.argv[1:])]
+    parts.append("A fifth of each *training* part held out; the test parts are not used.")
+    for stage, page in {"grid": "l1 and l2", "tol": "tol", "prune": "prune"}.items():
+        if figures := read(stage):
+            text = grid_page(figures) if stage == "grid" else line_page(stage, figures)
+            parts += [f"## {page}", text]
+    _common.write_doc("benchmark_defaults.md", "\n\n".join(parts))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", nargs="+", choices=DATA_SETS, default=DATA_SETS, metavar="NAME")
+    parser.add_argument("--stage", nargs="+", choices=list(STAGES), default=list(STAGES))
+    parser.add_argument("--report", action="store_true", help="write the page, measure nothing")
+    options = parser.parse_args()
+    for data in [] if options.report else options.data:
+        measure(data, options.stage)
+    write_page()
+
+
+if __name__ == "__main__":
+    main()

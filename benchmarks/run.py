@@ -1,0 +1,147 @@
+"""Compares PPDSparseClassifier with other libraries on the shared data sets.
+
+    python benchmarks/run.py                        everything; hours of the peers included
+    python benchmarks/run.py --data bibtex --systems ppdsparse pecos_xr
+    python benchmarks/run.py --report               only the page, from the figures there are
+
+Each system runs in its own process; what it measured is kept in build/bench/results, so that a
+part can be run again without the rest. Writes doc/benchmark_peers.md.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import _common
+import _environment
+import _report
+import numpy as np
+import scipy.sparse as sp
+from _systems import SYSTEMS
+
+SMALL = ["bibtex", "cooking_fasttext", "delicious"]
+DATA_SETS = [*SMALL, "yso_finna_en_small", "oewn_hypernym", "yso_finna_en"]
+YARDSTICK = "yardstick"
+# The yardstick is run right after ours with its objective: they are compared side by side.
+NAMES = ["ppdsparse", "ppdsparse_1", "ppdsparse_y", YARDSTICK]
+NAMES += [name for name in SYSTEMS if name not in NAMES]
+RESULTS = _common.BUILD / "results"
+# Where a system would take hours (or, storing dense weights, all of the memory) it is left out.
+FEASIBLE = {
+    "pecos_ova": DATA_SETS[:-1],
+    "napkinxc_br": SMALL,
+    "ovr_svc": SMALL,
+    "ppdsparse_1": DATA_SETS[2:],
+}
+
+
+def environment(threads):
+    """The worker's environment: every library that asks gets the same number of threads."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    return os.environ | dict.fromkeys(names, str(threads))
+
+
+def run_group(call, output, env, timeout):
+    """Run a process; if it takes too long or we are interrupted, its children end with it."""
+    streams = {"stdout": output, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(call, env=env, start_new_session=True, **streams) as process:
+        try:
+            return process.wait(timeout)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+
+
+def run_worker(name, data, folder, options):
+    """One system on one data set; its figures, with the precisions added from its top five."""
+    system = SYSTEMS[name]
+    python, reason = _environment.peers_python() if system.peer else (sys.executable, None)
+    if python is None:
+        raise RuntimeError(reason)
+    worker = _common.ROOT / "benchmarks" / "_worker.py"
+    call = [python, worker, name, data, folder, str(options.repeats), str(options.long)]
+    log = folder / "log.txt"
+    with open(log, "w") as f:
+        returncode = run_group(call, f, environment(system.threads), options.timeout)
+    if returncode:
+        last = (log.read_text().strip() or "no message").splitlines()[-1]
+        raise RuntimeError(f"failed: {last} (whole output in {log})")
+    result = json.loads((folder / "result.json").read_text())
+    with np.load(folder / "labels.npz") as f:
+        result |= scores(_common.load(data), f["labels"])
+    return result
+
+
+def scores(split, labels):
+    """Precision@1/3/5, and propensity-scored precision@5 with propensities of the training part."""
+    from sklearn_xc.metrics import precision_at_k, propensities, psprecision_at_k
+
+    # As sparse scores, because a tree may return fewer than five labels: -1 stands for none.
+    rows, places = np.nonzero(labels >= 0)
+    ranks = np.float32(_common.TOP) - places
+    top = sp.csr_array((ranks, (rows, labels[rows, places])), shape=split.Y_test.shape)
+    p = propensities(split.Y)
+    return {
+        "precision": [float(precision_at_k(split.Y_test, top, k=k)) for k in _common.CUTS],
+        "psp": float(psprecision_at_k(split.Y_test, top, k=_common.TOP, propensities=p)),
+    }
+
+
+def measure(name, data, options):
+    folder = RESULTS / data / name
+    folder.mkdir(parents=True, exist_ok=True)
+    _common.prepare(data)
+    start = time.perf_counter()
+    try:
+        if name == YARDSTICK:
+            result = _environment.run_yardstick(data, 2, options.repeats, options.long)
+        else:
+            result = run_worker(name, data, folder, options)
+    except subprocess.TimeoutExpired:
+        result = {"failure": f"did not finish in {options.timeout} s"}
+    except (RuntimeError, subprocess.CalledProcessError) as error:
+        result = {"failure": str(error)}
+    result |= {
+        "machine": _common.machine(),
+        "commit": _common.commit(),
+        "when": time.strftime("%Y-%m-%d"),
+        "command": _common.command(__file__, sys.argv[1:]),
+    }
+    (folder / "figures.json").write_text(json.dumps(result, indent=1))
+    spent = time.perf_counter() - start
+    print(f"{data:20}{name:16}{_report.one_line(result)}  [{spent:.0f} s]", flush=True)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", nargs="+", choices=DATA_SETS, default=DATA_SETS, metavar="NAME")
+    parser.add_argument("--systems", nargs="+", choices=NAMES, default=NAMES, metavar="NAME")
+    parser.add_argument("--repeats", type=int, default=3, help="timed fits; the best counts")
+    parser.add_argument(
+        "--long", type=float, default=30, help="a fit of more seconds than this is not repeated"
+    )
+    parser.add_argument("--timeout", type=float, default=3600, help="seconds for one system")
+    parser.add_argument("--report", action="store_true", help="write the page, measure nothing")
+    parser.add_argument("--list", action="store_true", help="print the names and stop")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    if options.list:
+        print("data sets:", *DATA_SETS)
+        print("systems:", *NAMES)
+        return
+    for data in [] if options.report else options.data:
+        for name in options.systems:
+            if data in FEASIBLE.get(name, DATA_SETS):
+                measure(name, data, options)
+    _report.write(RESULTS, DATA_SETS, {k: s.title for k, s in SYSTEMS.items()})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""How the time of training grows with the number of classes, and of samples.
+
+    python benchmarks/scaling.py [--repeats 2]
+
+Generated data (make_xc_classification), one and two threads. Writes doc/benchmark_scaling.md and
+doc/images/benchmark_scaling.png; the exponent is the slope of the line fitted to the logarithms.
+"""
+
+import argparse
+import sys
+from functools import cache
+
+import _common
+import numpy as np
+
+from sklearn_xc import PPDSparseClassifier
+from sklearn_xc.datasets import make_xc_classification
+
+N, K = 50_000, 8_000  # what stays fixed while the other one grows
+CLASSES = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000]
+SAMPLES = [12_500, 25_000, 50_000, 100_000, 200_000]
+THREADS = (1, 2)
+
+
+@cache
+def seconds(n_samples, n_classes, threads, repeats):
+    """Training time of the fastest repetition."""
+    X, y = make_xc_classification(n_samples, 50_000, n_classes, random_state=0)
+    model = PPDSparseClassifier(n_jobs=threads, random_state=0)
+    best = min(_common.timed(model.fit, X, y)[0] for _ in range(repeats))
+    print(f"N {n_samples:7} K {n_classes:6} threads {threads}: {best:.2f} s", flush=True)
+    return best
+
+
+def exponent(sizes, times):
+    """Slope in the double logarithmic picture: 1 is linear growth."""
+    return np.polyfit(np.log(sizes), np.log(times), 1)[0]
+
+
+def curves(repeats):
+    """What varies, its values, what is fixed, and the times for each number of threads."""
+    by_classes = {t: [seconds(N, k, t, repeats) for k in CLASSES] for t in THREADS}
+    by_samples = {t: [seconds(n, K, t, repeats) for n in SAMPLES] for t in THREADS}
+    yield "K", CLASSES, f"N = {N:,}", by_classes
+    yield "N", SAMPLES, f"K = {K:,}", by_samples
+
+
+def draw(measured, path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    names = {"K": "number of classes K", "N": "number of training samples N"}
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained", sharey=True)
+    for axis, (what, sizes, fixed, times) in zip(axes, measured, strict=True):
+        for marker, (threads, t) in zip("os", times.items(), strict=True):
+            label = f"{threads} thread{'s' * (threads > 1)}, exponent {exponent(sizes, t):.2f}"
+            axis.loglog(sizes, t, marker=marker, label=label)
+        line = times[1][0] * np.array(sizes) / sizes[0]
+        axis.loglog(sizes, line, color="0.6", linestyle=":", label="linear growth")
+        axis.set_xticks(sizes, [f"{s:,}" for s in sizes], rotation=30)
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.yaxis.set_minor_locator(NullLocator())
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.grid(alpha=0.3)
+        axis.set_xlabel(names[what])
+        axis.set_title(fixed)
+        axis.legend(loc="upper left")
+    axes[0].set_ylabel("training time in seconds")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=2)
+    options = parser.parse_args()
+    seconds(5_000, 500, 2, 1)  # warm-up
+    measured = list(curves(options.repeats))
+    draw(measured, _common.DOC / "images" / "benchmark_scaling.png")
+    parts = ["# How training time grows", _common.source(__file__, sys.argv[1:])]
+    for what, sizes, fixed, times in measured:
+        rows = [
+            [f"{size:,}", *(_common.figure(times[t][i]) for t in THREADS)]
+            + [f"{times[1][i] / times[2][i]:.2f}"]
+            for i, size in enumerate(sizes)
+        ]
+        rows.append(["exponent", *(f"{exponent(sizes, times[t]):.2f}" for t in THREADS), ""])
+        parts.append(f"## {fixed}, {what} grows")
+        header = [what, "one thread s", "two threads s", "ratio"]
+        parts.append(_common.table(header, rows))
+        worst = max(exponent(sizes, t) for t in times.values())
+        verdict = "holds" if worst <= 1 else "**does not hold**"
+        parts.append(f"Growth no faster than linear in {what}: {verdict}, exponent {worst:.2f}.")
+    parts.append("![training time against K and N](images/benchmark_scaling.png)")
+    _common.write_doc("benchmark_scaling.md", "\n\n".join(parts))
+
+
+if __name__ == "__main__":
+    main()

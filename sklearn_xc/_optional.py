@@ -1,0 +1,44 @@
+"""Imports of packages that only some features need."""
+
+from importlib import import_module
+
+# How to get each of them. hnswlib is a dependency, but has no wheels: an installation without a
+# compiler, or one moved to another machine, may lack it.
+HOW_TO_GET = {
+    "hnswlib": (
+        "Install it with `pip install hnswlib`: it is compiled on the spot and needs a C++ "
+        "compiler; set HNSWLIB_NO_NATIVE=1 for a build that runs on other machines too."
+    ),
+    "matplotlib": 'Install it with `pip install matplotlib` or `pip install "sklearn-xc[plots]"`.',
+}
+
+
+def optional_import(name, feature):
+    """Import a package that one feature needs.
+
+    Parameters
+    ----------
+    name : {"hnswlib", "matplotlib", "matplotlib.<module>"}
+        Module to import.
+    feature : str
+        What needs it, as the start of the message ``"<feature> needs <package>, ..."``.
+
+    Returns
+    -------
+    module
+        The imported module.
+
+    Raises
+    ------
+    ImportError
+        If it cannot be imported, with the reason and how to get it.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise ImportError(
+            f"{feature} needs {package}, which cannot be imported here ({error}). "
+            f"{HOW_TO_GET[package]}",
+            name=package,
+        ) from error

@@ -1,0 +1,8 @@
+"""Data: the XC text format, the embedded docstrings and a generator."""
+
+from ._docstrings import load_docstrings
+from ._generate import make_xc_classification
+from ._labels import first_label
+from ._xc_format import dump_xc, load_xc
+
+__all__ = ["dump_xc", "first_label", "load_docstrings", "load_xc", "make_xc_classification"]

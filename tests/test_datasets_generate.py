@@ -1,0 +1,161 @@
+"""Laws of the generator and of first_label."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.preprocessing import normalize
+
+from sklearn_xc.datasets import first_label, make_xc_classification
+
+
+@given(Y=hnp.arrays(np.uint8, hnp.array_shapes(min_dims=2, max_dims=2), elements=st.integers(0, 1)))
+def test_first_label(Y):
+    expected = [min(np.flatnonzero(row), default=-1) for row in Y]
+    scrambled = sp.csr_matrix(Y[:, ::-1])
+    scrambled.indices = (Y.shape[1] - 1 - scrambled.indices).astype(np.int32)  # not sorted
+    for container in (Y, Y.tolist(), sp.csr_array(Y), sp.csc_matrix(Y), scrambled, Y * 0.5):
+        labels, has_label = first_label(container)
+        np.testing.assert_array_equal(labels, expected)
+        np.testing.assert_array_equal(has_label, Y.any(axis=1))
+        assert (labels.dtype, has_label.dtype) == (np.int64, bool)
+
+
+def test_first_label_without_columns_and_with_stored_zeros():
+    labels, has_label = first_label(np.zeros((2, 0)))
+    np.testing.assert_array_equal(labels, [-1, -1])
+    assert not has_label.any()
+    stored_zero = sp.csr_matrix(([0, 1], [0, 2], [0, 2]), shape=(1, 3))
+    assert first_label(stored_zero)[0] == [2]
+
+
+def test_first_label_refuses_other_shapes():
+    with pytest.raises(ValueError, match=r"Y must be two-dimensional, it has shape \(3,\)"):
+        first_label([0, 1, 1])
+
+
+@given(
+    n_samples=st.integers(1, 60),
+    n_features=st.integers(1, 50),
+    n_classes=st.integers(1, 40),
+    n_labels=st.none() | st.just(1) | st.just(1.0),
+    n_tokens=st.floats(1, 20),
+    signal=st.floats(0, 1),
+    class_exponent=st.floats(0, 4),
+    feature_exponent=st.floats(0, 4),
+    seed=st.integers(0, 2**31),
+)
+def test_shapes_and_unit_rows(n_samples, n_features, n_classes, n_labels, seed, **parameters):
+    problem = {"n_labels": n_labels, "random_state": seed, **parameters}
+    X, y = make_xc_classification(n_samples, n_features, n_classes, **problem)
+    assert X.shape == (n_samples, n_features)
+    assert X.dtype == np.float32
+    assert X.indices.dtype == np.int32
+    X.check_format(full_check=True)
+    assert X.has_canonical_format
+    np.testing.assert_allclose(X.multiply(X).sum(axis=1), 1, rtol=1e-5)
+    if n_labels is None:
+        assert y.shape == (n_samples,)
+        assert y.dtype == np.int64
+        assert y.min() >= 0
+        assert y.max() < n_classes
+        assert n_samples < n_classes or len(np.unique(y)) == n_classes
+    else:
+        assert y.shape == (n_samples, n_classes)
+        np.testing.assert_array_equal(np.diff(y.indptr), 1)
+        assert set(y.data) == {1}
+
+
+@pytest.mark.parametrize("n_labels", [None, 3])
+def test_random_state(n_labels):
+    problem = {"n_samples": 300, "n_features": 200, "n_classes": 50, "n_labels": n_labels}
+    (X, y), (X_again, y_again), (X_other, _) = (
+        make_xc_classification(**problem, random_state=seed) for seed in (0, 0, 1)
+    )
+    assert (X_again != X).nnz == 0
+    assert np.all(y == y_again) if n_labels is None else (y != y_again).nnz == 0
+    assert (X_other != X).nnz > 0
+    X_legacy, _ = make_xc_classification(**problem, random_state=np.random.RandomState(0))
+    assert (X_legacy != X).nnz == 0
+
+
+def test_number_of_labels_and_tokens():
+    X, Y = make_xc_classification(
+        20_000, 10**6, 10**5, n_labels=3, n_tokens=20, class_exponent=0, feature_exponent=0,
+        random_state=0,
+    )  # fmt: skip
+    assert np.diff(Y.indptr).min() == 1
+    assert np.diff(Y.indptr).mean() == pytest.approx(3, rel=0.02)
+    tokens = np.diff(X.indptr).mean()  # half of them are shared by few characteristic features
+    assert 15 < tokens < 20
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 1.7])
+def test_power_law_of_the_class_sizes(exponent):
+    _, Y = make_xc_classification(
+        100_000, 10, 1000, n_labels=1, n_tokens=1, class_exponent=exponent, random_state=0
+    )
+    sizes = np.asarray(Y.sum(axis=0, dtype=np.int64)).ravel()
+    edges = np.arange(1, 1002.0)
+    power = 1 - exponent
+    primitive = np.log(edges) if power == 0 else edges**power / power
+    expected = 100_000 * np.diff(primitive) / (primitive[-1] - primitive[0])
+    deviation = (sizes - expected)[expected > 20] / np.sqrt(expected[expected > 20])
+    assert np.mean(deviation**2) == pytest.approx(1, abs=0.25)  # chi-squared over its freedom
+
+
+def test_learnable_as_far_as_the_signal_goes():
+    accuracy = {}
+    for signal in (0.0, 0.3, 1.0):
+        X, y = make_xc_classification(
+            6000, 5000, 200, class_exponent=0, signal=signal, random_state=0
+        )
+        train, test = slice(0, 4000), slice(4000, None)
+        means = sp.csr_matrix((np.ones(4000), (y[train], np.arange(4000))), shape=(200, 4000))
+        centroids = normalize(means @ X[train])
+        predicted = np.argmax((X[test] @ centroids.T).toarray(), axis=1)
+        accuracy[signal] = np.mean(predicted == y[test])
+    assert accuracy[0.0] < 0.03
+    assert accuracy[0.3] > 0.5
+    assert accuracy[1.0] > 0.97
+
+
+def test_a_million_classes():
+    """Memory follows the non-zeros: a dense (n, K) or (K, D) buffer would not fit anywhere."""
+    script = (
+        f"import sys; sys.path[:] = {sys.path!r}\n"
+        "from sklearn_xc.datasets import make_xc_classification\n"
+        "X, y = make_xc_classification(200_000, 10**6, 10**6, n_tokens=10, random_state=0)\n"
+        "assert X.nnz < 2_000_000, X.nnz\n"
+        "import resource\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert int(run.stdout) * unit < 600e6
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_samples": 0}, "n_samples must be a whole number from 1 to 2147483647, got 0"),
+        ({"n_features": 2.5}, "n_features must be a whole number from 1 to 2147483647, got 2.5"),
+        ({"n_classes": 2**31}, "n_classes must be a whole number .*, got 2147483648"),
+        ({"n_characteristic": True}, "n_characteristic must be a whole number .*, got True"),
+        ({"n_labels": 0.5}, "n_labels must be a number from 1 to 1000, got 0.5"),
+        ({"n_labels": 1001}, "n_labels must be a number from 1 to 1000, got 1001"),
+        ({"n_tokens": 0}, "n_tokens must be a number from 1 to .*, got 0"),
+        ({"signal": 1.5}, "signal must be a number from 0 to 1, got 1.5"),
+        ({"signal": float("nan")}, "signal must be a number from 0 to 1, got nan"),
+        ({"class_exponent": -1}, "class_exponent must be a number from 0 to 10, got -1"),
+        ({"feature_exponent": "1"}, "feature_exponent must be a number from 0 to 10, got '1'"),
+    ],
+)
+def test_refuses(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        make_xc_classification(**parameters)

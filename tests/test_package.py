@@ -1,0 +1,132 @@
+"""The package as a whole: version, public names, what is tracked, which build is under test."""
+
+import ast
+import importlib
+import importlib.metadata
+import os
+import pkgutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import sklearn_xc
+import sklearn_xc._kernels
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = Path(sklearn_xc.__file__).parent
+GENERATED = {".c", ".cpp", ".so", ".pyd", ".o", ".html"}
+
+# Modules below the estimators: none of them may import one.
+SHARED = ["metrics", "datasets", "_rows", "_labels", "_memory", "_parallel", "_topk", "_optional"]
+
+
+@pytest.fixture(scope="module")
+def tracked():
+    """Paths of the files that git tracks, or would with `git add --all`."""
+    command = [
+        "git",
+        "-C",
+        str(ROOT),
+        "-c",
+        "safe.directory=*",
+        "ls-files",
+        "-coz",
+        "--exclude-standard",
+    ]
+    try:
+        listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not in a git repository, or no git")
+    return [Path(name) for name in listing.split("\0") if name]
+
+
+def kernels():
+    names = [module.name for module in pkgutil.iter_modules(sklearn_xc._kernels.__path__)]
+    return [importlib.import_module(f"sklearn_xc._kernels.{name}") for name in names]
+
+
+def sources(name):
+    """The Python files of a module or of a package of the source tree."""
+    folder = ROOT / "sklearn_xc" / name
+    return sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+
+
+def imported_names(path):
+    """Absolute dotted names that a file imports, also inside its functions."""
+    package = ("sklearn_xc", *path.relative_to(ROOT / "sklearn_xc").parts[:-1])
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*start, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def test_installed_version_is_the_one_of_the_package():
+    try:
+        installed = importlib.metadata.version("sklearn-xc")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("run from the source tree without an installation")
+    assert installed == sklearn_xc.__version__
+
+
+def test_version_is_written_once(tracked):
+    texts = [p for p in tracked if p.suffix in {".py", ".toml", ".rst", ".md"}]
+    holders = [p for p in texts if f'"{sklearn_xc.__version__}"' in (ROOT / p).read_text()]
+    assert holders == [Path("sklearn_xc/__init__.py")]
+
+
+def test_nothing_generated_is_tracked(tracked):
+    assert [p for p in tracked if p.parts[0] == "sklearn_xc" and p.suffix in GENERATED] == []
+
+
+def test_public_names_exist_and_are_documented():
+    api = (ROOT / "doc/api.rst").read_text()
+    for name in sklearn_xc.__all__:
+        assert hasattr(sklearn_xc, name)
+        assert f"sklearn_xc.{name}" in api
+    for name in ["metrics", "datasets"]:
+        module = importlib.import_module(f"sklearn_xc.{name}")
+        for member in module.__all__:
+            assert hasattr(module, member)
+            assert f"sklearn_xc.{name}.{member}" in api
+
+
+def test_all_lists_every_public_name_of_the_package():
+    modules = {module.name for module in pkgutil.iter_modules(sklearn_xc.__path__)}
+    public = {name for name in vars(sklearn_xc) if not name.startswith("_")} - modules
+    assert public == {name for name in sklearn_xc.__all__ if not name.startswith("_")} - modules
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_shared_parts_import_no_estimator(name):
+    estimators = [getattr(sklearn_xc, member) for member in sklearn_xc.__all__]
+    estimators = [member for member in estimators if isinstance(member, type)]
+    forbidden = {f"sklearn_xc.{member.__name__}" for member in estimators}
+    files = sources(name)
+    assert files != []
+    for path in files:
+        for imported in imported_names(path):
+            assert imported not in forbidden
+            assert not imported.startswith(tuple(member.__module__ for member in estimators))
+
+
+def test_kernels_are_compiled_beside_the_package():
+    assert kernels() != []
+    for kernel in kernels():
+        assert Path(kernel.__file__).parent == PACKAGE / "_kernels"
+        assert Path(kernel.__file__).suffix in {".so", ".pyd"}
+
+
+def test_kernels_are_of_the_build_under_test():
+    """The machine code says which build it is: `make test-debug` must not test a release."""
+    build = os.environ.get("SKLEARN_XC_BUILD", "release")
+    code = {kernel.__name__: Path(kernel.__file__).read_bytes() for kernel in kernels()}
+    checked = {name for name, text in code.items() if b"RaiseBufferIndexError" in text}
+    sanitized = {name for name, text in code.items() if b"__asan_report_" in text}
+    if build != "release":
+        assert PACKAGE.parent == ROOT / "build" / build
+    assert sanitized == (set(code) if build == "asan" else set())
+    assert (checked != set()) == (build == "debug")

@@ -1,0 +1,119 @@
+"""Thread counts and blocks of work over joblib."""
+
+import os
+import threading
+import time
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from sklearn_xc import _parallel
+from sklearn_xc._parallel import effective_threads, run_blocks, single_threaded_blas
+
+
+def blas_threads():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def sum_rows(block, X, sign):
+    return sign * X[block[0] : block[1]].sum(axis=1)
+
+
+def describe(block, X):
+    time.sleep(0.01)
+    return block, os.getpid(), X.flags.writeable, blas_threads()
+
+
+def fail_at_two(block):
+    if block == 2:
+        raise RuntimeError("block 2 is bad")
+    return block
+
+
+def where(block):
+    return threading.get_ident(), os.getpid()
+
+
+def test_threads_asked_for(monkeypatch):
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 4)
+    monkeypatch.setattr(_parallel, "openmp_enabled", lambda: True)
+    assert effective_threads(1) == 1
+    assert effective_threads(None) == 1
+    assert effective_threads(3) == 3
+    assert effective_threads(100) == 4
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        assert effective_threads(None) == 2
+    with pytest.raises(ValueError, match="n_jobs == 0"):
+        effective_threads(0)
+
+
+def test_without_openmp_one_thread_and_one_warning(monkeypatch):
+    monkeypatch.setattr(_parallel, "openmp_enabled", lambda: False)
+    _parallel._warn_without_openmp.cache_clear()
+    assert effective_threads(1) == 1
+    with pytest.warns(RuntimeWarning, match="built without OpenMP"):
+        assert effective_threads(2) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert effective_threads(2) == 1
+    _parallel._warn_without_openmp.cache_clear()
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, 3])
+def test_results_come_in_the_order_of_the_blocks(n_jobs):
+    X = np.arange(60.0).reshape(20, 3)
+    blocks = [(start, start + 4) for start in range(0, 20, 4)]
+    results = run_blocks(sum_rows, blocks, X, -1, n_jobs=n_jobs)
+    np.testing.assert_array_equal(np.concatenate(results), -X.sum(axis=1))
+    assert run_blocks(sum_rows, [], X, -1, n_jobs=n_jobs) == []
+
+
+def test_threads_unless_the_user_says_otherwise():
+    seen = run_blocks(where, range(8), n_jobs=2)
+    assert {process for _, process in seen} == {os.getpid()}
+
+
+def test_processes_get_large_arrays_read_only_and_blas_one_thread():
+    X = np.zeros(400_000)
+    with joblib.parallel_config(backend="loky"):
+        seen = run_blocks(describe, range(4), X, n_jobs=2)
+    assert [block for block, *_ in seen] == list(range(4))
+    assert all(process != os.getpid() for _, process, *_ in seen)
+    assert not any(writeable for _, _, writeable, _ in seen)
+    assert all(set(threads) <= {1} for *_, threads in seen)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_blas_is_limited_inside_and_restored(n_jobs):
+    before = blas_threads()
+    seen = run_blocks(describe, range(6), np.zeros(3), n_jobs=n_jobs)
+    assert all(set(threads) <= {1} for *_, threads in seen)
+    assert blas_threads() == before
+
+
+def test_overlapping_limits_are_restored_by_the_last():
+    before = blas_threads()
+    first, second = single_threaded_blas(), single_threaded_blas()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(blas_threads()) <= {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == before
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_errors_reach_the_caller_and_limits_are_restored(n_jobs):
+    before = blas_threads()
+    with pytest.raises(RuntimeError, match="block 2 is bad"):
+        run_blocks(fail_at_two, range(5), n_jobs=n_jobs)
+    assert blas_threads() == before
+
+
+def test_verbose_is_joblibs(capsys):
+    run_blocks(fail_at_two, [0, 1], n_jobs=1, verbose=1)
+    output = capsys.readouterr()
+    assert "Done" in output.out + output.err

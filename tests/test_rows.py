@@ -1,0 +1,147 @@
+"""Normalised X against NumPy, and the caller's arrays left as they were."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from sklearn_xc._rows import Rows, as_rows, columns_of, normalise
+
+DENSE = np.array([[0.0, 1.5, 0.0, -2.0], [0.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.25, 1.0]])
+
+
+def to_dense(rows):
+    """A plain reading of the definition of Rows."""
+    out = np.zeros(rows.shape)
+    for i in range(rows.shape[0]):
+        first, last = rows.indptr[i], rows.indptr[i + 1]
+        features = rows.indices[: last - first] if rows.dense else rows.indices[first:last]
+        np.add.at(out[i], features, rows.data[first:last])
+    return out
+
+
+def assert_canonical(X):
+    assert X.dtype == np.float32
+    if sparse.issparse(X):
+        assert X.format == "csr"
+        assert X.indices.dtype == np.int32
+        for i in range(X.shape[0]):
+            assert (np.diff(X.indices[X.indptr[i] : X.indptr[i + 1]]) > 0).all()
+    else:
+        assert X.flags.c_contiguous
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "g", "i1", "i4", "i8", "u8", "?"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_dense_dtypes(dtype, order):
+    X = np.asarray(DENSE.astype(dtype), order=order)
+    Z = normalise(X)
+    assert_canonical(Z)
+    np.testing.assert_array_equal(Z, X.astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "i8", "?"])
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "lil", "dok", "bsr"])
+@pytest.mark.parametrize("flavour", ["array", "matrix"])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_sparse_kinds(dtype, kind, flavour, index):
+    X = getattr(sparse, f"{kind}_{flavour}")(DENSE.astype(dtype))
+    for name in ("indices", "indptr"):
+        if isinstance(getattr(X, name, None), np.ndarray):
+            setattr(X, name, getattr(X, name).astype(index))
+    Z = normalise(X)
+    assert_canonical(Z)
+    np.testing.assert_array_equal(Z.toarray(), DENSE.astype(dtype).astype(np.float32))
+
+
+def test_what_is_right_already_is_not_copied():
+    X = DENSE.astype(np.float32)
+    assert normalise(X) is X
+    assert np.shares_memory(as_rows(X).data, X)
+    S = sparse.csr_matrix(X)
+    Z = normalise(S)
+    for name in ("data", "indices", "indptr"):
+        assert np.shares_memory(getattr(Z, name), getattr(S, name))
+    assert as_rows(Z).data is Z.data
+    assert as_rows(Z).indices is Z.indices
+
+
+def test_unsorted_duplicates_are_summed_in_a_copy():
+    data = np.array([100, 100, 2, 1], dtype=np.int8)  # 100 + 100 wraps around in int8
+    indices = np.array([2, 2, 0, 1], dtype=np.int32)
+    indptr = np.array([0, 3, 4], dtype=np.int32)
+    for array in (data, indices, indptr):
+        array.flags.writeable = False
+    X = sparse.csr_array((data, indices, indptr), shape=(2, 3))
+    attributes = set(vars(X))
+    Z = normalise(X)
+    assert_canonical(Z)
+    np.testing.assert_array_equal(Z.toarray(), [[2, 0, 200], [0, 1, 0]])
+    np.testing.assert_array_equal(X.indices, [2, 2, 0, 1])
+    np.testing.assert_array_equal(X.data, [100, 100, 2, 1])
+    assert set(vars(X)) == attributes
+
+
+def test_read_only_memmaps(tmp_path):
+    np.save(tmp_path / "X.npy", DENSE.astype(np.float32))
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    np.testing.assert_array_equal(to_dense(as_rows(normalise(X))), DENSE)
+    S = sparse.csr_array(DENSE)
+    parts = []
+    for name in ("data", "indices", "indptr"):
+        np.save(tmp_path / f"{name}.npy", getattr(S, name))
+        parts.append(np.load(tmp_path / f"{name}.npy", mmap_mode="r"))
+    Z = normalise(sparse.csr_array(tuple(parts), shape=S.shape))
+    np.testing.assert_array_equal(to_dense(as_rows(Z)), DENSE)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_overflow_of_float32_names_X_and_the_range(container):
+    X = container(DENSE * 1e300)
+    with pytest.raises(ValueError, match=r"X holds 3e\+300, beyond the range of float32"):
+        normalise(X)
+    assert np.isclose(normalise(container(DENSE * 1e38)).max(), 3e38)
+
+
+def test_too_many_features():
+    X = sparse.csr_array((2, 2**31))
+    with pytest.raises(ValueError, match=r"X has 2147483648 features; at most 2147483647"):
+        normalise(X)
+
+
+def test_corrupt_indices_are_refused():
+    X = sparse.csr_array(DENSE)
+    X.indices[0] = 4
+    with pytest.raises(ValueError, match="X is not a valid sparse matrix"):
+        normalise(X)
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    values=st.lists(
+        st.lists(st.sampled_from([0.0, 0.0, 1.0, -0.5, 4.0]), min_size=3, max_size=3),
+        min_size=1,
+        max_size=6,
+    ),
+    dense=st.booleans(),
+    data=st.data(),
+)
+def test_rows_blocks_and_columns(values, dense, data):
+    X = np.array(values)
+    rows = as_rows(normalise(X if dense else sparse.coo_array(X)))
+    assert isinstance(rows, Rows)
+    assert (rows.indptr.dtype, rows.indices.dtype) == (np.int64, np.int32)
+    np.testing.assert_array_equal(to_dense(rows), X)
+    start = data.draw(st.integers(0, len(X)))
+    stop = data.draw(st.integers(start, len(X)))
+    block = rows.block(start, stop)
+    np.testing.assert_array_equal(to_dense(block), X[start:stop])
+    assert np.shares_memory(block.indptr, rows.indptr)
+    columns = columns_of(rows)
+    assert (columns.indptr.dtype, columns.rows.dtype) == (np.int64, np.int32)
+    assert columns.data.dtype == np.float32
+    for j in range(X.shape[1]):
+        column = slice(columns.indptr[j], columns.indptr[j + 1])
+        np.testing.assert_array_equal(columns.rows[column], np.nonzero(X[:, j])[0])
+        np.testing.assert_array_equal(columns.data[column], X[X[:, j] != 0, j])
