@@ -83,3 +83,5 @@ cdef double dual_value(
 cdef double primal_value(Workspace work, Py_ssize_t c, const Settings *settings) noexcept nogil
 
 cdef void clear_lane(Workspace work, Py_ssize_t c) noexcept nogil
+
+cdef void refresh_v(Workspace work, Py_ssize_t c, const Settings *settings) noexcept nogil

@@ -7,8 +7,9 @@ import numpy as np
 
 from sklearn_xc._kernels._common cimport random_below, seed_for
 from sklearn_xc._kernels._matrix cimport Matrix
-from sklearn_xc._kernels._ppdsparse cimport IDLE, LANES, Lane, Settings, soft_threshold
-from sklearn_xc._kernels._search cimport CHUNK
+from sklearn_xc._kernels._ppdsparse cimport (
+    CHUNK, IDLE, LANES, Lane, Settings, soft_threshold,
+)
 from sklearn_xc._kernels._sparsify cimport n_draws, sparsify_weights
 
 cdef enum:
@@ -39,6 +40,10 @@ cdef class Workspace:
         self.cursor = np.empty(d, dtype=np.int64)
         self.positive_cursor = np.empty(LANES, dtype=np.int64)
         self.member = np.zeros(n, dtype=np.uint16)
+        self.n_support = 0
+        cdef Py_ssize_t c
+        for c in range(LANES):
+            self.lanes[c].label = IDLE
 
 
 cdef void start_class(
@@ -214,9 +219,14 @@ cdef double dual_value(
     Matrix X,
     const float[::1] sample_weight,
 ) noexcept nogil:
-    """sum a_i - ||s||^2 / (2 l2) - sum a_i^2 / (2 C_i), with v summed afresh in float64."""
+    """sum a_i - ||s||^2 / (2 l2) - sum a_i^2 / (2 C_i).
+
+    v is summed afresh in float64; `refresh_v` can put it in the place of the float32 sum that the
+    descent keeps, which small steps let drift away from the dual variables.
+    """
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t a, e, i, q, start, first
+    cdef int32_t j
     cdef double alpha, y, bias = 0, total = 0, squares = 0, s
     cdef float weight
     for a in range(lane.n_active):
@@ -238,13 +248,26 @@ cdef double dual_value(
         first = 0 if X.dense else start
         for e in range(X.indptr[i + 1] - start):
             work.exact_v[X.indices[first + e]] += alpha * y * X.data[start + e]
-    squares += (bias * bias if settings.intercept else 0) / (2 * settings.l2)
+    if settings.intercept:
+        lane.fresh_bias = <float>bias
+        squares += bias * bias / (2 * settings.l2)
     for q in range(lane.n_touched):
-        s = fabs(work.exact_v[work.touched[c, q]]) - settings.l1
-        work.exact_v[work.touched[c, q]] = 0
+        j = work.touched[c, q]
+        work.packed[q] = <float>work.exact_v[j]
+        s = fabs(work.exact_v[j]) - settings.l1
         if s > 0:
             squares += s * s / (2 * settings.l2)
+        work.exact_v[j] = 0
     return total - squares
+
+
+cdef void refresh_v(Workspace work, Py_ssize_t c, const Settings *settings) noexcept nogil:
+    """Take over the v that `dual_value` has just summed for this lane."""
+    cdef Py_ssize_t q
+    if settings.intercept:
+        work.lanes[c].bias = work.lanes[c].fresh_bias
+    for q in range(work.lanes[c].n_touched):
+        work.saved[c, q] = work.packed[q]
 
 
 cdef double primal_value(Workspace work, Py_ssize_t c, const Settings *settings) noexcept nogil:

@@ -1,6 +1,11 @@
-"""What the kernels share: the random generator and the run-time choice of vector width."""
+"""What the kernels share: the random generator, Ctrl-C, the run-time choice of vector width."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+
+cdef enum:
+    # Counted operations between two looks for Ctrl-C: at most a tenth of a second.
+    PATIENCE = 50_000_000
 
 
 cdef extern from "_simd.h" nogil:
@@ -36,3 +41,14 @@ cdef inline uint32_t random_below(uint64_t *state, uint32_t n) noexcept nogil:
 cdef inline double random_unit(uint64_t *state) noexcept nogil:
     """A double from [0, 1)."""
     return (random_bits(state) >> 11) * (1.0 / 9007199254740992.0)
+
+
+cdef inline int interrupted(const int32_t[::1] stop, double *operations) except -1 nogil:
+    """Now and then: raise KeyboardInterrupt on Ctrl-C, in other threads when told to stop."""
+    if operations[0] >= PATIENCE:
+        operations[0] = 0
+        with gil:
+            PyErr_CheckSignals()
+            if stop[0]:
+                raise KeyboardInterrupt("the fit was interrupted")
+    return 0

@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, uint64_t
 cdef enum:
     LANES = 16  # one AVX-512 register of float32
     IDLE = -1
+    CHUNK = 4096  # rows whose scores of sixteen classes (256 KiB) stay in the second-level cache
 
 
 cdef struct Settings:
@@ -35,6 +36,7 @@ cdef struct Lane:
     Py_ssize_t n_candidates
     Py_ssize_t n_select  # kappa in this round
     float bias  # s_0 = sum a_i y_i
+    float fresh_bias  # the same, summed afresh
     float precision  # smaller violations of the margin are left alone
     float threshold  # a score above it makes a negative a candidate
     double loss  # of all samples at the scores of the last search

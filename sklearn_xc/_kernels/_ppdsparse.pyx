@@ -5,7 +5,6 @@ Sixteen classes are in work at a time.  A round lets every one of them descend o
 duality gap as well.  A class that is done leaves its lane to the next of the block.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
@@ -15,31 +14,21 @@ import numpy as np
 
 from sklearn_xc._kernels._active_set cimport (
     Workspace, activate, clear_lane, drop_idle_negatives, dual_value, load_v, primal_value,
-    publish_weights, resume_class, start_class, store_v,
+    publish_weights, refresh_v, resume_class, start_class, store_v,
 )
+from sklearn_xc._kernels._common cimport interrupted
 from sklearn_xc._kernels._descent cimport descend
 from sklearn_xc._kernels._matrix cimport Matrix
-from sklearn_xc._kernels._search cimport CHUNK, keep_best, search_chunk
+from sklearn_xc._kernels._search cimport search, search_sample
 
 cdef enum:
     PASSES = 5  # of descent between two searches
     FIRST_PASSES = 3
-    FEW = 100  # candidates a search, at least
-    # The search for new classes reads one stretch of rows in eight.
-    STRETCH = 512
-    ONE_IN = 8
-    # Counted operations between two looks for Ctrl-C, about a tenth of a second.
-    PATIENCE = 50_000_000
+    # Where searches are approximate, one in four is exact: only that one sees every violator and
+    # gives a true gap.
+    EXACT_EVERY = 4
 
 globals()["LANES"] = LANES  # for Python
-
-# Operations of the descent for an active sample, roughly, in the same unit.
-cdef double DESCENT_COST = 200.0
-
-# The cost model of the search, in units of one entry of X read row by row: an entry reached
-# through a column, and going back to a column in the next chunk of rows.
-cdef double COLUMN_ENTRY = 100
-cdef double COLUMN_VISIT = 5.0
 
 
 cdef struct SparseOutput:  # grows as classes finish
@@ -80,109 +69,71 @@ cdef tuple as_arrays(SparseOutput *out):
     return indices, data
 
 
-cdef int interrupted(const int32_t[::1] stop, double *operations) except -1 nogil:
-    """Now and then: raise KeyboardInterrupt on Ctrl-C, in other threads when told to stop."""
-    if operations[0] >= PATIENCE:
-        operations[0] = 0
-        with gil:
-            PyErr_CheckSignals()
-            if stop[0]:
-                raise KeyboardInterrupt("the fit was interrupted")
-    return 0
+cdef class Results:
+    """What is kept of the classes that are done, in the order in which they were finished."""
 
+    cdef int32_t[::1] labels, n_iter
+    cdef int64_t[::1] n_weights, n_duals, n_active
+    cdef float[::1] intercept
+    cdef double[::1] gap
+    cdef SparseOutput weights, duals
+    cdef Py_ssize_t n_done
 
-cdef void prepare_search(
-    Workspace work, const Settings *settings, const int64_t[::1] positive_indptr, bint warm_up
-) noexcept nogil:
-    cdef Py_ssize_t c
-    cdef Lane *lane
-    for c in range(LANES):
-        lane = &work.lanes[c]
-        lane.searched = lane.label != IDLE and (lane.n_iter == 0 or not warm_up)
-        lane.threshold = 1e30
-        if not lane.searched:
-            continue
-        lane.threshold = -1 + lane.precision
-        lane.loss = 0
-        lane.n_candidates = 0
-        lane.n_select = settings.n_select
-        if lane.n_select == 0:
-            lane.n_select = max(<Py_ssize_t>FEW, 2 * lane.n_active)
-        work.positive_cursor[c] = positive_indptr[lane.label]
+    def __init__(self, Py_ssize_t n):
+        self.labels = np.empty(n, dtype=np.int32)
+        self.n_iter = np.zeros(n, dtype=np.int32)
+        self.n_weights = np.zeros(n, dtype=np.int64)
+        self.n_duals = np.zeros(n, dtype=np.int64)
+        self.n_active = np.zeros(n, dtype=np.int64)
+        self.intercept = np.zeros(n, dtype=np.float32)
+        self.gap = np.zeros(n)
 
+    def __dealloc__(self):
+        free(self.weights.indices)
+        free(self.weights.data)
+        free(self.duals.indices)
+        free(self.duals.data)
 
-cdef void finish_search(Workspace work) noexcept nogil:
-    cdef Py_ssize_t c, u
-    cdef Lane *lane
-    for c in range(LANES):
-        lane = &work.lanes[c]
-        if lane.searched and lane.n_candidates > lane.n_select:
-            keep_best(c, lane.n_candidates, lane.n_select, work.candidates, work.candidate_scores)
-            lane.n_candidates = lane.n_select
-    for u in range(work.n_support):
-        work.supported[work.support[u]] = 0
-    work.n_support = 0
-
-
-cdef int search(
-    Workspace work,
-    const Settings *settings,
-    Matrix X,
-    const float[::1] sample_weight,
-    const int64_t[::1] positive_indptr,
-    const int32_t[::1] positive_rows,
-    const int32_t[::1] stop,
-    double *operations,
-) except -1 nogil:
-    """One search over all samples for the classes in work; picks the cheaper way by counting."""
-    cdef Py_ssize_t chunk, u, n = X.n_rows, n_chunks = (n + CHUNK - 1) // CHUNK
-    cdef double by_rows = X.data.shape[0], by_columns = 0
-    if X.has_columns:
-        by_columns = COLUMN_VISIT * work.n_support * n_chunks
-        for u in range(work.n_support):
-            work.cursor[u] = X.column_indptr[work.support[u]]
-            by_columns += COLUMN_ENTRY * (X.column_indptr[work.support[u] + 1] - work.cursor[u])
-    prepare_search(work, settings, positive_indptr, False)
-    for chunk in range(n_chunks):
-        search_chunk(
-            work.lanes, settings, chunk * CHUNK, min(chunk * CHUNK + CHUNK, n),
-            X.has_columns and by_columns < by_rows, X, sample_weight, positive_indptr,
-            positive_rows, work.weights, work.support, work.n_support, work.cursor,
-            work.positive_cursor, work.member, work.scores, work.candidates,
-            work.candidate_scores,
+    def as_tuple(self):
+        return (
+            np.asarray(self.labels), np.asarray(self.n_weights), np.asarray(self.intercept),
+            np.asarray(self.n_iter), np.asarray(self.gap), np.asarray(self.n_active),
+            as_arrays(&self.weights), np.asarray(self.n_duals), as_arrays(&self.duals),
         )
-        operations[0] += 16 * CHUNK + by_rows / n_chunks
-        interrupted(stop, operations)
-    finish_search(work)
-    return 0
 
 
-cdef int search_sample(
+cdef int keep_class(
+    Results results,
     Workspace work,
+    Py_ssize_t c,
     const Settings *settings,
-    Matrix X,
-    const float[::1] sample_weight,
-    const int64_t[::1] positive_indptr,
-    const int32_t[::1] positive_rows,
-    const int32_t[::1] stop,
-    double *operations,
+    const float[::1] feature_maxima,
+    bint keep_dual,
 ) except -1 nogil:
-    """A search over every eighth stretch of rows, for classes that are new in their lanes.
-
-    It finds most of what a first search over all rows would, at an eighth of the cost.
-    """
-    cdef Py_ssize_t stretch, n = X.n_rows, step = STRETCH * ONE_IN
-    prepare_search(work, settings, positive_indptr, True)
-    for stretch in range((n + step - 1) // step):
-        search_chunk(
-            work.lanes, settings, stretch * step, min(stretch * step + STRETCH, n), False, X,
-            sample_weight, positive_indptr, positive_rows, work.weights, work.support, 0,
-            work.cursor, work.positive_cursor, work.member, work.scores, work.candidates,
-            work.candidate_scores,
-        )
-    operations[0] += X.data.shape[0] / ONE_IN
-    interrupted(stop, operations)
-    finish_search(work)
+    """Store a class that is done; only weights that move some training score by > `prune`."""
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t n = results.n_done, q, before = results.weights.size
+    cdef int32_t j, entry
+    cdef float w
+    results.labels[n] = lane.label
+    results.n_iter[n] = lane.n_iter
+    results.gap[n] = lane.gap
+    results.n_active[n] = lane.n_active
+    results.intercept[n] = lane.bias / settings.l2
+    for q in range(lane.n_touched):
+        j = work.touched[c, q]
+        w = soft_threshold(work.saved[c, q], settings.l1) / settings.l2
+        if fabs(w) * feature_maxima[j] > settings.prune:
+            append(&results.weights, j, w)
+    results.n_weights[n] = results.weights.size - before
+    if keep_dual:
+        before = results.duals.size
+        for q in range(lane.n_active):
+            entry = work.active[c, q]
+            if work.alpha[c, q] > 0:
+                append(&results.duals, entry if entry >= 0 else ~entry, work.alpha[c, q])
+        results.n_duals[n] = results.duals.size - before
+    results.n_done += 1
     return 0
 
 
@@ -231,35 +182,6 @@ cdef void admit_candidates(Workspace work, Py_ssize_t c) noexcept nogil:
         lane.precision *= <float>0.3
 
 
-cdef Py_ssize_t append_weights(
-    SparseOutput *out,
-    Workspace work,
-    Py_ssize_t c,
-    const Settings *settings,
-    const float[::1] feature_maxima,
-) except -1 nogil:
-    """The weights that move some training score by more than `prune`; returns their number."""
-    cdef Py_ssize_t q, before = out.size
-    cdef int32_t j
-    cdef float w
-    for q in range(work.lanes[c].n_touched):
-        j = work.touched[c, q]
-        w = soft_threshold(work.saved[c, q], settings.l1) / settings.l2
-        if fabs(w) * feature_maxima[j] > settings.prune:
-            append(out, j, w)
-    return out.size - before
-
-
-cdef Py_ssize_t append_duals(SparseOutput *out, Workspace work, Py_ssize_t c) except -1 nogil:
-    cdef Py_ssize_t a, before = out.size
-    cdef int32_t entry
-    for a in range(work.lanes[c].n_active):
-        entry = work.active[c, a]
-        if work.alpha[c, a] > 0:
-            append(out, entry if entry >= 0 else ~entry, work.alpha[c, a])
-    return out.size - before
-
-
 def solve_classes(
     Settings settings,
     Matrix X,
@@ -302,116 +224,83 @@ def solve_classes(
     """
     cdef Py_ssize_t n_labels = labels.shape[0]
     cdef Workspace work = Workspace(X.n_rows, X.n_columns)
-    cdef int32_t[::1] finished = np.empty(n_labels, dtype=np.int32)
-    cdef int64_t[::1] n_weights = np.zeros(n_labels, dtype=np.int64)
-    cdef int64_t[::1] n_dual = np.zeros(n_labels, dtype=np.int64)
-    cdef float[::1] intercept = np.zeros(n_labels, dtype=np.float32)
-    cdef int32_t[::1] n_iter = np.zeros(n_labels, dtype=np.int32)
-    cdef double[::1] gap = np.zeros(n_labels)
-    cdef int64_t[::1] n_active = np.zeros(n_labels, dtype=np.int64)
+    cdef Results results = Results(n_labels)
     cdef const int64_t[::1] dual_indptr
     cdef const int32_t[::1] dual_rows
     cdef const float[::1] dual_data
     cdef bint resume = len(dual) > 0
     if resume:
         dual_indptr, dual_rows, dual_data = dual
-    cdef SparseOutput weights = [NULL, NULL, 0, 0]
-    cdef SparseOutput duals = [NULL, NULL, 0, 0]
-    cdef bint has_coarse = settings.sparsify or coarse is not X
-    cdef bint exact, warm_up, close = False
-    cdef Py_ssize_t c, n_started = 0, n_done = 0
-    cdef double operations = 0
+    cdef bint approximate = settings.sparsify or coarse is not X
+    cdef bint exact, any_new, close = False
+    cdef Py_ssize_t c, n_started = 0, n_rounds = 0
+    cdef double operations = 0, entries_per_row = X.data.shape[0] / max(1, X.n_rows)
     cdef Lane *lane
-    work.n_support = 0
-    for c in range(LANES):
-        work.lanes[c].label = IDLE
-    try:
-        with nogil:
-            while n_done < n_labels:
-                exact = close or not has_coarse
-                warm_up = False
-                for c in range(LANES):
-                    lane = &work.lanes[c]
-                    if lane.label == IDLE and n_started < n_labels:
-                        start_class(
-                            work, c, labels[n_started], &settings, class_weight, sample_weight,
-                            positive_indptr, positive_rows,
-                        )
-                        if resume:
-                            resume_class(
-                                work, c, &settings, X, dual_indptr, dual_rows, dual_data,
-                                sample_weight,
-                            )
-                        n_started += 1
-                        warm_up = True
-                    if lane.label != IDLE and lane.n_iter + 1 == settings.max_iter:
-                        exact = True  # the gap that is reported must be true
-
-                if warm_up:
-                    for c in range(LANES):
-                        if work.lanes[c].label != IDLE and work.lanes[c].n_iter == 0:
-                            descend_lane(
-                                work, c, &settings, FIRST_PASSES, X, squared_norms,
-                                sample_weight, False,
-                            )
-                    search_sample(
-                        work, &settings, coarse, sample_weight, positive_indptr, positive_rows,
-                        stop, &operations,
+    with nogil:
+        while results.n_done < n_labels:
+            n_rounds += 1
+            exact = not approximate or close or n_rounds % EXACT_EVERY == 0
+            any_new = False
+            for c in range(LANES):
+                lane = &work.lanes[c]
+                if lane.label == IDLE and n_started < n_labels:
+                    start_class(
+                        work, c, labels[n_started], &settings, class_weight, sample_weight,
+                        positive_indptr, positive_rows,
                     )
-                    for c in range(LANES):
-                        if work.lanes[c].label != IDLE and work.lanes[c].n_iter == 0:
-                            admit_candidates(work, c)
-                for c in range(LANES):
-                    lane = &work.lanes[c]
-                    if lane.label == IDLE:
-                        continue
+                    if resume:
+                        resume_class(
+                            work, c, &settings, X, dual_indptr, dual_rows, dual_data,
+                            sample_weight,
+                        )
                     descend_lane(
-                        work, c, &settings, PASSES, X, squared_norms, sample_weight,
-                        settings.sparsify and not exact,
+                        work, c, &settings, FIRST_PASSES, X, squared_norms, sample_weight, False
                     )
-                    lane.n_iter += 1
-                    operations += DESCENT_COST * lane.n_active
-                    interrupted(stop, &operations)
-                if exact:
-                    search(
-                        work, &settings, X, sample_weight, positive_indptr, positive_rows, stop,
-                        &operations,
-                    )
-                else:
-                    search(
-                        work, &settings, coarse, sample_weight, positive_indptr, positive_rows,
-                        stop, &operations,
-                    )
-                close = False
+                    n_started += 1
+                    any_new = True
+                if lane.label != IDLE and lane.n_iter + 1 == settings.max_iter:
+                    exact = True  # the gap that is reported must be true
+            if any_new:
+                search_sample(
+                    work, &settings, coarse, sample_weight, positive_indptr, positive_rows, stop,
+                    &operations,
+                )
                 for c in range(LANES):
-                    lane = &work.lanes[c]
-                    if lane.label == IDLE:
-                        continue
-                    lane.gap = relative_gap(work, c, &settings, X, sample_weight)
-                    if not exact and lane.gap <= settings.tol:
-                        close = True
-                    if exact and (lane.gap <= settings.tol or lane.n_iter == settings.max_iter):
-                        finished[n_done] = lane.label
-                        n_iter[n_done] = lane.n_iter
-                        gap[n_done] = lane.gap
-                        n_active[n_done] = lane.n_active
-                        intercept[n_done] = lane.bias / settings.l2
-                        n_weights[n_done] = append_weights(
-                            &weights, work, c, &settings, feature_maxima
-                        )
-                        if keep_dual:
-                            n_dual[n_done] = append_duals(&duals, work, c)
-                        clear_lane(work, c)
-                        n_done += 1
-                    else:
+                    if work.lanes[c].label != IDLE and work.lanes[c].n_iter == 0:
                         admit_candidates(work, c)
-        return (
-            np.asarray(finished), np.asarray(n_weights), np.asarray(intercept),
-            np.asarray(n_iter), np.asarray(gap), np.asarray(n_active), as_arrays(&weights),
-            np.asarray(n_dual), as_arrays(&duals),
-        )
-    finally:
-        free(weights.indices)
-        free(weights.data)
-        free(duals.indices)
-        free(duals.data)
+
+            for c in range(LANES):
+                lane = &work.lanes[c]
+                if lane.label == IDLE:
+                    continue
+                operations += PASSES * lane.n_active * (10 + entries_per_row)
+                descend_lane(
+                    work, c, &settings, PASSES, X, squared_norms, sample_weight,
+                    settings.sparsify and not exact,
+                )
+                lane.n_iter += 1
+                interrupted(stop, &operations)
+            if exact:
+                search(
+                    work, &settings, X, sample_weight, positive_indptr, positive_rows, stop,
+                    &operations,
+                )
+            else:
+                search(
+                    work, &settings, coarse, sample_weight, positive_indptr, positive_rows, stop,
+                    &operations,
+                )
+            close = False
+            for c in range(LANES):
+                lane = &work.lanes[c]
+                if lane.label == IDLE:
+                    continue
+                lane.gap = relative_gap(work, c, &settings, X, sample_weight)
+                if exact and (lane.gap <= settings.tol or lane.n_iter == settings.max_iter):
+                    keep_class(results, work, c, &settings, feature_maxima, keep_dual)
+                    clear_lane(work, c)
+                else:
+                    close = close or lane.gap <= settings.tol
+                    refresh_v(work, c, &settings)
+                    admit_candidates(work, c)
+    return results.as_tuple()

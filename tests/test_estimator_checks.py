@@ -1,0 +1,91 @@
+"""scikit-learn's own checks of every public estimator, and what they leave out of weights."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+
+import sklearn_xc
+
+ESTIMATORS = [
+    getattr(sklearn_xc, name)
+    for name in sklearn_xc.__all__
+    if isinstance(getattr(sklearn_xc, name), type)
+    and issubclass(getattr(sklearn_xc, name), BaseEstimator)
+]
+
+# These two compare a weighted fit with one on repeated rows to a relative 1e-7. Both stop at a
+# duality gap of `tol` and take their samples in a random order of their own, so they agree to the
+# tolerance only; test_weights_are_repetitions below holds them together where it is small.
+WEIGHT_CHECKS = dict.fromkeys(
+    (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    ),
+    "a solver that stops at a duality gap agrees to its tolerance, not to 1e-7",
+)
+EXPECTED_FAILURES = {"PPDSparseClassifier": WEIGHT_CHECKS}
+
+
+def expected_failures(estimator):
+    return EXPECTED_FAILURES.get(type(estimator).__name__, {})
+
+
+def test_public_estimators_are_found():
+    assert sklearn_xc.PPDSparseClassifier in ESTIMATORS
+
+
+@pytest.mark.filterwarnings(
+    # some checks fit on a feature around 100 or on three rounds: the warning is right
+    "ignore:max_iter=.* rounds did not bring:sklearn.exceptions.ConvergenceWarning",
+    # how old scikit-learn versions announce a check that does not apply
+    "ignore:Skipping check:sklearn.exceptions.SkipTestWarning",
+)
+@parametrize_with_checks(
+    [estimator() for estimator in ESTIMATORS], expected_failed_checks=expected_failures
+)
+def test_scikit_learns_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_only_the_weight_checks_may_fail(estimator):
+    expected = expected_failures(estimator())
+    assert set(expected) <= set(WEIGHT_CHECKS)
+    assert all(expected.values())
+    checks = {
+        getattr(check, "func", check).__name__
+        for _, check in estimator_checks_generator(estimator(), legacy=True)
+    }
+    assert set(expected) <= checks  # no leftovers
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_no_tag_excuses_an_estimator(estimator):
+    tags = estimator().__sklearn_tags__()
+    assert not tags._skip_test
+    assert not tags.no_validation
+    assert not tags.non_deterministic
+    assert not tags.classifier_tags.poor_score
+    assert tags.input_tags.sparse
+
+
+@pytest.mark.filterwarnings(
+    # a gap of 1e-8 is at the edge of float32; the scores agree all the same
+    "ignore:max_iter=.* rounds did not bring:sklearn.exceptions.ConvergenceWarning"
+)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_weights_are_repetitions(estimator, container, n_classes):
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(40, 5))
+    y = np.arange(40) % n_classes
+    weight = rng.integers(0, 4, size=40)
+    rows = np.repeat(np.arange(40), weight)
+    tight = {"tol": 1e-8, "max_iter": 2000, "prune": 0.0, "random_state": 0}
+    model = estimator(**{name: tight[name] for name in tight if name in estimator().get_params()})
+    weighted = model.fit(container(X), y, weight).decision_function(X)
+    repeated = model.fit(container(X[rows]), y[rows]).decision_function(X)
+    np.testing.assert_allclose(repeated, weighted, atol=1e-4)

@@ -1,0 +1,188 @@
+"""PPDSparseClassifier on threads, processes and a cluster: the same bits, and Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from scipy import sparse
+
+import sklearn_xc
+from sklearn_xc import PPDSparseClassifier
+from sklearn_xc.datasets import make_xc_classification
+
+OPTIONS = [
+    {},
+    {"loss": "hinge", "sparsification": "random", "feature_threshold": 0.1},
+    {"warm_start": True},
+]
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Enough classes for six blocks, and an X of well over joblib's limit for memory mapping."""
+    X, Y = make_xc_classification(6000, 3000, 100, n_labels=2, random_state=0)
+    assert X.data.nbytes > 400_000
+    return X, Y
+
+
+def fit(data, options=None, **more):
+    return PPDSparseClassifier(random_state=0, **(options or {}), **more).fit(*data)
+
+
+def assert_same_bits(some, other):
+    for name in vars(some):
+        if name in ("n_jobs", "_index_cache", "_encoding"):
+            continue
+        a, b = getattr(some, name), getattr(other, name)
+        if sparse.issparse(a):
+            for part in "indptr", "indices", "data":
+                np.testing.assert_array_equal(getattr(a, part), getattr(b, part), err_msg=name)
+        else:
+            np.testing.assert_array_equal(a, b, err_msg=name)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=["plain", "sparsified", "warm"])
+@pytest.mark.parametrize("dense", [False, True])
+def test_same_bits_for_any_number_of_threads(data, options, dense):
+    X, Y = data
+    if dense:
+        X, Y = X[:1000, :300].toarray(), Y[:1000]
+    expected = fit((X, Y), options, n_jobs=1)
+    for n_jobs in None, 2, 3, -1:
+        model = fit((X, Y), options, n_jobs=n_jobs)
+        assert_same_bits(model, expected)
+        np.testing.assert_array_equal(
+            model.predict_topk(X[:50])[1], expected.predict_topk(X[:50])[1]
+        )
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=["plain", "sparsified", "warm"])
+def test_same_bits_in_processes(data, options):
+    expected = fit(data, options)
+    with joblib.parallel_config(backend="loky"):
+        assert_same_bits(fit(data, options, n_jobs=2), expected)
+
+
+# -------------------------------------------------------------------------------------- cluster
+
+
+@pytest.fixture(scope="module")
+def client():
+    distributed = pytest.importorskip("distributed", reason="needs the extra sklearn-xc[dask]")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def scattered(client, monkeypatch):
+    """How often the client ships an array, by size in bytes; tasks must not carry any."""
+    shipped = Counter()
+    scatter, submit = type(client).scatter, type(client).submit
+
+    def counting_scatter(self, data, *args, **kwargs):
+        shipped.update(array.nbytes for array in data if isinstance(array, np.ndarray))
+        return scatter(self, data, *args, **kwargs)
+
+    def checking_submit(self, function, *args, **kwargs):
+        size = len(joblib.externals.cloudpickle.dumps((function, args, kwargs)))
+        shipped["largest task"] = max(shipped["largest task"], size)
+        return submit(self, function, *args, **kwargs)
+
+    monkeypatch.setattr(type(client), "scatter", counting_scatter)
+    monkeypatch.setattr(type(client), "submit", checking_submit)
+    return shipped
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=["plain", "sparsified", "warm"])
+@pytest.mark.parametrize("dense", [False, True])
+def test_same_bits_on_a_cluster_and_x_is_shipped_once(data, client, scattered, options, dense):
+    X, Y = data
+    if dense:
+        X, Y = X[:1000, :300].toarray(), Y[:1000]
+    expected = fit((X, Y), options)
+    assert len(client.scheduler_info()["workers"]) == 2
+    with joblib.parallel_config(backend="dask"):
+        model = fit((X, Y), options)
+    assert_same_bits(model, expected)
+    large = X.nbytes if dense else X.data.nbytes
+    # the rows and, when sparse, the columns: values and indices of 4 bytes each
+    assert scattered[large] == (1 if dense else 4)
+    assert scattered["largest task"] < 50_000
+    assert scattered["largest task"] < large / 10
+
+
+# --------------------------------------------------------------------------------------- Ctrl-C
+
+
+INTERRUPTED = """
+import sys, threading, time, joblib, numpy as np
+from sklearn_xc import PPDSparseClassifier
+from sklearn_xc.datasets import make_xc_classification
+
+if __name__ == "__main__":
+    backend, n_jobs, kind = sys.argv[1:]
+    if kind == "dense":
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(4000, 5000)).astype(np.float32), rng.integers(0, 40, 4000)
+    else:
+        X, y = make_xc_classification(20_000, 20_000, 2000, random_state=0)
+    model = PPDSparseClassifier(tol=1e-12, max_iter=10**9, n_jobs=int(n_jobs))
+    earlier = PPDSparseClassifier().fit(np.eye(3), [0, 1, 2]).set_params(**model.get_params())
+    for estimator in model, earlier:
+        before = vars(estimator).copy()
+        threading.Timer(WARM_UP, print, ["fitting"], {"flush": True}).start()
+        try:
+            with joblib.parallel_config(backend=backend):
+                estimator.fit(X, y)
+        except KeyboardInterrupt:
+            same = vars(estimator).keys() == before.keys() and all(
+                vars(estimator)[name] is before[name] for name in before
+            )
+            print("interrupted", same, flush=True)
+            if estimator is earlier:
+                raise
+        else:
+            print("finished?", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to one process")
+@pytest.mark.parametrize("kind", ["sparse", "dense"])
+@pytest.mark.parametrize(("backend", "n_jobs"), [("threading", 1), ("threading", 2), ("loky", 2)])
+def test_ctrl_c(tmp_path, backend, n_jobs, kind):
+    """Stops within a second, twice: a new estimator stays unfitted, an earlier fit intact."""
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED.replace("WARM_UP", "4" if backend == "loky" else "2"))
+    root = str(Path(sklearn_xc.__file__).parents[1])
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    process = subprocess.Popen(
+        [sys.executable, script, backend, str(n_jobs), kind],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    try:
+        for _ in range(2):
+            assert process.stdout.readline() == "fitting\n", process.stderr.read()
+            start = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            assert process.stdout.readline() == "interrupted True\n"
+            assert time.monotonic() - start < 1
+        assert process.wait(timeout=5) in (-signal.SIGINT, 130)
+        assert "KeyboardInterrupt" in process.stderr.read()
+    finally:
+        process.kill()
+        process.communicate()
