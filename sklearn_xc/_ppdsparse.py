@@ -4,13 +4,12 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ._base import BaseXCClassifier, Interval, StrOptions
 from ._kernels._matrix import Matrix
-from ._kernels._ppdsparse import LANES, solve_classes
+from ._kernels._ppdsparse import N_LANES, solve_classes
 from ._memory import require_memory
 from ._parallel import blocks_of_classes, run_blocks
 from ._rows import LARGEST_INDEX, above, as_rows, columns_of, fast_order, largest_magnitudes
@@ -186,11 +185,11 @@ def _fit_ppdsparse(
     -------
     dict with coef, intercept, n_iter, gap, n_active, dual (see the attributes of the estimator)
     """
-    n_samples, n_features = X.shape
+    n_features = X.shape[1]
     n_columns = Y.shape[1]
     require_memory(
-        n_features * LANES * 12,
-        f"fit: weights of {LANES} classes of {n_features} features",
+        n_features * N_LANES * 12,
+        f"fit: weights of {N_LANES} classes of {n_features} features",
         "use fewer features (a hashing or a feature selection step before)",
     )
     rows = as_rows(X)
@@ -201,7 +200,7 @@ def _fit_ppdsparse(
     positives = (Y.indptr.astype(np.int64), Y.indices.astype(np.int32))
     squared_norms = _squared_norms(rows) + np.float32(settings["intercept"])
     coarse = above(rows, feature_threshold) if feature_threshold > 0 else None
-    blocks = blocks_of_classes(np.asarray(Y.T @ sample_weight), LANES)
+    blocks = blocks_of_classes(np.asarray(Y.T @ sample_weight), N_LANES)
     if not blocks:
         raise ValueError("no class of y has a positive sample with a weight above zero")
     if dual is not None:

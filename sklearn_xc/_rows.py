@@ -229,13 +229,9 @@ def fast_order(rows, seed):
     """
     n_samples, n_features = rows.shape
     if rows.dense:
-        return Order(
-            np.arange(n_samples, dtype=np.int32), np.arange(n_features, dtype=np.int32)
-        )
+        return Order(np.arange(n_samples, dtype=np.int32), np.arange(n_features, dtype=np.int32))
     frequency = np.bincount(rows.indices, minlength=n_features)
     samples = np.random.default_rng(seed).permutation(n_samples)
     lengths = np.diff(rows.indptr)[samples]
     samples = samples[np.lexsort((lengths, np.arange(n_samples) // STRETCH))]
-    return Order(
-        samples.astype(np.int32), np.argsort(-frequency, kind="stable").astype(np.int32)
-    )
+    return Order(samples.astype(np.int32), np.argsort(-frequency, kind="stable").astype(np.int32))

@@ -8,10 +8,18 @@ import warnings
 import joblib
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
 from sklearn_xc import _parallel
-from sklearn_xc._parallel import effective_threads, run_blocks, single_threaded_blas
+from sklearn_xc._parallel import (
+    MAX_BLOCKS,
+    blocks_of_classes,
+    effective_threads,
+    run_blocks,
+    single_threaded_blas,
+)
 
 
 def blas_threads():
@@ -117,3 +125,29 @@ def test_verbose_is_joblibs(capsys):
     run_blocks(fail_at_two, [0, 1], n_jobs=1, verbose=1)
     output = capsys.readouterr()
     assert "Done" in output.out + output.err
+
+
+@settings(max_examples=60)
+@given(
+    counts=st.lists(st.sampled_from([0, 0, 1, 2, 5, 40, 1000, 0.25]), max_size=200),
+    smallest=st.integers(1, 20),
+)
+def test_blocks_hold_every_class_with_positives_once(counts, smallest):
+    counts = np.array(counts, dtype=np.float32)
+    blocks = blocks_of_classes(counts, smallest)
+    classes = np.concatenate([np.zeros(0, dtype=np.int32), *blocks])
+    assert classes.dtype == np.int32
+    np.testing.assert_array_equal(np.sort(classes), np.flatnonzero(counts))
+    assert (np.diff(counts[classes]) <= 0).all()  # frequent ones first
+    assert all(len(block) for block in blocks)
+    assert len(blocks) <= max(1, len(classes) // smallest)
+
+
+def test_blocks_are_of_about_equal_work():
+    counts = np.sort(1000 / np.arange(1, 5001))[::-1]
+    blocks = blocks_of_classes(counts, 16)
+    assert 100 < len(blocks) <= 5000 // 16
+    work = np.array([(counts[block] + counts.mean()).sum() for block in blocks])
+    largest_class = counts.max() + counts.mean()
+    assert work.max() <= work.mean() + 2 * largest_class
+    assert len(blocks_of_classes(np.ones(10**5), 16)) == MAX_BLOCKS

@@ -6,7 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sklearn_xc._rows import Rows, as_rows, columns_of, normalise
+from sklearn_xc._rows import (
+    STRETCH,
+    Rows,
+    above,
+    as_rows,
+    columns_of,
+    fast_order,
+    largest_magnitudes,
+    normalise,
+)
 
 DENSE = np.array([[0.0, 1.5, 0.0, -2.0], [0.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.25, 1.0]])
 
@@ -145,3 +154,65 @@ def test_rows_blocks_and_columns(values, dense, data):
         column = slice(columns.indptr[j], columns.indptr[j + 1])
         np.testing.assert_array_equal(columns.rows[column], np.nonzero(X[:, j])[0])
         np.testing.assert_array_equal(columns.data[column], X[X[:, j] != 0, j])
+
+
+MATRICES = st.tuples(st.integers(1, 7), st.integers(1, 6), st.integers(0, 2**31), st.booleans())
+
+
+def random_matrix(n, d, seed):
+    rng = np.random.default_rng(seed)
+    return (rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)).astype(np.float32)
+
+
+def rows_of(X, dense):
+    return as_rows(normalise(X if dense else sparse.csr_array(X)))
+
+
+@settings(deadline=None, max_examples=50)
+@given(MATRICES, st.sampled_from([0.0, 0.3, 1.0, 100.0]))
+def test_largest_magnitudes_and_entries_above(matrix, threshold):
+    *shape, dense = matrix
+    X = random_matrix(*shape)
+    rows = rows_of(X, dense)
+    largest = largest_magnitudes(rows)
+    assert largest.dtype == np.float32
+    np.testing.assert_array_equal(largest, np.abs(X).max(axis=0))
+    kept = above(rows, threshold)
+    assert not kept.dense
+    assert (kept.indptr.dtype, kept.indices.dtype) == (np.int64, np.int32)
+    assert (np.abs(kept.data) > threshold).all()
+    np.testing.assert_array_equal(to_dense(kept), np.where(np.abs(X) > threshold, X, 0))
+
+
+@settings(deadline=None, max_examples=50)
+@given(MATRICES, st.integers(0, 2**31 - 1))
+def test_an_order_is_a_permutation_and_rows_follow_it(matrix, seed):
+    *shape, dense = matrix
+    X = random_matrix(*shape)
+    rows = rows_of(X, dense)
+    order = fast_order(rows, seed)
+    assert order.samples.dtype == order.features.dtype == np.int32
+    np.testing.assert_array_equal(np.sort(order.samples), np.arange(len(X)))
+    np.testing.assert_array_equal(np.sort(order.features), np.arange(X.shape[1]))
+    moved = order.rows(rows)
+    np.testing.assert_array_equal(to_dense(moved), X[order.samples][:, order.features])
+    np.testing.assert_array_equal(to_dense(rows), X)  # untouched
+    if dense:
+        assert moved is rows
+
+
+def test_the_fast_order_is_frequent_features_first_and_lengths_sorted_in_stretches():
+    rng = np.random.default_rng(0)
+    n = 2 * STRETCH + 100
+    X = np.ones((n, 8)) * (rng.random((n, 8)) < np.arange(1, 9) / 10)
+    rows = rows_of(X, dense=False)
+    order = fast_order(rows, 3)
+    frequency = (X != 0).sum(axis=0)[order.features]
+    assert (np.diff(frequency) <= 0).all()
+    lengths = (X != 0).sum(axis=1)[order.samples]
+    for start in range(0, n, STRETCH):
+        assert (np.diff(lengths[start : start + STRETCH]) >= 0).all()
+    # a stretch is a random sample of the rows: its mean length is about that of all
+    assert abs(lengths[:STRETCH].mean() - lengths.mean()) < 0.3
+    np.testing.assert_array_equal(fast_order(rows, 3).samples, order.samples)
+    assert (fast_order(rows, 4).samples != order.samples).any()

@@ -62,7 +62,7 @@ cdef void start_class(
     would cost more than everything else.
     """
     cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t e, draw, i, n = sample_weight.shape[0]
+    cdef Py_ssize_t e, _, i, n = sample_weight.shape[0]
     lane.label = label
     lane.negative_weight = class_weight[label, 0]
     lane.positive_weight = class_weight[label, 1]
@@ -75,7 +75,7 @@ cdef void start_class(
         i = positive_rows[e]
         if sample_weight[i] > 0:
             activate(work, c, i, True, 0)
-    for draw in range(min(n // 2, max(<Py_ssize_t>FEW, 5 * lane.n_active))):
+    for _ in range(min(n // 2, max(<Py_ssize_t>FEW, 5 * lane.n_active))):
         i = random_below(&lane.rng, <unsigned int>n)
         # a positive of weight zero is no member, and no negative either: it is drawn here only
         # with weight zero, which keeps it out
@@ -292,5 +292,3 @@ cdef void clear_lane(Workspace work, Py_ssize_t c) noexcept nogil:
         entry = work.active[c, a]
         work.member[entry if entry >= 0 else ~entry] &= <uint16_t>~(1 << c)
     lane.label = IDLE
-
-

@@ -132,8 +132,8 @@ cdef void descend(
     """Passes over the active set until the projected gradient is small against the tolerance."""
     cdef float enough = lane.precision, worst = 0, limit = 1e30
     cdef Py_ssize_t n_left = lane.n_active
-    cdef int p
-    for p in range(n_passes):
+    cdef int _
+    for _ in range(n_passes):
         one_pass(
             lane, c, settings, &n_left, limit, <float>(0.1 * enough), &worst, X.indptr, X.indices,
             X.data, X.dense, squared_norms, sample_weight, active, alpha, touched, v, seen,

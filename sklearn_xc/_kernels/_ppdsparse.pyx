@@ -28,7 +28,7 @@ cdef enum:
     # gives a true gap.
     EXACT_EVERY = 4
 
-globals()["LANES"] = LANES  # for Python
+N_LANES = LANES  # for Python
 
 
 cdef struct SparseOutput:  # grows as classes finish

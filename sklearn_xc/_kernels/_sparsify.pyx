@@ -24,7 +24,7 @@ cdef void sparsify_weights(
 ) noexcept nogil:
     """E[out] = weights and at most `draws` of its entries are not zero."""
     cdef double total = 0.0, target
-    cdef Py_ssize_t j, low, high, middle, r
+    cdef Py_ssize_t j, low, high, middle, _
     for j in range(n):
         total += fabs(weights[j])
         cumulative[j] = total
@@ -32,7 +32,7 @@ cdef void sparsify_weights(
     if total == 0.0:
         return
     cdef float step = <float>(total / draws)
-    for r in range(draws):
+    for _ in range(draws):
         target = random_unit(rng) * total
         low, high = 0, n - 1
         while low < high:  # the first j whose cumulative sum exceeds the target
