@@ -32,6 +32,11 @@ def expected_failures(estimator):
     return EXPECTED_FAILURES.get(type(estimator).__name__, {})
 
 
+CHECKS = parametrize_with_checks(
+    [estimator() for estimator in ESTIMATORS], expected_failed_checks=expected_failures
+).mark
+
+
 def test_public_estimators_are_found():
     assert sklearn_xc.PPDSparseClassifier in ESTIMATORS
 
@@ -42,9 +47,8 @@ def test_public_estimators_are_found():
     # how old scikit-learn versions announce a check that does not apply
     "ignore:Skipping check:sklearn.exceptions.SkipTestWarning",
 )
-@parametrize_with_checks(
-    [estimator() for estimator in ESTIMATORS], expected_failed_checks=expected_failures
-)
+# as a list, since old scikit-learn versions give a generator and new pytest versions refuse it
+@pytest.mark.parametrize(CHECKS.args[0], list(CHECKS.args[1]), **CHECKS.kwargs)
 def test_scikit_learns_check(estimator, check):
     check(estimator)
 

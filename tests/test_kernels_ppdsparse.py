@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sklearn_xc._kernels._matrix import Matrix
-from sklearn_xc._kernels._ppdsparse import LANES, solve_classes
+from sklearn_xc._kernels._ppdsparse import N_LANES, solve_classes
 from sklearn_xc._rows import as_rows, columns_of, normalise
 
 CHUNK = 4096  # rows of a search at a time
@@ -98,7 +98,7 @@ def make(n, d, k, seed=0, density=0.5):
 
 
 @pytest.mark.parametrize("hinge", [False, True])
-@pytest.mark.parametrize("n_classes", [1, LANES - 1, LANES, LANES + 1, 3 * LANES + 5])
+@pytest.mark.parametrize("n_classes", [1, N_LANES - 1, N_LANES, N_LANES + 1, 3 * N_LANES + 5])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_optimal_whatever_the_number_of_classes(n_classes, container, hinge):
     X, Y = make(50, 8, n_classes)

@@ -16,6 +16,8 @@ from sklearn_xc import PPDSparseClassifier, predict_topk
 from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import make_topk_scorer, precision_at_k
 
+pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
+
 NAMES = np.array(["ant", "bee", "cow", "dog", "eel"])
 
 

@@ -12,6 +12,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sklearn_xc import PPDSparseClassifier, predict_topk
 
+pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
+
 RNG = np.random.default_rng(0)
 X = (RNG.normal(size=(30, 6)) * (RNG.random((30, 6)) < 0.6)).astype(np.float32)
 LABELS = np.array(["ant", "bee", "cow"])[np.arange(30) % 3]

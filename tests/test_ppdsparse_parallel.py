@@ -1,5 +1,6 @@
 """PPDSparseClassifier on threads, processes and a cluster: the same bits, and Ctrl-C."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -16,6 +17,8 @@ from scipy import sparse
 import sklearn_xc
 from sklearn_xc import PPDSparseClassifier
 from sklearn_xc.datasets import make_xc_classification
+
+pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
 
 OPTIONS = [
     {},
@@ -78,7 +81,7 @@ def client():
     distributed = pytest.importorskip("distributed", reason="needs the extra dask")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -129,11 +132,12 @@ def test_same_bits_on_a_cluster_and_x_is_shipped_once(data, client, scattered, o
 
 
 INTERRUPTED = """
-import sys, threading, time, joblib, numpy as np
+import signal, sys, threading, time, joblib, numpy as np
 from sklearn_xc import PPDSparseClassifier
 from sklearn_xc.datasets import make_xc_classification
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
     backend, n_jobs, kind = sys.argv[1:]
     if kind == "dense":
         rng = np.random.default_rng(0)
@@ -171,8 +175,15 @@ def wait_for(path, text, seconds):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to one process")
-@pytest.mark.parametrize("kind", ["sparse", "dense"])
-@pytest.mark.parametrize(("backend", "n_jobs"), [("threading", 1), ("threading", 2), ("loky", 2)])
+@pytest.mark.parametrize(
+    ("backend", "n_jobs", "kind"),
+    [
+        ("threading", 1, "sparse"),  # long searches
+        ("threading", 1, "dense"),  # long descents
+        ("threading", 2, "sparse"),
+        ("loky", 2, "sparse"),
+    ],
+)
 def test_ctrl_c(tmp_path, backend, n_jobs, kind):
     """Stops within a second, twice: a new estimator stays unfitted, an earlier fit intact."""
     script, output = tmp_path / "interrupted.py", tmp_path / "output.txt"
@@ -184,7 +195,8 @@ def test_ctrl_c(tmp_path, backend, n_jobs, kind):
             [sys.executable, script, backend, str(n_jobs), kind],
             stdout=out,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, "PYTHONPATH": path, "JOBLIB_TEMP_FOLDER": str(tmp_path)},
+            start_new_session=True,
         )
     try:
         expected = ""
@@ -202,5 +214,6 @@ def test_ctrl_c(tmp_path, backend, n_jobs, kind):
         assert output.read_text().startswith(expected)
         assert output.read_text().rstrip().endswith("KeyboardInterrupt") or n_jobs == 1
     finally:
-        process.kill()
-        process.wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)  # joblib's workers too, which wait for more
+        process.wait(timeout=10)

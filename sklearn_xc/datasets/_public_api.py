@@ -33,6 +33,8 @@ _SKIPPED_PARTS = frozenset(
 
 # Functions that are there to be replaced: what stands there depends on the process.
 _HOOKS = frozenset({"breakpointhook", "displayhook", "excepthook", "unraisablehook"})
+# Part of scikit-learn only once some module has imported sklearn.experimental.
+_EXPERIMENTAL = frozenset({"HalvingGridSearchCV", "HalvingRandomSearchCV", "IterativeImputer"})
 
 
 def public_docstrings(package):
@@ -122,14 +124,15 @@ def _imported(name):
 def _public_names(module):
     """Functions and classes that a module offers, with the names it offers them under.
 
-    Attributes that a module makes on demand are left alone: those are deprecated spellings.
+    What a module makes on demand counts if it is listed in ``__all__``; the rest of that kind are
+    deprecated spellings.
     """
     listed = getattr(module, "__all__", None)
     root = module.__name__.partition(".")[0]
-    for name, thing in vars(module).items():
+    for name, thing in _attributes(module, vars(module) if listed is None else listed):
         if (
             name.startswith("_")
-            or name in _HOOKS
+            or name in _HOOKS | _EXPERIMENTAL
             or not (inspect.isclass(thing) or _is_routine(thing))
         ):
             continue
@@ -138,10 +141,20 @@ def _public_names(module):
             public = home in (module.__name__, f"_{module.__name__}")
             public = public or home.startswith(f"{module.__name__}._")
         else:
-            own = home.partition(".")[0] == root or root in sys.stdlib_module_names
-            public = own and name in listed
+            public = home.partition(".")[0] == root or root in sys.stdlib_module_names
         if public:
             yield name, thing
+
+
+def _attributes(module, names):
+    for name in sorted(set(names)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                thing = getattr(module, name)
+            except (AttributeError, ImportError):
+                continue
+        yield name, thing
 
 
 def _is_routine(thing):
