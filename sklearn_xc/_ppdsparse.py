@@ -61,7 +61,7 @@ class PPDSparseClassifier(BaseXCClassifier):
         the ranking accuracy of the exact optimum on most data.
     n_select : "auto" or int, default="auto"
         How many samples a search adds to the active set of a class (the paper's kappa): those
-        that violate the margin most. "auto" takes twice the size of the active set, at least 100.
+        that violate the margin most. "auto" takes the size of the active set, at least 100.
     sparsification : {"random"} or None, default=None
         "random" searches with a random sparse copy of the weights (Algorithm 3), where that has
         fewer non-zeros than the weights themselves. One search in four, and the one that decides

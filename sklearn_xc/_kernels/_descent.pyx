@@ -21,6 +21,8 @@ cdef dispatched one_pass(
     float limit,  # a negative at zero with a larger gradient is set aside
     float tiny,  # smaller projected gradients are not worth a step
     float *worst,  # OUT: largest projected gradient met
+    double *squares,  # OUT: sum of the squares of the projected gradients
+    double *total,  # OUT: sum of the dual variables
     const int64_t[::1] indptr,
     const int32_t[::1] indices,
     const float[::1] data,
@@ -36,10 +38,11 @@ cdef dispatched one_pass(
     """Visit the first `n_left` active samples once, in a fresh random order."""
     cdef Py_ssize_t a = 0, n = n_left[0], b, i, e, m, start, first, next_start
     cdef int32_t entry, j
-    cdef float y, z, z1, g, projected, old, new, weight, curvature, change, swap
+    cdef float y, z, z1, g, projected, old, new, weight, inverse_weight, curvature, change, swap
     cdef float l1 = settings.l1, inverse_l2 = 1 / settings.l2
     cdef bint hinge = settings.hinge
     worst[0] = 0
+    squares[0] = total[0] = 0
     for a in range(n - 1, 0, -1):
         b = random_below(&lane.rng, <int>(a + 1))
         entry = active[c, a]
@@ -77,8 +80,9 @@ cdef dispatched one_pass(
         g = y * z - 1
         curvature = squared_norms[i] * inverse_l2
         if not hinge:
-            g += old / weight
-            curvature += 1 / weight
+            inverse_weight = 1 / weight
+            g += old * inverse_weight
+            curvature += inverse_weight
         projected = g
         if old == 0 and g >= 0:
             if g > limit and y < 0:
@@ -94,6 +98,8 @@ cdef dispatched one_pass(
         projected = projected if projected >= 0 else -projected
         if projected > worst[0]:
             worst[0] = projected
+        squares[0] += projected * projected
+        total[0] += old
         if projected > tiny:
             new = old - g / curvature if curvature > 0 else (weight if g < 0 else 0)
             if new < 0:
@@ -132,12 +138,18 @@ cdef void descend(
     """Passes over the active set until the projected gradient is small against the tolerance."""
     cdef float enough = lane.precision, worst = 0, limit = 1e30
     cdef Py_ssize_t n_left = lane.n_active
+    cdef double squares = 0, total = 0
     cdef int _
     for _ in range(n_passes):
         one_pass(
-            lane, c, settings, &n_left, limit, <float>(0.1 * enough), &worst, X.indptr, X.indices,
-            X.data, X.dense, squared_norms, sample_weight, active, alpha, touched, v, seen,
+            lane, c, settings, &n_left, limit, <float>(0.1 * enough), &worst, &squares, &total,
+            X.indptr, X.indices, X.data, X.dense, squared_norms, sample_weight, active, alpha,
+            touched, v, seen,
         )
         if worst <= enough:
+            return
+        # The gap of the squared hinge is half the sum of the squares (for C_i = 1), and the
+        # objective at least half the sum of the dual variables.
+        if not settings.hinge and squares <= 0.1 * settings.tol * total:
             return
         limit = worst

@@ -19,7 +19,7 @@ cdef struct Settings:
     bint intercept
     double tol  # relative duality gap at which a class is done
     int max_iter  # outer rounds
-    int n_select  # kappa, or 0: the larger of 100 and twice the active set
+    int n_select  # kappa, or 0: the larger of 100 and the active set
     bint sparsify  # Algorithm 3 in the search
     double delta
     float prune

@@ -302,7 +302,7 @@ cdef void prepare_search(
         lane.n_candidates = 0
         lane.n_select = settings.n_select
         if lane.n_select == 0:
-            lane.n_select = max(<Py_ssize_t>FEW, 2 * lane.n_active)
+            lane.n_select = max(<Py_ssize_t>FEW, lane.n_active)
         work.positive_cursor[c] = positive_indptr[lane.label]
 
 

@@ -147,12 +147,14 @@ def _public_names(module):
 
 
 def _attributes(module, names):
+    """The attributes of these names, but for those whose very use warns of their end."""
     for name in sorted(set(names)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            warnings.simplefilter("error", DeprecationWarning)
             try:
                 thing = getattr(module, name)
-            except (AttributeError, ImportError):
+            except (AttributeError, ImportError, DeprecationWarning):
                 continue
         yield name, thing
 
