@@ -11,7 +11,9 @@ from threadpoolctl import threadpool_limits
 
 from ._kernels._topk import openmp_enabled
 
-MAX_BLOCKS = 512  # more blocks of classes would only add overhead
+# So many blocks of classes keep the workers of one machine busy; beyond that a block is better
+# large, since its last classes leave lanes idle, and as many as MAX_BLOCKS only add overhead.
+MIN_BLOCKS, MAX_BLOCKS = 32, 2048
 
 
 def effective_threads(n_jobs):
@@ -133,6 +135,7 @@ def blocks_of_classes(counts, smallest):
     if not len(order):
         return []
     work = np.cumsum(counts[order] + counts[order].mean())
-    n_blocks = max(1, min(MAX_BLOCKS, len(order) // smallest))
+    n_blocks = min(MAX_BLOCKS, max(MIN_BLOCKS, len(order) // (8 * smallest)))
+    n_blocks = max(1, min(n_blocks, len(order) // smallest))
     block = np.minimum((work - work[0]) * n_blocks // work[-1], n_blocks - 1).astype(int)
     return np.split(order, np.flatnonzero(np.diff(block)) + 1)

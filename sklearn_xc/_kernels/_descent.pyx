@@ -150,6 +150,6 @@ cdef void descend(
             return
         # The gap of the squared hinge is half the sum of the squares (for C_i = 1), and the
         # objective at least half the sum of the dual variables.
-        if not settings.hinge and squares <= 0.1 * settings.tol * total:
+        if not settings.hinge and squares <= 0.3 * settings.tol * total:
             return
         limit = worst
