@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_info
 from sklearn_xc import _parallel
 from sklearn_xc._parallel import (
     MAX_BLOCKS,
+    MIN_BLOCKS,
     blocks_of_classes,
     effective_threads,
     run_blocks,
@@ -146,8 +147,8 @@ def test_blocks_hold_every_class_with_positives_once(counts, smallest):
 def test_blocks_are_of_about_equal_work():
     counts = np.sort(1000 / np.arange(1, 5001))[::-1]
     blocks = blocks_of_classes(counts, 16)
-    assert 100 < len(blocks) <= 5000 // 16
+    assert MIN_BLOCKS <= len(blocks) <= 5000 // 16
     work = np.array([(counts[block] + counts.mean()).sum() for block in blocks])
     largest_class = counts.max() + counts.mean()
     assert work.max() <= work.mean() + 2 * largest_class
-    assert len(blocks_of_classes(np.ones(10**5), 16)) == MAX_BLOCKS
+    assert len(blocks_of_classes(np.ones(10**6), 16)) == MAX_BLOCKS
