@@ -27,7 +27,7 @@ cdef class Workspace:
         self.candidate_scores = np.empty((LANES, n), dtype=np.float32)
         self.touched = np.empty((LANES, d), dtype=np.int32)
         self.saved = np.empty((LANES, d), dtype=np.float32)
-        self.weights = np.zeros((d, LANES), dtype=np.float32)
+        self.weights = np.zeros((d + 1, LANES), dtype=np.float32)
         self.scores = np.empty((CHUNK, LANES), dtype=np.float32)
         self.v = np.zeros(d, dtype=np.float32)
         self.packed = np.empty(d, dtype=np.float32)
@@ -35,7 +35,7 @@ cdef class Workspace:
         self.exact_v = np.zeros(d)
         self.cumulative = np.empty(d)
         self.seen = np.zeros(d, dtype=np.uint8)
-        self.supported = np.zeros(d, dtype=np.uint8)
+        self.slot = np.zeros(d, dtype=np.int32)
         self.support = np.empty(d, dtype=np.int32)
         self.cursor = np.empty(d, dtype=np.int64)
         self.positive_cursor = np.empty(LANES, dtype=np.int64)
@@ -186,7 +186,7 @@ cdef void publish_weights(
 ) noexcept nogil:
     """w = soft_threshold(v, l1) / l2 into the class's column of the block, for the search."""
     cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t q, draws
+    cdef Py_ssize_t q, k, draws
     cdef int32_t j
     cdef float w
     cdef double l1_norm = 0
@@ -205,11 +205,15 @@ cdef void publish_weights(
                 work.packed[q] = work.sparse[q]
     for q in range(lane.n_touched):
         j = work.touched[c, q]
-        work.weights[j, c] = work.packed[q]
-        if work.packed[q] != 0 and not work.supported[j]:
-            work.supported[j] = 1
+        if work.packed[q] == 0:
+            continue
+        if work.slot[j] == 0:
             work.support[work.n_support] = j
             work.n_support += 1
+            work.slot[j] = <int32_t>work.n_support
+            for k in range(LANES):
+                work.weights[work.n_support, k] = 0
+        work.weights[work.slot[j], c] = work.packed[q]
 
 
 cdef double dual_value(
@@ -284,10 +288,8 @@ cdef double primal_value(Workspace work, Py_ssize_t c, const Settings *settings)
 
 cdef void clear_lane(Workspace work, Py_ssize_t c) noexcept nogil:
     cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t a, q
+    cdef Py_ssize_t a
     cdef int32_t entry
-    for q in range(lane.n_touched):
-        work.weights[work.touched[c, q], c] = 0
     for a in range(lane.n_active):
         entry = work.active[c, a]
         work.member[entry if entry >= 0 else ~entry] &= <uint16_t>~(1 << c)

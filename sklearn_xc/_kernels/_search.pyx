@@ -41,6 +41,7 @@ cdef dispatched scores_by_rows(
     const float[::1] data,
     bint dense,
     const float[:, ::1] weights,
+    const int32_t[::1] slot,
     float[:, ::1] scores,  # OUT (CHUNK, LANES)
 ) noexcept nogil:
     cdef Py_ssize_t i, e, c, start, first
@@ -52,7 +53,7 @@ cdef dispatched scores_by_rows(
         first = 0 if dense else start
         for e in range(indptr[i + 1] - start):
             for c in range(LANES):
-                z[c] += data[start + e] * weights[indices[first + e], c]
+                z[c] += data[start + e] * weights[slot[indices[first + e]], c]
         for c in range(LANES):
             scores[i - low, c] = z[c]
 
@@ -83,7 +84,7 @@ cdef dispatched scores_by_columns(
         if at == end or column_rows[at] >= high:
             continue
         for c in range(LANES):
-            w[c] = weights[j, c]
+            w[c] = weights[u + 1, c]
         while at < end and column_rows[at] < high:
             i = column_rows[at] - low
             for c in range(LANES):
@@ -230,6 +231,7 @@ cdef void search_chunk(
     const int64_t[::1] positive_indptr,
     const int32_t[::1] positive_rows,
     const float[:, ::1] weights,
+    const int32_t[::1] slot,
     const int32_t[::1] support,
     Py_ssize_t n_support,
     int64_t[::1] cursor,
@@ -256,7 +258,7 @@ cdef void search_chunk(
             n_support, cursor, scores,
         )
     else:
-        scores_by_rows(low, high, bias, X.indptr, X.indices, X.data, X.dense, weights, scores)
+        scores_by_rows(low, high, bias, X.indptr, X.indices, X.data, X.dense, weights, slot, scores)
 
     for c in range(LANES):  # positives have their own loss and are no candidates
         lane = &lanes[c]
@@ -315,7 +317,7 @@ cdef void finish_search(Workspace work) noexcept nogil:
             keep_best(c, lane.n_candidates, lane.n_select, work.candidates, work.candidate_scores)
             lane.n_candidates = lane.n_select
     for u in range(work.n_support):
-        work.supported[work.support[u]] = 0
+        work.slot[work.support[u]] = 0
     work.n_support = 0
 
 
@@ -342,7 +344,7 @@ cdef int search(
         search_chunk(
             work.lanes, settings, chunk * CHUNK, min(chunk * CHUNK + CHUNK, n),
             X.has_columns and by_columns < by_rows, X, sample_weight, positive_indptr,
-            positive_rows, work.weights, work.support, work.n_support, work.cursor,
+            positive_rows, work.weights, work.slot, work.support, work.n_support, work.cursor,
             work.positive_cursor, work.member, work.scores, work.candidates,
             work.candidate_scores,
         )
@@ -371,7 +373,7 @@ cdef int search_sample(
     for stretch in range((n + step - 1) // step):
         search_chunk(
             work.lanes, settings, stretch * step, min(stretch * step + STRETCH, n), False, X,
-            sample_weight, positive_indptr, positive_rows, work.weights, work.support, 0,
+            sample_weight, positive_indptr, positive_rows, work.weights, work.slot, work.support, 0,
             work.cursor, work.positive_cursor, work.member, work.scores, work.candidates,
             work.candidate_scores,
         )
