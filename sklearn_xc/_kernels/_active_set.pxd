@@ -15,8 +15,8 @@ cdef class Workspace:
     cdef float[::1] v
     cdef double[::1] exact_v
     cdef uint8_t[::1] seen
-    # The weights for a search, packed so that they stay in the caches: feature j has those in row
-    # slot[j], row 0 is zero for all features without any, and support[s - 1] is the feature of row s
+    # The weights for a search, packed so that they stay in the caches: feature j has those of row
+    # slot[j], row 0 is zero, for features without any, and support[s - 1] is the feature of row s
     cdef float[:, ::1] weights
     cdef int32_t[::1] slot, support
     cdef Py_ssize_t n_support
