@@ -124,7 +124,7 @@ class PPDSparseClassifier(BaseXCClassifier):
     scale, as for any penalised linear model.
 
     Memory, beyond X in float32: 16 bytes a non-zero of X (its rows in a faster order and its
-    columns; dense X is used as it is), ``D * 106`` bytes and the lists of sixteen classes a
+    columns; dense X is used as it is), ``D * 109`` bytes and the lists of sixteen classes a
     worker, and about 24 bytes a non-zero of the weights at the end. Nothing is N x K or D x K.
 
     Two bounds of the paper are not right as printed, since the trivial solution w = 0, b = -1 has

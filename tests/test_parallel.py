@@ -86,6 +86,11 @@ def test_threads_unless_the_user_says_otherwise():
 
 
 def test_processes_get_large_arrays_read_only_and_blas_one_thread():
+    # Nested, so that it travels by value: workers cannot import this module.
+    def describe(block, X):
+        threads = [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+        return block, os.getpid(), X.flags.writeable, threads
+
     X = np.zeros(400_000)
     with joblib.parallel_config(backend="loky"):
         seen = run_blocks(describe, range(4), X, n_jobs=2)
