@@ -110,7 +110,8 @@ class PPDSparseClassifier(BaseXCClassifier):
     dual_coef_ : csr_array of float32, shape (n_classes, n_samples) or (1, n_samples)
         Dual variables; only with ``warm_start=True``.
     n_features_in_ : int
-    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        Number of features of the X of `fit`.
+    feature_names_in_ : ndarray of str, shape (n_features,)
         Only if X was a DataFrame with string column names.
 
     See Also
