@@ -16,9 +16,9 @@ import numpy as np
 from sklearn_xc import PPDSparseClassifier
 from sklearn_xc.datasets import make_xc_classification
 
-N, K = 50_000, 8_000  # what stays fixed while the other one grows
-CLASSES = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000]
-SAMPLES = [12_500, 25_000, 50_000, 100_000, 200_000]
+N, K = 20_000, 4_000  # what stays fixed while the other one grows
+CLASSES = [1_000, 2_000, 4_000, 8_000, 16_000]
+SAMPLES = [5_000, 10_000, 20_000, 40_000, 80_000]
 THREADS = (1, 2)
 
 
