@@ -1,5 +1,7 @@
 """Blocked top-k prediction of linear models with sparse weights."""
 
+import math
+
 import numpy as np
 from scipy import sparse
 
@@ -9,8 +11,10 @@ from ._rows import normalise
 # Rows handed to the kernel at once: between two blocks Python can take an interrupt.
 ROW_BLOCK = 4096
 # A feature that more than this share of the classes use has its weights stored for all classes.
-# Its list would need two numbers for each weight, so that this at most doubles the memory.
+# Its list would need two numbers for each weight, so that this at most doubles the memory (but for
+# rounding up); with a smaller share, prediction waits for memory where classes are many.
 FULL_SHARE = 0.25
+CACHE_LINE = 16  # numbers of 4 bytes
 
 
 class InvertedIndex:
@@ -32,10 +36,12 @@ class InvertedIndex:
     classes : ndarray of int32, shape (n_entries,)
     weights : ndarray of float32, shape (n_entries,)
     full_column : ndarray of int32, shape (n_features,)
-        For a feature that more than ``FULL_SHARE`` of the classes use, its row in
+        For a feature that more than ``FULL_SHARE`` of the classes use, its place in
         ``full_weights``, and its list is empty; otherwise -1.
-    full_weights : ndarray of float32, shape (n_full, n_classes)
-    intercept : ndarray of float32, shape (n_classes,)
+    full_weights : ndarray of float32, shape (n_full, n_places)
+        Zero beyond the classes, whose number is rounded up to that of whole blocks.
+    intercept : ndarray of float32, shape (n_places,)
+        Minus infinity beyond the classes.
     by_intercept : ndarray of int32, shape (n_classes,)
         The classes by falling intercept, ties to the smaller class.
     shape : tuple (n_classes, n_features)
@@ -52,13 +58,18 @@ class InvertedIndex:
         lengths = np.diff(csc.indptr)
         full = lengths > FULL_SHARE * csc.shape[0]
         self.full_column = np.where(full, np.cumsum(full) - 1, -1).astype(np.int32)
-        self.full_weights = csc[:, full].toarray(order="F").T
         listed = np.repeat(~full, lengths)
         self.indptr = np.concatenate([[0], np.cumsum(np.where(full, 0, lengths), dtype=np.int64)])
         self.classes = csc.indices[listed].astype(np.int32, copy=False)
         self.weights = csc.data[listed]
-        self.intercept = np.array(intercept, dtype=np.float32)
-        self.by_intercept = np.argsort(-self.intercept, kind="stable").astype(np.int32)
+        block = kernel.block_of_classes()
+        n_places = -(-csc.shape[0] // block) * block
+        self.full_weights = _aligned((full.sum(), n_places), 0)
+        self.full_weights[:, : csc.shape[0]] = csc[:, full].toarray(order="F").T
+        self.intercept = np.full(n_places, -np.inf, dtype=np.float32)
+        self.intercept[: csc.shape[0]] = intercept
+        falling = np.argsort(-self.intercept, kind="stable")
+        self.by_intercept = falling[: csc.shape[0]].astype(np.int32)
         self._postings = kernel.Postings(
             self.indptr,
             self.classes,
@@ -75,7 +86,10 @@ class InvertedIndex:
         return rows.indptr, rows.indices, rows.data, rows.dense, self._postings
 
     def _scratch(self, n_threads):
-        return np.tile(self.intercept, (n_threads, 1))
+        """The intercepts once for each thread, no two of them on one cache line."""
+        scratch = _aligned((n_threads, len(self.intercept) + CACHE_LINE), -np.inf)
+        scratch[:, : len(self.intercept)] = self.intercept
+        return scratch
 
     def topk(self, rows, k, n_threads, way=0):
         """The k best classes of each row, best first, ties to the smaller class.
@@ -115,10 +129,12 @@ class InvertedIndex:
 
     def scores(self, rows, n_threads):
         """All scores: ndarray of float32, shape (n_rows, n_classes)."""
+        n_threads = max(1, min(n_threads, rows.shape[0]))
+        scratch = self._scratch(n_threads)
         out = np.empty((rows.shape[0], self.shape[0]), dtype=np.float32)
         for start, block in row_blocks(rows):
             part = slice(start, start + block.shape[0])
-            kernel.all_scores(*self._arguments(block), out[part], n_threads)
+            kernel.all_scores(*self._arguments(block), scratch, out[part], n_threads)
         check_finite(out)
         return out
 
@@ -147,6 +163,16 @@ class InvertedIndex:
         )
         pattern.sort_indices()
         return pattern
+
+
+def _aligned(shape, value):
+    """A float32 array full of `value` that begins at the start of a cache line."""
+    size = math.prod(shape)
+    memory = np.empty(size + CACHE_LINE, dtype=np.float32)
+    start = -(memory.ctypes.data // memory.itemsize) % CACHE_LINE
+    array = memory[start : start + size].reshape(shape)
+    array[...] = value
+    return array
 
 
 def row_blocks(rows):

@@ -1,13 +1,15 @@
 """Scores of rows over an inverted index feature -> (class, weight), and the best k of them.
 
 A row's scores gather in a float32 accumulator of one place a class, which holds the intercepts
-between rows. A feature that many classes use has its weights stored for all classes, so that they
-are added sixteen a step; for any other feature a list names its classes.
+between rows. For most features a list names the classes that use it; a feature that many classes
+use has its weights stored for all classes, in blocks of BLOCK classes.
 
-Two ways lead from the scores to the result. `scan` reads all K places. `touched` reads only the
-classes that the row's features mention and then the others in the order of their intercepts, until
-none can be among the best; it pays when few classes are touched. Both see the same sums in the same
-order of additions, so they give the same bits.
+Two ways lead to the result. `scan` goes over all K classes once, block by block: it adds the
+weights of the features that have them for all classes, in registers, compares, and leaves the
+intercepts behind. `touched` is for rows whose features all have lists: it reads only the classes
+that they mention and then the others in the order of their intercepts, until none can be among the
+best; it pays when few classes are touched. Both see the same sums in the same order of additions,
+so they give the same bits.
 """
 
 from cython.parallel cimport parallel, prange, threadid
@@ -29,7 +31,8 @@ cdef extern from *:
     const bint XC_OPENMP
 
 cdef enum:
-    BLOCK = 64  # scores compared at once with the k-th best
+    BLOCK = 64  # classes whose scores are finished and compared at once
+    BATCH = 256  # features with weights for all classes that are added in one pass over the classes
     CHUNK = 32  # rows that a thread takes at a time
     TOUCH_COST = 10  # classes that `scan` reads in the time of one posting of `touched`
 
@@ -47,6 +50,7 @@ cdef struct Index:
     const float* intercept
     const int32_t* by_intercept
     int32_t n_classes
+    int32_t n_blocks
 
 cdef struct Rows:
     const int64_t* indptr
@@ -58,6 +62,15 @@ cdef struct Row:
     const int32_t* features
     const float* values
     int64_t n
+
+cdef struct Batch:
+    int32_t column[BATCH + 1]  # ends with -1
+    float value[BATCH]
+
+
+def block_of_classes():
+    """The number of classes in a block of `Postings`."""
+    return BLOCK
 
 
 def openmp_enabled():
@@ -99,7 +112,8 @@ cdef class Postings:
         index.full_weights = &self.full_weights[0, 0] if self.full_weights.shape[0] else NULL
         index.intercept = &self.intercept[0]
         index.by_intercept = &self.by_intercept[0]
-        index.n_classes = <int32_t>self.intercept.shape[0]
+        index.n_classes = <int32_t>self.by_intercept.shape[0]
+        index.n_blocks = <int32_t>(self.intercept.shape[0] // BLOCK)
         return index
 
 
@@ -118,24 +132,55 @@ cdef inline int64_t count_postings(Row row, Index index) noexcept nogil:
     return total
 
 
-cdef dispatched accumulate(Row row, Index index, float* scores) noexcept nogil:
-    """scores += W x, feature by feature."""
+cdef dispatched accumulate(Row row, Index index, float* scores, Batch* batch) noexcept nogil:
+    """scores += W x, but for the features in the batch, which `finish_block` has still to add."""
     cdef int64_t e, p
-    cdef int32_t c, feature
+    cdef int32_t feature, block, n = 0
     cdef float value
-    cdef const float* weights
+    cdef float totals[BLOCK]
     for e in range(row.n):
         value = row.values[e]
         if value == 0:
             continue
         feature = row.features[e]
         if index.full_column[feature] >= 0:
-            weights = index.full_weights + <int64_t>index.full_column[feature] * index.n_classes
-            for c in range(index.n_classes):
-                scores[c] += value * weights[c]
+            if n == BATCH:
+                batch.column[n] = -1
+                for block in range(index.n_blocks):
+                    finish_block(batch, index, block, scores + block * BLOCK, totals)
+                    memcpy(scores + block * BLOCK, totals, BLOCK * sizeof(float))
+                n = 0
+            batch.column[n] = index.full_column[feature]
+            batch.value[n] = value
+            n += 1
         else:
             for p in range(index.indptr[feature], index.indptr[feature + 1]):
                 scores[index.classes[p]] += value * index.weights[p]
+    batch.column[n] = -1
+
+
+cdef inline void finish_block(
+    const Batch* batch, Index index, int32_t block, const float* scores, float* totals
+) noexcept nogil:
+    """totals = scores + the batch's part of W x, for the classes of one block.
+
+    `totals` is an array of the caller's own, so that it can stay in registers.
+    """
+    cdef int64_t n_places = <int64_t>index.n_blocks * BLOCK
+    cdef const float* of_block = index.full_weights + <int64_t>block * BLOCK
+    cdef const float* weights
+    cdef float value
+    cdef int32_t c, f = 0
+    for c in range(BLOCK):
+        totals[c] = scores[c]
+    # A loop over a known number of features would tempt GCC to interleave two of them and to give
+    # up the vectors for it.
+    while batch.column[f] >= 0:
+        value = batch.value[f]
+        weights = of_block + batch.column[f] * n_places
+        for c in range(BLOCK):
+            totals[c] += value * weights[c]
+        f += 1
 
 
 cdef inline bint worth_touching(Row row, Index index, int way) noexcept nogil:
@@ -188,22 +233,24 @@ cdef inline void sort_heap(float* top, int32_t* labels, int64_t k) noexcept nogi
 
 
 cdef dispatched scan(
-    const float* scores, int32_t n_classes, float* top, int32_t* labels, int64_t k
+    const Batch* batch, Index index, float* scores, float* top, int32_t* labels, int64_t k
 ) noexcept nogil:
     """Offer all classes in ascending order, so that a tie never replaces the smaller class."""
-    cdef int32_t block, start, stop, c, hits
+    cdef float totals[BLOCK]
+    cdef int32_t block, start, c, hits
     cdef float worst
-    for block in range((n_classes + BLOCK - 1) // BLOCK):
+    for block in range(index.n_blocks):
         start = block * BLOCK
-        stop = min(start + BLOCK, n_classes)
+        finish_block(batch, index, block, scores + start, totals)
+        memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
         worst = top[0]
         hits = 0
-        for c in range(start, stop):
-            hits |= scores[c] > worst
+        for c in range(BLOCK):
+            hits |= totals[c] > worst
         if hits:
-            for c in range(start, stop):
-                if scores[c] > top[0]:
-                    sift(top, labels, k, scores[c], c)
+            for c in range(BLOCK):
+                if totals[c] > top[0]:
+                    sift(top, labels, k, totals[c], start + c)
 
 
 cdef void touched(
@@ -232,17 +279,17 @@ cdef void touched(
 cdef void topk_row(
     Row row, Index index, float* scores, float* top, int32_t* labels, int64_t k, int way
 ) noexcept nogil:
+    cdef Batch batch
     cdef int64_t j
     for j in range(k):
         top[j] = -INFINITY
         labels[j] = INT32_MAX
-    accumulate(row, index, scores)
+    accumulate(row, index, scores, &batch)
     if worth_touching(row, index, way):
         touched(row, index, scores, top, labels, k)
         reset_touched(row, index, scores)
     else:
-        scan(scores, index.n_classes, top, labels, k)
-        memcpy(scores, index.intercept, index.n_classes * sizeof(float))
+        scan(&batch, index, scores, top, labels, k)
     sort_heap(top, labels, k)
 
 
@@ -250,20 +297,22 @@ cdef void topk_row(
 
 
 cdef dispatched scan_positives(
-    const float* scores, int32_t n_classes, int64_t* n_found, int32_t* found
+    const Batch* batch, Index index, float* scores, int64_t* n_found, int32_t* found
 ) noexcept nogil:
-    cdef int32_t block, start, stop, c, hits
+    cdef float totals[BLOCK]
+    cdef int32_t block, start, c, hits
     cdef int64_t n = 0
-    for block in range((n_classes + BLOCK - 1) // BLOCK):
+    for block in range(index.n_blocks):
         start = block * BLOCK
-        stop = min(start + BLOCK, n_classes)
+        finish_block(batch, index, block, scores + start, totals)
+        memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
         hits = 0
-        for c in range(start, stop):
-            hits += scores[c] > 0
+        for c in range(BLOCK):
+            hits += totals[c] > 0
         if hits and found != NULL:
-            for c in range(start, stop):
-                if scores[c] > 0:
-                    found[n] = c
+            for c in range(BLOCK):
+                if totals[c] > 0:
+                    found[n] = start + c
                     n += 1
         else:
             n += hits
@@ -297,15 +346,30 @@ cdef int64_t touched_positives(
 
 
 cdef int64_t positives_row(Row row, Index index, float* scores, int32_t* found) noexcept nogil:
+    cdef Batch batch
     cdef int64_t n
-    accumulate(row, index, scores)
+    accumulate(row, index, scores, &batch)
     if worth_touching(row, index, CHEAPER):
         n = touched_positives(row, index, scores, found)
         reset_touched(row, index, scores)
     else:
-        scan_positives(scores, index.n_classes, &n, found)
-        memcpy(scores, index.intercept, index.n_classes * sizeof(float))
+        scan_positives(&batch, index, scores, &n, found)
     return n
+
+
+# ----------------------------------------------------------------------------------- every score
+
+
+cdef dispatched scores_row(Row row, Index index, float* scores, float* out) noexcept nogil:
+    cdef Batch batch
+    cdef float totals[BLOCK]
+    cdef int32_t block, start
+    accumulate(row, index, scores, &batch)
+    for block in range(index.n_blocks):
+        start = block * BLOCK
+        finish_block(&batch, index, block, scores + start, totals)
+        memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
+        memcpy(out + start, totals, min(BLOCK, index.n_classes - start) * sizeof(float))
 
 
 # --------------------------------------------------------------------------------------- all rows
@@ -341,7 +405,7 @@ def topk(
     ----------
     indptr, indices, data, dense : IN, the rows (see `_rows.Rows`)
     postings : IN
-    scores : IN/OUT scratch (n_threads, n_classes), holding the intercepts before and after
+    scores : IN/OUT scratch (n_threads, n_places or more), holding the intercepts before and after
     top_classes, top_scores : OUT (n_rows, k)
     way : IN, 1 scan, 2 touched, 0 the cheaper one for each row; the results are the same. A row
         with a feature that has no list is always scanned.
@@ -388,12 +452,14 @@ def positives(
 
 def all_scores(
     const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
-    Postings postings, float[:, ::1] out, int n_threads,
+    Postings postings, float[:, ::1] scores, float[:, ::1] out, int n_threads,
 ):
-    """All scores of each row: OUT (n_rows, n_classes)."""
+    """All scores of each row: OUT (n_rows, n_classes); the others as in `topk`."""
     cdef Index index = postings.pointers()
     cdef Rows rows = row_pointers(indptr, indices, data, dense)
     cdef Py_ssize_t i, n_rows = indptr.shape[0] - 1
-    for i in prange(n_rows, nogil=True, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads):
-        memcpy(&out[i, 0], index.intercept, index.n_classes * sizeof(float))
-        accumulate(row_at(rows, i), index, &out[i, 0])
+    cdef float* mine = NULL
+    with nogil, parallel(num_threads=n_threads):
+        mine = &scores[threadid(), 0]
+        for i in prange(n_rows, schedule="dynamic", chunksize=CHUNK):
+            scores_row(row_at(rows, i), index, mine, &out[i, 0])
