@@ -44,9 +44,9 @@ class PPDSparseClassifier(BaseXCClassifier):
     l2 : float, default=1.0
         Strength of the L2 penalty, from 1e-12 to 1e12; the intercept is part of it.
         The published settings are ``l1=0.01, l2=1``. The defaults were chosen on held-out fifths
-        of the training parts of five data sets: averaged over them they lose 0.9 points of
+        of the training parts of six data sets: averaged over them they lose 0.9 points of
         precision@1 to the best pair of each (the best pair on average loses 0.4, a standard error
-        is 0.4 to 1.5) and nothing on the one with most classes, with half as many weights as
+        is 0.4 to 1.5) and nothing on yso_finna_en_small, with half as many weights as
         ``l1=0.05`` or less; see the page on benchmarks.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         ``0.5 * max(0, 1 - y z)^2`` or ``max(0, 1 - y z)``. The paper found the squared hinge better
