@@ -24,9 +24,17 @@ from setuptools.errors import CCompilerError, ExecError
 # One row a kernel: module -> the language that Cython translates it to, whether it uses OpenMP.
 EXTENSIONS = {
     "_active_set": ("c", False),
+    "_adaptive": ("c", True),
+    "_augment_reduce": ("c", True),
     "_descent": ("c", False),
+    "_double_sum": ("c", True),
+    "_exact": ("c", True),
+    "_implicit": ("c", False),
     "_matrix": ("c", False),
+    "_noise": ("c", False),
     "_ppdsparse": ("c", False),
+    "_quadrature": ("c", True),
+    "_sampled": ("c", True),
     "_search": ("c", False),
     "_sparsify": ("c", False),
     "_topk": ("c", True),
@@ -44,7 +52,12 @@ DIRECTIVES = {
 }
 
 BUILDS = {
-    "release": {"directives": {}, "compile": ["-O3"], "link": []},
+    "release": {
+        "directives": {},
+        # The last two let loops with comparisons and square roots become vectors; values stay.
+        "compile": ["-O3", "-fno-trapping-math", "-fno-math-errno"],
+        "link": [],
+    },
     "debug": {
         "directives": {"boundscheck": True, "initializedcheck": True},
         "compile": ["-O1", "-g"],

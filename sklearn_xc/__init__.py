@@ -1,8 +1,15 @@
 """scikit-learn compatible estimators for problems with very many classes or labels."""
 
+from ._augment_reduce import AugmentReduceClassifier
 from ._base import predict_topk
+from ._implicit_softmax import ImplicitSoftmaxRegressor
 from ._ppdsparse import PPDSparseClassifier
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["PPDSparseClassifier", "predict_topk"]
+__all__ = [
+    "AugmentReduceClassifier",
+    "ImplicitSoftmaxRegressor",
+    "PPDSparseClassifier",
+    "predict_topk",
+]

@@ -37,6 +37,10 @@ class Rows(NamedTuple):
             indptr=self.indptr[start : stop + 1], shape=(stop - start, self.shape[1])
         )
 
+    def take(self, samples):
+        """The rows named; copies them."""
+        return as_rows(as_matrix(self)[samples])
+
 
 class Columns(NamedTuple):
     """The non-zero entries of a matrix column by column.
@@ -143,6 +147,13 @@ def as_rows(X):
     )
 
 
+def as_matrix(rows):
+    """The matrix, dense or csr_array, that all rows of `as_rows` came from; shares the values."""
+    if rows.dense:
+        return rows.data.reshape(rows.shape)
+    return sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=rows.shape)
+
+
 def columns_of(rows):
     """The non-zero entries of rows, column by column.
 
@@ -155,10 +166,8 @@ def columns_of(rows):
     -------
     columns : Columns
     """
-    if rows.dense:
-        csc = sparse.csc_array(rows.data.reshape(rows.shape))
-    else:
-        csc = sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=rows.shape).tocsc()
+    X = as_matrix(rows)
+    csc = sparse.csc_array(X) if rows.dense else X.tocsc()
     return Columns(
         csc.indptr.astype(np.int64, copy=False), csc.indices.astype(np.int32, copy=False), csc.data
     )
@@ -202,8 +211,7 @@ class Order(NamedTuple):
         """The rows in this order; dense ones are never copied, and always in the caller's."""
         if rows.dense:
             return rows
-        csr = sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=rows.shape)
-        csr = csr[self.samples]
+        csr = as_matrix(rows)[self.samples]
         position = np.empty_like(self.features)
         position[self.features] = np.arange(len(position), dtype=position.dtype)
         csr.indices = position[csr.indices]

@@ -1,10 +1,9 @@
 """Blocked top-k prediction of linear models with sparse weights."""
 
-import math
-
 import numpy as np
 from scipy import sparse
 
+from ._dense import CACHE_LINE, aligned_zeros, feature_major, n_places, padded_intercept
 from ._kernels import _topk as kernel
 from ._rows import normalise
 
@@ -14,7 +13,6 @@ ROW_BLOCK = 4096
 # Its list would need two numbers for each weight, so that this at most doubles the memory (but for
 # rounding up); with a smaller share, prediction waits for memory where classes are many.
 FULL_SHARE = 0.25
-CACHE_LINE = 16  # numbers of 4 bytes
 
 
 class InvertedIndex:
@@ -25,8 +23,9 @@ class InvertedIndex:
 
     Parameters
     ----------
-    coef : CSR of shape (n_classes, n_features)
-        Weights; other matrices, sparse or dense, are converted.
+    coef : CSR or ndarray of shape (n_classes, n_features)
+        Weights. Other sparse matrices are converted; dense float32 weights that lie feature by
+        feature are read where they are, others copied.
     intercept : ndarray of shape (n_classes,)
 
     Attributes
@@ -38,8 +37,7 @@ class InvertedIndex:
     full_column : ndarray of int32, shape (n_features,)
         For a feature that more than ``FULL_SHARE`` of the classes use, its place in
         ``full_weights``, and its list is empty; otherwise -1.
-    full_weights : ndarray of float32, shape (n_full, n_places)
-        Zero beyond the classes, whose number is rounded up to that of whole blocks.
+    full_weights : ndarray of float32, shape (n_full, n_classes or more)
     intercept : ndarray of float32, shape (n_places,)
         Minus infinity beyond the classes.
     by_intercept : ndarray of int32, shape (n_classes,)
@@ -53,23 +51,14 @@ class InvertedIndex:
                 f"intercept_ must have one entry for each of the {coef.shape[0]} rows of coef_, "
                 f"got shape {np.shape(intercept)}"
             )
-        csc = sparse.csr_array(normalise(coef)).tocsc()
-        self.shape = csc.shape
-        lengths = np.diff(csc.indptr)
-        full = lengths > FULL_SHARE * csc.shape[0]
-        self.full_column = np.where(full, np.cumsum(full) - 1, -1).astype(np.int32)
-        listed = np.repeat(~full, lengths)
-        self.indptr = np.concatenate([[0], np.cumsum(np.where(full, 0, lengths), dtype=np.int64)])
-        self.classes = csc.indices[listed].astype(np.int32, copy=False)
-        self.weights = csc.data[listed]
-        block = kernel.block_of_classes()
-        n_places = -(-csc.shape[0] // block) * block
-        self.full_weights = _aligned((full.sum(), n_places), 0)
-        self.full_weights[:, : csc.shape[0]] = csc[:, full].toarray(order="F").T
-        self.intercept = np.full(n_places, -np.inf, dtype=np.float32)
-        self.intercept[: csc.shape[0]] = intercept
+        self.shape = coef.shape
+        if sparse.issparse(coef):
+            self._set_lists(normalise(coef).tocsc())
+        else:
+            self._set_full(np.asarray(coef))
+        self.intercept = padded_intercept(np.asarray(intercept))
         falling = np.argsort(-self.intercept, kind="stable")
-        self.by_intercept = falling[: csc.shape[0]].astype(np.int32)
+        self.by_intercept = falling[: coef.shape[0]].astype(np.int32)
         self._postings = kernel.Postings(
             self.indptr,
             self.classes,
@@ -80,6 +69,29 @@ class InvertedIndex:
             self.by_intercept,
         )
 
+    def _set_lists(self, csc):
+        lengths = np.diff(csc.indptr)
+        full = lengths > FULL_SHARE * csc.shape[0]
+        self.full_column = np.where(full, np.cumsum(full) - 1, -1).astype(np.int32)
+        listed = np.repeat(~full, lengths)
+        self.indptr = np.concatenate([[0], np.cumsum(np.where(full, 0, lengths), dtype=np.int64)])
+        self.classes = csc.indices[listed].astype(np.int32, copy=False)
+        self.weights = csc.data[listed]
+        self.full_weights = aligned_zeros((full.sum(), n_places(csc.shape[0])))
+        self.full_weights[:, : csc.shape[0]] = csc[:, full].toarray(order="F").T
+
+    def _set_full(self, coef):
+        n_classes, n_features = coef.shape
+        if coef.dtype == np.float32 and n_classes == 1 and coef.flags.c_contiguous:
+            self.full_weights = coef.reshape(-1, 1)
+        elif coef.dtype == np.float32 and coef.strides[0] == coef.itemsize:
+            self.full_weights = coef.T
+        else:
+            self.full_weights = feature_major(normalise(coef))
+        self.full_column = np.arange(n_features, dtype=np.int32)
+        self.indptr = np.zeros(n_features + 1, dtype=np.int64)
+        self.classes, self.weights = np.empty(0, np.int32), np.empty(0, np.float32)
+
     def _arguments(self, rows):
         if rows.shape[1] != self.shape[1]:  # the kernel would read beyond the lists
             raise ValueError(f"X has {rows.shape[1]} features, but coef_ has {self.shape[1]}")
@@ -87,7 +99,7 @@ class InvertedIndex:
 
     def _scratch(self, n_threads):
         """The intercepts once for each thread, no two of them on one cache line."""
-        scratch = _aligned((n_threads, len(self.intercept) + CACHE_LINE), -np.inf)
+        scratch = aligned_zeros((n_threads, len(self.intercept) + CACHE_LINE))
         scratch[:, : len(self.intercept)] = self.intercept
         return scratch
 
@@ -163,16 +175,6 @@ class InvertedIndex:
         )
         pattern.sort_indices()
         return pattern
-
-
-def _aligned(shape, value):
-    """A float32 array full of `value` that begins at the start of a cache line."""
-    size = math.prod(shape)
-    memory = np.empty(size + CACHE_LINE, dtype=np.float32)
-    start = -(memory.ctypes.data // memory.itemsize) % CACHE_LINE
-    array = memory[start : start + size].reshape(shape)
-    array[...] = value
-    return array
 
 
 def row_blocks(rows):

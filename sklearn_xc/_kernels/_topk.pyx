@@ -49,6 +49,7 @@ cdef struct Index:
     const float* full_weights
     const float* intercept
     const int32_t* by_intercept
+    int64_t stride  # from one feature's weights for all classes to those of the next
     int32_t n_classes
     int32_t n_blocks
 
@@ -85,16 +86,18 @@ cdef class Postings:
     cdef const int32_t[::1] classes
     cdef const float[::1] weights
     cdef const int32_t[::1] full_column
-    cdef const float[:, ::1] full_weights
+    cdef const float[:, :] full_weights
     cdef const float[::1] intercept
     cdef const int32_t[::1] by_intercept
 
     def __init__(
         self,
         const int64_t[::1] indptr, const int32_t[::1] classes, const float[::1] weights,
-        const int32_t[::1] full_column, const float[:, ::1] full_weights,
+        const int32_t[::1] full_column, const float[:, :] full_weights,
         const float[::1] intercept, const int32_t[::1] by_intercept,
     ):
+        if full_weights.shape[0] and full_weights.strides[1] != sizeof(float):
+            raise ValueError("the weights of a feature must lie next to one another")
         self.indptr = indptr
         self.classes = classes
         self.weights = weights
@@ -112,6 +115,7 @@ cdef class Postings:
         index.full_weights = &self.full_weights[0, 0] if self.full_weights.shape[0] else NULL
         index.intercept = &self.intercept[0]
         index.by_intercept = &self.by_intercept[0]
+        index.stride = self.full_weights.strides[0] // <int64_t>sizeof(float)
         index.n_classes = <int32_t>self.by_intercept.shape[0]
         index.n_blocks = <int32_t>(self.intercept.shape[0] // BLOCK)
         return index
@@ -166,21 +170,24 @@ cdef inline void finish_block(
 
     `totals` is an array of the caller's own, so that it can stay in registers.
     """
-    cdef int64_t n_places = <int64_t>index.n_blocks * BLOCK
     cdef const float* of_block = index.full_weights + <int64_t>block * BLOCK
     cdef const float* weights
     cdef float value
-    cdef int32_t c, f = 0
+    cdef int32_t c, f = 0, n = min(BLOCK, index.n_classes - block * BLOCK)
     for c in range(BLOCK):
         totals[c] = scores[c]
     # A loop over a known number of features would tempt GCC to interleave two of them and to give
     # up the vectors for it.
     while batch.column[f] >= 0:
         value = batch.value[f]
-        weights = of_block + batch.column[f] * n_places
-        for c in range(BLOCK):
-            totals[c] += value * weights[c]
+        weights = of_block + batch.column[f] * index.stride
         f += 1
+        if n == BLOCK:
+            for c in range(BLOCK):
+                totals[c] += value * weights[c]
+        else:  # the last block: nothing is read beyond the classes
+            for c in range(n):
+                totals[c] += value * weights[c]
 
 
 cdef inline bint worth_touching(Row row, Index index, int way) noexcept nogil:

@@ -1,0 +1,109 @@
+"""Softmax regression over all classes, by mini-batches on feature-major weights."""
+
+import numpy as np
+
+from ._kernels import _exact as kernel
+
+# Samples of a mini-batch, unless the user says otherwise: with fewer, what a step reads is still in
+# the caches when it is written; with more, threads wait for each other less often.
+BATCH = 16
+# Score of the places beyond the classes: e to it is 0, and unlike that of infinity 0 times it too.
+BEYOND = -1e30
+EMPTY = np.empty((0, 0), dtype=np.float32), np.empty(0, dtype=np.int64)
+
+
+def shares_of_ridge(rows, alpha, samples):
+    """What one sample carries of the penalty alpha / 2 |W|^2 on the weights of its features.
+
+    A feature that n samples have gets alpha / n from each of them, so that a pass over the data
+    adds up to the gradient of the penalty while a step touches its own features only.
+
+    Parameters
+    ----------
+    rows : Rows
+    alpha : float
+    samples : ndarray of int
+        Those that a pass visits.
+
+    Returns
+    -------
+    share : ndarray of float32 (n_features,)
+    """
+    if not alpha:
+        return np.zeros(rows.shape[1], dtype=np.float32)
+    if rows.dense:
+        counts = (rows.data.reshape(rows.shape)[samples] != 0).sum(axis=0)
+    else:
+        visited = np.zeros(rows.shape[0], dtype=bool)
+        visited[samples] = True
+        counted = np.repeat(visited, np.diff(rows.indptr)) & (rows.data != 0)
+        counts = np.bincount(rows.indices[counted], minlength=rows.shape[1])
+    return (alpha / np.maximum(counts, 1)).astype(np.float32)
+
+
+class ExactSteps:
+    """Mini-batch steps of the exact softmax on weights that it changes in place.
+
+    Parameters
+    ----------
+    rows : Rows
+    y : ndarray of int32 (n_samples,)
+    sample_weight : ndarray of float32 (n_samples,), or None
+    W, b : ndarray of float32 (n_features, n_places) and (n_places,)
+        See `_dense`; b is BEYOND beyond the classes.
+    samples : ndarray of int
+        Those that an epoch visits.
+    alpha : float
+    fit_intercept : bool
+    adaptive : bool
+        Steps scaled by the running average of the squared gradient (Augment-and-Reduce), on the
+        gradient scaled to all samples; otherwise plain steps on the sum over the mini-batch.
+    n_threads : int
+    stop : ndarray of int32 (1,), default=None
+        Set to other than zero to end an epoch that runs in another thread.
+    """
+
+    def __init__(
+        self, rows, y, sample_weight, W, b, samples, *, alpha, fit_intercept, adaptive, n_threads,
+        stop=None,
+    ):  # fmt: skip
+        self.W, self.b = W, b
+        weight = np.empty(0, np.float32) if sample_weight is None else sample_weight
+        self._data = rows.indptr, rows.indices, rows.data, rows.dense, y, weight
+        self._ridge = shares_of_ridge(rows, alpha, samples)
+        self._state = EMPTY
+        if adaptive:
+            shape = W.shape[0] + 1, W.shape[1]
+            self._state = np.zeros(shape, np.float32), np.zeros(shape[0], np.int64)
+        self._fit_intercept, self._n_threads = fit_intercept, n_threads
+        self._stop = np.zeros(1, dtype=np.int32) if stop is None else stop
+        self.n_steps = 0
+
+    def epoch(self, order, batch_size, rates):
+        """Visit the samples of `order`; returns the sum of their log-losses before each step.
+
+        Parameters
+        ----------
+        order : ndarray of int32
+        batch_size : int
+        rates : float or ndarray (n_batches,)
+        """
+        n_batches = -(-len(order) // batch_size)
+        rates = np.ascontiguousarray(np.broadcast_to(np.asarray(rates, float), (n_batches,)))
+        loss = kernel.epoch(
+            *self._data,
+            order,
+            batch_size,
+            rates,
+            self.n_steps + 1,
+            len(order),
+            self.W,
+            self.b,
+            self._ridge,
+            *self._state,
+            self._fit_intercept,
+            self._stop,
+            self._n_threads,
+        )
+        self.n_steps += n_batches
+        return loss

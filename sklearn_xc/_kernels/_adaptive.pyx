@@ -1,0 +1,267 @@
+"""Steps on sampled classes with a step size for each coordinate (Augment-and-Reduce, section 4).
+
+The step of a coordinate is rate * g / (1 + sqrt(s)) with s = 0.1 g^2 + 0.9 s, at every step of
+the algorithm and so also where g = 0 (Kucukelbir et al., 2017). Coordinates that a mini-batch
+leaves alone are not visited: a block of BLOCK averages shares the step at which its values were
+right, and is brought up to date when one of them is touched after more than OLDEST steps.
+"""
+
+from cython.parallel cimport prange, threadid
+from libc.math cimport pow, sqrtf
+from libc.stdint cimport int32_t, int64_t
+
+import numpy as np
+
+from sklearn_xc._kernels._common cimport dispatched
+from sklearn_xc._kernels._sampled cimport Row, Workspace, add_row, group, row_at
+
+cdef enum:
+    LANES = 16
+    BLOCK = 16  # averages that share a time stamp: a cache line
+    OLDEST = 300  # steps after which a block of averages is brought up to date
+    SWEEP = 5  # a class whose samples have more than n_features / SWEEP entries is stepped whole
+
+cdef struct Averages:
+    float* values
+    int32_t* stamps
+    const double* powers  # 0.9^i, i = 0 ... OLDEST
+    int32_t number  # of the step
+    float rate
+    float gain  # to the scale of all samples
+
+
+cdef inline float* fresh_block(Averages averages, int64_t block) noexcept nogil:
+    cdef float* values = averages.values + block * BLOCK
+    cdef int32_t age = averages.number - averages.stamps[block]
+    cdef int32_t c
+    cdef float factor
+    if age > OLDEST:
+        factor = <float>pow(0.9, age)
+        for c in range(BLOCK):
+            values[c] *= factor
+        averages.stamps[block] = averages.number
+    return values
+
+
+cdef dispatched step_touched(
+    Averages averages, float* w, float* gradient, const int32_t* touched, int64_t n
+) noexcept nogil:
+    """Step the coordinates named, sixteen at a time: their blocks are far apart, the roots not."""
+    cdef float g[LANES]
+    cdef float s[LANES]
+    cdef float decay[LANES]
+    cdef float* block
+    cdef int64_t run, first, j
+    cdef int32_t c, size
+    for c in range(LANES):
+        g[c] = 0
+        s[c] = 0
+        decay[c] = 1
+    for run in range((n + LANES - 1) // LANES):
+        first = run * LANES
+        size = <int32_t>min(LANES, n - first)
+        for c in range(size):
+            j = touched[first + c]
+            block = fresh_block(averages, j // BLOCK)
+            decay[c] = <float>averages.powers[averages.number - averages.stamps[j // BLOCK]]
+            g[c] = gradient[j]
+            s[c] = block[j % BLOCK]
+            gradient[j] = 0
+        for c in range(LANES):
+            g[c] *= averages.gain
+            s[c] += <float>0.1 * g[c] * g[c] / decay[c]
+            g[c] = averages.rate * g[c] / (1 + sqrtf(s[c] * decay[c]))
+        for c in range(size):
+            j = touched[first + c]
+            averages.values[j] = s[c]
+            w[j] += g[c]
+
+
+cdef dispatched step_all(
+    Averages averages, float* w, float* gradient, int64_t n_features
+) noexcept nogil:
+    """Step every coordinate of a class; where g = 0 nothing moves."""
+    cdef int64_t block, first
+    cdef int32_t c
+    cdef float g[BLOCK]
+    cdef float decay, inverse
+    cdef float* s
+    for block in range((n_features + BLOCK - 1) // BLOCK):
+        first = block * BLOCK
+        s = fresh_block(averages, block)
+        decay = <float>averages.powers[averages.number - averages.stamps[block]]
+        inverse = <float>0.1 / decay
+        for c in range(BLOCK):
+            g[c] = gradient[first + c] * averages.gain
+            gradient[first + c] = 0
+            s[c] += inverse * g[c] * g[c]
+            g[c] = averages.rate * g[c] / (1 + sqrtf(s[c] * decay))
+        if first + BLOCK <= n_features:
+            for c in range(BLOCK):
+                w[first + c] += g[c]
+        else:
+            for c in range(<int32_t>(n_features - first)):
+                w[first + c] += g[c]
+
+
+cdef inline void step_intercept(
+    Averages averages, float* b, float gradient, int64_t block
+) noexcept nogil:
+    cdef float* s = fresh_block(averages, block)
+    cdef float decay = <float>averages.powers[averages.number - averages.stamps[block]]
+    cdef float g = averages.gain * gradient
+    s[0] += <float>0.1 * g * g / decay
+    b[0] += averages.rate * g / (1 + sqrtf(s[0] * decay))
+
+
+cdef inline int64_t gather_row(
+    Row row, float coef, float* gradient, int32_t* touched, unsigned char* mark, int64_t n
+) noexcept nogil:
+    """gradient += coef x, and the list of the features touched so far."""
+    cdef int64_t e
+    cdef int32_t j
+    for e in range(row.n):
+        j = row.features[e]
+        touched[n] = j
+        n += not mark[j]
+        mark[j] = True
+        gradient[j] += coef * row.values[e]
+    return n
+
+
+cdef inline void add_ridge(
+    Row row, float factor, const float* share, const float* w, float* gradient
+) noexcept nogil:
+    cdef int64_t e
+    cdef int32_t j
+    for e in range(row.n):
+        if row.values[e] != 0:
+            j = row.features[e]
+            gradient[j] -= factor * share[j] * w[j]
+
+
+def width_of_averages(int64_t n_features):
+    """Places of a class in the array of averages: whole blocks, and one for the intercept."""
+    return (n_features + BLOCK - 1) // BLOCK * BLOCK + BLOCK
+
+
+def stamps_of(int64_t width):
+    """Number of time stamps for a class's averages."""
+    return width // BLOCK
+
+
+POWERS = 0.9 ** np.arange(OLDEST + 1.0)
+
+
+cdef struct Pairs:
+    int64_t width  # pairs of a sample
+    const float* coef
+    const float* importance  # (n_rows, width - 1)
+    const float* share  # (n_features,), NULL without a penalty
+
+
+cdef inline float ridge_factor(Pairs pairs, int32_t pair) noexcept nogil:
+    """How often a sample stands for the class's share of the penalty: as in the bound."""
+    cdef int64_t j = pair % pairs.width
+    return 1 if j == 0 else pairs.importance[pair // pairs.width * (pairs.width - 1) + j - 1]
+
+
+cdef void step_class(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    const int32_t[::1] batch, Pairs pairs, const int32_t* order, int64_t n_pairs,
+    Averages averages, float* values, int32_t* stamps, float* w, float* b, int64_t n_features,
+    float* gradient, int32_t* touched, unsigned char* mark,
+) noexcept nogil:
+    cdef int64_t at, n_entries = 0, n = 0
+    cdef int32_t pair
+    cdef float total = 0
+    cdef Row row
+    cdef bint whole
+    averages.values = values
+    averages.stamps = stamps
+    for at in range(n_pairs):
+        pair = order[at]
+        row = row_at(indptr, indices, data, dense, batch[pair // pairs.width])
+        n_entries += row.n
+        total += pairs.coef[pair]
+    whole = dense or SWEEP * n_entries > n_features
+    for at in range(n_pairs):
+        pair = order[at]
+        if pairs.coef[pair] == 0 and pairs.share == NULL:
+            continue
+        row = row_at(indptr, indices, data, dense, batch[pair // pairs.width])
+        if whole:
+            add_row(row, pairs.coef[pair], gradient)
+        else:
+            n = gather_row(row, pairs.coef[pair], gradient, touched, mark, n)
+        if pairs.share != NULL:
+            add_ridge(row, ridge_factor(pairs, pair), pairs.share, w, gradient)
+    if whole:
+        step_all(averages, w, gradient, n_features)
+    else:
+        step_touched(averages, w, gradient, touched, n)
+        for at in range(n):
+            mark[touched[at]] = False
+    if b != NULL:
+        step_intercept(averages, b, total, (n_features + BLOCK - 1) // BLOCK)
+
+
+def ascend(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    const int32_t[::1] batch, const int32_t[:, ::1] classes, const float[:, ::1] coefs,
+    const float[:, ::1] importance, const float[::1] share,
+    double rate, double gain, int32_t number,
+    float[:, ::1] W, float[::1] b, float[:, ::1] averages, int32_t[:, ::1] stamps,
+    bint fit_intercept, Workspace workspace, int n_threads,
+):
+    """One adaptive step of all classes in the mini-batch, up the gradient of the bound.
+
+    Parameters
+    ----------
+    indptr, indices, data, dense : IN, the samples (see `_rows.Rows`)
+    batch : IN (n_rows,)
+    classes, coefs : IN (n_rows, n_sampled + 1), coefs: derivative of the bound by the score
+    importance : IN (n_rows, n_sampled)
+    share : IN (n_features,), a sample's share of the penalty on its feature's weights; or size 0
+    rate : IN
+    gain : IN, from the mini-batch to all samples
+    number : IN, of the step, from 1 on
+    W, b : IN/OUT (n_classes, n_features), (n_classes,)
+    averages : IN/OUT (n_classes, width_of_averages(n_features))
+    stamps : IN/OUT (n_classes, stamps_of(width))
+    """
+    cdef Py_ssize_t g
+    cdef int64_t n_groups, n_features = W.shape[1], width = averages.shape[1]
+    cdef int64_t n_stamps = stamps.shape[1]
+    cdef const int32_t* of_pair = &classes[0, 0]
+    cdef float* first = &W[0, 0] if n_features else NULL
+    cdef const double[::1] powers = POWERS
+    cdef Pairs pairs
+    cdef Averages state
+    cdef int32_t k
+    cdef int thread
+    if batch.shape[0] == 0:
+        return
+    pairs.width = classes.shape[1]
+    pairs.coef = &coefs[0, 0]
+    pairs.importance = &importance[0, 0]
+    pairs.share = &share[0] if share.shape[0] else NULL
+    state.powers = &powers[0]
+    state.number = number
+    state.rate = <float>rate
+    state.gain = <float>gain
+    n_groups = group(
+        of_pair, batch.shape[0] * pairs.width, <int32_t>W.shape[0],
+        &workspace.order[0], &workspace.spare[0], &workspace.starts[0],
+    )
+    for g in prange(n_groups, nogil=True, schedule="dynamic", chunksize=4, num_threads=n_threads):
+        thread = threadid()
+        k = of_pair[workspace.order[workspace.starts[g]]]
+        step_class(
+            indptr, indices, data, dense, batch, pairs,
+            &workspace.order[workspace.starts[g]], workspace.starts[g + 1] - workspace.starts[g],
+            state, &averages[0, 0] + k * width, &stamps[0, 0] + k * n_stamps,
+            first + k * n_features, &b[k] if fit_intercept else NULL, n_features,
+            &workspace.gradient[thread, 0], &workspace.touched[thread, 0],
+            &workspace.mark[thread, 0],
+        )

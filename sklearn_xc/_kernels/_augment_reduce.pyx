@@ -1,0 +1,344 @@
+"""Augment-and-Reduce: local steps, gradients of the bounds, and the bounds themselves.
+
+A mini-batch step has three phases (see `_sampled`): scores psi (n_rows, n_sampled + 1) of the own
+class and of the classes drawn, coefficients of the same shape, ascent of the weights along them.
+Here is the second: coefs[i, j] = the derivative of the bound of sample batch[i] with respect to
+psi[i, j], times the weight of the sample, estimated from the classes drawn. `importance`
+(n_rows, n_sampled) makes a sum over the classes drawn an unbiased estimate of the sum over all
+other classes; with all others in it and importance 1, gradients and bounds are exact.
+
+Rows of a mini-batch are distinct samples. In every function `psi`, `importance` and `batch`
+(n_rows,), the numbers of the samples, are IN; so is `sample_weight` (n_samples,), or of size 0 for
+weights of 1.
+"""
+
+from cython.parallel cimport prange
+from libc.math cimport exp, fabs, fabsf, log, log1p
+from libc.stdint cimport int32_t
+
+from sklearn_xc._kernels._common cimport dispatched
+from sklearn_xc._kernels._math cimport exp64, fast_exp
+from sklearn_xc._kernels._noise cimport (
+    PROBIT, gaussian_hazard, gaussian_log_cdf, gaussian_log_density, gaussian_log_density_slope,
+    logistic_hazard, logistic_log_cdf, logistic_log_density, logistic_log_density_slope,
+)
+
+cdef enum:
+    CHUNK = 64  # terms that are computed at once, then added up in order
+
+# Exponents of the softmax gradient are cut here: e^64 times an importance and a weight is finite in
+# float32. In expectation eta is above every term, so that only a stale eta gets there.
+cdef float STEEPEST = 64
+cdef double DEEPEST = 600  # the same for the bound in double
+cdef double LARGEST = 1e36  # coefficients are cut at this size
+
+
+cdef inline double weight_of(const float[::1] sample_weight, int32_t i) noexcept nogil:
+    return sample_weight[i] if sample_weight.shape[0] else 1
+
+
+cdef inline float as_coef(double value) noexcept nogil:
+    return <float>min(max(value, -LARGEST), LARGEST)
+
+
+# -------------------------------------------------------------------------------- softmax (eq. 8)
+
+
+cdef dispatched exp_terms(
+    const float* psi, const float* importance, Py_ssize_t n, float own, float shift, float* out
+) noexcept nogil:
+    """out = importance * exp(psi - own - shift)."""
+    cdef Py_ssize_t j
+    cdef float exponent
+    for j in range(n):
+        exponent = (psi[j] - own) - shift
+        exponent = STEEPEST if exponent > STEEPEST else exponent
+        out[j] = importance[j] * fast_exp(exponent)
+
+
+cdef double log_normaliser(
+    const float* psi, const float* importance, Py_ssize_t n
+) noexcept nogil:
+    """log(1 + sum of importance * exp(psi_s - psi_y)); psi begins with that of the own class."""
+    cdef float terms[CHUNK]
+    cdef float own = psi[0], top = 0
+    cdef double total
+    cdef Py_ssize_t part, start, size, j
+    for j in range(1, n + 1):
+        top = max(top, psi[j] - own)
+    total = exp(-<double>top)
+    for part in range((n + CHUNK - 1) // CHUNK):
+        start = part * CHUNK
+        size = min(CHUNK, n - start)
+        exp_terms(psi + 1 + start, importance + start, size, own, top, terms)
+        for j in range(size):
+            total += terms[j]
+    return top + log(total)
+
+
+def local_softmax(
+    const float[:, ::1] psi, const float[:, ::1] importance, const int32_t[::1] batch,
+    double[::1] log_eta, double step, int n_threads,
+):
+    """eta <- (1 - step) eta + step (1 + sum of importance * exp(psi_s - psi_y)), in logarithms.
+
+    Parameters
+    ----------
+    log_eta : IN/OUT (n_samples,)
+    step : IN, from [0, 1]
+    """
+    cdef Py_ssize_t i
+    cdef double old, new, top
+    for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        old = log1p(-step) + log_eta[batch[i]]
+        new = log(step) + log_normaliser(&psi[i, 0], &importance[i, 0], importance.shape[1])
+        top = max(old, new)
+        log_eta[batch[i]] = top + log1p(exp(min(old, new) - top))
+
+
+def global_softmax(
+    const float[:, ::1] psi, const float[:, ::1] importance, const int32_t[::1] batch,
+    const float[::1] sample_weight, const double[::1] log_eta, float[:, ::1] coefs, int n_threads,
+):
+    """Gradient of eq. 8. IN log_eta (n_samples,); OUT coefs."""
+    cdef Py_ssize_t i
+    for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        exp_terms(
+            &psi[i, 1], &importance[i, 0], importance.shape[1], psi[i, 0],
+            <float>log_eta[batch[i]], &coefs[i, 1],
+        )
+        finish_coefs(&coefs[i, 0], importance.shape[1], weight_of(sample_weight, batch[i]))
+
+
+cdef void finish_coefs(float* coefs, Py_ssize_t n, double weight) noexcept nogil:
+    """From pulls of the classes drawn to coefficients: they sink, the own class rises."""
+    cdef double total = 0
+    cdef Py_ssize_t j
+    for j in range(1, n + 1):
+        total += coefs[j]
+        coefs[j] = as_coef(-weight * coefs[j])
+    coefs[0] = as_coef(weight * total)
+
+
+def bound_softmax(
+    const float[:, ::1] psi, const float[:, ::1] importance, const int32_t[::1] batch,
+    const double[::1] log_eta, double[::1] out, int n_threads,
+):
+    """Eq. 8 for each row, exponents cut at DEEPEST. IN log_eta (n_samples,); OUT out (n_rows,)."""
+    cdef Py_ssize_t i, j
+    cdef double eta, total
+    for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        eta = log_eta[batch[i]]
+        total = exp64(min(-eta, DEEPEST))
+        for j in range(importance.shape[1]):
+            total = total + importance[i, j] * exp64(
+                min(<double>psi[i, j + 1] - psi[i, 0] - eta, DEEPEST)
+            )
+        out[i] = 1 - eta - total
+
+
+# --------------------------------------------------------------------- probit and logistic (eq. 9)
+
+
+cdef inline double softplus(double x) noexcept nogil:
+    return max(x, <double>0) + log1p(exp(-fabs(x)))
+
+
+cdef inline double log_softplus(double x) noexcept nogil:
+    return log(softplus(x)) if x > -30 else x
+
+
+cdef inline double sigmoid(double x) noexcept nogil:
+    return (1 if x > 0 else exp(x)) / (1 + exp(-fabs(x)))
+
+
+cdef dispatched hazard_terms(
+    const float* psi, const float* importance, Py_ssize_t n, double own, int model, double* out
+) noexcept nogil:
+    """out = importance * (phi / Phi)(own - psi)."""
+    cdef Py_ssize_t j
+    if model == PROBIT:
+        for j in range(n):
+            out[j] = importance[j] * gaussian_hazard(own - psi[j])
+    else:
+        for j in range(n):
+            out[j] = importance[j] * logistic_hazard(own - psi[j])
+
+
+cdef double sum_of_hazards(
+    const float* psi, const float* importance, Py_ssize_t n, double noise, int model
+) noexcept nogil:
+    """The derivative by the noise of sum of importance * log Phi(noise + psi_y - psi_s)."""
+    cdef double terms[CHUNK]
+    cdef double total = 0
+    cdef Py_ssize_t part, start, size, j
+    for part in range((n + CHUNK - 1) // CHUNK):
+        start = part * CHUNK
+        size = min(CHUNK, n - start)
+        hazard_terms(psi + 1 + start, importance + start, size, noise + psi[0], model, terms)
+        for j in range(size):
+            total += terms[j]
+    return total
+
+
+def local_noise(
+    const float[:, ::1] psi, const float[:, ::1] importance, const int32_t[::1] batch,
+    const double[::1] u, double[::1] mu, double[::1] gamma, double step, int model, int n_threads,
+):
+    """One step of the approximate posterior q of each row's noise along the gradient of eq. 9.
+
+    The noise is mu + beta u with beta = log(1 + e^gamma). Both parts of the derivative by gamma,
+    that of the likelihood and that of the entropy log(beta), carry d beta / d gamma.
+
+    Parameters
+    ----------
+    u : IN (n_rows,), draws of the standard Gaussian or logistic distribution (see `_noise.draw`)
+    mu, gamma : IN/OUT (n_samples,), moved by `step` times the gradient
+    model : IN, 0 probit, 1 logistic
+    """
+    cdef Py_ssize_t i
+    cdef int32_t row
+    cdef double noise, slope, entropy
+    for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        row = batch[i]
+        noise = mu[row] + softplus(gamma[row]) * u[i]
+        slope = sum_of_hazards(&psi[i, 0], &importance[i, 0], importance.shape[1], noise, model)
+        if model == PROBIT:
+            slope = slope + gaussian_log_density_slope(noise)
+        else:
+            slope = slope + logistic_log_density_slope(noise)
+        # sigmoid(gamma) / beta tends to 1 where both tend to zero
+        entropy = sigmoid(gamma[row]) / softplus(gamma[row]) if gamma[row] > -30 else 1
+        mu[row] += step * slope
+        gamma[row] += step * (sigmoid(gamma[row]) * u[i] * slope + entropy)
+
+
+def global_noise(
+    const float[:, ::1] psi, const float[:, ::1] importance, const int32_t[::1] batch,
+    const float[::1] sample_weight, const double[::1] u, const double[::1] mu,
+    const double[::1] gamma, float[:, ::1] coefs, int model, int n_threads,
+):
+    """One-sample estimate of the gradient of eq. 7. IN u, mu, gamma as in `local_noise`; OUT coefs.
+    """
+    cdef Py_ssize_t i
+    cdef double noise
+    for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        noise = mu[batch[i]] + softplus(gamma[batch[i]]) * u[i]
+        noise_coefs(
+            &psi[i, 0], &importance[i, 0], importance.shape[1], noise, model,
+            weight_of(sample_weight, batch[i]), &coefs[i, 0],
+        )
+
+
+cdef void noise_coefs(
+    const float* psi, const float* importance, Py_ssize_t n, double noise, int model,
+    double weight, float* coefs
+) noexcept nogil:
+    cdef double terms[CHUNK]
+    cdef double total = 0
+    cdef Py_ssize_t part, start, size, j
+    for part in range((n + CHUNK - 1) // CHUNK):
+        start = part * CHUNK
+        size = min(CHUNK, n - start)
+        hazard_terms(psi + 1 + start, importance + start, size, noise + psi[0], model, terms)
+        for j in range(size):
+            total += terms[j]
+            coefs[1 + start + j] = as_coef(-weight * terms[j])
+    coefs[0] = as_coef(weight * total)
+
+
+cdef dispatched log_cdf_terms(
+    const float* psi, const float* importance, Py_ssize_t n, double own, int model, double* out
+) noexcept nogil:
+    """out = importance * log Phi(own - psi)."""
+    cdef Py_ssize_t j
+    if model == PROBIT:
+        for j in range(n):
+            out[j] = importance[j] * gaussian_log_cdf(own - psi[j])
+    else:
+        for j in range(n):
+            out[j] = importance[j] * logistic_log_cdf(own - psi[j])
+
+
+cdef double sum_of_log_cdfs(
+    const float* psi, const float* importance, Py_ssize_t n, double noise, int model
+) noexcept nogil:
+    cdef double terms[CHUNK]
+    cdef double total = 0
+    cdef Py_ssize_t part, start, size, j
+    for part in range((n + CHUNK - 1) // CHUNK):
+        start = part * CHUNK
+        size = min(CHUNK, n - start)
+        log_cdf_terms(psi + 1 + start, importance + start, size, noise + psi[0], model, terms)
+        for j in range(size):
+            total += terms[j]
+    return total
+
+
+def bound_noise(
+    const float[:, ::1] psi, const float[:, ::1] importance, const int32_t[::1] batch,
+    const double[::1] mu, const double[::1] gamma,
+    const double[::1] nodes, const double[::1] weights, double[::1] out, int model, int n_threads,
+):
+    """Eq. 7 for each row.
+
+    Parameters
+    ----------
+    mu, gamma : IN (n_samples,)
+    nodes, weights : IN, the expectation over u as a sum (see `_noise.expectation`)
+    out : OUT (n_rows,)
+    """
+    cdef Py_ssize_t i, j
+    cdef int32_t row
+    cdef double noise, total
+    # Entropy of the standard Gaussian, log(2 pi e) / 2, and of the standard logistic distribution.
+    cdef double entropy = 1.41893853320467274178 if model == PROBIT else 2
+    for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        row = batch[i]
+        total = entropy + log_softplus(gamma[row])
+        for j in range(nodes.shape[0]):
+            noise = mu[row] + softplus(gamma[row]) * nodes[j]
+            total = total + weights[j] * (
+                gaussian_log_density(noise) if model == PROBIT else logistic_log_density(noise)
+            )
+            total = total + weights[j] * sum_of_log_cdfs(
+                &psi[i, 0], &importance[i, 0], importance.shape[1], noise, model
+            )
+        out[i] = total
+
+
+# --------------------------------------------------------------------------- one-vs-each (eq. 10)
+
+
+cdef dispatched sigmoid_terms(
+    const float* psi, const float* importance, Py_ssize_t n, float own, float* out
+) noexcept nogil:
+    """out = importance * sigmoid(psi - own)."""
+    cdef Py_ssize_t j
+    cdef float z, power
+    for j in range(n):
+        z = psi[j] - own
+        power = fast_exp(-fabsf(z))
+        out[j] = importance[j] * (<float>1.0 if z > 0 else power) / (1 + power)
+
+
+def global_one_vs_each(
+    const float[:, ::1] psi, const float[:, ::1] importance, const int32_t[::1] batch,
+    const float[::1] sample_weight, float[:, ::1] coefs, int n_threads,
+):
+    """Gradient of eq. 10. OUT coefs."""
+    cdef Py_ssize_t i
+    for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        sigmoid_terms(
+            &psi[i, 1], &importance[i, 0], importance.shape[1], psi[i, 0], &coefs[i, 1]
+        )
+        finish_coefs(&coefs[i, 0], importance.shape[1], weight_of(sample_weight, batch[i]))
+
+
+def bound_one_vs_each(
+    const float[:, ::1] psi, const float[:, ::1] importance, double[::1] out, int n_threads,
+):
+    """Eq. 10 for each row. OUT out (n_rows,)."""
+    cdef Py_ssize_t i
+    for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        out[i] = sum_of_log_cdfs(&psi[i, 0], &importance[i, 0], importance.shape[1], 0, 1)

@@ -1,0 +1,41 @@
+"""The samples of a mini-batch and their classes, as the kernels that step weights see them."""
+
+from libc.stdint cimport int32_t, int64_t
+
+
+cdef struct Row:
+    const int32_t* features
+    const float* values
+    int64_t n
+    bint dense
+
+
+cdef inline Row row_at(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    int64_t i,
+) noexcept nogil:
+    cdef Row row
+    row.n = indptr[i + 1] - indptr[i]
+    row.dense = dense
+    row.values = NULL
+    row.features = NULL
+    if row.n:
+        row.values = &data[indptr[i]]
+        row.features = &indices[0 if dense else indptr[i]]
+    return row
+
+
+cdef class Workspace:
+    cdef int32_t[::1] order, spare, starts
+    cdef float[:, ::1] gradient  # zero between classes
+    cdef int32_t[:, ::1] touched
+    cdef unsigned char[:, ::1] mark  # zero between classes
+
+
+cdef int64_t group(
+    const int32_t* classes, int64_t n_pairs, int32_t n_classes,
+    int32_t* order, int32_t* spare, int32_t* starts
+) noexcept nogil
+
+
+cdef void add_row(Row row, float factor, float* w) noexcept nogil

@@ -1,0 +1,296 @@
+"""Mini-batch steps on sampled classes: draw them, score them, step their weights.
+
+Weights are class-major (n_classes, n_features). A mini-batch has `n_rows` samples; `classes`
+(n_rows, n_sampled + 1) names the classes that a sample sees, its own first. Scores and
+coefficients have the same shape. To step, the pairs of sample and class are grouped by class: a
+class belongs to one thread, and its samples keep their order, so that results do not depend on the
+number of threads.
+"""
+
+from cython.parallel cimport prange
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
+
+import numpy as np
+
+from sklearn_xc._kernels._common cimport dispatched, random_below, random_unit, seed_for
+
+cdef enum:
+    LANES = 16
+    RADIX = 2048
+    RADIX_BITS = 11
+
+# ------------------------------------------------------------------------------------ draws
+
+
+def draw_distinct(int32_t[:, ::1] classes, int32_t n_classes, uint64_t seed, int64_t step):
+    """OUT classes[:, 1:]: distinct classes other than classes[:, 0], uniformly (Floyd)."""
+    cdef Py_ssize_t i, j, p, n_sampled = classes.shape[1] - 1
+    cdef int32_t c, last
+    cdef uint64_t state, stream = seed_for(seed, step)
+    cdef bint taken
+    with nogil:
+        for i in range(classes.shape[0]):
+            state = seed_for(stream, i)
+            # Among the n_classes - 1 others, numbered without the own class.
+            for j in range(n_sampled):
+                last = <int32_t>(n_classes - 1 - n_sampled + j)
+                c = <int32_t>random_below(&state, last + 1)
+                taken = False
+                for p in range(1, j + 1):
+                    taken |= classes[i, p] == c
+                classes[i, j + 1] = last if taken else c
+            for j in range(n_sampled):
+                classes[i, j + 1] += classes[i, j + 1] >= classes[i, 0]
+
+
+def draw_alias(
+    int32_t[:, ::1] classes, const double[::1] threshold, const int32_t[::1] alias,
+    uint64_t seed, int64_t step,
+):
+    """OUT classes[:, 1:]: others than classes[:, 0], with replacement (see `alias_table`)."""
+    cdef Py_ssize_t i, j
+    cdef int32_t c
+    cdef uint64_t state, stream = seed_for(seed, step)
+    with nogil:
+        for i in range(classes.shape[0]):
+            state = seed_for(stream, i)
+            for j in range(1, classes.shape[1]):
+                c = classes[i, 0]
+                while c == classes[i, 0]:
+                    c = <int32_t>random_below(&state, <int32_t>threshold.shape[0])
+                    if random_unit(&state) >= threshold[c]:
+                        c = alias[c]
+                classes[i, j] = c
+
+
+# ----------------------------------------------------------------------------------- scores
+
+
+cdef dispatched dot_dense(const float* x, const float* w, int64_t n, float* out) noexcept nogil:
+    cdef float part[LANES]
+    cdef float total = 0
+    cdef int64_t e
+    cdef int32_t c
+    for c in range(LANES):
+        part[c] = 0
+    for e in range(n // LANES):
+        for c in range(LANES):
+            part[c] += x[e * LANES + c] * w[e * LANES + c]
+    for e in range(n - n % LANES, n):
+        total += x[e] * w[e]
+    for c in range(LANES):
+        total += part[c]
+    out[0] = total
+
+
+cdef inline float dot(Row row, const float* w) noexcept nogil:
+    cdef float a = 0, b = 0, c = 0, d = 0
+    cdef int64_t e
+    if row.dense:
+        dot_dense(row.values, w, row.n, &a)
+        return a
+    for e in range(0, row.n - 3, 4):
+        a += row.values[e] * w[row.features[e]]
+        b += row.values[e + 1] * w[row.features[e + 1]]
+        c += row.values[e + 2] * w[row.features[e + 2]]
+        d += row.values[e + 3] * w[row.features[e + 3]]
+    for e in range(row.n - row.n % 4, row.n):
+        a += row.values[e] * w[row.features[e]]
+    return (a + b) + (c + d)
+
+
+def scores(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    const int32_t[::1] batch, const int32_t[:, ::1] classes,
+    const float[:, ::1] W, const float[::1] scale, const float[::1] b,
+    float[:, ::1] out, int n_threads,
+):
+    """OUT out[i, j] = scale_k <w_k, x> + b_k of sample batch[i] and class k = classes[i, j].
+
+    IN W (n_classes, n_features), scale (n_classes,) or of size 0 for 1, b (n_classes,).
+    """
+    cdef Py_ssize_t i, j
+    cdef int32_t k
+    cdef Row row
+    cdef int64_t n_features = W.shape[1]
+    cdef const float* first = &W[0, 0] if W.shape[1] else NULL
+    cdef bint scaled = scale.shape[0] > 0
+    for i in prange(batch.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        row = row_at(indptr, indices, data, dense, batch[i])
+        for j in range(classes.shape[1]):
+            k = classes[i, j]
+            out[i, j] = dot(row, first + k * n_features)
+            if scaled:
+                out[i, j] = out[i, j] * scale[k]
+            out[i, j] = out[i, j] + b[k]
+
+
+# -------------------------------------------------------------------------- grouping by class
+
+
+cdef int64_t group(
+    const int32_t* classes, int64_t n_pairs, int32_t n_classes,
+    int32_t* order, int32_t* spare, int32_t* starts
+) noexcept nogil:
+    """Sort the pairs by class, keeping their order in a class; the number of groups.
+
+    `order` names the pairs; group g is order[starts[g]:starts[g + 1]]. A radix sort.
+    """
+    cdef int64_t histogram[RADIX]
+    cdef int64_t p, total, count, digit, n_groups = 0
+    cdef int32_t shift = 0
+    cdef int32_t* source = order
+    cdef int32_t* target = spare
+    for p in range(n_pairs):
+        source[p] = <int32_t>p
+    while True:
+        memset(histogram, 0, sizeof(histogram))
+        for p in range(n_pairs):
+            histogram[(classes[p] >> shift) & (RADIX - 1)] += 1
+        total = 0
+        for digit in range(RADIX):
+            count = histogram[digit]
+            histogram[digit] = total
+            total += count
+        for p in range(n_pairs):
+            digit = (classes[source[p]] >> shift) & (RADIX - 1)
+            target[histogram[digit]] = source[p]
+            histogram[digit] += 1
+        source, target = target, source
+        shift += RADIX_BITS
+        if shift >= 31 or (n_classes - 1) >> shift == 0:
+            break
+    for p in range(n_pairs):
+        order[p] = source[p]
+        if p == 0 or classes[source[p]] != classes[source[p - 1]]:
+            starts[n_groups] = <int32_t>p
+            n_groups += 1
+    starts[n_groups] = <int32_t>n_pairs
+    return n_groups
+
+
+cdef class Workspace:
+    """Scratch memory of the steps.
+
+    Parameters
+    ----------
+    n_pairs : int
+        The most pairs of sample and class in a mini-batch.
+    n_features, n_threads : int
+    """
+
+    def __init__(self, n_pairs, n_features, n_threads):
+        self.order = np.empty(n_pairs, dtype=np.int32)
+        self.spare = np.empty(n_pairs, dtype=np.int32)
+        self.starts = np.empty(n_pairs + 1, dtype=np.int32)
+        width = n_features + 2 * LANES  # an average's block may reach beyond the last feature
+        self.gradient = np.zeros((n_threads, width), dtype=np.float32)
+        self.touched = np.empty((n_threads, width), dtype=np.int32)
+        self.mark = np.zeros((n_threads, width), dtype=np.uint8)
+
+
+def scores_by_class(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    const int32_t[::1] batch, const int32_t[:, ::1] classes,
+    const float[:, ::1] W, const float[::1] b, float[:, ::1] out,
+    Workspace workspace, int n_threads,
+):
+    """As `scores` with all scales 1, class by class: the weights of a class are read once.
+
+    Worth it where a class has several samples in the mini-batch.
+    """
+    cdef Py_ssize_t g, at
+    cdef int64_t n_groups, width = classes.shape[1], n_features = W.shape[1]
+    cdef const int32_t* of_pair = &classes[0, 0]
+    cdef const float* first = &W[0, 0] if W.shape[1] else NULL
+    cdef float* target = &out[0, 0]
+    cdef int32_t k, pair
+    if batch.shape[0] == 0:
+        return
+    n_groups = group(
+        of_pair, batch.shape[0] * width, <int32_t>W.shape[0],
+        &workspace.order[0], &workspace.spare[0], &workspace.starts[0],
+    )
+    for g in prange(n_groups, nogil=True, schedule="dynamic", chunksize=8, num_threads=n_threads):
+        k = of_pair[workspace.order[workspace.starts[g]]]
+        for at in range(workspace.starts[g], workspace.starts[g + 1]):
+            pair = workspace.order[at]
+            target[pair] = b[k] + dot(
+                row_at(indptr, indices, data, dense, batch[pair // width]), first + k * n_features
+            )
+
+
+# -------------------------------------------------------------------------------- plain steps
+
+
+cdef void add_row(Row row, float factor, float* w) noexcept nogil:
+    cdef int64_t e
+    if row.dense:
+        add_dense(row.values, factor, w, row.n)
+    else:
+        for e in range(row.n):
+            w[row.features[e]] += factor * row.values[e]
+
+
+cdef dispatched add_dense(const float* x, float factor, float* w, int64_t n) noexcept nogil:
+    cdef int64_t e
+    for e in range(n):
+        w[e] += factor * x[e]
+
+
+def ascend(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    const int32_t[::1] batch, const int32_t[:, ::1] classes, const float[:, ::1] coefs,
+    double rate, const float[::1] shrink, float[:, ::1] W, float[::1] scale, float[::1] b,
+    bint fit_intercept, Workspace workspace, int n_threads,
+):
+    """w_k += rate * sum of coefs[i, j] x_i over the pairs of class k, where w_k = scale_k W_k.
+
+    Before that, scale_k of each class in the mini-batch is multiplied by shrink_k (no shrink and
+    scale for arrays of size 0). A scale that has become tiny is folded into the weights.
+
+    Parameters
+    ----------
+    indptr, indices, data, dense : IN, the samples (see `_rows.Rows`)
+    batch : IN (n_rows,)
+    classes, coefs : IN (n_rows, n_sampled + 1)
+    W, scale, b : IN/OUT (n_classes, n_features), (n_classes,), (n_classes,)
+    """
+    cdef Py_ssize_t g, at, j
+    cdef int64_t n_groups, width = classes.shape[1], n_features = W.shape[1]
+    cdef const float* coef = &coefs[0, 0]
+    cdef const int32_t* of_pair = &classes[0, 0]
+    cdef float* first = &W[0, 0] if W.shape[1] else NULL
+    cdef float* w
+    cdef int32_t k, pair
+    cdef double factor
+    cdef bint scaled = scale.shape[0] > 0
+    if batch.shape[0] == 0:
+        return
+    n_groups = group(
+        of_pair, batch.shape[0] * width, <int32_t>W.shape[0],
+        &workspace.order[0], &workspace.spare[0], &workspace.starts[0],
+    )
+    for g in prange(n_groups, nogil=True, schedule="dynamic", chunksize=8, num_threads=n_threads):
+        k = of_pair[workspace.order[workspace.starts[g]]]
+        w = first + k * n_features
+        factor = rate
+        if scaled:
+            if shrink.shape[0] > 0:
+                scale[k] *= shrink[k]
+            if scale[k] < 1e-6:
+                for j in range(n_features):
+                    w[j] *= scale[k]
+                scale[k] = 1
+            factor = rate / scale[k]
+        for at in range(workspace.starts[g], workspace.starts[g + 1]):
+            pair = workspace.order[at]
+            if coef[pair] == 0:
+                continue
+            add_row(
+                row_at(indptr, indices, data, dense, batch[pair // width]),
+                <float>(factor * coef[pair]), w,
+            )
+            if fit_intercept:
+                b[k] += <float>(rate * coef[pair])

@@ -1,0 +1,90 @@
+"""Which classes stand for all others in a step on one sample."""
+
+import numpy as np
+
+from ._kernels import _sampled as kernel
+
+
+def uniform(counts):
+    return np.full(len(counts), 1 / len(counts))
+
+
+def frequency(counts):
+    """Half by frequency, half uniform: so no class weighs more than twice its uniform weight."""
+    return 0.5 / len(counts) + 0.5 * counts / counts.sum()
+
+
+SAMPLINGS = {"uniform": uniform, "frequency": frequency}
+
+
+class ClassSampler:
+    """Draws classes other than a sample's own.
+
+    "uniform" draws without replacement. "frequency" draws with replacement, each class with a
+    probability that is half uniform and half its share of the samples, and weights what it drew by
+    the inverse of that probability. Either way a sum over the drawn classes, each times its
+    importance, has the sum over all other classes as its expectation.
+
+    Parameters
+    ----------
+    sampling : {"uniform", "frequency"}
+    counts : ndarray (n_classes,)
+        Samples, or their weights, of each class; not all zero.
+    n_sampled : int
+        Classes drawn for a sample; "uniform" draws at most the n_classes - 1 that there are.
+    """
+
+    def __init__(self, sampling, counts, n_sampled):
+        n_classes = len(counts)
+        self.n_classes = n_classes
+        self.with_replacement = sampling != "uniform"
+        self.n_sampled = n_sampled if self.with_replacement else min(n_sampled, n_classes - 1)
+        self.probability = SAMPLINGS[sampling](np.asarray(counts, dtype=np.float64))
+        self.threshold, self.alias = alias_table(self.probability)
+
+    def draw(self, y, seed, step):
+        """Classes for the samples of a mini-batch.
+
+        Parameters
+        ----------
+        y : ndarray of int32 (n_rows,)
+            Their own classes.
+        seed, step : int
+            The draw depends on these and on the place in the mini-batch alone.
+
+        Returns
+        -------
+        classes : ndarray of int32 (n_rows, n_sampled + 1)
+            The own class first.
+        importance : ndarray of float32 (n_rows, n_sampled)
+        """
+        classes = np.empty((len(y), self.n_sampled + 1), dtype=np.int32)
+        classes[:, 0] = y
+        if not self.with_replacement:
+            kernel.draw_distinct(classes, self.n_classes, seed, step)
+            weight = (self.n_classes - 1) / self.n_sampled
+            return classes, np.full((len(y), self.n_sampled), weight, dtype=np.float32)
+        kernel.draw_alias(classes, self.threshold, self.alias, seed, step)
+        drawn = self.probability[classes[:, 1:]] / (1 - self.probability[y])[:, None]
+        return classes, (1 / (self.n_sampled * drawn)).astype(np.float32)
+
+
+def alias_table(probability):
+    """Walker's table: draw a place uniformly, keep it with its threshold, else take its alias.
+
+    Returns
+    -------
+    threshold : ndarray of float64 (n,)
+    alias : ndarray of int32 (n,)
+    """
+    n = len(probability)
+    threshold, alias = probability * n / probability.sum(), np.arange(n, dtype=np.int32)
+    small, large = (list(np.flatnonzero(side)) for side in (threshold < 1, threshold >= 1))
+    while small and large:
+        low, high = small.pop(), large[-1]
+        alias[low] = high
+        threshold[high] -= 1 - threshold[low]
+        if threshold[high] < 1:
+            small.append(large.pop())
+    threshold[small + large] = 1.0
+    return threshold, alias

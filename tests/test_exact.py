@@ -1,0 +1,111 @@
+"""Steps of the exact softmax against plain NumPy."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import log_softmax, softmax
+
+from sklearn_xc._dense import n_places, padded_intercept
+from sklearn_xc._exact import BEYOND, ExactSteps
+from sklearn_xc._rows import as_rows, normalise
+
+
+def problem(n=37, d=13, n_classes=70, seed=0, density=0.4):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < density)
+    X[3] = 0
+    y = rng.integers(0, n_classes, n).astype(np.int32)
+    W = np.zeros((d, n_places(n_classes)), dtype=np.float32)
+    W[:, :n_classes] = rng.normal(size=(d, n_classes))
+    b = padded_intercept(rng.normal(size=n_classes), BEYOND)
+    weight = rng.integers(0, 3, n).astype(np.float32)
+    return X.astype(np.float32), y, weight, W, b
+
+
+def reference(X, y, weight, W, b, order, batch_size, rates, alpha, adaptive, intercept=True):
+    """The epoch in float64; weights (d, K), intercepts (K,)."""
+    W, b, s = W.astype(float), b.astype(float), np.zeros((X.shape[1] + 1, len(b)))
+    counts = np.maximum((X != 0).sum(axis=0), 1)
+    loss = 0
+    for t, rate in enumerate(rates):
+        rows = order[t * batch_size : (t + 1) * batch_size]
+        x, w = X[rows].astype(float), weight[rows]
+        scores = x @ W + b
+        loss -= (w * log_softmax(scores, axis=1)[np.arange(len(rows)), y[rows]]).sum()
+        residual = softmax(scores, axis=1)
+        residual[np.arange(len(rows)), y[rows]] -= 1
+        residual *= w[:, None]
+        share = alpha * (x != 0).sum(axis=0)[:, None] / counts[:, None]
+        present = (x != 0).any(axis=0)
+        if adaptive:
+            gain = len(X) / len(rows)
+            g = gain * np.vstack([x.T @ residual + share * W, residual.sum(axis=0)])
+            s = 0.1 * g**2 + 0.9 * s
+            step = rate * g / (1 + np.sqrt(s))
+            W[present] -= step[:-1][present]
+            b = b - intercept * step[-1]
+        else:
+            W[present] = ((W - rate * x.T @ residual) / (1 + rate * share))[present]
+            b = b - intercept * rate * residual.sum(axis=0)
+    return W, b, loss
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize(("n_classes", "batch_size"), [(2, 5), (70, 8), (1300, 37), (2100, 3)])
+def test_epochs_are_those_of_numpy(adaptive, dense, n_classes, batch_size):
+    X, y, weight, W, b = problem(n_classes=n_classes)
+    order = np.random.default_rng(1).permutation(len(X)).astype(np.int32)
+    n_batches = -(-len(X) // batch_size)
+    rates = 0.1 / np.arange(1, n_batches + 1) ** 0.5
+    expected = reference(
+        X, y, weight, W[:, :n_classes], b[:n_classes], order, batch_size, rates, 0.7, adaptive
+    )
+    rows = as_rows(normalise(X if dense else sparse.csr_array(X)))
+    options = {"alpha": 0.7, "fit_intercept": True, "adaptive": adaptive, "n_threads": 2}
+    steps = ExactSteps(rows, y, weight, W, b, np.arange(37), **options)
+    loss = steps.epoch(order, batch_size, rates)
+    np.testing.assert_allclose(loss, expected[2], rtol=1e-5)
+    np.testing.assert_allclose(W[:, :n_classes], expected[0], rtol=2e-4, atol=2e-5)
+    np.testing.assert_allclose(b[:n_classes], expected[1], rtol=2e-4, atol=2e-5)
+    assert steps.n_steps == n_batches
+
+
+def test_averages_decay_over_steps_that_leave_a_feature_alone():
+    X, y, _, W, b = problem(n=60, density=0.05)
+    weight = np.ones(60, dtype=np.float32)
+    order = np.tile(np.arange(60, dtype=np.int32), 2)
+    rates = np.full(120, 0.05)
+    expected = reference(X, y, weight, W[:, :70], b[:70], order, 1, rates, 0, True)
+    options = {"alpha": 0, "fit_intercept": True, "adaptive": True, "n_threads": 1}
+    rows = as_rows(normalise(sparse.csr_array(X)))
+    steps = ExactSteps(rows, y, None, W, b, np.arange(60), **options)
+    for _ in range(2):
+        steps.epoch(order[:60], 1, 0.05)
+    np.testing.assert_allclose(W[:, :70], expected[0], rtol=2e-4, atol=2e-5)
+
+
+def test_threads_change_nothing():
+    results = []
+    for n_threads in (1, 2, 5):
+        X, y, weight, W, b = problem(n_classes=1500)
+        options = {"alpha": 0.1, "fit_intercept": True, "adaptive": False}
+        steps = ExactSteps(
+            as_rows(X), y, weight, W, b, np.arange(37), **options, n_threads=n_threads
+        )
+        loss = steps.epoch(np.arange(37, dtype=np.int32), 37, 0.3)  # enough work to share
+        results.append((loss, W, b))
+    for other in results[1:]:
+        assert other[0] == results[0][0]
+        np.testing.assert_array_equal(other[1], results[0][1])
+        np.testing.assert_array_equal(other[2], results[0][2])
+
+
+def test_scores_of_any_size_give_finite_steps():
+    X, y, weight, W, b = problem()
+    W *= 1e30
+    options = {"alpha": 0, "fit_intercept": False, "adaptive": False, "n_threads": 1}
+    steps = ExactSteps(as_rows(X), y, weight, W, b, np.arange(37), **options)
+    steps.epoch(np.arange(37, dtype=np.int32), 7, 1e-3)
+    assert np.isfinite(W[:, :70]).all()
+    assert (b[:70] == problem()[4][:70]).all()

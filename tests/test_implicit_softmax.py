@@ -1,0 +1,475 @@
+"""What ImplicitSoftmaxRegressor does: optimum, rate search, options, bad input, interruption."""
+
+import _thread
+import pickle
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import log_softmax
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import normalize
+
+from sklearn_xc import ImplicitSoftmaxRegressor
+from sklearn_xc import _implicit_softmax as module
+from sklearn_xc._double_sum import NONE, DivergenceError, SingleSteps
+from sklearn_xc._implicit_softmax import PUBLISHED
+from sklearn_xc._learning_rate import RATES, objective, search_rate
+from sklearn_xc._rows import as_rows
+
+pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
+
+# A short run of every way to take steps.
+SHORT = {
+    "implicit": {"solver": "implicit"},
+    "implicit batches": {"solver": "implicit", "batch_size": 20, "n_sampled_classes": 3},
+    "umax": {"solver": "umax"},
+    "umax raman": {"solver": "umax", "formulation": "raman"},
+    "umax batches": {"solver": "umax", "batch_size": 50, "n_sampled_classes": 4},
+    "sgd": {"solver": "sgd"},
+    "sgd raman batches": {"solver": "sgd", "formulation": "raman", "batch_size": 9},
+    "one_vs_each": {"solver": "one_vs_each"},
+    "nce": {"solver": "nce"},
+    "importance": {"solver": "importance"},
+    "exact": {"solver": "exact"},
+}
+RATE = {"sgd": 0.01, "umax": 0.05, "exact": 0.1, "one_vs_each": 0.1, "nce": 0.05}
+
+
+def make(name, **changes):
+    options = {**SHORT[name], "max_iter": 4, "random_state": 0, **changes}
+    options.setdefault("learning_rate", RATE.get(options["solver"], 0.5))
+    return ImplicitSoftmaxRegressor(**options)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return normalize(X).astype(np.float32), y
+
+
+@pytest.fixture(scope="module")
+def small(digits):
+    return digits[0][:300], digits[1][:300]
+
+
+def assert_same_model(some, other):
+    np.testing.assert_array_equal(some.coef_, other.coef_)
+    np.testing.assert_array_equal(some.intercept_, other.intercept_)
+
+
+# ------------------------------------------------------------------------------- the optimum
+
+ALPHA = 1.0
+
+
+@pytest.fixture(scope="module")
+def optimum(digits):
+    best = LogisticRegression(C=1 / ALPHA, solver="newton-cg", tol=1e-6).fit(*digits)
+    return total_objective(best, *digits)
+
+
+def total_objective(model, X, y):
+    log_p = log_softmax(X.astype(float) @ np.asarray(model.coef_).T + model.intercept_, axis=1)
+    ridge = ALPHA / 2 * (np.asarray(model.coef_, dtype=float) ** 2).sum()
+    return -log_p[np.arange(len(y)), y].sum() + ridge
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"solver": "implicit", "learning_rate": 0.3},
+        {"solver": "implicit", "learning_rate": 1.0},
+        {"solver": "implicit", "learning_rate": 0.3, "sampling": "frequency"},
+        {"solver": "implicit", "learning_rate": 0.3, "shuffle": False},
+        {
+            "solver": "implicit", "learning_rate": 1.0, "max_iter": 40, "decay": 0.9,
+            "batch_size": 20, "n_sampled_classes": 3,
+        },
+        {"solver": "umax", "learning_rate": 0.3},
+        {"solver": "umax", "learning_rate": 0.3, "batch_size": 10, "n_sampled_classes": 3},
+        {"solver": "umax", "learning_rate": 0.1, "formulation": "raman"},
+        {"solver": "exact", "learning_rate": 0.3},
+    ],
+)  # fmt: skip
+def test_unbiased_solvers_reach_the_optimum(options, digits, optimum):
+    options = {"max_iter": 200, "decay": 0.97, **options}
+    model = ImplicitSoftmaxRegressor(alpha=ALPHA, random_state=0, **options).fit(*digits)
+    assert optimum * (1 - 1e-5) <= total_objective(model, *digits) <= 1.01 * optimum
+
+
+@pytest.mark.parametrize(
+    ("options", "bias"),
+    [
+        ({"solver": "one_vs_each"}, 0.02),
+        ({"solver": "nce"}, 0.03),
+        ({"solver": "importance", "n_sampled_classes": 1}, 0.012),
+    ],
+)
+def test_biased_solvers_do_not(options, bias, digits, optimum):
+    """Neither another rate nor more steps bring them closer: they have converged elsewhere."""
+    for learning_rate, max_iter in [(0.1, 100), (1.0, 100), (0.1, 200)]:
+        model = ImplicitSoftmaxRegressor(
+            alpha=ALPHA, random_state=0, learning_rate=learning_rate, max_iter=max_iter,
+            decay=0.97, **options,
+        ).fit(*digits)  # fmt: skip
+        excess = total_objective(model, *digits) / optimum - 1
+        assert bias < excess < 0.1
+
+
+def test_without_features_the_probabilities_are_the_frequencies():
+    y = np.repeat([0, 1, 2, 3], [50, 30, 15, 5])
+    X = np.zeros((100, 2))
+    model = ImplicitSoftmaxRegressor(
+        learning_rate=0.3, decay=0.95, max_iter=150, random_state=0
+    ).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X[:1])[0], [0.5, 0.3, 0.15, 0.05], atol=0.02)
+    assert not model.coef_.any()
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("learning_rate", RATES)
+@pytest.mark.parametrize("options", [{}, {"batch_size": 10, "n_sampled_classes": 3}])
+def test_implicit_steps_are_finite_at_every_rate(options, learning_rate, alpha):
+    X, y = load_digits(return_X_y=True)  # rows of length 50 to 80
+    model = ImplicitSoftmaxRegressor(
+        learning_rate=learning_rate, alpha=alpha, max_iter=2, random_state=0, **options
+    ).fit(X[:200], y[:200])
+    assert np.isfinite(model.predict_log_proba(X)).all()
+    assert model.score(X[:200], y[:200]) > 0.3
+
+
+# ------------------------------------------------------------------------- one result, whatever
+
+
+@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_jobs_change_nothing_and_seeds_do(name, container, small):
+    X, y = container(small[0]), small[1]
+    options = {"alpha": 0.01, "learning_rate": "auto", "max_iter": 2}
+    if "batches" in name:
+        options["max_iter"] = 1
+    one = make(name, **options, n_jobs=1).fit(X, y)
+    assert_same_model(one, make(name, **options, n_jobs=2).fit(X, y))
+    assert_same_model(one, pickle.loads(pickle.dumps(make(name, **options))).fit(X, y))
+    assert one.learning_rate_ in RATES
+    other = make(name, **options, random_state=1).fit(X, y)
+    assert np.abs(other.coef_ - one.coef_).max() > 1e-6
+
+
+@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("learning_rate", ["auto", 0.01])
+def test_samples_of_weight_zero_are_not_there(name, learning_rate, small):
+    X, y = small
+    weight = np.random.default_rng(0).choice([0, 0.5, 2], size=len(y))
+    options = {"learning_rate": learning_rate, "max_iter": 1}
+    left = weight > 0
+    assert_same_model(
+        make(name, **options).fit(X, y, weight),
+        make(name, **options).fit(X[left], y[left], weight[left]),
+    )
+
+
+def test_weights_count_in_the_objective(digits):
+    X, y = digits[0][:300], digits[1][:300]
+    weight = np.random.default_rng(0).integers(0, 4, size=300)
+    best = LogisticRegression(C=1 / ALPHA, solver="newton-cg", tol=1e-6).fit(X, y, weight)
+    rows = np.repeat(np.arange(300), weight)
+    optimum = total_objective(best, X[rows], y[rows])
+    options = {"alpha": ALPHA, "max_iter": 300, "decay": 0.98, "random_state": 0}
+    for changes in [{}, {"batch_size": 10, "n_sampled_classes": 3, "max_iter": 50, "decay": 0.9}]:
+        model = ImplicitSoftmaxRegressor(learning_rate=0.3, **{**options, **changes})
+        model.fit(X, y, weight)
+        assert total_objective(model, X[rows], y[rows]) <= 1.01 * optimum
+    assert total_objective(model.fit(X, y), X[rows], y[rows]) > 1.01 * optimum
+
+
+# ------------------------------------------------------------------------------- the rate search
+
+
+def mean_objective(X, y, weight, W, b, alpha):
+    log_p = log_softmax(X.astype(float) @ W.T.astype(float) + b, axis=1)
+    losses = -log_p[np.arange(len(y)), y]
+    return (losses @ weight + alpha / 2 * (W.astype(float) ** 2).sum()) / weight.sum()
+
+
+@pytest.mark.parametrize("n_classes", [2, 256, 600])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_objective_is_that_of_numpy(n_classes, container, monkeypatch):
+    monkeypatch.setattr("sklearn_xc._learning_rate.SCORES_AT_ONCE", 256 * 7)
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(50, 6)).astype(np.float32)
+    W, b = rng.normal(size=(n_classes, 6)).astype(np.float32) * 5, rng.normal(size=n_classes)
+    y, weight = rng.integers(0, n_classes, size=50), rng.choice([0, 1, 2.5], size=50)
+    arguments = y.astype(np.int32), weight.astype(np.float32), W, b.astype(np.float32)
+    found = objective(as_rows(container(X)), *arguments, 0.3)
+    np.testing.assert_allclose(found, mean_objective(X, y, weight, W, b, 0.3), rtol=1e-5)
+    ones = objective(as_rows(container(X)), arguments[0], NONE, *arguments[2:], 0.0)
+    np.testing.assert_allclose(ones, mean_objective(X, y, np.ones(50), W, b, 0), rtol=1e-5)
+    in_other_order = np.asfortranarray(W)
+    again = objective(as_rows(container(X)), *arguments[:2], in_other_order, arguments[3], 0.3)
+    assert again == found
+
+
+def test_objective_of_diverged_weights_is_not_finite():
+    X = np.ones((3, 1), dtype=np.float32)
+    W = np.array([[np.inf], [0]], dtype=np.float32)
+    y = np.zeros(3, dtype=np.int32)
+    assert not np.isfinite(objective(as_rows(X), y, NONE, W, np.zeros(2, np.float32), 1.0))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_search_sees_a_tenth_of_the_rows_and_of_the_ridge(weighted):
+    X = np.arange(20_000, dtype=np.float32)[:, None]
+    y = np.zeros(20_000, dtype=np.int32)
+    weight = np.tile(np.float32([0, 2]), 10_000) if weighted else NONE
+    seen = []
+
+    def train(rows, y, weight, alpha, rate):
+        if rate >= 100:
+            raise DivergenceError
+        seen.append((rate, rows.shape[0], alpha, rows.data.copy()))
+        W = np.float32([[0], [abs(np.log10(rate) - 1) / 20_000]])  # best at a rate of 10
+        return W, np.zeros(2, np.float32)
+
+    rate = search_rate(train, as_rows(X), y, weight, 7.0, 0, None, 0)
+    assert rate == 10
+    assert [entry[0] for entry in seen] == [0.001, 0.01, 0.1, 1, 10]
+    rows = {entry[1] for entry in seen}
+    assert rows == ({1000} if weighted else {2000})
+    np.testing.assert_allclose([entry[2] for entry in seen], 0.7, rtol=1e-6)
+    for entry in seen:
+        np.testing.assert_array_equal(entry[3], seen[0][3])
+        assert len(np.unique(entry[3])) == entry[1]
+        assert not weighted or (entry[3] % 2 == 1).all()
+
+
+def test_search_takes_the_rate_of_the_best_fit(digits):
+    """With a thousand rows or fewer the search is a fit at each rate."""
+    X, y = digits[0][:1000], digits[1][:1000]
+    options = {"max_iter": 5, "alpha": 0.1, "random_state": 0}
+    auto = ImplicitSoftmaxRegressor(**options).fit(X, y)
+    found = {}
+    for rate in RATES:
+        model = ImplicitSoftmaxRegressor(**options, learning_rate=rate).fit(X, y)
+        W, b = model.coef_, model.intercept_
+        found[rate] = mean_objective(X, y, np.ones(1000), W, b, 0.1)
+    assert auto.learning_rate_ == min(found, key=found.get)
+    chosen = ImplicitSoftmaxRegressor(**options, learning_rate=auto.learning_rate_).fit(X, y)
+    assert_same_model(auto, chosen)
+
+
+def test_loss_curve(small):
+    X, y = small
+    model = make("exact", loss_curve=True, alpha=0.1).fit(X, y)
+    assert model.loss_curve_.shape == (4,)
+    assert (np.diff(model.loss_curve_) < 0).all()
+    last = mean_objective(X, y, np.ones(len(y)), model.coef_, model.intercept_, 0.1)
+    np.testing.assert_allclose(model.loss_curve_[-1], last, rtol=1e-5)
+    for name in SHORT:
+        watched = make(name, loss_curve=True, alpha=0.1).fit(X, y)
+        unwatched = make(name, alpha=0.1).fit(X, y)
+        np.testing.assert_allclose(watched.coef_, unwatched.coef_, rtol=1e-4, atol=1e-5)
+    watched.set_params(loss_curve=False).fit(X, y)
+    assert not hasattr(watched, "loss_curve_")
+
+
+def test_verbose_tells_of_every_epoch(small, capsys):
+    make("implicit", verbose=1, loss_curve=True).fit(*small)
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("epoch")]
+    assert len(lines) == 4
+    assert "objective" in lines[0]
+
+
+# ----------------------------------------------------------------------------- going on training
+
+
+@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("n_classes", [2, 10])
+def test_warm_start_goes_on(name, n_classes, small):
+    X, y = small[0][small[1] < n_classes], small[1][small[1] < n_classes]
+    model = make(name, warm_start=True, max_iter=5).fit(X, y)
+    before, bias = model.coef_.copy(), model.intercept_.copy()
+    model.set_params(learning_rate=1e-12).fit(X, y)
+    np.testing.assert_allclose(model.coef_, before, atol=1e-6)
+    np.testing.assert_allclose(model.intercept_, bias, atol=1e-6)
+    model.set_params(warm_start=False).fit(X, y)
+    assert np.abs(model.coef_).max() < 1e-6
+
+
+def test_warm_start_needs_the_same_problem(small):
+    X, y = small
+    model = make("implicit", warm_start=True).fit(X, y)
+    before = model.coef_
+    with pytest.raises(ValueError, match="warm_start=True needs the classes and features"):
+        model.fit(X, y % 3)
+    with pytest.raises(ValueError, match="warm_start=True needs the classes and features"):
+        model.fit(X[:, :30], y)
+    assert model.coef_ is before
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_partial_fit_learns_part_by_part(name, digits):
+    X, y = digits
+    model = make(name, max_iter=1)
+    for _ in range(2):
+        for start in range(0, 1500, 500):
+            part = slice(start, start + 500)
+            model.partial_fit(X[part], y[part], classes=np.arange(10))
+    assert model.n_iter_ == 6
+    assert model.score(X[:1500], y[:1500]) > 0.75
+    np.testing.assert_array_equal(model.classes_, np.arange(10))
+
+
+def test_partial_fit_searches_once(small, digits):
+    model = make("implicit", learning_rate="auto", max_iter=1)
+    model.partial_fit(*small, classes=np.arange(10))
+    rate = model.learning_rate_
+    called = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "search_rate", lambda *_: called.append(1))
+        model.partial_fit(digits[0][300:600], digits[1][300:600])
+    assert model.learning_rate_ == rate
+    assert called == []
+
+
+def test_partial_fit_after_fit_goes_on_with_its_rate_and_its_draws(small):
+    model = make("implicit", learning_rate="auto").fit(*small)
+    first, rate = model.coef_, model.learning_rate_
+    model.partial_fit(*small)
+    assert model.n_iter_ == 5
+    assert model.learning_rate_ == rate
+    assert np.abs(model.coef_ - first).max() > 0
+
+
+# --------------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"solver": "adam"}, "'solver' parameter"),
+        ({"formulation": "double"}, "'formulation' parameter"),
+        ({"formulation": "raman"}, "solver='umax' and solver='sgd', not for solver='implicit'"),
+        ({"formulation": "raman", "solver": "nce"}, "not for solver='nce'"),
+        ({"batch_size": 0}, "'batch_size' parameter"),
+        ({"batch_size": 2.5}, "'batch_size' parameter"),
+        ({"n_sampled_classes": 0}, "'n_sampled_classes' parameter"),
+        ({"n_sampled_classes": 3, "solver": "exact"}, "n_sampled_classes=3: solver='exact'"),
+        ({"sampling": "frequency", "solver": "exact"}, "sampling='frequency' is not for"),
+        ({"sampling": "frequency", "batch_size": 5}, "sampling='frequency' is not for"),
+        ({"sampling": "hard"}, "'sampling' parameter"),
+        ({"alpha": -1}, "'alpha' parameter"),
+        ({"alpha": np.inf}, "'alpha' parameter"),
+        ({"learning_rate": 0}, "'learning_rate' parameter"),
+        ({"learning_rate": "fast"}, "'learning_rate' parameter"),
+        ({"decay": 0}, "'decay' parameter"),
+        ({"decay": 1.1}, "'decay' parameter"),
+        ({"max_iter": 0}, "'max_iter' parameter"),
+        ({"delta": 0}, "'delta' parameter"),
+    ],
+)
+def test_bad_parameters_have_one_clear_error(options, message, small):
+    with pytest.raises(ValueError, match=message):
+        ImplicitSoftmaxRegressor(**options).fit(*small)
+    with pytest.raises(ValueError, match=message):
+        ImplicitSoftmaxRegressor(**options).partial_fit(*small, classes=np.arange(10))
+
+
+def test_more_classes_than_there_are_others_is_all_others(small):
+    for solver in ("implicit", "umax", "importance"):
+        options = {"solver": solver, "batch_size": 5, "learning_rate": 0.1, "max_iter": 1}
+        many = ImplicitSoftmaxRegressor(**options, n_sampled_classes=99, random_state=0)
+        all_others = ImplicitSoftmaxRegressor(**options, n_sampled_classes=9, random_state=0)
+        assert_same_model(many.fit(*small), all_others.fit(*small))
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_size": 5, "n_sampled_classes": 2}])
+def test_overflow_is_reported_and_leaves_nothing_half_fitted(options, small):
+    X, y = small
+    model = ImplicitSoftmaxRegressor(
+        "sgd", learning_rate=0.01, max_iter=2, random_state=0, **options
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="use a smaller learning_rate"):
+            model.set_params(learning_rate=1000.0).fit(X, y)
+        assert not hasattr(model, "classes_")
+        model.set_params(learning_rate=0.01).fit(X, y)
+        fitted = vars(model).copy()
+        with pytest.raises(ValueError, match=r"solver='sgd' with learning_rate=1000.0 left"):
+            model.set_params(learning_rate=1000.0).fit(X, y)
+    fitted["learning_rate"] = 1000.0
+    assert vars(model) == fitted
+
+
+def test_a_search_in_which_every_rate_overflows_is_reported(small):
+    with pytest.raises(ValueError, match=r"every rate from 0.001 to 1000"):
+        ImplicitSoftmaxRegressor("sgd", max_iter=3, random_state=0).fit(1e6 * small[0], small[1])
+
+
+def test_impossible_sizes_are_refused_by_number(small, monkeypatch):
+    monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "5000")
+    with pytest.raises(MemoryError, match="10 classes and 64 features"):
+        ImplicitSoftmaxRegressor().fit(*small)
+
+
+# ------------------------------------------------------------------------------ interruption
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_an_interrupted_fit_leaves_the_estimator_as_it_was(name, small, monkeypatch):
+    model = make(name).fit(*small)
+    before = vars(model).copy()
+    steps = module._solver_class(model._settings())
+    real = steps.epoch
+
+    def interrupted(self, number, rate):
+        if number == 2:
+            raise KeyboardInterrupt
+        real(self, number, rate)
+
+    monkeypatch.setattr(steps, "epoch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(small[0], small[1] % 5)
+    assert vars(model) == before
+
+
+def test_ctrl_c_stops_inside_an_epoch():
+    n_samples = 2_000_000
+    X = np.ones((n_samples, 1), dtype=np.float32)
+    y = np.arange(n_samples) % 3
+    model = ImplicitSoftmaxRegressor(learning_rate=1.0, max_iter=1000, random_state=0)
+    timer = threading.Timer(1.0, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert not hasattr(model, "coef_")
+
+
+def test_a_stopped_thread_gives_up(small):
+    X, y = small
+    model = make("implicit")
+    data = module.Data(as_rows(X), y.astype(np.int32), NONE)
+    stop = np.ones(1, dtype=np.int32)
+    for name in ("implicit batches", "umax batches", "exact"):
+        settings = make(name)._settings()
+        solver = module._solver_class(settings)(data, 10, None, settings, 0, 1, stop)
+        with pytest.raises(KeyboardInterrupt):
+            solver.epoch(0, 0.1)
+    assert module._solver_class(model._settings()) is SingleSteps
+
+
+# ------------------------------------------------------------------------------- the docstring
+
+
+def test_published_settings_are_the_defaults():
+    assert PUBLISHED["implicit"] == PUBLISHED["umax"] == PUBLISHED["sgd"] == (1, 1)
+    assert PUBLISHED["one_vs_each"] == PUBLISHED["nce"] == PUBLISHED["importance"] == (100, 5)
+    model = ImplicitSoftmaxRegressor()
+    assert (model.max_iter, model.decay, model.delta, model.alpha) == (50, 0.9, 1.0, 0.0)
+    settings = model.set_params(solver="nce")._settings()
+    assert (settings.batch_size, settings.n_sampled) == (100, 5)

@@ -1,0 +1,183 @@
+"""Draws of classes and steps on them against plain NumPy."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sklearn_xc._kernels import _adaptive, _sampled
+from sklearn_xc._rows import as_rows, normalise
+from sklearn_xc._sampling import ClassSampler, alias_table
+
+EMPTY = np.empty(0, dtype=np.float32)
+
+
+@pytest.mark.parametrize("n_sampled", [1, 3, 6])
+def test_uniform_draws_are_distinct_and_even(n_sampled):
+    sampler = ClassSampler("uniform", np.ones(7), n_sampled)
+    y = np.tile(np.arange(7, dtype=np.int32), 3000)
+    classes, importance = sampler.draw(y, 5, 9)
+    np.testing.assert_array_equal(classes[:, 0], y)
+    assert (np.diff(np.sort(classes, axis=1), axis=1) > 0).all()
+    assert classes.min() == 0
+    assert classes.max() == 6
+    np.testing.assert_allclose(importance, 6 / n_sampled)
+    share = np.bincount(classes[y == 2, 1:].ravel(), minlength=7) / 3000
+    np.testing.assert_allclose(np.delete(share, 2), n_sampled / 6, atol=0.05)
+    assert share[2] == 0
+
+
+def test_no_more_classes_are_drawn_than_there_are():
+    classes, importance = ClassSampler("uniform", np.ones(4), 100).draw(
+        np.array([0, 3], dtype=np.int32), 0, 0
+    )
+    np.testing.assert_array_equal(np.sort(classes, axis=1), np.tile(np.arange(4), (2, 1)))
+    np.testing.assert_array_equal(importance, 1)
+
+
+def test_frequent_classes_are_drawn_more_often_and_count_less():
+    counts = np.array([1.0, 80.0, 10.0, 9.0])
+    sampler = ClassSampler("frequency", counts, 5)
+    y = np.zeros(20000, dtype=np.int32)
+    classes, importance = sampler.draw(y, 1, 2)
+    others = 0.5 / 4 + 0.5 * counts[1:] / 100
+    share = np.bincount(classes[:, 1:].ravel(), minlength=4)[1:] / classes[:, 1:].size
+    np.testing.assert_allclose(share, others / others.sum(), atol=0.01)
+    values = np.array([0.0, 3.0, -2.0, 7.0])
+    estimate = (importance * values[classes[:, 1:]]).sum(axis=1)
+    np.testing.assert_allclose(estimate.mean(), values[1:].sum(), atol=5 * estimate.std() / 141)
+
+
+def test_draws_depend_on_seed_and_step_alone():
+    sampler = ClassSampler("uniform", np.ones(50), 5)
+    y = np.zeros(10, dtype=np.int32)
+    first = sampler.draw(y, 1, 1)[0]
+    np.testing.assert_array_equal(sampler.draw(y, 1, 1)[0], first)
+    for seed, step in ((1, 2), (2, 1)):
+        assert (sampler.draw(y, seed, step)[0] != first).any()
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 500])
+def test_alias_table_holds_the_probabilities(n):
+    p = np.random.default_rng(n).random(n) ** 4
+    p /= p.sum()
+    threshold, alias = alias_table(p)
+    held = threshold + np.bincount(alias, weights=1 - threshold, minlength=n)
+    np.testing.assert_allclose(held / n, p, atol=1e-12)
+
+
+def problem(dense, n=24, d=41, n_classes=17, n_sampled=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.3)).astype(np.float32)
+    X[1] = 0
+    W = rng.normal(size=(n_classes, d)).astype(np.float32)
+    b = rng.normal(size=n_classes).astype(np.float32)
+    y = rng.integers(0, n_classes, n).astype(np.int32)
+    rows = as_rows(normalise(X if dense else sparse.csr_array(X)))
+    sampler = ClassSampler("frequency", np.ones(n_classes), n_sampled)
+    return X, y, W, b, rows, sampler, rng
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_scores_are_products(dense):
+    X, y, W, b, rows, sampler, rng = problem(dense)
+    batch = rng.permutation(24)[:9].astype(np.int32)
+    classes = sampler.draw(y[batch], 0, 0)[0]
+    scale = rng.random(17).astype(np.float32)
+    out = np.empty(classes.shape, dtype=np.float32)
+    _sampled.scores(*rows[:4], batch, classes, W, scale, b, out, 2)
+    every = X[batch] @ (scale[:, None] * W).T + b
+    expected = np.take_along_axis(every, classes, axis=1)
+    np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-5)
+    workspace = _sampled.Workspace(classes.size, 41, 1)
+    _sampled.scores_by_class(*rows[:4], batch, classes, scale[:, None] * W, b, out, workspace, 2)
+    np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-5)
+
+
+def scatter(X, batch, classes, coefs, n_classes):
+    """sum of coefs[i, j] x_i by class, and the sums of the coefficients."""
+    total, sums = np.zeros((n_classes, X.shape[1])), np.zeros(n_classes)
+    for i, j in itertools.product(*map(range, classes.shape)):
+        total[classes[i, j]] += coefs[i, j] * X[batch[i]].astype(float)
+        sums[classes[i, j]] += coefs[i, j]
+    return total, sums
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("ridge", [False, True])
+def test_plain_steps(dense, ridge):
+    X, y, W, b, rows, sampler, rng = problem(dense)
+    batch = rng.permutation(24)[:11].astype(np.int32)
+    classes = sampler.draw(y[batch], 0, 0)[0]
+    coefs = rng.normal(size=classes.shape).astype(np.float32)
+    scale = rng.uniform(0.1, 1, 17).astype(np.float32) if ridge else EMPTY
+    shrink = rng.uniform(1e-7, 1, 17).astype(np.float32) if ridge else EMPTY
+    shrink[: len(shrink) // 2] = 1e-7
+    true = scale[:, None] * W if ridge else W.copy()
+    if ridge:
+        touched = np.unique(classes)
+        true[touched] *= shrink[touched, None]
+    gradient, sums = scatter(X, batch, classes, coefs, 17)
+    workspace = _sampled.Workspace(classes.size, 41, 3)
+    expected_b = b + 0.3 * sums
+    _sampled.ascend(*rows[:4], batch, classes, coefs, 0.3, shrink, W, scale, b, True, workspace, 3)
+    got = scale[:, None] * W if ridge else W
+    np.testing.assert_allclose(got, true + 0.3 * gradient, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(b, expected_b, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("alpha", [0.0, 0.6])
+@pytest.mark.parametrize("d", [41, 700])
+def test_adaptive_steps(dense, alpha, d):
+    """Over so many steps that idle averages have to be brought up to date."""
+    X, y, W, b, rows, sampler, rng = problem(dense, d=d, n_classes=31)
+    width = _adaptive.width_of_averages(d)
+    averages = np.zeros((31, width), dtype=np.float32)
+    stamps = np.zeros((31, _adaptive.stamps_of(width)), dtype=np.int32)
+    share = (alpha / np.maximum((X != 0).sum(axis=0), 1)).astype(np.float32)
+    workspace = _sampled.Workspace(3 * 5, d, 2)
+    exact_W, exact_b, s = W.astype(float), b.astype(float), np.zeros((31, d + 1))
+    for step in [*range(1, 60), *range(700, 730)]:
+        if step == 700:
+            s *= 0.9 ** (699 - 59)
+        batch = rng.permutation(24)[:3].astype(np.int32)
+        classes, importance = sampler.draw(y[batch], 3, step)
+        coefs = rng.normal(size=classes.shape).astype(np.float32)
+        gradient, sums = scatter(X, batch, classes, coefs, 31)
+        for i, j in itertools.product(*map(range, classes.shape)):
+            factor = 1 if j == 0 else importance[i, j - 1]
+            k = classes[i, j]
+            gradient[k] -= factor * (X[batch[i]] != 0) * share * exact_W[k]
+        g = 8 * np.column_stack([gradient, sums])
+        s = 0.1 * g**2 + 0.9 * s
+        move = 0.01 * g / (1 + np.sqrt(s))
+        exact_W, exact_b = exact_W + move[:, :-1], exact_b + move[:, -1]
+        _adaptive.ascend(
+            *rows[:4], batch, classes, coefs, importance, share if alpha else EMPTY,
+            0.01, 8.0, step, W, b, averages, stamps, True, workspace, 2,
+        )  # fmt: skip
+    np.testing.assert_allclose(W, exact_W, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(b, exact_b, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("n_classes", [5, 3000, 5_000_000])
+def test_grouping_by_class_takes_any_number_of_classes(n_classes):
+    """A step on few features of many classes lands where it should, for any number of threads."""
+    rng = np.random.default_rng(0)
+    classes = rng.integers(0, n_classes, (40, 6)).astype(np.int32)
+    coefs = rng.normal(size=classes.shape).astype(np.float32)
+    rows = as_rows(np.ones((40, 1), dtype=np.float32))
+    expected = np.zeros(n_classes)
+    np.add.at(expected, classes.ravel(), coefs.ravel().astype(float))
+    for n_threads in (1, 2):
+        W = np.zeros((n_classes, 1), dtype=np.float32)
+        b = np.zeros(n_classes, dtype=np.float32)
+        workspace = _sampled.Workspace(classes.size, 1, n_threads)
+        batch = np.arange(40, dtype=np.int32)
+        _sampled.ascend(
+            *rows[:4], batch, classes, coefs, 1.0, EMPTY, W, EMPTY, b, True, workspace, n_threads
+        )
+        np.testing.assert_allclose(W[:, 0], expected, atol=1e-5)
+        np.testing.assert_allclose(b, expected, atol=1e-5)
