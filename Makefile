@@ -18,7 +18,9 @@ BIN := $(VENV)/bin
 # Tests that run compiled code and little else; test-debug and test-asan take these. Those of
 # processes and clusters are about the package as it is installed.
 KERNEL_TESTS ?= $(filter-out %_parallel.py,$(wildcard tests/test_package.py tests/test_topk.py \
-	tests/test_kernels*.py tests/test_ppdsparse*.py tests/test_datasets_xc.py))
+	tests/test_kernels*.py tests/test_ppdsparse*.py tests/test_datasets_xc.py \
+	tests/test_*_kernels.py tests/test_exact.py tests/test_sampled.py tests/test_noise.py \
+	tests/test_softmax_estimators.py))
 
 BUILD_FILES := setup.py pyproject.toml \
 	$(wildcard sklearn_xc/_kernels/*.pyx sklearn_xc/_kernels/*.pxd sklearn_xc/_kernels/*.h)

@@ -14,7 +14,7 @@ from ._exact import BEYOND, ExactSteps, shares_of_ridge
 from ._kernels import _adaptive as kernel
 from ._kernels._sampled import Workspace, scores, scores_by_class
 from ._noise import log_probabilities
-from ._rows import LARGEST_INDEX, as_rows
+from ._rows import LARGEST_INDEX, as_matrix, as_rows
 from ._sampling import SAMPLINGS, ClassSampler
 from ._softmax import BaseSoftmaxClassifier
 from ._topk import InvertedIndex
@@ -23,6 +23,7 @@ from ._topk import InvertedIndex
 MOST_WATCHED, FEWEST_WATCHED, WATCHED = 200, 16, 4_000_000
 PATIENCE = 5  # epochs without improvement after which a fit stops
 DECAY, DECAY_STEPS = 0.9, 2000  # of the learning rate (section 4 of the paper)
+PUBLISHED_RATE, PUBLISHED_LENGTH = 0.02, 68  # on Bibtex, with so many ones in a row
 UNSCALED = np.empty(0, dtype=np.float32)
 
 
@@ -62,10 +63,13 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     max_iter : int, default=100
         Passes over the data. The paper counts mini-batches: its 5000 iterations on Bibtex, ten a
         pass, are ``max_iter=500``.
-    learning_rate : float, default=0.02
+    learning_rate : "auto" or float, default="auto"
         rho_0 of the published schedule: iteration t steps by ``rho_0 * 0.9^(t // 2000) * t^(-1/2) *
         g / (1 + sqrt(s))``, where g is the gradient over all samples and s a running average of its
-        square, coordinate by coordinate.
+        square, coordinate by coordinate. Such a step moves every weight by about rho_0 whatever the
+        gradient, and hence a score by rho_0 times the sum of the row's values. The published 0.02
+        goes with rows of some 68 ones (Bibtex); "auto" is ``0.02 * 68 / mean of ||x||_1``, which
+        moves scores as much on rows of any scale. On rows of unit length that is 0.1 to 0.5.
     alpha : float, default=0.0
         Strength of the penalty ``alpha / 2 * ||W||^2`` against the sum of the samples'
         log-likelihoods; 0, as published, is maximum likelihood. Intercepts are free of it.
@@ -96,10 +100,12 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         Read-only; put a new array in its place to change the model.
     intercept_ : ndarray of float32, shape (n_classes,) or (1,)
     classes_ : ndarray, shape (n_classes,)
-    elbo_curve_ : ndarray of float64, shape (n_iter_,)
+    elbo_curve_ : ndarray of float64, shape (n_epochs,)
         The mean of the bound, after each pass, over up to 200 samples: always the same training
         samples with all classes, or, with ``early_stopping=True``, samples kept from training, of
         which it is the log-likelihood.
+    learning_rate_ : float
+        rho_0.
     n_iter_ : int
         Passes over the data of the last call.
     n_steps_ : int
@@ -157,7 +163,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         sampling="uniform",
         shared_draws=False,
         max_iter=100,
-        learning_rate=0.02,
+        learning_rate="auto",
         alpha=0.0,
         init_scale=0.1,
         tol=1e-4,
@@ -194,7 +200,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         "sampling": [StrOptions(set(SAMPLINGS))],
         "shared_draws": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "init_scale": [Interval(Real, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left"), None],
@@ -267,11 +273,17 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         held_out = np.zeros(X.shape[0], dtype=bool)
         if self.early_stopping and max_iter > 1:
             held_out = _held_out(codes, self.validation_fraction, rng)
+            if sample_weight is not None:
+                held_out &= sample_weight > 0
         if weights is None:
             weights = _initial_weights(len(self.classes_), X.shape[1], self.init_scale, rng)
+        rows = as_rows(X)
+        rate = self.learning_rate
+        if rate == "auto":  # that of the first part, where data come in parts
+            rate = self.learning_rate_ if self.n_steps_ else automatic_rate(rows, sample_weight)
         run = _fit_exact if exact else _fit_augment_reduce
         W, b, curve, n_steps = run(
-            as_rows(X),
+            rows,
             codes,
             sample_weight,
             *weights,
@@ -283,17 +295,17 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             sampling=self.sampling,
             shared_draws=self.shared_draws,
             max_iter=max_iter,
-            learning_rate=self.learning_rate,
+            learning_rate=rate,
             alpha=self.alpha,
             tol=self.tol if max_iter > 1 else None,
-            early_stopping=self.early_stopping,
+            early_stopping=bool(held_out.any()),
             n_steps=self.n_steps_,
             seed=seed,
             n_threads=self._threads(),
             verbose=self.verbose,
         )
         self._set_dense_model(W, b)
-        self.n_steps_, self.n_iter_ = n_steps, len(curve)
+        self.n_steps_, self.n_iter_, self.learning_rate_ = n_steps, len(curve), float(rate)
         self.elbo_curve_ = np.array(curve)
 
     def _log_probabilities(self, scores):
@@ -319,6 +331,19 @@ def _held_out(codes, fraction, rng):
     held_out = np.zeros(len(codes), dtype=bool)
     held_out[free[: int(fraction * len(codes))]] = True
     return held_out
+
+
+def _training(held_out, sample_weight):
+    """The samples to visit: those of weight zero are not."""
+    visited = ~held_out if sample_weight is None else ~held_out & (sample_weight > 0)
+    return np.flatnonzero(visited)
+
+
+def automatic_rate(rows, sample_weight):
+    """The published rate for rows whose values are not 0 and 1 (see the parameter)."""
+    lengths = abs(as_matrix(rows)).sum(axis=1, dtype=np.float64)
+    length = np.average(lengths, weights=sample_weight)
+    return PUBLISHED_RATE * PUBLISHED_LENGTH / length if length else PUBLISHED_RATE
 
 
 def step_size(t, learning_rate):
@@ -375,7 +400,7 @@ def _fit_augment_reduce(
 ):  # fmt: skip
     """Algorithms 1 and 2, and the one-vs-each bound; W and b are changed in place."""
     n_classes, n_features = W.shape
-    training = np.flatnonzero(~held_out)
+    training = _training(held_out, sample_weight)
     weight = np.ones(rows.shape[0], np.float32) if sample_weight is None else sample_weight
     sampler = ClassSampler(sampling, np.bincount(y[training], minlength=n_classes), n_sampled)
     local = bound_for(model, bound, rows.shape[0], n_classes, n_threads)
@@ -445,7 +470,7 @@ def _fit_exact(
 ):  # fmt: skip
     """Softmax over all classes with the same steps and mini-batches."""
     n_classes = len(b)
-    training = np.flatnonzero(~held_out)
+    training = _training(held_out, sample_weight)
     W, b = feature_major(W), padded_intercept(b, BEYOND)
     steps = ExactSteps(
         rows, y, sample_weight, W, b, training, alpha=alpha, fit_intercept=True, adaptive=True,

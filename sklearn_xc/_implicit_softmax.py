@@ -122,7 +122,7 @@ default="implicit"
     classes_ : ndarray, shape (n_classes,)
     learning_rate_ : float
         The rate of the first epoch.
-    loss_curve_ : ndarray of float64, shape (n_iter_,)
+    loss_curve_ : ndarray of float64, shape (n_epochs,)
         The objective divided by the sum of the sample weights after each epoch of `fit`; only with
         ``loss_curve=True``.
     n_iter_ : int

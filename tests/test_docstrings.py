@@ -68,7 +68,7 @@ def test_examples_run(name):
     assert runner.failures == 0, "".join(report)
 
 
-@pytest.mark.parametrize("page", ["README.md", "doc/ppdsparse.rst"])
+@pytest.mark.parametrize("page", ["README.md", "doc/ppdsparse.rst", "doc/implicit_softmax.rst"])
 def test_examples_of_a_page_run(page):
     failed, run = doctest.testfile(
         str(ROOT / page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE

@@ -1,0 +1,507 @@
+"""What AugmentReduceClassifier does: its curve, its optimum, options, bad input, interruption."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.special import log_softmax, ndtr
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+
+from sklearn_xc import AugmentReduceClassifier
+from sklearn_xc import _augment_reduce as module
+from sklearn_xc import _exact as exact_module
+
+pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
+
+MODELS = {
+    "softmax": {},
+    "probit": {"model": "probit"},
+    "logistic": {"model": "logistic"},
+    "one_vs_each": {"bound": "one_vs_each"},
+    "exact": {"bound": "exact"},
+}
+SAMPLED = [name for name in MODELS if name != "exact"]
+
+
+def make(name, **changes):
+    """Four passes of twelve steps each on the digits of `small`, unless told otherwise."""
+    options = {
+        "batch_size": 50, "n_sampled_classes": 5, "max_iter": 4, "tol": None, "random_state": 0,
+        "learning_rate": 0.02,
+    }  # fmt: skip
+    return AugmentReduceClassifier(**{**options, **MODELS[name], **changes})
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return (X / 16).astype(np.float32), y
+
+
+@pytest.fixture(scope="module")
+def small(digits):
+    return digits[0][:600], digits[1][:600]
+
+
+def assert_same_model(some, other):
+    np.testing.assert_array_equal(some.coef_, other.coef_)
+    np.testing.assert_array_equal(some.intercept_, other.intercept_)
+
+
+# ---------------------------------------------------------------------------------- the curve
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_bound_rises_and_stays_below_the_log_likelihood(name, digits):
+    """Of two hundred samples all are watched, so that both are means over the same ones."""
+    X, y = digits[0][:200], digits[1][:200]
+    model = make(name, max_iter=30, batch_size=20).fit(X, y)
+    curve = model.elbo_curve_
+    assert curve.dtype == np.float64
+    assert curve.shape == (30,)
+    assert (curve < 0).all()
+    assert curve[-1] > curve[0] + 0.3
+    assert (np.diff(curve) < 0).mean() < 0.3
+    log_likelihood = model.log_likelihood(X, y)
+    if name == "exact":
+        assert curve[-1] == pytest.approx(log_likelihood, abs=1e-5)
+    else:
+        assert curve[-1] < log_likelihood
+        early = make(name, max_iter=1, batch_size=20).fit(X, y)
+        assert early.elbo_curve_[0] < early.log_likelihood(X, y)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_with_early_stopping_it_is_the_held_out_log_likelihood(name, small, monkeypatch):
+    X, y = small
+    masks = []
+
+    def kept(*arguments, real=module._held_out):
+        masks.append(real(*arguments))
+        return masks[-1]
+
+    monkeypatch.setattr(module, "_held_out", kept)
+    model = make(name, early_stopping=True, validation_fraction=0.2).fit(X, y)
+    (held_out,) = masks
+    assert held_out.sum() == 120
+    expected = model.log_likelihood(X[held_out], y[held_out])
+    assert model.elbo_curve_[-1] == pytest.approx(expected, abs=1e-4)
+    changed = X.copy()
+    changed[held_out] = 0
+    assert_same_model(model, clone(model).fit(changed, y))  # they are not trained on
+
+
+def test_every_class_keeps_a_sample_for_training():
+    codes = np.r_[np.zeros(50, int), np.arange(1, 41)]
+    for fraction in (0.1, 0.9):
+        for seed in range(5):
+            held_out = module._held_out(codes, fraction, np.random.RandomState(seed))
+            assert np.unique(codes[~held_out]).tolist() == list(range(41))
+            assert held_out.sum() == min(int(fraction * 90), 49)
+
+
+@pytest.mark.parametrize("name", ["softmax", "exact"])
+def test_early_stopping_ends_where_nothing_is_left_to_learn(name):
+    """Labels at random: what is learnt beyond their frequencies does not help on held-out ones."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 30)), rng.integers(0, 8, size=400)
+    model = make(name, early_stopping=True, max_iter=300, tol=0.0, validation_fraction=0.25)
+    model.fit(X, y)
+    assert module.PATIENCE < model.n_iter_ < 300
+    assert len(model.elbo_curve_) == model.n_iter_
+    best = model.elbo_curve_.argmax()
+    assert best == model.n_iter_ - 1 - module.PATIENCE
+
+
+def test_tol_is_a_share_of_the_bound_over_five_passes(small):
+    watch = module._Watch(0.01, 5, 0)
+    for value in [-10, -8, -6, -5, -4.5, -4, -3.99, -3.99, -3.98, -3.98]:
+        watch.add(value)
+        assert not watch.done()
+    watch.add(-3.97)  # not 0.04 above the -4 of five passes before
+    assert watch.done()
+    assert make("softmax", tol=1.0, max_iter=50).fit(*small).n_iter_ == module.PATIENCE + 1
+    assert make("softmax", tol=None, max_iter=12).fit(*small).n_iter_ == 12
+    loose, tight = (make("exact", tol=t, max_iter=100).fit(*small).n_iter_ for t in (0.2, 0.05))
+    assert module.PATIENCE < loose < tight < 100
+
+
+def test_verbose_tells_the_bound_of_every_pass(small, capsys):
+    model = make("softmax", verbose=1).fit(*small)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert lines[-1] == f"epoch 4: bound {model.elbo_curve_[-1]:.5g} a sample"
+
+
+# --------------------------------------------------------------------------------- the optimum
+
+ALPHA = 1.0
+
+
+def total_objective(model, X, y):
+    log_p = log_softmax(X.astype(float) @ np.asarray(model.coef_).T + model.intercept_, axis=1)
+    ridge = ALPHA / 2 * (np.asarray(model.coef_, dtype=float) ** 2).sum()
+    return -log_p[np.arange(len(y)), y].sum() + ridge
+
+
+@pytest.fixture(scope="module")
+def optimum(digits):
+    best = LogisticRegression(C=1 / ALPHA, solver="newton-cg", tol=1e-6).fit(*digits)
+    return total_objective(best, *digits)
+
+
+@pytest.mark.parametrize(
+    ("options", "excess"),
+    [
+        ({"bound": "exact", "learning_rate": 0.3}, 0.01),
+        ({"n_sampled_classes": 9, "learning_rate": 0.3}, 0.02),
+        ({"n_sampled_classes": 3, "learning_rate": 0.1}, 0.04),
+        ({"n_sampled_classes": 3, "learning_rate": 0.1, "shared_draws": True}, 0.04),
+        ({"n_sampled_classes": 3, "learning_rate": 0.1, "sampling": "frequency"}, 0.05),
+    ],
+)
+def test_softmax_comes_to_the_optimum_of_the_ridge(options, excess, digits, optimum):
+    """With larger rates than the published one, which is for more and longer passes."""
+    model = AugmentReduceClassifier(
+        alpha=ALPHA, batch_size=100, max_iter=300, tol=None, random_state=0, **options
+    ).fit(*digits)
+    assert optimum * (1 - 1e-5) <= total_objective(model, *digits) <= (1 + excess) * optimum
+
+
+@pytest.mark.parametrize("learning_rate", [0.3, 0.5])
+def test_one_vs_each_has_its_optimum_elsewhere(learning_rate, digits, optimum):
+    options = {"alpha": ALPHA, "batch_size": 100, "n_sampled_classes": 9, "tol": None}
+    model = AugmentReduceClassifier(
+        bound="one_vs_each", max_iter=300, learning_rate=learning_rate, random_state=0, **options
+    ).fit(*digits)
+    assert 1.022 * optimum < total_objective(model, *digits) < 1.04 * optimum
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+@pytest.mark.parametrize("changes", [{"sampling": "frequency"}, {"shared_draws": True}])
+def test_how_classes_are_drawn_changes_the_result_and_not_its_quality(name, changes, digits):
+    """On classes of which the largest is forty times the smallest."""
+    X, y = digits
+    rng = np.random.default_rng(0)
+    kept = rng.random(len(y)) < 0.67 ** np.arange(10)[y]
+    X, y = X[kept], y[kept]
+    usual = make(name, max_iter=25, n_sampled_classes=3).fit(X, y)
+    other = make(name, max_iter=25, n_sampled_classes=3, **changes).fit(X, y)
+    if name == "one_vs_each" and "shared_draws" in changes:
+        assert_same_model(usual, other)  # it has no variables, hence one step only
+        return
+    assert np.abs(usual.coef_ - other.coef_).max() > 1e-4
+    assert other.log_likelihood(X, y) == pytest.approx(usual.log_likelihood(X, y), abs=0.06)
+    assert other.score(X, y) > 0.9
+
+
+def test_weights_count_in_the_objective(small):
+    """One mini-batch of all samples: a weight is a repetition, step by step."""
+    X, y = small
+    weight = np.random.default_rng(0).integers(0, 4, size=len(y))
+    rows = np.repeat(np.arange(len(y)), weight)
+    options = {"batch_size": 5000, "max_iter": 20, "alpha": 0.3}
+    weighted = make("exact", **options).fit(X, y, weight)
+    repeated = make("exact", **options).fit(X[rows], y[rows])
+    seen = X[rows].any(axis=0)  # the ridge leaves weights alone whose feature no sample has
+    np.testing.assert_allclose(
+        weighted.coef_[:, seen], repeated.coef_[:, seen], rtol=1e-3, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_a_sample_of_weight_zero_holds_does_not_matter(name, small):
+    X, y = small
+    weight = np.ones(len(y))
+    weight[100:] = np.random.default_rng(0).choice([0, 0.5, 2], size=len(y) - 100)
+    nothing = weight == 0
+    other_X, other_y = X.copy(), y.copy()
+    other_X[nothing] = 1 - other_X[nothing]
+    other_y[nothing] = (other_y[nothing] + 1) % 10
+    some = make(name).fit(X, y, weight)
+    other = make(name).fit(other_X, other_y, weight)
+    np.testing.assert_allclose(some.coef_, other.coef_, rtol=1e-3, atol=1e-4)
+    assert np.abs(make(name).fit(other_X, other_y).coef_ - some.coef_).max() > 1e-2
+
+
+# ---------------------------------------------------------------------------- going on training
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_warm_start_goes_on_with_weights_and_schedule(name, small, monkeypatch):
+    X, y = small
+    seen = []
+
+    def recorded(t, learning_rate, real=module.step_size):
+        seen.extend(np.atleast_1d(t).tolist())
+        return real(t, learning_rate)
+
+    monkeypatch.setattr(module, "step_size", recorded)
+    model = make(name, warm_start=True).fit(X, y)
+    assert (model.n_iter_, model.n_steps_) == (4, 48)
+    before = model.coef_.copy()
+    model.set_params(max_iter=2).fit(X, y)
+    assert (model.n_iter_, model.n_steps_) == (2, 72)
+    assert len(model.elbo_curve_) == 2
+    assert seen == list(range(1, 73))
+    assert np.abs(model.coef_ - before).max() > 1e-3
+    before = model.coef_.copy()
+    model.set_params(learning_rate=1e-12).fit(X, y)
+    np.testing.assert_allclose(model.coef_, before, atol=1e-6)
+    model.set_params(warm_start=False, learning_rate=0.02, max_iter=4).fit(X, y)
+    assert model.n_steps_ == 48
+    assert_same_model(model, make(name).fit(X, y))
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("n_classes", [2, 10])
+def test_partial_fit_is_a_warm_started_pass(name, n_classes, small):
+    X, y = small[0][small[1] < n_classes], small[1][small[1] < n_classes]
+    whole = make(name, warm_start=True, max_iter=1)
+    parts = make(name)
+    for _ in range(3):
+        whole.fit(X, y)
+        parts.partial_fit(X, y, classes=np.arange(n_classes))
+        assert_same_model(whole, parts)
+        assert (parts.n_steps_, parts.n_iter_) == (whole.n_steps_, 1)
+    assert parts.n_steps_ == 3 * -(-len(y) // 50)
+
+
+@pytest.mark.parametrize("name", ["softmax", "exact"])
+def test_warm_start_needs_the_same_problem(name, small):
+    X, y = small
+    model = make(name, warm_start=True).fit(X, y)
+    before = vars(model).copy()
+    for bad in ((X, y % 3), (X, y + 1), (X[:, :30], y)):
+        with pytest.raises(ValueError, match="warm_start=True needs the classes and features"):
+            model.fit(*bad)
+    assert vars(model) == before
+    model.set_params(warm_start=False).fit(X[:, :30], y % 3)
+    assert model.coef_.shape == (3, 30)
+
+
+# -------------------------------------------------------------------------------- probabilities
+
+
+@pytest.mark.parametrize(
+    ("name", "noise"), [("softmax", "gumbel"), ("probit", "normal"), ("logistic", "logistic")]
+)
+def test_probabilities_are_the_shares_of_a_million_draws(name, noise, small):
+    """A sample takes the class of the highest utility plus noise."""
+    model = make(name).fit(*small)
+    p = model.predict_proba(small[0])
+    np.testing.assert_allclose(p.sum(axis=1, dtype=np.float64), 1, atol=1e-6)
+    row = np.abs(p.max(axis=1) - 0.6).argmin()  # neither certain nor a lottery
+    utilities = model.decision_function(small[0][row : row + 1]).astype(np.float32)
+    rng = np.random.default_rng(1)
+    counts = np.zeros(10)
+    for _ in range(10):
+        draws = getattr(rng, noise)(size=(100_000, 10)).astype(np.float32)
+        counts += np.bincount((utilities + draws).argmax(axis=1), minlength=10)
+    np.testing.assert_allclose(p[row], counts / counts.sum(), atol=1e-3)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_two_classes(name, small):
+    X, y = small[0][small[1] < 2], np.where(small[1][small[1] < 2], "one", "nil")
+    model = make(name, max_iter=20).fit(X, y)
+    assert model.coef_.shape == (1, 64)
+    assert model.intercept_.shape == (1,)
+    assert model.classes_.tolist() == ["nil", "one"]
+    assert model.score(X, y) > 0.98
+    f = model.decision_function(X).astype(float)
+    assert f.shape == y.shape
+    np.testing.assert_array_equal(model.predict(X), np.where(f > 0, "one", "nil"))
+    if name == "probit":  # the difference of two normal variables is one of variance 2
+        np.testing.assert_allclose(model.predict_proba(X)[:, 1], ndtr(f / 2**0.5), atol=1e-6)
+    if name == "logistic":  # of two logistic ones, in closed form
+        with np.errstate(all="ignore"):
+            expected = (1 - (1 + f) * np.exp(-f)) / (1 - np.exp(-f)) ** 2
+        far = np.abs(f) > 0.1
+        np.testing.assert_allclose(model.predict_proba(X)[far, 1], expected[far], atol=1e-5)
+    if name in ("softmax", "one_vs_each", "exact"):
+        np.testing.assert_allclose(model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-f)), atol=1e-6)
+
+
+# ---------------------------------------------------------------------- one result, whatever
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_jobs_change_nothing_and_seeds_do(name, container, small):
+    X, y = container(small[0]), small[1]
+    options = {"alpha": 0.1, "early_stopping": True, "sampling": "frequency", "max_iter": 2}
+    one = make(name, **options, n_jobs=1).fit(X, y)
+    two = make(name, **options, n_jobs=2).fit(X, y)
+    assert_same_model(one, two)
+    np.testing.assert_array_equal(one.elbo_curve_, two.elbo_curve_)
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    other = make(name, **options, random_state=1).fit(X, y)
+    assert np.abs(other.coef_ - one.coef_).max() > 1e-3
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_labels_of_any_kind_frames_copies_and_pictures(name, small):
+    X, y = small
+    names = [f"pixel {j}" for j in range(64)]
+    words = np.array([f"digit {k}" for k in range(10)])[y]
+    model = make(name).fit(X, y)
+    framed = make(name).fit(pd.DataFrame(X, columns=names), words)
+    assert_same_model(model, framed)
+    assert framed.feature_names_in_.tolist() == names
+    assert framed.n_features_in_ == 64
+    assert framed.classes_.tolist() == [f"digit {k}" for k in range(10)]
+    frame = pd.DataFrame(X[:20], columns=names)
+    assert framed.predict(frame).tolist() == [f"digit {k}" for k in model.predict(X[:20])]
+    with pytest.raises(ValueError, match="feature names should match"):
+        framed.predict(frame.rename(columns={"pixel 3": "voxel 3"}))
+    copy = pickle.loads(pickle.dumps(model))
+    assert_same_model(model, copy)
+    np.testing.assert_array_equal(model.predict_proba(X[:20]), copy.predict_proba(X[:20]))
+    unfitted = clone(model)
+    assert unfitted.get_params() == model.get_params()
+    assert not hasattr(unfitted, "coef_")
+    assert "AugmentReduceClassifier" in model._repr_html_()
+
+
+def test_no_more_classes_are_drawn_than_there_are_others(small):
+    many, others = (make("softmax", n_sampled_classes=n).fit(*small) for n in (10**6, 9))
+    assert_same_model(many, others)
+
+
+def test_zero_start(small):
+    model = make("softmax", init_scale=0.0, learning_rate=1e-12).fit(*small)
+    assert np.abs(model.coef_).max() < 1e-9
+    np.testing.assert_allclose(model.predict_proba(small[0][:5]), 0.1, atol=1e-6)
+    drawn = make("softmax", init_scale=0.3, learning_rate=1e-12).fit(*small)
+    assert drawn.coef_.std() == pytest.approx(0.3, rel=0.1)
+    assert drawn.intercept_.std() < 0.01
+
+
+# ----------------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize("model", ["probit", "logistic"])
+@pytest.mark.parametrize("bound", ["exact", "one_vs_each"])
+def test_bounds_of_the_softmax_are_refused_with_other_noise(model, bound, small):
+    estimator = AugmentReduceClassifier(model, bound)
+    message = f"bound='{bound}' is one of the softmax; with model='{model}' only"
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(*small)
+    with pytest.raises(ValueError, match=message):
+        estimator.partial_fit(*small, classes=np.arange(10))
+    assert not hasattr(estimator, "classes_")
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("model", ["gumbel", None]),
+        ("bound", ["elbo", None]),
+        ("batch_size", [0, 2.5, 2**40, "all"]),
+        ("n_sampled_classes", [0, 1.5, None]),
+        ("sampling", ["hard", 1]),
+        ("shared_draws", [2, "yes"]),
+        ("max_iter", [0, 10.0]),
+        ("learning_rate", [0, -0.1, "slow", np.nan]),
+        ("alpha", [-1, np.nan]),
+        ("init_scale", [-0.1, None]),
+        ("tol", [-1e-4, "small"]),
+        ("early_stopping", ["no", None]),
+        ("validation_fraction", [0, 1, -0.1]),
+        ("n_jobs", [1.5, "all"]),
+        ("random_state", ["seed", -1]),
+        ("verbose", [-1, "much"]),
+        ("warm_start", [None, "yes"]),
+    ],
+)
+def test_bad_parameters_have_one_clear_error(name, values, small):
+    for value in values:
+        model = AugmentReduceClassifier(**{name: value})
+        with pytest.raises(ValueError, match=f"'{name}' parameter of AugmentReduceClassifier"):
+            model.fit(*small)
+        with pytest.raises(ValueError, match=f"'{name}' parameter of AugmentReduceClassifier"):
+            model.partial_fit(*small, classes=np.arange(10))
+        assert not hasattr(model, "classes_")
+
+
+def test_every_parameter_has_its_bad_values_tested():
+    (mark,) = (
+        mark
+        for mark in test_bad_parameters_have_one_clear_error.pytestmark
+        if mark.name == "parametrize"
+    )
+    assert {name for name, _ in mark.args[1]} == set(AugmentReduceClassifier().get_params())
+
+
+# --------------------------------------------------------------------------------- interruption
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_interrupted_fit_leaves_the_estimator_as_it_was(name, small, monkeypatch):
+    X, y = small
+    model = make(name).fit(X, y)
+    before, weights = vars(model).copy(), model.coef_.copy()
+    calls = []
+    kernel, step = (exact_module.kernel, "epoch") if name == "exact" else (module.kernel, "ascend")
+
+    real = getattr(kernel, step)
+
+    def interrupted(*arguments):
+        calls.append(step)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(kernel, step, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y % 5)
+    assert vars(model) == before
+    np.testing.assert_array_equal(model.coef_, weights)
+    calls.clear()
+    model.set_params(warm_start=True)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    np.testing.assert_array_equal(model.coef_, weights)
+    unfitted = make(name)
+    calls.clear()
+    with pytest.raises(KeyboardInterrupt):
+        unfitted.fit(X, y)
+    assert vars(unfitted) == vars(make(name))
+
+
+# ------------------------------------------------------------------- the rate, and held-out samples
+
+
+def test_the_automatic_rate_does_not_depend_on_the_scale_of_the_rows(small):
+    X, y = small
+    rates = [make("softmax", learning_rate="auto").fit(s * X, y).learning_rate_ for s in (1, 10)]
+    assert rates[0] == pytest.approx(0.02 * 68 / np.abs(X).sum(axis=1).mean())
+    assert rates[1] == pytest.approx(rates[0] / 10)
+    ones = np.tile(np.arange(100) < 68, (6, 1))  # rows as those of the paper's Bibtex
+    model = make("softmax", learning_rate="auto").fit(ones, np.arange(6) % 3)
+    assert model.learning_rate_ == pytest.approx(0.02)
+    assert make("softmax", learning_rate="auto").fit(0 * X, y).learning_rate_ == 0.02
+
+
+def test_the_automatic_rate_is_kept_over_parts(small):
+    X, y = small
+    model = make("softmax", learning_rate="auto").partial_fit(X, y, classes=np.arange(10))
+    rate = model.learning_rate_
+    assert model.partial_fit(5 * X, y).learning_rate_ == rate
+
+
+@pytest.mark.parametrize("bound", ["augment_reduce", "exact"])
+def test_early_stopping_watches_training_samples_where_none_can_be_held_out(bound, small):
+    """One pass has nothing to stop early, and few samples have none to spare."""
+    X, y = small
+    parts = AugmentReduceClassifier(bound=bound, early_stopping=True, random_state=0)
+    assert np.isfinite(parts.partial_fit(X, y, classes=np.arange(10)).elbo_curve_).all()
+    one = AugmentReduceClassifier(bound=bound, early_stopping=True, max_iter=1, random_state=0)
+    assert np.isfinite(one.fit(X, y).elbo_curve_).all()
+    few = AugmentReduceClassifier(bound=bound, early_stopping=True, max_iter=3, random_state=0)
+    assert np.isfinite(few.fit(X[:8], y[:8]).elbo_curve_).all()
