@@ -1,0 +1,220 @@
+"""Speed of the softmax estimators: against the number of classes, updates a second, threads.
+
+What is timed are passes over the rows alone, inside the fits: not the random weights before the
+first pass, not the bound that is watched between passes, not the order of prediction after them.
+"""
+
+import time
+from unittest import mock
+
+import _common
+import _softmax_data as data
+import numpy as np
+from scipy import sparse
+
+import sklearn_xc._augment_reduce as augment_reduce
+from sklearn_xc import AugmentReduceClassifier
+from sklearn_xc._double_sum import NONE, Data, Settings
+from sklearn_xc._implicit_softmax import PUBLISHED, _solver_class
+from sklearn_xc._rows import as_rows, normalise
+
+SCRIPT = "softmax_speed"
+CLASSES = [10**3, 10**4, 10**5, 10**6]
+N_FEATURES, ENTRIES = 1000, 10  # of the synthetic rows
+METHODS = {"exact": "exact", "augment_reduce": "A&R", "implicit": "implicit (1,1)"}
+ROWS = 40_000  # of a pass
+EXACT_WORK = 10**8  # rows times classes of a pass of the exact softmax
+AUTHORS_MS = 21  # an iteration of the program of A&R's authors
+
+
+class Enough(Exception):  # noqa: N818
+    """All passes that were wanted are made."""
+
+
+def clocked_watch(n_passes, seconds):
+    """A stand-in for what watches the bound, which notes the time between passes."""
+
+    class Clock:
+        def __init__(self, tol, patience, verbose):
+            self.times, self.curve = [], []
+
+        def add(self, value):
+            self.times.append(time.perf_counter())
+            if len(self.times) > n_passes:
+                seconds.extend(np.diff(self.times))
+                raise Enough
+
+        def done(self):
+            return False
+
+    return Clock
+
+
+def pass_of_augment_reduce(X, y, threads, n_passes=3, **options):
+    """Seconds of a pass after the first, the best of some."""
+    seconds = []
+    watch = clocked_watch(n_passes, seconds)
+    model = AugmentReduceClassifier(
+        max_iter=n_passes + 1, tol=None, n_jobs=threads, random_state=data.SEED, **options
+    )
+    with mock.patch.multiple(augment_reduce, MOST_WATCHED=1, FEWEST_WATCHED=1, _Watch=watch):
+        try:
+            model.fit(X, y)
+        except Enough:
+            return float(min(seconds))
+    raise AssertionError("the fit ended before its passes were made")
+
+
+def pass_of_solver(solver, X, y, n_classes, threads, n_passes=3, rate=0.1):
+    """Seconds of a pass of a solver of ImplicitSoftmaxRegressor after the first, the best."""
+    batch_size, n_sampled = PUBLISHED[solver]
+    settings = Settings(
+        solver=solver, raman=False, batch_size=batch_size, n_sampled=n_sampled,
+        sampling="uniform", alpha=0.0, delta=1.0, fit_intercept=True, shuffle=True,
+    )  # fmt: skip
+    rows = Data(as_rows(normalise(X)), y.astype(np.int32), NONE)
+    stop = np.zeros(1, dtype=np.int32)
+    worker = _solver_class(settings)(rows, n_classes, None, settings, data.SEED, threads, stop)
+    return min(_common.timed(worker.epoch, i, rate)[0] for i in range(n_passes + 1))
+
+
+def synthetic(n_rows, n_features, n_classes, entries):
+    """Rows of random non-zeros and random classes, of which every one occurs if rows suffice."""
+    rng = np.random.default_rng(data.SEED)
+    indices = rng.integers(n_features, size=(n_rows, entries))
+    indices = np.sort(indices, axis=1).ravel()
+    values = np.full(n_rows * entries, entries**-0.5, dtype=np.float32)
+    X = sparse.csr_array((values, indices, np.arange(n_rows + 1) * entries), (n_rows, n_features))
+    X.sum_duplicates()
+    y = rng.permutation(np.arange(n_rows) % n_classes)
+    return X, y
+
+
+# --------------------------------------------------------------------------------- measuring
+
+
+def run_classes(classes):
+    """Microseconds a row of a pass against the number of classes."""
+    for n_classes in classes:
+        figures = {"classes": n_classes}
+        n_rows = max(16, min(ROWS, EXACT_WORK // n_classes))
+        X, y = synthetic(n_rows, N_FEATURES, n_classes, ENTRIES)
+        seconds = pass_of_solver("exact", X, y, n_classes, 1, 1 if n_classes > 10**5 else 3)
+        figures["exact"] = 1e6 * seconds / n_rows
+        X, y = synthetic(max(ROWS, n_classes), N_FEATURES, n_classes, ENTRIES)
+        seconds = pass_of_solver("implicit", X, y, n_classes, 1)
+        figures["implicit"] = 1e6 * seconds / len(y)
+        few = 1 if n_classes > 10**5 else 3
+        figures["augment_reduce"] = 1e6 * pass_of_augment_reduce(X, y, 1, few) / len(y)
+        data.save(SCRIPT, f"classes-{n_classes}", **figures)
+        print({k: round(v, 3) for k, v in figures.items()}, flush=True)
+
+
+def run_speed(scale):
+    """Updates a second, milliseconds an iteration, two threads against one."""
+    for name in ("bibtex", "yso_finna_en_small"):
+        rows = data.load(name, "unit")
+        seconds = pass_of_solver("implicit", rows.X, rows.y, rows.n_classes, 1)
+        entries = rows.X.nnz / len(rows.y)
+        figures = {"per_second": len(rows.y) / seconds, "entries": entries}
+        data.save(SCRIPT, f"updates-{name}", **figures, classes=rows.n_classes)
+        print(name, figures, flush=True)
+    X, y = synthetic(int(20_000 * scale), 5000, 300, 40)
+    iterations = -(-len(y) // 500)
+    for shared in (False, True):
+        one, two = (
+            pass_of_augment_reduce(X, y, t, n_sampled_classes=20, shared_draws=shared)
+            for t in (1, 2)
+        )
+        figures = {"ms": 1e3 * one / iterations, "gain": one / two}
+        data.save(SCRIPT, f"iteration-{'shared' if shared else 'separate'}", **figures)
+        print("iteration", figures, flush=True)
+    X, y = synthetic(int(4_000 * scale), 40_000, 18_000, 12)
+    one, two = (pass_of_solver("exact", X, y, 18_000, t) for t in (1, 2))
+    data.save(SCRIPT, "exact-threads", rows_per_second=len(y) / one, gain=one / two)
+    print("exact", len(y) / one, one / two, flush=True)
+
+
+# ---------------------------------------------------------------------------------- the page
+
+
+def overtaking(results, method):
+    """The number of classes from which on a method's pass takes less time than the exact one."""
+    kept = [r for r in results if method in r]
+    log_k = np.log([r["classes"] for r in kept])
+    gap = np.log([r["exact"] / r[method] for r in kept])
+    for i in range(len(gap)):
+        if gap[i] > 0 and (gap[i:] > 0).all():
+            if i == 0:
+                return f"at every K measured, from {kept[0]['classes']:,} on"
+            at = np.interp(0, gap[i - 1 : i + 1], log_k[i - 1 : i + 1])
+            return f"from about {float(f'{np.exp(at):.2g}'):,.0f} classes on"
+    return "nowhere up to the largest K measured"
+
+
+def classes_text(every):
+    results = [r for key, r in every.items() if key.startswith("classes-")]
+    results.sort(key=lambda r: r["classes"])
+    if not results:
+        return []
+    rows = [
+        [f"{r['classes']:,}", *(_common.figure(r[m]) for m in METHODS)]
+        + [_common.figure(r["exact"] / r[m]) for m in ("augment_reduce", "implicit")]
+        for r in results
+    ]
+    header = ["K", *(f"{title}, us a row" for title in METHODS.values())]
+    header += ["exact / A&R", "exact / implicit"]
+    text = [
+        "## Time of a row in a pass against the number of classes",
+        f"Synthetic rows of {ENTRIES} non-zeros, D = {N_FEATURES}, one thread; A&R with |B| = 500, "
+        "|S| = 20. A pass of one method is not worth a pass of another: see the curves above.",
+        _common.table(header, rows),
+    ]
+    for method in ("augment_reduce", "implicit"):
+        text.append(f"* {METHODS[method]} takes less time a pass {overtaking(results, method)}.")
+    text[-2:] = ["\n".join(text[-2:])]
+    largest = results[-1]
+    if largest["classes"] == 10**6:
+        ratios = [largest["exact"] / largest[m] for m in ("augment_reduce", "implicit")]
+        holds = "holds" if min(ratios) >= 50 else "**does not hold**"
+        text.append(
+            f"At K = 10^6 a pass at least 50 times as fast as the exact one: {holds}, "
+            f"{ratios[0]:.0f} (A&R) and {ratios[1]:.0f} (implicit)."
+        )
+    figure, (axis,) = data.axes(1)
+    for method, title in METHODS.items():
+        axis.loglog(
+            [r["classes"] for r in results], [r[method] for r in results], "o-", label=title
+        )
+    axis.set(xlabel="number of classes K", ylabel="microseconds a row of a pass, one thread")
+    axis.legend()
+    return [*text, data.picture(figure, "benchmark_softmax_classes", "time a row against K")]
+
+
+def bar(text, value, holds):
+    verdict = "holds" if holds else "**does not hold**"
+    return f"* {text}: {verdict}, {_common.figure(value)}"
+
+
+def speed_text(every):
+    lines = []
+    for key, r in every.items():
+        if key.startswith("updates-"):
+            name = key.removeprefix("updates-")
+            text = (
+                f"implicit (1,1) on {name} ({r['entries']:.1f} non-zeros a row, {r['classes']:,} "
+            )
+            text += "classes), at least a million updates a second on one thread (millions)"
+            lines.append(bar(text, r["per_second"] / 1e6, r["per_second"] >= 1e6))
+        if key.startswith("iteration-"):
+            draws = key.removeprefix("iteration-")
+            text = f"A&R iteration (|B| = 500, |S| = 20, 40 non-zeros, K = 300, D = 5000), {draws} "
+            text += f"draws, at most 1.5 ms on one thread (the authors' program: {AUTHORS_MS} ms)"
+            lines.append(bar(text, r["ms"], r["ms"] <= 1.5))
+            text = f"the same on two threads, {draws} draws, at least 1.6 times as fast"
+            lines.append(bar(text, r["gain"], r["gain"] >= 1.6))
+        if key == "exact-threads":
+            text = "exact softmax on two threads (K = 18,000, 12 non-zeros; one thread: "
+            text += f"{r['rows_per_second']:,.0f} rows a second) at least 1.6 times as fast"
+            lines.append(bar(text, r["gain"], r["gain"] >= 1.6))
+    return ["## Speed", "\n".join(lines)] if lines else []

@@ -1,0 +1,327 @@
+"""Probabilities over many classes: quality, seconds and memory of every model of both estimators.
+
+    python benchmarks/softmax.py [--part table curves classes speed] [--data NAME ...]
+                                 [--models NAME ...] [--scale 0.1] [--retune] [--report]
+
+Every fit runs in a process of its own, on two threads. Parameters are chosen on a tenth of the
+training rows, held out, and kept for the next run. Figures are kept in build/bench/softmax; the
+page doc/benchmark_softmax.md is written from all of them.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+
+import _common
+import _softmax_data as data
+import _softmax_speed as speed
+import numpy as np
+
+from sklearn_xc import AugmentReduceClassifier, ImplicitSoftmaxRegressor, PPDSparseClassifier
+
+SCRIPT = "softmax"
+SETS = ["bibtex", "docstrings", "oewn_hypernym", "omniglot", "oewn_hypernym-500"]
+AR_GRID = [
+    {"learning_rate": 0.02},
+    {"learning_rate": 0.02, "init_scale": 0.0},
+    {"learning_rate": 0.1, "init_scale": 0.0},
+]
+MOST_EPOCHS = 50  # of Augment-and-Reduce, stopped by held-out rows
+# Times the mean square of the rows' lengths, so that pixels and unit rows have one grid.
+SCALED_RATES = [0.1, 1.0, 10.0, 100.0]
+EPOCHS = [5, 20]
+AR = {
+    "ar_exact": ("A&R: exact", {"bound": "exact"}),
+    "ar_softmax": ("A&R: softmax", {}),
+    "ar_probit": ("A&R: probit", {"model": "probit"}),
+    "ar_logistic": ("A&R: logistic", {"model": "logistic"}),
+    "ar_ove": ("A&R: one-vs-each", {"bound": "one_vs_each"}),
+}
+IMPLICIT = {
+    "exact": ("Implicit: exact", {"solver": "exact"}),
+    "implicit": ("Implicit: implicit", {}),
+    "frequency": ("Implicit: implicit, by frequency", {"sampling": "frequency"}),
+    "umax": ("Implicit: U-max", {"solver": "umax"}),
+    "sgd": ("Implicit: vanilla", {"solver": "sgd"}),
+    "ove": ("Implicit: one-vs-each", {"solver": "one_vs_each"}),
+    "nce": ("Implicit: NCE", {"solver": "nce"}),
+    "importance": ("Implicit: importance", {"solver": "importance"}),
+}
+PEERS = {
+    "ppdsparse": "PPDSparseClassifier",
+    "logistic_regression": "scikit-learn LogisticRegression",
+    "sgd_classifier": "scikit-learn SGDClassifier (log loss)",
+}
+TITLES = {key: title for key, (title, _) in (AR | IMPLICIT).items()} | PEERS
+CURVES = ["exact", "ar_exact", "ar_softmax", "ar_probit", "ar_logistic", "ar_ove", "implicit"]
+CURVES += ["umax"]
+FEW_CLASSES_ONLY = ["logistic_regression", "sgd_classifier"]
+
+
+def load(name):
+    """A data set, or that many classes of it: "oewn_hypernym-500"."""
+    name, _, n_classes = name.partition("-")
+    rows = data.load(name)
+    return data.subset(rows, int(n_classes)) if n_classes else rows
+
+
+def estimator(model, threads=2, **parameters):
+    if model in AR:
+        options = {"tol": None} | AR[model][1] | parameters
+        return AugmentReduceClassifier(n_jobs=threads, random_state=data.SEED, **options)
+    if model in IMPLICIT:
+        options = IMPLICIT[model][1] | parameters
+        return ImplicitSoftmaxRegressor(n_jobs=threads, random_state=data.SEED, **options)
+    if model == "ppdsparse":
+        return PPDSparseClassifier(n_jobs=threads, random_state=data.SEED, **parameters)
+    from sklearn.linear_model import LogisticRegression, SGDClassifier
+
+    if model == "logistic_regression":
+        return LogisticRegression(max_iter=200, **parameters)
+    return SGDClassifier(loss="log_loss", n_jobs=threads, random_state=data.SEED, **parameters)
+
+
+def candidates(model, rows):
+    """The parameters to choose from."""
+    if model in IMPLICIT:
+        square = rows.X.multiply(rows.X).sum() / rows.X.shape[0]
+        rates = [float(rate / square) for rate in SCALED_RATES]
+        return [{"learning_rate": r, "max_iter": n} for r in rates for n in EPOCHS]
+    if model == "ppdsparse":
+        return [{}, {"l1": 0.02, "l2": 0.3}]
+    if model == "logistic_regression":
+        return [{"C": c} for c in (1.0, 10.0, 100.0)]
+    return [{"alpha": a} for a in (1e-4, 1e-5, 1e-6)]
+
+
+def choose(model, rows, scale):
+    """The parameters with the best log-likelihood, or else accuracy, on rows held out."""
+    if model in AR:
+        return choose_by_curve(model, rows, scale)
+    part = data.hold_out(rows)
+    found = []
+    for parameters in candidates(model, rows):
+        if "max_iter" in parameters:
+            parameters["max_iter"] = max(1, round(parameters["max_iter"] * scale))
+        try:
+            fitted = estimator(model, **parameters).fit(part.X, part.y)
+        except ValueError:  # left the range of float32
+            continue
+        score = data.evaluate(fitted, part)
+        found.append((score.get("log_likelihood", score["accuracy@1"]), parameters))
+    return max(found, key=lambda pair: pair[0])[1]
+
+
+def choose_by_curve(model, rows, scale):
+    """The step size and the epoch with the best log-likelihood of the samples kept apart."""
+    best, chosen = -np.inf, None
+    for parameters in AR_GRID:
+        epochs = max(1, round(MOST_EPOCHS * scale))
+        trial = estimator(model, **parameters, early_stopping=True, max_iter=epochs, tol=1e-4)
+        curve = trial.fit(rows.X, rows.y).elbo_curve_
+        if curve.max() > best:
+            best = curve.max()
+            chosen = parameters | {"max_iter": int(curve.argmax()) + 1}
+    return chosen
+
+
+# --------------------------------------------------------------------------------- measuring
+
+
+def kept_choice(name, model, scale):
+    """The parameters chosen before for the same scale, or None."""
+    kept = data.read("softmax_choice").get(f"{name}-{model}")
+    return kept["parameters"] if kept and kept["scale"] == scale else None
+
+
+def measure_choice(name, model, scale):
+    """In a child of its own, so that the memory of these fits is not that of the next."""
+    parameters = choose(model, load(name), scale)
+    data.save("softmax_choice", f"{name}-{model}", parameters=parameters, scale=scale)
+    print(json.dumps(parameters))
+
+
+def measure_table(name, model, scale):
+    """In the child: fit all training rows, evaluate."""
+    rows = load(name)
+    data.release()
+    parameters = kept_choice(name, model, scale)
+    fresh = estimator(model, **parameters)
+    with _common.PeakMemory() as memory:
+        seconds, fitted = _common.timed(fresh.fit, rows.X, rows.y)
+    figures = {"parameters": parameters, "seconds": seconds, "memory_mb": memory.mb}
+    figures |= data.evaluate(fitted, rows)
+    figures |= {"n": len(rows.y), "classes": rows.n_classes, "features": rows.X.shape[1]}
+    figures |= {"evaluated": min(len(rows.y_test), data.EVALUATED)}
+    figures["seen"] = float((rows.y_test >= 0).mean())
+    data.save(SCRIPT, f"{name}-{model}", **figures)
+    print(json.dumps(figures))
+
+
+def measure_curve(name, model, scale):
+    """In the child: fits of 1, 2, 4, ... epochs; a fit is the beginning of the next one."""
+    rows = load(name)
+    parameters = kept_choice(name, model, scale)
+    most = parameters["max_iter"]
+    points = []
+    for epochs in sorted({*(2**i for i in range(10) if 2**i < most), most}):
+        fresh = estimator(model, **parameters | {"max_iter": epochs})
+        seconds, fitted = _common.timed(fresh.fit, rows.X, rows.y)
+        points.append({"epochs": epochs, "seconds": seconds} | data.evaluate(fitted, rows))
+    data.save("softmax_curves", f"{name}-{model}", points=points)
+    print(json.dumps(points[-1]))
+
+
+CHILDREN = {"choice": measure_choice, "table": measure_table, "curves": measure_curve}
+
+
+def run_children(part, options):
+    for name in options.data:
+        for model in options.models:
+            if model in FEW_CLASSES_ONLY and "-" not in name:
+                continue
+            if part == "curves" and (model not in CURVES or "-" in name):
+                continue
+            retune = options.retune and part == "table"
+            if retune or kept_choice(name, model, options.scale) is None:
+                run_child("choice", name, model, options.scale)
+            if kept_choice(name, model, options.scale) is not None:
+                run_child(part, name, model, options.scale)
+
+
+def run_child(part, name, model, scale):
+    call = [sys.executable, __file__, "--child", part, "--data", name, "--models", model]
+    call += ["--scale", str(scale)]
+    outcome = subprocess.run(call, capture_output=True, text=True, check=False)
+    lines = (outcome.stdout if outcome.returncode == 0 else outcome.stderr).splitlines()
+    print(f"{part:6} {name:18} {model:20} {lines[-1] if lines else 'failed'}", flush=True)
+
+
+# ---------------------------------------------------------------------------------- the page
+
+
+def table_text(name, every):
+    rows, some = [], None
+    for model, title in TITLES.items():
+        r = every.get(f"{name}-{model}")
+        if r is None:
+            continue
+        some = r
+        given = ", ".join(
+            f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}"
+            for k, v in r["parameters"].items()
+        )
+        rows.append(
+            [title, data.decimals(r.get("log_likelihood")), data.decimals(r["accuracy@1"])]
+            + [data.decimals(r["accuracy@5"]), data.decimals(r.get("calibration"))]
+            + [_common.figure(r["seconds"]), f"{r['memory_mb'] or 0:.0f}", given or "defaults"]
+        )
+    if some is None:
+        return []
+    header = ["model", "log-likelihood", "accuracy@1", "accuracy@5", "calibration error"]
+    header += ["fit s", "peak MB", "parameters"]
+    return [
+        f"### {name}",
+        f"{some['n']:,} rows, {some['features']:,} features, {some['classes']:,} classes; "
+        f"{some['evaluated']:,} test rows, {100 * some['seen']:.0f} % of the test part of a class "
+        "that was trained on.",
+        _common.table(header, rows),
+        best_text(name, every),
+    ]
+
+
+def best_text(name, every):
+    """Who is best, and how far from the exact softmax the implicit method stands."""
+    here = {m: every[f"{name}-{m}"] for m in TITLES if f"{name}-{m}" in every}
+    with_ll = {m: r["log_likelihood"] for m, r in here.items() if "log_likelihood" in r}
+    top = max(with_ll, key=with_ll.get)
+    accurate = max(here, key=lambda m: here[m]["accuracy@1"])
+    text = f"Best log-likelihood: {TITLES[top]}. Best accuracy@1: {TITLES[accurate]}."
+    if "exact" in here and "implicit" in here:
+        ours = max((here[m] for m in ("implicit", "frequency") if m in here),
+                   key=lambda r: r["accuracy@1"])  # fmt: skip
+        gap = here["exact"]["accuracy@1"] - ours["accuracy@1"]
+        text += f" Implicit steps are {gap:.3f} below the exact softmax in accuracy@1, in "
+        text += f"{_common.figure(ours['seconds'] / here['exact']['seconds'])} of its time."
+    return text
+
+
+def draw_curves(every):
+    names = [n for n in SETS if any(key.startswith(f"{n}-") for key in every)]
+    if not names:
+        return []
+    figure, axes = data.axes(len(names), 2)
+    measures = {"log_likelihood": "test log-likelihood", "accuracy@1": "test accuracy@1"}
+    for row, (key, label) in enumerate(measures.items()):
+        for axis, name in zip(axes[row * len(names) :], names, strict=False):
+            for model in CURVES:
+                kept = every.get(f"{name}-{model}")
+                if kept:
+                    points = kept["points"]
+                    style = "o:" if "exact" in model else "o-"
+                    curve = [p["seconds"] for p in points], [p[key] for p in points]
+                    axis.plot(*curve, style, markersize=3, label=TITLES[model])
+            axis.set(xlabel="seconds of fit, two threads", xscale="log", title=name)
+        axes[row * len(names)].set_ylabel(label)
+    axes[0].legend(fontsize=7)
+    text = "Each point is a fit of 1, 2, 4, ... epochs up to the number chosen, clocked whole, "
+    text += "random initial weights and all."
+    shown = data.picture(figure, "benchmark_softmax_curves", "quality against seconds")
+    return ["## Quality against seconds", text, shown]
+
+
+def report():
+    every = data.read(SCRIPT)
+    curves, fast = data.read("softmax_curves"), data.read(speed.SCRIPT)
+    if not every and not curves and not fast:
+        print("no figures yet: nothing to write")
+        return
+    parts = [data.head("Probabilities over many classes", SCRIPT, every | curves | fast), FIRST]
+    for name in SETS:
+        parts += table_text(name, every)
+    parts += draw_curves(curves) + speed.classes_text(fast) + speed.speed_text(fast)
+    _common.write_doc("benchmark_softmax.md", "\n\n".join(parts))
+
+
+FIRST = (
+    "First label of each row; unit rows of TF-IDF (omniglot: pixels). *Log-likelihood* is the mean "
+    "over test rows of a class that was trained on; for *accuracy* the others count as misses. "
+    "*Calibration error*: expected gap between the top probability and the accuracy, 15 bins of "
+    "equal width. *Peak MB*: highest memory of the fit beyond data and libraries. Two threads. "
+    "Parameters were chosen on a tenth of the training rows that was held out: for A&R step size, "
+    "initial scale and epochs by the log-likelihood of up to 200 of them (`early_stopping`), for "
+    "the solvers of ImplicitSoftmaxRegressor rate and epochs by that of all. PPDSparseClassifier "
+    "gives no probabilities: its parameters are chosen by accuracy."
+)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    parts = ["table", "curves", "classes", "speed"]
+    add("--part", nargs="+", choices=parts, default=parts)
+    add("--data", nargs="+", default=SETS, metavar="NAME")
+    add("--models", nargs="+", choices=list(TITLES), default=list(TITLES), metavar="NAME")
+    add("--scale", type=float, default=1.0, help="factor on epochs and rows, for a quick try")
+    add("--classes", nargs="+", type=int, default=speed.CLASSES, help="K of the synthetic rows")
+    add("--retune", action="store_true", help="choose parameters anew")
+    add("--report", action="store_true", help="only write the page")
+    add("--child", choices=list(CHILDREN), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        CHILDREN[options.child](options.data[0], options.models[0], options.scale)
+        return
+    if not options.report:
+        for part in options.part:
+            if part in ("table", "curves"):
+                run_children(part, options)
+        if "classes" in options.part:
+            speed.run_classes(options.classes)
+        if "speed" in options.part:
+            speed.run_speed(options.scale)
+    report()
+
+
+if __name__ == "__main__":
+    main()
