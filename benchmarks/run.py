@@ -69,7 +69,7 @@ def run_worker(name, data, folder, options):
         returncode = run_group(call, f, environment(system.threads), options.timeout)
     if returncode:
         last = (log.read_text().strip() or "no message").splitlines()[-1]
-        raise RuntimeError(f"failed: {last} (whole output in {log})")
+        raise RuntimeError(f"failed: {last} (whole output in {log.relative_to(_common.ROOT)})")
     result = json.loads((folder / "result.json").read_text())
     with np.load(folder / "labels.npz") as f:
         result |= scores(_common.load(data), f["labels"])
