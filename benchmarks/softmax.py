@@ -12,6 +12,7 @@ import argparse
 import json
 import subprocess
 import sys
+from functools import partial
 
 import _common
 import _softmax_data as data
@@ -31,6 +32,7 @@ MOST_EPOCHS = 50  # of Augment-and-Reduce, stopped by held-out rows
 # Times the mean square of the rows' lengths, so that pixels and unit rows have one grid.
 SCALED_RATES = [0.1, 1.0, 10.0, 100.0]
 EPOCHS = [5, 20]
+RIDGE, RIDGE_RATES = 0.02, [1.0, 10.0]  # tried with the larger number of epochs
 AR = {
     "ar_exact": ("A&R: exact", {"bound": "exact"}),
     "ar_softmax": ("A&R: softmax", {}),
@@ -60,7 +62,7 @@ FEW_CLASSES_ONLY = ["logistic_regression", "sgd_classifier"]
 
 
 def load(name):
-    """A data set, or that many classes of it: "oewn_hypernym-500"."""
+    """A data set, or as many of its most frequent classes: "oewn_hypernym-500"."""
     name, _, n_classes = name.partition("-")
     rows = data.load(name)
     return data.subset(rows, int(n_classes)) if n_classes else rows
@@ -78,7 +80,7 @@ def estimator(model, threads=2, **parameters):
     from sklearn.linear_model import LogisticRegression, SGDClassifier
 
     if model == "logistic_regression":
-        return LogisticRegression(max_iter=200, **parameters)
+        return LogisticRegression(max_iter=100, **parameters)
     return SGDClassifier(loss="log_loss", n_jobs=threads, random_state=data.SEED, **parameters)
 
 
@@ -86,8 +88,12 @@ def candidates(model, rows):
     """The parameters to choose from."""
     if model in IMPLICIT:
         square = rows.X.multiply(rows.X).sum() / rows.X.shape[0]
-        rates = [float(rate / square) for rate in SCALED_RATES]
-        return [{"learning_rate": r, "max_iter": n} for r in rates for n in EPOCHS]
+        free = [(rate, n, 0.0) for rate in SCALED_RATES for n in EPOCHS]
+        with_ridge = [(rate, EPOCHS[-1], RIDGE) for rate in RIDGE_RATES]
+        return [
+            {"learning_rate": float(rate / square), "max_iter": n, "alpha": alpha}
+            for rate, n, alpha in free + with_ridge
+        ]
     if model == "ppdsparse":
         return [{}, {"l1": 0.02, "l2": 0.3}]
     if model == "logistic_regression":
@@ -150,13 +156,20 @@ def measure_table(name, model, scale):
     fresh = estimator(model, **parameters)
     with _common.PeakMemory() as memory:
         seconds, fitted = _common.timed(fresh.fit, rows.X, rows.y)
+    seconds = best_seconds(lambda: _common.timed(fresh.fit, rows.X, rows.y)[0], seconds)
     figures = {"parameters": parameters, "seconds": seconds, "memory_mb": memory.mb}
+    figures["scale"] = scale
     figures |= data.evaluate(fitted, rows)
     figures |= {"n": len(rows.y), "classes": rows.n_classes, "features": rows.X.shape[1]}
     figures |= {"evaluated": min(len(rows.y_test), data.EVALUATED)}
     figures["seen"] = float((rows.y_test >= 0).mean())
     data.save(SCRIPT, f"{name}-{model}", **figures)
     print(json.dumps(figures))
+
+
+def best_seconds(fit_again, seconds):
+    """The best of three where a fit is short and the first one pays for warming up."""
+    return min([seconds, *(fit_again() for _ in range(2))]) if seconds < 1 else seconds
 
 
 def measure_curve(name, model, scale):
@@ -168,6 +181,8 @@ def measure_curve(name, model, scale):
     for epochs in sorted({*(2**i for i in range(10) if 2**i < most), most}):
         fresh = estimator(model, **parameters | {"max_iter": epochs})
         seconds, fitted = _common.timed(fresh.fit, rows.X, rows.y)
+        again = partial(_common.timed, fresh.fit, rows.X, rows.y)
+        seconds = best_seconds(lambda again=again: again()[0], seconds)
         points.append({"epochs": epochs, "seconds": seconds} | data.evaluate(fitted, rows))
     data.save("softmax_curves", f"{name}-{model}", points=points)
     print(json.dumps(points[-1]))
@@ -212,6 +227,8 @@ def table_text(name, every):
             f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}"
             for k, v in r["parameters"].items()
         )
+        if r.get("scale", 1) != 1:
+            title += f" (quick: epochs times {r['scale']:g})"
         rows.append(
             [title, data.decimals(r.get("log_likelihood")), data.decimals(r["accuracy@1"])]
             + [data.decimals(r["accuracy@5"]), data.decimals(r.get("calibration"))]
@@ -266,7 +283,7 @@ def draw_curves(every):
         axes[row * len(names)].set_ylabel(label)
     axes[0].legend(fontsize=7)
     text = "Each point is a fit of 1, 2, 4, ... epochs up to the number chosen, clocked whole, "
-    text += "random initial weights and all."
+    text += "random initial weights and all; fits under a second are the best of three."
     shown = data.picture(figure, "benchmark_softmax_curves", "quality against seconds")
     return ["## Quality against seconds", text, shown]
 
@@ -291,8 +308,8 @@ FIRST = (
     "equal width. *Peak MB*: highest memory of the fit beyond data and libraries. Two threads. "
     "Parameters were chosen on a tenth of the training rows that was held out: for A&R step size, "
     "initial scale and epochs by the log-likelihood of up to 200 of them (`early_stopping`), for "
-    "the solvers of ImplicitSoftmaxRegressor rate and epochs by that of all. PPDSparseClassifier "
-    "gives no probabilities: its parameters are chosen by accuracy."
+    "the solvers of ImplicitSoftmaxRegressor rate, epochs and ridge by that of all. "
+    "PPDSparseClassifier gives no probabilities: its parameters are chosen by accuracy."
 )
 
 
