@@ -24,9 +24,9 @@ from sklearn_xc import AugmentReduceClassifier, ImplicitSoftmaxRegressor, PPDSpa
 SCRIPT = "softmax"
 SETS = ["bibtex", "docstrings", "oewn_hypernym", "omniglot", "oewn_hypernym-500"]
 AR_GRID = [
-    {"learning_rate": 0.02},
-    {"learning_rate": 0.02, "init_scale": 0.0},
-    {"learning_rate": 0.1, "init_scale": 0.0},
+    {"learning_rate": "auto"},
+    {"learning_rate": "auto", "init_scale": 0.0},
+    {"learning_rate": 1.0, "init_scale": 0.0},
 ]
 MOST_EPOCHS = 50  # of Augment-and-Reduce, stopped by held-out rows
 # Times the mean square of the rows' lengths, so that pixels and unit rows have one grid.
@@ -239,7 +239,7 @@ def table_text(name, every):
     header = ["model", "log-likelihood", "accuracy@1", "accuracy@5", "calibration error"]
     header += ["fit s", "peak MB", "parameters"]
     return [
-        f"### {name}",
+        f"## {name}",
         f"{some['n']:,} rows, {some['features']:,} features, {some['classes']:,} classes; "
         f"{some['evaluated']:,} test rows, {100 * some['seen']:.0f} % of the test part of a class "
         "that was trained on.",
