@@ -238,14 +238,10 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             On Ctrl-C; the estimator is then as it was before the call.
         """
         with self._all_or_nothing():
-            before = vars(self).get("classes_"), vars(self).get("n_features_in_")
-            weights = self._start_weights() if self.warm_start and before[0] is not None else None
-            X, codes, sample_weight = self._validate_softmax(X, y, sample_weight)
+            X, codes, sample_weight, weights = self._validate_warm_start(X, y, sample_weight)
             self._check_bound()
             if weights is None:
                 self.n_steps_ = 0
-            else:
-                self._check_same_classes(before)
             self._train(X, codes, sample_weight, weights, self.max_iter)
         return self
 

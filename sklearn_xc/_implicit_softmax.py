@@ -271,11 +271,7 @@ default="implicit"
         Ctrl-C stops within a second. Whatever ends the fit early leaves the estimator as it was.
         """
         with self._all_or_nothing():
-            before = vars(self).get("classes_"), vars(self).get("n_features_in_")
-            start = self._start_weights() if self.warm_start and before[0] is not None else None
-            X, codes, sample_weight = self._validate_softmax(X, y, sample_weight)
-            if start is not None:
-                self._check_same_classes(before)
+            X, codes, sample_weight, start = self._validate_warm_start(X, y, sample_weight)
             curve = self._train(X, codes, sample_weight, start, self.max_iter, 0)
             self.n_iter_ = self.max_iter
             vars(self).pop("loss_curve_", None)

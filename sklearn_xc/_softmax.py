@@ -43,6 +43,21 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
         X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
         return X, _codes(Y), sample_weight
 
+    def _validate_warm_start(self, X, y, sample_weight):
+        """:meth:`_validate_softmax`, and the weights to start from, None for a cold start."""
+        warm = self.warm_start and self.__sklearn_is_fitted__()
+        before = (self.classes_, self.n_features_in_, self._start_weights()) if warm else None
+        data = self._validate_softmax(X, y, sample_weight)
+        if not warm:
+            return *data, None
+        classes, n_features, weights = before
+        if not np.array_equal(classes, self.classes_) or n_features != self.n_features_in_:
+            raise ValueError(
+                "warm_start=True needs the classes and features of the fit before; set "
+                "warm_start=False to start anew"
+            )
+        return *data, weights
+
     def _require_weights(self, n_copies, also=0):
         """Refuse weights that do not fit into memory.
 
@@ -141,14 +156,6 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X.shape[0])
         return normalise(X), codes, sample_weight
-
-    def _check_same_classes(self, before):
-        """Refuse a warm start on other classes or features than those before."""
-        if not np.array_equal(before[0], self.classes_) or before[1] != self.n_features_in_:
-            raise ValueError(
-                "warm_start=True needs the classes and features of the fit before; set "
-                "warm_start=False to start anew"
-            )
 
     # ----------------------------------------------------------------------------- prediction
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from sklearn_xc._kernels._common cimport dispatched, interrupted
 from sklearn_xc._kernels._math cimport fast_exp
+from sklearn_xc._kernels._mini_batch cimport NOWHERE, Batch, Samples, entry, gather_columns
 
 cdef enum:
     LANES = 16
@@ -26,25 +27,6 @@ cdef enum:
     TILES = 8  # so many tiles at least, for threads to share, where classes suffice
     CACHE_LINE = 16  # floats
     WORTH_THREADS = 500_000  # weights a mini-batch, so that waiting for threads does not show
-    NOWHERE = -1
-
-cdef struct Samples:
-    const int64_t* indptr
-    const int32_t* features
-    const float* values
-    bint dense
-    const int32_t* y
-    const float* weight  # NULL: all 1
-
-cdef struct Batch:
-    const int32_t* rows  # the samples of the mini-batch
-    int32_t n_rows
-    int32_t* features  # their distinct features ...
-    int32_t n_features
-    int64_t* starts  # ... and the places of each among the entries
-    int32_t* row_of
-    float* value
-    int32_t* place_of  # feature -> its number among the distinct ones, or NOWHERE
 
 cdef struct Weights:
     float* W  # (n_features, n_places)
@@ -64,6 +46,13 @@ cdef struct Scratch:
     double* log_normaliser  # (n_rows,)
     int32_t tile
     int32_t n_tiles
+
+cdef struct Sum:
+    float* out
+    int32_t size
+    const float* stream[4]  # waiting to be added ...
+    float factor[4]  # ... times these
+    int32_t n
 
 cdef struct Step:
     float rate
@@ -112,56 +101,6 @@ cdef class Buffers:
         batch.place_of = &self.place_of[0]
 
 
-# ----------------------------------------------------------------- the columns of the mini-batch
-
-
-cdef inline int64_t entry(Samples samples, int64_t row, int64_t e) noexcept nogil:
-    return e if samples.dense else samples.indptr[row] + e
-
-
-cdef void gather_columns(Samples samples, Batch* batch) noexcept nogil:
-    """The entries of the mini-batch column by column; samples keep their order in a column."""
-    cdef int64_t e, n, at
-    cdef int32_t i, u, row, feature
-    cdef float value
-    batch.n_features = 0
-    for i in range(batch.n_rows):
-        row = batch.rows[i]
-        n = samples.indptr[row + 1] - samples.indptr[row]
-        for e in range(n):
-            if samples.values[samples.indptr[row] + e] == 0:
-                continue
-            feature = samples.features[entry(samples, row, e)]
-            u = batch.place_of[feature]
-            if u == NOWHERE:
-                u = batch.n_features
-                batch.n_features += 1
-                batch.place_of[feature] = u
-                batch.features[u] = feature
-                batch.starts[u + 1] = 0
-            batch.starts[u + 1] += 1
-    batch.starts[0] = 0
-    for u in range(batch.n_features):
-        batch.starts[u + 1] += batch.starts[u]
-    for i in range(batch.n_rows):
-        row = batch.rows[i]
-        n = samples.indptr[row + 1] - samples.indptr[row]
-        for e in range(n):
-            value = samples.values[samples.indptr[row] + e]
-            if value == 0:
-                continue
-            u = batch.place_of[samples.features[entry(samples, row, e)]]
-            at = batch.starts[u]
-            batch.row_of[at] = i
-            batch.value[at] = value
-            batch.starts[u] = at + 1
-    for u in range(batch.n_features, 0, -1):
-        batch.starts[u] = batch.starts[u - 1]
-    batch.starts[0] = 0
-    for u in range(batch.n_features):
-        batch.place_of[batch.features[u]] = NOWHERE
-
-
 # --------------------------------------------------------------------------------- one tile
 
 
@@ -174,6 +113,31 @@ cdef dispatched add_four(
     cdef int32_t i
     for i in range(n):
         out[i] = out[i] + s * a[i] + t * b[i] + u * c[i] + v * d[i]
+
+
+cdef inline void add_stream(Sum* sum, const float* values, float factor) noexcept nogil:
+    """Have `factor * values` added to the sum; done four at a time."""
+    sum.stream[sum.n] = values
+    sum.factor[sum.n] = factor
+    sum.n += 1
+    if sum.n == 4:
+        finish_sum(sum)
+
+
+cdef inline void finish_sum(Sum* sum) noexcept nogil:
+    """Add what still waits."""
+    if sum.n == 0:
+        return
+    while sum.n < 4:
+        sum.stream[sum.n] = sum.stream[0]
+        sum.factor[sum.n] = 0
+        sum.n += 1
+    add_four(
+        sum.out, sum.size,
+        sum.stream[0], sum.factor[0], sum.stream[1], sum.factor[1],
+        sum.stream[2], sum.factor[2], sum.stream[3], sum.factor[3],
+    )
+    sum.n = 0
 
 
 cdef dispatched exponentials(
@@ -211,36 +175,29 @@ cdef void score_tile(
 ) noexcept nogil:
     cdef int64_t start = <int64_t>t * scratch.tile
     cdef int32_t size = <int32_t>min(scratch.tile, weights.n_places - start)
-    cdef const float* w[4]
-    cdef float x[4]
+    cdef Sum sum
     cdef float* out
     cdef int64_t e, n, row
-    cdef int32_t i, filled, y
+    cdef int32_t i, y
     cdef float value
+    sum.size = size
+    sum.n = 0
     for i in range(batch.n_rows):
         row = batch.rows[i]
         out = scratch.scores + i * weights.n_places + start
         memcpy(out, weights.b + start, size * sizeof(float))
+        sum.out = out
         n = samples.indptr[row + 1] - samples.indptr[row]
-        filled = 0
         for e in range(n):
             value = samples.values[samples.indptr[row] + e]
             if value == 0:
                 continue
-            w[filled] = (
-                weights.W + samples.features[entry(samples, row, e)] * weights.n_places + start
+            add_stream(
+                &sum,
+                weights.W + samples.features[entry(samples, row, e)] * weights.n_places + start,
+                value,
             )
-            x[filled] = value
-            filled += 1
-            if filled == 4:
-                add_four(out, size, w[0], x[0], w[1], x[1], w[2], x[2], w[3], x[3])
-                filled = 0
-        if filled:
-            while filled < 4:
-                w[filled] = w[0]
-                x[filled] = 0
-                filled += 1
-            add_four(out, size, w[0], x[0], w[1], x[1], w[2], x[2], w[3], x[3])
+        finish_sum(&sum)
         y = samples.y[row]
         if start <= y < start + size:
             scratch.own[i] = out[y - start]
@@ -338,11 +295,13 @@ cdef void step_tile(
     cdef int64_t start = <int64_t>t * scratch.tile
     cdef int32_t size = <int32_t>min(scratch.tile, weights.n_places - start)
     cdef float gradient[TILE]
-    cdef const float* p[4]
-    cdef float f[4]
+    cdef Sum sum
     cdef int64_t at, first, last
-    cdef int32_t i, u, filled, y, row
+    cdef int32_t i, u, y, row
     cdef float value, own
+    sum.out = gradient
+    sum.size = size
+    sum.n = 0
     for u in range(batch.n_features + weights.fit_intercept):
         # The intercept comes last, as a feature that is 1 in every sample.
         first = 0 if u == batch.n_features else batch.starts[u]
@@ -351,7 +310,6 @@ cdef void step_tile(
             step_single(samples, batch, weights, scratch, step, t, u, start, size)
             continue
         memset(gradient, 0, size * sizeof(float))
-        filled = 0
         for at in range(first, last):
             i = <int32_t>at if u == batch.n_features else batch.row_of[at]
             value = 1 if u == batch.n_features else batch.value[at]
@@ -360,20 +318,14 @@ cdef void step_tile(
             y = samples.y[row]
             if start <= y < start + size:
                 gradient[y - start] -= own
-            p[filled] = scratch.scores + i * weights.n_places + start
-            f[filled] = own * <float>exp(
-                scratch.highest[t * batch.n_rows + i] - scratch.log_normaliser[i]
+            add_stream(
+                &sum,
+                scratch.scores + i * weights.n_places + start,
+                own * <float>exp(
+                    scratch.highest[t * batch.n_rows + i] - scratch.log_normaliser[i]
+                ),
             )
-            filled += 1
-            if filled == 4:
-                add_four(gradient, size, p[0], f[0], p[1], f[1], p[2], f[2], p[3], f[3])
-                filled = 0
-        if filled:
-            while filled < 4:
-                p[filled] = p[0]
-                f[filled] = 0
-                filled += 1
-            add_four(gradient, size, p[0], f[0], p[1], f[1], p[2], f[2], p[3], f[3])
+        finish_sum(&sum)
         if u == batch.n_features:
             step_feature(weights, step, weights.n_features, 0, start, size, gradient)
         else:

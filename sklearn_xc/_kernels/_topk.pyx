@@ -17,6 +17,8 @@ from libc.math cimport INFINITY
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from libc.string cimport memcpy
 
+from sklearn_xc._kernels._heap cimport better, sift, sort_heap
+
 cdef extern from "_simd.h" nogil:
     ctypedef void dispatched "XC_CLONES void"
 
@@ -203,40 +205,7 @@ cdef inline void reset_touched(Row row, Index index, float* scores) noexcept nog
                 scores[index.classes[p]] = index.intercept[index.classes[p]]
 
 
-# --------------------------------------------------------------- the k best: a heap, worst on top
-
-
-cdef inline bint better(float s, int32_t c, float t, int32_t d) noexcept nogil:
-    """The order of the results: higher score first, ties to the smaller class."""
-    return s > t or (s == t and c < d)
-
-
-cdef inline void sift(float* top, int32_t* labels, int64_t k, float s, int32_t c) noexcept nogil:
-    """Put (s, c) in place of the worst of k and restore the heap."""
-    cdef int64_t place = 0, child = 1
-    while child < k:
-        if child + 1 < k and better(top[child], labels[child], top[child + 1], labels[child + 1]):
-            child += 1
-        if not better(s, c, top[child], labels[child]):
-            break
-        top[place] = top[child]
-        labels[place] = labels[child]
-        place = child
-        child = 2 * place + 1
-    top[place] = s
-    labels[place] = c
-
-
-cdef inline void sort_heap(float* top, int32_t* labels, int64_t k) noexcept nogil:
-    cdef int64_t last
-    cdef float s
-    cdef int32_t c
-    for last in range(k - 1, 0, -1):
-        s = top[last]
-        c = labels[last]
-        top[last] = top[0]
-        labels[last] = labels[0]
-        sift(top, labels, last, s, c)
+# ----------------------------------------------------------------------------------- the k best
 
 
 cdef dispatched scan(
