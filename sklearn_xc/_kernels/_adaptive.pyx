@@ -7,12 +7,13 @@ right, and is brought up to date when one of them is touched after more than OLD
 """
 
 from cython.parallel cimport prange, threadid
-from libc.math cimport pow, sqrtf
+from libc.math cimport pow
 from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
 from sklearn_xc._kernels._common cimport dispatched
+from sklearn_xc._kernels._math cimport one_and_root
 from sklearn_xc._kernels._sampled cimport Row, Workspace, add_row, group, row_at
 
 cdef enum:
@@ -70,7 +71,7 @@ cdef dispatched step_touched(
         for c in range(LANES):
             g[c] *= averages.gain
             s[c] += <float>0.1 * g[c] * g[c] / decay[c]
-            g[c] = averages.rate * g[c] / (1 + sqrtf(s[c] * decay[c]))
+            g[c] = averages.rate * g[c] / one_and_root(s[c] * decay[c])
         for c in range(size):
             j = touched[first + c]
             averages.values[j] = s[c]
@@ -95,7 +96,7 @@ cdef dispatched step_all(
             g[c] = gradient[first + c] * averages.gain
             gradient[first + c] = 0
             s[c] += inverse * g[c] * g[c]
-            g[c] = averages.rate * g[c] / (1 + sqrtf(s[c] * decay))
+            g[c] = averages.rate * g[c] / one_and_root(s[c] * decay)
         if first + BLOCK <= n_features:
             for c in range(BLOCK):
                 w[first + c] += g[c]
@@ -111,7 +112,7 @@ cdef inline void step_intercept(
     cdef float decay = <float>averages.powers[averages.number - averages.stamps[block]]
     cdef float g = averages.gain * gradient
     s[0] += <float>0.1 * g * g / decay
-    b[0] += averages.rate * g / (1 + sqrtf(s[0] * decay))
+    b[0] += averages.rate * g / one_and_root(s[0] * decay)
 
 
 cdef inline int64_t gather_row(

@@ -319,7 +319,7 @@ cdef dispatched sigmoid_terms(
     for j in range(n):
         z = psi[j] - own
         power = fast_exp(-fabsf(z))
-        out[j] = importance[j] * (<float>1.0 if z > 0 else power) / (1 + power)
+        out[j] = importance[j] * (<float>1 if z > 0 else power) / (<float>1 + power)
 
 
 def global_one_vs_each(

@@ -10,14 +10,14 @@ for any number of them.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport INFINITY, exp, log, pow, sqrtf
+from libc.math cimport INFINITY, exp, log, pow
 from libc.stdint cimport int32_t, int64_t, uintptr_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from sklearn_xc._kernels._common cimport dispatched, interrupted
-from sklearn_xc._kernels._math cimport fast_exp
+from sklearn_xc._kernels._math cimport fast_exp, one_and_root
 from sklearn_xc._kernels._mini_batch cimport NOWHERE, Batch, Samples, entry, gather_columns
 
 cdef enum:
@@ -234,7 +234,7 @@ cdef dispatched adaptive_step(
     for c in range(n):
         gradient = gain * (g[c] + ridge * w[c])
         average[c] = <float>0.1 * gradient * gradient + keep * average[c]
-        w[c] -= rate * gradient / (1 + sqrtf(average[c]))
+        w[c] -= rate * gradient / one_and_root(average[c])
 
 
 cdef void step_feature(

@@ -4,7 +4,7 @@ Calls into the C library would end the vectors. `fast_exp` is for float32; the o
 double, where a sum over many classes or a tail far out needs it.
 """
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, sqrtf
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -38,6 +38,11 @@ cdef inline float fast_exp(float x) noexcept nogil:
     series = series * low * high
     series = <float>0.0 if x < -104 else series
     return <float>INFINITY if x > <float>88.8 else series
+
+
+cdef inline float one_and_root(float x) noexcept nogil:
+    """1 + sqrt(x). A plain 1 would be a double in C, and what is divided by the sum, too."""
+    return <float>1 + sqrtf(x)
 
 
 cdef inline double exp64(double x) noexcept nogil:

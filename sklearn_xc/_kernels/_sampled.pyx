@@ -86,10 +86,11 @@ cdef dispatched dot_dense(const float* x, const float* w, int64_t n, float* out)
 
 cdef inline float dot(Row row, const float* w) noexcept nogil:
     cdef float a = 0, b = 0, c = 0, d = 0
+    cdef float total  # not one of the four: what has an address is kept in memory, not a register
     cdef int64_t e
     if row.dense:
-        dot_dense(row.values, w, row.n, &a)
-        return a
+        dot_dense(row.values, w, row.n, &total)
+        return total
     for e in range(0, row.n - 3, 4):
         a += row.values[e] * w[row.features[e]]
         b += row.values[e + 1] * w[row.features[e + 1]]
