@@ -33,7 +33,12 @@ def main():
     curves = []
     for solver, line, colour in SOLVERS:
         model = ImplicitSoftmaxRegressor(
-            solver, loss_curve=True, max_iter=options.passes or PASSES, random_state=0
+            solver,
+            loss_curve=True,
+            alpha=0.0,
+            sampling="uniform",
+            random_state=0,
+            max_iter=options.passes or PASSES,
         )
         start = time.perf_counter()
         try:

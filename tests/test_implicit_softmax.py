@@ -132,7 +132,9 @@ def test_without_features_the_probabilities_are_the_frequencies():
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 @pytest.mark.parametrize("learning_rate", RATES)
-@pytest.mark.parametrize("options", [{}, {"batch_size": 10, "n_sampled_classes": 3}])
+@pytest.mark.parametrize(
+    "options", [{"sampling": "uniform"}, {"batch_size": 10, "n_sampled_classes": 3}]
+)
 def test_implicit_steps_are_finite_at_every_rate(options, learning_rate, alpha):
     X, y = load_digits(return_X_y=True)  # rows of length 50 to 80
     model = ImplicitSoftmaxRegressor(
@@ -470,6 +472,15 @@ def test_published_settings_are_the_defaults():
     assert PUBLISHED["implicit"] == PUBLISHED["umax"] == PUBLISHED["sgd"] == (1, 1)
     assert PUBLISHED["one_vs_each"] == PUBLISHED["nce"] == PUBLISHED["importance"] == (100, 5)
     model = ImplicitSoftmaxRegressor()
-    assert (model.max_iter, model.decay, model.delta, model.alpha) == (50, 0.9, 1.0, 0.0)
+    assert (model.max_iter, model.decay, model.delta) == (50, 0.9, 1.0)
     settings = model.set_params(solver="nce")._settings()
     assert (settings.batch_size, settings.n_sampled) == (100, 5)
+
+
+def test_classes_are_drawn_by_frequency_unless_the_solver_cannot(small):
+    for solver, sampling in [("implicit", "frequency"), ("umax", "uniform")]:
+        options = {"solver": solver, "learning_rate": 0.01, "max_iter": 2, "random_state": 0}
+        default = ImplicitSoftmaxRegressor(**options).fit(*small)
+        same = ImplicitSoftmaxRegressor(sampling=sampling, **options).fit(*small)
+        np.testing.assert_array_equal(default.coef_, same.coef_)
+    ImplicitSoftmaxRegressor(learning_rate=0.1, max_iter=2, batch_size=5).fit(*small)
