@@ -478,9 +478,10 @@ def test_published_settings_are_the_defaults():
 
 
 def test_classes_are_drawn_by_frequency_unless_the_solver_cannot(small):
-    for solver, sampling in [("implicit", "frequency"), ("umax", "uniform")]:
-        options = {"solver": solver, "learning_rate": 0.01, "max_iter": 2, "random_state": 0}
+    for changes, sampling in [
+        ({}, "frequency"), ({"batch_size": 5}, "uniform"), ({"solver": "umax"}, "uniform"),
+    ]:  # fmt: skip
+        options = {"learning_rate": 0.01, "max_iter": 2, "random_state": 0} | changes
         default = ImplicitSoftmaxRegressor(**options).fit(*small)
         same = ImplicitSoftmaxRegressor(sampling=sampling, **options).fit(*small)
         np.testing.assert_array_equal(default.coef_, same.coef_)
-    ImplicitSoftmaxRegressor(learning_rate=0.1, max_iter=2, batch_size=5).fit(*small)
