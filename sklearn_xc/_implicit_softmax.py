@@ -90,8 +90,10 @@ default="implicit"
         a rate eta of the paper is ``learning_rate * n / N`` with n samples a step. "auto" follows
         the paper: of 0.001, 0.01, ..., 1000 it takes the rate with the best training objective
         after `max_iter` epochs on a tenth of the samples (at least 1000, or all).
-    decay : float, default=0.9
-        Factor on the rate after each epoch, above 0 and up to 1.
+    decay : float or "linear", default=0.9
+        Factor on the rate after each epoch, above 0 and up to 1, as published; or "linear": epoch
+        e = 0, 1, ... of `max_iter` has ``1 - (e + 1/2) / max_iter`` of the rate, which suits fits
+        of few epochs. A `partial_fit` is an epoch at the full rate.
     max_iter : int, default=50
         Epochs. An epoch visits every sample once; the paper's 50 epochs of N iterations are 50.
     delta : float, default=1.0
@@ -146,9 +148,9 @@ default="implicit"
     Rows should be of unit length, or of a similar scale, as for any method of stochastic gradients.
 
     Memory, for N samples, D features and K classes: ``4 * K * D`` bytes of weights, once more while
-    they are brought into the order of prediction, once for every worker of the rate search, and
-    ``16 * (N + K)`` bytes of auxiliary variables. A fit that needs more than the limit is refused
-    before anything is allocated.
+    they are brought into the order of prediction, or before, in the rate search, once for every
+    worker; and ``16 * (N + K)`` bytes of auxiliary variables. A fit that needs more than the limit
+    is refused before anything is allocated.
 
     Where [1]_ is in error: in the ridge of its appendix F.3 the learning rate is lost between the
     definition and (19); the shrinkage is ``1 / (1 + eta * alpha * beta_k)``. F.3 also takes the
@@ -192,7 +194,7 @@ default="implicit"
         "sampling": [StrOptions(set(SAMPLINGS)), None],
         "alpha": [Interval(Real, 0, 1e12, closed="both")],
         "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="right")],
-        "decay": [Interval(Real, 0, 1, closed="right")],
+        "decay": [StrOptions({"linear"}), Interval(Real, 0, 1, closed="right")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "delta": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
@@ -275,7 +277,8 @@ default="implicit"
         """
         with self._all_or_nothing():
             X, codes, sample_weight, start = self._validate_warm_start(X, y, sample_weight)
-            curve = self._train(X, codes, sample_weight, start, self.max_iter, 0)
+            shares = shares_of_rate(self.decay, self.max_iter)
+            curve = self._train(X, codes, sample_weight, start, shares, 0)
             self.n_iter_ = self.max_iter
             vars(self).pop("loss_curve_", None)
             if self.loss_curve:
@@ -285,16 +288,14 @@ default="implicit"
     def _partial_fit(self, X, codes, sample_weight, first):
         n_before = 0 if first else self.n_iter_
         start = None if first else self._start_weights()
-        self._train(X, codes, sample_weight, start, 1, n_before)
+        self._train(X, codes, sample_weight, start, np.ones(1), n_before)
         self.n_iter_ = n_before + 1
 
-    def _train(self, X, codes, sample_weight, start, n_epochs, first_epoch):
+    def _train(self, X, codes, sample_weight, start, shares, first_epoch):
         settings = self._settings()
-        workers = min(joblib.effective_n_jobs(self.n_jobs), len(RATES))
         searching = self.learning_rate == "auto"
-        self._require_weights(
-            2 + (start is not None) + (workers if searching else 0), 16 * X.shape[0]
-        )
+        workers = min(joblib.effective_n_jobs(self.n_jobs), len(RATES)) if searching else 1
+        self._require_weights(max(2, workers) + (start is not None), 16 * X.shape[0])
         data = Data(as_rows(X), codes, NONE if sample_weight is None else sample_weight)
         n_classes = len(self.classes_)
         seed = check_random_state(self.random_state).randint(2**31)
@@ -317,14 +318,13 @@ default="implicit"
                 rate = search_rate(
                     partial(
                         _train_part, n_classes=n_classes, start=start, settings=settings,
-                        n_epochs=n_epochs, decay=self.decay, seed=seed, stop=stop,
+                        shares=shares, seed=seed, stop=stop,
                     ),
-                    *data, self.alpha, seed, self.n_jobs, self.verbose,
+                    *data, self.alpha, seed, workers, self.verbose,
                 )  # fmt: skip
             weights = _fit_softmax(
-                data, n_classes, start, settings, rate, n_epochs=n_epochs, decay=self.decay,
-                first_epoch=first_epoch, seed=seed, n_threads=self._threads(), stop=stop,
-                on_epoch=on_epoch,
+                data, n_classes, start, settings, rate, shares=shares, first_epoch=first_epoch,
+                seed=seed, n_threads=self._threads(), stop=stop, on_epoch=on_epoch,
             )  # fmt: skip
         except DivergenceError as error:
             raise ValueError(
@@ -415,11 +415,16 @@ def _solver_class(settings):
     return ImplicitBatches if settings.solver == "implicit" else SampledBatches
 
 
+def shares_of_rate(decay, n_epochs):
+    """The factor on the rate in each epoch, ndarray (n_epochs,)."""
+    epochs = np.arange(n_epochs)
+    return 1 - (epochs + 0.5) / n_epochs if decay == "linear" else float(decay) ** epochs
+
+
 def _fit_softmax(
-    data, n_classes, start, settings, rate, *, n_epochs, decay, first_epoch, seed, n_threads, stop,
-    on_epoch,
+    data, n_classes, start, settings, rate, *, shares, first_epoch, seed, n_threads, stop, on_epoch,
 ):  # fmt: skip
-    """Train for some epochs; `on_epoch(epoch, weights)` is called after each.
+    """Train for an epoch at each share of the rate; `on_epoch(epoch, weights)` follows each.
 
     Returns
     -------
@@ -427,8 +432,8 @@ def _fit_softmax(
     """
     solver = _solver_class(settings)(data, n_classes, start, settings, seed, n_threads, stop)
     with single_threaded_blas():
-        for epoch in range(n_epochs):
-            solver.epoch(first_epoch + epoch, rate * decay**epoch)
+        for epoch, share in enumerate(shares):
+            solver.epoch(first_epoch + epoch, rate * share)
             on_epoch(epoch, solver.weights)
         return solver.weights()
 

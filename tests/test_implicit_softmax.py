@@ -264,6 +264,38 @@ def test_search_takes_the_rate_of_the_best_fit(digits):
     assert_same_model(auto, chosen)
 
 
+@pytest.mark.parametrize("name", SHORT)
+def test_a_linear_decay_is_a_fit_of_single_epochs_with_falling_rates(name, small):
+    """Up to the order of the samples, which `shuffle` takes away, and the classes drawn."""
+    X, y = small
+    options = {"learning_rate": 0.1, "alpha": 0.0, "shuffle": False, "sampling": "uniform"}
+    whole = make(name, **options, decay="linear", max_iter=4, loss_curve=True).fit(X, y)
+    constant = make(name, **options, decay=1.0, max_iter=4, loss_curve=True).fit(X, y)
+    assert not np.allclose(whole.loss_curve_, constant.loss_curve_, rtol=1e-6)
+    if name != "exact":  # which neither draws classes nor keeps u
+        return
+    model = make(name, **options, warm_start=True, max_iter=1)
+    losses = []
+    for share in [0.875, 0.625, 0.375, 0.125]:
+        model.set_params(learning_rate=0.1 * share, loss_curve=True).fit(X, y)
+        losses.append(model.loss_curve_[0])
+    np.testing.assert_allclose(whole.loss_curve_, losses, rtol=1e-5)
+
+
+def test_the_search_needs_no_more_memory_than_a_fit_or_its_workers(small, monkeypatch):
+    """Weights of the fit and their copy, or those of every worker: never both."""
+    X, y = small
+    size = 4 * X.shape[1] * len(np.unique(y))
+    for n_jobs, copies in [(1, 2), (2, 2), (3, 3)]:
+        model = ImplicitSoftmaxRegressor(max_iter=1, n_jobs=n_jobs, random_state=0)
+        needed = copies * size + 16 * len(y)
+        monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", str(needed - 1))
+        with pytest.raises(MemoryError, match="dense weights"):
+            model.fit(X, y)
+        monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", str(needed))
+        model.fit(X, y)
+
+
 def test_loss_curve(small):
     X, y = small
     model = make("exact", loss_curve=True, alpha=0.1).fit(X, y)
@@ -370,6 +402,7 @@ def test_partial_fit_after_fit_goes_on_with_its_rate_and_its_draws(small):
         ({"learning_rate": "fast"}, "'learning_rate' parameter"),
         ({"decay": 0}, "'decay' parameter"),
         ({"decay": 1.1}, "'decay' parameter"),
+        ({"decay": "cosine"}, "'decay' parameter"),
         ({"max_iter": 0}, "'max_iter' parameter"),
         ({"delta": 0}, "'delta' parameter"),
     ],
