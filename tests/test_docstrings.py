@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-MODULES = ["sklearn_xc", "sklearn_xc.metrics", "sklearn_xc.datasets"]
+MODULES = ["sklearn_xc", "sklearn_xc.metrics", "sklearn_xc.datasets", "sklearn_xc.mips"]
 METHODS = ["fit", "predict", "predict_topk", "decision_function", "predict_proba"]
+METHODS += ["build", "query", "candidates", "update", "transform"]
 
 
 def public_objects():

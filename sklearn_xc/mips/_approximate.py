@@ -1,0 +1,263 @@
+"""What the approximate indexes share: sketches, the choice of a reduction, recall, fallback."""
+
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._memory import require_memory
+from ._base import BaseIndex
+from ._recall import judges
+from ._reductions import MODES, Reduction, reduction
+from ._scan import as_dense
+from ._sketch import LinearSketch
+from ._store import RowStore
+
+# With more rows than this, reductions are compared on so many of them drawn at random, and only
+# the best is built whole.
+PILOT_ROWS = 20_000
+# Fewer rows are easier to search: what falls short of min_recall by so much there is not built.
+HOPELESS = 0.1
+DOUBLINGS = 4  # from the first effort to the largest
+NUMBERS_AT_ONCE = 1 << 22  # candidates of a block of queries
+
+
+class Asked(NamedTuple):
+    """A block of queries as the structures need them.
+
+    Attributes
+    ----------
+    reduced : ndarray of float32 (n, d or d + 1)
+        Unit vectors, to be compared with reduced rows.
+    plain : ndarray of float32 (n, d)
+        To be multiplied with `vectors`.
+    vectors : ndarray of float32 (n_rows, d)
+        The current rows, or their sketches.
+    """
+
+    reduced: np.ndarray
+    plain: np.ndarray
+    vectors: np.ndarray
+
+
+class Trial(NamedTuple):
+    """One structure with the reduction it was built on, the effort chosen, the recall reached."""
+
+    reduction: Reduction
+    structure: Any
+    effort: int
+    recall: float
+
+    def rank(self, wanted):
+        """Smaller is better: enough recall at little effort, otherwise much recall."""
+        if self.recall >= wanted:
+            return (0, self.effort, -self.recall)
+        return (1, -self.recall, self.effort)
+
+
+class ApproximateIndex(BaseIndex):
+    """Base of the indexes that may miss rows.
+
+    A subclass makes a structure of reduced rows (``_train``), with the methods
+    ``search(asked, n, effort, n_threads)`` and ``replace(ids, reduced_rows)``, and says how much
+    effort a search may take (``_efforts``), how many candidates it should name (``_n_named``) and
+    how many bytes a structure takes (``_structure_bytes``).
+    """
+
+    _allowed = BaseIndex._allowed | {
+        "reduction": ("auto", *MODES),
+        "n_components": (Integral, 4, None),
+        "rebuild_share": (Real, 0, 1),
+    }
+    _modes = MODES
+    _what = "structure"
+
+    # --------------------------------------------------------------------------------- building
+
+    def _set_up(self, queries):
+        self._queries = queries
+        self._sketch = None
+        n_rows, n_features = self._store.shape
+        if not self._store.dense and n_features > self.n_components:
+            sketch = LinearSketch(self.n_components, random_state=self._seed)
+            self._sketch = sketch.fit(n_features)
+        self._changed = np.zeros(n_rows, dtype=bool)
+        self._patience = 1
+        modes = self._modes if self.reduction == "auto" else (self.reduction,)
+        self._construct(modes)
+
+    def _construct(self, modes):
+        """Build the structure and measure it; see `build`.
+
+        Parameters
+        ----------
+        modes : tuple of str
+            Reductions to choose from.
+        """
+        rng = np.random.default_rng(self._seed)
+        n_threads = self._n_threads()
+        self._sketched = None if self._store.dense else self._to_vectors(self._all_rows())
+        n_rows, width = self._vectors().shape
+        require_memory(
+            self._structure_bytes(n_rows, width + 1),
+            f"the {self._what} of {n_rows} rows",
+            "index fewer rows, or take ExactIndex",
+        )
+        choosing, reporting = judges(self._store, self._queries, rng, n_threads, self._exact)
+        if len(modes) > 1 and n_rows > PILOT_ROWS:
+            ranked = self._pilot(modes, rng, n_threads)
+        else:
+            ranked = [(mode, 1.0) for mode in modes]
+        best = None
+        self.recalls_ = {}
+        for mode, expected in ranked:
+            self.recalls_[mode] = expected
+            if best is not None and (n_rows > PILOT_ROWS and best.recall >= self.min_recall):
+                continue
+            if expected < self.min_recall - HOPELESS:
+                continue
+            trial = self._try(mode, self._vectors(), choosing)
+            self.recalls_[mode] = trial.recall
+            if best is None or trial.rank(self.min_recall) < best.rank(self.min_recall):
+                best = trial
+        self._settle(best, reporting)
+
+    def _pilot(self, modes, rng, n_threads):
+        """The reductions with their recall on some of the rows, the best first."""
+        chosen = np.sort(rng.permutation(self.n_rows_)[:PILOT_ROWS])
+        rows = self._store.take(chosen)
+        choosing, _ = judges(RowStore(rows, None), self._queries, rng, n_threads)
+        vectors = self._vectors()[chosen]
+        trials = [self._try(mode, vectors, choosing) for mode in modes]
+        trials.sort(key=lambda trial: trial.rank(self.min_recall))
+        return [(trial.reduction.mode, trial.recall) for trial in trials]
+
+    def _try(self, mode, vectors, judge):
+        """Build on one reduction, and double the effort until the recall is enough."""
+        mapping = reduction(mode, vectors)
+        structure = self._train(mapping.rows(vectors), mapping)
+        best = None
+        for effort in self._efforts(len(vectors)):
+            trial = self._measured(Trial(mapping, structure, effort, 0.0), vectors, judge)
+            if best is None or trial.recall > best.recall:
+                best = trial
+            if best.recall >= self.min_recall:
+                break
+        return best
+
+    def _measured(self, trial, vectors, judge):
+        """The trial with its recall on the queries of a judge."""
+        n = min(len(vectors), self._n_named(judge.k, trial.effort))
+
+        def find(queries):
+            return self._search(queries, vectors, trial, n)
+
+        return trial._replace(recall=judge.recall(find))
+
+    def _settle(self, best, judge):
+        """Measure the trial chosen on other queries; fall back to exact answers if it fails."""
+        self.ann_recall_ = max(self.recalls_.values())
+        if best is not None:
+            vectors = self._vectors()
+            for effort in self._efforts(len(vectors)):
+                if effort >= best.effort:
+                    best = self._measured(best._replace(effort=effort), vectors, judge)
+                    if best.recall >= self.min_recall:
+                        break
+            self.ann_recall_ = best.recall
+        self._changed[:] = False
+        self._n_updated = 0
+        if best is not None and self.ann_recall_ >= self.min_recall:
+            self.mode_, self.effort_, self._found = best.reduction.mode, best.effort, best
+            self.recall_ = self.ann_recall_
+            self._patience = 1
+            self._exact.release()
+            return
+        self.mode_, self.effort_ = "exact", 0
+        self._found = self._sketched = None
+        self.recall_ = 1.0
+        self._warning = (
+            f"recall@{judge.k} of the {self._what} is {self.ann_recall_:.3f} on a sample of "
+            f"queries, below min_recall={self.min_recall}: {type(self).__name__} answers exactly"
+        )
+
+    # --------------------------------------------------------------------------------- updating
+
+    def _replaced(self, ids, rows):
+        self._n_updated += len(ids)
+        self._changed[ids] = True
+        if self.mode_ == "exact":
+            # What failed is tried again when the rows have become others, less and less often.
+            if self._n_updated > self._patience * self.n_rows_:
+                self._patience *= 2
+                self._rebuild(self._modes if self.reduction == "auto" else (self.reduction,))
+            return
+        if self._changed.sum() > self.rebuild_share * self.n_rows_:
+            self._rebuild((self.mode_,))
+            return
+        vectors = self._to_vectors(rows)
+        if self._sketched is not None:
+            self._sketched[ids] = vectors
+        self._found.structure.replace(ids, self._found.reduction.rows(vectors))
+
+    def _rebuild(self, modes):
+        self.n_rebuilds_ += 1
+        self._found = None  # the old one need not lie beside the new one
+        self._construct(modes)
+
+    # ---------------------------------------------------------------------------------- answers
+
+    def _query(self, Q, k):
+        if self.mode_ == "exact":
+            return super()._query(Q, k)
+        n_threads = self._n_threads()
+        n = min(self.n_rows_, self._n_named(k, self.effort_))
+        ids = np.empty((Q.shape[0], k), dtype=np.int32)
+        scores = np.empty((Q.shape[0], k), dtype=np.float32)
+        for part in query_blocks(Q.shape[0], n):
+            named = self._find(Q[part], n)
+            ids[part], scores[part] = self._store.best(Q[part], named, k, n_threads)
+        missing = np.flatnonzero(ids[:, -1] < 0)
+        if len(missing):
+            ids[missing], scores[missing] = self._exact.topk(Q[missing], k, n_threads)
+            with self._lock:
+                self.n_fallbacks_ += len(missing)
+        return ids, scores
+
+    def _candidates(self, Q, n):
+        if self.mode_ == "exact":
+            return super()._candidates(Q, n)
+        parts = [self._find(Q[part], n) for part in query_blocks(Q.shape[0], n)]
+        return np.concatenate([np.empty((0, n), dtype=np.int32), *parts])
+
+    def _find(self, Q, n):
+        return self._search(Q, self._vectors(), self._found, n)
+
+    def _search(self, Q, vectors, trial, n):
+        plain = self._to_vectors(Q)
+        asked = Asked(trial.reduction.queries(plain), plain, vectors)
+        return trial.structure.search(asked, n, trial.effort, self._n_threads())
+
+    # ---------------------------------------------------------------------------------- details
+
+    def _all_rows(self):
+        return self._store.take(np.arange(self._store.shape[0]))
+
+    def _to_vectors(self, matrix):
+        """Rows or queries as the dense vectors that are searched with."""
+        return as_dense(matrix) if self._sketch is None else self._sketch.transform(matrix)
+
+    def _vectors(self):
+        return self._store.matrix if self._sketched is None else self._sketched
+
+
+def query_blocks(n_queries, n):
+    """Slices of queries, such that n candidates of each make arrays of bounded size."""
+    size = max(16, min(4096, NUMBERS_AT_ONCE // n))
+    return [slice(start, start + size) for start in range(0, n_queries, size)]
+
+
+def doublings(first, last):
+    """first, 2 first, 4 first, ... up to `last`, at most DOUBLINGS doublings."""
+    first = max(1, min(first, last))
+    return [first << i for i in range(DOUBLINGS + 1) if first << i <= last]

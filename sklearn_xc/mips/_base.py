@@ -1,0 +1,200 @@
+"""The interface that all indexes share."""
+
+import threading
+import warnings
+from numbers import Integral, Real
+
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from .._parallel import effective_threads
+from ._parameters import check_parameters
+from ._scan import ExactSearch
+from ._store import RowStore, check_ids, check_vectors
+
+
+class BaseIndex(BaseEstimator):
+    """Checks, the store of the current rows, and the exact answer.
+
+    A subclass lists its parameters in ``_allowed``, builds its structure in ``_construct``, keeps
+    it up to date in ``_replaced``, and names the rows it finds in ``_find``.
+    """
+
+    _allowed = {  # noqa: RUF012
+        "min_recall": (Real, 0, 1),
+        "n_jobs": frozenset([(Integral, None, None)]),
+    }
+
+    # --------------------------------------------------------------------------- the interface
+
+    def build(self, rows, queries=None):
+        """Index rows.
+
+        Parameters
+        ----------
+        rows : array-like or sparse matrix, shape (n_rows, n_features)
+            Finite numbers. Kept as float32: read-only arrays of that type where they are until a
+            row is replaced, others as a copy.
+        queries : array-like or sparse matrix, shape (n, n_features), default=None
+            A sample of the vectors that will be asked; of more than 256, 256 are drawn. Without
+            it, rows and Gaussian vectors are both tried and the lower recall counts.
+
+        Returns
+        -------
+        index : the index itself
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or rows or queries are not finite matrices that fit
+            together.
+        MemoryError
+            If rows or structure would exceed the limit on memory.
+        """
+        self._check_parameters()
+        checked = check_vectors(rows, "rows")
+        if checked.shape[0] == 0:
+            raise ValueError(f"rows must have at least one row, got shape {checked.shape}")
+        if queries is not None:
+            queries = check_vectors(queries, "queries", checked.shape[1])
+            if queries.shape[0] == 0:
+                raise ValueError("queries must have at least one row, or be None")
+        self._store = RowStore(checked, rows)
+        self._exact = ExactSearch(self._store)
+        self._lock = threading.Lock()
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.n_rows_, self.n_features_in_ = self._store.shape
+        self.n_fallbacks_ = 0
+        self.n_rebuilds_ = 0
+        self._warning, self._warned = None, False
+        self._set_up(queries)
+        self._warn_once()
+        return self
+
+    def query(self, Q, k):
+        """The k rows of largest inner product with each query.
+
+        Parameters
+        ----------
+        Q : array-like or sparse matrix, shape (n_queries, n_features)
+        k : int
+            From 1 to the number of rows.
+
+        Returns
+        -------
+        ids : ndarray of int32, shape (n_queries, k)
+            Best first, ties to the smaller id.
+        scores : ndarray of float32, shape (n_queries, k)
+            Their inner products with the current rows, exact whatever found them.
+
+        Raises
+        ------
+        ValueError
+            If Q or k does not fit the rows.
+        """
+        Q, k = self._check_query(Q, k, "k")
+        return self._query(Q, k)
+
+    def candidates(self, Q, n):
+        """The rows that the structure alone names, without their scores.
+
+        Parameters
+        ----------
+        Q : array-like or sparse matrix, shape (n_queries, n_features)
+        n : int
+            From 1 to the number of rows.
+
+        Returns
+        -------
+        ids : ndarray of int32, shape (n_queries, n)
+            Distinct, about best first; -1 where the structure finds fewer. Where ``mode_`` is
+            "exact", the n best.
+
+        Raises
+        ------
+        ValueError
+            If Q or n does not fit the rows.
+        """
+        Q, n = self._check_query(Q, n, "n")
+        return self._candidates(Q, n)
+
+    def update(self, ids, rows):
+        """Give some rows new values; not to be called while other threads ask.
+
+        Later queries score with them. The structure follows at once where that is cheap, and is
+        built anew, and its recall measured again, when ``rebuild_share`` of the rows have changed.
+
+        Parameters
+        ----------
+        ids : array-like of int, shape (n,)
+            Distinct.
+        rows : array-like or sparse matrix, shape (n, n_features)
+
+        Returns
+        -------
+        index : the index itself
+
+        Raises
+        ------
+        ValueError
+            If ids or rows do not fit the index.
+        """
+        self._check_built()
+        ids = check_ids(ids, self.n_rows_)
+        rows = check_vectors(rows, "rows", self.n_features_in_)
+        if rows.shape[0] != len(ids):
+            raise ValueError(f"rows has {rows.shape[0]} rows, but ids names {len(ids)}")
+        if len(ids):
+            self._store.replace(ids, rows)
+            self._exact.mark(ids)
+            self._replaced(ids, rows)
+            self._warn_once()
+        return self
+
+    # ------------------------------------------------------------------- what subclasses differ in
+
+    def _set_up(self, queries):
+        """Build the structure for the rows of the store."""
+
+    def _replaced(self, ids, rows):
+        """Take note of rows that have just been replaced in the store."""
+
+    def _query(self, Q, k):
+        return self._exact.topk(Q, k, self._n_threads())
+
+    def _candidates(self, Q, n):
+        return self._exact.topk(Q, n, self._n_threads())[0]
+
+    # ------------------------------------------------------------------------------------ details
+
+    def _check_parameters(self):
+        check_parameters(self)
+
+    def _warn_once(self):
+        """Give the warning that a structure left, the first one only."""
+        if self._warning is not None and not self._warned:
+            self._warned = True
+            warnings.warn(self._warning, RuntimeWarning, stacklevel=3)
+
+    def _n_threads(self):
+        return effective_threads(self.n_jobs)
+
+    def _check_built(self):
+        if not hasattr(self, "_store"):
+            raise ValueError(f"this {type(self).__name__} has no rows yet: call build first")
+
+    def _check_query(self, Q, k, name):
+        self._check_built()
+        if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= self.n_rows_:
+            raise ValueError(
+                f"{name} must be an integer from 1 to the number of rows, {self.n_rows_}; got {k!r}"
+            )
+        return check_vectors(Q, "Q", self.n_features_in_), int(k)
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_lock"}
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        self._lock = threading.Lock()

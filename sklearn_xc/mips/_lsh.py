@@ -1,0 +1,179 @@
+"""Symmetric hashing for inner products."""
+
+from numbers import Integral
+
+import numpy as np
+
+from .._kernels import _hamming as kernel
+from ._approximate import ApproximateIndex, doublings
+from ._scan import for_blocks, product
+
+CODED = 8192  # rows projected at once
+FIRST = 128
+SHARE = 4  # at most this part of the rows is named
+
+
+class Codes:
+    """Signs of Gaussian projections of reduced rows, 64 to a word.
+
+    Parameters
+    ----------
+    rows : ndarray of float32 (n_rows, d)
+    n_bits, seed : int
+    n_threads : int
+    """
+
+    def __init__(self, rows, n_bits, seed, n_threads):
+        rng = np.random.default_rng(seed)
+        self._projection = rng.standard_normal((n_bits, rows.shape[1]), dtype=np.float32)
+        parts = for_blocks(
+            code_block, len(rows), CODED, rows, self._projection, n_threads=n_threads
+        )
+        self.codes = np.concatenate(parts)
+
+    def search(self, asked, n, effort, n_threads):
+        """Candidates int32 (n_queries, n): least Hamming distance first, ties to smaller ids."""
+        n_queries, n_rows = len(asked.reduced), len(self.codes)
+        n_threads = max(1, min(n_threads, n_queries))
+        ids = np.empty((n_queries, n), dtype=np.int32)
+        kernel.nearest(
+            encode(asked.reduced, self._projection),
+            self.codes,
+            ids,
+            np.empty((n_threads, n_rows), dtype=np.uint16),
+            np.empty((n_threads, 64 * self.codes.shape[1] + 1), dtype=np.int64),
+            n_threads,
+        )
+        return ids
+
+    def replace(self, ids, rows):
+        """New codes for the rows named."""
+        self.codes[ids] = encode(rows, self._projection)
+
+
+def encode(vectors, projection):
+    """Codes of uint64 (n, n_bits / 64)."""
+    codes = np.empty((len(vectors), len(projection) // 64), dtype=np.uint64)
+    kernel.pack_signs(product(vectors, projection), codes)
+    return codes
+
+
+def code_block(block, rows, projection):
+    return encode(rows[block.start : block.stop], projection)
+
+
+class SimpleLSHIndex(ApproximateIndex):
+    """Maximum inner product search by the symmetric hash of Neyshabur and Srebro [1]_.
+
+    Rows are divided by the largest norm M and get the coordinate sqrt(1 - ||w / M||^2), queries
+    are divided by their norm and get 0. A bit is the sign of a Gaussian projection: bits of a row
+    and a query differ with probability arccos(<q, w> / (||q|| M)) / pi. The rows whose codes are
+    nearest in Hamming distance are scored again. Reading all codes costs a few operations a row;
+    the codes of rows with a norm far below the largest say little, and long codes and many
+    candidates have to make up for it.
+
+    Memory: n_bits / 8 bytes a row for the codes beside the rows as in ExactIndex, 2 a row and
+    thread for distances; sketches of sparse rows 4 n_components. While codes are made the reduced
+    rows exist once more.
+
+    Parameters
+    ----------
+    reduction : {"auto", "xbox", "xbox-centred"}, default="auto"
+        With the rows' mean subtracted or not.
+    n_bits : int, default=64
+        A multiple of 64, at most 1024. 64 bits are what the literature uses.
+    n_candidates : int or None, default=None
+        Rows that are scored. None doubles the number from 128 or a 64th of the rows, to at most a
+        quarter of them, until the sample of queries reaches min_recall.
+    n_components : int, default=256
+        Sparse rows with more features than that are hashed by sketches of this length (see
+        :class:`LinearSketch`).
+    rebuild_share : float, default=0.5
+        Replaced rows get new codes at once; when a larger share of them has changed, the norm
+        bound and the number of candidates are found anew.
+    min_recall : float, default=0.9
+        With a lower recall@10 on a sample of queries the index warns once and answers exactly.
+    n_jobs : int or None, default=None
+        Threads; never change the result.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    mode_ : str
+        "xbox" or "xbox-centred", or "exact".
+    recall_ : float
+        Recall@10 of what `query` returns, on queries other than those that chose the effort.
+    ann_recall_ : float
+        That of the codes alone.
+    recalls_ : dict
+        The recall of each reduction tried.
+    effort_ : int
+        The number of candidates in use; 0 if none is.
+    n_fallbacks_, n_rebuilds_ : int
+    n_rows_, n_features_in_ : int
+
+    References
+    ----------
+    .. [1] B. Neyshabur, N. Srebro. On Symmetric and Asymmetric LSHs for Inner Product Search.
+       ICML 2015, section 4 (SIMPLE-LSH).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_xc.mips import SimpleLSHIndex
+    >>> rng = np.random.default_rng(0)
+    >>> rows, queries = rng.normal(size=(2000, 16)), rng.normal(size=(100, 16))
+    >>> index = SimpleLSHIndex(n_bits=256, random_state=0).build(rows, queries)
+    >>> ids, scores = index.query(queries, k=5)
+    >>> index.recall_ >= 0.9, ids.shape
+    (True, (100, 5))
+    """
+
+    _allowed = ApproximateIndex._allowed | {
+        "reduction": ("auto", "xbox", "xbox-centred"),
+        "n_bits": (Integral, 64, 1024),
+        "n_candidates": frozenset([(Integral, 1, None)]),
+    }
+    _modes = ("xbox", "xbox-centred")
+    _what = "set of codes"
+
+    def __init__(
+        self,
+        reduction="auto",
+        n_bits=64,
+        n_candidates=None,
+        n_components=256,
+        rebuild_share=0.5,
+        min_recall=0.9,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.reduction = reduction
+        self.n_bits = n_bits
+        self.n_candidates = n_candidates
+        self.n_components = n_components
+        self.rebuild_share = rebuild_share
+        self.min_recall = min_recall
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if self.n_bits % 64:
+            raise ValueError(
+                f"n_bits of SimpleLSHIndex must be a multiple of 64; got {self.n_bits}"
+            )
+
+    def _train(self, rows, mapping):
+        return Codes(rows, self.n_bits, self._seed, self._n_threads())
+
+    def _efforts(self, n_rows):
+        if self.n_candidates is not None:
+            return [min(n_rows, self.n_candidates)]
+        return doublings(max(FIRST, n_rows // 64), max(FIRST, n_rows // SHARE))
+
+    def _n_named(self, k, effort):
+        return max(k, effort)
+
+    def _structure_bytes(self, n_rows, width):
+        return n_rows * (4 * width + self.n_bits // 8)

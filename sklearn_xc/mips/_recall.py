@@ -1,0 +1,97 @@
+"""How much of the exact answer is found: samples of queries, and recall on them."""
+
+import numpy as np
+from scipy import sparse
+
+from .._rows import normalise
+from ._scan import ExactSearch
+
+TOP = 10  # recall@10
+SAMPLE = 256  # queries: half choose, half measure, with a standard error below 0.01
+WHOLE = 32  # a smaller sample serves for both
+# Gaussian queries for sparse rows of more features have a random few non-zeros.
+DENSE_FEATURES = 4096
+FILLED = 4  # ... so many times those of an average row
+
+
+def split(queries, rng):
+    """Two samples of the queries at random: one to choose on, one to measure on."""
+    n = queries.shape[0]
+    if n == 0:
+        raise ValueError("queries must have at least one row, or be None")
+    chosen = rng.permutation(n)[:SAMPLE]
+    if len(chosen) < WHOLE:
+        return queries[chosen], queries[chosen]
+    half = len(chosen) // 2
+    return queries[chosen[:half]], queries[chosen[half:]]
+
+
+def stand_ins(store, rng):
+    """What to ask when no queries are known: some of the rows, and Gaussian vectors."""
+    n_rows, n_features = store.shape
+    rows = store.take(np.sort(rng.permutation(n_rows)[:SAMPLE]))
+    if store.dense or n_features <= DENSE_FEATURES:
+        return rows, rng.standard_normal((SAMPLE, n_features), dtype=np.float32)
+    n_filled = min(n_features, FILLED * max(1, int(store.lengths.mean())))
+    gaussian = sparse.csr_array(
+        (
+            rng.standard_normal(SAMPLE * n_filled),
+            rng.integers(n_features, size=SAMPLE * n_filled),
+            np.arange(SAMPLE + 1) * n_filled,
+        ),
+        shape=(SAMPLE, n_features),
+    )
+    return rows, normalise(gaussian)
+
+
+class Judge:
+    """Recall@10 of candidates on samples of queries; of several samples the lowest counts.
+
+    A row counts as found if its exact score reaches that of the 10th best: among rows with equal
+    scores any will do.
+
+    Parameters
+    ----------
+    store : RowStore
+    exact : ExactSearch
+        Of that store.
+    samples : list of ndarray or csr_array, float32
+    n_threads : int
+    """
+
+    def __init__(self, store, exact, samples, n_threads):
+        self._store, self._n_threads = store, n_threads
+        self.k = min(TOP, store.shape[0])
+        self._samples = [
+            (queries, exact.topk(queries, self.k, n_threads)[1][:, -1:]) for queries in samples
+        ]
+
+    def recall(self, find):
+        """Recall of ``find(queries)``: candidates of each query, int32 (n, m), -1 for none."""
+        worst = 1.0
+        for queries, reached in self._samples:
+            ids, scores = self._store.best(queries, find(queries), self.k, self._n_threads)
+            worst = min(worst, float(((scores >= reached) & (ids >= 0)).mean()))
+        return worst
+
+
+def judges(store, queries, rng, n_threads, exact=None):
+    """A judge to choose by and one to report, on different queries where there are enough.
+
+    Parameters
+    ----------
+    store : RowStore
+    queries : ndarray or csr_array, float32, or None
+    rng : numpy.random.Generator
+    n_threads : int
+    exact : ExactSearch, default=None
+        Of that store; None makes one for the occasion.
+
+    Returns
+    -------
+    choosing, reporting : Judge
+    """
+    sources = stand_ins(store, rng) if queries is None else (queries,)
+    pairs = [split(source, rng) for source in sources]
+    exact = ExactSearch(store) if exact is None else exact
+    return tuple(Judge(store, exact, [pair[i] for pair in pairs], n_threads) for i in range(2))

@@ -1,0 +1,199 @@
+"""Recall is measured honestly, and what falls short is answered exactly."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sklearn_xc.mips import HNSWIndex, SimpleLSHIndex, SphericalIndex
+from sklearn_xc.mips import _approximate as approximate
+from sklearn_xc.mips._hnsw import Graph
+
+
+def normal(n, d, seed):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def biased_softmax(n, d, seed):
+    """Rows with a common bias column beside them, queries with a 1 there."""
+    random = np.random.default_rng(seed)
+    bias = 3 * random.normal(size=(n, 1)) - 8
+    return np.hstack([random.normal(size=(n, d)), bias])
+
+
+def best_ten(rows, queries):
+    return np.argsort(-(queries @ rows.T), axis=1, kind="stable")[:, :10]
+
+
+def measured(index, rows, queries):
+    ids = index.query(queries, 10)[0]
+    hits = [np.isin(*pair).mean() for pair in zip(ids, best_ten(rows, queries), strict=True)]
+    return np.mean(hits)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        HNSWIndex(n_candidates=12, M=4, min_recall=0.2, random_state=0),
+        SphericalIndex(n_probes=8, min_recall=0.2, random_state=0),
+        SimpleLSHIndex(n_candidates=200, min_recall=0.2, random_state=0),
+    ],
+    ids=lambda index: type(index).__name__,
+)
+def test_recall_is_that_of_other_queries(index):
+    rows = normal(2000, 12, 0)
+    index.build(rows, normal(256, 12, 1))
+    assert index.mode_ != "exact"
+    assert index.recall_ == pytest.approx(measured(index, rows, normal(500, 12, 2)), abs=0.06)
+
+
+def test_the_lower_recall_counts_without_queries():
+    """Rows find themselves in lists of their own; Gaussian vectors are harder."""
+    rows = normal(1500, 24, 0)
+    parameters = {"n_probes": 3, "min_recall": 0, "random_state": 0}
+    recalls = [
+        SphericalIndex(**parameters).build(rows, queries).recall_
+        for queries in (None, rows, normal(256, 24, 1))
+    ]
+    assert recalls[0] <= min(recalls[1:]) + 0.05
+
+
+def test_reductions_are_chosen_by_recall():
+    rows = biased_softmax(3000, 16, 0)
+    queries = np.hstack([normal(256, 16, 1), np.ones((256, 1))])
+    index = HNSWIndex(random_state=0).build(rows, queries)
+    assert index.mode_ != "exact"
+    assert set(index.recalls_) == {"ip", "xbox", "ip-centred", "xbox-centred"}
+    assert index.recalls_[index.mode_] >= 0.9
+
+
+@pytest.mark.parametrize("mode", ["ip", "xbox", "ip-centred", "xbox-centred"])
+def test_a_reduction_can_be_prescribed(mode):
+    rows = normal(500, 6, 0)
+    for index in (HNSWIndex(reduction=mode), SphericalIndex(reduction=mode, n_probes=20)):
+        index.set_params(random_state=0, min_recall=0.5).build(rows)
+        assert index.mode_ == mode
+        assert list(index.recalls_) == [mode]
+
+
+def low(cls, **parameters):
+    """An index that cannot reach the recall it is to have."""
+    effort = "n_probes" if cls is SphericalIndex else "n_candidates"
+    return cls(**{effort: 1}, min_recall=1.0, random_state=0, **parameters)
+
+
+@pytest.mark.parametrize("cls", [HNSWIndex, SphericalIndex, SimpleLSHIndex])
+def test_below_min_recall_one_warning_and_exact_answers(cls):
+    rows, queries = normal(600, 16, 0), normal(50, 16, 1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        index = low(cls).build(rows, queries)
+        for step in range(8):  # enough changes for another attempt, which fails as well
+            ids = np.arange(200) + 50 * step
+            rows[ids] = normal(200, 16, 2 + step)
+            index.update(ids, rows[ids])
+        np.testing.assert_array_equal(index.query(queries, 10)[0], best_ten(rows, queries))
+    assert index.n_rebuilds_ > 0
+    (warning,) = caught
+    assert issubclass(warning.category, RuntimeWarning)
+    assert f"below min_recall=1.0: {cls.__name__} answers exactly" in str(warning.message)
+    assert warning.filename == __file__
+    assert index.mode_ == "exact"
+    assert index.recall_ == 1.0
+    assert index.ann_recall_ < 1.0
+    np.testing.assert_array_equal(index.candidates(queries, 10), best_ten(rows, queries))
+
+
+class Broken:
+    """A graph whose searches raise what hnswlib raises, now and then."""
+
+    def __init__(self, graph, fails):
+        self._graph, self._fails = graph, fails
+
+    def get_current_count(self):
+        return self._graph.get_current_count()
+
+    def knn_query(self, part, **options):
+        if self._fails():
+            raise RuntimeError("Cannot return the results in a contiguous 2D array. ...")
+        return self._graph.knn_query(part, **options)
+
+
+def test_exceptions_of_hnswlib_become_exact_answers():
+    rows, queries = normal(800, 8, 0), normal(700, 8, 1)
+    index = HNSWIndex(random_state=0).build(rows, queries)
+    calls = iter([False, True, False])  # 256, 256 and 188 queries
+    graph = index._found.structure
+    graph._graph = Broken(graph._graph, lambda: next(calls))
+    ids = index.query(queries, 10)[0]
+    assert index.n_fallbacks_ == 256
+    np.testing.assert_array_equal(ids[256:512], best_ten(rows, queries)[256:512])
+    graph._graph = Broken(graph._graph._graph, lambda: True)
+    assert (index.candidates(queries, 10) == -1).all()
+
+
+def test_a_graph_that_cannot_be_searched_is_not_used(monkeypatch):
+    def search(self, asked, n, effort, n_threads):
+        return np.full((len(asked.reduced), n), -1, dtype=np.int32)
+
+    monkeypatch.setattr(Graph, "search", search)
+    rows = normal(100, 4, 0)
+    with pytest.warns(RuntimeWarning, match=r"recall@10 of the graph is 0\.000"):
+        index = HNSWIndex(random_state=0).build(rows)
+    assert (index.mode_, index.ann_recall_) == ("exact", 0.0)
+
+
+def test_lists_with_too_few_rows_are_answered_exactly():
+    rows = normal(300, 4, 0)
+    index = SphericalIndex(n_clusters=30, n_probes=1, min_recall=0, random_state=0).build(rows)
+    queries = normal(20, 4, 1)
+    ids, _ = index.query(queries, 200)
+    assert index.n_fallbacks_ == 20
+    expected = np.argsort(-(queries @ rows.T), axis=1, kind="stable")[:, :200]
+    np.testing.assert_array_equal(ids, expected)
+
+
+@pytest.mark.parametrize("hopeless", [False, True])
+def test_many_rows_choose_the_reduction_on_some(monkeypatch, hopeless):
+    monkeypatch.setattr(approximate, "PILOT_ROWS", 300)
+    rows, queries = normal(1200, 8, 0), normal(100, 8, 1)
+    built = []
+    train = HNSWIndex._train
+
+    def spy(self, reduced, mapping):
+        built.append((mapping.mode, len(reduced)))
+        return train(self, reduced, mapping)
+
+    monkeypatch.setattr(HNSWIndex, "_train", spy)
+    index = HNSWIndex(random_state=0)
+    if hopeless:
+        monkeypatch.setattr(approximate, "HOPELESS", -1.0)
+        with pytest.warns(RuntimeWarning, match="answers exactly"):
+            index.build(rows, queries)
+        assert [n for _, n in built] == [300] * 4
+        assert index.mode_ == "exact"
+        return
+    index.build(rows, queries)
+    assert [n for _, n in built] == [300] * 4 + [1200]
+    assert index.mode_ == built[-1][0]
+    assert measured(index, rows, normal(200, 8, 2)) == pytest.approx(index.recall_, abs=0.05)
+
+
+def test_stale_graphs_are_rebuilt_and_measured():
+    rows, queries = normal(600, 8, 0), normal(100, 8, 1)
+    index = HNSWIndex(rebuild_share=0.2, random_state=0).build(rows, queries)
+    for step in range(4):  # the same hundred rows again: a sixth of all
+        rows[:100] = 3 * normal(100, 8, 2 + step)
+        index.update(np.arange(100), rows[:100])
+    assert index.n_rebuilds_ == 0
+    rows[100:150] = 3 * normal(50, 8, 9)
+    index.update(np.arange(100, 150), rows[100:150])
+    assert index.n_rebuilds_ == 1
+    assert measured(index, rows, normal(200, 8, 10)) == pytest.approx(index.recall_, abs=0.05)
+
+
+def test_sparse_queries_stand_in_for_many_features():
+    rows = sparse.random_array((200, 6000), density=0.01, rng=0, format="csr")
+    index = HNSWIndex(n_components=64, min_recall=0, random_state=0).build(rows)
+    assert 0 < index.recall_ <= 1
