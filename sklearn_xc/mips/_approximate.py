@@ -60,8 +60,9 @@ class ApproximateIndex(BaseIndex):
 
     A subclass makes a structure of reduced rows (``_train``), with the methods
     ``search(asked, n, effort, n_threads)`` and ``replace(ids, reduced_rows)``, and says how much
-    effort a search may take (``_efforts``), how many candidates it should name (``_n_named``) and
-    how many bytes a structure takes (``_structure_bytes``).
+    effort a search may take (``_efforts``), how many candidates it should name (``_n_named``),
+    how many bytes a structure takes (``_structure_bytes``). For `AutoIndex` it counts the
+    operations of a query and of building (``_query_cost``, ``_build_cost``).
     """
 
     _allowed = BaseIndex._allowed | {
@@ -71,11 +72,11 @@ class ApproximateIndex(BaseIndex):
     }
     _modes = MODES
     _what = "structure"
+    _sketch = None
 
     # --------------------------------------------------------------------------------- building
 
-    def _set_up(self, queries):
-        self._queries = queries
+    def _set_up(self):
         self._sketch = None
         n_rows, n_features = self._store.shape
         if not self._store.dense and n_features > self.n_components:
@@ -96,13 +97,14 @@ class ApproximateIndex(BaseIndex):
         """
         rng = np.random.default_rng(self._seed)
         n_threads = self._n_threads()
-        self._sketched = None if self._store.dense else self._to_vectors(self._all_rows())
-        n_rows, width = self._vectors().shape
+        n_rows, width = self._store.shape[0], self._width()
+        dense_copy = 0 if self._store.dense else 4 * n_rows * width
         require_memory(
-            self._structure_bytes(n_rows, width + 1),
+            dense_copy + self._structure_bytes(n_rows, width + 1),
             f"the {self._what} of {n_rows} rows",
             "index fewer rows, or take ExactIndex",
         )
+        self._sketched = None if self._store.dense else self._to_vectors(self._all_rows())
         choosing, reporting = judges(self._store, self._queries, rng, n_threads, self._exact)
         if len(modes) > 1 and n_rows > PILOT_ROWS:
             ranked = self._pilot(modes, rng, n_threads)
@@ -181,6 +183,10 @@ class ApproximateIndex(BaseIndex):
             f"queries, below min_recall={self.min_recall}: {type(self).__name__} answers exactly"
         )
 
+    def _scaled_effort(self, effort, n_some, n_rows):
+        """The effort on all rows that gives the recall of `effort` on some of them."""
+        return effort
+
     # --------------------------------------------------------------------------------- updating
 
     def _replaced(self, ids, rows):
@@ -246,6 +252,11 @@ class ApproximateIndex(BaseIndex):
     def _to_vectors(self, matrix):
         """Rows or queries as the dense vectors that are searched with."""
         return as_dense(matrix) if self._sketch is None else self._sketch.transform(matrix)
+
+    def _width(self):
+        """The length of the vectors that are searched with."""
+        n_features = self._store.shape[1]
+        return n_features if self._sketch is None else self.n_components
 
     def _vectors(self):
         return self._store.matrix if self._sketched is None else self._sketched

@@ -51,6 +51,12 @@ class BaseIndex(BaseEstimator):
         MemoryError
             If rows or structure would exceed the limit on memory.
         """
+        self._build(rows, queries)
+        self._warn_once()
+        return self
+
+    def _build(self, rows, queries):
+        """`build`, without the warning that it may leave."""
         self._check_parameters()
         checked = check_vectors(rows, "rows")
         if checked.shape[0] == 0:
@@ -66,9 +72,9 @@ class BaseIndex(BaseEstimator):
         self.n_rows_, self.n_features_in_ = self._store.shape
         self.n_fallbacks_ = 0
         self.n_rebuilds_ = 0
+        self._queries = queries
         self._warning, self._warned = None, False
-        self._set_up(queries)
-        self._warn_once()
+        self._set_up()
         return self
 
     def query(self, Q, k):
@@ -153,7 +159,7 @@ class BaseIndex(BaseEstimator):
 
     # ------------------------------------------------------------------- what subclasses differ in
 
-    def _set_up(self, queries):
+    def _set_up(self):
         """Build the structure for the rows of the store."""
 
     def _replaced(self, ids, rows):

@@ -48,6 +48,6 @@ class ExactIndex(BaseIndex):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _set_up(self, queries):
+    def _set_up(self):
         self.mode_ = "exact"
         self.recall_ = self.ann_recall_ = 1.0

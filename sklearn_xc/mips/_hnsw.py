@@ -5,6 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from .._optional import optional_import
+from . import _cost as cost
 from ._approximate import ApproximateIndex, doublings
 
 ADDED = 10_000  # rows added at once: between two of them Python can take an interrupt
@@ -170,3 +171,9 @@ class HNSWIndex(ApproximateIndex):
 
     def _structure_bytes(self, n_rows, width):
         return n_rows * (2 * 4 * width + 8 * self.M + 20)
+
+    def _query_cost(self, n_rows, width, effort):
+        return cost.graph(n_rows, width, self.M, effort)
+
+    def _build_cost(self, n_rows, width):
+        return cost.graph_build(n_rows, width, self.M, self.ef_construction)

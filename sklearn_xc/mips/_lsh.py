@@ -5,6 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from .._kernels import _hamming as kernel
+from . import _cost as cost
 from ._approximate import ApproximateIndex, doublings
 from ._scan import for_blocks, product
 
@@ -177,3 +178,13 @@ class SimpleLSHIndex(ApproximateIndex):
 
     def _structure_bytes(self, n_rows, width):
         return n_rows * (4 * width + self.n_bits // 8)
+
+    def _scaled_effort(self, effort, n_some, n_rows):
+        """The same part of the rows."""
+        return round(effort * n_rows / n_some)
+
+    def _query_cost(self, n_rows, width, effort):
+        return cost.codes(n_rows, width, self.n_bits)
+
+    def _build_cost(self, n_rows, width):
+        return cost.codes_build(n_rows, width, self.n_bits)

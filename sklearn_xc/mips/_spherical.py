@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from .._parallel import single_threaded_blas
+from . import _cost as cost
 from ._approximate import ApproximateIndex, doublings
 from ._scan import FEW, for_blocks, multiply, product
 from ._store import Heaps, ranges
@@ -277,3 +278,15 @@ class SphericalIndex(ApproximateIndex):
 
     def _structure_bytes(self, n_rows, width):
         return 4 * n_rows * width + 4 * self._clusters_for(n_rows) * width + 8 * n_rows
+
+    def _scaled_effort(self, effort, n_some, n_rows):
+        """The same part of the lists."""
+        return round(effort * self._clusters_for(n_rows) / self._clusters_for(n_some))
+
+    def _query_cost(self, n_rows, width, effort):
+        return cost.lists(n_rows, width, self._clusters_for(n_rows), effort)
+
+    def _build_cost(self, n_rows, width):
+        n_clusters = self._clusters_for(n_rows)
+        n_points = min(n_rows, POINTS * n_clusters)
+        return cost.lists_build(n_rows, width, n_clusters, n_points, ITERATIONS)
