@@ -4,6 +4,7 @@ import threading
 import warnings
 from numbers import Integral, Real
 
+import joblib
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
@@ -183,7 +184,8 @@ class BaseIndex(BaseEstimator):
             warnings.warn(self._warning, RuntimeWarning, stacklevel=3)
 
     def _n_threads(self):
-        return effective_threads(self.n_jobs)
+        # Counting the cores of the machine takes longer than a query of a graph.
+        return 1 if joblib.effective_n_jobs(self.n_jobs) == 1 else effective_threads(self.n_jobs)
 
     def _check_built(self):
         if not hasattr(self, "_store"):
