@@ -1,6 +1,8 @@
 """All indexes of inner product search: against brute force, and what their interface promises."""
 
+import gc
 import pickle
+import tracemalloc
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -45,7 +47,8 @@ def recall(ids, expected):
 
 def built(name, rows, queries=None, **parameters):
     """An index, its warning about a low recall put aside: it is tested on its own."""
-    index = clone(INDEXES[name]).set_params(**parameters)
+    index = clone(INDEXES[name])
+    index.set_params(**{k: v for k, v in parameters.items() if k in index.get_params()})
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "recall@", RuntimeWarning)
         return index.build(rows, queries)
@@ -240,6 +243,26 @@ def test_memory_does_not_grow_over_updates(name):
             sizes.append(len(pickle.dumps(index)))
     assert max(sizes) <= 1.6 * sizes[0]
     assert max(sizes[5:]) <= 1.1 * max(sizes[:5])
+
+
+@pytest.mark.parametrize("name", INDEXES)
+@pytest.mark.parametrize("kind", ["dense", "wide"])
+def test_no_allocation_outlives_an_update(name, kind):
+    rows, queries = make(kind, K, 0), make(kind, 40, 1)
+    index = built(name, rows, queries, min_recall=0.1, rebuild_share=0.05)
+    held = []
+    tracemalloc.start()
+    try:
+        for step in range(36):
+            index.update(np.random.default_rng(step).permutation(K)[:5], make(kind, 5, 7))
+            index.query(queries, 5)
+            if step % 12 == 11:
+                gc.collect()
+                held.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert index.n_rebuilds_ > 3 or index.mode_ == "exact"
+    assert held[2] <= held[1] + 30_000
 
 
 # ------------------------------------------------------------------------- copies, threads, seeds

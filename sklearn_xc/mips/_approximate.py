@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._memory import require_memory
+from .._parallel import single_threaded_blas
 from ._base import BaseIndex
 from ._recall import judges
 from ._reductions import MODES, Reduction, reduction
-from ._scan import as_dense
+from ._scan import as_dense, query_blocks
 from ._sketch import LinearSketch
 from ._store import RowStore
 
@@ -19,7 +20,6 @@ PILOT_ROWS = 20_000
 # Fewer rows are easier to search: what falls short of min_recall by so much there is not built.
 HOPELESS = 0.1
 DOUBLINGS = 4  # from the first effort to the largest
-NUMBERS_AT_ONCE = 1 << 22  # candidates of a block of queries
 
 
 class Asked(NamedTuple):
@@ -209,7 +209,8 @@ class ApproximateIndex(BaseIndex):
     def _rebuild(self, modes):
         self.n_rebuilds_ += 1
         self._found = None  # the old one need not lie beside the new one
-        self._construct(modes)
+        with single_threaded_blas():
+            self._construct(modes)
 
     # ---------------------------------------------------------------------------------- answers
 
@@ -260,12 +261,6 @@ class ApproximateIndex(BaseIndex):
 
     def _vectors(self):
         return self._store.matrix if self._sketched is None else self._sketched
-
-
-def query_blocks(n_queries, n):
-    """Slices of queries, such that n candidates of each make arrays of bounded size."""
-    size = max(16, min(4096, NUMBERS_AT_ONCE // n))
-    return [slice(start, start + size) for start in range(0, n_queries, size)]
 
 
 def doublings(first, last):

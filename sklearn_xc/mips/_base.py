@@ -8,7 +8,7 @@ import joblib
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from .._parallel import effective_threads
+from .._parallel import effective_threads, single_threaded_blas
 from ._parameters import check_parameters
 from ._scan import ExactSearch
 from ._store import RowStore, check_ids, check_vectors
@@ -75,7 +75,8 @@ class BaseIndex(BaseEstimator):
         self.n_rebuilds_ = 0
         self._queries = queries
         self._warning, self._warned = None, False
-        self._set_up()
+        with single_threaded_blas():  # once: setting the limit takes milliseconds
+            self._set_up()
         return self
 
     def query(self, Q, k):

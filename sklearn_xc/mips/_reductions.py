@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._parallel import single_threaded_blas
+
 MODES = ("ip", "xbox", "ip-centred", "xbox-centred")
 
 
@@ -69,8 +71,8 @@ def reduction(mode, vectors):
     centre, squares = None, np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
     if mode.endswith("centred"):
         centre = vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
-        # ||w - c||^2, without a copy of all rows.
-        shifted = vectors @ centre
-        squares = squares - 2.0 * shifted + float(centre @ centre)
+        with single_threaded_blas():  # the same bits for any number of threads
+            shifted, own = vectors @ centre, float(centre @ centre)
+        squares = squares - 2.0 * shifted + own  # ||w - c||^2, without a copy of all rows
     largest = float(np.sqrt(max(0.0, squares.max())))
     return Reduction(mode, centre, largest if largest > 0 else 1.0)

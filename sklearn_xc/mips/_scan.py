@@ -13,6 +13,7 @@ from .._rows import as_rows
 from .._topk import InvertedIndex
 from ._store import Heaps, RowStore
 
+NUMBERS_AT_ONCE = 1 << 22  # candidates of a block of queries
 QUERIES, ROWS = 64, 4096  # one block of scores: a megabyte, in the second-level cache
 # Fewer queries than this read all rows no faster through BLAS, and setting its threads would cost
 # them a millisecond.
@@ -56,6 +57,12 @@ def for_blocks(function, n, size, *shared, n_threads=1):
 def as_dense(matrix):
     """A matrix, dense or sparse, as an ndarray."""
     return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+def query_blocks(n_queries, n):
+    """Slices of queries, such that n candidates of each make arrays of bounded size."""
+    size = max(16, min(4096, NUMBERS_AT_ONCE // n))
+    return [slice(start, start + size) for start in range(0, n_queries, size)]
 
 
 class ExactSearch:
@@ -128,10 +135,8 @@ class ExactSearch:
             parts = for_blocks(
                 best_of_block, n, QUERIES, self._store.matrix, queries, wanted, n_threads=n_threads
             )
-            candidates = np.concatenate(parts)
-        else:
-            candidates = self._from_lists(queries, wanted, n_threads)
-        return self._store.best(queries, candidates, k, n_threads)
+            return self._store.best(queries, np.concatenate(parts), k, n_threads)
+        return self._from_lists(queries, k, wanted, n_threads)
 
     def _uses_lists(self, queries):
         if not self._store.dense:
@@ -140,17 +145,22 @@ class ExactSearch:
             return False
         return queries.nnz < SPARSE_SHARE * queries.shape[0] * queries.shape[1]
 
-    def _from_lists(self, queries, wanted, n_threads):
+    def _from_lists(self, queries, k, wanted, n_threads):
         with self._lock:
             if self._lists is None:
                 self._lists = self._build()
-            lists, changed = self._lists, self._changed
+            lists, changed = self._lists, self._changed.astype(np.int32)
         unchanged = min(wanted, self._store.shape[0] - len(changed))
-        found = np.empty((queries.shape[0], 0), dtype=np.int32)
-        if unchanged:
-            found = lists.topk(as_rows(queries), unchanged, n_threads)[0]
-        others = np.broadcast_to(changed.astype(np.int32), (len(found), len(changed)))
-        return np.concatenate([found, others], axis=1)
+        answers = Heaps(queries.shape[0], k)
+        for part in query_blocks(queries.shape[0], unchanged + len(changed)):
+            asked = queries[part]
+            named = np.empty((asked.shape[0], unchanged + len(changed)), dtype=np.int32)
+            if unchanged:
+                named[:, :unchanged] = lists.topk(as_rows(asked), unchanged, n_threads)[0]
+            named[:, unchanged:] = changed
+            best = self._store.best(asked, named, k, n_threads)
+            answers.ids[part], answers.scores[part] = best
+        return answers.ids, answers.scores
 
     def _build(self):
         store = self._store
