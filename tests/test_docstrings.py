@@ -69,7 +69,10 @@ def test_examples_run(name):
     assert runner.failures == 0, "".join(report)
 
 
-@pytest.mark.parametrize("page", ["README.md", "doc/ppdsparse.rst", "doc/implicit_softmax.rst"])
+PAGES = ["README.md", "doc/ppdsparse.rst", "doc/implicit_softmax.rst", "doc/mips.rst"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_examples_of_a_page_run(page):
     failed, run = doctest.testfile(
         str(ROOT / page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE

@@ -119,13 +119,18 @@ def store_of(rows):
 
 
 def test_entries_of_lists_are_counted():
-    rows = sparse.random_array((300, 50), density=0.1, rng=0, format="csr")
+    rows = sparse.random_array((300, 50), density=0.1, rng=0, format="lil")
+    rows[:, 7] = 1.0  # stored for all rows
+    rows = rows.tocsr()
     queries = sparse.random_array((40, 50), density=0.2, rng=1, format="csr")
-    touched = (abs(queries).sign() @ abs(rows).sign().T).sum() / 40
+    asked = (queries != 0).toarray().sum(axis=0) / 40
+    lengths = (rows != 0).toarray().sum(axis=0)
+    lists = _cost.LIST + _cost.POSTING * lengths
+    lists[7] = _cost.FULL * 300
     counted = _cost.exact(store_of(rows), queries)
-    assert counted == pytest.approx(_cost.POSTING * touched + _cost.CLASS * 300)
+    assert counted == pytest.approx(asked @ lists + _cost.CLASS * 300)
     dense = _cost.exact(store_of(rows), queries.toarray())
-    assert dense == pytest.approx(_cost.POSTING * rows.nnz + _cost.CLASS * 300)
+    assert dense == pytest.approx(lists.sum() + _cost.CLASS * 300)
 
 
 def test_dense_products_are_counted():

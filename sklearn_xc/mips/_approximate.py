@@ -31,13 +31,13 @@ class Asked(NamedTuple):
         Unit vectors, to be compared with reduced rows.
     plain : ndarray of float32 (n, d)
         To be multiplied with `vectors`.
-    vectors : ndarray of float32 (n_rows, d)
-        The current rows, or their sketches.
+    vectors : RowStore
+        The current rows, or their sketches, dense.
     """
 
     reduced: np.ndarray
     plain: np.ndarray
-    vectors: np.ndarray
+    vectors: RowStore
 
 
 class Trial(NamedTuple):
@@ -104,7 +104,9 @@ class ApproximateIndex(BaseIndex):
             f"the {self._what} of {n_rows} rows",
             "index fewer rows, or take ExactIndex",
         )
-        self._sketched = None if self._store.dense else self._to_vectors(self._all_rows())
+        self._sketched = None
+        if not self._store.dense:
+            self._sketched = RowStore.view(self._to_vectors(self._all_rows()))
         choosing, reporting = judges(self._store, self._queries, rng, n_threads, self._exact)
         if len(modes) > 1 and n_rows > PILOT_ROWS:
             ranked = self._pilot(modes, rng, n_threads)
@@ -129,17 +131,17 @@ class ApproximateIndex(BaseIndex):
         chosen = np.sort(rng.permutation(self.n_rows_)[:PILOT_ROWS])
         rows = self._store.take(chosen)
         choosing, _ = judges(RowStore(rows, None), self._queries, rng, n_threads)
-        vectors = self._vectors()[chosen]
+        vectors = RowStore.view(self._vectors().matrix[chosen])
         trials = [self._try(mode, vectors, choosing) for mode in modes]
         trials.sort(key=lambda trial: trial.rank(self.min_recall))
         return [(trial.reduction.mode, trial.recall) for trial in trials]
 
     def _try(self, mode, vectors, judge):
         """Build on one reduction, and double the effort until the recall is enough."""
-        mapping = reduction(mode, vectors)
-        structure = self._train(mapping.rows(vectors), mapping)
+        mapping = reduction(mode, vectors.matrix)
+        structure = self._train(mapping.rows(vectors.matrix), mapping)
         best = None
-        for effort in self._efforts(len(vectors)):
+        for effort in self._efforts(vectors.shape[0]):
             trial = self._measured(Trial(mapping, structure, effort, 0.0), vectors, judge)
             if best is None or trial.recall > best.recall:
                 best = trial
@@ -149,7 +151,7 @@ class ApproximateIndex(BaseIndex):
 
     def _measured(self, trial, vectors, judge):
         """The trial with its recall on the queries of a judge."""
-        n = min(len(vectors), self._n_named(judge.k, trial.effort))
+        n = min(vectors.shape[0], self._n_named(judge.k, trial.effort))
 
         def find(queries):
             return self._search(queries, vectors, trial, n)
@@ -161,7 +163,7 @@ class ApproximateIndex(BaseIndex):
         self.ann_recall_ = max(self.recalls_.values())
         if best is not None:
             vectors = self._vectors()
-            for effort in self._efforts(len(vectors)):
+            for effort in self._efforts(vectors.shape[0]):
                 if effort >= best.effort:
                     best = self._measured(best._replace(effort=effort), vectors, judge)
                     if best.recall >= self.min_recall:
@@ -203,7 +205,7 @@ class ApproximateIndex(BaseIndex):
             return
         vectors = self._to_vectors(rows)
         if self._sketched is not None:
-            self._sketched[ids] = vectors
+            self._sketched.replace(ids, vectors)
         self._found.structure.replace(ids, self._found.reduction.rows(vectors))
 
     def _rebuild(self, modes):
@@ -260,7 +262,7 @@ class ApproximateIndex(BaseIndex):
         return n_features if self._sketch is None else self.n_components
 
     def _vectors(self):
-        return self._store.matrix if self._sketched is None else self._sketched
+        return self._store if self._sketched is None else self._sketched
 
 
 def doublings(first, last):

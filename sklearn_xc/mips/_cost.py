@@ -8,14 +8,16 @@ what they predict beside what was measured. They are for many queries at a time 
 import numpy as np
 from scipy import sparse
 
+from .._topk import FULL_SHARE
+
 # Reading a score that a product has left, and comparing it.
 SCAN = 25
-# One entry of an inverted list: its place in the scores is anywhere. A class beside, for reading
-# all scores afterwards.
-POSTING, CLASS = 150, 3
+# An inverted list: finding it, and each entry, whose place in the scores is anywhere. A row of a
+# feature that is stored for all rows; a row beside, for reading all scores afterwards.
+LIST, POSTING, FULL, CLASS = 2000, 80, 3, 10
 # Numbers beyond this many bytes come from memory and not from a cache, when they are read in no
 # order: a row of them costs READ_ROW and READ_NUMBER each, one in the caches CACHED_NUMBER.
-CACHE = 8 << 20
+CACHE = 16 << 20
 READ_ROW, READ_NUMBER, CACHED_NUMBER = 500, 36, 4
 # A node of a graph looked at: its neighbours' list and its vector are in no order either.
 NODE, CACHED_NODE = 2000, 700
@@ -47,11 +49,12 @@ def exact(store, queries):
     if store.dense:
         return n_rows * (min(4.0 * queries.nnz / queries.shape[0], n_features) + SCAN)
     lengths = np.bincount(store.take(np.arange(n_rows)).indices, minlength=n_features)
+    lists = np.where(lengths > FULL_SHARE * n_rows, FULL * n_rows, LIST + POSTING * lengths)
     if sparse.issparse(queries):
-        postings = lengths[queries.indices].sum() / queries.shape[0]
+        total = lists[queries.indices].sum() / queries.shape[0]
     else:
-        postings = lengths.sum()
-    return float(POSTING * postings + CLASS * n_rows)
+        total = lists.sum()
+    return float(total + CLASS * n_rows)
 
 
 def scored(n, n_entries, n_bytes):

@@ -83,7 +83,7 @@ class Lists:
         for i, clusters in enumerate(self.probes(asked.reduced, n_probes)):
             starts = self.starts[clusters]
             ids = self.members[ranges(starts, self.starts[clusters + 1] - starts)]
-            scores = product(asked.plain[i : i + 1], asked.vectors[ids])
+            scores = asked.vectors.score(asked.plain[i : i + 1], ids[None], 1)
             top.offer(scores, ids[None], np.array([i], dtype=np.int32))
         return top.sorted()[0]
 
@@ -102,7 +102,7 @@ def search_block(block, lists, reduced, plain, vectors, n, n_probes):
             cluster, who = clusters[order[start]], askers[start:end]
             ids = lists.members[lists.starts[cluster] : lists.starts[cluster + 1]]
             if len(ids):
-                top.offer(multiply(plain[who], vectors[ids]), ids[None], who)
+                top.offer(multiply(plain[who], vectors.matrix[ids]), ids[None], who)
             start = end
     return top.sorted()[0]
 
