@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from sklearn_xc.mips import ExactIndex, HNSWIndex, SimpleLSHIndex, SphericalIndex
+from sklearn_xc.mips import ExactIndex, HNSWIndex, SimpleLSHIndex, SphericalIndex, _scan, _spherical
 
 INDEXES = {
     "exact": ExactIndex(random_state=0),
@@ -45,6 +45,14 @@ def recall(ids, expected):
     return np.mean([np.isin(line, best).mean() for line, best in zip(ids, expected, strict=True)])
 
 
+@pytest.fixture(params=["kernel", "blas"])
+def either_way(request, monkeypatch):
+    """Little work goes another way than much: both are tested with little."""
+    if request.param == "blas":
+        for module in (_scan, _spherical):
+            monkeypatch.setattr(module, "BLAS_WORK", 0)
+
+
 def built(name, rows, queries=None, **parameters):
     """An index, its warning about a low recall put aside: it is tested on its own."""
     index = clone(INDEXES[name])
@@ -65,6 +73,7 @@ def check_answer(rows, queries, k, ids, scores):
     assert all(len(set(line)) == k for line in ids.tolist())
 
 
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("name", INDEXES)
 @pytest.mark.parametrize("kind", ["dense", "sparse", "wide"])
 def test_against_brute_force(name, kind):
@@ -81,6 +90,7 @@ def test_against_brute_force(name, kind):
         assert recall(ids, expected) == pytest.approx(index.recall_, abs=0.1)
 
 
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("name", INDEXES)
 @pytest.mark.parametrize("row_kind", ["dense", "sparse"])
 @pytest.mark.parametrize("query_kind", ["dense", "sparse"])
@@ -299,7 +309,9 @@ def test_threads_of_the_caller(name, kind):
 
 @pytest.mark.parametrize("name", INDEXES)
 @pytest.mark.parametrize("kind", ["dense", "sparse", "wide"])
-def test_seed_decides_and_threads_do_not(name, kind):
+def test_seed_decides_and_threads_do_not(name, kind, monkeypatch):
+    monkeypatch.setattr(_scan, "BLAS_WORK", 0)
+    monkeypatch.setattr(_spherical, "BLAS_WORK", 0)
     rows, queries = make(kind, K, 0), make(kind, 150, 1)
     answers = []
     for n_jobs in (1, 2, 2):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sklearn_xc.mips import LinearSketch, SphericalIndex
+from sklearn_xc.mips import LinearSketch, SphericalIndex, _spherical
 from sklearn_xc.mips._lsh import Codes, encode
 from sklearn_xc.mips._reductions import MODES, reduction
 from sklearn_xc.mips._spherical import Lists, assign, train
@@ -101,7 +101,9 @@ def test_lists_hold_every_row_once():
         assert (lists._assigned[members] == c).all()
 
 
-def test_reading_all_lists_is_exact():
+@pytest.mark.parametrize("work", [0, 10**12])
+def test_reading_all_lists_is_exact(monkeypatch, work):
+    monkeypatch.setattr(_spherical, "BLAS_WORK", work)
     rows, queries = lognormal(300, 5, 0), lognormal(50, 5, 1)
     index = SphericalIndex(n_clusters=9, n_probes=9, random_state=0).build(rows)
     assert index.mode_ != "exact"

@@ -15,9 +15,9 @@ from ._store import Heaps, RowStore
 
 NUMBERS_AT_ONCE = 1 << 22  # candidates of a block of queries
 QUERIES, ROWS = 64, 4096  # one block of scores: a megabyte, in the second-level cache
-# Fewer queries than this read all rows no faster through BLAS, and setting its threads would cost
-# them a millisecond.
-FEW = 16
+# BLAS is limited to one thread while it is used here, and setting that takes milliseconds: less
+# work than so many multiply-adds our own kernel does in less.
+BLAS_WORK = 20_000_000
 # Products of different blocks may round differently, an inverted index adds in another order. So
 # many rows beyond the k wanted are scored again by the one kernel, which then decides.
 MARGIN = 8
@@ -30,9 +30,9 @@ CHANGED_SHARE, CHANGED_FEW = 0.01, 64
 def product(queries, matrix, n_threads=1):
     """queries @ matrix.T of dense float32 matrices, with results that fit the number of threads.
 
-    Few queries go through our own kernel, many through BLAS on one thread, block by block.
+    Little work goes through our own kernel, much through BLAS on one thread.
     """
-    if len(queries) < FEW:
+    if len(queries) * matrix.size < BLAS_WORK:
         everything = np.arange(len(matrix), dtype=np.int32)[None]
         return RowStore.view(matrix).score(queries, everything, n_threads)
     with single_threaded_blas():
@@ -129,7 +129,7 @@ class ExactSearch:
         wanted = min(k + MARGIN, n_rows)
         if not self._uses_lists(queries):
             n = queries.shape[0]
-            if n < FEW:
+            if n * n_rows * self._store.shape[1] < BLAS_WORK:
                 everything = np.arange(n_rows, dtype=np.int32)[None]
                 return self._store.best(queries, everything, k, n_threads)
             parts = for_blocks(

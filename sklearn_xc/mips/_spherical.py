@@ -8,7 +8,7 @@ from scipy import sparse
 from .._parallel import single_threaded_blas
 from . import _cost as cost
 from ._approximate import ApproximateIndex, doublings
-from ._scan import FEW, for_blocks, multiply, product
+from ._scan import BLAS_WORK, for_blocks, multiply, product
 from ._store import Heaps, ranges
 
 BATCH = 1024  # queries that share the reading of a list
@@ -64,7 +64,8 @@ class Lists:
         n_queries, effort = len(asked.reduced), min(effort, len(self.centroids))
         if n_queries == 0:
             return np.empty((0, n), dtype=np.int32)
-        if n_queries < FEW:
+        n_rows, width = asked.vectors.shape
+        if n_queries * width * effort * n_rows < BLAS_WORK * len(self.centroids):
             return self._search_few(asked, n, effort)
         parts = for_blocks(
             search_block, n_queries, BATCH, self, *asked, n, effort, n_threads=n_threads
