@@ -144,6 +144,30 @@ def test_a_graph_that_cannot_be_searched_is_not_used(monkeypatch):
     assert (index.mode_, index.ann_recall_) == ("exact", 0.0)
 
 
+@pytest.mark.parametrize("n_added", [0, 1, 30])
+def test_a_graph_that_cannot_be_built_is_not_used(monkeypatch, n_added):
+    import hnswlib
+
+    class Full(hnswlib.Index):
+        def add_items(self, data, ids, num_threads):
+            if n_added:
+                super().add_items(data[:n_added], ids[:n_added], num_threads=num_threads)
+            raise RuntimeError("The number of elements exceeds the specified limit")
+
+    monkeypatch.setattr(hnswlib, "Index", Full)
+    rows = normal(300, 4, 0)
+    with pytest.warns(RuntimeWarning, match="HNSWIndex answers exactly"):
+        index = HNSWIndex(random_state=0).build(rows)
+    np.testing.assert_array_equal(index.query(rows, 10)[0], best_ten(rows, rows))
+
+
+def test_only_a_sample_of_many_queries_is_kept():
+    rows, queries = normal(300, 4, 0), normal(5000, 4, 1)
+    for form in (np.asarray, sparse.coo_array):
+        index = HNSWIndex(min_recall=0, random_state=0).build(rows, form(queries))
+        assert index._queries.shape == (256, 4)
+
+
 def test_lists_with_too_few_rows_are_answered_exactly():
     rows = normal(300, 4, 0)
     index = SphericalIndex(n_clusters=30, n_probes=1, min_recall=0, random_state=0).build(rows)

@@ -5,11 +5,14 @@ import warnings
 from numbers import Integral, Real
 
 import joblib
+import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._parallel import effective_threads, single_threaded_blas
 from ._parameters import check_parameters
+from ._recall import SAMPLE
 from ._scan import ExactSearch
 from ._store import RowStore, check_ids, check_vectors
 
@@ -37,8 +40,9 @@ class BaseIndex(BaseEstimator):
             Finite numbers. Kept as float32: read-only arrays of that type where they are until a
             row is replaced, others as a copy.
         queries : array-like or sparse matrix, shape (n, n_features), default=None
-            A sample of the vectors that will be asked; of more than 256, 256 are drawn. Without
-            it, rows and Gaussian vectors are both tried and the lower recall counts.
+            A sample of the vectors that will be asked; of more than 256, 256 are drawn, and only
+            those looked at and kept. Without it, rows and Gaussian vectors are both tried and the
+            lower recall counts.
 
         Returns
         -------
@@ -62,14 +66,15 @@ class BaseIndex(BaseEstimator):
         checked = check_vectors(rows, "rows")
         if checked.shape[0] == 0:
             raise ValueError(f"rows must have at least one row, got shape {checked.shape}")
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         if queries is not None:
+            queries = drawn(queries, self._seed)
             queries = check_vectors(queries, "queries", checked.shape[1])
             if queries.shape[0] == 0:
                 raise ValueError("queries must have at least one row, or be None")
         self._store = RowStore(checked, rows)
         self._exact = ExactSearch(self._store)
         self._lock = threading.Lock()
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.n_rows_, self.n_features_in_ = self._store.shape
         self.n_fallbacks_ = 0
         self.n_rebuilds_ = 0
@@ -207,3 +212,13 @@ class BaseIndex(BaseEstimator):
     def __setstate__(self, state):
         super().__setstate__(state)
         self._lock = threading.Lock()
+
+
+def drawn(queries, seed):
+    """At most `SAMPLE` of the queries: all of a training set would be kept and pickled."""
+    if not sparse.issparse(queries):
+        queries = np.asarray(queries)
+    if queries.ndim != 2 or queries.shape[0] <= SAMPLE:
+        return queries
+    chosen = np.random.default_rng(seed).permutation(queries.shape[0])[:SAMPLE]
+    return (queries.tocsr() if sparse.issparse(queries) else queries)[np.sort(chosen)]

@@ -27,9 +27,13 @@ class Graph:
         hnswlib = optional_import("hnswlib", "HNSWIndex")
         self._graph = hnswlib.Index(space, rows.shape[1])
         self._graph.init_index(len(rows), M=M, ef_construction=ef_construction, random_seed=seed)
-        for start in range(0, len(rows), ADDED):
-            part = rows[start : start + ADDED]
-            self._graph.add_items(part, np.arange(start, start + len(part)), num_threads=n_threads)
+        try:
+            for start in range(0, len(rows), ADDED):
+                part = rows[start : start + ADDED]
+                ids = np.arange(start, start + len(part))
+                self._graph.add_items(part, ids, num_threads=n_threads)
+        except RuntimeError:  # a graph that lacks rows: what it finds decides whether it is used
+            pass
 
     def search(self, asked, n, effort, n_threads):
         """Candidates int32 (n_queries, n), nearest first; -1 for queries that hnswlib fails on.
@@ -38,6 +42,8 @@ class Graph:
         beam, reaches it as n: the graph's own setting, which threads would share, stays.
         """
         wide = min(max(n, effort), self._graph.get_current_count())
+        if wide == 0:
+            return np.full((len(asked.reduced), n), -1, dtype=np.int32)
         ids = np.full((len(asked.reduced), n), -1, dtype=np.int32)
         for start in range(0, len(ids), ASKED):
             part = asked.reduced[start : start + ASKED]
@@ -45,7 +51,7 @@ class Graph:
                 found = self._graph.knn_query(part, k=wide, num_threads=n_threads)[0]
             except RuntimeError:  # fewer than `wide` nodes can be reached
                 continue
-            ids[start : start + ASKED] = found[:, :n]
+            ids[start : start + ASKED, :wide] = found[:, :n]  # wide < n in a graph that lacks rows
         return ids
 
     def replace(self, ids, rows):

@@ -123,7 +123,7 @@ class LinearSketch(BaseEstimator):
         ValueError
             If they are not finite or have another number of features.
         MemoryError
-            If the sketches would exceed the limit, see :mod:`sklearn_xc._memory`.
+            If the sketches would exceed the limit on memory.
         """
         vectors = check_vectors(vectors, "vectors", self.n_features_in_)
         shape = vectors.shape[0], self.n_components
