@@ -6,10 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from sklearn_xc._rows import normalise
 from sklearn_xc.mips import LinearSketch, SphericalIndex, _spherical
+from sklearn_xc.mips._hnsw import Graph
 from sklearn_xc.mips._lsh import Codes, encode
 from sklearn_xc.mips._reductions import MODES, reduction
 from sklearn_xc.mips._spherical import Lists, assign, train
+from sklearn_xc.mips._store import RowStore
 
 
 def lognormal(n, d, seed):
@@ -158,3 +161,25 @@ def test_many_rows_are_sketched_block_by_block(monkeypatch):
     whole = sketch.transform(X)
     monkeypatch.setattr(_sketch, "BLOCK", 7)
     np.testing.assert_array_equal(sketch.transform(X), whole)
+
+
+# ----------------------------------------------------------------------------------------- memory
+
+
+def test_structures_take_the_memory_stated():
+    """Bytes of the table in doc/mips.rst, for 2000 rows of 9 features."""
+    n, d, n_clusters = 2000, 9, 45
+    rows = lognormal(n, d, 0)
+    mapped = reduction("xbox", rows).rows(rows)
+    graph = Graph(mapped, "l2", 12, 20, 0, 1)._graph
+    assert graph.index_file_size() == pytest.approx(n * (4 * (d + 1) + 8 * 12 + 20), rel=0.02)
+    lists = Lists(mapped, n_clusters, 0, 1)
+    held = lists.members.nbytes + lists._assigned.nbytes
+    assert held == 8 * n
+    assert lists.centroids.nbytes == 4 * n_clusters * (d + 1)
+    assert Codes(mapped, 128, 0, 1).codes.nbytes == n * 128 / 8
+    store = RowStore(rows, rows)
+    assert store.data.nbytes == 4 * n * d
+    sparse_rows = normalise(sparse.csr_array(rows))
+    store = RowStore(sparse_rows, sparse_rows)
+    assert store.nbytes == 8 * sparse_rows.nnz + 24 * n

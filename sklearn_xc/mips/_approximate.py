@@ -19,7 +19,7 @@ from ._store import RowStore
 PILOT_ROWS = 20_000
 # Fewer rows are easier to search: what falls short of min_recall by so much there is not built.
 HOPELESS = 0.1
-DOUBLINGS = 4  # from the first effort to the largest
+DOUBLINGS = 5  # from the first effort to the largest
 
 
 class Asked(NamedTuple):

@@ -10,7 +10,7 @@ from ._approximate import ApproximateIndex, doublings
 
 ADDED = 10_000  # rows added at once: between two of them Python can take an interrupt
 ASKED = 256  # queries that fail together
-FIRST_EF = 64
+FIRST_EF = 32
 
 
 class Graph:
@@ -80,7 +80,7 @@ class HNSWIndex(ApproximateIndex):
     ef_construction : int, default=100
         Width of the beam that looks for them.
     n_candidates : int or None, default=None
-        Width of the beam of a search, all of which is scored again. None doubles it from 64 to at
+        Width of the beam of a search, all of which is scored again. None doubles it from 32 to at
         most 1024, until the sample of queries reaches min_recall.
     n_components : int, default=256
         Sparse rows with more features than that are searched by sketches of this length (see

@@ -174,7 +174,7 @@ class SphericalIndex(ApproximateIndex):
     (with one extra coordinate instead of its several, which make them only nearly so); with "ip"
     clusters of long rows are preferred instead.
 
-    Memory: 4 (d + 1) bytes a cluster and 8 a row, beside the rows as in ExactIndex; sketches of
+    Memory: 8 (d + 1) bytes a cluster and 8 a row, beside the rows as in ExactIndex; sketches of
     sparse rows 4 n_components. While the clusters are trained the reduced rows exist once more.
 
     Parameters
@@ -278,7 +278,7 @@ class SphericalIndex(ApproximateIndex):
         return k if self._sketch is None else max(k, NAMED * effort)
 
     def _structure_bytes(self, n_rows, width):
-        return 4 * n_rows * width + 4 * self._clusters_for(n_rows) * width + 8 * n_rows
+        return 4 * n_rows * width + 8 * self._clusters_for(n_rows) * width + 8 * n_rows
 
     def _scaled_effort(self, effort, n_some, n_rows):
         """The same part of the lists."""
