@@ -1,6 +1,7 @@
 """The choice of an index by counted operations."""
 
 import pickle
+import sys
 import time
 
 import numpy as np
@@ -86,6 +87,17 @@ def test_no_clock_decides(monkeypatch):
     monkeypatch.undo()
     assert built[0].costs_ == built[1].costs_
     assert built[0].search_ == built[1].search_
+
+
+def test_without_hnswlib_the_others_are_compared(monkeypatch):
+    monkeypatch.setitem(sys.modules, "hnswlib", None)
+    monkeypatch.setattr(_cost, "CACHED_NODE", 0)
+    monkeypatch.setattr(_cost, "NODE", 0)  # a graph would seem worth trying
+    index = AutoIndex(random_state=0).build(clustered(6000, 64, 1), clustered(300, 64, 2))
+    assert index.costs_["hnsw"] == np.inf
+    assert index.search_ == "spherical"
+    with pytest.raises(ImportError, match="HNSWIndex needs hnswlib"):
+        AutoIndex(search="hnsw").build(normal(20, 3, 0))
 
 
 def test_what_a_pilot_finds_is_used_for_all_rows(monkeypatch):

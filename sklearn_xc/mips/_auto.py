@@ -58,8 +58,8 @@ class AutoIndex(BaseEstimator):
     index_ : ExactIndex, HNSWIndex, SphericalIndex or SimpleLSHIndex
     costs_ : dict of str to float
         Operations a query of each index, in units of one multiply-add of a matrix product.
-        Infinite where the recall was not reached; where the index was not tried, that at its
-        least effort. Only with search="auto".
+        Infinite where the recall was not reached, or hnswlib is missing; where the index was not
+        tried, that at its least effort. Only with search="auto".
     recall_, ann_recall_, mode_, n_fallbacks_, n_rebuilds_, n_rows_, n_features_in_
         Those of ``index_``.
 
@@ -155,8 +155,11 @@ class AutoIndex(BaseEstimator):
             if self.costs_[kind] >= lowest:
                 break
             index = indexes[kind]
-            pilot = self._make(kind)._build(store.take(chosen), sample)
-            if pilot.mode_ == "exact":
+            try:
+                pilot = self._make(kind)._build(store.take(chosen), sample)
+            except ImportError:  # hnswlib has to be compiled, and may be missing
+                pilot = None
+            if pilot is None or pilot.mode_ == "exact":
                 self.costs_[kind] = np.inf
                 continue
             effort = index._scaled_effort(pilot.effort_, len(chosen), n_rows)
