@@ -51,6 +51,17 @@ def ppdsparse(quick):
     return rows, queries, text
 
 
+def class_sums(quick):
+    """Weights as of the first steps of a linear classifier: the sum of the rows of each class."""
+    X, y, X_test = unit_features(quick)
+    classes, y = np.unique(y, return_inverse=True)
+    n = len(y)
+    members = sparse.csr_array((np.ones(n), (y, np.arange(n))), shape=(len(classes), n))
+    rows = sparse.csr_array(members @ sparse.csr_array(X), dtype=np.float32)
+    text = f"sums of the rows of each class of {DATA}: sparse, {rows.nnz / rows.shape[0]:.0f} non-"
+    return rows, sparse.csr_array(X_test), text + "zeros a row"
+
+
 def softmax(estimator, quick, **parameters):
     X, y, X_test = dense_features(quick)
     model = estimator(random_state=0, **parameters).fit(X, y)
@@ -108,6 +119,7 @@ def discriminant(n_rows, d):
 
 CASES = {
     "ppdsparse": ppdsparse,
+    "class_sums": class_sums,
     "augment_reduce": augment_reduce,
     "implicit": implicit,
     "lognormal_10k": lognormal(10_000, 64),
