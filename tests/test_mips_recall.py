@@ -217,6 +217,18 @@ def test_stale_graphs_are_rebuilt_and_measured():
     assert measured(index, rows, normal(200, 8, 10)) == pytest.approx(index.recall_, abs=0.05)
 
 
+def test_a_rebuild_may_change_the_reduction(monkeypatch):
+    monkeypatch.setattr(HNSWIndex, "_modes", ("ip", "xbox"))
+    rows, queries = normal(2000, 17, 0), np.hstack([normal(256, 16, 1), np.ones((256, 1))])
+    index = HNSWIndex(random_state=0).build(rows, queries)
+    assert index.mode_ == "ip"
+    rows = biased_softmax(2000, 16, 2)
+    index.update(np.arange(2000), rows)  # for which "ip" fails
+    assert index.n_rebuilds_ == 1
+    assert index.mode_ == "xbox"
+    assert measured(index, rows, queries) >= 0.85
+
+
 def test_sparse_queries_stand_in_for_many_features():
     rows = sparse.random_array((200, 6000), density=0.01, rng=0, format="csr")
     index = HNSWIndex(n_components=64, min_recall=0, random_state=0).build(rows)

@@ -84,8 +84,7 @@ class ApproximateIndex(BaseIndex):
             self._sketch = sketch.fit(n_features)
         self._changed = np.zeros(n_rows, dtype=bool)
         self._patience = 1
-        modes = self._modes if self.reduction == "auto" else (self.reduction,)
-        self._construct(modes)
+        self._construct(self._allowed_modes())
 
     def _construct(self, modes):
         """Build the structure and measure it; see `build`.
@@ -198,21 +197,29 @@ class ApproximateIndex(BaseIndex):
             # What failed is tried again when the rows have become others, less and less often.
             if self._n_updated > self._patience * self.n_rows_:
                 self._patience *= 2
-                self._rebuild(self._modes if self.reduction == "auto" else (self.reduction,))
+                self._rebuild()
             return
         if self._changed.sum() > self.rebuild_share * self.n_rows_:
-            self._rebuild((self.mode_,))
+            self._rebuild()
             return
         vectors = self._to_vectors(rows)
         if self._sketched is not None:
             self._sketched.replace(ids, vectors)
         self._found.structure.replace(ids, self._found.reduction.rows(vectors))
 
-    def _rebuild(self, modes):
+    def _rebuild(self):
+        """Build anew on the reduction in use; on another if that no longer serves."""
         self.n_rebuilds_ += 1
-        self._found = None  # the old one need not lie beside the new one
+        before, self._found = self.mode_, None  # the old one need not lie beside the new one
+        modes = self._allowed_modes()
         with single_threaded_blas():
-            self._construct(modes)
+            self._construct(modes if before == "exact" else (before,))
+            if self.mode_ == "exact" and before != "exact" and len(modes) > 1:
+                self._warning = None
+                self._construct(tuple(mode for mode in modes if mode != before))
+
+    def _allowed_modes(self):
+        return self._modes if self.reduction == "auto" else (self.reduction,)
 
     # ---------------------------------------------------------------------------------- answers
 
