@@ -50,6 +50,7 @@ STYLES = {
     "lsh 64": ("C3", "v"),
     "lsh 256": ("C4", "D"),
 }
+FEW_QUERIES = 100_000  # ... and `AutoIndex` is told that no more of them will follow
 UNIT = 0.035  # nanoseconds that one operation of the cost model takes on this machine
 
 
@@ -143,7 +144,9 @@ def run(case, quick):
         slowest = SLOWER * results["exact"]["points"][0]["us"] if results else None
         results[name] = sweep(name, rows, sample, asked, best, exact._store, slowest)
         INDEXES[name] = type(INDEXES[name])(**INDEXES[name].get_params())  # let go of the rows
-    seconds, auto = _common.timed(AutoIndex(min_recall=WANTED, random_state=0).build, rows, sample)
+    n_queries = FEW_QUERIES if rows.shape[0] > GRAPH_ROWS else None
+    auto = AutoIndex(min_recall=WANTED, n_queries=n_queries, random_state=0)
+    seconds, auto = _common.timed(auto.build, rows, sample)
     chosen = measure(auto, asked, best) | {"search": auto.search_, "mode": auto.mode_}
     chosen |= {"build": seconds, "recall_": auto.recall_}
     origin = {"machine": _common.machine(), "commit": _common.commit()}
