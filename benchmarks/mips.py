@@ -50,7 +50,6 @@ STYLES = {
     "lsh 64": ("C3", "v"),
     "lsh 256": ("C4", "D"),
 }
-FEW_QUERIES = 100_000  # ... and `AutoIndex` is told that no more of them will follow
 UNIT = 0.035  # nanoseconds that one operation of the cost model takes on this machine
 
 
@@ -144,8 +143,7 @@ def run(case, quick):
         slowest = SLOWER * results["exact"]["points"][0]["us"] if results else None
         results[name] = sweep(name, rows, sample, asked, best, exact._store, slowest)
         INDEXES[name] = type(INDEXES[name])(**INDEXES[name].get_params())  # let go of the rows
-    n_queries = FEW_QUERIES if rows.shape[0] > GRAPH_ROWS else None
-    auto = AutoIndex(min_recall=WANTED, n_queries=n_queries, random_state=0)
+    auto = AutoIndex(min_recall=WANTED, random_state=0)
     seconds, auto = _common.timed(auto.build, rows, sample)
     chosen = measure(auto, asked, best) | {"search": auto.search_, "mode": auto.mode_}
     chosen |= {"build": seconds, "recall_": auto.recall_}
