@@ -13,6 +13,7 @@ from ._dense import feature_major, padded_intercept
 from ._exact import BEYOND, ExactSteps, shares_of_ridge
 from ._kernels import _adaptive as kernel
 from ._kernels._sampled import Workspace, scores, scores_by_class
+from ._multiclass import held_out_samples
 from ._noise import log_probabilities
 from ._rows import LARGEST_INDEX, as_matrix, as_rows
 from ._sampling import SAMPLINGS, ClassSampler
@@ -268,7 +269,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         seed = rng.randint(2**31)
         held_out = np.zeros(X.shape[0], dtype=bool)
         if self.early_stopping and max_iter > 1:
-            held_out = _held_out(codes, self.validation_fraction, rng)
+            held_out = held_out_samples(codes, self.validation_fraction, rng)
             if sample_weight is not None:
                 held_out &= sample_weight > 0
         if weights is None:
@@ -317,16 +318,6 @@ def _initial_weights(n_classes, n_features, scale, rng):
     W *= np.float32(scale)
     b = generator.standard_normal(n_classes, dtype=np.float32) * np.float32(scale / 100)
     return W, b
-
-
-def _held_out(codes, fraction, rng):
-    """Samples kept from training, at random; a class keeps at least one of its samples."""
-    order = rng.permutation(len(codes))
-    _, first = np.unique(codes[order], return_index=True)
-    free = np.delete(order, first)
-    held_out = np.zeros(len(codes), dtype=bool)
-    held_out[free[: int(fraction * len(codes))]] = True
-    return held_out
 
 
 def _training(held_out, sample_weight):

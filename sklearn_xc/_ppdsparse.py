@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ._base import BaseXCClassifier, Interval, StrOptions
+from ._class_weight import weights_of_labels
 from ._kernels._matrix import Matrix
 from ._kernels._ppdsparse import N_LANES, solve_classes
 from ._memory import require_memory
@@ -16,7 +17,6 @@ from ._rows import LARGEST_INDEX, above, as_rows, columns_of, fast_order, larges
 from ._weights import weights_of_classes
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
-LARGEST_WEIGHT = 1e12  # of a class: float32 must hold its product with sample_weight
 LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
 N_PARTS = 8  # arguments of a Matrix
 
@@ -310,23 +310,9 @@ class PPDSparseClassifier(BaseXCClassifier):
         weights = np.ones((Y.shape[1], 2))
         if self.class_weight is None:
             return weights.astype(np.float32)
-        if self.class_weight == "balanced":
-            positives = Y.T @ sample_weight.astype(np.float64)
-            counts = np.append(sample_weight.sum() - positives, positives) if binary else positives
-            mean = counts.sum() / len(counts)
-            per_class = mean / np.where(counts > 0, counts, mean)
-        else:
-            per_class = np.ones(len(self.classes_))
-            position = {label: i for i, label in enumerate(self.classes_.tolist())}
-            for label, weight in self.class_weight.items():
-                if label not in position:
-                    raise ValueError(f"class_weight names {label!r}, which is not a class of y")
-                if not (isinstance(weight, Real) and 0 < weight <= LARGEST_WEIGHT):
-                    raise ValueError(
-                        f"class_weight must be above zero and up to {LARGEST_WEIGHT:g}, "
-                        f"got {weight!r} for {label!r}"
-                    )
-                per_class[position[label]] = weight
+        positives = Y.T @ sample_weight.astype(np.float64)
+        counts = np.append(sample_weight.sum() - positives, positives) if binary else positives
+        per_class = weights_of_labels(self.class_weight, self.classes_, counts)
         if binary:
             return per_class.reshape(1, 2).astype(np.float32)
         weights[:, 1] = per_class

@@ -1,62 +1,26 @@
-"""What the estimators with probabilities share: dense weights, predict_proba, partial_fit."""
+"""What the estimators with probabilities share: dense weights, predict_proba."""
 
 import numpy as np
-from sklearn.utils._param_validation import validate_parameter_constraints
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ._base import BaseXCClassifier, _check_k, _check_sample_weight
+from ._base import _check_k, _check_sample_weight
 from ._dense import feature_major
-from ._labels import LabelEncoding, check_labels
 from ._memory import require_memory
-from ._rows import normalise
+from ._multiclass import BaseMulticlassClassifier, known_codes
 
 # Rows whose scores are held at once where probabilities are wanted for few of the classes.
 SCORES_AT_ONCE = 2**24
 
 
-class BaseSoftmaxClassifier(BaseXCClassifier):
+class BaseSoftmaxClassifier(BaseMulticlassClassifier):
     """Base of the multiclass estimators whose scores are utilities of a probability model.
 
     Their weights are dense. `coef_` is a view of memory that lies feature by feature, which is the
     order in which rows are scored. A subclass whose probabilities are not those of the softmax
-    overrides :meth:`_log_probabilities`; it implements ``_partial_fit``.
+    overrides :meth:`_log_probabilities`.
     """
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = False
-        return tags
-
     # -------------------------------------------------------------------------------- for fit
-
-    def _validate_softmax(self, X, y, sample_weight=None):
-        """Check parameters and data of a fit.
-
-        Returns
-        -------
-        X : C-contiguous ndarray or csr_array, float32
-        codes : ndarray of int32 (n_samples,)
-            Numbers of the samples' classes in ``classes_``.
-        sample_weight : ndarray of float32 (n_samples,), or None
-        """
-        _refuse_multilabel(self, y)
-        X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
-        return X, _codes(Y), sample_weight
-
-    def _validate_warm_start(self, X, y, sample_weight):
-        """:meth:`_validate_softmax`, and the weights to start from, None for a cold start."""
-        warm = self.warm_start and self.__sklearn_is_fitted__()
-        before = (self.classes_, self.n_features_in_, self._start_weights()) if warm else None
-        data = self._validate_softmax(X, y, sample_weight)
-        if not warm:
-            return *data, None
-        classes, n_features, weights = before
-        if not np.array_equal(classes, self.classes_) or n_features != self.n_features_in_:
-            raise ValueError(
-                "warm_start=True needs the classes and features of the fit before; set "
-                "warm_start=False to start anew"
-            )
-        return *data, weights
 
     def _require_weights(self, n_copies, also=0):
         """Refuse weights that do not fit into memory.
@@ -103,59 +67,6 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
         if len(self.classes_) == 2:
             W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
         return np.array(W, dtype=np.float32, order="C"), np.array(b, dtype=np.float32)
-
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Go on training with one pass over more samples.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        classes : array-like of shape (n_classes,), default=None
-            All classes that any call will see; required at the first call, where no fit came
-            before, and the same afterwards.
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        ValueError
-            If ``classes`` is missing at the first call or differs later, or y holds other labels.
-        """
-        with self._all_or_nothing():
-            first = not self.__sklearn_is_fitted__()
-            X, codes, sample_weight = self._validate_part(X, y, classes, sample_weight)
-            self._partial_fit(X, codes, sample_weight, first)
-        return self
-
-    def _validate_part(self, X, y, classes, sample_weight):
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
-        _refuse_multilabel(self, y)
-        check_labels(y)
-        first = not self.__sklearn_is_fitted__()
-        X, y = validate_data(self, X, y, accept_sparse="csr", reset=first)
-        if first:
-            if classes is None:
-                raise ValueError("classes must be given at the first call of partial_fit")
-            classes = np.unique(np.asarray(classes))
-            if len(classes) < 2:
-                raise ValueError(f"classes must name at least two classes, got {classes!r}")
-            kind = "binary" if len(classes) == 2 else "multiclass"
-            self._encoding = LabelEncoding(kind, classes, classes.dtype)
-            self.classes_ = classes
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError("classes must be the same in every call of partial_fit")
-        codes = _known_codes(y, self.classes_)
-        if (codes < 0).any():
-            raise ValueError(f"y holds {y[codes < 0].tolist()[0]!r}, which is not in classes")
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X.shape[0])
-        return normalise(X), codes, sample_weight
 
     # ----------------------------------------------------------------------------- prediction
 
@@ -283,7 +194,7 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
         """
         check_is_fitted(self)
         rows = self._rows(X)
-        codes = _known_codes(np.asarray(y), self.classes_)
+        codes = known_codes(np.asarray(y), self.classes_)
         if codes.shape != (rows.shape[0],):
             raise ValueError(
                 f"y must be a 1d array of length {rows.shape[0]} like X, got {np.shape(y)}"
@@ -297,27 +208,3 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
         sample_weight = _check_sample_weight(sample_weight, len(codes))
         counted = sample_weight > 0
         return float(np.average(log_p[counted], weights=sample_weight[counted]))
-
-
-def _refuse_multilabel(estimator, y):
-    shape = getattr(y, "shape", ())
-    if len(shape) == 2 and shape[1] > 1:
-        raise ValueError(
-            f"{type(estimator).__name__} takes one class a sample, but y has shape {shape}: "
-            "reduce it with sklearn_xc.datasets.first_label, or use PPDSparseClassifier, which "
-            "takes several labels a sample. Multioutput target data is not supported"
-        )
-
-
-def _codes(Y):
-    """The class number of each sample from the pattern of `_labels.encode`."""
-    if Y.shape[1] == 1:
-        return np.diff(Y.indptr).astype(np.int32)
-    return Y.indices.astype(np.int32)
-
-
-def _known_codes(y, classes):
-    """The place of each label in sorted `classes`, -1 where it is not there."""
-    y = y.ravel()
-    places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-    return np.where(classes[places] == y, places, -1).astype(np.int32)

@@ -80,11 +80,11 @@ def test_with_early_stopping_it_is_the_held_out_log_likelihood(name, small, monk
     X, y = small
     masks = []
 
-    def kept(*arguments, real=module._held_out):
+    def kept(*arguments, real=module.held_out_samples):
         masks.append(real(*arguments))
         return masks[-1]
 
-    monkeypatch.setattr(module, "_held_out", kept)
+    monkeypatch.setattr(module, "held_out_samples", kept)
     model = make(name, early_stopping=True, validation_fraction=0.2).fit(X, y)
     (held_out,) = masks
     assert held_out.sum() == 120
@@ -99,7 +99,7 @@ def test_every_class_keeps_a_sample_for_training():
     codes = np.r_[np.zeros(50, int), np.arange(1, 41)]
     for fraction in (0.1, 0.9):
         for seed in range(5):
-            held_out = module._held_out(codes, fraction, np.random.RandomState(seed))
+            held_out = module.held_out_samples(codes, fraction, np.random.RandomState(seed))
             assert np.unique(codes[~held_out]).tolist() == list(range(41))
             assert held_out.sum() == min(int(fraction * 90), 49)
 
