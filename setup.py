@@ -32,6 +32,7 @@ EXTENSIONS = {
     "_hamming": ("c", True),
     "_implicit": ("c", False),
     "_matrix": ("c", False),
+    "_memoir": ("c", False),
     "_mips": ("c", True),
     "_noise": ("c", False),
     "_ppdsparse": ("c", False),
@@ -40,6 +41,7 @@ EXTENSIONS = {
     "_search": ("c", False),
     "_sparsify": ("c", False),
     "_topk": ("c", True),
+    "_weight_lists": ("c", False),
     "_xc_format": ("c", False),
 }
 

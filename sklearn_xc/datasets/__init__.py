@@ -2,7 +2,14 @@
 
 from ._docstrings import load_docstrings
 from ._generate import make_xc_classification
-from ._labels import first_label
+from ._labels import first_label, repeat_per_label
 from ._xc_format import dump_xc, load_xc
 
-__all__ = ["dump_xc", "first_label", "load_docstrings", "load_xc", "make_xc_classification"]
+__all__ = [
+    "dump_xc",
+    "first_label",
+    "load_docstrings",
+    "load_xc",
+    "make_xc_classification",
+    "repeat_per_label",
+]

@@ -50,3 +50,55 @@ def first_label(Y):
     has_label = labels < n_classes
     labels[~has_label] = -1
     return labels, has_label
+
+
+def repeat_per_label(X, Y):
+    """Each row once for every label that it has, with that label.
+
+    This turns a multilabel problem into a multiclass one for training, as the MEMOIR paper does
+    with its data. Split into training and test rows before.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
+        Features.
+    Y : {array-like, sparse matrix or array} of shape (n_samples, n_classes)
+        Label indicator; every non-zero entry is a label.
+
+    Returns
+    -------
+    X_repeated : ndarray or csr_array of shape (n_labels, n_features)
+        Rows in the order of X; those without labels are left out.
+    y : ndarray of shape (n_labels,), dtype int64
+        Column numbers, ascending for the copies of a row.
+    rows : ndarray of shape (n_labels,), dtype int64
+        The row of X that each is a copy of.
+
+    Raises
+    ------
+    ValueError
+        If `Y` is not two-dimensional, or X and Y have different numbers of rows.
+
+    See Also
+    --------
+    first_label : One label a row, without repetitions.
+
+    Examples
+    --------
+    >>> from sklearn_xc.datasets import repeat_per_label
+    >>> X, y, rows = repeat_per_label([[1.0], [2.0], [3.0]], [[0, 1, 1], [0, 0, 0], [1, 0, 1]])
+    >>> y, rows
+    (array([1, 2, 0, 2]), array([0, 0, 2, 2]))
+    >>> X.ravel()
+    array([1., 1., 3., 3.])
+    """
+    Y = sp.csr_array(Y) if sp.issparse(Y) else np.asarray(Y)
+    X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+    if Y.ndim != 2:
+        raise ValueError(f"Y must be two-dimensional, it has shape {Y.shape}")
+    if len(X.shape) != 2 or X.shape[0] != Y.shape[0]:
+        raise ValueError(f"X and Y must have as many rows, got shapes {X.shape} and {Y.shape}")
+    rows, labels = (found.astype(np.int64) for found in Y.nonzero())
+    order = np.lexsort((labels, rows))
+    rows, labels = rows[order], labels[order]
+    return X[rows], labels, rows

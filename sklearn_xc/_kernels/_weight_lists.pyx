@@ -1,0 +1,282 @@
+"""Weights of very many classes that grow while they are trained: a list of classes a feature.
+
+Scoring a row walks the lists of its features; a step on one class finds its places by bisection. A
+list that more than a part of all classes have entered becomes an array of all of them, which takes
+less room than numbers beside values and is added up in vectors.
+
+The lists hold V of the weights W = scale V. With A the sum of the scales of all iterates so far,
+``sums`` hold U such that the sum of all iterates is A V - U: a change of a value by d adds A d to
+its sum, and the iterates between two changes cost nothing.
+"""
+
+from libc.math cimport fabs
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memmove
+
+import numpy as np
+
+cdef enum:
+    LANES = 16
+    LEAST_CAPACITY = 4
+    # One class in so many: a list of 12 bytes an entry beside arrays of 8 a class.
+    FULL_PART = 3
+
+
+cdef class WeightLists:
+    """All weights zero.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+    averaged : bool
+        Whether the sums of the iterates are kept.
+    """
+
+    def __cinit__(self, int64_t n_features, int32_t n_classes, bint averaged):
+        self.n_features, self.n_classes, self.averaged = n_features, n_classes, averaged
+        self.n_places = (n_classes + LANES - 1) // LANES * LANES
+        self.features = <Feature*> calloc(max(n_features, 1), sizeof(Feature))
+        if self.features == NULL:
+            raise MemoryError(f"no memory for the lists of {n_features} features")
+
+    def __dealloc__(self):
+        cdef int64_t j
+        if self.features == NULL:
+            return
+        for j in range(self.n_features):
+            free(self.features[j].classes)
+            free(self.features[j].values)
+            free(self.features[j].sums)
+        free(self.features)
+
+    def sizes(self):
+        """Entries of each feature's list, int64 (n_features,); n_classes where it is full."""
+        cdef int64_t j
+        cdef int64_t[::1] out = np.empty(self.n_features, dtype=np.int64)
+        for j in range(self.n_features):
+            out[j] = self.features[j].size
+        return np.asarray(out)
+
+    def nbytes(self):
+        """Bytes of all lists."""
+        cdef int64_t j, total = self.n_features * sizeof(Feature)
+        cdef Feature* feature
+        for j in range(self.n_features):
+            feature = &self.features[j]
+            total += feature.capacity * (
+                (feature.classes != NULL) * 4 + (feature.values != NULL) * 4
+                + (feature.sums != NULL) * 4
+            )
+        return total
+
+    def load(
+        self, const int64_t[::1] indptr, const int32_t[::1] classes, const float[::1] values,
+        const float[::1] sums,
+    ):
+        """Add entries feature by feature; `sums` is of size 0 for zeros."""
+        cdef int64_t j, e
+        for j in range(self.n_features):
+            for e in range(indptr[j], indptr[j + 1]):
+                add_to(self, j, classes[e], values[e], sums[e] if sums.shape[0] else 0)
+
+    def dump(self):
+        """The entries feature by feature, classes ascending.
+
+        Returns
+        -------
+        indptr : ndarray of int64 (n_features + 1,)
+        classes : ndarray of int32 (n_entries,)
+        values, sums : ndarray of float32 (n_entries,)
+            Those that are not both zero; sums is of size 0 where no average is kept.
+        """
+        cdef int64_t j, p, at = 0
+        cdef Feature* feature
+        cdef int64_t[::1] indptr = np.zeros(self.n_features + 1, dtype=np.int64)
+        for j in range(self.n_features):
+            feature = &self.features[j]
+            for p in range(feature.size):
+                at += is_used(feature, p)
+            indptr[j + 1] = at
+        cdef int32_t[::1] classes = np.empty(at, dtype=np.int32)
+        cdef float[::1] values = np.empty(at, dtype=np.float32)
+        cdef float[::1] sums = np.empty(at if self.averaged else 0, dtype=np.float32)
+        at = 0
+        for j in range(self.n_features):
+            feature = &self.features[j]
+            for p in range(feature.size):
+                if not is_used(feature, p):
+                    continue
+                classes[at] = class_at(feature, p)
+                values[at] = feature.values[p]
+                if self.averaged:
+                    sums[at] = feature.sums[p]
+                at += 1
+        return tuple(map(np.asarray, (indptr, classes, values, sums)))
+
+    def rescale(self, double factor, double sum_of_scales):
+        """Multiply all values by `factor`, the scale: it is 1 from here on, and A zero."""
+        cdef int64_t j, p
+        cdef Feature* feature
+        for j in range(self.n_features):
+            feature = &self.features[j]
+            for p in range(feature.size):
+                if self.averaged:
+                    feature.sums[p] -= <float>(sum_of_scales * feature.values[p])
+                feature.values[p] *= <float>factor
+
+    def truncate(
+        self, const unsigned char[::1] chosen, double threshold, double sum_of_scales, bint dry
+    ):
+        """Bring the values of the chosen classes nearer to zero by `threshold` (eq. 13).
+
+        Parameters
+        ----------
+        chosen : ndarray of uint8 (n_classes,)
+        threshold : float
+            For V, not W.
+        sum_of_scales : float
+        dry : bool
+            Only say what it would do.
+
+        Returns
+        -------
+        cut, left : float
+            Sums of squares of what is cut (from all), and of all values when it is.
+        """
+        cdef int64_t j, p, kept
+        cdef Feature* feature
+        cdef float value, new
+        cdef double cut = 0, left = 0
+        cdef float t = <float>threshold
+        for j in range(self.n_features):
+            feature = &self.features[j]
+            kept = 0
+            for p in range(feature.size):
+                value = feature.values[p]
+                new = value
+                if chosen[class_at(feature, p)]:
+                    new = 0 if fabs(value) <= t else (value - t if value > 0 else value + t)
+                    cut += (value - new) * (value - new)
+                left += new * new
+                if dry:
+                    continue
+                feature.values[p] = new
+                if self.averaged:
+                    feature.sums[p] += <float>(sum_of_scales * (new - value))
+                if feature.classes != NULL and is_used(feature, p):
+                    feature.classes[kept] = feature.classes[p]
+                    feature.values[kept] = feature.values[p]
+                    if self.averaged:
+                        feature.sums[kept] = feature.sums[p]
+                    kept += 1
+            if not dry and feature.classes != NULL:
+                feature.size = <int32_t>kept
+        return cut, left
+
+
+# ------------------------------------------------------------------------------- one feature
+
+
+cdef inline bint is_used(const Feature* feature, int64_t p) noexcept nogil:
+    return feature.values[p] != 0 or (feature.sums != NULL and feature.sums[p] != 0)
+
+
+cdef inline int32_t class_at(const Feature* feature, int64_t p) noexcept nogil:
+    return <int32_t>p if feature.classes == NULL else feature.classes[p]
+
+
+cdef int64_t place_of(const Feature* feature, int32_t k) noexcept nogil:
+    """The first place of the list whose class is not below k."""
+    cdef int64_t low = 0, high = feature.size, middle
+    if feature.classes == NULL:
+        return min(<int64_t>k, high)
+    while low < high:
+        middle = (low + high) // 2
+        if feature.classes[middle] < k:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+cdef float value_of(const Feature* feature, int32_t k) noexcept nogil:
+    cdef int64_t p = place_of(feature, k)
+    if p < feature.size and class_at(feature, p) == k:
+        return feature.values[p]
+    return 0
+
+
+cdef int add_to(WeightLists lists, int64_t j, int32_t k, float value, float sum_) except -1 nogil:
+    """Add to the value and the sum of class k in the list of feature j."""
+    cdef Feature* feature = &lists.features[j]
+    cdef int64_t p = place_of(feature, k)
+    if p == feature.size or class_at(feature, p) != k:
+        p = insert(lists, feature, p, k)
+    feature.values[p] += value
+    if lists.averaged:
+        feature.sums[p] += sum_
+    return 0
+
+
+cdef int64_t insert(
+    WeightLists lists, Feature* feature, int64_t p, int32_t k
+) except -1 nogil:
+    """Make room for class k before place p, or for all classes; the place of k."""
+    cdef int64_t after = feature.size - p
+    if feature.size >= lists.n_classes // FULL_PART:
+        fill(lists, feature)
+        return k
+    if feature.size == feature.capacity:
+        grow(feature, lists.averaged)
+    memmove(feature.classes + p + 1, feature.classes + p, after * sizeof(int32_t))
+    memmove(feature.values + p + 1, feature.values + p, after * sizeof(float))
+    feature.classes[p] = k
+    feature.values[p] = 0
+    if lists.averaged:
+        memmove(feature.sums + p + 1, feature.sums + p, after * sizeof(float))
+        feature.sums[p] = 0
+    feature.size += 1
+    return p
+
+
+cdef int grow(Feature* feature, bint averaged) except -1 nogil:
+    cdef int32_t capacity = max(<int32_t>LEAST_CAPACITY, feature.capacity + feature.capacity // 2)
+    cdef void* classes = realloc(feature.classes, capacity * sizeof(int32_t))
+    if classes != NULL:
+        feature.classes = <int32_t*>classes
+    cdef void* values = realloc(feature.values, capacity * sizeof(float))
+    if values != NULL:
+        feature.values = <float*>values
+    cdef void* sums = NULL
+    if averaged:
+        sums = realloc(feature.sums, capacity * sizeof(float))
+        if sums != NULL:
+            feature.sums = <float*>sums
+    if classes == NULL or values == NULL or (averaged and sums == NULL):
+        raise MemoryError("no memory for more weights")
+    feature.capacity = capacity
+    return 0
+
+
+cdef int fill(WeightLists lists, Feature* feature) except -1 nogil:
+    """From a list to an array of all classes."""
+    cdef float* values = <float*> calloc(lists.n_places, sizeof(float))
+    cdef float* sums = NULL
+    cdef int64_t p
+    if lists.averaged:
+        sums = <float*> calloc(lists.n_places, sizeof(float))
+    if values == NULL or (lists.averaged and sums == NULL):
+        free(values)
+        free(sums)
+        raise MemoryError("no memory for more weights")
+    for p in range(feature.size):
+        values[feature.classes[p]] = feature.values[p]
+        if lists.averaged:
+            sums[feature.classes[p]] = feature.sums[p]
+    free(feature.classes)
+    free(feature.values)
+    free(feature.sums)
+    feature.classes, feature.values, feature.sums = NULL, values, sums
+    feature.size, feature.capacity = lists.n_classes, lists.n_places
+    return 0

@@ -1,0 +1,222 @@
+"""The loop of MEMOIR: batches, shrinking or truncation, projection, the average of the iterates."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ._double_sum import squared_norms
+from ._kernels import _memoir as kernel
+from ._kernels._weight_lists import WeightLists
+from ._rows import narrow_indices
+
+SMALLEST_SCALE = 1e-4  # float32 values keep their precision above it
+# Theorem 3 wants truncations that change little: a batch whose truncation would cut a vector
+# longer than this share of all weights goes without.
+LARGEST_CUT = 0.3
+
+
+class Settings(NamedTuple):
+    """The parameters of the steps, as in the estimator."""
+
+    penalty: str
+    alpha: float
+    rho: float
+    batch_size: int
+    reduction: str
+    eta0: float
+    eta_step: float
+    sampling: str
+    average: bool
+    bias: float  # the value of a feature that all samples have, for the intercept; 0 for none
+
+
+class Weights:
+    """The weights W = scale V while they are trained, and the sum of the iterates so far.
+
+    Parameters
+    ----------
+    n_classes, n_features : int
+        One more feature stands for the intercept.
+    averaged : bool
+    saved : tuple, default=None
+        What :meth:`save` returned, to go on from.
+    """
+
+    def __init__(self, n_classes, n_features, averaged, saved=None):
+        self.lists = WeightLists(n_features + 1, n_classes, averaged)
+        self.state = np.array([1.0, 0.0, 0.0])  # scale, sum of the scales of iterates, ||V||^2
+        self.n_iterates = self.n_folds = 0
+        self.scores = np.full(self.lists.n_places, -np.inf, dtype=np.float32)
+        self.scores[:n_classes] = 0
+        if saved is not None:
+            arrays, state, self.n_iterates = saved
+            self.lists.load(*arrays)
+            self.state[:] = state
+
+    def save(self):
+        return self.lists.dump(), self.state.copy(), self.n_iterates
+
+    @property
+    def shape(self):
+        return self.lists.n_classes, self.lists.n_features - 1
+
+    def shrink(self, factor):
+        """W <- factor W."""
+        if not 0 < self.state[0] * factor < np.inf:
+            factor = 0.0
+        self.state[0] *= factor
+        if self.state[0] < SMALLEST_SCALE:
+            self.fold()
+
+    def fold(self):
+        """Make the scale 1 again."""
+        scale, of_iterates, square = self.state
+        self.lists.rescale(scale, of_iterates)
+        self.n_folds += 1
+        self.state[:] = 1, 0, scale**2 * square
+
+    def project(self, radius):
+        """On the ball of this radius around zero."""
+        norm = self.state[0] * np.sqrt(max(self.state[2], 0))
+        if norm > radius:
+            self.shrink(radius / norm)
+
+    def truncate(self, classes, threshold):
+        """Eq. 13 on the weights of these classes; returns whether it was small enough."""
+        chosen = np.zeros(self.shape[0], dtype=np.uint8)
+        chosen[classes] = 1
+        scaled = threshold / self.state[0]
+        cut, left = self.lists.truncate(chosen, scaled, self.state[1], True)
+        if cut > LARGEST_CUT**2 * self.state[2]:
+            return False
+        self.state[2] = left
+        self.lists.truncate(chosen, scaled, self.state[1], False)
+        return True
+
+    def count_iterate(self):
+        """W is an iterate of which the average consists."""
+        self.state[1] += self.state[0]
+        self.n_iterates += 1
+
+    def values(self):
+        """V with the column of the intercept last: CSR of float32 (n_classes, n_features + 1)."""
+        indptr, classes, values, _ = self.lists.dump()
+        return self._csr(indptr, classes, values)
+
+    def model(self, average=False):
+        """The last iterate or the average.
+
+        Returns
+        -------
+        coef : csr_array of float32 (n_classes, n_features)
+        constant : ndarray of float32 (n_classes,)
+            The weights of the constant feature.
+        """
+        indptr, classes, values, sums = self.lists.dump()
+        scale, of_iterates, _ = self.state
+        values = values.astype(np.float64)
+        if average and self.n_iterates:
+            data = (of_iterates * values - sums) / self.n_iterates
+        else:
+            data = scale * values
+        csr = self._csr(indptr, classes, data.astype(np.float32))
+        constant = csr[:, [-1]].toarray().ravel()
+        csr = csr[:, :-1]
+        csr.eliminate_zeros()
+        return narrow_indices(csr), constant
+
+    def _csr(self, indptr, classes, data):
+        shape = self.lists.n_classes, self.lists.n_features
+        csr = sparse.csc_array((data, classes, indptr), shape=shape).tocsr()
+        csr.sort_indices()
+        return narrow_indices(csr)
+
+
+class Steps:
+    """Passes over samples that change weights in place.
+
+    Parameters
+    ----------
+    rows : Rows
+    y : ndarray of int32 (n_samples,)
+    sample_weight : ndarray of float32 (n_samples,), or of size 0 for weights of 1
+    weights : Weights
+    settings : Settings
+    seed : int
+    search : object
+        ``candidates(samples)`` gives classes to look for the rivals in, int32 (n_samples, n), with
+        n = 0 for all; it is asked for at most ``samples_at_once``, and then told by
+        ``changed(classes)`` which classes their steps may have moved.
+    stop : ndarray of int32 (1,)
+    """
+
+    def __init__(self, rows, y, sample_weight, weights, settings, seed, search, stop):
+        self.rows, self.y, self.sample_weight = rows, y, sample_weight
+        self.weights, self.settings, self.seed = weights, settings, seed
+        self.search, self.stop = search, stop
+        self.squares = squared_norms(rows) + settings.bias**2
+        counted = np.flatnonzero(sample_weight) if sample_weight.size else np.arange(len(y))
+        self.visited = counted.astype(np.int32)
+        self.mean_weight = sample_weight[counted].mean() if sample_weight.size else 1.0
+        self.n_scored = self.n_visited = 0
+
+    def order(self, epoch):
+        """The samples of a pass: each once, or each class equally often."""
+        rng = np.random.default_rng([self.seed, epoch])
+        if self.settings.sampling == "uniform":
+            return rng.permutation(self.visited)
+        by_class = self.visited[np.argsort(self.y[self.visited], kind="stable")]
+        present, counts = np.unique(self.y[by_class], return_counts=True)
+        ends = np.cumsum(counts)
+        drawn = rng.integers(len(present), size=len(self.visited))
+        return by_class[ends[drawn] - 1 - rng.integers(counts[drawn])]
+
+    def epoch(self, number, first_batch):
+        """A pass; returns the mean loss of the samples, each before its step, and the batches."""
+        order = self.order(number)
+        n_batches = max(1, round(len(order) / self.settings.batch_size))
+        loss = sum(
+            self.batch(samples, first_batch + i)
+            for i, samples in enumerate(np.array_split(order, n_batches))
+        )
+        return loss / (len(order) * self.mean_weight), n_batches
+
+    def batch(self, samples, t):
+        """One round of the outer loop of Algorithm 1 or 2; returns the sum of the losses."""
+        s, weights = self.settings, self.weights
+        eta = s.eta0 / (1 + s.eta_step * t)
+        if s.penalty == "l2":
+            weights.shrink(1 - s.alpha * eta)
+        rate = eta / s.rho / self.mean_weight
+        if s.reduction == "mean":
+            rate /= len(samples)
+        rivals = np.empty(len(samples), dtype=np.int32)
+        loss = 0.0
+        size = self.search.samples_at_once
+        for start in range(0, len(samples), size):
+            part = slice(start, start + size)
+            loss += self.visit(samples[part], rate, rivals[part], t)
+        touched = np.union1d(self.y[samples], rivals)
+        if s.penalty == "l2":
+            weights.project(1 / np.sqrt(s.alpha) if s.alpha > 0 else np.inf)
+        else:
+            weights.truncate(touched, weights.shape[0] / len(touched) * s.alpha * eta)
+        if s.average:
+            weights.count_iterate()
+        return loss
+
+    def visit(self, samples, rate, rivals, t):
+        rows = self.rows
+        loss, n_scored, bad = kernel.run_batch(
+            rows.indptr, rows.indices, rows.data, rows.dense, samples, self.y, self.sample_weight,
+            self.squares, self.search.candidates(samples), self.settings.bias,
+            self.weights.lists, self.weights.state, rate, self.settings.rho,
+            self.weights.scores, rivals, self.stop,
+        )  # fmt: skip
+        if bad >= 0:
+            raise FloatingPointError(f"the margin of a sample in batch {t + 1} was not finite")
+        self.search.changed(np.union1d(self.y[samples], rivals))
+        self.n_scored += n_scored
+        self.n_visited += len(samples)
+        return loss
