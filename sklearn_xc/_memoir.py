@@ -14,6 +14,7 @@ from ._memoir_search import choose_search, make_search
 from ._memoir_steps import Settings, Steps, Weights
 from ._memory import require_memory
 from ._multiclass import BaseMulticlassClassifier, held_out_samples
+from ._parallel import single_threaded_blas
 from ._rows import LARGEST_INDEX, as_matrix, as_rows
 from ._topk import InvertedIndex
 
@@ -37,6 +38,7 @@ PUBLISHED = {
         "fit_intercept": False,
     },
 }  # fmt: skip
+CONSTANT = 1.0  # the value of the constant feature beside the root mean square length of samples
 BYTES_OF_A_FEATURE = 32  # that no class uses
 # alpha="auto", times the mean of ||x||^2 (or its root) over the number of samples
 AUTO_ALPHA = {"l2": 0.3, "l1": 0.03}
@@ -79,8 +81,10 @@ class MemoirSVC(BaseMulticlassClassifier):
         features of the sample; "hnsw" and "lsh" among ten or more classes that
         :class:`~sklearn_xc.mips.HNSWIndex` or :class:`~sklearn_xc.mips.SimpleLSHIndex` names, and
         that are scored with the weights of the moment. "auto" compares counted operations and
-        reports its choice as ``search_``. An index whose recall is too low says so and hands
-        over to "exact".
+        reports its choice as ``search_``.
+    min_recall : float, default=0.9
+        Share of the best ten classes that an index should name, from 0 to 1: it searches as wide as
+        this takes, and where it still falls short it says so and hands over to "exact".
     n_bits : int, default=64
         Length of the codes of "lsh", as published.
     sketch_dim : int, default=256
@@ -95,7 +99,7 @@ class MemoirSVC(BaseMulticlassClassifier):
         minimises the stated objective, or the rate itself, as printed in Algorithms 1 and 2: that
         is the objective with ``alpha / batch_size`` and rates times `batch_size`, except for the
         radius of the ball.
-    max_iter : int, default=5
+    max_iter : int, default=10
         Passes over the samples. T batches of the paper are ``T * batch_size / n_samples`` passes.
     eta0 : "auto" or float, default="auto"
         The rate of batch t is ``eta0 / (1 + eta_step * t)``. "auto" makes the first step of a
@@ -148,10 +152,10 @@ class MemoirSVC(BaseMulticlassClassifier):
         when it was last built; 1.0 for "exact", and where an index has handed over to it.
     n_scored_ : float
         Mean number of classes scored exactly for a training sample.
-    loss_curve_ : ndarray of float64, shape (n_iter_,)
+    loss_curve_ : ndarray of float64, shape (n_passes,)
         Mean loss of the samples of each pass of `fit`, each before its step and by the margin that
         the step saw.
-    validation_scores_ : ndarray of float64, shape (n_iter_,)
+    validation_scores_ : ndarray of float64, shape (n_passes,)
         Macro-averaged F1 of the samples kept apart after each pass; only with `early_stopping`.
     n_iter_ : int
         Passes made.
@@ -204,6 +208,7 @@ class MemoirSVC(BaseMulticlassClassifier):
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
         "rho": [Interval(Real, 1e-12, 1e12, closed="both")],
         "search": [StrOptions({"auto", "exact", "hnsw", "lsh"})],
+        "min_recall": [Interval(Real, 0, 1, closed="both")],
         "n_bits": [Interval(Integral, 1, 2**16, closed="both")],
         "sketch_dim": [Interval(Integral, 4, 2**16, closed="both")],
         "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
@@ -232,11 +237,12 @@ class MemoirSVC(BaseMulticlassClassifier):
         alpha="auto",
         rho=1.0,
         search="auto",
+        min_recall=0.9,
         n_bits=64,
         sketch_dim=256,
         batch_size="auto",
         reduction="mean",
-        max_iter=5,
+        max_iter=10,
         eta0="auto",
         eta_step="auto",
         fit_intercept=True,
@@ -256,6 +262,7 @@ class MemoirSVC(BaseMulticlassClassifier):
         self.alpha = alpha
         self.rho = rho
         self.search = search
+        self.min_recall = min_recall
         self.n_bits = n_bits
         self.sketch_dim = sketch_dim
         self.batch_size = batch_size
@@ -365,7 +372,8 @@ class MemoirSVC(BaseMulticlassClassifier):
         self.search_ = choose_search(self.search, rows, codes, weights.shape, self.sketch_dim)
         search = make_search(
             self.search_, with_constant(as_matrix(rows), settings.bias), weights,
-            n_bits=self.n_bits, sketch_dim=self.sketch_dim, n_jobs=self.n_jobs, seed=seed,
+            min_recall=self.min_recall, n_bits=self.n_bits, sketch_dim=self.sketch_dim,
+            n_jobs=self.n_jobs, seed=seed,
         )  # fmt: skip
         steps = Steps(
             rows, codes, sample_weight, weights, settings, seed, search,
@@ -374,7 +382,8 @@ class MemoirSVC(BaseMulticlassClassifier):
         curve, scores = [], []
         for number in range(n_passes):
             try:
-                loss, n = steps.epoch(number, n_batches)
+                with single_threaded_blas():  # once, not with every batch the index is asked for
+                    loss, n = steps.epoch(number, n_batches)
             except FloatingPointError as error:
                 raise ValueError(
                     f"{error}: use a smaller eta0 (here {settings.eta0:g}), or scale the features"
@@ -408,7 +417,7 @@ class MemoirSVC(BaseMulticlassClassifier):
         batch_size = min(int(batch_size), n_samples)
         if first:
             self.alpha_, self.eta0_, self.eta_step_ = self.alpha, self.eta0, self.eta_step
-            self._bias = np.sqrt(square) if self.fit_intercept else 0.0
+            self._bias = CONSTANT * np.sqrt(square) if self.fit_intercept else 0.0
             if self.alpha == "auto":
                 size = square if self.penalty == "l2" else np.sqrt(square)
                 self.alpha_ = AUTO_ALPHA[self.penalty] * size / n_samples

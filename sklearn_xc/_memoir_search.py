@@ -74,11 +74,12 @@ class IndexSearch:
         self.stale[classes] = True
 
 
-def make_search(search, X, weights, *, n_bits, sketch_dim, n_jobs, seed):
+def make_search(search, X, weights, *, min_recall, n_bits, sketch_dim, n_jobs, seed):
     """The object that `Steps` asks for candidates."""
     if search == "exact":
         return ExactSearch()
-    options = {"n_components": sketch_dim, "n_jobs": n_jobs, "random_state": seed}
+    options = {"min_recall": min_recall, "n_components": sketch_dim}
+    options |= {"n_jobs": n_jobs, "random_state": seed}
     if search == "lsh":
         return IndexSearch(SimpleLSHIndex(n_bits=n_bits, **options), X, weights, seed)
     return IndexSearch(HNSWIndex(**options), X, weights, seed)

@@ -20,6 +20,7 @@ from sklearn_xc._memoir_search import choose_search
 from sklearn_xc._rows import as_rows
 from sklearn_xc.datasets import repeat_per_label
 from sklearn_xc.metrics import make_topk_scorer
+from sklearn_xc.mips import SimpleLSHIndex
 
 pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
 
@@ -175,6 +176,17 @@ def test_an_index_that_misses_too_much_hands_over_to_exact_search(digits):
     np.testing.assert_allclose(model.coef_.toarray(), exact.coef_.toarray(), atol=1e-4)
 
 
+def test_a_lower_recall_is_allowed_on_request():
+    rng = np.random.default_rng(0)
+    y = np.arange(8000) % 4000
+    X = normalize(rng.normal(size=(4000, 30))[y] + 0.5 * rng.normal(size=(8000, 30)))
+    options = {"search": "lsh", "max_iter": 1, "random_state": 0}
+    some = MemoirSVC(min_recall=0.2, **options).fit(X, y)
+    most = MemoirSVC(min_recall=0.8, **options).fit(X, y)
+    assert 0.2 <= some.recall_ < 0.8 <= most.recall_ < 1
+    assert some.n_scored_ < most.n_scored_ < 800
+
+
 def test_auto_counts_operations():
     rng = np.random.default_rng(0)
     few = as_rows(rng.normal(size=(100, 64)).astype(np.float32))
@@ -185,6 +197,27 @@ def test_auto_counts_operations():
     rare = as_rows(sparse.random_array((5000, 100_000), density=1e-4, format="csr", rng=rng))
     of_rare = rng.integers(10**6, size=5000).astype(np.int32)
     assert choose_search("auto", rare, of_rare, (10**6, 100_000), 256) == "exact"
+
+
+@pytest.mark.parametrize("min_recall", [0.3, 0.6, 0.9])
+def test_the_gap_of_the_margins_matches_the_recall(min_recall, many):
+    """Where the index names the best rival the margins are equal; it is the easiest to find."""
+    X, y = many
+    W = MemoirSVC(fit_intercept=False, random_state=0).fit(X, y).coef_.toarray()
+    scores = X @ W.T
+    samples = np.arange(len(y))
+    own = scores[samples, y].copy()
+    scores[samples, y] = -np.inf
+    exact = own - scores.max(axis=1)
+    index = SimpleLSHIndex(n_bits=128, min_recall=min_recall, random_state=0).build(W, X)
+    named = index.candidates(X, max(10, index.effort_))
+    inexact = own - np.where(named >= 0, np.take_along_axis(scores, named, axis=1), -np.inf).max(1)
+    assert (inexact >= exact - 1e-6).all()
+    assert min_recall <= index.recall_ < 1
+    assert index.recall_ - 0.05 <= (inexact <= exact + 1e-6).mean() <= 1
+    truth = np.sort(X @ W.T, axis=1)[:, -10]  # a row counts as found where it reaches this
+    found = np.take_along_axis(X @ W.T, named, axis=1) >= truth[:, None] - 1e-6
+    assert (found & (named >= 0)).sum() / (10 * len(y)) == pytest.approx(index.recall_, abs=0.06)
 
 
 @pytest.mark.parametrize("search", ["exact", "hnsw", "lsh"])
@@ -365,6 +398,7 @@ def test_pipeline_and_search(digits):
         ({"alpha": "large"}, "'alpha' parameter"),
         ({"rho": 0}, "'rho' parameter"),
         ({"search": "tree"}, "'search' parameter"),
+        ({"min_recall": 1.1}, "'min_recall' parameter"),
         ({"n_bits": 0}, "'n_bits' parameter"),
         ({"sketch_dim": 1}, "'sketch_dim' parameter"),
         ({"batch_size": 0}, "'batch_size' parameter"),
