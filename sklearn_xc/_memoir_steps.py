@@ -53,6 +53,8 @@ class Weights:
             arrays, state, self.n_iterates = saved
             self.lists.load(*arrays)
             self.state[:] = state
+            if averaged and not arrays[3].size:  # saved without sums: the average begins here
+                self.state[1] = self.n_iterates = 0
 
     def save(self):
         return self.lists.dump(), self.state.copy(), self.n_iterates

@@ -339,6 +339,21 @@ def test_partial_fits_are_a_fit_in_parts(penalty, n_classes, digits):
     np.testing.assert_array_equal(copy.coef_.toarray(), model.coef_.toarray())
 
 
+def test_an_average_can_begin_between_partial_fits(digits):
+    X, y = digits[0][:300], digits[1][:300]
+    options = {"batch_size": 300, "random_state": 0}
+    model = MemoirSVC(**options, average=True).partial_fit(X, y, classes=np.arange(10))
+    model.set_params(average=False).partial_fit(X, y)
+    last = model.coef_.toarray()
+    model.set_params(average=True).partial_fit(X, y)
+    of_one = model.coef_.toarray()  # the average of one iterate is that iterate
+    arrays, (scale, _, _), n_iterates = model._saved
+    assert n_iterates == 1
+    V = sparse.csc_array((arrays[2], arrays[1], arrays[0]), shape=(10, 65)).toarray()[:, :-1]
+    np.testing.assert_allclose(of_one, scale * V, atol=1e-5)
+    assert np.abs(of_one - last).max() > 0
+
+
 def test_warm_start_goes_on_from_the_last_iterate(digits):
     X, y = digits[0][:300], digits[1][:300]
     model = MemoirSVC(warm_start=True, average=False, max_iter=3, random_state=0).fit(X, y)
