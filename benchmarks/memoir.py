@@ -17,8 +17,8 @@ import _softmax_data as data
 import numpy as np
 
 from sklearn_xc import MemoirSVC, PPDSparseClassifier
-from sklearn_xc._memoir import PUBLISHED
 
+PUBLISHED = MemoirSVC.PUBLISHED
 SCRIPT = "memoir"
 SETS = ["oewn_hypernym", "omniglot", "docstrings", "yso_finna_en_small", "oewn_hypernym-500"]
 CHOICE_SETS = ["bibtex", "cooking_fasttext", "corel5k", "oewn_hypernym", "omniglot", "docstrings"]

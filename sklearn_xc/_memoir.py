@@ -179,6 +179,10 @@ class MemoirSVC(BaseMulticlassClassifier):
     the end; indexes ``4 * K * sketch_dim`` bytes and their own. Nothing is K x D unless the data
     make it so.
 
+    ``MemoirSVC.PUBLISHED`` holds the parameters of the paper under "l2", "l1" and "lsh", all but the
+    number of passes, which there was found for each data set:
+    ``MemoirSVC(**MemoirSVC.PUBLISHED["l2"], max_iter=3)``.
+
     Where [1]_ is in error: for rho other than 1 its steps lack the factor 1 / rho, without which
     they do not minimise the objective of its eq. 10; and see `alpha` and `reduction`.
 
@@ -202,6 +206,8 @@ class MemoirSVC(BaseMulticlassClassifier):
     >>> model.predict_topk(X[:3], k=2)[0][:, 0].tolist()
     [0, 1, 2]
     """
+
+    PUBLISHED = PUBLISHED
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "penalty": [StrOptions({"l2", "l1"})],

@@ -15,7 +15,6 @@ from sklearn.preprocessing import Normalizer, normalize
 from sklearn.svm import LinearSVC
 
 from sklearn_xc import MemoirSVC, predict_topk
-from sklearn_xc._memoir import PUBLISHED
 from sklearn_xc._memoir_search import choose_search
 from sklearn_xc._rows import as_rows
 from sklearn_xc.datasets import repeat_per_label
@@ -234,10 +233,10 @@ def test_threads_change_nothing(search, many):
 # ---------------------------------------------------------------------------------- the rest
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", MemoirSVC.PUBLISHED)
 def test_the_published_parameters_are_those_of_the_paper(name, many):
     X, y = many
-    model = MemoirSVC(**PUBLISHED[name], max_iter=3, random_state=0)
+    model = MemoirSVC(**MemoirSVC.PUBLISHED[name], max_iter=3, random_state=0)
     assert (model.eta0, model.eta_step) == (0.1, 0.02)
     assert model.alpha == (1e-6 if name == "l1" else 1.0)
     with warnings.catch_warnings():
