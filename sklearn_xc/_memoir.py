@@ -179,8 +179,8 @@ class MemoirSVC(BaseMulticlassClassifier):
     the end; indexes ``4 * K * sketch_dim`` bytes and their own. Nothing is K x D unless the data
     make it so.
 
-    ``MemoirSVC.PUBLISHED`` holds the parameters of the paper under "l2", "l1" and "lsh", all but the
-    number of passes, which there was found for each data set:
+    ``MemoirSVC.PUBLISHED`` holds the parameters of the paper under "l2", "l1" and "lsh", all but
+    the number of passes, which there was found for each data set:
     ``MemoirSVC(**MemoirSVC.PUBLISHED["l2"], max_iter=3)``.
 
     Where [1]_ is in error: for rho other than 1 its steps lack the factor 1 / rho, without which
