@@ -11,11 +11,11 @@ from ._base import Interval, StrOptions
 from ._class_weight import weights_of_labels
 from ._double_sum import squared_norms
 from ._memoir_search import choose_search, make_search
-from ._memoir_steps import Settings, Steps, Weights
+from ._memoir_steps import Settings, Steps, Weights, model_of
 from ._memory import require_memory
 from ._multiclass import BaseMulticlassClassifier, held_out_samples
 from ._parallel import single_threaded_blas
-from ._rows import LARGEST_INDEX, as_matrix, as_rows
+from ._rows import LARGEST_INDEX, as_rows
 from ._topk import InvertedIndex
 
 # What the paper trained with; `max_iter`, there 25 to 80 batches by data set, is for each to find.
@@ -377,7 +377,7 @@ class MemoirSVC(BaseMulticlassClassifier):
         settings = self._settings(rows, sample_weight, n_batches == 0)
         self.search_ = choose_search(self.search, rows, codes, weights.shape, self.sketch_dim)
         search = make_search(
-            self.search_, with_constant(as_matrix(rows), settings.bias), weights,
+            self.search_, rows, settings.bias, weights,
             min_recall=self.min_recall, n_bits=self.n_bits, sketch_dim=self.sketch_dim,
             n_jobs=self.n_jobs, seed=seed,
         )  # fmt: skip
@@ -406,7 +406,8 @@ class MemoirSVC(BaseMulticlassClassifier):
         self._saved, self._n_batches = weights.save(), n_batches
         self.n_scored_ = steps.n_scored / max(1, steps.n_visited)
         self.recall_ = search.recall_
-        coef, intercept = self._finished(weights, settings.bias)
+        del weights, steps, search  # their memory is the fit's largest part
+        coef, intercept = self._finished(self._saved, settings.bias)
         if not (np.isfinite(coef.data).all() and np.isfinite(intercept).all()):
             raise ValueError("the weights left the range of float32: scale the features")
         if len(self.classes_) == 2:
@@ -446,9 +447,9 @@ class MemoirSVC(BaseMulticlassClassifier):
             bias=float(self._bias),
         )
 
-    def _finished(self, weights, bias):
+    def _finished(self, saved, bias):
         """The weights and intercepts to predict with, of all classes."""
-        coef, constant = weights.model(self.average)
+        coef, constant = model_of(saved, len(self.classes_), self.average)
         if self.normalize_scores:
             lengths = np.sqrt(coef.multiply(coef).sum(axis=1) + constant.astype(np.float64) ** 2)
             lengths[lengths == 0] = 1
@@ -457,14 +458,6 @@ class MemoirSVC(BaseMulticlassClassifier):
         return coef, (bias * constant).astype(np.float32)
 
     def _held_out_score(self, weights, bias, X, codes):
-        index = InvertedIndex(*self._finished(weights, bias))
+        index = InvertedIndex(*self._finished(weights.save(), bias))
         found = index.topk(as_rows(X), 1, self._threads())[0].ravel()
         return f1_score(codes, found, average="macro", zero_division=0)
-
-
-def with_constant(X, bias):
-    """X with one more column of this value."""
-    column = np.full((X.shape[0], 1), bias, dtype=np.float32)
-    if sparse.issparse(X):
-        return sparse.csr_array(sparse.hstack([X, column], format="csr"))
-    return np.hstack([X, column])

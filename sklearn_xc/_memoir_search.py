@@ -1,7 +1,9 @@
 """Where MEMOIR looks for the rival of a sample: among all classes, or those an index names."""
 
 import numpy as np
+from scipy import sparse
 
+from ._rows import as_matrix
 from .mips import HNSWIndex, SimpleLSHIndex
 
 FEWEST_CANDIDATES = 10  # for each sample; as many more as the index needs for its recall
@@ -74,15 +76,24 @@ class IndexSearch:
         self.stale[classes] = True
 
 
-def make_search(search, X, weights, *, min_recall, n_bits, sketch_dim, n_jobs, seed):
+def make_search(search, rows, bias, weights, *, min_recall, n_bits, sketch_dim, n_jobs, seed):
     """The object that `Steps` asks for candidates."""
     if search == "exact":
         return ExactSearch()
+    X = with_constant(as_matrix(rows), bias)
     options = {"min_recall": min_recall, "n_components": sketch_dim}
     options |= {"n_jobs": n_jobs, "random_state": seed}
     if search == "lsh":
         return IndexSearch(SimpleLSHIndex(n_bits=n_bits, **options), X, weights, seed)
     return IndexSearch(HNSWIndex(**options), X, weights, seed)
+
+
+def with_constant(X, bias):
+    """X with one more column of this value."""
+    column = np.full((X.shape[0], 1), bias, dtype=np.float32)
+    if sparse.issparse(X):
+        return sparse.csr_array(sparse.hstack([X, column], format="csr"))
+    return np.hstack([X, column])
 
 
 # Counted operations of a search: vectors of LANES numbers, or single entries of a list.

@@ -14,6 +14,7 @@ SMALLEST_SCALE = 1e-4  # float32 values keep their precision above it
 # Theorem 3 wants truncations that change little: a batch whose truncation would cut a vector
 # longer than this share of all weights goes without.
 LARGEST_CUT = 0.3
+ENTRIES_AT_ONCE = 2**18
 
 
 class Settings(NamedTuple):
@@ -106,33 +107,38 @@ class Weights:
         indptr, classes, values, _ = self.lists.dump()
         return self._csr(indptr, classes, values)
 
-    def model(self, average=False):
-        """The last iterate or the average.
-
-        Returns
-        -------
-        coef : csr_array of float32 (n_classes, n_features)
-        constant : ndarray of float32 (n_classes,)
-            The weights of the constant feature.
-        """
-        indptr, classes, values, sums = self.lists.dump()
-        scale, of_iterates, _ = self.state
-        values = values.astype(np.float64)
-        if average and self.n_iterates:
-            data = (of_iterates * values - sums) / self.n_iterates
-        else:
-            data = scale * values
-        csr = self._csr(indptr, classes, data.astype(np.float32))
-        constant = csr[:, [-1]].toarray().ravel()
-        csr = csr[:, :-1]
-        csr.eliminate_zeros()
-        return narrow_indices(csr), constant
-
     def _csr(self, indptr, classes, data):
         shape = self.lists.n_classes, self.lists.n_features
         csr = sparse.csc_array((data, classes, indptr), shape=shape).tocsr()
         csr.sort_indices()
         return narrow_indices(csr)
+
+
+def model_of(saved, n_classes, average):
+    """The last iterate or the average, from what :meth:`Weights.save` returned.
+
+    Returns
+    -------
+    coef : csr_array of float32 (n_classes, n_features)
+    constant : ndarray of float32 (n_classes,)
+        The weights of the constant feature.
+    """
+    (indptr, classes, values, sums), (scale, of_iterates, _), n_iterates = saved
+    data = np.empty_like(values)
+    for start in range(0, len(data), ENTRIES_AT_ONCE):
+        part = slice(start, start + ENTRIES_AT_ONCE)
+        if average and n_iterates:
+            data[part] = (of_iterates * values[part].astype(np.float64) - sums[part]) / n_iterates
+        else:
+            data[part] = scale * values[part].astype(np.float64)
+    last = indptr[-2]  # where the entries of the constant feature begin
+    constant = np.zeros(n_classes, dtype=np.float32)
+    constant[classes[last:]] = data[last:]
+    shape = n_classes, len(indptr) - 2
+    csr = sparse.csc_array((data[:last], classes[:last], indptr[:-1]), shape=shape).tocsr()
+    csr.eliminate_zeros()
+    csr.sort_indices()
+    return narrow_indices(csr), constant
 
 
 class Steps:

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn_xc._kernels import _memoir as kernel
 from sklearn_xc._kernels._weight_lists import WeightLists
 from sklearn_xc._memoir_search import ExactSearch
-from sklearn_xc._memoir_steps import LARGEST_CUT, Settings, Steps, Weights
+from sklearn_xc._memoir_steps import LARGEST_CUT, Settings, Steps, Weights, model_of
 from sklearn_xc._rows import as_rows, normalise
 
 NONE = np.empty(0, dtype=np.float32)
@@ -40,7 +40,7 @@ def make_steps(rows, y, n_classes, chosen, weight=NONE, seed=3):
 
 def matrix_of(weights, average=False):
     """The weights, those of the constant feature last."""
-    coef, constant = weights.model(average)
+    coef, constant = model_of(weights.save(), weights.shape[0], average)
     return np.hstack([coef.toarray(), constant[:, None]])
 
 
@@ -150,7 +150,7 @@ def test_the_inexact_margin_is_never_below_the_exact_one():
     X, rows, y = problem(n_classes=40)
     steps, weights = make_steps(rows, y, 40, settings(penalty="l1", alpha=0.0))
     steps.epoch(0, 0)
-    scores = X @ weights.model()[0].toarray().T
+    scores = X @ matrix_of(weights)[:, :-1].T
     samples = np.arange(len(y), dtype=np.int32)
     candidates = np.random.default_rng(0).integers(40, size=(len(y), 5)).astype(np.int32)
     found = {}
