@@ -192,7 +192,7 @@ def best_seconds(fit_again, seconds):
 
 
 def measure_curve(name, model, scale):
-    """In the child: fits of 1, 2, 4, ... epochs; a fit is the beginning of the next one."""
+    """In the child: fits of 1, 2, 4, ... epochs."""
     rows = load(name)
     parameters = kept_choice(name, model, scale)
     most = parameters["max_iter"]
@@ -297,12 +297,17 @@ def draw_curves(every):
                     points = kept["points"]
                     style = "o:" if "exact" in model else "o-"
                     curve = [p["seconds"] for p in points], [p[key] for p in points]
-                    axis.plot(*curve, style, markersize=3, label=TITLES[model])
+                    colour = f"C{CURVES.index(model)}"
+                    axis.plot(*curve, style, color=colour, markersize=3, label=TITLES[model])
             axis.set(xlabel="seconds of fit, two threads", xscale="log", title=name)
         axes[row * len(names)].set_ylabel(label)
     axes[0].legend(fontsize=7)
     text = "Each point is a fit of 1, 2, 4, ... epochs up to the number chosen, clocked whole, "
-    text += "random initial weights and all; fits under a second are the best of three."
+    text += "random initial weights and all; fits under a second are the best of three. Where a "
+    text += (
+        "curve runs back, clearing gigabytes of weights took longer than an epoch and varied. On "
+    )
+    text += "oewn_hypernym A&R was tried with up to 10 epochs only."
     shown = data.picture(figure, "benchmark_softmax_curves", "quality against seconds")
     return ["## Quality against seconds", text, shown]
 
