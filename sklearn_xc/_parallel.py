@@ -1,5 +1,6 @@
 """Threads of a kernel, and blocks of work over joblib's backends."""
 
+import sys
 import threading
 import warnings
 from contextlib import contextmanager
@@ -7,7 +8,7 @@ from functools import cache
 
 import joblib
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from ._kernels._topk import openmp_enabled
 
@@ -57,12 +58,25 @@ class _SingleThreadedBlas:
         self._lock = threading.Lock()
         self._inside = 0
         self._limits = None
+        self._controller = None
+        self._n_modules = 0
+
+    def _libraries(self):
+        """What finds and limits the BLAS libraries.
+
+        The search reads the process's memory map, which takes milliseconds, and fits enter for
+        every mini-batch; a library comes in by an import, so only those make a new search.
+        """
+        if self._controller is None or len(sys.modules) != self._n_modules:
+            self._n_modules = len(sys.modules)
+            self._controller = ThreadpoolController()
+        return self._controller
 
     @contextmanager
     def __call__(self):
         with self._lock:
             if self._inside == 0:
-                self._limits = threadpool_limits(1, user_api="blas")
+                self._limits = self._libraries().limit(limits=1, user_api="blas")
             self._inside += 1
         try:
             yield

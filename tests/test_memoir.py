@@ -137,9 +137,9 @@ def test_theorem_2_holds_on_a_run_under_its_conditions(digits):
 @pytest.mark.parametrize("search", ["hnsw", "lsh"])
 def test_an_index_finds_what_exact_search_finds(search, many):
     X, y = many
-    exact = MemoirSVC(search="exact", random_state=0).fit(X, y)
+    exact = MemoirSVC(search="exact", max_iter=2, random_state=0).fit(X, y)
     options = {"n_bits": 512} if search == "lsh" else {}
-    found = MemoirSVC(search=search, random_state=0, **options).fit(X, y)
+    found = MemoirSVC(search=search, max_iter=2, random_state=0, **options).fit(X, y)
     assert (exact.search_, found.search_) == ("exact", search)
     assert exact.recall_ == 1
     assert 0.9 <= found.recall_ <= 1
@@ -237,7 +237,7 @@ def test_threads_change_nothing(search, many):
 @pytest.mark.parametrize("name", MemoirSVC.PUBLISHED)
 def test_the_published_parameters_are_those_of_the_paper(name, many):
     X, y = many
-    model = MemoirSVC(**MemoirSVC.PUBLISHED[name], max_iter=3, random_state=0)
+    model = MemoirSVC(**MemoirSVC.PUBLISHED[name], max_iter=1, random_state=0)
     assert (model.eta0, model.eta_step) == (0.1, 0.02)
     assert model.alpha == (1e-6 if name == "l1" else 1.0)
     with warnings.catch_warnings():
