@@ -62,10 +62,11 @@ def class_sums(quick):
     return rows, sparse.csr_array(X_test), text + "zeros a row"
 
 
-def softmax(estimator, quick, **parameters):
+def trained(estimator, quick, **parameters):
     X, y, X_test = dense_features(quick)
     model = estimator(random_state=0, **parameters).fit(X, y)
-    rows = np.hstack([model.coef_, model.intercept_[:, None]]).astype(np.float32)
+    coef = model.coef_.toarray() if sparse.issparse(model.coef_) else model.coef_
+    rows = np.hstack([coef, model.intercept_[:, None]]).astype(np.float32)
     queries = np.hstack([X_test, np.ones((len(X_test), 1), dtype=np.float32)])
     return rows, queries, f"{estimator.__name__} on {DATA}, {DIMENSION} dense features and the bias"
 
@@ -73,13 +74,19 @@ def softmax(estimator, quick, **parameters):
 def augment_reduce(quick):
     from sklearn_xc import AugmentReduceClassifier
 
-    return softmax(AugmentReduceClassifier, quick, max_iter=5)
+    return trained(AugmentReduceClassifier, quick, max_iter=5)
 
 
 def implicit(quick):
     from sklearn_xc import ImplicitSoftmaxRegressor
 
-    return softmax(ImplicitSoftmaxRegressor, quick, max_iter=5, learning_rate=1.0)
+    return trained(ImplicitSoftmaxRegressor, quick, max_iter=5, learning_rate=1.0)
+
+
+def memoir(quick):
+    from sklearn_xc import MemoirSVC
+
+    return trained(MemoirSVC, quick)
 
 
 def lognormal(n_rows, d):
@@ -120,6 +127,7 @@ def discriminant(n_rows, d):
 CASES = {
     "ppdsparse": ppdsparse,
     "class_sums": class_sums,
+    "memoir": memoir,
     "augment_reduce": augment_reduce,
     "implicit": implicit,
     "lognormal_10k": lognormal(10_000, 64),
