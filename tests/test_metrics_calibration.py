@@ -20,7 +20,7 @@ def reference_error(truth, labels, probabilities, k, n_bins, weight):
     """Loops over predictions and bins."""
     entries = []
     for i, row in enumerate(labels):
-        entries += [(truth[i, l], probabilities[i, r], weight[i]) for r, l in enumerate(row[:k])]
+        entries += [(truth[i, c], probabilities[i, r], weight[i]) for r, c in enumerate(row[:k])]
     hit, p, w = map(np.array, zip(*entries, strict=True))
     error = 0.0
     for b in range(n_bins):
