@@ -1,7 +1,8 @@
 """Metrics of rankings of very many classes or labels, and scorers made of them.
 
 The metrics look at the k best predictions of every row (precision_at_k, recall_at_k, ndcg_at_k,
-psprecision_at_k, psndcg_at_k, top_k_accuracy) or at predicted sets of labels (macro_f1, micro_f1).
+psprecision_at_k, psndcg_at_k, top_k_accuracy), at their probabilities (reliability_curve,
+expected_calibration_error) or at predicted sets of labels (macro_f1, micro_f1).
 All take sparse input as it is, and build nothing of size (n, K) that was not given.
 
 True labels of the ranking metrics, ``y_true``:
@@ -27,6 +28,7 @@ it. A true label that is not in ``classes``, such as one never seen in training,
 predicted: a miss.
 """
 
+from ._calibration import expected_calibration_error, reliability_curve
 from ._f1 import macro_f1, micro_f1
 from ._propensities import propensities
 from ._scorer import make_topk_scorer
@@ -40,6 +42,7 @@ from ._topk import (
 )
 
 __all__ = [
+    "expected_calibration_error",
     "macro_f1",
     "make_topk_scorer",
     "micro_f1",
@@ -49,5 +52,6 @@ __all__ = [
     "psndcg_at_k",
     "psprecision_at_k",
     "recall_at_k",
+    "reliability_curve",
     "top_k_accuracy",
 ]
