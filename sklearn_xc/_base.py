@@ -18,9 +18,9 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._explain import explain_rows, weights_at
 from ._inner import find_inner
-from ._label_report import LabelReport, counts_of_codes, training_support, weights_per_class
+from ._inspect import InspectionMixin
+from ._label_report import training_support
 from ._labels import check_labels, encode, label_names
 from ._memory import require_memory
 from ._parallel import effective_threads
@@ -62,7 +62,7 @@ def _same(some, others):
     return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
 
 
-class BaseXCClassifier(ClassifierMixin, BaseEstimator):
+class BaseXCClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     """Base of all classifiers here.
 
     A subclass declares ``_parameter_constraints``, has the parameter ``n_jobs``, and fits inside
@@ -133,18 +133,6 @@ class BaseXCClassifier(ClassifierMixin, BaseEstimator):
         self.coef_, self.intercept_ = coef, intercept
         self._prepare_index()
         self._model()
-
-    def _count_held_out(self, X, codes):
-        """Record for `label_report_` how the model does on rows it was not trained on.
-
-        Parameters
-        ----------
-        X : C-contiguous ndarray or csr_array, float32, as `_rows.normalise` gives it
-        codes : ndarray of int (n_samples,)
-            Places of the rows' classes in ``classes_``; one class a row.
-        """
-        predicted = np.array(self._predicted_places(as_rows(X))).ravel()
-        self._held_out_counts = counts_of_codes(codes, predicted, len(self.classes_))
 
     def _prepare_index(self):
         # An edit in place of the weights would leave the index stale: let it fail instead.
@@ -266,95 +254,6 @@ class BaseXCClassifier(ClassifierMixin, BaseEstimator):
             return self.classes_[best], np.take_along_axis(scores, best, axis=1)
         best, scores = self._model().topk(rows, k, self._threads())
         return self.classes_[best], scores
-
-    # ----------------------------------------------------------------------------- inspection
-
-    def explain(self, X, labels=None, k=5, *, feature_names=None):
-        """The features that contribute most to the scores of labels.
-
-        The score of a label is its intercept and the sum of ``w_kj * x_j`` over the features of the
-        row. Only the non-zeros of a row and of its labels' weights are looked at.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n_samples, n_features)
-        labels : label, sequence of labels, one sequence of labels a row, or sparse indicator, \
-                default=None
-            What to explain. A label, or labels, for all rows; or for each row its own: an array of
-            shape (n_samples, n_labels) such as the labels of :meth:`predict_topk`, a list of
-            lists, or a sparse indicator as :meth:`predict` returns it. By default the predicted
-            labels; where the model predicts none, the best.
-        k : int or None, default=5
-            Features to list for a label; the others are summed up. None lists all.
-        feature_names : array-like of shape (n_features,), default=None
-            By default those of the DataFrame given to fit, or ``x0, x1, ...``.
-
-        Returns
-        -------
-        explanations : Explanations
-            A sequence of :class:`sklearn_xc.inspection.Explanation`, row by row, the labels of a
-            row by falling score.
-
-        Raises
-        ------
-        ValueError
-            If a label is not in ``classes_`` or named twice for a row, or k or feature_names are
-            not as described.
-
-        See Also
-        --------
-        sklearn_xc.explain : The same through a Pipeline, with the names of its features.
-        """
-        return explain_rows(self, X, labels, k, feature_names)
-
-    def _predicted_places(self, rows):
-        """The places in classes_ of the predicted labels of each row, or of the best label."""
-        model, threads = self._model(), self._threads()
-        if self._encoding.kind == "binary":
-            return (model.scores(rows, threads) > 0).astype(int).tolist()
-        best = model.topk(rows, 1, threads)[0].tolist()
-        if self._encoding.kind == "multiclass":
-            return best
-        found = model.positives(rows, threads)
-        found = np.split(found.indices, found.indptr[1:-1])
-        return [some.tolist() or one for some, one in zip(found, best, strict=True)]
-
-    def _weights_of_label(self, place, features):
-        """What the score of a label is made of; a model that is not linear in coef_ overrides it.
-
-        Parameters
-        ----------
-        place : int
-            Of the label in ``classes_``.
-        features : ndarray of int (n_listed,)
-            Features that a row has, ascending.
-
-        Returns
-        -------
-        weights : ndarray of float32 (n_listed,)
-            Their weights.
-        intercept : float
-        """
-        if self._encoding.kind != "binary":
-            return weights_at(self.coef_, place, features), float(self.intercept_[place])
-        sign = 1 if place else -1
-        return sign * weights_at(self.coef_, 0, features), sign * float(self.intercept_[0])
-
-    @property
-    def label_report_(self):
-        """Training samples, weights and held-out accuracy of every label, a LabelReport.
-
-        Precision and recall are those on the rows that an estimator with ``early_stopping=True``
-        kept from training, of the model that it returned, and otherwise nan:
-        :func:`sklearn_xc.inspection.label_report` has them for rows of your own.
-        """
-        check_is_fitted(self)
-        n_classes = len(self.classes_)
-        counts = self._held_out_counts
-        if counts is None:
-            counts = np.zeros((3, n_classes), dtype=np.int64)
-        n_weights = weights_per_class(self.coef_, n_classes)
-        return LabelReport(self.classes_, self._support, n_weights, *counts)
 
     def _require_output(self, rows, dtype, method):
         shape = rows.shape[0], self._encoding.n_columns

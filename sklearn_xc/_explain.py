@@ -254,7 +254,7 @@ def _places_of_indicator(labels, n_classes, n_rows):
             f"labels is sparse, hence an indicator, and must have the shape "
             f"({n_rows}, {n_classes}); got {labels.shape}"
         )
-    labels = normalise(labels)
+    labels = normalise(labels).astype(bool)  # a copy
     labels.eliminate_zeros()
     return [row.tolist() for row in np.split(labels.indices, labels.indptr[1:-1])]
 

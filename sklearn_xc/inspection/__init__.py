@@ -12,6 +12,7 @@ from ._contributions import ContributionsDisplay
 from ._label_frequency import LabelFrequencyDisplay
 from ._label_report import label_report
 from ._precision_at_k import PrecisionAtKDisplay
+from ._reliability import ReliabilityDisplay
 
 __all__ = [
     "ContributionsDisplay",
@@ -20,5 +21,6 @@ __all__ = [
     "LabelFrequencyDisplay",
     "LabelReport",
     "PrecisionAtKDisplay",
+    "ReliabilityDisplay",
     "label_report",
 ]
