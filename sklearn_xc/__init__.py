@@ -2,6 +2,7 @@
 
 from ._augment_reduce import AugmentReduceClassifier
 from ._base import predict_topk
+from ._explain import explain
 from ._implicit_softmax import ImplicitSoftmaxRegressor
 from ._memoir import MemoirSVC
 from ._ppdsparse import PPDSparseClassifier
@@ -13,5 +14,6 @@ __all__ = [
     "ImplicitSoftmaxRegressor",
     "MemoirSVC",
     "PPDSparseClassifier",
+    "explain",
     "predict_topk",
 ]

@@ -304,6 +304,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         self._set_dense_model(W, b)
         self.n_steps_, self.n_iter_, self.learning_rate_ = n_steps, len(curve), float(rate)
         self.elbo_curve_ = np.array(curve)
+        if held_out.any():
+            self._count_held_out(X[held_out], codes[held_out])
 
     def _log_probabilities(self, scores):
         if self.model == "softmax":

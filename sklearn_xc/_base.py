@@ -10,8 +10,6 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import (
     Interval,
     Options,
@@ -20,6 +18,9 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._inner import find_inner
+from ._inspect import InspectionMixin
+from ._label_report import training_support
 from ._labels import check_labels, encode, label_names
 from ._memory import require_memory
 from ._parallel import effective_threads
@@ -61,7 +62,7 @@ def _same(some, others):
     return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
 
 
-class BaseXCClassifier(ClassifierMixin, BaseEstimator):
+class BaseXCClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     """Base of all classifiers here.
 
     A subclass declares ``_parameter_constraints``, has the parameter ``n_jobs``, and fits inside
@@ -117,6 +118,8 @@ class BaseXCClassifier(ClassifierMixin, BaseEstimator):
             sample_weight = _check_sample_weight(sample_weight, X.shape[0])
             if self._encoding.kind != "multilabel":
                 _require_two_classes(Y, sample_weight, self.classes_)
+        self._support = training_support(Y, sample_weight, len(self.classes_))
+        self._held_out_counts = None
         return normalise(X), Y, sample_weight
 
     def _set_linear_model(self, coef, intercept):
@@ -370,32 +373,10 @@ def predict_topk(estimator, X, k=None, scores="decision", sparse_output=False):
     >>> labels[:, 0].tolist(), labels.shape, scores.shape
     (['sort', 'inv'], (2, 2), (2, 2))
     """
-    outer = estimator
-    while not hasattr(estimator, "predict_topk"):
-        if isinstance(estimator, FrozenEstimator):
-            estimator = estimator.estimator
-        elif isinstance(estimator, Pipeline):
-            for _, step in estimator.steps[:-1]:
-                if step is not None and step != "passthrough":
-                    X = step.transform(X)
-            estimator = estimator.steps[-1][1]
-        elif hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        else:
-            _refuse_topk(estimator, outer)
+    inner, transformers = find_inner(estimator, "predict_topk")
+    for step in transformers:
+        X = step.transform(X)
     options = {"scores": scores} if scores != "decision" else {}
     if sparse_output:
         options["sparse_output"] = True
-    return estimator.predict_topk(X, k, **options)
-
-
-def _refuse_topk(estimator, outer):
-    if hasattr(estimator, "refit"):
-        check_is_fitted(estimator)
-        raise TypeError(
-            f"predict_topk needs the best estimator of {type(estimator).__name__}, "
-            f"which refit={estimator.refit!r} has not kept"
-        )
-    name = type(estimator).__name__ if hasattr(estimator, "get_params") else repr(estimator)
-    inside = "" if estimator is outer else f" (inside {type(outer).__name__})"
-    raise TypeError(f"{name}{inside} has no method predict_topk")
+    return inner.predict_topk(X, k, **options)

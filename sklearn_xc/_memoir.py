@@ -336,6 +336,8 @@ class MemoirSVC(BaseMulticlassClassifier):
             vars(self).pop("validation_scores_", None)
             if self.early_stopping:
                 self.validation_scores_ = np.array(scores)
+            if held_out.any():
+                self._count_held_out(X[held_out], codes[held_out])
         return self
 
     def _partial_fit(self, X, codes, sample_weight, first):

@@ -101,6 +101,10 @@ class BaseMulticlassClassifier(BaseXCClassifier):
             raise ValueError(f"y holds {y[codes < 0].tolist()[0]!r}, which is not in classes")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X.shape[0])
+        visited = codes if sample_weight is None else codes[sample_weight > 0]
+        support = np.bincount(visited, minlength=len(self.classes_))
+        self._support = support if first else self._support + support
+        self._held_out_counts = None  # of the model before
         return normalise(X), codes, sample_weight
 
 

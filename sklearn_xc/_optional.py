@@ -10,6 +10,7 @@ HOW_TO_GET = {
         "compiler; set HNSWLIB_NO_NATIVE=1 for a build that runs on other machines too."
     ),
     "matplotlib": 'Install it with `pip install matplotlib` or `pip install "sklearn-xc[plots]"`.',
+    "pandas": "Install it with `pip install pandas`.",
 }
 
 
@@ -18,7 +19,7 @@ def optional_import(name, feature):
 
     Parameters
     ----------
-    name : {"hnswlib", "matplotlib", "matplotlib.<module>"}
+    name : {"hnswlib", "matplotlib", "matplotlib.<module>", "pandas"}
         Module to import.
     feature : str
         What needs it, as the start of the message ``"<feature> needs <package>, ..."``.

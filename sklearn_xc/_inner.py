@@ -1,0 +1,78 @@
+"""The estimator with a certain method inside pipelines, searches and other wrappers."""
+
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+
+def find_inner(estimator, method, *, into_meta_estimators=False):
+    """The estimator that has a method of ours, and the steps on the way to it.
+
+    Looks into a fitted Pipeline (its last step), a search (its ``best_estimator_``) and a
+    FrozenEstimator, nested in any order.
+
+    Parameters
+    ----------
+    estimator : estimator
+    method : str
+    into_meta_estimators : bool, default=False
+        Also look into the ``estimator_`` of a meta-estimator, such as one that tunes a threshold.
+
+    Returns
+    -------
+    inner : estimator
+    transformers : list of fitted transformers
+        What X goes through, in this order, before it comes to `inner`.
+
+    Raises
+    ------
+    TypeError
+        If there is none, or a search has ``refit=False``.
+    sklearn.exceptions.NotFittedError
+        If a search has not been fitted.
+    """
+    outer, transformers = estimator, []
+    while not hasattr(estimator, method):
+        if isinstance(estimator, FrozenEstimator):
+            estimator = estimator.estimator
+        elif isinstance(estimator, Pipeline):
+            steps = [step for _, step in estimator.steps]
+            transformers += [step for step in steps[:-1] if step not in (None, "passthrough")]
+            estimator = steps[-1]
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        elif into_meta_estimators and hasattr(estimator, "estimator_"):
+            estimator = estimator.estimator_
+        else:
+            _refuse(estimator, outer, method)
+    return estimator, transformers
+
+
+def _refuse(estimator, outer, method):
+    if hasattr(estimator, "refit"):
+        check_is_fitted(estimator)
+        raise TypeError(
+            f"{method} needs the best estimator of {type(estimator).__name__}, "
+            f"which refit={estimator.refit!r} has not kept"
+        )
+    name = type(estimator).__name__ if hasattr(estimator, "get_params") else repr(estimator)
+    inside = "" if estimator is outer else f" (inside {type(outer).__name__})"
+    raise TypeError(f"{name}{inside} has no method {method}")
+
+
+def names_after(transformers):
+    """The names of the features that come out of a chain of transformers.
+
+    Returns
+    -------
+    names : ndarray of str, or None
+        None without transformers, or where the last of them does not know its features' names
+        (hashing).
+    """
+    names = None
+    for step in transformers:
+        try:
+            names = step.get_feature_names_out(names)
+        except (AttributeError, NotImplementedError, ValueError):  # names are only for show
+            names = None
+    return names

@@ -1,0 +1,26 @@
+"""Looking into fitted models: why a label was predicted, and how good each label is.
+
+The contributions to a prediction come from the method ``explain`` of the estimators, and through
+pipelines and searches from :func:`sklearn_xc.explain`. The displays follow scikit-learn: they are
+made by ``from_estimator`` or ``from_predictions`` (here also ``from_explanation``), draw by
+``plot(ax=None)``, and keep the figure and axes in ``figure_`` and ``ax_``. They need matplotlib.
+"""
+
+from .._explain import Explanation, Explanations
+from .._label_report import LabelReport
+from ._contributions import ContributionsDisplay
+from ._label_frequency import LabelFrequencyDisplay
+from ._label_report import label_report
+from ._precision_at_k import PrecisionAtKDisplay
+from ._reliability import ReliabilityDisplay
+
+__all__ = [
+    "ContributionsDisplay",
+    "Explanation",
+    "Explanations",
+    "LabelFrequencyDisplay",
+    "LabelReport",
+    "PrecisionAtKDisplay",
+    "ReliabilityDisplay",
+    "label_report",
+]

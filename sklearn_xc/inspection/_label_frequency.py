@@ -1,0 +1,271 @@
+"""Performance on frequent and on rare labels."""
+
+import numpy as np
+
+from .._inner import find_inner
+from ..metrics._ranking import rank, true_labels
+from ._display import BLUE, axes_for, name_of, ranked
+
+MOST_BINS = 8  # beside that of labels never seen: more would not leave room for their names
+BASES = 2, 4, 10, 100, 1000, 2**62  # the last gives two bins
+
+
+class LabelFrequencyDisplay:
+    """How good the k best labels are for frequent labels (the head) and for rare ones (the tail).
+
+    Labels with similar numbers of training samples are taken together in a bin. Of the true labels
+    of all rows that belong to it, `recall` is the share found among the k best labels of their
+    row; of its labels among the k best of any row, `precision` is the share that is true.
+
+    Parameters
+    ----------
+    bins : ndarray of int64, shape (n_bins, 2)
+        Least and largest number of training samples of the labels in each bin, head first.
+    n_labels : ndarray of int64, shape (n_bins,)
+        Labels in it. A bin of 0 training samples also has the labels that the model does not know.
+    n_true : ndarray of float64, shape (n_bins,)
+        How often they are true, in all rows, each counted with its weight.
+    n_predicted : ndarray of float64, shape (n_bins,)
+        How often they are among the k best.
+    n_hits : ndarray of float64, shape (n_bins,)
+        How often both.
+    k : int
+    name : str, default=None
+        Of the model, in the legend.
+
+    Attributes
+    ----------
+    recall : ndarray of shape (n_bins,)
+        nan where no label of the bin is true anywhere.
+    precision : ndarray of shape (n_bins,)
+        nan where none is among the k best anywhere.
+    line_ : matplotlib Line2D
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from sklearn_xc.inspection import LabelFrequencyDisplay
+    >>> y_true = [[1, 0, 1, 0], [0, 1, 0, 0]]
+    >>> display = LabelFrequencyDisplay.from_predictions(
+    ...     y_true, [[0, 1], [1, 3]], support=[9, 6, 1, 0], k=2)
+    >>> display.bins.tolist()
+    [[9, 9], [5, 8], [1, 1], [0, 0]]
+    >>> display.recall.tolist()
+    [1.0, 1.0, 0.0, nan]
+    """
+
+    def __init__(self, bins, n_labels, n_true, n_predicted, n_hits, *, k, name=None):
+        self.bins = bins
+        self.n_labels = n_labels
+        self.n_true = n_true
+        self.n_predicted = n_predicted
+        self.n_hits = n_hits
+        self.k = k
+        self.name = name
+
+    @property
+    def recall(self):
+        """Share of the true labels of each bin that were found."""
+        return _share(self.n_hits, self.n_true)
+
+    @property
+    def precision(self):
+        """Share of the predictions of each bin's labels that were true."""
+        return _share(self.n_hits, self.n_predicted)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, X, y, *, k=5, metric="recall", support=None, bins=None, sample_weight=None,
+        name=None, ax=None, **kwargs,
+    ):  # fmt: skip
+        """Head and tail of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            One that :func:`sklearn_xc.predict_topk` accepts, such as a Pipeline.
+        X : array-like, sparse, or whatever the first step of a pipeline takes
+        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
+            True labels.
+        k : int, default=5
+            Best labels of each row to look at.
+        metric : {"recall", "precision"}, default="recall"
+            What to draw.
+        support : array-like of shape (n_classes,), default=None
+            Training samples of each label, by default those of the estimator's ``label_report_``.
+        bins : array-like of int, default=None
+            Least support of each bin but that of 0. By default 1, 2, 3, 5, 9, ... (each as wide as
+            all before), or coarser, so that at most 8 of them hold labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+        name : str, default=None
+            By default that of the estimator's class.
+        ax : matplotlib Axes, default=None
+            By default those of a new figure.
+        **kwargs : dict
+            For ``ax.plot``.
+
+        Returns
+        -------
+        display : LabelFrequencyDisplay
+        """
+        _check_metric(metric)
+        labels, inner = ranked(estimator, X, k, k)
+        if support is None:
+            linear, _ = find_inner(estimator, "explain", into_meta_estimators=True)
+            support = linear.label_report_.support
+        counts = _counts(y, labels, k, inner.classes_, sample_weight, support, bins, True)
+        return cls(*counts, k=k, name=name_of(estimator, name)).plot(ax, metric=metric, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls, y_true, y_pred, *, support, k=5, metric="recall", bins=None, classes=None,
+        sample_weight=None, name=None, ax=None, **kwargs,
+    ):  # fmt: skip
+        """Head and tail of predictions.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
+            Class labels, or an indicator of zeros and ones.
+        y_pred : array-like of shape (n, m) with m >= k, or array-like or sparse of shape (n, K)
+            Top-k labels, best first; or scores. See :mod:`sklearn_xc.metrics`.
+        support : array-like of shape (K,)
+            Training samples of each label.
+        k : int, default=5
+            Best labels of each row to look at.
+        metric : {"recall", "precision"}, default="recall"
+            What to draw.
+        bins : array-like of int, default=None
+            As in :meth:`from_estimator`.
+        classes : array-like of shape (K,), default=None
+            Names of the columns, in the order of `support`; required for 1-D y_true.
+        sample_weight : array-like of shape (n,), default=None
+        name : str, default=None
+        ax : matplotlib Axes, default=None
+        **kwargs : dict
+            For ``ax.plot``.
+
+        Returns
+        -------
+        display : LabelFrequencyDisplay
+        """
+        _check_metric(metric)
+        counts = _counts(y_true, y_pred, k, classes, sample_weight, support, bins, False)
+        return cls(*counts, k=k, name=name).plot(ax, metric=metric, **kwargs)
+
+    def plot(self, ax=None, *, metric="recall", name=None, **kwargs):
+        """Draw recall or precision, bin by bin.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            By default those of a new figure. Displays with the same bins can share one.
+        metric : {"recall", "precision"}, default="recall"
+        name : str, default=None
+            By default the one the display was made with.
+        **kwargs : dict
+            For ``ax.plot``.
+
+        Returns
+        -------
+        display : LabelFrequencyDisplay
+            self, with the attributes.
+        """
+        _check_metric(metric)
+        first = ax is None or not ax.lines
+        ax = axes_for(self, ax)
+        style = {"marker": "o", "markersize": 4} | ({"color": BLUE} if first else {})
+        label = self.name if name is None else name
+        places = np.arange(len(self.bins))
+        values = getattr(self, metric)
+        (self.line_,) = ax.plot(places, values, **{**style, "label": label, **kwargs})
+        spans = [f"{low}" if low == high else f"{low}\u2013{high}" for low, high in self.bins]
+        ticks = [f"{span}\n({n})" for span, n in zip(spans, self.n_labels, strict=True)]
+        ax.set_xticks(places, ticks)
+        ax.set_xlabel("training samples of the label (number of labels)")
+        ax.set_ylabel(f"{metric} at {self.k}")
+        ax.set_ylim(0, max(1.08 * np.nanmax(values, initial=0.1), ax.get_ylim()[1] * (not first)))
+        ax.grid(axis="y", alpha=0.3)
+        if label is not None:
+            ax.legend()
+        return self
+
+
+def _share(part, whole):
+    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+
+
+def _check_metric(metric):
+    if metric not in ("recall", "precision"):
+        raise ValueError(f"metric must be 'recall' or 'precision', got {metric!r}")
+
+
+def _counts(y_true, y_pred, k, classes, sample_weight, support, bins, from_predict_topk):
+    """Bins, and what is in each: labels, true ones, predicted ones, hits."""
+    truth = true_labels(y_true, "y_true")
+    if truth.ndim == 1 and classes is None:
+        raise ValueError("1-D y_true needs classes, the label of each entry of support")
+    ranking = rank(y_true, y_pred, k, classes, sample_weight, from_predict_topk=from_predict_topk)
+    n_classes = ranking.truth.shape[1] - 1
+    support = _checked_support(support, n_classes)
+    n_unknown = 0
+    if truth.ndim == 1:
+        n_unknown = len(set(truth.tolist()) - set(np.asarray(classes).tolist()))
+    bins = _bins(support, n_unknown, bins)
+    # The last column stands for all labels that the model does not know.
+    of_label = np.searchsorted(-bins[:, 1], -np.append(support, 0), side="right") - 1
+    columns, retrieved = ranking.columns, ranking.columns >= 0
+    weight = np.broadcast_to(ranking.weight[:, None], columns.shape)
+
+    def per_bin(labels, weights):
+        return np.bincount(of_label[labels], weights=weights, minlength=len(bins))
+
+    n_true = per_bin(ranking.truth.indices, np.repeat(ranking.weight, ranking.n_true))
+    n_predicted = per_bin(columns[retrieved], weight[retrieved])
+    n_hits = per_bin(columns[ranking.hits], weight[ranking.hits])
+    n_labels = np.bincount(of_label[:-1], minlength=len(bins))
+    if n_unknown:
+        n_labels[-1] += n_unknown
+    return bins, n_labels, n_true, n_predicted, n_hits
+
+
+def _checked_support(support, n_classes):
+    support = np.asarray(support)
+    if support.shape != (n_classes,):
+        raise ValueError(
+            f"support must have an entry for each of the {n_classes} labels, got shape "
+            f"{support.shape}"
+        )
+    if support.dtype.kind not in "iufb" or not (support >= 0).all():
+        raise ValueError("support must hold numbers of training samples, zero or more")
+    return support.astype(np.int64)
+
+
+def _bins(support, n_unknown, lower):
+    """Least and largest support of the bins that hold labels, (n_bins, 2), head first."""
+    if lower is None:
+        bins = next(b for base in BASES if len(b := _non_empty(support, base)) <= MOST_BINS)
+    else:
+        lower = np.asarray(lower)
+        if lower.dtype.kind not in "iu" or lower.ndim != 1 or not (lower >= 1).all():
+            raise ValueError("bins must be whole numbers from 1 on, the least support of each bin")
+        bins = _between(support, np.union1d([1], lower))
+    if n_unknown or (support == 0).any():
+        bins = np.vstack([bins, [[0, 0]]])
+    return bins
+
+
+def _non_empty(support, base):
+    """The bins 1, 2 to base, base + 1 to base^2, ... that hold labels."""
+    lower = [1, 2, base + 1]
+    while lower[-1] <= support.max(initial=1):
+        lower.append((lower[-1] - 1) * base + 1)
+    return _between(support, np.array(lower))
+
+
+def _between(support, lower):
+    upper = np.append(lower[1:] - 1, max(lower[-1], support.max(initial=1)))
+    held = np.unique(np.searchsorted(lower, support[support > 0], side="right") - 1)
+    bins = np.column_stack([lower, np.minimum(upper, support.max(initial=1))])
+    return bins[held][::-1]

@@ -1,0 +1,78 @@
+"""How a fitted model does on each label."""
+
+import numpy as np
+from scipy import sparse
+
+from .._base import predict_topk
+from .._inner import find_inner
+from .._label_report import LabelReport
+from ..metrics._ranking import codes, true_labels
+
+
+def label_report(estimator, X, y, k=None):
+    """Training samples, weights and accuracy on held-out rows of every label.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted: a linear estimator of this package, or a Pipeline, search or other wrapper around
+        one, which then makes the predictions.
+    X : array-like, sparse, or whatever the first step of a pipeline takes
+        Rows that the estimator was not trained on.
+    y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
+        Their true labels. One that the model does not know has no line in the report.
+    k : int, default=None
+        Count the k best labels of each row as predicted. By default those that `predict` gives.
+
+    Returns
+    -------
+    report : LabelReport
+
+    Raises
+    ------
+    TypeError
+        If there is no linear estimator of this package in `estimator`.
+    ValueError
+        If y does not fit X or the model, or k is not from 1 to the number of classes.
+
+    Examples
+    --------
+    >>> from sklearn_xc import PPDSparseClassifier
+    >>> from sklearn_xc.datasets import make_xc_classification
+    >>> from sklearn_xc.inspection import label_report
+    >>> X, Y = make_xc_classification(n_samples=600, n_features=500, n_classes=20, random_state=0)
+    >>> model = PPDSparseClassifier(random_state=0).fit(X[:400], Y[:400])
+    >>> report = label_report(model, X[400:], Y[400:])
+    >>> report.support.shape, bool((report.n_hits <= report.n_predicted).all())
+    ((20,), True)
+    """
+    inner, _ = find_inner(estimator, "explain", into_meta_estimators=True)
+    known = inner.label_report_
+    predicted = estimator.predict(X) if k is None else predict_topk(estimator, X, k)[0]
+    truth = _indicator(y, known.labels, "y")
+    predicted = _indicator(predicted, known.labels, "the prediction", top=k is not None)
+    if truth.shape[0] != predicted.shape[0]:
+        raise ValueError(f"y has {truth.shape[0]} rows, but X has {predicted.shape[0]}")
+    counts = [
+        np.asarray(pattern.sum(axis=0), dtype=np.int64).ravel()
+        for pattern in (truth, predicted, truth.multiply(predicted))
+    ]
+    return LabelReport(known.labels, known.support, known.n_weights, *counts)
+
+
+def _indicator(y, classes, name, top=False):
+    """Labels, an indicator, or the k best labels of each row, as CSR (n_samples, n_classes)."""
+    if not top:
+        y = true_labels(y, name)
+    if y.ndim == 2 and not top:
+        if y.shape[1] != len(classes):
+            raise ValueError(
+                f"{name} has {y.shape[1]} columns, but the model has {len(classes)} labels"
+            )
+        return y.astype(np.int64)
+    table = {label: place for place, label in enumerate(classes.tolist())}
+    columns = codes(y.reshape(len(y), -1), table)
+    n_rows, per_row = columns.shape
+    columns = np.where(columns < 0, len(classes), columns).ravel()  # unknown ones at the end
+    parts = np.ones(len(columns), dtype=np.int64), columns, np.arange(n_rows + 1) * per_row
+    return sparse.csr_array(parts, shape=(n_rows, len(classes) + 1))[:, : len(classes)]

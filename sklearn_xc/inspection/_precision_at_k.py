@@ -1,0 +1,158 @@
+"""Precision among the k best labels, against k."""
+
+import numpy as np
+
+from ..metrics._ranking import rank
+from ._display import BLUE, GREY, axes_for, name_of, names_for, ranked
+
+MOST = 10  # ranks drawn where the user says nothing
+
+
+class PrecisionAtKDisplay:
+    """Precision at k against k, and the best that any ranking could reach.
+
+    Rows with fewer than k true labels keep precision at k below one even for a perfect ranking: the
+    grey line is the precision of that.
+
+    Parameters
+    ----------
+    precision : ndarray of shape (n_ranks,)
+        Precision at k = 1, 2, ..., n_ranks.
+    attainable : ndarray of shape (n_ranks,), default=None
+        Precision at k of a perfect ranking.
+    name : str, default=None
+        Of the model, in the legend.
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+        The curve.
+    attainable_ : matplotlib Line2D or None
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    See Also
+    --------
+    sklearn_xc.metrics.precision_at_k : One of its points.
+
+    Examples
+    --------
+    >>> from sklearn_xc.inspection import PrecisionAtKDisplay
+    >>> y_true = [[1, 0, 1, 0], [0, 1, 0, 0]]
+    >>> display = PrecisionAtKDisplay.from_predictions(y_true, [[0, 1], [1, 3]])
+    >>> display.precision.tolist(), display.attainable.tolist()
+    ([1.0, 0.5], [1.0, 0.75])
+    """
+
+    def __init__(self, precision, attainable=None, *, name=None):
+        self.precision = precision
+        self.attainable = attainable
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, X, y, *, k=None, sample_weight=None, name=None, ax=None, **kwargs
+    ):
+        """Precision at 1 to k of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            One that :func:`sklearn_xc.predict_topk` accepts, such as a Pipeline.
+        X : array-like, sparse, or whatever the first step of a pipeline takes
+        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
+            True labels.
+        k : int, default=None
+            Largest k; by default 10, or the number of classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+        name : str, default=None
+            By default that of the estimator's class.
+        ax : matplotlib Axes, default=None
+            By default those of a new figure.
+        **kwargs : dict
+            For ``ax.plot``.
+
+        Returns
+        -------
+        display : PrecisionAtKDisplay
+        """
+        labels, inner = ranked(estimator, X, k, MOST)
+        ranking = rank(
+            y, labels, labels.shape[1], names_for(y, inner), sample_weight, from_predict_topk=True
+        )
+        return cls._of_ranking(ranking, name_of(estimator, name)).plot(ax, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls, y_true, y_pred, *, k=None, classes=None, sample_weight=None, name=None, ax=None,
+        **kwargs,
+    ):  # fmt: skip
+        """Precision at 1 to k of predictions.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
+            Class labels, or an indicator of zeros and ones.
+        y_pred : array-like of shape (n, m) with m >= k, or array-like or sparse of shape (n, K)
+            Top-k labels, best first; or scores. See :mod:`sklearn_xc.metrics`.
+        k : int, default=None
+            Largest k; by default 10, or the number of columns of `y_pred`.
+        classes : array-like of shape (K,), default=None
+            Names of the columns; required for 1-D y_true with scores.
+        sample_weight : array-like of shape (n,), default=None
+        name : str, default=None
+        ax : matplotlib Axes, default=None
+        **kwargs : dict
+            For ``ax.plot``.
+
+        Returns
+        -------
+        display : PrecisionAtKDisplay
+        """
+        if k is None:
+            shape = np.shape(y_pred)
+            k = min(MOST, shape[1]) if len(shape) == 2 else MOST
+        ranking = rank(y_true, y_pred, k, classes, sample_weight)
+        return cls._of_ranking(ranking, name).plot(ax, **kwargs)
+
+    @classmethod
+    def _of_ranking(cls, ranking, name):
+        k = np.arange(1, ranking.k + 1)
+        weight = ranking.weight / ranking.weight.sum()
+        found = weight @ ranking.hits.cumsum(axis=1)
+        true = [weight @ np.minimum(ranking.n_true, cut) for cut in k]
+        return cls(found / k, np.array(true) / k, name=name)
+
+    def plot(self, ax=None, *, name=None, **kwargs):
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            By default those of a new figure. Several displays can share one.
+        name : str, default=None
+            By default the one the display was made with.
+        **kwargs : dict
+            For ``ax.plot``.
+
+        Returns
+        -------
+        display : PrecisionAtKDisplay
+            self, with the attributes.
+        """
+        first = ax is None or not ax.lines
+        ax = axes_for(self, ax)
+        k = np.arange(1, len(self.precision) + 1)
+        self.attainable_ = None
+        if self.attainable is not None and first:
+            style = {"color": GREY, "linestyle": "--", "linewidth": 1}
+            (self.attainable_,) = ax.plot(k, self.attainable, label="perfect ranking", **style)
+        style = {"marker": "o", "markersize": 4} | ({"color": BLUE} if first else {})
+        label = self.name if name is None else name
+        (self.line_,) = ax.plot(k, self.precision, **{**style, "label": label, **kwargs})
+        ax.set(xlabel="k, labels looked at", ylabel="precision at k")
+        ax.set_ylim(0, 1.02)
+        ax.set_xticks(k if len(k) <= 12 else k[:: -(-len(k) // 10)])
+        ax.grid(alpha=0.3)
+        ax.legend()
+        return self
