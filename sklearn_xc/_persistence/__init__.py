@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._file import Reader, write
 from ._state import NOT_SAVED, Decoder, Encoder, record
-from ._weights import DTYPES, LoadedWeights, weights_to_store
+from ._weights import DTYPES, LoadedWeights, require_lists, weights_to_store
 
-__all__ = ["LoadedWeights", "SaveMixin", "load", "record", "weights_to_store"]
+__all__ = ["LoadedWeights", "SaveMixin", "load", "record", "require_lists", "weights_to_store"]
 
 
 class SaveMixin:
@@ -53,7 +53,7 @@ class SaveMixin:
         check_is_fitted(self)
         if dtype not in DTYPES:
             raise ValueError(f"dtype must be one of {list(DTYPES)}, got {dtype!r}")
-        if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 <= threshold:
+        if isinstance(threshold, bool) or not isinstance(threshold, Real) or not threshold >= 0:
             raise ValueError(f"threshold must be a number from 0 on, got {threshold!r}")
         encoder = Encoder(dtype, threshold)
         model = encoder.estimator(self)

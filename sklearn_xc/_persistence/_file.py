@@ -14,8 +14,8 @@ bytes       what
             SHA-256 (with the zeros) of each, and they follow one another in its order
 ==========  ====================================================================================
 
-The numbers of the header are little-endian. No place is written down that could be computed: a segment starts
-where the one before ends, so that nothing can point outside the file.
+The numbers of the header are little-endian. No place is written down that could be computed: a
+segment starts where the one before ends, so that nothing can point outside the file.
 """
 
 import hashlib

@@ -101,10 +101,8 @@ def weights_to_store(coef, intercept, index, dtype, threshold):
     stored = coef.data.astype(DTYPES[dtype]).astype(np.float32) if dtype == "float16" else coef.data
     dropped = (np.abs(coef.data) <= threshold) | (stored == 0)
     if dropped.any():
-        kept = sparse.csr_array(
-            (np.where(dropped, 0, stored), coef.indices, coef.indptr), coef.shape
-        )
-        kept = kept.copy()
+        kept = coef.copy()
+        kept.data = np.where(dropped, 0, stored)
         kept.eliminate_zeros()
         index = InvertedIndex(kept, intercept)
     return StoredWeights(index, True, dtype)
@@ -146,8 +144,7 @@ class LoadedWeights:
             )
         }
         indptr = small["indptr"]
-        if indptr[0] != 0 or (np.diff(indptr) < 0).any():
-            raise ValueError("the starts of the lists of weights do not ascend from 0")
+        _require_ascending(indptr)
         large = {name: array(name, mapped) for name in ("classes", "weights", "full_weights")}
         _typed(large["classes"], "classes", "<i4", indptr[-1])
         _typed(large["weights"], "weights", ("<f4", "<f2"), indptr[-1])
@@ -184,6 +181,35 @@ def _typed(array, name, dtypes, length):
     return array
 
 
+def require_lists(arrays, n_lists, n_classes):
+    """Check lists of classes and values, as kernels take them, that were loaded.
+
+    Parameters
+    ----------
+    arrays : tuple of ndarray
+        Starts of the lists (int64, n_lists + 1), their classes (int32), their values (float32) and
+        more values, of the same length or of size 0.
+    n_lists, n_classes : int
+
+    Raises
+    ------
+    ValueError
+        If a kernel that follows them would leave the arrays.
+    """
+    indptr, classes, values, others = arrays
+    _typed(indptr, "starts", "<i8", n_lists + 1)
+    _require_ascending(indptr)
+    _typed(classes, "classes", "<i4", indptr[-1])
+    _require_within(classes, 0, n_classes, "classes")
+    _typed(values, "values", "<f4", indptr[-1])
+    _typed(others, "values", "<f4", indptr[-1] if others.size else 0)
+
+
+def _require_ascending(indptr):
+    if indptr[0] != 0 or (np.diff(indptr) < 0).any():
+        raise ValueError("the starts of the lists of weights do not ascend from 0")
+
+
 def _is_all(numbers, n):
     return len(numbers) == n and (numbers == np.arange(n)).all()
 
@@ -202,7 +228,7 @@ def _dense(index):
 
 def _class_by_class(index):
     """CSR weights from an index."""
-    n_classes, n_features = index.shape
+    n_classes = index.shape[0]
     classes = np.array(index.classes)  # of a mapped file: ours from here on
     _require_within(classes, 0, n_classes, "classes")
     weights = np.asarray(index.weights, dtype=np.float32)
@@ -253,7 +279,7 @@ class MappedIndex(InvertedIndex):
             if stop > start
         ]
         classes = _joined(self.classes, lists, np.int32)
-        _require_within(classes, 0, self.shape[0], f"a damaged model file: the array classes")
+        _require_within(classes, 0, self.shape[0], "a damaged model file: the array classes")
         column, full = self.full_column[features], self.full_weights
         if full.dtype != np.float32:
             own = column >= 0
