@@ -5,6 +5,7 @@ from ._base import predict_topk
 from ._explain import explain
 from ._implicit_softmax import ImplicitSoftmaxRegressor
 from ._memoir import MemoirSVC
+from ._persistence import load
 from ._ppdsparse import PPDSparseClassifier
 
 __version__ = "0.1.0.dev0"
@@ -15,5 +16,6 @@ __all__ = [
     "MemoirSVC",
     "PPDSparseClassifier",
     "explain",
+    "load",
     "predict_topk",
 ]

@@ -21,9 +21,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ._inner import find_inner
 from ._inspect import InspectionMixin
 from ._label_report import training_support
-from ._labels import check_labels, encode, label_names
+from ._labels import LabelEncoding, check_labels, encode, label_names
 from ._memory import require_memory
 from ._parallel import effective_threads
+from ._persistence import LoadedWeights, SaveMixin, weights_to_store
 from ._rows import as_rows, normalise
 from ._topk import InvertedIndex, topk_matrix
 
@@ -52,6 +53,24 @@ class _IndexCache:
                 self._arrays, self._index = arrays, index
             return self._index
 
+    def put(self, coef, intercept, index):
+        """Take an index that there is already, of arrays that cannot be written to."""
+        with self._lock:
+            self._arrays, self._index = _arrays_of(coef, intercept), index
+
+
+def _check_shape(state, shape):
+    """Refuse what is loaded if the weights are not those of the labels and features beside them."""
+    encoding, classes, n_features = (state[n] for n in ("_encoding", "classes_", "n_features_in_"))
+    if not isinstance(encoding, LabelEncoding) or not isinstance(classes, np.ndarray):
+        raise ValueError("the labels are of the wrong kind")
+    if classes.shape != encoding.classes_.shape or type(n_features) is not int:
+        raise ValueError("the numbers of classes or features contradict one another")
+    if shape != (encoding.n_columns, n_features):
+        raise ValueError(f"weights of shape {shape} for {len(classes)} classes")
+    if "feature_names_in_" in state and len(state["feature_names_in_"]) != n_features:
+        raise ValueError("the names of the features are not as many as the features")
+
 
 def _arrays_of(coef, intercept):
     parts = (coef.data, coef.indices, coef.indptr) if sparse.issparse(coef) else (coef,)
@@ -62,7 +81,7 @@ def _same(some, others):
     return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
 
 
-class BaseXCClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
+class BaseXCClassifier(InspectionMixin, SaveMixin, ClassifierMixin, BaseEstimator):
     """Base of all classifiers here.
 
     A subclass declares ``_parameter_constraints``, has the parameter ``n_jobs``, and fits inside
@@ -83,6 +102,7 @@ class BaseXCClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
     @contextmanager
     def _all_or_nothing(self):
         """Restore all attributes if what stands inside fails or is interrupted."""
+        self._read_all()
         before = vars(self).copy()
         try:
             yield
@@ -149,6 +169,42 @@ class BaseXCClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         if "coef_" in vars(self):
             self._prepare_index()
 
+    # ------------------------------------------------------------------------- for save and load
+
+    def _state_to_save(self, encoder):
+        state = super()._state_to_save(encoder)
+        if "_index_cache" in vars(self):  # linear weights: the index holds the intercepts as well
+            del state["intercept_"]
+            state["coef_"] = weights_to_store(
+                self.coef_, self.intercept_, self._model(), encoder.dtype, encoder.threshold
+            )
+        return state
+
+    def _set_loaded_state(self, state, origin):
+        weights = state.pop("coef_", None)
+        mapped = vars(self).pop("_loaded", None)  # there if all of a mapped file is read now
+        if isinstance(weights, LoadedWeights):
+            _check_shape({**vars(self), **state}, weights.index.shape)
+            self._index_cache = _IndexCache()
+            if mapped is None or self.intercept_ is mapped.intercept:
+                self.intercept_ = weights.intercept
+            if origin is None:
+                self.coef_ = weights.coef()
+                self._index_cache.put(self.coef_, weights.intercept, weights.index)
+            else:
+                self._loaded = weights
+        elif weights is not None or (mapped is None and self._is_linear()):
+            raise ValueError(f"it holds a {type(self).__name__} without weights")
+        super()._set_loaded_state(state, origin)
+
+    def __getattr__(self, name):
+        if name == "coef_" and "_loaded" in vars(self):
+            return self._loaded.coef()
+        return super().__getattr__(name)
+
+    def _is_linear(self):
+        return type(self)._model is BaseXCClassifier._model
+
     # ----------------------------------------------------------------------------- prediction
 
     def __sklearn_is_fitted__(self):
@@ -156,6 +212,9 @@ class BaseXCClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
 
     def _model(self):
         """The object that scores rows: has ``topk``, ``scores`` and ``positives``."""
+        loaded = vars(self).get("_loaded")
+        if loaded and "coef_" not in vars(self) and self.intercept_ is loaded.intercept:
+            return loaded.index
         if self.coef_.shape[0] != self._encoding.n_columns:
             raise ValueError(
                 f"coef_ has {self.coef_.shape[0]} rows, but fit's y asks for "

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
+from ._persistence import record
 from ._rows import LARGEST_INDEX, narrow_indices
 
 NESTED = list, tuple, set, frozenset, np.ndarray
@@ -17,6 +18,7 @@ LABEL_LISTS = (
 )
 
 
+@record
 @dataclass(frozen=True, eq=False)
 class LabelEncoding:
     """What fit's y was, so that predictions can be given back in the same form.
@@ -36,6 +38,14 @@ class LabelEncoding:
     classes_: np.ndarray
     dtype: np.dtype
     container: type | None = None
+
+    def _check_record(self):
+        """Raise ValueError for what no call of `encode` makes (see `_persistence.record`)."""
+        least = {"binary": 2, "multiclass": 3, "multilabel": 1}[self.kind]
+        if self.classes_.ndim != 1 or not isinstance(self.dtype, np.dtype):
+            raise ValueError("classes_ or dtype of the labels is of the wrong kind")
+        if len(self.classes_) < least or (self.kind == "binary" and len(self.classes_) != 2):
+            raise ValueError(f"{len(self.classes_)} classes of a {self.kind} problem")
 
     @property
     def n_classes(self):

@@ -15,6 +15,7 @@ from ._memoir_steps import Settings, Steps, Weights, model_of
 from ._memory import require_memory
 from ._multiclass import BaseMulticlassClassifier, held_out_samples
 from ._parallel import single_threaded_blas
+from ._persistence import require_lists
 from ._rows import LARGEST_INDEX, as_rows
 from ._topk import InvertedIndex
 
@@ -353,6 +354,16 @@ class MemoirSVC(BaseMulticlassClassifier):
 
     def _start_weights(self):
         return self._saved
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        if "_saved" in vars(self):  # a kernel follows its lists
+            arrays, (scale, of_iterates, square), n_iterates = self._saved
+            require_lists(arrays, self.n_features_in_ + 1, len(self.classes_))
+            if not all(type(x) is np.float64 for x in (scale, of_iterates, square)):
+                raise ValueError("the state of the iterates is not of float64")
+            if type(n_iterates) is not int or type(self._n_batches) is not int:
+                raise ValueError("iterates and batches are not counted in integers")
 
     def _with_class_weight(self, codes, sample_weight):
         if self.class_weight is None:

@@ -4,6 +4,7 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -287,6 +288,14 @@ class PPDSparseClassifier(BaseXCClassifier):
                 stacklevel=2,
             )
         return self
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        dual = vars(self).get("dual_coef_")
+        if dual is not None and not (
+            sparse.issparse(dual) and dual.format == "csr" and dual.has_canonical_format
+        ):
+            raise ValueError("dual_coef_ is no CSR matrix, or names a sample twice")
 
     def _settings(self):
         """The kernel's `Settings`."""

@@ -45,6 +45,8 @@ class InvertedIndex:
     shape : tuple (n_classes, n_features)
     """
 
+    rows_at_once = ROW_BLOCK
+
     def __init__(self, coef, intercept):
         if np.shape(intercept) != (coef.shape[0],):
             raise ValueError(
@@ -59,6 +61,18 @@ class InvertedIndex:
         self.intercept = padded_intercept(np.asarray(intercept))
         falling = np.argsort(-self.intercept, kind="stable")
         self.by_intercept = falling[: coef.shape[0]].astype(np.int32)
+        self._set_postings()
+
+    @classmethod
+    def from_arrays(cls, shape, **arrays):
+        """An index of arrays that another one had as its attributes, and that were checked."""
+        index = cls.__new__(cls)
+        index.shape = shape
+        vars(index).update(arrays)
+        index._set_postings()
+        return index
+
+    def _set_postings(self):
         self._postings = kernel.Postings(
             self.indptr,
             self.classes,
@@ -131,7 +145,7 @@ class InvertedIndex:
         classes = np.empty((n_rows, k), dtype=np.int32)
         scores = np.empty((n_rows, k), dtype=np.float32)
         scratch = self._scratch(n_threads)
-        for start, block in row_blocks(rows):
+        for start, block in row_blocks(rows, self.rows_at_once):
             part = slice(start, start + block.shape[0])
             kernel.topk(
                 *self._arguments(block), scratch, classes[part], scores[part], way, n_threads
@@ -144,7 +158,7 @@ class InvertedIndex:
         n_threads = max(1, min(n_threads, rows.shape[0]))
         scratch = self._scratch(n_threads)
         out = np.empty((rows.shape[0], self.shape[0]), dtype=np.float32)
-        for start, block in row_blocks(rows):
+        for start, block in row_blocks(rows, self.rows_at_once):
             part = slice(start, start + block.shape[0])
             kernel.all_scores(*self._arguments(block), scratch, out[part], n_threads)
         check_finite(out)
@@ -155,7 +169,7 @@ class InvertedIndex:
         n_threads = max(1, min(n_threads, rows.shape[0]))
         scratch = self._scratch(n_threads)
         counts, found = [], []
-        for _, block in row_blocks(rows):
+        for _, block in row_blocks(rows, self.rows_at_once):
             n_found = np.zeros(block.shape[0], dtype=np.int64)
             starts = np.zeros(block.shape[0] + 1, dtype=np.int64)
             which = np.empty(0, dtype=np.int32)
@@ -200,10 +214,10 @@ def topk_matrix(classes, scores, n_classes):
     return narrow_indices(sparse.csr_array((values, columns, starts), shape=(n_rows, n_classes)))
 
 
-def row_blocks(rows):
-    """The rows in blocks of ROW_BLOCK, each with the number of its first row."""
-    for start in range(0, rows.shape[0], ROW_BLOCK):
-        yield start, rows.block(start, min(start + ROW_BLOCK, rows.shape[0]))
+def row_blocks(rows, size=ROW_BLOCK):
+    """The rows in blocks of this size, each with the number of its first row."""
+    for start in range(0, rows.shape[0], size):
+        yield start, rows.block(start, min(start + size, rows.shape[0]))
 
 
 def check_finite(scores):

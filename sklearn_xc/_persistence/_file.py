@@ -1,0 +1,348 @@
+"""The file of a saved model: a header, a manifest in JSON and arrays as raw bytes.
+
+==========  ====================================================================================
+bytes       what
+==========  ====================================================================================
+0 to 7      ``89 53 4b 58 43 0d 0a 1a``: no text file begins so, and a transfer that translates
+            line ends shows
+8 to 11     major and minor number of the format, two uint16
+12 to 15    zero
+16 to 31    where the manifest ends and where the file ends, two uint64
+32 to 63    SHA-256 of bytes 0 to 31 and 64 to the end of the manifest
+64 ...      the manifest: one JSON object and spaces up to a multiple of 64
+...         the segments, each with zeros up to a multiple of 64; the manifest has dtype, shape and
+            SHA-256 (with the zeros) of each, and they follow one another in its order
+==========  ====================================================================================
+
+The numbers of the header are little-endian. No place is written down that could be computed: a
+segment starts where the one before ends, so that nothing can point outside the file.
+"""
+
+import hashlib
+import json
+import math
+import mmap
+import os
+import re
+import secrets
+import struct
+import sys
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+MAGIC = b"\x89SKXC\r\n\x1a"
+FORMAT = 1, 0
+HEADER = struct.Struct("<8sHHIQQ32s")
+ALIGNMENT = 64  # the file is mapped as a whole, so segments need cache lines, not pages
+AT_ONCE = 2**22  # bytes written or read in one call
+# Below this size a mapped model has its arrays read and verified: they cost no time.
+SMALL = 2**20
+DTYPES = re.compile(r"[<|]b1|[<>|][iu][1248]|[<>][iu][248]|[<>]f[248]|[<>]U\d{1,9}|\|S\d{1,9}")
+DATES = re.compile(r"[<>][mM]8\[(Y|M|W|D|h|m|s|ms|us|ns)\]")
+MOST_DIMENSIONS = 8
+LONGEST_FRONT = 2**30  # bytes
+JSON = "json"
+
+
+def padded(size):
+    """The size rounded up to a multiple of ALIGNMENT."""
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def dtype_of(text):
+    """The dtype of an array in a file; ValueError for others than numbers, texts and dates."""
+    known = isinstance(text, str) and (DTYPES.fullmatch(text) or DATES.fullmatch(text))
+    dtype = np.dtype(text) if known else None
+    if dtype is None or dtype.itemsize == 0:
+        raise ValueError(f"arrays of dtype {text!r} cannot be in a model file")
+    return dtype
+
+
+class Segment(NamedTuple):
+    """An array, or JSON, to be written.
+
+    Attributes
+    ----------
+    dtype : str
+        As NumPy writes it, or "json".
+    shape : tuple of int
+    blocks : callable
+        Returns an iterator over the bytes.
+    """
+
+    dtype: str
+    shape: tuple
+    blocks: object
+
+    @property
+    def nbytes(self):
+        itemsize = 1 if self.dtype == JSON else np.dtype(self.dtype).itemsize
+        return itemsize * math.prod(self.shape)
+
+
+def array_segment(array):
+    """The segment of an array of any layout, which is in C order in the file."""
+    dtype = array.dtype
+    dtype_of(dtype.str)
+    flat = array.reshape(-1) if array.flags.c_contiguous else array.ravel()
+    step = max(1, AT_ONCE // dtype.itemsize)
+
+    def blocks():
+        for start in range(0, len(flat), step):
+            yield flat[start : start + step].tobytes()
+
+    return Segment(dtype.str, array.shape, blocks)
+
+
+def json_segment(value):
+    """The segment of a long JSON value."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
+    return Segment(JSON, (len(text),), lambda: [text])
+
+
+# ---------------------------------------------------------------------------------------- writing
+
+
+def write(path, manifest, segments):
+    """Write a model file in the place of `path`, all of it or nothing.
+
+    The bytes go into a new file beside it, onto the disk, and then under the name of `path` in one
+    step of the file system.
+
+    Parameters
+    ----------
+    path : str or path-like
+    manifest : dict
+        JSON-able; "segments" is added.
+    segments : list of Segment
+    """
+    path = Path(os.path.realpath(path))  # of a link, what it leads to is replaced
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a directory; save needs the name of a file")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"the directory {path.parent} does not exist; create it first")
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    handle = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        try:
+            _write_all(handle, manifest, segments)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        os.replace(beside, path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    _sync_directory(path.parent)
+
+
+def _write_all(handle, manifest, segments):
+    front = len(_front(manifest, segments, ["0" * 64] * len(segments)))  # digests are of one length
+    os.lseek(handle, front, os.SEEK_SET)
+    digests = []
+    for segment in segments:
+        digest, size = hashlib.sha256(), 0
+        zeros = b"\0" * (padded(segment.nbytes) - segment.nbytes)
+        for block in chain(segment.blocks(), [zeros]):
+            digest.update(block)
+            _write_bytes(handle, block)
+            size += len(block)
+        if size != padded(segment.nbytes):
+            raise RuntimeError("a segment gave other bytes than it announced")
+        digests.append(digest.hexdigest())
+    os.lseek(handle, 0, os.SEEK_SET)
+    _write_bytes(handle, _front(manifest, segments, digests))
+
+
+def _front(manifest, segments, digests):
+    """Header and manifest."""
+    table = [[s.dtype, list(s.shape), d] for s, d in zip(segments, digests, strict=True)]
+    text = json.dumps({**manifest, "segments": table}, allow_nan=False).encode()
+    text = text.ljust(padded(len(text)))
+    front = HEADER.size + len(text)
+    size = front + sum(padded(segment.nbytes) for segment in segments)
+    parts = MAGIC, *FORMAT, 0, front, size
+    start = HEADER.pack(*parts, b"")[:32]
+    return start + hashlib.sha256(start + text).digest() + text
+
+
+def _write_bytes(handle, block):
+    view = memoryview(block)
+    while view:
+        view = view[os.write(handle, view[:AT_ONCE]) :]
+
+
+def _sync_directory(folder):
+    """Bring the new name onto the disk, where directories can be opened (not on Windows)."""
+    if hasattr(os, "O_DIRECTORY"):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+# ---------------------------------------------------------------------------------------- reading
+
+
+class _Place(NamedTuple):
+    start: int
+    nbytes: int
+    dtype: str
+    shape: tuple
+    digest: str
+
+
+class Reader:
+    """A model file that has been opened and its manifest verified.
+
+    Parameters
+    ----------
+    path : str or path-like
+    mapped : bool
+        Whether to map the file and leave large arrays where they are; otherwise all is read and
+        verified.
+
+    Attributes
+    ----------
+    manifest : dict
+    mapped : bool
+
+    Raises
+    ------
+    ValueError
+        If the file is not a model, was truncated or damaged, or is of a newer format.
+    """
+
+    def __init__(self, path, mapped):
+        self.path, self.mapped = os.fspath(path), mapped
+        self._read = {}
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            front, self.manifest = self._read_front(file, size)
+            self._places = self._read_places(front, size)
+            if mapped:
+                self._map = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+            else:  # one after the other, as they lie there
+                self._file = file
+                for i in range(len(self._places)):
+                    self.copy(i)
+
+    def _refuse(self, why):
+        raise ValueError(f"{self.path} {why}")
+
+    def refuse_content(self, error):
+        """Raise ValueError for content that cannot be decoded."""
+        newer = ""
+        if self.minor > FORMAT[1]:
+            newer = (
+                f"; it was written by sklearn-xc {self.manifest.get('version')!r} in format "
+                f"{FORMAT[0]}.{self.minor}, newer than {FORMAT[0]}.{FORMAT[1]}"
+            )
+        reason = f"{type(error).__name__}: {error}" if type(error) is not ValueError else error
+        raise ValueError(f"{self.path} does not hold a valid model: {reason}{newer}") from error
+
+    def _read_front(self, file, size):
+        header = file.read(HEADER.size)
+        if header[: len(MAGIC)] != MAGIC[: len(header)] or not header:
+            self._refuse("is not a model saved by sklearn-xc")
+        if len(header) < HEADER.size:
+            self._refuse("was truncated: its header is incomplete")
+        _, major, minor, zero, front, whole, digest = HEADER.unpack(header)
+        if major > FORMAT[0]:
+            self._refuse(
+                f"has format {major}.{minor}, and this version of sklearn-xc reads up to "
+                f"{FORMAT[0]}.x: install a newer one"
+            )
+        if size < whole:
+            self._refuse(f"was truncated: it has {size} of {whole} bytes")
+        if not HEADER.size <= front <= min(whole, LONGEST_FRONT) or whole != size or zero:
+            self._refuse("is damaged: its header contradicts itself or the size of the file")
+        text = file.read(front - HEADER.size)
+        if hashlib.sha256(header[:32] + text).digest() != digest:
+            self._refuse("is damaged or was edited: the checksum of its manifest does not match")
+        self.minor = minor
+        try:
+            manifest = json.loads(text)
+            if not isinstance(manifest, dict):
+                raise ValueError("it is no object")
+            return front, manifest
+        except (ValueError, RecursionError) as error:
+            self._refuse(f"is damaged: its manifest is not JSON ({error})")
+
+    def _read_places(self, front, size):
+        """Where the segments are; none reaches beyond the file."""
+        places, start = [], front
+        try:
+            for dtype, shape, digest in self.manifest["segments"]:
+                if len(shape) > MOST_DIMENSIONS or not all(
+                    type(n) is int and 0 <= n < 2**62 for n in shape
+                ):
+                    raise ValueError(f"an array of shape {shape}")
+                itemsize = 1 if dtype == JSON else dtype_of(dtype).itemsize
+                nbytes = itemsize * math.prod(shape)
+                places.append(_Place(start, nbytes, dtype, tuple(shape), digest))
+                start += padded(nbytes)
+                if start > size:
+                    raise ValueError("an array reaches beyond its end")
+            if start != size:
+                raise ValueError("it holds bytes that belong to no array")
+        except (KeyError, TypeError, ValueError) as error:
+            self._refuse(f"is damaged: {error}")
+        return places
+
+    def _place(self, i):
+        if type(i) is not int or not 0 <= i < len(self._places):
+            raise ValueError(f"there is no array {i!r}")
+        return self._places[i]
+
+    def _bytes(self, place):
+        """The bytes of a segment, read into memory of our own and verified there."""
+        memory = np.empty(padded(place.nbytes) + ALIGNMENT, dtype=np.uint8)
+        offset = -memory.ctypes.data % ALIGNMENT
+        memory = memory[offset : offset + padded(place.nbytes)]
+        digest = hashlib.sha256()
+        for start in range(0, len(memory), AT_ONCE):
+            part = memory[start : start + AT_ONCE]
+            if self.mapped:
+                at = place.start + start
+                part[:] = np.frombuffer(self._map, np.uint8, len(part), at)
+            elif self._file.readinto(part) != len(part):
+                self._refuse("was truncated while it was read")
+            digest.update(part)
+        if digest.hexdigest() != place.digest:
+            self._refuse("is damaged or was edited: the checksum of an array does not match")
+        return memory[: place.nbytes]
+
+    def copy(self, i):
+        """Array `i` in memory of our own, or the value of JSON; verified."""
+        place = self._place(i)
+        if i not in self._read:
+            found = self._bytes(place)
+            if place.dtype == JSON:
+                self._read[i] = json.loads(found.tobytes().decode("utf-8", "surrogatepass"))
+            else:
+                found = found.view(dtype_of(place.dtype)).reshape(place.shape)
+                if found.dtype.kind == "U":
+                    _check_characters(found)
+                self._read[i] = found
+        return self._read[i]
+
+    def view(self, i):
+        """Array `i` where it lies, read-only, if the file is mapped and the array not small."""
+        place = self._place(i)
+        if not self.mapped or place.nbytes < SMALL or place.dtype == JSON:
+            return self.copy(i)
+        dtype = dtype_of(place.dtype)
+        found = np.frombuffer(self._map, dtype, place.nbytes // dtype.itemsize, place.start)
+        return found.reshape(place.shape)
+
+
+def _check_characters(texts):
+    """NumPy takes any number for a character until it is read."""
+    numbers = texts.reshape(-1).view(np.dtype("u4").newbyteorder(texts.dtype.byteorder))
+    if len(numbers) and numbers.max() > sys.maxunicode:
+        raise ValueError("an array of texts holds numbers that are no characters")
