@@ -138,7 +138,7 @@ def deal(problem):
     return part, counts
 
 
-def stratify(problem, sizes, seed):
+def place_by_shares(problem, sizes, seed):
     """Iterative stratification into parts of the given sizes; as :func:`deal`."""
     n_labels, n_parts = len(problem.frequency), len(problem.closed)
     counts = np.zeros((n_labels, n_parts), dtype=np.int32)
@@ -169,7 +169,7 @@ def keep_labels(problem, part, counts, seed, pin):
     ----------
     problem : Problem
     part, counts
-        From :func:`deal` or :func:`stratify`; changed in place.
+        From :func:`deal` or :func:`place_by_shares`; changed in place.
     seed : int
     pin : int or None
         The part, or ``PINNED``, that takes the rows taken out; None to take none out.
