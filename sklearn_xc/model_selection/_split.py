@@ -113,8 +113,9 @@ class RareLabelKFold(_LabelKFold):
       every training part (``pin_singletons=False`` tests these rows too);
     * every other row is tested exactly once;
     * the numbers of rows tested differ by at most one between folds;
-    * of the rows that have a label as their rarest, the numbers tested differ by at most one
-      between folds, unless that would leave out a label. With 1-D y these are all rows of a class.
+    * with 1-D y, the numbers of rows of a class differ by at most one between folds; with an
+      indicator, those of the rows that have a label as their rarest differ by at most two, unless
+      that would leave out a label.
 
     Labels can make the first and the third impossible together: three rows of which every two
     share a label of their own cannot be tested in two folds. Nor is it always found where it is
@@ -214,11 +215,9 @@ class IterativeStratifiedKFold(_LabelKFold):
     """
 
     def _place(self, problem, seed):
-        return place_by_shares(problem, _even_sizes(len(problem.rows), self.n_splits), seed)
-
-
-def _even_sizes(n_rows, n_parts):
-    return np.diff(np.arange(n_parts + 1) * n_rows // n_parts)
+        # Sizes that differ by a row must not make shares of labels differ: ties would be none.
+        sizes = np.diff(np.arange(self.n_splits + 1) * len(problem.rows) // self.n_splits)
+        return place_by_shares(problem, sizes, seed, np.full(self.n_splits, 1 / self.n_splits))
 
 
 def train_test_split(
