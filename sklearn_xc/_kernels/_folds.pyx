@@ -116,7 +116,7 @@ def deal(
             if place % Y.n_parts == 0:
                 taken[:] = 0
             row = order[place]
-            best, best_count, best_share, best_forbidden = -1, 0, 0, False
+            best, best_count, best_share = -1, 0, 0
             for p in range(Y.n_parts):
                 if taken[p]:
                     continue

@@ -138,8 +138,8 @@ def deal(problem):
     return part, counts
 
 
-def stratify(problem, sizes, seed):
-    """Iterative stratification into parts of the given sizes; as :func:`deal`."""
+def place_by_shares(problem, sizes, seed, shares=None):
+    """Iterative stratification into parts of the given sizes and shares; as :func:`deal`."""
     n_labels, n_parts = len(problem.frequency), len(problem.closed)
     counts = np.zeros((n_labels, n_parts), dtype=np.int32)
     part = np.full(len(problem.rows), PINNED, dtype=np.int32)
@@ -147,7 +147,7 @@ def stratify(problem, sizes, seed):
         *problem.pattern,
         *problem.by_label,
         *problem.limits,
-        np.asarray(sizes) / np.sum(sizes),
+        np.asarray(sizes) / np.sum(sizes) if shares is None else shares,
         np.array(sizes, dtype=np.int64),
         seed,
         np.empty(problem.frequency.max() + 1, dtype=np.int32),
@@ -169,7 +169,7 @@ def keep_labels(problem, part, counts, seed, pin):
     ----------
     problem : Problem
     part, counts
-        From :func:`deal` or :func:`stratify`; changed in place.
+        From :func:`deal` or :func:`place_by_shares`; changed in place.
     seed : int
     pin : int or None
         The part, or ``PINNED``, that takes the rows taken out; None to take none out.
@@ -190,16 +190,16 @@ def keep_labels(problem, part, counts, seed, pin):
     )
     if missing and pin is None:
         warnings.warn(
-            f"{missing} labels with two or more positives are missing from the training part of a "
-            "fold: no way was found to test every row once and keep them; fewer labels fare so "
-            "with more splits, none with pin_singletons=True",
+            f"{missing} labels with two or more positives are missing from a training part: no way "
+            "was found to test as many rows and keep them. With pin_singletons=True fewer rows are "
+            "tested and every label is kept",
             UserWarning,
             stacklevel=4,
         )
     elif missing:
         n_out = _take_out(problem, part, counts, pin)
         warnings.warn(
-            f"{n_out} rows are never tested beside those that hold the only positive of a label: "
+            f"{n_out} rows are not tested, beside those that hold the only positive of a label: "
             "no way was found to test them and keep every label in every training part",
             UserWarning,
             stacklevel=4,
