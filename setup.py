@@ -29,6 +29,7 @@ EXTENSIONS = {
     "_descent": ("c", False),
     "_double_sum": ("c", True),
     "_exact": ("c", True),
+    "_folds": ("c", False),
     "_hamming": ("c", True),
     "_implicit": ("c", False),
     "_matrix": ("c", False),

@@ -25,7 +25,7 @@ from ._labels import check_labels, encode, label_names
 from ._memory import require_memory
 from ._parallel import effective_threads
 from ._rows import as_rows, normalise
-from ._topk import InvertedIndex
+from ._topk import InvertedIndex, topk_matrix
 
 __all__ = ["BaseXCClassifier", "Interval", "Options", "StrOptions", "predict_topk"]
 
@@ -223,7 +223,7 @@ class BaseXCClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
             self._require_output(rows, encoding.dtype, "predict")
         return encoding.indicator(model.positives(rows, self._threads()))
 
-    def predict_topk(self, X, k=None):
+    def predict_topk(self, X, k=None, scores="decision", sparse_output=False):
         """The k best classes of each sample, best first; never builds all scores.
 
         Parameters
@@ -231,6 +231,11 @@ class BaseXCClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         X : array-like or sparse, shape (n_samples, n_features)
         k : int, default=None
             From 1 to the number of classes K; by default the smaller of 5 and K.
+        scores : {"decision", "proba"}, default="decision"
+            What to return beside the labels: scores as of :meth:`decision_function`, or
+            probabilities, where the estimator has them.
+        sparse_output : bool, default=False
+            Whether to return one sparse matrix with k entries a row instead of two arrays.
 
         Returns
         -------
@@ -239,21 +244,37 @@ class BaseXCClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
             go to the class that stands first there.
         scores : ndarray of float32, shape (n_samples, k)
             All finite. For two classes ``-f`` and ``f``, where f is the decision function.
+        matrix : csr_array of float32, shape (n_samples, K)
+            In their place with `sparse_output`: the same scores, in the columns of ``classes_``.
+            What is not stored is not among the k best; a stored zero is a score.
 
         Raises
         ------
         ValueError
-            If k is not an integer from 1 to K.
+            If k is not an integer from 1 to K, `scores` is not one of the two, or there are no
+            probabilities.
         """
+        if scores not in ("decision", "proba"):
+            raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
         rows = self._rows(X)
         k = _check_k(k, len(self.classes_))
-        if self._encoding.kind == "binary":
-            scores = self._model().scores(rows, self._threads())
-            scores = np.hstack([-scores, scores])
-            best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            return self.classes_[best], np.take_along_axis(scores, best, axis=1)
-        best, scores = self._model().topk(rows, k, self._threads())
-        return self.classes_[best], scores
+        best, values = (self._topk_probabilities if scores == "proba" else self._topk)(rows, k)
+        if sparse_output:
+            return topk_matrix(best, values, len(self.classes_))
+        return self.classes_[best], values
+
+    def _topk(self, rows, k):
+        """Numbers and scores of the k best classes of each row."""
+        if self._encoding.kind != "binary":
+            return self._model().topk(rows, k, self._threads())
+        scores = self._model().scores(rows, self._threads())
+        scores = np.hstack([-scores, scores])
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return best, np.take_along_axis(scores, best, axis=1)
+
+    def _topk_probabilities(self, rows, k):
+        """As :meth:`_topk`, with probabilities; for the estimators that have them."""
+        raise ValueError(f"scores='proba': {type(self).__name__} has no probabilities")
 
     def _require_output(self, rows, dtype, method):
         shape = rows.shape[0], self._encoding.n_columns
@@ -305,7 +326,7 @@ def _require_two_classes(Y, sample_weight, classes):
         )
 
 
-def predict_topk(estimator, X, k=None):
+def predict_topk(estimator, X, k=None, scores="decision", sparse_output=False):
     """The k best classes of each sample, also through pipelines and searches.
 
     Looks for an estimator with the method ``predict_topk`` inside a fitted
@@ -320,11 +341,17 @@ def predict_topk(estimator, X, k=None):
     X : array-like, sparse, or whatever the first step of a pipeline takes
     k : int, default=None
         Number of classes; by default the smaller of 5 and the number of classes.
+    scores : {"decision", "proba"}, default="decision"
+        What to return beside the labels.
+    sparse_output : bool, default=False
+        Whether to return one sparse matrix with k entries a row instead of two arrays.
 
     Returns
     -------
     labels : ndarray of shape (n_samples, k)
     scores : ndarray of float32, shape (n_samples, k)
+    matrix : csr_array of float32, shape (n_samples, n_classes)
+        In their place with `sparse_output`.
 
     Raises
     ------
@@ -349,4 +376,7 @@ def predict_topk(estimator, X, k=None):
     inner, transformers = find_inner(estimator, "predict_topk")
     for step in transformers:
         X = step.transform(X)
-    return inner.predict_topk(X, k)
+    options = {"scores": scores} if scores != "decision" else {}
+    if sparse_output:
+        options["sparse_output"] = True
+    return inner.predict_topk(X, k, **options)

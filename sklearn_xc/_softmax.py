@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import _check_k, _check_sample_weight
+from ._base import _check_sample_weight
 from ._dense import feature_major
 from ._memory import require_memory
 from ._multiclass import BaseMulticlassClassifier, known_codes
@@ -128,35 +128,7 @@ class BaseSoftmaxClassifier(BaseMulticlassClassifier):
         log_p = self._log_probabilities(self._utilities(rows))
         return np.exp(log_p, out=log_p)
 
-    def predict_topk(self, X, k=None, scores="decision"):
-        """The k best classes of each sample, best first; never builds all scores of all samples.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n_samples, n_features)
-        k : int, default=None
-            From 1 to the number of classes K; by default the smaller of 5 and K.
-        scores : {"decision", "proba"}, default="decision"
-            What to return beside the labels: utilities or probabilities.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples, k)
-            Entries of ``classes_``. Ties go to the class that stands first there.
-        scores : ndarray of float32, shape (n_samples, k)
-            For two classes the utilities are ``-f`` and ``f``, where f is the decision function.
-
-        Raises
-        ------
-        ValueError
-            If k is not an integer from 1 to K, or scores is not one of the two.
-        """
-        if scores not in ("decision", "proba"):
-            raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
-        if scores == "decision":
-            return super().predict_topk(X, k)
-        rows = self._rows(X)
-        k = _check_k(k, len(self.classes_))
+    def _topk_probabilities(self, rows, k):
         places = np.empty((rows.shape[0], k), dtype=np.int64)
         values = np.empty((rows.shape[0], k), dtype=np.float32)
         for part, log_p in self._log_probability_blocks(rows):
@@ -170,7 +142,7 @@ class BaseSoftmaxClassifier(BaseMulticlassClassifier):
             order = np.argsort(-found, axis=1, kind="stable")
             places[part] = np.take_along_axis(best, order, axis=1)
             values[part] = np.exp(np.take_along_axis(found, order, axis=1))
-        return self.classes_[places], values
+        return places, values
 
     def _log_probability_blocks(self, rows):
         size = max(1, SCORES_AT_ONCE // len(self.classes_))

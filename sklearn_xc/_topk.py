@@ -5,7 +5,7 @@ from scipy import sparse
 
 from ._dense import CACHE_LINE, aligned_zeros, feature_major, n_places, padded_intercept
 from ._kernels import _topk as kernel
-from ._rows import normalise
+from ._rows import narrow_indices, normalise
 
 # Rows handed to the kernel at once: between two blocks Python can take an interrupt.
 ROW_BLOCK = 4096
@@ -175,6 +175,29 @@ class InvertedIndex:
         )
         pattern.sort_indices()
         return pattern
+
+
+def topk_matrix(classes, scores, n_classes):
+    """The k best classes of each row as one sparse matrix.
+
+    Parameters
+    ----------
+    classes : ndarray of integers (n_rows, k)
+        Different ones in a row.
+    scores : ndarray (n_rows, k)
+    n_classes : int
+
+    Returns
+    -------
+    matrix : csr_array (n_rows, n_classes)
+        Of k entries a row, in the order of the columns; zeros are stored.
+    """
+    n_rows, k = classes.shape
+    order = np.argsort(classes, axis=1)
+    columns = np.take_along_axis(classes, order, axis=1).ravel()
+    values = np.take_along_axis(scores, order, axis=1).ravel()
+    starts = np.arange(0, n_rows * k + 1, k)
+    return narrow_indices(sparse.csr_array((values, columns, starts), shape=(n_rows, n_classes)))
 
 
 def row_blocks(rows):

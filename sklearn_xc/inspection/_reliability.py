@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._base import predict_topk
 from .._inner import find_inner
 from ..metrics import reliability_curve
 from ._display import GREY, axes_for, draw_curve, has_curves, name_of, names_for
@@ -97,10 +98,9 @@ class ReliabilityDisplay:
         -------
         display : ReliabilityDisplay
         """
-        inner, transformers = find_inner(estimator, "predict_topk")
-        for step in transformers:
-            X = step.transform(X)
-        labels, probabilities = inner.predict_topk(X, min(k, len(inner.classes_)), scores="proba")
+        inner, _ = find_inner(estimator, "predict_topk")
+        n_ranks = min(k, len(inner.classes_))
+        labels, probabilities = predict_topk(estimator, X, n_ranks, scores="proba")
         return cls.from_predictions(
             y, labels, probabilities, k=k, n_bins=n_bins, strategy=strategy,
             classes=names_for(y, inner), sample_weight=sample_weight,

@@ -1,0 +1,29 @@
+"""Taking rows of whatever scikit-learn takes as data."""
+
+import numpy as np
+from scipy import sparse
+
+
+def take(data, rows):
+    """The rows named, in the container that the data came in.
+
+    Parameters
+    ----------
+    data : DataFrame, sparse matrix, sequence, array-like or None
+    rows : ndarray of int
+
+    Returns
+    -------
+    part : as data
+    """
+    if data is None:
+        return None
+    if hasattr(data, "iloc"):
+        return data.iloc[rows]
+    if sparse.issparse(data):
+        return data.tocsr()[rows]
+    if isinstance(data, (list, tuple)):
+        return type(data)(data[row] for row in rows)
+    if hasattr(data, "__dataframe__") and not hasattr(data, "__array_interface__"):
+        return data[rows]  # polars
+    return np.asarray(data)[rows]
