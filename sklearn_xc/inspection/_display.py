@@ -4,8 +4,10 @@ from .._base import predict_topk
 from .._inner import find_inner
 from .._optional import optional_import
 
-# Blue and vermilion are told apart by colour-blind readers too (Okabe and Ito's palette).
+# Colours that colour-blind readers tell apart too (Okabe and Ito's palette).
 BLUE, VERMILION, GREY = "#0072b2", "#d55e00", "#8c8c8c"
+COLOURS = BLUE, VERMILION, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "black"
+CURVE = "sklearn_xc curve"  # marks the curve of a model among the lines of axes
 
 
 def axes_for(display, ax):
@@ -33,3 +35,16 @@ def name_of(estimator, name):
 def names_for(y, inner):
     """`classes` for a ranking: the model's for an indicator, none needed for class labels."""
     return inner.classes_ if len(getattr(y, "shape", ())) == 2 else None
+
+
+def draw_curve(ax, x, y, **style):
+    """Draw the curve of a model, in another colour than those already there."""
+    n_before = sum(line.get_gid() == CURVE for line in ax.lines)
+    colour = {} if "c" in style else {"color": COLOURS[n_before % len(COLOURS)]}
+    (line,) = ax.plot(x, y, **{**colour, "gid": CURVE, **style})
+    return line
+
+
+def has_curves(ax):
+    """Whether another display has drawn into the axes before."""
+    return any(line.get_gid() == CURVE for line in ax.lines)

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._inner import find_inner
 from ..metrics._ranking import rank, true_labels
-from ._display import BLUE, axes_for, name_of, ranked
+from ._display import axes_for, draw_curve, has_curves, name_of, ranked
 
 MOST_BINS = 8  # beside that of labels never seen: more would not leave room for their names
 BASES = 2, 4, 10, 100, 1000, 2**62  # the last gives two bins
@@ -173,21 +173,19 @@ class LabelFrequencyDisplay:
             self, with the attributes.
         """
         _check_metric(metric)
-        first = ax is None or not ax.lines
         ax = axes_for(self, ax)
-        style = {"marker": "o", "markersize": 4} | ({"color": BLUE} if first else {})
-        label = self.name if name is None else name
-        places = np.arange(len(self.bins))
-        values = getattr(self, metric)
-        (self.line_,) = ax.plot(places, values, **{**style, "label": label, **kwargs})
+        places, values = np.arange(len(self.bins)), getattr(self, metric)
+        top = max(1.08 * np.nan_to_num(values).max(), 0.1, ax.get_ylim()[1] * has_curves(ax))
+        style = {"marker": "o", "markersize": 4, "label": self.name if name is None else name}
+        self.line_ = draw_curve(ax, places, values, **{**style, **kwargs})
         spans = [f"{low}" if low == high else f"{low}\u2013{high}" for low, high in self.bins]
         ticks = [f"{span}\n({n})" for span, n in zip(spans, self.n_labels, strict=True)]
         ax.set_xticks(places, ticks)
         ax.set_xlabel("training samples of the label (number of labels)")
         ax.set_ylabel(f"{metric} at {self.k}")
-        ax.set_ylim(0, max(1.08 * np.nanmax(values, initial=0.1), ax.get_ylim()[1] * (not first)))
+        ax.set_ylim(0, top)
         ax.grid(axis="y", alpha=0.3)
-        if label is not None:
+        if ax.get_legend_handles_labels()[1]:
             ax.legend()
         return self
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..metrics._ranking import rank
-from ._display import BLUE, GREY, axes_for, name_of, names_for, ranked
+from ._display import GREY, axes_for, draw_curve, has_curves, name_of, names_for, ranked
 
 MOST = 10  # ranks drawn where the user says nothing
 
@@ -140,19 +140,18 @@ class PrecisionAtKDisplay:
         display : PrecisionAtKDisplay
             self, with the attributes.
         """
-        first = ax is None or not ax.lines
         ax = axes_for(self, ax)
         k = np.arange(1, len(self.precision) + 1)
         self.attainable_ = None
-        if self.attainable is not None and first:
+        if self.attainable is not None and not has_curves(ax):
             style = {"color": GREY, "linestyle": "--", "linewidth": 1}
             (self.attainable_,) = ax.plot(k, self.attainable, label="perfect ranking", **style)
-        style = {"marker": "o", "markersize": 4} | ({"color": BLUE} if first else {})
-        label = self.name if name is None else name
-        (self.line_,) = ax.plot(k, self.precision, **{**style, "label": label, **kwargs})
+        style = {"marker": "o", "markersize": 4, "label": self.name if name is None else name}
+        self.line_ = draw_curve(ax, k, self.precision, **{**style, **kwargs})
         ax.set(xlabel="k, labels looked at", ylabel="precision at k")
         ax.set_ylim(0, 1.02)
         ax.set_xticks(k if len(k) <= 12 else k[:: -(-len(k) // 10)])
         ax.grid(alpha=0.3)
-        ax.legend()
+        if ax.get_legend_handles_labels()[1]:
+            ax.legend()
         return self

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from .._base import predict_topk
 from .._inner import find_inner
 from ..metrics import reliability_curve
-from ._display import BLUE, GREY, axes_for, name_of, names_for
+from ._display import GREY, axes_for, draw_curve, has_curves, name_of, names_for
 
 N_BINS = 15  # as in expected_calibration_error
 SMALLEST, LARGEST = 12, 120  # areas of the points, in square points
@@ -97,10 +98,9 @@ class ReliabilityDisplay:
         -------
         display : ReliabilityDisplay
         """
-        inner, transformers = find_inner(estimator, "predict_topk")
-        for step in transformers:
-            X = step.transform(X)
-        labels, probabilities = inner.predict_topk(X, min(k, len(inner.classes_)), scores="proba")
+        inner, _ = find_inner(estimator, "predict_topk")
+        n_ranks = min(k, len(inner.classes_))
+        labels, probabilities = predict_topk(estimator, X, n_ranks, scores="proba")
         return cls.from_predictions(
             y, labels, probabilities, k=k, n_bins=n_bins, strategy=strategy,
             classes=names_for(y, inner), sample_weight=sample_weight,
@@ -163,16 +163,13 @@ class ReliabilityDisplay:
         display : ReliabilityDisplay
             self, with the attributes.
         """
-        first = ax is None or not ax.lines
         ax = axes_for(self, ax)
-        if first:
+        if not has_curves(ax):
             ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="calibrated")
         name = self.name if name is None else name
         label = f"error {self.error:.3f}" if name is None else f"{name}, error {self.error:.3f}"
-        style = {"color": BLUE} if first else {}
-        (self.line_,) = ax.plot(
-            self.prob_pred, self.prob_true, **{**style, "label": label, **kwargs}
-        )
+        style = {"label": label, **kwargs}
+        self.line_ = draw_curve(ax, self.prob_pred, self.prob_true, **style)
         areas = SMALLEST + (LARGEST - SMALLEST) * self.weight / self.weight.max()
         colour = self.line_.get_color()
         self.points_ = ax.scatter(self.prob_pred, self.prob_true, areas, color=colour, zorder=3)
@@ -180,5 +177,5 @@ class ReliabilityDisplay:
         ax.set_xlabel(f"mean probability of labels among the {self.k} best")
         ax.set_ylabel("share of true labels")
         ax.grid(alpha=0.3)
-        ax.legend(loc="upper left")
+        ax.legend()
         return self
