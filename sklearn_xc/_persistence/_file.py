@@ -308,8 +308,7 @@ class Reader:
         for start in range(0, len(memory), AT_ONCE):
             part = memory[start : start + AT_ONCE]
             if self.mapped:
-                at = place.start + start
-                part[:] = np.frombuffer(self._map, np.uint8, len(part), at)
+                part[:] = np.frombuffer(self._map, np.uint8, len(part), place.start + start)
             elif self._file.readinto(part) != len(part):
                 self._refuse("was truncated while it was read")
             digest.update(part)
@@ -322,13 +321,10 @@ class Reader:
         place = self._place(i)
         if i not in self._read:
             found = self._bytes(place)
-            if place.dtype == JSON:
-                self._read[i] = json.loads(found.tobytes().decode("utf-8", "surrogatepass"))
-            else:
-                found = found.view(dtype_of(place.dtype)).reshape(place.shape)
-                if found.dtype.kind == "U":
-                    _check_characters(found)
-                self._read[i] = found
+            try:
+                self._read[i] = _decoded(found, place)
+            except (ValueError, RecursionError) as error:
+                self.refuse_content(error)
         return self._read[i]
 
     def view(self, i):
@@ -341,8 +337,13 @@ class Reader:
         return found.reshape(place.shape)
 
 
-def _check_characters(texts):
-    """NumPy takes any number for a character until it is read."""
-    numbers = texts.reshape(-1).view(np.dtype("u4").newbyteorder(texts.dtype.byteorder))
-    if len(numbers) and numbers.max() > sys.maxunicode:
-        raise ValueError("an array of texts holds numbers that are no characters")
+def _decoded(found, place):
+    """The array or the value of JSON that bytes stand for."""
+    if place.dtype == JSON:
+        return json.loads(found.tobytes().decode("utf-8", "surrogatepass"))
+    array = found.view(dtype_of(place.dtype)).reshape(place.shape)
+    if array.dtype.kind == "U" and array.size:  # NumPy takes any number for a character at first
+        numbers = found.view(np.dtype("u4").newbyteorder(array.dtype.byteorder))
+        if numbers.max() > sys.maxunicode:
+            raise ValueError("an array of texts holds numbers that are no characters")
+    return array
