@@ -8,8 +8,8 @@ from sklearn.metrics import f1_score
 from sklearn.utils import check_random_state
 
 from ._base import Interval, StrOptions
-from ._callbacks import SILENT, with_callbacks
 from ._calibrated import CalibratedMixin
+from ._callbacks import SILENT, with_callbacks
 from ._class_weight import weights_of_labels
 from ._double_sum import squared_norms
 from ._memoir_search import choose_search, make_search

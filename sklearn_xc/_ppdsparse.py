@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ._base import BaseXCClassifier, Interval, StrOptions
-from ._callbacks import with_callbacks
 from ._calibrated import CalibratedMixin
+from ._callbacks import with_callbacks
 from ._class_weight import weights_of_labels
 from ._kernels._matrix import Matrix
 from ._kernels._ppdsparse import N_LANES, solve_classes
