@@ -12,13 +12,14 @@ from sklearn.utils.fixes import parse_version
 
 import sklearn_xc
 from sklearn_xc import _callbacks
+from sklearn_xc._base import BaseXCClassifier
 from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import make_topk_scorer
 
 ESTIMATORS = [
     member
     for member in (getattr(sklearn_xc, name) for name in sklearn_xc.__all__)
-    if inspect.isclass(member) and "verbose" in inspect.signature(member).parameters
+    if inspect.isclass(member) and issubclass(member, BaseXCClassifier)
 ]
 EPOCHS = [model for model in ESTIMATORS if model is not sklearn_xc.PPDSparseClassifier]
 NEW = parse_version(sklearn.__version__) >= parse_version("1.9")

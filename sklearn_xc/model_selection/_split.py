@@ -15,6 +15,10 @@ class _LabelKFold(BaseCrossValidator):
     """What the two splitters share: parameters, and test parts from a placement of the rows."""
 
     def __init__(self, n_splits=5, *, shuffle=False, random_state=None, pin_singletons=True):
+        if not isinstance(n_splits, Integral) or isinstance(n_splits, bool) or n_splits < 2:
+            raise ValueError(f"n_splits must be an integer of at least 2, got {n_splits!r}")
+        _check_switches(shuffle=shuffle, pin_singletons=pin_singletons)
+        _check_random_state(shuffle, random_state)
         self.n_splits = n_splits
         self.shuffle = shuffle
         self.random_state = random_state
@@ -67,7 +71,6 @@ class _LabelKFold(BaseCrossValidator):
 
     def _parts(self, X, y):
         """The number of the split that tests each row, -1 if none does."""
-        self._check_parameters()
         if y is None:
             raise ValueError(f"{type(self).__name__} needs y: it looks at the labels")
         X, y = indexable(X, y)
@@ -87,16 +90,6 @@ class _LabelKFold(BaseCrossValidator):
         part = np.full(Y.shape[0], PINNED, dtype=np.int32)
         part[problem.rows] = found
         return part
-
-    def _check_parameters(self):
-        if (
-            not isinstance(self.n_splits, Integral)
-            or isinstance(self.n_splits, bool)
-            or self.n_splits < 2
-        ):
-            raise ValueError(f"n_splits must be an integer of at least 2, got {self.n_splits!r}")
-        _check_switches(shuffle=self.shuffle, pin_singletons=self.pin_singletons)
-        _check_random_state(self.shuffle, self.random_state)
 
 
 class RareLabelKFold(_LabelKFold):
