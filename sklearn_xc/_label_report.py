@@ -146,6 +146,32 @@ def weights_per_class(coef, n_classes):
     return np.broadcast_to(counts, n_classes).astype(np.int64)
 
 
+def summed_support(classes, codes, sample_weight, before=None):
+    """Samples of each class, in these data and those before.
+
+    Parameters
+    ----------
+    classes : ndarray (n_classes,)
+        Sorted.
+    codes : ndarray of int (n_samples,)
+        Places of the samples' classes in it.
+    sample_weight : ndarray (n_samples,), or None
+    before : (classes, support), default=None
+        Of the data before; `classes` holds all of their classes.
+
+    Returns
+    -------
+    support : ndarray of int64 (n_classes,), or None where that before is not known
+    """
+    if before is not None and before[1] is None:
+        return None
+    counted = codes if sample_weight is None else codes[sample_weight > 0]
+    support = np.bincount(counted, minlength=len(classes)).astype(np.int64)
+    if before is not None:
+        support[np.searchsorted(classes, before[0])] += before[1]
+    return support
+
+
 def counts_of_codes(true, predicted, n_classes):
     """n_true, n_predicted, n_hits of class numbers; -1 stands for none.
 
