@@ -21,7 +21,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ._callbacks import STATE, CallbackSupportMixin, Progress
 from ._inner import find_inner
 from ._inspect import InspectionMixin
-from ._label_report import training_support
 from ._labels import LabelEncoding, check_labels, encode, label_names
 from ._memory import require_memory
 from ._parallel import effective_threads
@@ -160,8 +159,7 @@ class BaseXCClassifier(
             sample_weight = _check_sample_weight(sample_weight, X.shape[0])
             if self._encoding.kind != "multilabel":
                 _require_two_classes(Y, sample_weight, self.classes_)
-        self._support = training_support(Y, sample_weight, len(self.classes_))
-        self._held_out_counts = None
+        self._set_support(Y, sample_weight)
         return normalise(X), Y, sample_weight
 
     def _set_linear_model(self, coef, intercept):

@@ -23,7 +23,7 @@ class Explanation:
 
     The score is the sum of its parts: ``contributions.sum() + rest + intercept``.
 
-    Attributes
+    Parameters
     ----------
     row : int
         Number of the row in X.
@@ -47,6 +47,23 @@ class Explanation:
         Sum of the contributions of the features that are not listed.
     n_rest : int
         How many these are.
+
+    Attributes
+    ----------
+    rest_label : str
+        What to call the features that are not listed.
+
+    See Also
+    --------
+    sklearn_xc.explain : Makes them.
+
+    Examples
+    --------
+    >>> from sklearn_xc import PPDSparseClassifier
+    >>> model = PPDSparseClassifier(l1=0.01).fit([[3, 0], [0, 2], [0, 3]], ["tea", "jam", "jam"])
+    >>> (explanation,) = model.explain([[1, 0]], "tea", feature_names=["hot", "sweet"])
+    >>> explanation.feature_names.tolist(), explanation.values.tolist(), explanation.n_rest
+    (['hot'], [1.0], 0)
     """
 
     row: int
@@ -77,7 +94,7 @@ class Explanation:
 
     @property
     def rest_label(self):
-        """What to call the features that are not listed."""
+        """The features that are not listed, as a text."""
         return f"({self.n_rest} more feature{'s' if self.n_rest > 1 else ''})"
 
     def to_frame(self):
@@ -104,20 +121,36 @@ class Explanations(Sequence):
     Parameters
     ----------
     items : iterable of Explanation
+
+    Attributes
+    ----------
+    items : tuple of Explanation
+
+    See Also
+    --------
+    sklearn_xc.explain : Makes them.
+
+    Examples
+    --------
+    >>> from sklearn_xc import PPDSparseClassifier
+    >>> model = PPDSparseClassifier(l1=0.01).fit([[3, 0], [0, 2], [0, 3]], ["tea", "jam", "jam"])
+    >>> explanations = model.explain([[1, 0], [0, 1], [1, 1]], ["jam", "tea"])
+    >>> len(explanations), [item.label for item in explanations.of_row(1)]
+    (6, ['jam', 'tea'])
     """
 
     def __init__(self, items):
-        self._items = tuple(items)
+        self.items = tuple(items)
 
     def __len__(self):
-        return len(self._items)
+        return len(self.items)
 
     def __getitem__(self, place):
-        found = self._items[place]
+        found = self.items[place]
         return Explanations(found) if isinstance(place, slice) else found
 
     def __repr__(self):
-        shown = [repr(item) for item in self._items[:MOST_SHOWN]]
+        shown = [repr(item) for item in self.items[:MOST_SHOWN]]
         if len(self) > MOST_SHOWN:
             shown.append(f"... and {len(self) - MOST_SHOWN} more explanations")
         return "\n".join(shown) or "no explanations"
@@ -135,7 +168,7 @@ class Explanations(Sequence):
         explanations : Explanations
             Empty if the row has none.
         """
-        return Explanations(item for item in self._items if item.row == row)
+        return Explanations(item for item in self.items if item.row == row)
 
     def to_frame(self):
         """The parts of all scores as one table.
@@ -151,15 +184,15 @@ class Explanations(Sequence):
             If pandas is not installed.
         """
         pandas = optional_import("pandas", "to_frame")
-        sizes = [len(item.features) + bool(item.n_rest) + 1 for item in self._items]
+        sizes = [len(item.features) + bool(item.n_rest) + 1 for item in self.items]
         columns = {
-            "row": np.repeat(np.array([item.row for item in self._items], dtype=np.int64), sizes),
+            "row": np.repeat(np.array([item.row for item in self.items], dtype=np.int64), sizes),
             "label": [
-                item.label for item, n in zip(self._items, sizes, strict=True) for _ in range(n)
+                item.label for item, n in zip(self.items, sizes, strict=True) for _ in range(n)
             ],
             "feature": [], "value": [], "weight": [], "contribution": [],
         }  # fmt: skip
-        for item in self._items:
+        for item in self.items:
             rest = [(REST, np.nan, np.nan, item.rest)] if item.n_rest else []
             lines = [*rest, (INTERCEPT, 1.0, item.intercept, item.intercept)]
             names, ones, weights, parts = zip(*lines, strict=True)

@@ -4,7 +4,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ._explain import explain_rows, weights_at
-from ._label_report import LabelReport, counts_of_codes, weights_per_class
+from ._label_report import (
+    LabelReport,
+    counts_of_codes,
+    summed_support,
+    training_support,
+    weights_per_class,
+)
 from ._rows import as_rows
 
 
@@ -12,12 +18,12 @@ class InspectionMixin:
     """Explanations and the label report of a classifier with ``coef_`` and ``intercept_``.
 
     A model whose scores are linear in the features, but not by ``coef_`` alone, overrides
-    :meth:`_weights_of_label`. What sets ``classes_`` also sets ``_support``, an ndarray of the
-    training samples of each class, and ``_held_out_counts`` to None.
+    :meth:`_weights_at`. What adds classes to a fitted model brings ``_support``, the training
+    samples of each class, to the new length; where it does not, there is no report.
     """
 
-    _support = None
-    _held_out_counts = None
+    _support = None  # ndarray of int64 (n_classes,)
+    _held_out_counts = None  # ndarray of int64 (3, n_classes): true, predicted, both
 
     def explain(self, X, labels=None, k=5, *, feature_names=None):
         """The features that contribute most to the scores of labels.
@@ -70,12 +76,11 @@ class InspectionMixin:
         return [some.tolist() or one for some, one in zip(found, best, strict=True)]
 
     def _weights_of_label(self, place, features):
-        """What the score of a label is made of; a model that is not linear in coef_ overrides it.
+        """What the score of the label at a place of ``classes_`` is made of.
 
         Parameters
         ----------
         place : int
-            Of the label in ``classes_``.
         features : ndarray of int (n_listed,)
             Features that a row has, ascending.
 
@@ -86,9 +91,13 @@ class InspectionMixin:
         intercept : float
         """
         if self._encoding.kind != "binary":
-            return weights_at(self.coef_, place, features), float(self.intercept_[place])
+            return self._weights_at(place, features), float(self.intercept_[place])
         sign = 1 if place else -1
-        return sign * weights_at(self.coef_, 0, features), sign * float(self.intercept_[0])
+        return sign * self._weights_at(0, features), sign * float(self.intercept_[0])
+
+    def _weights_at(self, row, features):
+        """Weights of some features, ascending, in a row of the weights; ndarray of float32."""
+        return weights_at(self.coef_, row, features)
 
     @property
     def label_report_(self):
@@ -100,13 +109,23 @@ class InspectionMixin:
         """
         check_is_fitted(self)
         n_classes = len(self.classes_)
-        if self._support is None:  # a model that fit did not make
+        if self._support is None or len(self._support) != n_classes:  # not as fit has made it
             raise AttributeError("label_report_: the training samples of the labels are not known")
         counts = self._held_out_counts
         if counts is None:
             counts = np.zeros((3, n_classes), dtype=np.int64)
         n_weights = weights_per_class(self.coef_, n_classes)
         return LabelReport(self.classes_, self._support, n_weights, *counts)
+
+    def _set_support(self, Y, sample_weight):
+        """Count the samples of a fit, whose labels are `_labels.encode`'s Y."""
+        self._support = training_support(Y, sample_weight, len(self.classes_))
+        self._held_out_counts = None
+
+    def _add_support(self, codes, sample_weight, before):
+        """Count the samples of a call of partial_fit; see `summed_support`."""
+        self._support = summed_support(self.classes_, codes, sample_weight, before)
+        self._held_out_counts = None  # of the model before
 
     def _count_held_out(self, X, codes):
         """Record for `label_report_` how the model does on rows it was not trained on.

@@ -16,7 +16,7 @@ ENTRIES_AT_ONCE = 2**20  # of dense weights whose zeros are counted together
 class LabelReport:
     """Training samples, weights and held-out accuracy of every label.
 
-    Attributes
+    Parameters
     ----------
     labels : ndarray of shape (n_classes,)
         ``classes_`` of the model.
@@ -30,6 +30,27 @@ class LabelReport:
         Held-out rows for which it was predicted.
     n_hits : ndarray of int64, shape (n_classes,)
         Held-out rows for which it was predicted and true.
+
+    Attributes
+    ----------
+    precision : ndarray of float64, shape (n_classes,)
+        Share of the label's predictions that were true, nan where there were none.
+    recall : ndarray of float64, shape (n_classes,)
+        Share of the label's held-out rows for which it was predicted, nan without such rows.
+    f1 : ndarray of float64, shape (n_classes,)
+        Harmonic mean of both, nan for a label neither true nor predicted.
+
+    See Also
+    --------
+    sklearn_xc.inspection.label_report : Makes one from held-out rows.
+
+    Examples
+    --------
+    >>> from sklearn_xc import PPDSparseClassifier
+    >>> model = PPDSparseClassifier(l1=0.01).fit([[3, 0], [0, 2], [0, 3]], ["tea", "jam", "jam"])
+    >>> report = model.label_report_
+    >>> report.labels.tolist(), report.support.tolist(), report.precision.tolist()
+    (['jam', 'tea'], [2, 1], [nan, nan])
     """
 
     labels: np.ndarray
@@ -41,17 +62,17 @@ class LabelReport:
 
     @property
     def precision(self):
-        """Share of the label's predictions that were true, nan where there were none."""
+        """Share of the label's predictions that were true."""
         return _share(self.n_hits, self.n_predicted)
 
     @property
     def recall(self):
-        """Share of the label's held-out rows for which it was predicted, nan without such rows."""
+        """Share of the label's held-out rows for which it was predicted."""
         return _share(self.n_hits, self.n_true)
 
     @property
     def f1(self):
-        """Harmonic mean of precision and recall, nan for a label neither true nor predicted."""
+        """Harmonic mean of precision and recall."""
         return _share(2 * self.n_hits, self.n_true + self.n_predicted)
 
     def __len__(self):
@@ -123,6 +144,32 @@ def weights_per_class(coef, n_classes):
         for start in range(0, coef.shape[1], size):
             counts += np.count_nonzero(coef[:, start : start + size], axis=1)
     return np.broadcast_to(counts, n_classes).astype(np.int64)
+
+
+def summed_support(classes, codes, sample_weight, before=None):
+    """Samples of each class, in these data and those before.
+
+    Parameters
+    ----------
+    classes : ndarray (n_classes,)
+        Sorted.
+    codes : ndarray of int (n_samples,)
+        Places of the samples' classes in it.
+    sample_weight : ndarray (n_samples,), or None
+    before : (classes, support), default=None
+        Of the data before; `classes` holds all of their classes.
+
+    Returns
+    -------
+    support : ndarray of int64 (n_classes,), or None where that before is not known
+    """
+    if before is not None and before[1] is None:
+        return None
+    counted = codes if sample_weight is None else codes[sample_weight > 0]
+    support = np.bincount(counted, minlength=len(classes)).astype(np.int64)
+    if before is not None:
+        support[np.searchsorted(classes, before[0])] += before[1]
+    return support
 
 
 def counts_of_codes(true, predicted, n_classes):

@@ -84,6 +84,7 @@ class BaseMulticlassClassifier(BaseXCClassifier):
         _refuse_multilabel(self, y)
         check_labels(y)
         first = not self.__sklearn_is_fitted__()
+        before = None if first else (self.classes_, self._support)
         X, y = validate_data(self, X, y, accept_sparse="csr", reset=first)
         if first:
             if classes is None:
@@ -101,10 +102,7 @@ class BaseMulticlassClassifier(BaseXCClassifier):
             raise ValueError(f"y holds {y[codes < 0].tolist()[0]!r}, which is not in classes")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X.shape[0])
-        visited = codes if sample_weight is None else codes[sample_weight > 0]
-        support = np.bincount(visited, minlength=len(self.classes_))
-        self._support = support if first else self._support + support
-        self._held_out_counts = None  # of the model before
+        self._add_support(codes, sample_weight, before)
         return normalise(X), codes, sample_weight
 
 

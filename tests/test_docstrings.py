@@ -12,8 +12,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = ["sklearn_xc", "sklearn_xc.metrics", "sklearn_xc.datasets", "sklearn_xc.mips"]
+MODULES += ["sklearn_xc.inspection"]
 METHODS = ["fit", "predict", "predict_topk", "decision_function", "predict_proba"]
 METHODS += ["build", "query", "candidates", "update", "transform"]
+METHODS += ["explain", "of_row", "to_frame", "from_explanation", "plot"]
+METHODS += ["from_estimator", "from_predictions"]
 
 
 def public_objects():
@@ -70,6 +73,7 @@ def test_examples_run(name):
 
 
 PAGES = ["README.md", "doc/ppdsparse.rst", "doc/implicit_softmax.rst", "doc/mips.rst"]
+PAGES += ["doc/inspection.rst"]
 
 
 @pytest.mark.parametrize("page", PAGES)

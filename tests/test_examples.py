@@ -48,6 +48,18 @@ def test_table_and_picture(name, tmp_path):
     assert (tmp_path / "out.png").read_bytes().startswith(PNG)
 
 
+def test_inspection(tmp_path):
+    options = "--sample", "60", "--passes", "3", "--output", "out.png"
+    result = run("inspection", *options, folder=tmp_path)
+    assert result.stderr == ""
+    assert result.returncode == 0
+    assert re.search(r"^N = \d+ passages, D = \d+ words, K = 60 objects$", result.stdout, re.M)
+    assert re.search(r"^row 0, label '.*': score [+-][\d.]+$", result.stdout, re.M)
+    assert re.search(r"^ +[+-][\d.]+  \(intercept\)$", result.stdout, re.M)
+    assert "60 labels, by falling support" in result.stdout
+    assert (tmp_path / "out.png").read_bytes().startswith(PNG)
+
+
 def test_goes_on_without_matplotlib(tmp_path):
     """A module of that name that cannot be imported stands in the way of the real one."""
     (tmp_path / "matplotlib.py").write_text("raise ImportError('not here')")

@@ -1,5 +1,6 @@
 """Explanations: the parts of a score, which labels they are asked for, the names of features."""
 
+import lzma
 import sys
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler
+from sklearn.preprocessing import MaxAbsScaler, normalize
 
 from sklearn_xc import (
     AugmentReduceClassifier,
@@ -25,6 +26,7 @@ from sklearn_xc import (
     explain,
 )
 from sklearn_xc._explain import weights_at
+from sklearn_xc.datasets import load_xc
 
 ESTIMATORS = [
     PPDSparseClassifier(l1=0.01, random_state=0),
@@ -149,6 +151,47 @@ def test_weights_at_of_an_unsorted_matrix_with_duplicates():
     W = sparse.csr_array((np.array([1.0, 2.0, 3.0, 4.0]), indices, indptr), shape=(2, 6))
     assert weights_at(W, 0, np.array([0, 1, 5])).tolist() == [0, 2, 4]
     assert W.indices.tolist() == [5, 1, 5, 2]
+
+
+class Projected(PPDSparseClassifier):
+    """Scores by weights on projected features: linear in the features, but not by coef_ alone."""
+
+    def fit(self, X, y):
+        self.projection_ = np.random.default_rng(1).normal(size=(X.shape[1], 4))
+        return super().fit(X @ self.projection_, y)
+
+    def decision_function(self, X):
+        return super().decision_function(X @ self.projection_)
+
+    def _weights_at(self, row, features):
+        return (self.projection_[features] @ self.coef_.toarray()[row]).astype(np.float32)
+
+
+@pytest.mark.parametrize("y", [MULTICLASS, BINARY], ids=["multiclass", "binary"])
+def test_a_model_may_have_weights_beside_coef_(y):
+    model = Projected(l1=0.01, random_state=0).fit(X, y)
+    scores = all_scores(model)
+    for place in range(len(model.classes_)):
+        weights, intercept = model._weights_of_label(place, np.arange(12))
+        np.testing.assert_allclose(X @ weights + intercept, scores[:, place], atol=1e-5)
+
+
+def test_real_text(data_folder):
+    X, Y = load_xc(data_folder / "bibtex/train.txt.xz")
+    X = normalize(X)
+    model = PPDSparseClassifier(random_state=0).fit(X[:2000], Y[:2000])
+    rows = X[4000:4100]
+    names = lzma.decompress((data_folder / "bibtex/features.txt.xz").read_bytes())
+    words = names.decode().split("\n")[:1836]
+    found = model.explain(rows, model.predict_topk(rows, 3)[0], k=None, feature_names=words)
+    scores = model.decision_function(rows)
+    assert len(found) == 300
+    coef = model.coef_
+    for item in found:
+        assert item.score == pytest.approx(scores[item.row, item.label], abs=1e-5)
+        both = set(coef[[item.label]].indices) & set(rows[item.row].indices)
+        assert set(item.features) == both
+        assert item.feature_names.tolist() == [words[j] for j in item.features]
 
 
 # ------------------------------------------------------------------------------- which labels

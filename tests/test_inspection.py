@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.calibration import calibration_curve
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
@@ -244,6 +245,18 @@ def test_long_names_are_cut():
 
 
 # ------------------------------------------------------------------------------------ all of them
+
+
+def test_through_a_pipeline():
+    y = ["sort", "sort", "sum", "sum"]
+    display = PrecisionAtKDisplay.from_estimator(WORDS, PASSAGES, y)
+    assert display.precision.tolist() == [1.0, 0.5]
+    display = LabelFrequencyDisplay.from_estimator(WORDS, PASSAGES, y)
+    assert (display.k, display.bins.tolist()) == (2, [[2, 2]])
+    model = make_pipeline(CountVectorizer(), clone(MULTICLASS)).fit(PASSAGES, y)
+    display = ReliabilityDisplay.from_estimator(model, PASSAGES, y)
+    assert display.weight.sum() == 8
+    assert legend(display)[1].startswith("AugmentReduceClassifier")
 
 
 def displays(ax=None):

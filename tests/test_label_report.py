@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 import sklearn_xc
 from sklearn_xc import AugmentReduceClassifier, MemoirSVC, PPDSparseClassifier
-from sklearn_xc._label_report import weights_per_class
+from sklearn_xc._label_report import summed_support, weights_per_class
 from sklearn_xc.inspection import LabelReport, label_report
 
 ESTIMATORS = [
@@ -106,9 +106,19 @@ def test_early_stopping_brings_held_out_rows(estimator, y):
 
 def test_a_model_whose_training_samples_are_not_known():
     model = PPDSparseClassifier(random_state=0).fit(X, MULTICLASS)
-    del model._support
-    with pytest.raises(AttributeError, match="training samples of the labels are not known"):
-        model.label_report_  # noqa: B018
+    for support in None, np.ones(3, dtype=np.int64):
+        model._support = support
+        with pytest.raises(AttributeError, match="training samples of the labels are not known"):
+            model.label_report_  # noqa: B018
+
+
+def test_support_of_classes_that_come_later():
+    classes, codes = np.array(["ant", "bee", "cow"]), np.array([1, 1, 2])
+    before = np.array(["ant", "cow"]), np.array([7, 5])
+    assert summed_support(classes, codes, None).tolist() == [0, 2, 1]
+    assert summed_support(classes, codes, None, before).tolist() == [7, 2, 6]
+    assert summed_support(classes, codes, np.array([0, 1, 1]), before).tolist() == [7, 1, 6]
+    assert summed_support(classes, codes, None, (before[0], None)) is None
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ def test_returns_the_module_asked_for():
     [
         ("hnswlib", ["pip install hnswlib", "C++ compiler", "HNSWLIB_NO_NATIVE=1"]),
         ("matplotlib.pyplot", ["pip install matplotlib", "sklearn-xc[plots]"]),
+        ("pandas", ["pip install pandas"]),
     ],
 )
 def test_missing_package_is_explained(monkeypatch, name, hints):

@@ -1,5 +1,7 @@
 """What the displays share."""
 
+import numpy as np
+
 from .._base import predict_topk
 from .._inner import find_inner
 from .._optional import optional_import
@@ -25,6 +27,12 @@ def ranked(estimator, X, k, most):
     if k is None:
         k = min(most, len(inner.classes_))
     return predict_topk(estimator, X, k)[0], inner
+
+
+def default_k(y_pred, most):
+    """The k where none is given: `most`, or the number of columns of the predictions."""
+    shape = np.shape(y_pred)
+    return min(most, shape[1]) if len(shape) == 2 else most
 
 
 def name_of(estimator, name):

@@ -4,9 +4,11 @@ import numpy as np
 
 from .._inner import find_inner
 from ..metrics._ranking import rank, true_labels
-from ._display import axes_for, draw_curve, has_curves, name_of, ranked
+from ._display import axes_for, default_k, draw_curve, has_curves, name_of, ranked
 
 MOST_BINS = 8  # beside that of labels never seen: more would not leave room for their names
+K = 5  # best labels looked at where the user says nothing
+WIDEST_SPAN = 7  # characters of a bin's name on one line
 BASES = 2, 4, 10, 100, 1000, 2**62  # the last gives two bins
 
 
@@ -76,8 +78,8 @@ class LabelFrequencyDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y, *, k=5, metric="recall", support=None, bins=None, sample_weight=None,
-        name=None, ax=None, **kwargs,
+        cls, estimator, X, y, *, k=None, metric="recall", support=None, bins=None,
+        sample_weight=None, name=None, ax=None, **kwargs,
     ):  # fmt: skip
         """Head and tail of a fitted estimator.
 
@@ -88,8 +90,8 @@ class LabelFrequencyDisplay:
         X : array-like, sparse, or whatever the first step of a pipeline takes
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
             True labels.
-        k : int, default=5
-            Best labels of each row to look at.
+        k : int, default=None
+            Best labels of each row to look at; by default 5, or the number of classes.
         metric : {"recall", "precision"}, default="recall"
             What to draw.
         support : array-like of shape (n_classes,), default=None
@@ -110,7 +112,8 @@ class LabelFrequencyDisplay:
         display : LabelFrequencyDisplay
         """
         _check_metric(metric)
-        labels, inner = ranked(estimator, X, k, k)
+        labels, inner = ranked(estimator, X, k, K)
+        k = labels.shape[1]
         if support is None:
             linear, _ = find_inner(estimator, "explain", into_meta_estimators=True)
             support = linear.label_report_.support
@@ -119,7 +122,7 @@ class LabelFrequencyDisplay:
 
     @classmethod
     def from_predictions(
-        cls, y_true, y_pred, *, support, k=5, metric="recall", bins=None, classes=None,
+        cls, y_true, y_pred, *, support, k=None, metric="recall", bins=None, classes=None,
         sample_weight=None, name=None, ax=None, **kwargs,
     ):  # fmt: skip
         """Head and tail of predictions.
@@ -132,8 +135,8 @@ class LabelFrequencyDisplay:
             Top-k labels, best first; or scores. See :mod:`sklearn_xc.metrics`.
         support : array-like of shape (K,)
             Training samples of each label.
-        k : int, default=5
-            Best labels of each row to look at.
+        k : int, default=None
+            Best labels of each row to look at; by default 5, or the number of columns of `y_pred`.
         metric : {"recall", "precision"}, default="recall"
             What to draw.
         bins : array-like of int, default=None
@@ -151,6 +154,8 @@ class LabelFrequencyDisplay:
         display : LabelFrequencyDisplay
         """
         _check_metric(metric)
+        if k is None:
+            k = default_k(y_pred, K)
         counts = _counts(y_true, y_pred, k, classes, sample_weight, support, bins, False)
         return cls(*counts, k=k, name=name).plot(ax, metric=metric, **kwargs)
 
@@ -178,9 +183,8 @@ class LabelFrequencyDisplay:
         top = max(1.08 * np.nan_to_num(values).max(), 0.1, ax.get_ylim()[1] * has_curves(ax))
         style = {"marker": "o", "markersize": 4, "label": self.name if name is None else name}
         self.line_ = draw_curve(ax, places, values, **{**style, **kwargs})
-        spans = [f"{low}" if low == high else f"{low}\u2013{high}" for low, high in self.bins]
-        ticks = [f"{span}\n({n})" for span, n in zip(spans, self.n_labels, strict=True)]
-        ax.set_xticks(places, ticks)
+        ax.set_xticks(places, _ticks(self.bins, self.n_labels))
+        ax.set_xlim(-0.3, len(self.bins) - 0.7)
         ax.set_xlabel("training samples of the label (number of labels)")
         ax.set_ylabel(f"{metric} at {self.k}")
         ax.set_ylim(0, top)
@@ -188,6 +192,14 @@ class LabelFrequencyDisplay:
         if ax.get_legend_handles_labels()[1]:
             ax.legend()
         return self
+
+
+def _ticks(bins, n_labels):
+    """The texts below the bins, none so wide that it runs into the next."""
+    spans = [f"{low}" if low == high else f"{low}\u2013{high}" for low, high in bins]
+    if max(map(len, spans)) > WIDEST_SPAN:
+        spans = [span.replace("\u2013", "\u2013\n") for span in spans]
+    return [f"{span}\n({n})" for span, n in zip(spans, n_labels, strict=True)]
 
 
 def _share(part, whole):

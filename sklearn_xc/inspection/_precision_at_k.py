@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..metrics._ranking import rank
-from ._display import GREY, axes_for, draw_curve, has_curves, name_of, names_for, ranked
+from ._display import GREY, axes_for, default_k, draw_curve, has_curves, name_of, names_for, ranked
 
 MOST = 10  # ranks drawn where the user says nothing
 
@@ -110,8 +110,7 @@ class PrecisionAtKDisplay:
         display : PrecisionAtKDisplay
         """
         if k is None:
-            shape = np.shape(y_pred)
-            k = min(MOST, shape[1]) if len(shape) == 2 else MOST
+            k = default_k(y_pred, MOST)
         ranking = rank(y_true, y_pred, k, classes, sample_weight)
         return cls._of_ranking(ranking, name).plot(ax, **kwargs)
 
