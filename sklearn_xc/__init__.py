@@ -4,6 +4,7 @@ from ._augment_reduce import AugmentReduceClassifier
 from ._base import predict_topk
 from ._implicit_softmax import ImplicitSoftmaxRegressor
 from ._memoir import MemoirSVC
+from ._one_vs_rest import merge
 from ._ppdsparse import PPDSparseClassifier
 
 __version__ = "0.1.0.dev0"
@@ -13,5 +14,6 @@ __all__ = [
     "ImplicitSoftmaxRegressor",
     "MemoirSVC",
     "PPDSparseClassifier",
+    "merge",
     "predict_topk",
 ]

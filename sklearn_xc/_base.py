@@ -24,6 +24,7 @@ from ._labels import check_labels, encode, label_names
 from ._memory import require_memory
 from ._parallel import effective_threads
 from ._rows import as_rows, normalise
+from ._surgery import WeightSurgery
 from ._topk import InvertedIndex
 
 __all__ = ["BaseXCClassifier", "Interval", "Options", "StrOptions", "predict_topk"]
@@ -61,7 +62,7 @@ def _same(some, others):
     return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
 
 
-class BaseXCClassifier(ClassifierMixin, BaseEstimator):
+class BaseXCClassifier(WeightSurgery, ClassifierMixin, BaseEstimator):
     """Base of all classifiers here.
 
     A subclass declares ``_parameter_constraints``, has the parameter ``n_jobs``, and fits inside
@@ -70,6 +71,8 @@ class BaseXCClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict = {}  # noqa: RUF012  (scikit-learn's convention)
+    # why `merge` refuses models of this kind; None where each class is a problem of its own
+    _not_merged_since = "their scores are trained against each other"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -118,6 +121,17 @@ class BaseXCClassifier(ClassifierMixin, BaseEstimator):
             if self._encoding.kind != "multilabel":
                 _require_two_classes(Y, sample_weight, self.classes_)
         return normalise(X), Y, sample_weight
+
+    def _validate_more(self, X, y, sample_weight=None):
+        """Check parameters and data that come after a fit; y is not encoded."""
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
+        )
+        check_labels(y)
+        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, reset=False)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X.shape[0])
+        return normalise(X), y, sample_weight
 
     def _set_linear_model(self, coef, intercept):
         """Store coef_ and intercept_, read-only, and index them.

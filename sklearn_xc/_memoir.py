@@ -208,6 +208,10 @@ class MemoirSVC(BaseMulticlassClassifier):
     """
 
     PUBLISHED = PUBLISHED
+    _not_merged_since = (
+        "margins are trained between the classes of one model; fit one model on all classes, or "
+        "grow one by partial_fit"
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "penalty": [StrOptions({"l2", "l1"})],
@@ -351,6 +355,11 @@ class MemoirSVC(BaseMulticlassClassifier):
 
     def _start_weights(self):
         return self._saved
+
+    def _place_classes(self, places):
+        (indptr, classes, *values), state, n_iterates = self._saved
+        classes = places.astype(np.int32)[classes]  # ascending still: the places are
+        self._saved = (indptr, classes, *values), state, n_iterates
 
     def _with_class_weight(self, codes, sample_weight):
         if self.class_weight is None:
