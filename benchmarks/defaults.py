@@ -1,8 +1,8 @@
 """The measurement behind the defaults of PPDSparseClassifier; the test parts are never read.
 
-    python benchmarks/defaults.py [--data bibtex ...] [--stage grid tol prune]
+    python benchmarks/defaults.py [--data bibtex ...] [--stage grid tol pruning]
 
-A fifth of each training part is held out (fixed seed). `grid` varies l1 and l2, `tol` and `prune`
+A fifth of each training part is held out (fixed seed). `grid` varies l1 and l2, `tol` and `pruning`
 vary one parameter at the chosen pair. Figures are kept in build/bench/defaults; the page
 doc/benchmark_defaults.md is written from all of them.
 """
@@ -20,7 +20,7 @@ L1 = [0.01, 0.02, 0.05, 0.1, 0.2]
 L2 = [0.1, 0.3, 0.5, 1.0, 2.0]
 TOL = [0.003, 0.01, 0.03, 0.1, 0.3]
 PRUNE = [0.0, 0.003, 0.01, 0.03, 0.1]
-BASE = {"l1": 0.05, "l2": 0.5, "tol": 0.03, "prune": 0.01}
+BASE = {"l1": 0.05, "l2": 0.5, "tol": 0.03, "pruning": 0.01}
 DATA_SETS = [
     "bibtex",
     "cooking_fasttext",
@@ -33,7 +33,7 @@ DATA_SETS = [
 STAGES = {
     "grid": [{"l1": a, "l2": b} for a, b in itertools.product(L1, L2)],
     "tol": [{"tol": t} for t in TOL],
-    "prune": [{"prune": p} for p in PRUNE],
+    "pruning": [{"pruning": p} for p in PRUNE],
 }
 FOLDER = _common.BUILD / "defaults"
 
@@ -131,7 +131,7 @@ def line_page(stage, figures):
 def write_page():
     parts = ["# How the defaults were chosen", _common.source(__file__, sys.argv[1:])]
     parts.append("A fifth of each *training* part held out; the test parts are not used.")
-    for stage, page in {"grid": "l1 and l2", "tol": "tol", "prune": "prune"}.items():
+    for stage, page in {"grid": "l1 and l2", "tol": "tol", "pruning": "pruning"}.items():
         if figures := read(stage):
             text = grid_page(figures) if stage == "grid" else line_page(stage, figures)
             parts += [f"## {page}", text]

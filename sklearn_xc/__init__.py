@@ -5,6 +5,7 @@ from ._base import predict_topk
 from ._explain import explain
 from ._implicit_softmax import ImplicitSoftmaxRegressor
 from ._memoir import MemoirSVC
+from ._one_vs_rest import merge
 from ._persistence import load
 from ._ppdsparse import PPDSparseClassifier
 
@@ -17,5 +18,6 @@ __all__ = [
     "PPDSparseClassifier",
     "explain",
     "load",
+    "merge",
     "predict_topk",
 ]

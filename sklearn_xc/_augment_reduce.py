@@ -257,6 +257,12 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             self.n_steps_ = 0
         self._train(X, codes, sample_weight, None if first else self._start_weights(), 1)
 
+    def _weights_of_new_classes(self, n_new):
+        """Random as at the start, with draws of their own for each number of classes."""
+        seed = check_random_state(self.random_state).randint(2**31)
+        rng = np.random.default_rng([seed, len(self.classes_)])
+        return _initial_weights(n_new, self.n_features_in_, self.init_scale, rng.integers(2**31))
+
     def _check_bound(self):
         if self.model != "softmax" and self.bound != "augment_reduce":
             raise ValueError(
@@ -278,7 +284,9 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             if sample_weight is not None:
                 held_out &= sample_weight > 0
         if weights is None:
-            weights = _initial_weights(len(self.classes_), X.shape[1], self.init_scale, rng)
+            weights = _initial_weights(
+                len(self.classes_), X.shape[1], self.init_scale, rng.randint(2**31)
+            )
         rows = as_rows(X)
         rate = self.learning_rate
         if rate == "auto":  # that of the first part, where data come in parts
@@ -319,9 +327,9 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         return log_probabilities(scores, self.model, self._threads())
 
 
-def _initial_weights(n_classes, n_features, scale, rng):
+def _initial_weights(n_classes, n_features, scale, seed):
     """Normal weights, and intercepts of a hundredth of their deviation (section 4)."""
-    generator = np.random.default_rng(rng.randint(2**31))
+    generator = np.random.default_rng(seed)
     W = generator.standard_normal((n_classes, n_features), dtype=np.float32)
     W *= np.float32(scale)
     b = generator.standard_normal(n_classes, dtype=np.float32) * np.float32(scale / 100)

@@ -26,6 +26,7 @@ from ._memory import require_memory
 from ._parallel import effective_threads
 from ._persistence import LoadedWeights, SaveMixin, weights_to_store
 from ._rows import as_rows, normalise
+from ._surgery import WeightSurgery
 from ._topk import InvertedIndex, topk_matrix
 
 __all__ = ["BaseXCClassifier", "Interval", "Options", "StrOptions", "predict_topk"]
@@ -82,7 +83,7 @@ def _same(some, others):
 
 
 class BaseXCClassifier(
-    InspectionMixin, SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+    WeightSurgery, InspectionMixin, SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator
 ):
     """Base of all classifiers here.
 
@@ -92,6 +93,8 @@ class BaseXCClassifier(
     """
 
     _parameter_constraints: dict = {}  # noqa: RUF012  (scikit-learn's convention)
+    # why `merge` refuses models of this kind; None where each class is a problem of its own
+    _not_merged_since = "their scores are trained against each other"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -161,6 +164,17 @@ class BaseXCClassifier(
                 _require_two_classes(Y, sample_weight, self.classes_)
         self._set_support(Y, sample_weight)
         return normalise(X), Y, sample_weight
+
+    def _validate_more(self, X, y, sample_weight=None):
+        """Check parameters and data that come after a fit; y is not encoded."""
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
+        )
+        check_labels(y)
+        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, reset=False)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X.shape[0])
+        return normalise(X), y, sample_weight
 
     def _set_linear_model(self, coef, intercept):
         """Store coef_ and intercept_, read-only, and index them.

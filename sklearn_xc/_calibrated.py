@@ -60,6 +60,15 @@ class CalibratedMixin:
             self.calibration, labels.kind, len(labels.classes), held_out
         )
 
+    def _refuse_calibration(self, method):
+        """Raise before what trains on some of the labels or rows only."""
+        if self.calibration is not None:
+            raise ValueError(
+                f"calibration={self.calibration!r} needs samples that are held out from training, "
+                f"which {method} has not: use fit, or calibration=None and calibrate the model on "
+                "other samples with TopKCalibratedClassifier(FrozenEstimator(model))"
+            )
+
     def _topk_probabilities(self, rows, k):
         if self.calibration is None:
             raise ValueError(

@@ -295,6 +295,10 @@ default="implicit"
         self._train(X, codes, sample_weight, start, np.ones(1), n_before)
         self.n_iter_ = n_before + 1
 
+    def _weights_of_new_classes(self, n_new):
+        normalising = self.solver == "nce" and self.fit_intercept
+        return np.float32(0), np.float32(-np.log(len(self.classes_)) if normalising else 0)
+
     def _train(self, X, codes, sample_weight, start, shares, first_epoch, progress=SILENT):
         """Make an epoch at each share of the rate; the number made and the curve of the loss."""
         settings = self._settings()

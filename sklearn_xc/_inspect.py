@@ -122,6 +122,23 @@ class InspectionMixin:
         self._support = training_support(Y, sample_weight, len(self.classes_))
         self._held_out_counts = None
 
+    def _extend_support(self, Y, sample_weight, places):
+        """Count the samples of labels that join those of a fit.
+
+        Parameters
+        ----------
+        Y : csr_array (n_samples, n_classes)
+            The positives of the new labels.
+        sample_weight : ndarray (n_samples,), or None
+        places : ndarray of int
+            Where the labels of before stand.
+        """
+        if self._support is not None:
+            support = training_support(Y, sample_weight, Y.shape[1])
+            support[places] = self._support
+            self._support = support
+        self._held_out_counts = None
+
     def _add_support(self, codes, sample_weight, before):
         """Count the samples of a call of partial_fit; see `summed_support`."""
         self._support = summed_support(self.classes_, codes, sample_weight, before)

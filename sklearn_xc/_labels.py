@@ -151,7 +151,7 @@ def encode(y, names=None):
     ('multiclass', ['a', 'b', 'c'], [1, 0, 2, 0])
     """
     if sparse.issparse(y):
-        return _encode_indicator(y, names)
+        return encode_indicator(y, names)
     if y.ndim == 2 and y.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape "
@@ -163,7 +163,7 @@ def encode(y, names=None):
         y = y.ravel()
     if y.ndim == 1:
         return _encode_classes(y)
-    return _encode_indicator(y, names)
+    return encode_indicator(y, names)
 
 
 def _encode_classes(y):
@@ -203,7 +203,8 @@ def _unique_objects(y):
     return np.fromiter(ordered, dtype=y.dtype, count=len(ordered)), codes
 
 
-def _encode_indicator(y, names):
+def encode_indicator(y, names):
+    """As :func:`encode`, of an indicator of any width."""
     n_samples, n_classes = y.shape
     if n_classes > LARGEST_INDEX:
         raise ValueError(f"y has {n_classes} columns; at most {LARGEST_INDEX} are supported")

@@ -223,6 +223,10 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
     """
 
     PUBLISHED = PUBLISHED
+    _not_merged_since = (
+        "margins are trained between the classes of one model; fit one model on all classes, or "
+        "grow one by partial_fit"
+    )
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "penalty": [StrOptions({"l2", "l1"})],
@@ -371,12 +375,7 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
         return self
 
     def _partial_fit(self, X, codes, sample_weight, first):
-        if self.calibration is not None:
-            raise ValueError(
-                f"calibration={self.calibration!r} needs samples that are held out from training: "
-                "use fit, or calibrate the model on other samples with "
-                "TopKCalibratedClassifier(FrozenEstimator(model))"
-            )
+        self._refuse_calibration("partial_fit")
         saved = None if first else self._saved
         n_batches, n_before = (0, 0) if first else (self._n_batches, self.n_iter_)
         sample_weight = self._with_class_weight(codes, sample_weight)
@@ -399,6 +398,11 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
                 raise ValueError("the state of the iterates is not of float64")
             if type(n_iterates) is not int or type(self._n_batches) is not int:
                 raise ValueError("iterates and batches are not counted in integers")
+
+    def _place_classes(self, places):
+        (indptr, classes, *values), state, n_iterates = self._saved
+        classes = places.astype(np.int32)[classes]  # ascending still: the places are
+        self._saved = (indptr, classes, *values), state, n_iterates
 
     def _with_class_weight(self, codes, sample_weight):
         if self.class_weight is None:

@@ -5,6 +5,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import validate_data
 
 from ._base import BaseXCClassifier, _check_sample_weight
+from ._growing import merge_labels
 from ._labels import LabelEncoding, check_labels
 from ._rows import normalise
 
@@ -12,8 +13,10 @@ from ._rows import normalise
 class BaseMulticlassClassifier(BaseXCClassifier):
     """Base of the classifiers whose y has one class a sample.
 
-    A subclass implements ``_partial_fit(X, codes, sample_weight, first)`` and, for `warm_start`,
-    ``_start_weights()``.
+    A subclass implements ``_partial_fit(X, codes, sample_weight, first)``; for `warm_start`,
+    ``_start_weights()``; and for classes that come later, ``_place_classes(places)``: with
+    ``classes_`` already grown, bring all that the solver keeps of the classes before to these
+    places, and start the others as a fit would.
     """
 
     def __sklearn_tags__(self):
@@ -51,15 +54,21 @@ class BaseMulticlassClassifier(BaseXCClassifier):
         return *data, weights
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Go on training with one pass over more samples.
+        """Go on training with one pass over more samples, whose classes may be new.
+
+        A label that no call before has named becomes a class: ``classes_`` stays sorted, and the
+        weights of the new class start as those of a fit do. See the user guide for how far this
+        equals naming all classes at the first call.
 
         Parameters
         ----------
         X : array-like or sparse, shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
+            Of the same kind (numbers, strings) in every call.
         classes : array-like of shape (n_classes,), default=None
-            All classes that any call will see; required at the first call, where no fit came
-            before, and the same afterwards.
+            Required at the first call, where no fit came before: the classes to begin with, two at
+            least. Later, all classes from this call on: those of before, and any new ones, with or
+            without samples; then y may hold no others.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns
@@ -69,7 +78,14 @@ class BaseMulticlassClassifier(BaseXCClassifier):
         Raises
         ------
         ValueError
-            If ``classes`` is missing at the first call or differs later, or y holds other labels.
+            If ``classes`` is missing at the first call, leaves out a class of before, or does not
+            name a label of y; if labels are of another kind than the classes.
+        MemoryError
+            If there is no room for the weights of the new classes.
+
+        Notes
+        -----
+        Whatever ends the call early leaves the estimator as it was.
         """
         with self._all_or_nothing():
             first = not self.__sklearn_is_fitted__()
@@ -92,18 +108,40 @@ class BaseMulticlassClassifier(BaseXCClassifier):
             classes = np.unique(np.asarray(classes))
             if len(classes) < 2:
                 raise ValueError(f"classes must name at least two classes, got {classes!r}")
-            kind = "binary" if len(classes) == 2 else "multiclass"
-            self._encoding = LabelEncoding(kind, classes, classes.dtype)
-            self.classes_ = classes
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError("classes must be the same in every call of partial_fit")
-        codes = known_codes(y, self.classes_)
-        if (codes < 0).any():
-            raise ValueError(f"y holds {y[codes < 0].tolist()[0]!r}, which is not in classes")
+            self._set_classes(classes)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X.shape[0])
+        self._grow(y, None if first else classes, may_add=not first and classes is None)
+        codes = known_codes(y, self.classes_)
         self._add_support(codes, sample_weight, before)
         return normalise(X), codes, sample_weight
+
+    def _set_classes(self, classes):
+        kind = "binary" if len(classes) == 2 else "multiclass"
+        self._encoding = LabelEncoding(kind, classes, classes.dtype)
+        self.classes_ = classes
+
+    def _grow(self, y, classes, may_add):
+        """Take in the new classes of `classes` and, where it may add some, of y."""
+        grown, places = self.classes_, np.arange(len(self.classes_))
+        if classes is not None:
+            classes = np.asarray(classes)
+            grown, places = merge_labels(grown, classes)
+            left_out = np.setdiff1d(grown, classes.ravel())
+            if len(left_out):
+                raise ValueError(
+                    f"classes leaves out {left_out.tolist()[0]!r}, which an earlier call named: "
+                    "classes can be added, not taken away"
+                )
+        with_y, places_with_y = merge_labels(grown, y)
+        if may_add:
+            grown, places = with_y, places_with_y
+        elif len(with_y) > len(grown):
+            unknown = np.setdiff1d(with_y, grown).tolist()[0]
+            raise ValueError(f"y holds {unknown!r}, which is not in classes")
+        if len(grown) > len(self.classes_):
+            self._set_classes(grown)
+            self._place_classes(places)
 
 
 def _refuse_multilabel(estimator, y):

@@ -10,11 +10,12 @@ from sklearn.utils import check_random_state
 
 from ._base import BaseXCClassifier, Interval, StrOptions
 from ._calibrated import CalibratedMixin
-from ._callbacks import with_callbacks
+from ._callbacks import SILENT, with_callbacks
 from ._class_weight import weights_of_labels
 from ._kernels._matrix import Matrix
 from ._kernels._ppdsparse import N_LANES, solve_classes
 from ._memory import require_memory
+from ._one_vs_rest import AddLabels
 from ._parallel import blocks_of_classes, run_blocks
 from ._rows import LARGEST_INDEX, above, as_rows, columns_of, fast_order, largest_magnitudes
 from ._weights import weights_of_classes
@@ -24,7 +25,7 @@ LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
 N_PARTS = 8  # arguments of a Matrix
 
 
-class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
+class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
     """Sparse one-vs-rest linear classifiers for very many classes (PPDSparse).
 
     For each class k, with labels y_i in {-1, +1}, minimises::
@@ -76,9 +77,9 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     feature_threshold : float, default=0.0
         Searches skip entries of X of at most this magnitude (section 5.3), with the same
         exceptions as `sparsification`. For rows in which most entries are tiny.
-    prune : float, default=0.01
-        After training, weights with ``|w_j| * max_i |x_ij| <= prune`` are dropped: none of them
-        moves a training score by more than `prune`, where the margin is 1. 0 keeps all.
+    pruning : float, default=0.01
+        After training, weights with ``|w_j| * max_i |x_ij| <= pruning`` are dropped: none of them
+        moves a training score by more than `pruning`, where the margin is 1. 0 keeps all.
     class_weight : "balanced", dict {class: weight} or None, default=None
         Factor on the loss of the positives of each class (for two classes: on the loss of the
         samples of each class). "balanced" makes it inversely proportional to the frequency of
@@ -170,6 +171,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     (50, 1000)
     """
 
+    _not_merged_since = None
     _parameter_constraints = {  # noqa: RUF012
         # the kernels compute in float32: beyond these bounds a square would overflow
         "l1": [Interval(Real, 0, 1e12, closed="both")],
@@ -182,7 +184,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         "sparsification": [StrOptions({"random"}), None],
         "delta": [Interval(Real, 0, None, closed="neither")],
         "feature_threshold": [Interval(Real, 0, None, closed="left")],
-        "prune": [Interval(Real, 0, None, closed="left")],
+        "pruning": [Interval(Real, 0, None, closed="left")],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -204,7 +206,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         sparsification=None,
         delta=0.5,
         feature_threshold=0.0,
-        prune=0.01,
+        pruning=0.01,
         class_weight=None,
         n_jobs=None,
         random_state=None,
@@ -223,7 +225,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self.sparsification = sparsification
         self.delta = delta
         self.feature_threshold = feature_threshold
-        self.prune = prune
+        self.pruning = pruning
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -273,27 +275,16 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             previous = vars(self).get("dual_coef_") if self.warm_start else None
             X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
             checked = X, y, sample_weight
-            if sample_weight is None:
-                sample_weight = np.ones(X.shape[0], dtype=np.float32)
             if previous is not None and previous.shape != Y.shape[::-1]:
                 raise ValueError(
                     f"warm_start: the earlier fit had {previous.shape[1]} samples and "
                     f"{previous.shape[0]} columns of labels, X and y have {Y.shape[0]} and "
                     f"{Y.shape[1]}; give the same data, or fit a new estimator"
                 )
-            result = _fit_ppdsparse(
-                X,
-                Y,
-                sample_weight,
-                self._class_weights(Y, sample_weight),
-                settings=self._settings(),
-                feature_threshold=self.feature_threshold,
-                dual=previous,
-                keep_dual=self.warm_start,
-                n_jobs=self.n_jobs,
-                verbose=self.verbose,
+            result = self._solve(
+                X, Y, sample_weight, previous,
                 watch=lambda n_blocks: self._start_progress(n_blocks, *given, name="block"),
-            )
+            )  # fmt: skip
             self.n_iter_ = result["n_iter"]
             self.dual_gap_ = result["gap"]
             self.n_active_ = result["n_active"]
@@ -303,16 +294,36 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             self._set_linear_model(result["coef"], result["intercept"])
             self._calibrate(*checked)
             result["progress"].finish()
-        late = int((~(self.dual_gap_ <= self.tol)).sum())
+        self._warn_if_late(self.dual_gap_)
+        return self
+
+    def _solve(self, X, Y, sample_weight, dual, is_new=None, watch=lambda _: SILENT):
+        if sample_weight is None:
+            sample_weight = np.ones(X.shape[0], dtype=np.float32)
+        return _fit_ppdsparse(
+            X,
+            Y,
+            sample_weight,
+            self._class_weights(Y, sample_weight, is_new),
+            settings=self._settings(),
+            feature_threshold=self.feature_threshold,
+            dual=dual,
+            keep_dual=self.warm_start,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            watch=watch,
+        )
+
+    def _warn_if_late(self, gap):
+        late = int((~(gap <= self.tol)).sum())
         if late:
             warnings.warn(
                 f"max_iter={self.max_iter} rounds did not bring the duality gap of {late} of "
-                f"{len(self.dual_gap_)} classes below tol={self.tol:g} (largest: "
-                f"{self.dual_gap_.max():.3g}); raise max_iter or tol, or scale the features",
+                f"{len(gap)} classes below tol={self.tol:g} (largest: "
+                f"{gap.max():.3g}); raise max_iter or tol, or scale the features",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return self
 
     def _check_loaded(self):
         super()._check_loaded()
@@ -334,11 +345,11 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             "n_select": 0 if self.n_select == "auto" else min(self.n_select, LARGEST_INDEX),
             "sparsify": self.sparsification == "random",
             "delta": self.delta,
-            "prune": self.prune,
+            "prune": self.pruning,
             "seed": check_random_state(self.random_state).randint(2**31),
         }
 
-    def _class_weights(self, Y, sample_weight):
+    def _class_weights(self, Y, sample_weight, is_new=None):
         """Weights of the negatives and positives of each column of Y, (n_columns, 2)."""
         binary = self._encoding.kind == "binary"
         weights = np.ones((Y.shape[1], 2))
@@ -346,6 +357,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             return weights.astype(np.float32)
         positives = Y.T @ sample_weight.astype(np.float64)
         counts = np.append(sample_weight.sum() - positives, positives) if binary else positives
+        if is_new is not None:  # "balanced" is by the mean of the counts, of which those count
+            counts[~is_new] = counts[is_new].mean()
         per_class = weights_of_labels(self.class_weight, self.classes_, counts)
         if binary:
             return per_class.reshape(1, 2).astype(np.float32)

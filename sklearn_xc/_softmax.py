@@ -1,6 +1,7 @@
 """What the estimators with probabilities share: dense weights, predict_proba."""
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import _check_sample_weight
@@ -17,8 +18,14 @@ class BaseSoftmaxClassifier(BaseMulticlassClassifier):
 
     Their weights are dense. `coef_` is a view of memory that lies feature by feature, which is the
     order in which rows are scored. A subclass whose probabilities are not those of the softmax
-    overrides :meth:`_log_probabilities`.
+    overrides :meth:`_log_probabilities`; one whose weights do not start at zero,
+    :meth:`_weights_of_new_classes`.
     """
+
+    _not_merged_since = (
+        "probabilities are normalised over the classes of one model, and utilities of two models "
+        "have no common zero; fit one model on all classes, or grow one by partial_fit"
+    )
 
     # -------------------------------------------------------------------------------- for fit
 
@@ -71,9 +78,27 @@ class BaseSoftmaxClassifier(BaseMulticlassClassifier):
     def _start_weights(self):
         """Copies of the weights for two classes or more, each class contiguous, and intercepts."""
         W, b = self.coef_, self.intercept_
-        if len(self.classes_) == 2:
+        if sparse.issparse(W):
+            W = W.toarray()
+        if len(b) == 1:
             W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
         return np.array(W, dtype=np.float32, order="C"), np.array(b, dtype=np.float32)
+
+    def _place_classes(self, places):
+        self._require_weights(3)
+        W, b = self._start_weights()
+        n_classes, n_features = len(self.classes_), self.n_features_in_
+        new = np.setdiff1d(np.arange(n_classes), places)
+        grown = np.empty((n_classes, n_features), dtype=np.float32)
+        intercept = np.empty(n_classes, dtype=np.float32)
+        grown[places], intercept[places] = W, b
+        del W
+        grown[new], intercept[new] = self._weights_of_new_classes(len(new))
+        self._set_dense_model(grown, intercept)
+
+    def _weights_of_new_classes(self, n_new):
+        """What classes start from that join between two calls of partial_fit: zeros."""
+        return np.float32(0), np.float32(0)
 
     # ----------------------------------------------------------------------------- prediction
 

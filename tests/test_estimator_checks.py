@@ -116,7 +116,7 @@ CONVERGED = {
         "alpha": 10.0, "eta0": 0.1, "eta_step": 1.0, "average": False, "max_iter": 1500,
     },
     # The float32 gap cannot tell solutions 1e-3 apart; descending on from there brings 1e-6.
-    "PPDSparseClassifier": {"tol": 1e-9, "max_iter": 1000, "prune": 0.0, "warm_start": True},
+    "PPDSparseClassifier": {"tol": 1e-9, "max_iter": 1000, "pruning": 0.0, "warm_start": True},
 }  # fmt: skip
 
 

@@ -279,20 +279,20 @@ def test_l1_makes_weights_sparse(multilabel):
 
 
 @pytest.mark.parametrize("dense", [False, True])
-@pytest.mark.parametrize("prune", [0.001, 0.01, 0.1])
-def test_pruned_weights_move_no_training_score_far(multilabel, prune, dense):
+@pytest.mark.parametrize("pruning", [0.001, 0.01, 0.1])
+def test_pruned_weights_move_no_training_score_far(multilabel, pruning, dense):
     X, Y = multilabel
     X = X.toarray() if dense else X
-    whole = PPDSparseClassifier(l1=0.01, prune=0, random_state=0).fit(X, Y)
-    pruned = clone(whole).set_params(prune=prune).fit(X, Y)
+    whole = PPDSparseClassifier(l1=0.01, pruning=0, random_state=0).fit(X, Y)
+    pruned = clone(whole).set_params(pruning=pruning).fit(X, Y)
     np.testing.assert_array_equal(pruned.intercept_, whole.intercept_)
     maxima = abs(X).max(axis=0)
     maxima = maxima.toarray().ravel() if sparse.issparse(maxima) else maxima
     effect = np.abs(whole.coef_.toarray()) * maxima
-    expected = np.where(effect > np.float32(prune), whole.coef_.toarray(), 0)
+    expected = np.where(effect > np.float32(pruning), whole.coef_.toarray(), 0)
     np.testing.assert_array_equal(pruned.coef_.toarray(), expected)
     assert pruned.coef_.nnz < whole.coef_.nnz
-    assert effect[pruned.coef_.toarray() == 0].max() <= np.float32(prune)
+    assert effect[pruned.coef_.toarray() == 0].max() <= np.float32(pruning)
 
 
 def test_class_weight_moves_the_decision(separable):

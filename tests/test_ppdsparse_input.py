@@ -57,7 +57,7 @@ def assert_refused(model, X, y, error, message, sample_weight=None):
         ("sparsification", "exact", "a str among {'random'} or None"),
         ("delta", 0, r"a float in the range \(0.0, inf\)"),
         ("feature_threshold", -1, r"a float in the range \[0.0, inf\)"),
-        ("prune", -0.01, r"a float in the range \[0.0, inf\)"),
+        ("pruning", -0.01, r"a float in the range \[0.0, inf\)"),
         ("class_weight", "heavy", "a str among {'balanced'}, an instance of 'dict' or None"),
         ("n_jobs", 1.5, "an instance of 'int' or None"),
         ("random_state", "seed", "an instance of 'numpy.random.mtrand.RandomState'"),

@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 from sklearn_xc import PPDSparseClassifier
 from sklearn_xc._kernels._sparsify import sparsify
 
-TIGHT = {"tol": 1e-6, "prune": 0.0, "max_iter": 5000, "random_state": 0}
+TIGHT = {"tol": 1e-6, "pruning": 0.0, "max_iter": 5000, "random_state": 0}
 LOSSES = ["squared_hinge", "hinge"]
 
 

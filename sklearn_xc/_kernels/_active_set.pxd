@@ -51,6 +51,10 @@ cdef void start_class(
     const int32_t[::1] positive_rows,
 ) noexcept nogil
 
+cdef void draw_negatives(
+    Workspace work, Py_ssize_t c, const float[::1] sample_weight
+) noexcept nogil
+
 cdef void resume_class(
     Workspace work,
     Py_ssize_t c,

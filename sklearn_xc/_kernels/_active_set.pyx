@@ -56,25 +56,34 @@ cdef void start_class(
     const int64_t[::1] positive_indptr,
     const int32_t[::1] positive_rows,
 ) noexcept nogil:
-    """The active set starts with the positives and a few random negatives.
-
-    Without the negatives every sample would violate the margin at first, and choosing among them
-    would cost more than everything else.
-    """
+    """The active set starts with the positives, all their dual variables zero."""
     cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t e, _, i, n = sample_weight.shape[0]
+    cdef Py_ssize_t e, i
     lane.label = label
     lane.negative_weight = class_weight[label, 0]
     lane.positive_weight = class_weight[label, 1]
     lane.n_active = lane.n_touched = lane.n_candidates = 0
     lane.bias = 0
     lane.n_iter = 0
+    lane.fresh = True
     lane.precision = <float>(0.1 * settings.tol)
     lane.rng = seed_for(settings.seed, label)
     for e in range(positive_indptr[label], positive_indptr[label + 1]):
         i = positive_rows[e]
         if sample_weight[i] > 0:
             activate(work, c, i, True, 0)
+
+
+cdef void draw_negatives(
+    Workspace work, Py_ssize_t c, const float[::1] sample_weight
+) noexcept nogil:
+    """A few random negatives join the positives of a class that is new.
+
+    Without them every sample would violate the margin at first, and choosing among them would cost
+    more than everything else.
+    """
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t _, i, n = sample_weight.shape[0]
     for _ in range(min(n // 2, max(<Py_ssize_t>FEW, 5 * lane.n_active))):
         i = random_below(&lane.rng, <unsigned int>n)
         # a positive of weight zero is no member, and no negative either: it is drawn here only
@@ -107,15 +116,20 @@ cdef void resume_class(
     const float[::1] dual_data,
     const float[::1] sample_weight,
 ) noexcept nogil:
-    """Warm start: take the dual variables of an earlier fit, clipped to the box of this one."""
+    """Warm start: take the dual variables of an earlier fit, clipped to the box of this one.
+
+    A class whose negatives come with them needs no random ones, and its first search is a whole
+    one, which along a path of penalties often is the last.
+    """
     cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t a, e, i, start, first
+    cdef Py_ssize_t a, e, i, start, first, n_positives = lane.n_active
     cdef int32_t j
     cdef float y, value, weight
     for e in range(dual_indptr[lane.label], dual_indptr[lane.label + 1]):
         i = dual_rows[e]
         if not (work.member[i] >> c) & 1 and sample_weight[i] > 0:
             activate(work, c, i, False, 0)
+    lane.fresh = lane.n_active == n_positives
     # the rows of the dual matrix are sorted: look each member up
     for a in range(lane.n_active):
         i = work.active[c, a]

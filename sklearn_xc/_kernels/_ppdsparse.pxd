@@ -28,6 +28,7 @@ cdef struct Settings:
 
 cdef struct Lane:
     int32_t label  # the class in this lane, or IDLE
+    bint fresh  # whether it began without the negatives of an earlier fit
     bint searched  # whether the search at hand is for this lane too
     float positive_weight  # of the loss of positives, of negatives
     float negative_weight

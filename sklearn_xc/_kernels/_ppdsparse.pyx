@@ -13,8 +13,8 @@ from libc.string cimport memcpy
 import numpy as np
 
 from sklearn_xc._kernels._active_set cimport (
-    Workspace, activate, clear_lane, drop_idle_negatives, dual_value, load_v, primal_value,
-    publish_weights, refresh_v, resume_class, start_class, store_v,
+    Workspace, activate, clear_lane, draw_negatives, drop_idle_negatives, dual_value, load_v,
+    primal_value, publish_weights, refresh_v, resume_class, start_class, store_v,
 )
 from sklearn_xc._kernels._common cimport interrupted
 from sklearn_xc._kernels._descent cimport descend
@@ -253,11 +253,14 @@ def solve_classes(
                             work, c, &settings, X, dual_indptr, dual_rows, dual_data,
                             sample_weight,
                         )
-                    descend_lane(
-                        work, c, &settings, FIRST_PASSES, X, squared_norms, sample_weight, False
-                    )
                     n_started += 1
-                    any_new = True
+                    if lane.fresh:
+                        draw_negatives(work, c, sample_weight)
+                        descend_lane(
+                            work, c, &settings, FIRST_PASSES, X, squared_norms, sample_weight,
+                            False,
+                        )
+                        any_new = True
                 if lane.label != IDLE and lane.n_iter + 1 == settings.max_iter:
                     exact = True  # the gap that is reported must be true
             if any_new:
@@ -266,7 +269,8 @@ def solve_classes(
                     &operations,
                 )
                 for c in range(LANES):
-                    if work.lanes[c].label != IDLE and work.lanes[c].n_iter == 0:
+                    lane = &work.lanes[c]
+                    if lane.label != IDLE and lane.n_iter == 0 and lane.fresh:
                         admit_candidates(work, c)
 
             for c in range(LANES):

@@ -295,7 +295,7 @@ cdef void prepare_search(
     cdef Lane *lane
     for c in range(LANES):
         lane = &work.lanes[c]
-        lane.searched = lane.label != IDLE and (lane.n_iter == 0 or not warm_up)
+        lane.searched = lane.label != IDLE and (lane.fresh and lane.n_iter == 0 or not warm_up)
         lane.threshold = 1e30
         if not lane.searched:
             continue
