@@ -29,7 +29,7 @@ FOLDER = _common.BUILD / "saving"
 THRESHOLDS = [0.02, 0.05, 0.1]
 ROW = 11  # features of a row of the large models, as in a title
 N_ROWS = 201
-LIMITS = {"open s": 0.2, "row ms": 5.0}
+LIMITS = {"open": 0.2, "row": 5.0}
 
 
 def main():
@@ -118,14 +118,16 @@ def large_models(gigabytes):
             print(rows[-1], flush=True)
         path.unlink()
         pickled.unlink()
-    header = ["model, K x D", "GB", "opened with", "open s", "first row ms", "row ms", "slowest ms",
+    header = ["model, K x D", "GB", "opened with", "open s", "first row ms", "row ms", "95 % ms",
               "memory MB"]  # fmt: skip
     text = "## Models of a gigabyte"
     text += (
         f"\n\nOpened in a process of its own; then the five best classes of {N_ROWS} rows of "
-        f"{ROW} features, row by row: the first, the median and the slowest of the others. Memory is "
-        "what the process has of its own at the end, without the pages of the mapped file. "
-        "Features are drawn by Zipf's law, as words are, in weights as well as in rows."
+        f"{ROW} features, row by row: the first, and of the others the median and the quantile of "
+        "95 %. Memory is what the process has of its own at the end, without the pages of the "
+        "mapped file. Features are drawn by Zipf's law, as words are, in weights and in rows. The "
+        f"limits are to open a gigabyte in {LIMITS['open']} s and to predict a row in "
+        f"{LIMITS['row']:g} ms."
     )
     return f"{text}\n\n{_common.table(header, rows)}"
 
@@ -179,6 +181,7 @@ def in_process(file, how):
 def opened(file, how, rows):
     """Open a model in this process and predict row by row."""
     X = sparse.csr_array(sparse.load_npz(rows))
+    dense_model(3, 5, np.random.default_rng(0)).predict_topk(X[[0], :5])  # imports, threads
     if "not in" in how:
         forget(file)
     start = time.perf_counter()
@@ -198,7 +201,7 @@ def opened(file, how, rows):
         "open": f"{seconds:.3f}",
         "first": _common.figure(times[0]),
         "median": _common.figure(float(np.median(times[1:]))),
-        "slowest": _common.figure(max(times[1:])),
+        "most": _common.figure(float(np.quantile(times[1:], 0.95))),
         "memory": f"{_common.status_kb(os.getpid(), 'RssAnon') / 1e3:.0f}",
     }
 

@@ -10,8 +10,9 @@ import joblib
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
 import sklearn_xc
 from sklearn_xc import (
@@ -21,6 +22,8 @@ from sklearn_xc import (
     PPDSparseClassifier,
     load,
 )
+from sklearn_xc._persistence import SaveMixin, record
+from sklearn_xc._persistence._file import FORMAT
 
 ESTIMATORS = {
     "ppdsparse": PPDSparseClassifier(random_state=0, warm_start=True),
@@ -441,20 +444,33 @@ def test_pickle_and_joblib(models, name, tmp_path):
     same_predictions(models[name], joblib.load(tmp_path / "model", mmap_mode="r"))
 
 
-TRUSTED = {
-    "sparse": ["scipy.sparse._csr.csr_array", "sklearn_xc._labels.LabelEncoding"],
-    "dense": ["sklearn_xc._labels.LabelEncoding"],
-}
+# As doc/saving.rst has them.
+TRUSTED = [
+    "numpy.dtype",
+    "scipy.sparse._csr.csr_array",
+    "sklearn_xc._augment_reduce.AugmentReduceClassifier",
+    "sklearn_xc._implicit_softmax.ImplicitSoftmaxRegressor",
+    "sklearn_xc._labels.LabelEncoding",
+    "sklearn_xc._memoir.MemoirSVC",
+    "sklearn_xc._ppdsparse.PPDSparseClassifier",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_skops(models, name):
-    """The types to trust are those that doc/saving.rst lists."""
     skops = pytest.importorskip("skops.io")
     text = skops.dumps(models[name])
-    types = skops.get_untrusted_types(data=text)
-    print(types)
-    same_predictions(models[name], skops.loads(text, trusted=types))
+    untrusted = skops.get_untrusted_types(data=text)
+    assert set(untrusted) <= set(TRUSTED)
+    assert type(models[name]).__name__ in [name.split(".")[-1] for name in untrusted]
+    with pytest.raises(skops.exceptions.UntrustedTypesFoundException):
+        skops.loads(text)
+    same_predictions(models[name], skops.loads(text, trusted=TRUSTED))
+
+
+def test_types_to_trust_are_documented():
+    text = (Path(__file__).parents[1] / "doc/saving.rst").read_text()
+    assert [name for name in TRUSTED if f'"{name}"' not in text] == []
 
 
 # ------------------------------------------------------------------------------------ old formats
@@ -462,13 +478,89 @@ def test_skops(models, name):
 FOLDER = Path(__file__).parent / "models"
 
 
+def test_there_is_a_file_of_every_format():
+    formats = [f"v{FORMAT[0]}.{minor}" for minor in range(FORMAT[1] + 1)]
+    assert {path.name.split("-")[0] for path in FOLDER.glob("*.sxc")} == set(formats)
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.sxc")), ids=lambda path: path.name)
 def test_files_of_earlier_versions(path, mode):
-    """tests/models/make.py wrote each with the version that its name tells."""
+    """tests/models/make.py wrote each with the version of the format that its name tells."""
     expected = np.load(path.with_suffix(".npz"))
     loaded = load(path, mode)
-    rows = sparse.csr_array(expected["X"])
-    labels, scores = loaded.predict_topk(rows, k=2)
-    assert np.array_equal(labels, expected["labels"])
-    np.testing.assert_allclose(scores, expected["scores"], rtol=1e-6)
+    labels, scores = loaded.predict_topk(expected["X"], k=2)
+    assert np.array_equal(labels.astype(str), expected["labels"])
+    # rounded to float16 when they were stored, in one of them
+    np.testing.assert_allclose(scores, expected["scores"], atol=2e-3)
+    loaded.predict(expected["X"])
+    if hasattr(loaded, "partial_fit"):
+        loaded.partial_fit(expected["X"][:2], loaded.classes_[:2])
+
+
+# ------------------------------------------------------------------------------------ nested parts
+
+
+@record
+class Scale:
+    """A part of an estimator."""
+
+    def __init__(self, factors):
+        self.factors = factors
+
+    def _check_record(self):
+        if self.factors.ndim != 1:
+            raise ValueError("factors must have one dimension")
+
+
+class Wrapper(SaveMixin, ClassifierMixin, BaseEstimator):
+    """A classifier around one of ours, with parts of its own."""
+
+    def __init__(self, estimator, method="first"):
+        self.estimator = estimator
+        self.method = method
+
+    def fit(self, X, y):
+        self.estimators_ = [clone(self.estimator).fit(X, y) for _ in range(2)]
+        self.scale_ = Scale(np.arange(3.0))
+        self.table_ = {"a": (1, None, [np.float32(2)]), 3: float("nan"), (1, 2): -np.inf}
+        return self
+
+    def predict(self, X):
+        return self.estimators_[1].predict(X)
+
+
+@pytest.fixture
+def with_wrapper(monkeypatch):
+    monkeypatch.setattr(sklearn_xc, "Wrapper", Wrapper, raising=False)
+    monkeypatch.setattr(sklearn_xc, "__all__", [*sklearn_xc.__all__, "Wrapper"])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_estimators_around_ours(with_wrapper, tmp_path, mode):
+    model = Wrapper(clone(ESTIMATORS["memoir"])).fit(X, Y_TEXT)
+    model.save(tmp_path / "model", dtype="float16")  # of the estimators inside
+    loaded = load(tmp_path / "model", mode)
+    for _ in range(2):
+        assert isinstance(loaded.estimator, MemoirSVC)
+        with pytest.raises(NotFittedError):
+            loaded.estimator.predict(X)
+        same_arrays(loaded.predict(X), model.predict(X))
+        same_arrays(loaded.scale_.factors, np.arange(3.0))
+        assert list(loaded.table_) == ["a", 3, (1, 2)]
+        assert loaded.table_["a"] == (1, None, [2.0])
+        assert type(loaded.table_["a"][2][0]) is np.float32
+        assert np.isnan(loaded.table_[3])
+        assert loaded.table_[1, 2] == -np.inf
+        loaded = copy.deepcopy(loaded)
+
+
+def test_estimators_around_others_are_refused(with_wrapper, tmp_path):
+    model = Wrapper(LogisticRegression())
+    model.estimators_ = []
+    with pytest.raises(TypeError, match=r"parameter 'estimator' of Wrapper is LogisticRegression"):
+        model.save(tmp_path / "model")
+    model = Wrapper(None)
+    model.fitted_ = 1
+    with pytest.raises(ValueError, match=r"are for linear weights, and Wrapper has none"):
+        model.save(tmp_path / "model", dtype="float16")

@@ -9,6 +9,8 @@ import math
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from ._file import array_segment, dtype_of, json_segment
 from ._weights import LoadedWeights, StoredWeights
@@ -44,6 +46,14 @@ def estimators():
     }
 
 
+def _is_fitted(estimator):
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
+
+
 class Encoder:
     """Turns values into JSON and collects the arrays.
 
@@ -72,7 +82,7 @@ class Encoder:
                 "parts that are, or use skops or joblib"
             )
         parameters = estimator.get_params(deep=False)
-        state = estimator._state_to_save(self) if estimator.__sklearn_is_fitted__() else {}
+        state = estimator._state_to_save(self) if _is_fitted(estimator) else {}
         name = cls.__name__
         return {
             "$": "estimator",

@@ -227,20 +227,24 @@ def _dense(index):
 
 
 def _class_by_class(index):
-    """CSR weights from an index."""
+    """CSR weights from an index: its lists, with those of the full features between them."""
     n_classes = index.shape[0]
-    classes = np.array(index.classes)  # of a mapped file: ours from here on
+    lengths, classes, weights, done = np.diff(index.indptr), [], [], 0
+    for feature in np.flatnonzero(index.full_column >= 0):
+        start, stop = index.indptr[feature], index.indptr[feature + 1]
+        full = index.full_weights[index.full_column[feature], :n_classes].astype(np.float32)
+        users = np.flatnonzero(full).astype(np.int32)
+        classes += [index.classes[done:start], users]
+        weights += [index.weights[done:start], full[users]]
+        lengths[feature] = len(users)
+        done = stop
+    classes = np.concatenate([*classes, index.classes[done:]])  # a copy: of a mapped file as well
+    weights = np.concatenate([*weights, index.weights[done:]], dtype=np.float32)
     _require_within(classes, 0, n_classes, "classes")
-    weights = np.asarray(index.weights, dtype=np.float32)
-    coef = sparse.csc_array((weights, classes, index.indptr), shape=index.shape).tocsr()
-    features = np.flatnonzero(index.full_column >= 0)
-    if len(features):
-        full = index.full_weights[index.full_column[features], :n_classes]
-        full = sparse.csr_array(full.astype(np.float32, copy=False).T)
-        full = sparse.csr_array((full.data, features[full.indices], full.indptr), shape=index.shape)
-        coef = narrow_indices(full) if coef.nnz == 0 else coef + full
+    starts = np.append(0, np.cumsum(lengths))
+    coef = sparse.csc_array((weights, classes, starts), shape=index.shape).tocsr()
     coef.sort_indices()
-    coef = narrow_indices(sparse.csr_array(coef))
+    coef = narrow_indices(coef)
     for array in (coef.data, coef.indices, coef.indptr):
         array.flags.writeable = False
     return coef
