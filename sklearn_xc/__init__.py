@@ -5,6 +5,8 @@ from ._base import predict_topk
 from ._implicit_softmax import ImplicitSoftmaxRegressor
 from ._memoir import MemoirSVC
 from ._ppdsparse import PPDSparseClassifier
+from ._topk_calibrated import TopKCalibratedClassifier
+from ._topk_threshold import TopKThresholdClassifier
 
 __version__ = "0.1.0.dev0"
 
@@ -13,5 +15,7 @@ __all__ = [
     "ImplicitSoftmaxRegressor",
     "MemoirSVC",
     "PPDSparseClassifier",
+    "TopKCalibratedClassifier",
+    "TopKThresholdClassifier",
     "predict_topk",
 ]

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import (
+    HasMethods,
     Interval,
     Options,
     StrOptions,
@@ -26,7 +27,15 @@ from ._parallel import effective_threads
 from ._rows import as_rows, normalise
 from ._topk import InvertedIndex, topk_matrix
 
-__all__ = ["BaseXCClassifier", "Interval", "Options", "StrOptions", "predict_topk"]
+__all__ = [
+    "BaseXCClassifier",
+    "HasMethods",
+    "Interval",
+    "Options",
+    "StrOptions",
+    "predict_topk",
+    "validate_parameter_constraints",
+]
 
 
 class _IndexCache:
