@@ -8,6 +8,8 @@ from ._memoir import MemoirSVC
 from ._one_vs_rest import merge
 from ._persistence import load
 from ._ppdsparse import PPDSparseClassifier
+from ._topk_calibrated import TopKCalibratedClassifier
+from ._topk_threshold import TopKThresholdClassifier
 
 __version__ = "0.1.0.dev0"
 
@@ -19,5 +21,7 @@ __all__ = [
     "explain",
     "load",
     "merge",
+    "TopKCalibratedClassifier",
+    "TopKThresholdClassifier",
     "predict_topk",
 ]

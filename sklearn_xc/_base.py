@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import (
+    HasMethods,
     Interval,
     Options,
     StrOptions,
@@ -29,7 +30,15 @@ from ._rows import as_rows, normalise
 from ._surgery import WeightSurgery
 from ._topk import InvertedIndex, topk_matrix
 
-__all__ = ["BaseXCClassifier", "Interval", "Options", "StrOptions", "predict_topk"]
+__all__ = [
+    "BaseXCClassifier",
+    "HasMethods",
+    "Interval",
+    "Options",
+    "StrOptions",
+    "predict_topk",
+    "validate_parameter_constraints",
+]
 
 
 class _IndexCache:

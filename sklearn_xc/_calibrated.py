@@ -101,9 +101,7 @@ class CalibratedMixin:
         """
         rows = self._rows(X)
         check_is_fitted(self, "calibration_")
-        return all_probabilities(
-            self.calibration_, lambda m: self._topk(rows, m), rows.shape[0], "predict_proba"
-        )
+        return all_probabilities(self.calibration_, lambda m: self._topk(rows, m), rows.shape[0])
 
     @available_if(_has_calibration)
     def predict_log_proba(self, X):
@@ -155,12 +153,12 @@ def topk_probabilities(calibration, topk, k):
     return best[:, :k], p[:, :k]
 
 
-def all_probabilities(calibration, topk, n_rows, method):
+def all_probabilities(calibration, topk, n_rows):
     """Probabilities of all classes: ndarray of float32 (n_rows, n_classes)."""
     shape = n_rows, calibration.n_classes
     require_memory(
         4 * shape[0] * shape[1],
-        f"{method}: a dense output of shape {shape}",
+        f"predict_proba: a dense output of shape {shape}",
         "use predict_topk(X, k, scores='proba'), or fewer rows at a time",
     )
     if calibration.kind == "binary":

@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from ._base import predict_topk
 from ._calibration import NO_SCORE, HeldOut
 from ._labels import LabelEncoding, check_labels, encode, label_names
+from ._memory import require_memory
+from ._topk import topk_matrix
 from .metrics._ranking import _hits, _with_column_for_unknown, one_per_row
 from .metrics._ranking import codes as codes_in
 from .model_selection import RareLabelKFold, cross_val_topk
@@ -40,6 +42,26 @@ class Labels(NamedTuple):
         if self.encoding.kind == "multilabel":
             return "multilabel"
         return "binary" if len(self.classes) == 2 else "multiclass"
+
+    def indicator(self, codes, chosen):
+        """The chosen ones of the classes in each row, in the container of y.
+
+        Parameters
+        ----------
+        codes : ndarray of integers (n_rows, k)
+            Different ones in a row.
+        chosen : ndarray of bool (n_rows, k)
+        """
+        pattern = topk_matrix(codes, chosen, len(self.classes))
+        pattern.eliminate_zeros()
+        container, dtype = self.encoding.container, self.encoding.dtype
+        if container is None:
+            require_memory(
+                pattern.shape[0] * pattern.shape[1] * dtype.itemsize,
+                f"predict: a dense output of shape {pattern.shape}",
+                "fit on a sparse y, or use predict_topk",
+            )
+        return self.encoding.indicator(pattern)
 
 
 def read_labels(y, known=None):
