@@ -18,10 +18,10 @@ __all__ = [
     "ImplicitSoftmaxRegressor",
     "MemoirSVC",
     "PPDSparseClassifier",
+    "TopKCalibratedClassifier",
+    "TopKThresholdClassifier",
     "explain",
     "load",
     "merge",
-    "TopKCalibratedClassifier",
-    "TopKThresholdClassifier",
     "predict_topk",
 ]

@@ -60,6 +60,16 @@ class CalibratedMixin:
             self.calibration, labels.kind, len(labels.classes), held_out
         )
 
+    def _calibration(self):
+        """calibration_, which a file or a user may have set, if it is for as many classes."""
+        check_is_fitted(self, "calibration_")
+        if self.calibration_.n_classes != len(self.classes_):
+            raise ValueError(
+                f"calibration_ is for {self.calibration_.n_classes} classes, the model has "
+                f"{len(self.classes_)}: fit again"
+            )
+        return self.calibration_
+
     def _refuse_calibration(self, method):
         """Raise before what trains on some of the labels or rows only."""
         if self.calibration is not None:
@@ -75,8 +85,7 @@ class CalibratedMixin:
                 f"scores='proba': {type(self).__name__} has probabilities only with "
                 "calibration='sigmoid', 'isotonic' or 'temperature'"
             )
-        check_is_fitted(self, "calibration_")
-        return topk_probabilities(self.calibration_, lambda m: self._topk(rows, m), k)
+        return topk_probabilities(self._calibration(), lambda m: self._topk(rows, m), k)
 
     @available_if(_has_calibration)
     def predict_proba(self, X):
@@ -100,8 +109,7 @@ class CalibratedMixin:
             scores="proba")`` never does.
         """
         rows = self._rows(X)
-        check_is_fitted(self, "calibration_")
-        return all_probabilities(self.calibration_, lambda m: self._topk(rows, m), rows.shape[0])
+        return all_probabilities(self._calibration(), lambda m: self._topk(rows, m), rows.shape[0])
 
     @available_if(_has_calibration)
     def predict_log_proba(self, X):

@@ -13,6 +13,8 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 from sklearn.isotonic import IsotonicRegression
 
+from ._persistence import record
+
 METHODS = "sigmoid", "isotonic", "temperature"
 N_CANDIDATES = 10
 # Below any score of a model: what PPDSparseClassifier gives to classes without positives.
@@ -42,6 +44,7 @@ class HeldOut(NamedTuple):
     weight: np.ndarray
 
 
+@record
 @dataclass(frozen=True)
 class Sigmoid:
     """``1 / (1 + exp(-(slope * score + offset)))``."""
@@ -53,6 +56,7 @@ class Sigmoid:
         return expit(self.slope * scores + self.offset)
 
 
+@record
 @dataclass(frozen=True, eq=False)
 class Isotonic:
     """Linear between the points (score, probability), constant beyond the first and the last."""
@@ -64,6 +68,7 @@ class Isotonic:
         return np.interp(scores, self.score, self.probability)
 
 
+@record
 @dataclass(frozen=True)
 class Temperature:
     """Softmax of ``score / temperature`` over the candidates and, beside them, all others.
@@ -81,6 +86,7 @@ class Temperature:
         return softmax(np.column_stack([utilities, other]), axis=1)
 
 
+@record
 @dataclass(frozen=True)
 class Calibration:
     """A fitted calibration.
@@ -103,6 +109,14 @@ class Calibration:
     n_candidates: int
     transform: Sigmoid | Isotonic | Temperature
     rest_probability: float
+
+    def _check_record(self):
+        """Raise ValueError for what no call of `fit_calibration` makes."""
+        transforms = {"sigmoid": Sigmoid, "isotonic": Isotonic, "temperature": Temperature}
+        if type(self.transform) is not transforms.get(self.method):
+            raise ValueError(f"a calibration by {self.method!r} with another one's transform")
+        if not 1 <= self.n_candidates <= self.n_classes:
+            raise ValueError(f"{self.n_candidates} candidates of {self.n_classes} classes")
 
     def binary(self, scores):
         """Probabilities of the second of two classes: float32, of the shape of the scores."""

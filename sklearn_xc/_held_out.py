@@ -1,7 +1,7 @@
 """The best scores of samples that a model has not seen, as calibration and thresholds need them."""
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +13,7 @@ from ._base import predict_topk
 from ._calibration import NO_SCORE, HeldOut
 from ._labels import LabelEncoding, check_labels, encode, label_names
 from ._memory import require_memory
+from ._persistence import record
 from ._topk import topk_matrix
 from .metrics._ranking import _hits, _with_column_for_unknown, one_per_row
 from .metrics._ranking import codes as codes_in
@@ -20,7 +21,9 @@ from .model_selection import RareLabelKFold, cross_val_topk
 from .model_selection._topk import codes_of
 
 
-class Labels(NamedTuple):
+@record
+@dataclass(frozen=True, eq=False)
+class Labels:
     """What y says, in the classes of an estimator.
 
     Attributes
@@ -28,13 +31,17 @@ class Labels(NamedTuple):
     encoding : LabelEncoding
         Of y.
     classes : ndarray of shape (n_classes,)
-    truth : csr_array (n_samples, n_classes + 1)
+    truth : csr_array (n_samples, n_classes + 1), or None
         The last column stands for labels that are not among the classes.
     """
 
     encoding: LabelEncoding
     classes: np.ndarray
-    truth: sparse.csr_array
+    truth: sparse.csr_array | None
+
+    def _check_record(self):
+        if not isinstance(self.encoding, LabelEncoding) or self.classes.ndim != 1:
+            raise ValueError("the labels of a wrapper are no labels")
 
     @property
     def kind(self):

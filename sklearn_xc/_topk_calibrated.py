@@ -1,5 +1,6 @@
 """Calibrated probabilities for any classifier that names its k best classes."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -134,7 +135,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
             X, y, labels, weight, params, split_params = self._read(X, y, sample_weight, fit_params)
             if self.method == "temperature" and labels.kind == "multilabel":
                 refuse_temperature()
-            self._labels = labels._replace(truth=None)
+            self._labels = replace(labels, truth=None)
             self._fit_estimator(X, y, params)
             k = min(self.k, len(labels.classes))
             (_, held_out, _), _ = self._hold_out(X, y, labels, k, weight, params, split_params)

@@ -1,5 +1,6 @@
 """Thresholds that decide which of the k best labels of a sample are predicted."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -192,7 +193,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
         with self._all_or_nothing():
             X, y, labels, weight, params, split_params = self._read(X, y, sample_weight, fit_params)
             self._check_combinations(labels)
-            self._labels = labels._replace(truth=None)
+            self._labels = replace(labels, truth=None)
             self.max_labels_ = self._most_labels(labels)
             if is_prefit(self._wrapped(), self.cv) or self.refit:
                 self._fit_estimator(X, y, params)
@@ -242,7 +243,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
             self.estimator_,
             take(X, test),
             take(y, test),
-            labels._replace(truth=labels.truth[test]),
+            replace(labels, truth=labels.truth[test]),
             k=self.max_labels_,
             splits=None,
             weight=None if weight is None else weight[test],

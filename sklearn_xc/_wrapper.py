@@ -16,12 +16,13 @@ from ._base import (
     validate_parameter_constraints,
 )
 from ._held_out import held_out_topk, is_prefit, read_labels, splits_of
+from ._persistence import SaveMixin
 from ._ppdsparse import PPDSparseClassifier
 from .model_selection._common import n_rows
 from .model_selection._topk import codes_of
 
 
-class BaseTopKWrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class BaseTopKWrapper(SaveMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Base of the classifiers that fit something on the held-out k best classes of another.
 
     A subclass has the parameters ``estimator``, ``cv`` and ``n_jobs``, and declares

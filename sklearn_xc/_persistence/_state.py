@@ -219,7 +219,8 @@ class Decoder:
         estimator = cls(**parameters)
         nodes = node["attributes"]
         for name in nodes:
-            if not name.isidentifier() or name.startswith("__") or hasattr(cls, name):
+            overrides = getattr(cls, name, None) is not None  # a method; None is a default
+            if not name.isidentifier() or name.startswith("__") or overrides:
                 raise ValueError(f"{name!r} is no attribute of a fitted {node['class']}")
             if name in parameters or name in NOT_SAVED:
                 raise ValueError(f"{name!r} is no attribute of a fitted {node['class']}")
