@@ -129,6 +129,11 @@ class RareLabelKFold(_LabelKFold):
         Whether rows that hold the only positive of a label are kept in all training parts and
         never tested.
 
+    Attributes
+    ----------
+    n_splits, shuffle, random_state, pin_singletons : object
+        The parameters.
+
     See Also
     --------
     IterativeStratifiedKFold : The frequent labels evenly as well.
@@ -184,6 +189,11 @@ class IterativeStratifiedKFold(_LabelKFold):
     pin_singletons : bool, default=True
         Whether rows that hold the only positive of a label are kept in all training parts and
         never tested. See :class:`RareLabelKFold` on what this means for ``cross_val_predict``.
+
+    Attributes
+    ----------
+    n_splits, shuffle, random_state, pin_singletons : object
+        The parameters.
 
     See Also
     --------
