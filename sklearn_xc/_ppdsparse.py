@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ._base import BaseXCClassifier, Interval, StrOptions
-from ._callbacks import with_callbacks
+from ._callbacks import FIT_CALLER, with_callbacks
 from ._class_weight import weights_of_labels
 from ._kernels._matrix import Matrix
 from ._kernels._ppdsparse import N_LANES, solve_classes
@@ -289,7 +289,7 @@ class PPDSparseClassifier(BaseXCClassifier):
                 f"{len(self.dual_gap_)} classes below tol={self.tol:g} (largest: "
                 f"{self.dual_gap_.max():.3g}); raise max_iter or tol, or scale the features",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=FIT_CALLER,
             )
         return self
 

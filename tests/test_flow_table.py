@@ -46,6 +46,13 @@ def fitted(wrapper):
     return lambda X, y: wrapper.fit(X, y)
 
 
+def one_output_a_label(X, y):
+    found = MultiOutputClassifier(MODEL).fit(X, y).predict(X)
+    if np.shape(found) != y.shape:  # of a sparse y
+        raise ValueError("what came back are not predictions of the rows")
+    return found
+
+
 TOOLS = {
     "Pipeline": predicted(make_pipeline(MaxAbsScaler(), MODEL)),
     "clone": lambda X, y: clone(MODEL).fit(X, y),
@@ -64,7 +71,7 @@ TOOLS = {
         scoring=SCORE["scoring"], n_repeats=1,
     ),
     "OneVsRestClassifier": predicted(OneVsRestClassifier(MODEL)),
-    "MultiOutputClassifier": predicted(MultiOutputClassifier(MODEL)),
+    "MultiOutputClassifier": one_output_a_label,
     "ClassifierChain": predicted(ClassifierChain(MODEL)),
     "CalibratedClassifierCV": predicted(CalibratedClassifierCV(MODEL, cv=2)),
     "StackingClassifier": predicted(StackingClassifier([("one", MODEL)], MODEL, cv=2)),
@@ -109,7 +116,6 @@ def test_what_the_table_says_is_so(bibtex, tool, form):
         claim = "no"
     if claim == "no":
         with pytest.raises((TypeError, ValueError, NotImplementedError, IndexError)):
-            if np.shape(TOOLS[tool](X, y)) != y.shape:  # MultiOutputClassifier, of a sparse y
-                raise ValueError("what came back is not the predictions of the rows")
+            TOOLS[tool](X, y)
     else:
         TOOLS[tool](X, y)
