@@ -64,11 +64,6 @@ class _LabelKFold(BaseCrossValidator):
             test = part == number
             yield np.flatnonzero(~test), np.flatnonzero(test)
 
-    def _iter_test_indices(self, X=None, y=None, groups=None):
-        part = self._parts(X, y)
-        for number in range(self.n_splits):
-            yield np.flatnonzero(part == number)
-
     def _parts(self, X, y):
         """The number of the split that tests each row, -1 if none does."""
         if y is None:
