@@ -9,7 +9,10 @@ import copy
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    FIT_CALLER = 3  # stacklevel of a warning inside fit about a call of fit
 except ImportError:  # scikit-learn before 1.9
+    FIT_CALLER = 2
 
     class CallbackSupportMixin:
         """Without callbacks, there is nothing to support."""

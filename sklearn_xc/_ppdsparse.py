@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from ._base import BaseXCClassifier, Interval, StrOptions
 from ._calibrated import CalibratedMixin
-from ._callbacks import SILENT, with_callbacks
+from ._callbacks import FIT_CALLER, SILENT, with_callbacks
 from ._class_weight import weights_of_labels
 from ._kernels._matrix import Matrix
 from ._kernels._ppdsparse import N_LANES, solve_classes
@@ -294,7 +294,7 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
             self._set_linear_model(result["coef"], result["intercept"])
             self._calibrate(*checked)
             result["progress"].finish()
-        self._warn_if_late(self.dual_gap_)
+        self._warn_if_late(self.dual_gap_, FIT_CALLER + 1)
         return self
 
     def _solve(self, X, Y, sample_weight, dual, is_new=None, watch=lambda _: SILENT):
@@ -314,7 +314,7 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
             watch=watch,
         )
 
-    def _warn_if_late(self, gap):
+    def _warn_if_late(self, gap, stacklevel=3):
         late = int((~(gap <= self.tol)).sum())
         if late:
             warnings.warn(
@@ -322,7 +322,7 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
                 f"{len(gap)} classes below tol={self.tol:g} (largest: "
                 f"{gap.max():.3g}); raise max_iter or tol, or scale the features",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
 
     def _check_loaded(self):

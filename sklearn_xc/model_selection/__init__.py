@@ -6,13 +6,12 @@ refuse a sparse y. What stands here does neither; the splitters also serve as ``
 """
 
 from ._split import IterativeStratifiedKFold, RareLabelKFold, train_test_split
-from ._topk import TopkPredictions, cross_val_topk
+from ._topk import cross_val_topk
 from ._validation import cross_val_score, cross_validate
 
 __all__ = [
     "IterativeStratifiedKFold",
     "RareLabelKFold",
-    "TopkPredictions",
     "cross_val_score",
     "cross_val_topk",
     "cross_validate",

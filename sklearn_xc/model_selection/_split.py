@@ -64,11 +64,6 @@ class _LabelKFold(BaseCrossValidator):
             test = part == number
             yield np.flatnonzero(~test), np.flatnonzero(test)
 
-    def _iter_test_indices(self, X=None, y=None, groups=None):
-        part = self._parts(X, y)
-        for number in range(self.n_splits):
-            yield np.flatnonzero(part == number)
-
     def _parts(self, X, y):
         """The number of the split that tests each row, -1 if none does."""
         if y is None:
@@ -129,6 +124,11 @@ class RareLabelKFold(_LabelKFold):
         Whether rows that hold the only positive of a label are kept in all training parts and
         never tested.
 
+    Attributes
+    ----------
+    n_splits, shuffle, random_state, pin_singletons : object
+        The parameters.
+
     See Also
     --------
     IterativeStratifiedKFold : The frequent labels evenly as well.
@@ -184,6 +184,11 @@ class IterativeStratifiedKFold(_LabelKFold):
     pin_singletons : bool, default=True
         Whether rows that hold the only positive of a label are kept in all training parts and
         never tested. See :class:`RareLabelKFold` on what this means for ``cross_val_predict``.
+
+    Attributes
+    ----------
+    n_splits, shuffle, random_state, pin_singletons : object
+        The parameters.
 
     See Also
     --------
