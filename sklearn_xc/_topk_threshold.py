@@ -115,7 +115,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
     >>> from sklearn_xc import PPDSparseClassifier, TopKThresholdClassifier
     >>> from sklearn_xc.datasets import make_xc_classification
     >>> from sklearn_xc.metrics import micro_f1
-    >>> X, Y = make_xc_classification(n_samples=600, n_features=500, n_classes=40, random_state=0)
+    >>> X, Y = make_xc_classification(600, 500, 40, n_labels=2.0, random_state=0)
     >>> plain = PPDSparseClassifier(random_state=0).fit(X[:500], Y[:500])
     >>> tuned = TopKThresholdClassifier(PPDSparseClassifier(random_state=0)).fit(X[:500], Y[:500])
     >>> micro_f1(Y[500:], tuned.predict(X[500:])) > micro_f1(Y[500:], plain.predict(X[500:]))
