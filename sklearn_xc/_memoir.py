@@ -337,7 +337,7 @@ class MemoirSVC(BaseMulticlassClassifier):
             if self.early_stopping:
                 self.validation_scores_ = np.array(scores)
             if held_out.any():
-                self._count_held_out(X[held_out], codes[held_out])
+                self._count_held_out(as_rows(X[held_out]), codes[held_out])
         return self
 
     def _partial_fit(self, X, codes, sample_weight, first):
