@@ -73,7 +73,9 @@ class BaseMulticlassClassifier(BaseXCClassifier):
         """
         with self._all_or_nothing():
             first = not self.__sklearn_is_fitted__()
+            before = None if first else (self.classes_, self._support)
             X, codes, sample_weight = self._validate_part(X, y, classes, sample_weight)
+            self._add_support(codes, sample_weight, before)
             self._partial_fit(X, codes, sample_weight, first)
         return self
 
@@ -84,7 +86,6 @@ class BaseMulticlassClassifier(BaseXCClassifier):
         _refuse_multilabel(self, y)
         check_labels(y)
         first = not self.__sklearn_is_fitted__()
-        before = None if first else (self.classes_, self._support)
         X, y = validate_data(self, X, y, accept_sparse="csr", reset=first)
         if first:
             if classes is None:
@@ -102,7 +103,6 @@ class BaseMulticlassClassifier(BaseXCClassifier):
             raise ValueError(f"y holds {y[codes < 0].tolist()[0]!r}, which is not in classes")
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X.shape[0])
-        self._add_support(codes, sample_weight, before)
         return normalise(X), codes, sample_weight
 
 
