@@ -6,6 +6,8 @@ from ._explain import explain
 from ._implicit_softmax import ImplicitSoftmaxRegressor
 from ._memoir import MemoirSVC
 from ._ppdsparse import PPDSparseClassifier
+from ._topk_calibrated import TopKCalibratedClassifier
+from ._topk_threshold import TopKThresholdClassifier
 
 __version__ = "0.1.0.dev0"
 
@@ -14,6 +16,8 @@ __all__ = [
     "ImplicitSoftmaxRegressor",
     "MemoirSVC",
     "PPDSparseClassifier",
+    "TopKCalibratedClassifier",
+    "TopKThresholdClassifier",
     "explain",
     "predict_topk",
 ]

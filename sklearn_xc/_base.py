@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import (
+    HasMethods,
     Interval,
     Options,
     StrOptions,
@@ -26,7 +27,15 @@ from ._parallel import effective_threads
 from ._rows import as_rows, normalise
 from ._topk import InvertedIndex, topk_matrix
 
-__all__ = ["BaseXCClassifier", "Interval", "Options", "StrOptions", "predict_topk"]
+__all__ = [
+    "BaseXCClassifier",
+    "HasMethods",
+    "Interval",
+    "Options",
+    "StrOptions",
+    "predict_topk",
+    "validate_parameter_constraints",
+]
 
 
 class _IndexCache:

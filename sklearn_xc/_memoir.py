@@ -8,6 +8,7 @@ from sklearn.metrics import f1_score
 from sklearn.utils import check_random_state
 
 from ._base import Interval, StrOptions
+from ._calibrated import CalibratedMixin
 from ._class_weight import weights_of_labels
 from ._double_sum import squared_norms
 from ._memoir_search import choose_search, make_search
@@ -44,7 +45,7 @@ BYTES_OF_A_FEATURE = 32  # that no class uses
 AUTO_ALPHA = {"l2": 0.3, "l1": 0.03}
 
 
-class MemoirSVC(BaseMulticlassClassifier):
+class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
     """Multiclass support vector machine whose training asks an index, not every class (MEMOIR).
 
     Minimises, over one weight vector w_k for each class::
@@ -136,6 +137,16 @@ class MemoirSVC(BaseMulticlassClassifier):
         A line for each pass.
     warm_start : bool, default=False
         Start the next fit, on the same classes and features, from the last iterate of this one.
+    calibration : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        How scores become probabilities, by a few numbers shared by all classes; only with it there
+        is `predict_proba`. "sigmoid" is ``1 / (1 + exp(-(a * score + b)))``, "isotonic" any rising
+        function, both divided by their sum over all classes; "temperature" a softmax. Predictions
+        stay as they are. See the page on calibration.
+    calibration_cv : int, float, splitter or iterable of splits, default=5
+        Where the scores come from that the calibration is fitted on: copies of the estimator,
+        trained on all folds but one of :class:`~sklearn_xc.model_selection.RareLabelKFold` each
+        (an int), or on what a held-out part of this share leaves (a float up to 0.5), which costs
+        one more fit; or the splits given.
 
     Attributes
     ----------
@@ -159,6 +170,8 @@ class MemoirSVC(BaseMulticlassClassifier):
         Macro-averaged F1 of the samples kept apart after each pass; only with `early_stopping`.
     n_iter_ : int
         Passes made.
+    calibration_ : object
+        The fitted calibration; only with `calibration`.
     n_features_in_ : int
         Number of features of the X of `fit`.
     feature_names_in_ : ndarray of str, shape (n_features,)
@@ -234,6 +247,7 @@ class MemoirSVC(BaseMulticlassClassifier):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
+        **CalibratedMixin._calibration_constraints,
     }
 
     def __init__(
@@ -263,6 +277,8 @@ class MemoirSVC(BaseMulticlassClassifier):
         random_state=None,
         verbose=0,
         warm_start=False,
+        calibration=None,
+        calibration_cv=5,
     ):
         self.penalty = penalty
         self.alpha = alpha
@@ -288,6 +304,8 @@ class MemoirSVC(BaseMulticlassClassifier):
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.calibration = calibration
+        self.calibration_cv = calibration_cv
 
     def fit(self, X, y, sample_weight=None):
         """Fit the weights of all classes.
@@ -318,6 +336,7 @@ class MemoirSVC(BaseMulticlassClassifier):
         """
         with self._all_or_nothing():
             X, codes, sample_weight, start = self._validate_warm_start(X, y, sample_weight)
+            given = X, y, sample_weight
             saved = None
             if start is not None:  # the iterate; rates and average begin anew
                 arrays, (scale, _, square), _ = start
@@ -338,9 +357,16 @@ class MemoirSVC(BaseMulticlassClassifier):
                 self.validation_scores_ = np.array(scores)
             if held_out.any():
                 self._count_held_out(as_rows(X[held_out]), codes[held_out])
+            self._calibrate(*given)
         return self
 
     def _partial_fit(self, X, codes, sample_weight, first):
+        if self.calibration is not None:
+            raise ValueError(
+                f"calibration={self.calibration!r} needs samples that are held out from training: "
+                "use fit, or calibrate the model on other samples with "
+                "TopKCalibratedClassifier(FrozenEstimator(model))"
+            )
         saved = None if first else self._saved
         n_batches, n_before = (0, 0) if first else (self._n_batches, self.n_iter_)
         sample_weight = self._with_class_weight(codes, sample_weight)

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ._base import BaseXCClassifier, Interval, StrOptions
+from ._calibrated import CalibratedMixin
 from ._class_weight import weights_of_labels
 from ._kernels._matrix import Matrix
 from ._kernels._ppdsparse import N_LANES, solve_classes
@@ -21,7 +22,7 @@ LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
 N_PARTS = 8  # arguments of a Matrix
 
 
-class PPDSparseClassifier(BaseXCClassifier):
+class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     """Sparse one-vs-rest linear classifiers for very many classes (PPDSparse).
 
     For each class k, with labels y_i in {-1, +1}, minimises::
@@ -91,6 +92,16 @@ class PPDSparseClassifier(BaseXCClassifier):
     warm_start : bool, default=False
         Keep the dual variables in ``dual_coef_`` and start the next fit, which must be on the same
         samples and labels, from them.
+    calibration : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        How scores become probabilities, by a few numbers shared by all classes; only with it there
+        is `predict_proba`. "sigmoid" is ``1 / (1 + exp(-(a * score + b)))``, "isotonic" any rising
+        function; of one class a sample both are divided by their sum. "temperature" is a softmax,
+        for one class a sample only. Predictions stay as they are. See the page on calibration.
+    calibration_cv : int, float, splitter or iterable of splits, default=5
+        Where the scores come from that the calibration is fitted on: copies of the estimator,
+        trained on all folds but one of :class:`~sklearn_xc.model_selection.RareLabelKFold` each
+        (an int), or on what a held-out part of this share leaves (a float up to 0.5), which costs
+        one more fit; or the splits given.
 
     Attributes
     ----------
@@ -109,6 +120,8 @@ class PPDSparseClassifier(BaseXCClassifier):
         Outer rounds of the class that took most.
     dual_coef_ : csr_array of float32, shape (n_classes, n_samples) or (1, n_samples)
         Dual variables; only with ``warm_start=True``.
+    calibration_ : object
+        The fitted calibration; only with `calibration`.
     n_features_in_ : int
         Number of features of the X of `fit`.
     feature_names_in_ : ndarray of str, shape (n_features,)
@@ -173,6 +186,7 @@ class PPDSparseClassifier(BaseXCClassifier):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
+        **CalibratedMixin._calibration_constraints,
     }
 
     def __init__(
@@ -194,6 +208,8 @@ class PPDSparseClassifier(BaseXCClassifier):
         random_state=None,
         verbose=0,
         warm_start=False,
+        calibration=None,
+        calibration_cv=5,
     ):
         self.l1 = l1
         self.l2 = l2
@@ -211,6 +227,8 @@ class PPDSparseClassifier(BaseXCClassifier):
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.calibration = calibration
+        self.calibration_cv = calibration_cv
 
     def fit(self, X, y, sample_weight=None):
         """Fit the weights of all classes.
@@ -250,6 +268,7 @@ class PPDSparseClassifier(BaseXCClassifier):
         with self._all_or_nothing():
             previous = vars(self).get("dual_coef_") if self.warm_start else None
             X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
+            given = X, y, sample_weight
             if sample_weight is None:
                 sample_weight = np.ones(X.shape[0], dtype=np.float32)
             if previous is not None and previous.shape != Y.shape[::-1]:
@@ -277,6 +296,7 @@ class PPDSparseClassifier(BaseXCClassifier):
             if self.warm_start:
                 self.dual_coef_ = result["dual"]
             self._set_linear_model(result["coef"], result["intercept"])
+            self._calibrate(*given)
         late = int((~(self.dual_gap_ <= self.tol)).sum())
         if late:
             warnings.warn(

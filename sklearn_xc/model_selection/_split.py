@@ -1,13 +1,12 @@
 """Splitters that keep rare labels in training: cross-validation and train_test_split."""
 
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state, indexable
 
 from ._parts import PINNED, deal, keep_labels, label_pattern, make_problem, stratify
-from ._rows import take
 
 
 class _LabelKFold(BaseCrossValidator):

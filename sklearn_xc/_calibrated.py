@@ -1,0 +1,167 @@
+"""Probabilities for estimators whose scores are none: what `calibration` adds to them."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ._base import Interval, StrOptions
+from ._calibration import METHODS, N_CANDIDATES, fit_calibration
+from ._held_out import held_out_topk, read_labels, splits_of
+from ._memory import require_memory
+
+
+def _has_calibration(estimator):
+    if estimator.calibration is None:
+        raise AttributeError(
+            f"{type(estimator).__name__} has probabilities only with calibration='sigmoid', "
+            "'isotonic' or 'temperature', not with calibration=None"
+        )
+    return True
+
+
+class CalibratedMixin:
+    """`predict_proba` by the parameters `calibration` and `calibration_cv`.
+
+    Stands left of the base class. `fit` ends with :meth:`_calibrate`.
+    """
+
+    _calibration_constraints = {  # noqa: RUF012
+        "calibration": [StrOptions(set(METHODS)), None],
+        "calibration_cv": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(Real, 0, 0.5, closed="right"),
+            "cv_object",
+        ],
+    }
+
+    def _calibrate(self, X, y, sample_weight):
+        """Fit calibration_ on held-out scores of copies of this estimator."""
+        vars(self).pop("calibration_", None)
+        if self.calibration is None:
+            return
+        labels = read_labels(y)
+        if self.calibration == "temperature" and labels.kind == "multilabel":
+            refuse_temperature()
+        copy = clone(self).set_params(calibration=None, warm_start=False)
+        _, held_out, _ = held_out_topk(
+            copy,
+            X,
+            y,
+            labels,
+            k=min(N_CANDIDATES, len(labels.classes)),
+            splits=splits_of(self.calibration_cv, X, y, labels.kind),
+            weight=sample_weight,
+            params=None if sample_weight is None else {"sample_weight": sample_weight},
+        )
+        self.calibration_ = fit_calibration(
+            self.calibration, labels.kind, len(labels.classes), held_out
+        )
+
+    def _topk_probabilities(self, rows, k):
+        if self.calibration is None:
+            raise ValueError(
+                f"scores='proba': {type(self).__name__} has probabilities only with "
+                "calibration='sigmoid', 'isotonic' or 'temperature'"
+            )
+        check_is_fitted(self, "calibration_")
+        return topk_probabilities(self.calibration_, lambda m: self._topk(rows, m), k)
+
+    @available_if(_has_calibration)
+    def predict_proba(self, X):
+        """Calibrated probabilities of all classes; only with `calibration`.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of float32, shape (n_samples, n_classes)
+            Where samples have one class, each row sums to 1. Of the labels of an indicator each
+            has a probability of its own, inside (0, 1). The ten best classes of a sample have
+            calibrated probabilities; the others share one, by how often they were true.
+
+        Raises
+        ------
+        MemoryError
+            If they would take more than half of the memory available; ``predict_topk(X, k,
+            scores="proba")`` never does.
+        """
+        rows = self._rows(X)
+        check_is_fitted(self, "calibration_")
+        return all_probabilities(self.calibration_, lambda m: self._topk(rows, m), rows.shape[0])
+
+    @available_if(_has_calibration)
+    def predict_log_proba(self, X):
+        """Logarithms of the calibrated probabilities; only with `calibration`.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_p : ndarray of float32, shape (n_samples, n_classes)
+        """
+        p = self.predict_proba(X)
+        return np.log(p, out=p)
+
+
+def refuse_temperature():
+    """Raise for labels that do not exclude each other."""
+    raise ValueError(
+        "calibration by 'temperature' makes the probabilities of a sample sum to 1, which is for "
+        "one class a sample; y is an indicator of labels: use 'sigmoid' or 'isotonic'"
+    )
+
+
+def topk_probabilities(calibration, topk, k):
+    """Numbers and probabilities of the k best classes of each row, best first.
+
+    Parameters
+    ----------
+    calibration : Calibration
+    topk : callable
+        ``topk(m)`` returns the numbers and scores of the m best classes of each row.
+    k : int
+
+    Returns
+    -------
+    best : ndarray of integers (n_rows, k)
+    probabilities : ndarray of float32 (n_rows, k)
+    """
+    if calibration.kind == "binary":
+        p = _binary_probabilities(calibration, topk)
+        best = np.argsort(-p, axis=1, kind="stable")[:, :k]
+        return best, np.take_along_axis(p, best, axis=1)
+    m = calibration.n_candidates
+    best, scores = topk(max(k, m))
+    p, rest = calibration.candidates(scores[:, :m])
+    p = np.hstack([p, np.broadcast_to(rest[:, None], (len(p), max(0, k - m)))])
+    return best[:, :k], p[:, :k]
+
+
+def all_probabilities(calibration, topk, n_rows):
+    """Probabilities of all classes: ndarray of float32 (n_rows, n_classes)."""
+    shape = n_rows, calibration.n_classes
+    require_memory(
+        4 * shape[0] * shape[1],
+        f"predict_proba: a dense output of shape {shape}",
+        "use predict_topk(X, k, scores='proba'), or fewer rows at a time",
+    )
+    if calibration.kind == "binary":
+        return _binary_probabilities(calibration, topk)
+    best, scores = topk(calibration.n_candidates)
+    p, rest = calibration.candidates(scores)
+    out = np.repeat(rest[:, None], shape[1], axis=1)
+    np.put_along_axis(out, best.astype(np.int64), p, axis=1)
+    return out
+
+
+def _binary_probabilities(calibration, topk):
+    best, scores = topk(2)
+    p = calibration.binary(scores[best == 1])
+    return np.column_stack([1 - p, p])
