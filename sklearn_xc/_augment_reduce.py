@@ -319,7 +319,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         self.n_steps_, self.n_iter_, self.learning_rate_ = n_steps, len(curve), float(rate)
         self.elbo_curve_ = np.array(curve)
         if held_out.any():
-            self._count_held_out(X[held_out], codes[held_out])
+            self._count_held_out(rows.take(held_out), codes[held_out])
 
     def _log_probabilities(self, scores):
         if self.model == "softmax":

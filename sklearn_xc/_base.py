@@ -266,6 +266,11 @@ class BaseXCClassifier(
         return self._index_cache.get(self.coef_, self.intercept_)
 
     def _rows(self, X):
+        """The rows that :meth:`_model` scores."""
+        return self._feature_rows(X)
+
+    def _feature_rows(self, X):
+        """The rows that the user gave."""
         check_is_fitted(self)
         return as_rows(normalise(validate_data(self, X, accept_sparse="csr", reset=False)))
 

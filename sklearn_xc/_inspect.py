@@ -11,14 +11,14 @@ from ._label_report import (
     training_support,
     weights_per_class,
 )
-from ._rows import as_rows
 
 
 class InspectionMixin:
     """Explanations and the label report of a classifier with ``coef_`` and ``intercept_``.
 
     A model whose scores are linear in the features, but not by ``coef_`` alone, overrides
-    :meth:`_weights_at`. What adds classes to a fitted model brings ``_support``, the training
+    :meth:`_weights_at`; one that is linear but for a term common to the features of a row,
+    :meth:`_weights_of_label`. What adds classes to a fitted model brings ``_support``, the training
     samples of each class, to the new length; where it does not, there is no report.
     """
 
@@ -75,7 +75,7 @@ class InspectionMixin:
         found = np.split(found.indices, found.indptr[1:-1])
         return [some.tolist() or one for some, one in zip(found, best, strict=True)]
 
-    def _weights_of_label(self, place, features):
+    def _weights_of_label(self, place, features, values):
         """What the score of the label at a place of ``classes_`` is made of.
 
         Parameters
@@ -83,12 +83,15 @@ class InspectionMixin:
         place : int
         features : ndarray of int (n_listed,)
             Features that a row has, ascending.
+        values : ndarray of float32 (n_listed,)
+            Their values.
 
         Returns
         -------
         weights : ndarray of float32 (n_listed,)
             Their weights.
         intercept : float
+            What the score holds beside ``weights @ values``.
         """
         if self._encoding.kind != "binary":
             return self._weights_at(place, features), float(self.intercept_[place])
@@ -144,14 +147,15 @@ class InspectionMixin:
         self._support = summed_support(self.classes_, codes, sample_weight, before)
         self._held_out_counts = None  # of the model before
 
-    def _count_held_out(self, X, codes):
+    def _count_held_out(self, rows, codes):
         """Record for `label_report_` how the model does on rows it was not trained on.
 
         Parameters
         ----------
-        X : C-contiguous ndarray or csr_array, float32, as `_rows.normalise` gives it
+        rows : Rows
+            As :meth:`_model` scores them.
         codes : ndarray of int (n_samples,)
             Places of the rows' classes in ``classes_``; one class a row.
         """
-        predicted = np.array(self._predicted_places(as_rows(X))).ravel()
+        predicted = np.array(self._predicted_places(rows)).ravel()
         self._held_out_counts = counts_of_codes(codes, predicted, len(self.classes_))

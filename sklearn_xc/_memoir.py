@@ -369,7 +369,7 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
             if self.early_stopping:
                 self.validation_scores_ = np.array(scores)
             if held_out.any():
-                self._count_held_out(X[held_out], codes[held_out])
+                self._count_held_out(as_rows(X[held_out]), codes[held_out])
             self._calibrate(*checked)
             progress.finish()
         return self

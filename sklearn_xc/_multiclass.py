@@ -89,7 +89,9 @@ class BaseMulticlassClassifier(BaseXCClassifier):
         """
         with self._all_or_nothing():
             first = not self.__sklearn_is_fitted__()
+            before = None if first else (self.classes_, self._support)
             X, codes, sample_weight = self._validate_part(X, y, classes, sample_weight)
+            self._add_support(codes, sample_weight, before)
             self._partial_fit(X, codes, sample_weight, first)
         return self
 
@@ -100,7 +102,6 @@ class BaseMulticlassClassifier(BaseXCClassifier):
         _refuse_multilabel(self, y)
         check_labels(y)
         first = not self.__sklearn_is_fitted__()
-        before = None if first else (self.classes_, self._support)
         X, y = validate_data(self, X, y, accept_sparse="csr", reset=first)
         if first:
             if classes is None:
@@ -113,7 +114,6 @@ class BaseMulticlassClassifier(BaseXCClassifier):
             sample_weight = _check_sample_weight(sample_weight, X.shape[0])
         self._grow(y, None if first else classes, may_add=not first and classes is None)
         codes = known_codes(y, self.classes_)
-        self._add_support(codes, sample_weight, before)
         return normalise(X), codes, sample_weight
 
     def _set_classes(self, classes):

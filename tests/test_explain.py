@@ -26,6 +26,7 @@ from sklearn_xc import (
     explain,
 )
 from sklearn_xc._explain import weights_at
+from sklearn_xc._rows import as_matrix, as_rows
 from sklearn_xc.datasets import load_xc
 
 ESTIMATORS = [
@@ -158,10 +159,12 @@ class Projected(PPDSparseClassifier):
 
     def fit(self, X, y):
         self.projection_ = np.random.default_rng(1).normal(size=(X.shape[1], 4))
-        return super().fit(X @ self.projection_, y)
+        super().fit(X @ self.projection_, y)
+        self.n_features_in_ = X.shape[1]
+        return self
 
-    def decision_function(self, X):
-        return super().decision_function(X @ self.projection_)
+    def _rows(self, X):
+        return as_rows(np.float32(as_matrix(super()._rows(X)) @ self.projection_))
 
     def _weights_at(self, row, features):
         return (self.projection_[features] @ self.coef_.toarray()[row]).astype(np.float32)
@@ -170,10 +173,12 @@ class Projected(PPDSparseClassifier):
 @pytest.mark.parametrize("y", [MULTICLASS, BINARY], ids=["multiclass", "binary"])
 def test_a_model_may_have_weights_beside_coef_(y):
     model = Projected(l1=0.01, random_state=0).fit(X, y)
-    scores = all_scores(model)
-    for place in range(len(model.classes_)):
-        weights, intercept = model._weights_of_label(place, np.arange(12))
-        np.testing.assert_allclose(X @ weights + intercept, scores[:, place], atol=1e-5)
+    scores, best = all_scores(model), model.predict(X)
+    found = model.explain(X, k=2)
+    assert [item.label for item in found] == best.tolist()
+    for item in found:
+        assert item.score == pytest.approx(scores[item.row].max(), abs=1e-5)
+        assert set(item.features) <= set(np.flatnonzero(X[item.row]))
 
 
 def test_real_text(data_folder):

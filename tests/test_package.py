@@ -19,8 +19,8 @@ GENERATED = {".c", ".cpp", ".so", ".pyd", ".o", ".html"}
 
 # Modules below the estimators: none of them may import one.
 SHARED = ["metrics", "datasets", "mips", "_rows", "_labels", "_memory", "_parallel", "_topk"]
-SHARED += ["_optional", "_inner", "_explain", "_label_report", "inspection"]
-SHARED += ["_optional", "_callbacks", "model_selection"]
+SHARED += ["_optional", "_inner", "_explain", "_explanation", "_label_report", "inspection"]
+SHARED += ["_callbacks", "model_selection"]
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ made by ``from_estimator`` or ``from_predictions`` (here also ``from_explanation
 ``plot(ax=None)``, and keep the figure and axes in ``figure_`` and ``ax_``. They need matplotlib.
 """
 
-from .._explain import Explanation, Explanations
+from .._explanation import Explanation, Explanations
 from .._label_report import LabelReport
 from ._contributions import ContributionsDisplay
 from ._label_frequency import LabelFrequencyDisplay

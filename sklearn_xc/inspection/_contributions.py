@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from .._explain import INTERCEPT, Explanation, explain
+from .._explain import explain
+from .._explanation import INTERCEPT, Explanation
 from ._display import BLUE, GREY, VERMILION, axes_for
 
 LONGEST_NAME = 40  # characters of a feature's name
