@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = ["sklearn_xc", "sklearn_xc.metrics", "sklearn_xc.datasets", "sklearn_xc.mips"]
 METHODS = ["fit", "predict", "predict_topk", "decision_function", "predict_proba"]
-METHODS += ["build", "query", "candidates", "update", "transform"]
+METHODS += ["save", "build", "query", "candidates", "update", "transform"]
 
 
 def public_objects():
@@ -70,6 +70,7 @@ def test_examples_run(name):
 
 
 PAGES = ["README.md", "doc/ppdsparse.rst", "doc/implicit_softmax.rst", "doc/mips.rst"]
+PAGES += ["doc/saving.rst"]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -19,7 +19,7 @@ GENERATED = {".c", ".cpp", ".so", ".pyd", ".o", ".html"}
 
 # Modules below the estimators: none of them may import one.
 SHARED = ["metrics", "datasets", "mips", "_rows", "_labels", "_memory", "_parallel", "_topk"]
-SHARED += ["_optional"]
+SHARED += ["_optional", "_persistence"]
 
 
 @pytest.fixture(scope="module")
