@@ -15,9 +15,9 @@ MODULES = ["sklearn_xc", "sklearn_xc.metrics", "sklearn_xc.datasets", "sklearn_x
 MODULES += ["sklearn_xc.inspection"]
 MODULES += ["sklearn_xc.model_selection"]
 METHODS = ["fit", "predict", "predict_topk", "decision_function", "predict_proba"]
-METHODS += ["build", "query", "candidates", "update", "transform"]
 METHODS += ["explain", "of_row", "to_frame", "from_explanation", "plot"]
-METHODS += ["from_estimator", "from_predictions"]
+METHODS += ["from_estimator", "from_predictions", "save"]
+METHODS += ["build", "query", "candidates", "update", "transform"]
 
 
 def public_objects():
@@ -76,6 +76,7 @@ def test_examples_run(name):
 PAGES = ["README.md", "doc/ppdsparse.rst", "doc/implicit_softmax.rst", "doc/mips.rst"]
 PAGES += ["doc/inspection.rst"]
 PAGES += ["doc/model_selection.rst", "doc/scikit_learn.rst"]
+PAGES += ["doc/saving.rst"]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -88,3 +88,28 @@ def test_refuses_numbers_too_small(name, tmp_path):
         result = run(name, option, value, folder=tmp_path)
         assert result.returncode == 2
         assert f"{option} must be at least {least}" in result.stderr
+
+
+def test_tagger(tmp_path):
+    options = "--titles", "300", "--folder", "out", "--output", "out.png"
+    result = run("tagger", *options, folder=tmp_path, SKLEARN_XC_DATA=str(tmp_path))
+    assert result.stderr == ""
+    assert "300 titles with subjects in" in result.stdout
+    assert "The loaded tagger gives the same tags" in result.stdout
+    assert (tmp_path / "out.png").read_bytes().startswith(PNG)
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"titles.csv", "tagger.sxc", "tagger_float16.sxc", "words.json"}
+
+
+def test_tagger_on_a_file_of_ones_own(tmp_path):
+    lines = ["title,subjects", *(f'"the {i % 3}th, of {i}",{i % 3}; {i % 5};' for i in range(40))]
+    (tmp_path / "own.csv").write_text("\n".join([*lines, "without subjects,"]))
+    result = run("tagger", "own.csv", folder=tmp_path)
+    assert "40 titles with subjects in own.csv" in result.stdout
+    assert "The loaded tagger gives the same tags" in result.stdout
+    (tmp_path / "other.csv").write_text("name,subjects\n")
+    result = run("tagger", "other.csv", folder=tmp_path)
+    assert result.returncode == 1
+    assert "other.csv lacks the columns ['title']" in result.stderr
+    result = run("tagger", "--titles", "99", folder=tmp_path)
+    assert "--titles must be at least 100" in result.stderr
