@@ -272,7 +272,7 @@ class PPDSparseClassifier(AddLabels, BaseXCClassifier):
     def _solve(self, X, Y, sample_weight, dual, is_new=None):
         if sample_weight is None:
             sample_weight = np.ones(X.shape[0], dtype=np.float32)
-        return _fit_ppdsparse(
+        result = _fit_ppdsparse(
             X,
             Y,
             sample_weight,
@@ -284,6 +284,8 @@ class PPDSparseClassifier(AddLabels, BaseXCClassifier):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
+        self._n_visits = result["n_visits"]
+        return result
 
     def _warn_if_late(self, gap):
         late = int((~(gap <= self.tol)).sum())
@@ -346,7 +348,8 @@ def _fit_ppdsparse(
 
     Returns
     -------
-    dict with coef, intercept, n_iter, gap, n_active, dual (see the attributes of the estimator)
+    dict with coef, intercept, n_iter, gap, n_active, dual (see the attributes of the estimator),
+    and n_visits, the rows of X that were read
     """
     n_features = X.shape[1]
     n_columns = Y.shape[1]
@@ -368,7 +371,6 @@ def _fit_ppdsparse(
         raise ValueError("no class of y has a positive sample with a weight above zero")
     if dual is not None:
         dual = dual[:, order.samples]
-        dual.sort_indices()
     stop = np.zeros(1, dtype=np.int32)
     try:
         parts = run_blocks(
@@ -433,7 +435,7 @@ def _dual_arrays(dual):
 
 def _assemble(parts, order, n_columns):
     """Put the classes of all blocks in their places, features and samples in the caller's order."""
-    labels, n_weights, intercept, n_iter, gap, n_active, weights, n_dual, duals = zip(
+    labels, n_weights, intercept, n_iter, gap, n_active, weights, n_dual, duals, visits = zip(
         *parts, strict=True
     )
     labels = np.concatenate(labels)
@@ -442,6 +444,7 @@ def _assemble(parts, order, n_columns):
         "gap": np.zeros(n_columns),
         "n_active": np.zeros(n_columns, dtype=np.int64),
         "n_iter": int(np.concatenate(n_iter).max()),
+        "n_visits": float(np.concatenate(visits).sum()),
     }
     for name, values in ("intercept", intercept), ("gap", gap), ("n_active", n_active):
         result[name][labels] = np.concatenate(values)
