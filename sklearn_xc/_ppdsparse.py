@@ -300,7 +300,7 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
     def _solve(self, X, Y, sample_weight, dual, is_new=None, watch=lambda _: SILENT):
         if sample_weight is None:
             sample_weight = np.ones(X.shape[0], dtype=np.float32)
-        return _fit_ppdsparse(
+        result = _fit_ppdsparse(
             X,
             Y,
             sample_weight,
@@ -313,6 +313,8 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
             verbose=self.verbose,
             watch=watch,
         )
+        self._n_visits = result["n_visits"]
+        return result
 
     def _warn_if_late(self, gap, stacklevel=3):
         late = int((~(gap <= self.tol)).sum())
@@ -385,7 +387,7 @@ def _fit_ppdsparse(
     Returns
     -------
     dict with coef, intercept, n_iter, gap, n_active, dual (see the attributes of the estimator),
-    and progress, which ``watch(n_blocks)`` has started
+    n_visits, the rows of X that were read, and progress, which ``watch(n_blocks)`` has started
     """
     n_features = X.shape[1]
     n_columns = Y.shape[1]
@@ -407,7 +409,6 @@ def _fit_ppdsparse(
         raise ValueError("no class of y has a positive sample with a weight above zero")
     if dual is not None:
         dual = dual[:, order.samples]
-        dual.sort_indices()
     stop = np.zeros(1, dtype=np.int32)
     progress = watch(len(blocks))
     try:
@@ -474,7 +475,7 @@ def _dual_arrays(dual):
 
 def _assemble(parts, order, n_columns):
     """Put the classes of all blocks in their places, features and samples in the caller's order."""
-    labels, n_weights, intercept, n_iter, gap, n_active, weights, n_dual, duals = zip(
+    labels, n_weights, intercept, n_iter, gap, n_active, weights, n_dual, duals, visits = zip(
         *parts, strict=True
     )
     labels = np.concatenate(labels)
@@ -483,6 +484,7 @@ def _assemble(parts, order, n_columns):
         "gap": np.zeros(n_columns),
         "n_active": np.zeros(n_columns, dtype=np.int64),
         "n_iter": int(np.concatenate(n_iter).max()),
+        "n_visits": float(np.concatenate(visits).sum()),
     }
     for name, values in ("intercept", intercept), ("gap", gap), ("n_active", n_active):
         result[name][labels] = np.concatenate(values)

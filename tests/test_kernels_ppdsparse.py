@@ -55,7 +55,8 @@ def solve(X, Y, labels=None, sample_weight=None, dual=(), **settings):
         True,
         np.zeros(1, dtype="i4"),
     )
-    finished, n_weights, intercept, n_iter, gap, n_active, weights, n_dual, duals = found
+    finished, n_weights, intercept, n_iter, gap, n_active, weights, n_dual, duals, visits = found
+    assert (visits > 0).all()
     assert sorted(finished) == sorted(labels)
     result = {"intercept": intercept, "n_iter": n_iter, "gap": gap, "n_active": n_active}
     result = {name: values[np.argsort(finished)] for name, values in result.items()}

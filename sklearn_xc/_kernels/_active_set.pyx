@@ -65,6 +65,7 @@ cdef void start_class(
     lane.n_active = lane.n_touched = lane.n_candidates = 0
     lane.bias = 0
     lane.n_iter = 0
+    lane.n_visits = 0
     lane.fresh = True
     lane.precision = <float>(0.1 * settings.tol)
     lane.rng = seed_for(settings.seed, label)
@@ -92,18 +93,18 @@ cdef void draw_negatives(
             activate(work, c, i, False, 0)
 
 
-cdef Py_ssize_t find(
-    const int32_t[::1] values, Py_ssize_t low, Py_ssize_t high, int32_t wanted
+cdef Py_ssize_t place_of_positive(
+    const int32_t[:, ::1] active, Py_ssize_t c, Py_ssize_t n_positives, int32_t wanted
 ) noexcept nogil:
-    """Position of `wanted` in the sorted values[low:high], or -1."""
-    cdef Py_ssize_t middle, end = high
+    """Where a positive stands in a fresh active set, which begins with them, ascending; or -1."""
+    cdef Py_ssize_t low = 0, middle, high = n_positives
     while low < high:
         middle = (low + high) // 2
-        if values[middle] < wanted:
+        if ~active[c, middle] < wanted:
             low = middle + 1
         else:
             high = middle
-    return low if low < end and values[low] == wanted else -1
+    return low if low < n_positives and ~active[c, low] == wanted else -1
 
 
 cdef void resume_class(
@@ -122,27 +123,25 @@ cdef void resume_class(
     one, which along a path of penalties often is the last.
     """
     cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t a, e, i, start, first, n_positives = lane.n_active
+    cdef Py_ssize_t a, d, e, i, start, first, n_positives = lane.n_active
     cdef int32_t j
     cdef float y, value, weight
-    for e in range(dual_indptr[lane.label], dual_indptr[lane.label + 1]):
-        i = dual_rows[e]
-        if not (work.member[i] >> c) & 1 and sample_weight[i] > 0:
-            activate(work, c, i, False, 0)
-    lane.fresh = lane.n_active == n_positives
-    # the rows of the dual matrix are sorted: look each member up
-    for a in range(lane.n_active):
-        i = work.active[c, a]
-        y = -1
-        weight = lane.negative_weight
-        if i < 0:
-            i = ~i
+    for d in range(dual_indptr[lane.label], dual_indptr[lane.label + 1]):
+        i = dual_rows[d]
+        value = dual_data[d]
+        if (work.member[i] >> c) & 1:
+            a = place_of_positive(work.active, c, n_positives, <int32_t>i)
+            if a < 0:  # a negative that is there twice
+                continue
             y = 1
             weight = lane.positive_weight
-        value = 0
-        e = find(dual_rows, dual_indptr[lane.label], dual_indptr[lane.label + 1], <int32_t>i)
-        if e >= 0:
-            value = dual_data[e]
+        elif sample_weight[i] > 0:
+            a = lane.n_active
+            activate(work, c, i, False, 0)
+            y = -1
+            weight = lane.negative_weight
+        else:
+            continue
         if settings.hinge:
             value = min(value, weight * sample_weight[i])
         work.alpha[c, a] = value
@@ -160,6 +159,8 @@ cdef void resume_class(
                 lane.n_touched += 1
             work.v[j] += value * y * X.data[start + e]
     store_v(work, c)
+    lane.n_visits += lane.n_active
+    lane.fresh = lane.n_active == n_positives
 
 
 cdef void load_v(Workspace work, Py_ssize_t c) noexcept nogil:
@@ -266,6 +267,7 @@ cdef double dual_value(
         first = 0 if X.dense else start
         for e in range(X.indptr[i + 1] - start):
             work.exact_v[X.indices[first + e]] += alpha * y * X.data[start + e]
+    lane.n_visits += lane.n_active
     if settings.intercept:
         lane.fresh_bias = <float>bias
         squares += bias * bias / (2 * settings.l2)

@@ -141,6 +141,7 @@ cdef void descend(
     cdef double squares = 0, total = 0
     cdef int _
     for _ in range(n_passes):
+        lane.n_visits += n_left
         one_pass(
             lane, c, settings, &n_left, limit, <float>(0.1 * enough), &worst, &squares, &total,
             X.indptr, X.indices, X.data, X.dense, squared_norms, sample_weight, active, alpha,

@@ -43,6 +43,7 @@ cdef struct Lane:
     double loss  # of all samples at the scores of the last search
     double gap  # relative, of the last search
     int n_iter
+    double n_visits  # rows of X read; those of a search are shared by the lanes
     uint64_t rng
 
 

@@ -75,7 +75,7 @@ cdef class Results:
     cdef int32_t[::1] labels, n_iter
     cdef int64_t[::1] n_weights, n_duals, n_active
     cdef float[::1] intercept
-    cdef double[::1] gap
+    cdef double[::1] gap, n_visits
     cdef SparseOutput weights, duals
     cdef Py_ssize_t n_done
 
@@ -87,6 +87,7 @@ cdef class Results:
         self.n_active = np.zeros(n, dtype=np.int64)
         self.intercept = np.zeros(n, dtype=np.float32)
         self.gap = np.zeros(n)
+        self.n_visits = np.zeros(n)
 
     def __dealloc__(self):
         free(self.weights.indices)
@@ -99,6 +100,7 @@ cdef class Results:
             np.asarray(self.labels), np.asarray(self.n_weights), np.asarray(self.intercept),
             np.asarray(self.n_iter), np.asarray(self.gap), np.asarray(self.n_active),
             as_arrays(&self.weights), np.asarray(self.n_duals), as_arrays(&self.duals),
+            np.asarray(self.n_visits),
         )
 
 
@@ -118,6 +120,7 @@ cdef int keep_class(
     results.labels[n] = lane.label
     results.n_iter[n] = lane.n_iter
     results.gap[n] = lane.gap
+    results.n_visits[n] = lane.n_visits
     results.n_active[n] = lane.n_active
     results.intercept[n] = lane.bias / settings.l2
     for q in range(lane.n_touched):
@@ -220,7 +223,7 @@ def solve_classes(
     tuple of arrays: in the order in which the classes were finished their numbers, and for each
     its number of weights, intercept, rounds, relative gap, size of the active set; the features
     and values of the weights; with `keep_dual` the number, samples and values of its dual
-    variables.
+    variables; the rows of X read for it, in which a search counts for a sixteenth.
     """
     cdef Py_ssize_t n_labels = labels.shape[0]
     cdef Workspace work = Workspace(X.n_rows, X.n_columns)

@@ -289,7 +289,11 @@ cdef void search_chunk(
 
 
 cdef void prepare_search(
-    Workspace work, const Settings *settings, const int64_t[::1] positive_indptr, bint warm_up
+    Workspace work,
+    const Settings *settings,
+    const int64_t[::1] positive_indptr,
+    Py_ssize_t n_rows,
+    bint warm_up,
 ) noexcept nogil:
     cdef Py_ssize_t c
     cdef Lane *lane
@@ -300,6 +304,7 @@ cdef void prepare_search(
         if not lane.searched:
             continue
         lane.threshold = -1 + lane.precision
+        lane.n_visits += <double>n_rows / LANES
         lane.loss = 0
         lane.n_candidates = 0
         lane.n_select = settings.n_select
@@ -339,7 +344,7 @@ cdef int search(
         for u in range(work.n_support):
             work.cursor[u] = X.column_indptr[work.support[u]]
             by_columns += COLUMN_ENTRY * (X.column_indptr[work.support[u] + 1] - work.cursor[u])
-    prepare_search(work, settings, positive_indptr, False)
+    prepare_search(work, settings, positive_indptr, n, False)
     for chunk in range(n_chunks):
         search_chunk(
             work.lanes, settings, chunk * CHUNK, min(chunk * CHUNK + CHUNK, n),
@@ -369,7 +374,7 @@ cdef int search_sample(
     It finds most of what a first search over all rows would, at an eighth of the cost.
     """
     cdef Py_ssize_t stretch, n = X.n_rows, step = STRETCH * ONE_IN
-    prepare_search(work, settings, positive_indptr, True)
+    prepare_search(work, settings, positive_indptr, n // ONE_IN, True)
     for stretch in range((n + step - 1) // step):
         search_chunk(
             work.lanes, settings, stretch * step, min(stretch * step + STRETCH, n), False, X,

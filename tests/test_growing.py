@@ -1,0 +1,237 @@
+"""partial_fit with classes never seen before, and the union of labels below it."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+
+from sklearn_xc import AugmentReduceClassifier, ImplicitSoftmaxRegressor, MemoirSVC
+from sklearn_xc._growing import merge_labels, rows_in_places
+
+# With its parameter of the size of steps: as small as this, a call only makes room.
+MODELS = [
+    (AugmentReduceClassifier(random_state=0), "learning_rate"),
+    (AugmentReduceClassifier(bound="exact", random_state=0), "learning_rate"),
+    (AugmentReduceClassifier(model="probit", random_state=0), "learning_rate"),
+    (ImplicitSoftmaxRegressor(random_state=0, learning_rate=1.0), "learning_rate"),
+    (ImplicitSoftmaxRegressor("umax", random_state=0, learning_rate=0.1), "learning_rate"),
+    (ImplicitSoftmaxRegressor("nce", random_state=0, learning_rate=0.1), "learning_rate"),
+    (ImplicitSoftmaxRegressor("exact", random_state=0, learning_rate=0.1), "learning_rate"),
+    (MemoirSVC(random_state=0), "eta0"),
+    (MemoirSVC(random_state=0, average=False, search="lsh", min_recall=0.0), "eta0"),
+    (MemoirSVC("l1", random_state=0), "eta0"),
+]
+STILL = 1e-12
+# MemoirSVC looks at all classes, those without weights as well: they score zero, and may be the
+# rival of a sample whose other classes all score less.
+FROM_ZERO = MODELS[3:7]
+NAMES = np.array(["kea", "ant", "orangutan", "bee", "zorilla", "cat", "emu", "owl", "pig", "yak"])
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:600] / 16, y[:600]
+
+
+def still(model, parameter):
+    return clone(model).set_params(**{parameter: STILL})
+
+
+def start(model, X, names, kept):
+    few = np.isin(names, kept)
+    return model.partial_fit(X[few], names[few], classes=kept)
+
+
+@pytest.mark.parametrize(("model", "parameter"), MODELS)
+@pytest.mark.parametrize("n_kept", [2, 4])
+def test_growing_moves_the_weights_of_each_class_with_it(model, parameter, n_kept, digits):
+    X, names = digits[0], NAMES[digits[1]]
+    kept = np.sort(np.unique(names)[[1, 3, 4, 8][:n_kept]])  # new ones come before and between
+    model = start(clone(model), X, names, kept)
+    before = model.decision_function(X)
+    if n_kept == 2:
+        before = np.column_stack([-before, before]) / 2
+    model.set_params(**{parameter: STILL})
+    if isinstance(model, MemoirSVC):
+        model.eta0_ = STILL  # the rate of the first call stays
+        before = last_values(model, X)
+    model.partial_fit(X, names)
+    assert model.classes_.tolist() == sorted(NAMES)
+    assert model.coef_.shape == (10, 64)
+    after = model.decision_function(X)
+    if isinstance(model, MemoirSVC):
+        after = last_values(model, X)
+    places = np.searchsorted(model.classes_, kept)
+    np.testing.assert_allclose(after[:, places], before, atol=1e-4)
+    others = np.delete(after, places, axis=1)
+    if isinstance(model, AugmentReduceClassifier):
+        assert np.std(others) > 0.01  # random weights, of a standard deviation of 0.1
+        assert np.abs(np.delete(model.coef_, places, axis=0)).max() < 0.6
+    else:
+        expected = -np.log(10) if getattr(model, "solver", "") == "nce" else 0
+        np.testing.assert_allclose(others, expected, atol=1e-6)
+
+
+def last_values(model, X):
+    """Scores of V in W = scale V: an average goes on changing, and the l2 penalty shrinks W."""
+    (indptr, classes, values, _), _, _ = model._saved
+    n_classes = len(model.classes_)
+    V = sparse.csc_array((values, classes, indptr), shape=(n_classes, 65)).toarray()
+    return X @ V[:, :-1].T + model._bias * V[:, -1]
+
+
+@pytest.mark.parametrize(("model", "parameter"), FROM_ZERO)
+@pytest.mark.parametrize("n_kept", [2, 4])
+def test_growing_from_zero_weights_is_naming_all_classes_at_first(model, parameter, n_kept, digits):
+    """The first call makes no step to speak of; all that follow are to be the same."""
+    X, names = digits[0], NAMES[digits[1]]
+    few = np.isin(names, NAMES[:n_kept])
+    grown, declared = (still(model, parameter) for _ in range(2))
+    grown.partial_fit(X[few], names[few], classes=np.unique(NAMES[:n_kept]))
+    declared.partial_fit(X[few], names[few], classes=NAMES)
+    for one in (grown, declared):
+        one.set_params(**{parameter: clone(model).get_params()[parameter]})
+        one.partial_fit(X, names)
+        one.partial_fit(X, names)
+    np.testing.assert_allclose(grown.coef_, declared.coef_, atol=1e-5)
+    np.testing.assert_allclose(grown.intercept_, declared.intercept_, atol=1e-5)
+
+
+@pytest.mark.parametrize(("model", "parameter"), MODELS)
+def test_a_grown_model_learns_as_well_as_one_that_knew(model, parameter, digits):
+    X, names = digits[0], NAMES[digits[1]]
+    grown, declared = clone(model), clone(model)
+    kept = np.unique(NAMES[:5])
+    start(grown, X, names, kept)
+    few = np.isin(names, kept)
+    declared.partial_fit(X[few], names[few], classes=NAMES)
+    for _ in range(12):
+        for one in (grown, declared):
+            one.partial_fit(X, names)
+    assert grown.score(X, names) > declared.score(X, names) - 0.05
+    assert grown.score(X, names) > 0.75
+
+
+@pytest.mark.parametrize(("model", "parameter"), MODELS)
+def test_growing_does_not_depend_on_threads_or_pickling(model, parameter, digits):
+    X, names = digits[0][:200], NAMES[digits[1][:200]]
+    found = []
+    for n_jobs in (1, 2):
+        one = start(clone(model).set_params(n_jobs=n_jobs), X, names, np.unique(NAMES[:3]))
+        one = pickle.loads(pickle.dumps(one)) if n_jobs == 2 else one
+        found.append(one.partial_fit(X, names).decision_function(X))
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize(("model", "parameter"), MODELS[::3])
+def test_labels_of_all_lengths_are_kept_whole(model, parameter, digits):
+    X = digits[0]
+    model = clone(model)
+    model.partial_fit(X[:4], np.array(["cat", "owl"] * 2), classes=["cat", "owl"])
+    assert model.classes_.dtype == "<U3"
+    model.partial_fit(X[:4], ["dolphin", "cat", "cat", "antelope"])
+    assert model.classes_.tolist() == ["antelope", "cat", "dolphin", "owl"]
+    model.partial_fit(X[:2], np.array(["hippopotamus", "owl"], dtype=object))
+    assert model.classes_.tolist() == ["antelope", "cat", "dolphin", "hippopotamus", "owl"]
+    assert model.predict(X).dtype == model.classes_.dtype == "<U12"
+    model.partial_fit(X[:1], ["cat"], classes=[*model.classes_, "yak"])
+    assert model.classes_[-1] == "yak"
+    assert model.predict_topk(X[:3], 6)[0].shape == (3, 6)
+
+
+@pytest.mark.parametrize(("model", "parameter"), MODELS[::3])
+def test_a_call_that_fails_changes_nothing(model, parameter, digits, monkeypatch):
+    X, y = digits
+    model = clone(model).partial_fit(X[:50], y[:50] % 3, classes=[0, 1, 2])
+    state = vars(model).copy()
+    scores = model.decision_function(X)
+    new = y[:50] % 5
+    broken = X[:50].copy()
+    broken[0, 0] = np.inf
+    for arguments, message in (
+        ((X[:50], new.astype(str)), "strings such as '0', but the classes of this model are numb"),
+        ((X[:50], new + 0.5), "Unknown label type: continuous"),
+        ((broken, new), "infinity"),
+        ((X[:50, :7], new), "64 features"),
+        ((X[:50], new, [0, 1, 2, 3]), "y holds 4, which is not in classes"),
+        ((X[:50], new, [1, 2, 3, 4]), "classes leaves out 0"),
+        ((X[:50], new, ["a", "b"]), "strings such as 'a'"),
+        ((X[:50], new, None, np.ones(3)), "sample_weight must be a 1d array of length 50"),
+        ((X[:50], np.eye(5)[new]), "one class a sample"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.partial_fit(*arguments)
+        assert vars(model).keys() == state.keys()
+        assert all(vars(model)[name] is value for name, value in state.items())
+    monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "1000")
+    with pytest.raises(MemoryError, match="64 features"):
+        model.partial_fit(X[:50], new)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(model.decision_function(X), scores)
+    assert len(model.partial_fit(X[:50], new).classes_) == 5
+
+
+def test_growing_after_a_fit_and_a_warm_start_after_growing(digits):
+    X, y = digits
+    for model, _ in MODELS[:1] + MODELS[3:4] + MODELS[7:8]:
+        model = clone(model).set_params(max_iter=2).fit(X[y < 4], y[y < 4])
+        model.partial_fit(X, y)
+        assert model.classes_.tolist() == list(range(10))
+        model.set_params(warm_start=True, max_iter=5).fit(X, y)
+        assert model.score(X, y) > 0.7
+
+
+# ----------------------------------------------------------------------------------- labels
+
+
+@pytest.mark.parametrize(
+    ("known", "labels", "merged"),
+    [
+        ([1, 5], [3, 1, 3], [1, 3, 5]),
+        ([1, 5], [1, 5], [1, 5]),
+        ([1, 5], [], [1, 5]),
+        ([1, 5], [7.0, 5.0], [1, 5, 7]),
+        ([1.0, 5.0], [7, 5], [1.0, 5.0, 7.0]),
+        ([0, 1], [True, False], [0, 1]),
+        (np.array([1, 5], dtype=np.int8), [300], [1, 5, 300]),
+        (["a", "c"], np.array(["bee", "a"], dtype=object), ["a", "bee", "c"]),
+        (np.array(["a", "c"], dtype=object), ["bee", "a"], ["a", "bee", "c"]),
+        (np.array([2**60, 2**60 + 1]), np.array([2**60 + 3]), [2**60, 2**60 + 1, 2**60 + 3]),
+    ],
+)
+def test_union(known, labels, merged):
+    known = np.asarray(known)
+    found, places = merge_labels(known, np.asarray(labels))
+    assert found.tolist() == merged
+    assert found.dtype.kind == known.dtype.kind
+    np.testing.assert_array_equal(found[places], known)
+
+
+@pytest.mark.parametrize(
+    ("known", "labels", "message"),
+    [
+        ([1, 5], ["a"], "holds strings such as 'a', but the classes of this model are numbers"),
+        (["a", "b"], [1], "holds numbers such as 1, but the classes of this model are strings"),
+        ([1, 5], np.array([1, "a"], dtype=object), "objects of int, str"),
+        ([False, True], [2], "booleans"),
+        ([1, 5], [2.5], "continuous. y or classes holds 2.5"),
+        ([1, 5], [1e300], "does not fit among whole numbers"),
+        (np.array([1, 5]), np.array([2**63 + 1], dtype=np.uint64), "uint64 do not fit"),
+    ],
+)
+def test_labels_of_another_kind(known, labels, message):
+    with pytest.raises(ValueError, match=message):
+        merge_labels(np.asarray(known), np.asarray(labels))
+
+
+def test_rows_in_places():
+    rows = sparse.csr_array(np.array([[1, 0, 2], [0, 3, 0]], dtype=np.float32))
+    placed = rows_in_places(rows, np.array([3, 1]), 5)
+    np.testing.assert_array_equal(
+        placed.toarray(), [[0, 0, 0], [0, 3, 0], [0, 0, 0], [1, 0, 2], [0, 0, 0]]
+    )
+    assert placed.dtype == np.float32
