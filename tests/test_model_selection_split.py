@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, check_cv, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
 from sklearn_xc import PPDSparseClassifier
+from sklearn_xc.datasets import load_xc
 from sklearn_xc.model_selection import (
     IterativeStratifiedKFold,
     RareLabelKFold,
@@ -400,6 +401,27 @@ def test_in_scikit_learn(splitter):
     Y = sparse.csr_array(np.eye(10)[np.arange(41) % 10])
     search = GridSearchCV(PPDSparseClassifier(), {"l1": [0.1, 0.2]}, cv=splitter(2)).fit(X, Y)
     assert search.n_splits_ == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["corel5k", "bibtex", pytest.param("yso_finna_en", marks=pytest.mark.full)]
+)
+@pytest.mark.parametrize("splitter", SPLITTERS)
+def test_real_labels_give_way_to_nothing(data_folder, name, splitter):
+    _, Y = load_xc(data_folder / name / "train.txt.xz")
+    folds, warned = split(splitter(5, shuffle=True, random_state=0), Y)
+    assert not warned
+    total = np.bincount(Y.indices, minlength=Y.shape[1])
+    counts = np.array([np.bincount(Y[test].indices, minlength=Y.shape[1]) for _, test in folds])
+    assert (total - counts > 0)[:, total > 0].all()
+    assert counts[:, total == 1].sum() == 0
+    n_pinned = (np.diff(Y[:, total == 1].tocsr().indptr) > 0).sum()
+    tested = np.concatenate([test for _, test in folds])
+    assert len(np.unique(tested)) == len(tested) == Y.shape[0] - n_pinned
+    assert np.ptp([len(test) for _, test in folds]) <= 1
+    # at random, the positives of a label would differ by more than the root of their number
+    spread = np.ptp(counts, axis=0)[total >= 20] / np.sqrt(total[total >= 20])
+    assert spread.mean() < 0.6
 
 
 # ------------------------------------------------------------------------------ train_test_split
