@@ -8,7 +8,11 @@ from sklearn.metrics import f1_score
 from sklearn.utils import check_random_state
 
 from ._base import Interval, StrOptions
+<<<<<<< HEAD
 from ._calibrated import CalibratedMixin
+=======
+from ._callbacks import SILENT, with_callbacks
+>>>>>>> 8377106b06375f3f9532c0e5e21fa66639e52530
 from ._class_weight import weights_of_labels
 from ._double_sum import squared_norms
 from ._memoir_search import choose_search, make_search
@@ -307,6 +311,7 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
         self.calibration = calibration
         self.calibration_cv = calibration_cv
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Fit the weights of all classes.
 
@@ -334,6 +339,7 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
         -----
         Ctrl-C stops within a second. Whatever ends the fit early leaves the estimator as it was.
         """
+        given = X, y, sample_weight
         with self._all_or_nothing():
             X, codes, sample_weight, start = self._validate_warm_start(X, y, sample_weight)
             given = X, y, sample_weight
@@ -347,15 +353,24 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
             held_out = np.zeros(len(codes), dtype=bool)
             if self.early_stopping:
                 held_out = held_out_samples(codes, self.validation_fraction, rng)
+            progress = self._start_progress(
+                self.max_iter, *given, name="pass",
+                set_model=lambda twin, weights, bias: twin._set_model(weights.save(), bias),
+            )  # fmt: skip
             curve, scores = self._train(
-                X, codes, sample_weight, held_out, saved, 0, self.max_iter, rng.randint(2**31)
-            )
+                X, codes, sample_weight, held_out, saved, 0, self.max_iter, rng.randint(2**31),
+                progress,
+            )  # fmt: skip
             self.n_iter_ = len(curve)
             self.loss_curve_ = np.array(curve)
             vars(self).pop("validation_scores_", None)
             if self.early_stopping:
                 self.validation_scores_ = np.array(scores)
+<<<<<<< HEAD
             self._calibrate(*given)
+=======
+            progress.finish()
+>>>>>>> 8377106b06375f3f9532c0e5e21fa66639e52530
         return self
 
     def _partial_fit(self, X, codes, sample_weight, first):
@@ -386,7 +401,9 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
         factors = weights_of_labels(self.class_weight, self.classes_, counts)
         return (weight * factors[codes]).astype(np.float32)
 
-    def _train(self, X, codes, sample_weight, held_out, saved, n_batches, n_passes, seed):
+    def _train(
+        self, X, codes, sample_weight, held_out, saved, n_batches, n_passes, seed, progress=SILENT
+    ):
         """Make passes from the saved weights on; the mean loss of each, and the F1 held out."""
         trained = np.flatnonzero(~held_out)
         kept_apart = X[held_out], codes[held_out]
@@ -413,6 +430,7 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
         )  # fmt: skip
         curve, scores = [], []
         for number in range(n_passes):
+            progress.begin()
             try:
                 with single_threaded_blas():  # once, not with every batch the index is asked for
                     loss, n = steps.epoch(number, n_batches)
@@ -427,19 +445,24 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
             if self.verbose:
                 reached = f", held-out macro-F1 {scores[-1]:.4f}" if scores else ""
                 print(f"pass {number + 1}: mean loss {loss:.5g}{reached}")
-            if len(scores) - 1 - int(np.argmax(scores or [0])) >= self.n_iter_no_change:
+            worse = len(scores) - 1 - int(np.argmax(scores or [0]))
+            if progress.end(weights, settings.bias) or worse >= self.n_iter_no_change:
                 break
         self._saved, self._n_batches = weights.save(), n_batches
         self.n_scored_ = steps.n_scored / max(1, steps.n_visited)
         self.recall_ = search.recall_
         del weights, steps, search  # their memory is the fit's largest part
-        coef, intercept = self._finished(self._saved, settings.bias)
+        self._set_model(self._saved, settings.bias)
+        return curve, scores
+
+    def _set_model(self, saved, bias):
+        """Predict with these weights from now on."""
+        coef, intercept = self._finished(saved, bias)
         if not (np.isfinite(coef.data).all() and np.isfinite(intercept).all()):
             raise ValueError("the weights left the range of float32: scale the features")
         if len(self.classes_) == 2:
             coef, intercept = sparse.csr_array(coef[1:] - coef[:1]), intercept[1:] - intercept[:1]
         self._set_linear_model(coef, intercept)
-        return curve, scores
 
     def _settings(self, rows, sample_weight, first):
         """The settings of the steps; "auto" from the data of the first call."""

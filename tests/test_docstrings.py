@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = ["sklearn_xc", "sklearn_xc.metrics", "sklearn_xc.datasets", "sklearn_xc.mips"]
+MODULES += ["sklearn_xc.model_selection"]
 METHODS = ["fit", "predict", "predict_topk", "decision_function", "predict_proba"]
 METHODS += ["build", "query", "candidates", "update", "transform"]
 
@@ -70,6 +71,7 @@ def test_examples_run(name):
 
 
 PAGES = ["README.md", "doc/ppdsparse.rst", "doc/implicit_softmax.rst", "doc/mips.rst"]
+PAGES += ["doc/model_selection.rst", "doc/scikit_learn.rst"]
 
 
 @pytest.mark.parametrize("page", PAGES)

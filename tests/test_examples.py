@@ -48,6 +48,17 @@ def test_table_and_picture(name, tmp_path):
     assert (tmp_path / "out.png").read_bytes().startswith(PNG)
 
 
+def test_rare_labels(tmp_path):
+    options = "--rows", "300", "--labels", "80", "--output", "out.png"
+    result = run("rare_labels", *options, folder=tmp_path)
+    assert result.stderr == ""
+    lines = {line[:35].strip(): line[35:].split() for line in result.stdout.splitlines()[3:7]}
+    assert int(lines["KFold"][0]) == 300 >= int(lines["RareLabelKFold"][0])
+    for name in ("RareLabelKFold", "IterativeStratifiedKFold"):
+        assert lines[name][1:3] == ["0", "0.0%"]
+    assert (tmp_path / "out.png").read_bytes().startswith(PNG)
+
+
 def test_goes_on_without_matplotlib(tmp_path):
     """A module of that name that cannot be imported stands in the way of the real one."""
     (tmp_path / "matplotlib.py").write_text("raise ImportError('not here')")
