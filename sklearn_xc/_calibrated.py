@@ -60,6 +60,15 @@ class CalibratedMixin:
             self.calibration, labels.kind, len(labels.classes), held_out
         )
 
+    def _refuse_calibration(self):
+        """For partial_fit, which holds out nothing."""
+        if self.calibration is not None:
+            raise ValueError(
+                f"calibration={self.calibration!r} needs samples that are held out from training: "
+                "use fit, or calibrate the model on other samples with "
+                "TopKCalibratedClassifier(FrozenEstimator(model))"
+            )
+
     def _topk_probabilities(self, rows, k):
         if self.calibration is None:
             raise ValueError(

@@ -8,11 +8,8 @@ from sklearn.metrics import f1_score
 from sklearn.utils import check_random_state
 
 from ._base import Interval, StrOptions
-<<<<<<< HEAD
 from ._calibrated import CalibratedMixin
-=======
 from ._callbacks import SILENT, with_callbacks
->>>>>>> 8377106b06375f3f9532c0e5e21fa66639e52530
 from ._class_weight import weights_of_labels
 from ._double_sum import squared_norms
 from ._memoir_search import choose_search, make_search
@@ -366,20 +363,12 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
             vars(self).pop("validation_scores_", None)
             if self.early_stopping:
                 self.validation_scores_ = np.array(scores)
-<<<<<<< HEAD
             self._calibrate(*given)
-=======
             progress.finish()
->>>>>>> 8377106b06375f3f9532c0e5e21fa66639e52530
         return self
 
     def _partial_fit(self, X, codes, sample_weight, first):
-        if self.calibration is not None:
-            raise ValueError(
-                f"calibration={self.calibration!r} needs samples that are held out from training: "
-                "use fit, or calibrate the model on other samples with "
-                "TopKCalibratedClassifier(FrozenEstimator(model))"
-            )
+        self._refuse_calibration()
         saved = None if first else self._saved
         n_batches, n_before = (0, 0) if first else (self._n_batches, self.n_iter_)
         sample_weight = self._with_class_weight(codes, sample_weight)

@@ -8,11 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ._base import BaseXCClassifier, Interval, StrOptions
-<<<<<<< HEAD
 from ._calibrated import CalibratedMixin
-=======
 from ._callbacks import FIT_CALLER, with_callbacks
->>>>>>> 8377106b06375f3f9532c0e5e21fa66639e52530
 from ._class_weight import weights_of_labels
 from ._kernels._matrix import Matrix
 from ._kernels._ppdsparse import N_LANES, solve_classes
@@ -303,11 +300,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             if self.warm_start:
                 self.dual_coef_ = result["dual"]
             self._set_linear_model(result["coef"], result["intercept"])
-<<<<<<< HEAD
             self._calibrate(*given)
-=======
             result["progress"].finish()
->>>>>>> 8377106b06375f3f9532c0e5e21fa66639e52530
         late = int((~(self.dual_gap_ <= self.tol)).sum())
         if late:
             warnings.warn(
