@@ -46,6 +46,7 @@ class CalibratedMixin:
         if self.calibration == "temperature" and labels.kind == "multilabel":
             refuse_temperature()
         copy = clone(self).set_params(calibration=None, warm_start=False)
+        vars(copy).pop("_skl_callbacks", None)  # they are told of one fit only
         _, held_out, _ = held_out_topk(
             copy,
             X,

@@ -144,10 +144,9 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
         function, both divided by their sum over all classes; "temperature" a softmax. Predictions
         stay as they are. See the page on calibration.
     calibration_cv : int, float, splitter or iterable of splits, default=5
-        Where the scores come from that the calibration is fitted on: copies of the estimator,
-        trained on all folds but one of :class:`~sklearn_xc.model_selection.RareLabelKFold` each
-        (an int), or on what a held-out part of this share leaves (a float up to 0.5), which costs
-        one more fit; or the splits given.
+        Which scores the calibration is fitted on: those of copies trained without the sample. An
+        int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float
+        up to 0.5 the share held out once, which costs one more fit.
 
     Attributes
     ----------
