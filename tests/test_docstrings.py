@@ -72,6 +72,7 @@ def test_examples_run(name):
 
 PAGES = ["README.md", "doc/ppdsparse.rst", "doc/implicit_softmax.rst", "doc/mips.rst"]
 PAGES += ["doc/model_selection.rst", "doc/scikit_learn.rst"]
+PAGES += ["doc/calibration.rst", "doc/thresholds.rst"]
 
 
 @pytest.mark.parametrize("page", PAGES)
