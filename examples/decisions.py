@@ -127,9 +127,9 @@ def save_picture(path, curves, measured, tuned):
     right.axvline(0, color="black", linestyle=":", linewidth=1)
     right.set(xlabel="threshold (dashed: tuned; dotted: zero)", ylabel="F on new texts")
     right.set_title("One threshold for all labels")
-    for axes in (left, right):
+    for axes, place in ((left, "lower right"), (right, "upper right")):
         axes.grid(alpha=0.3)
-        axes.legend()
+        axes.legend(loc=place)
     figure.savefig(path, dpi=110)
     print(f"\nThe picture is in {path}")
 
