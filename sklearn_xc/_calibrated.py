@@ -70,14 +70,23 @@ class CalibratedMixin:
                 "TopKCalibratedClassifier(FrozenEstimator(model))"
             )
 
+    def _fitted_calibration(self):
+        check_is_fitted(self, "calibration_")
+        if self.calibration_.n_classes != len(self.classes_):
+            raise ValueError(
+                f"calibration_ was fitted for {self.calibration_.n_classes} classes, but the model "
+                f"has {len(self.classes_)} now: fit again, or calibrate it with "
+                "TopKCalibratedClassifier(FrozenEstimator(model))"
+            )
+        return self.calibration_
+
     def _topk_probabilities(self, rows, k):
         if self.calibration is None:
             raise ValueError(
                 f"scores='proba': {type(self).__name__} has probabilities only with "
                 "calibration='sigmoid', 'isotonic' or 'temperature'"
             )
-        check_is_fitted(self, "calibration_")
-        return topk_probabilities(self.calibration_, lambda m: self._topk(rows, m), k)
+        return topk_probabilities(self._fitted_calibration(), lambda m: self._topk(rows, m), k)
 
     @available_if(_has_calibration)
     def predict_proba(self, X):
@@ -101,8 +110,9 @@ class CalibratedMixin:
             scores="proba")`` never does.
         """
         rows = self._rows(X)
-        check_is_fitted(self, "calibration_")
-        return all_probabilities(self.calibration_, lambda m: self._topk(rows, m), rows.shape[0])
+        return all_probabilities(
+            self._fitted_calibration(), lambda m: self._topk(rows, m), rows.shape[0]
+        )
 
     @available_if(_has_calibration)
     def predict_log_proba(self, X):

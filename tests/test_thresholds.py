@@ -179,6 +179,16 @@ def test_prediction_is_what_reaches_the_threshold(data):
     assert expected.sum(axis=1).min() < 3
 
 
+def test_labels_without_a_positive_do_not_count(data):
+    X, Y, X_test, _ = data
+    few = Y[:, :6].toarray()
+    few[:, [2, 4]] = 0
+    for scope in ("global", "per_label"):
+        model = TopKThresholdClassifier(base(), scope=scope, cv=0.25, beta=1000.0).fit(X, few)
+        assert np.min(model.best_threshold_) > -10
+        assert not model.predict(X_test)[:, [2, 4]].any()
+
+
 def test_thresholds_per_label(data):
     X, Y, X_test, _ = data
     model = TopKThresholdClassifier(
