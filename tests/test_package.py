@@ -19,7 +19,7 @@ GENERATED = {".c", ".cpp", ".so", ".pyd", ".o", ".html"}
 
 # Modules below the estimators: none of them may import one.
 SHARED = ["metrics", "datasets", "mips", "_rows", "_labels", "_memory", "_parallel", "_topk"]
-SHARED += ["_optional", "_callbacks", "model_selection"]
+SHARED += ["_calibration", "_threshold_search", "_optional", "_callbacks", "model_selection"]
 
 
 @pytest.fixture(scope="module")
