@@ -25,7 +25,8 @@ def _has_calibration(estimator):
 class CalibratedMixin:
     """`predict_proba` by the parameters `calibration` and `calibration_cv`.
 
-    Stands left of the base class. `fit` ends with :meth:`_calibrate`.
+    Stands left of the base class. `fit` calls :meth:`_calibrate` before it trains, so that nobody
+    waits for the training to hear that there is something wrong with `calibration_cv`.
     """
 
     _calibration_constraints = {  # noqa: RUF012
@@ -42,6 +43,8 @@ class CalibratedMixin:
         vars(self).pop("calibration_", None)
         if self.calibration is None:
             return
+        if self._encoding.kind != "multilabel":
+            y = np.ravel(y)
         labels = read_labels(y)
         if self.calibration == "temperature" and labels.kind == "multilabel":
             refuse_temperature()

@@ -338,7 +338,7 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
         given = X, y, sample_weight
         with self._all_or_nothing():
             X, codes, sample_weight, start = self._validate_warm_start(X, y, sample_weight)
-            given = X, y, sample_weight
+            self._calibrate(X, y, sample_weight)
             saved = None
             if start is not None:  # the iterate; rates and average begin anew
                 arrays, (scale, _, square), _ = start
@@ -362,7 +362,6 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
             vars(self).pop("validation_scores_", None)
             if self.early_stopping:
                 self.validation_scores_ = np.array(scores)
-            self._calibrate(*given)
             progress.finish()
         return self
 

@@ -270,7 +270,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         with self._all_or_nothing():
             previous = vars(self).get("dual_coef_") if self.warm_start else None
             X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
-            given = X, y, sample_weight
+            self._calibrate(X, y, sample_weight)
             if sample_weight is None:
                 sample_weight = np.ones(X.shape[0], dtype=np.float32)
             if previous is not None and previous.shape != Y.shape[::-1]:
@@ -299,7 +299,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             if self.warm_start:
                 self.dual_coef_ = result["dual"]
             self._set_linear_model(result["coef"], result["intercept"])
-            self._calibrate(*given)
             result["progress"].finish()
         late = int((~(self.dual_gap_ <= self.tol)).sum())
         if late:
