@@ -34,9 +34,7 @@ EXPECTED_FAILURES = {
     "ImplicitSoftmaxRegressor": STOCHASTIC,
     "MemoirSVC": STOCHASTIC,
     "PPDSparseClassifier": WEIGHT_CHECKS,
-    # by default they wrap it
-    "TopKCalibratedClassifier": WEIGHT_CHECKS,
-    "TopKThresholdClassifier": WEIGHT_CHECKS,
+    "TopKCalibratedClassifier": WEIGHT_CHECKS,  # wraps it by default
 }
 # What they fit beside the estimator has tests of its own with weights.
 WRAPPERS = [sklearn_xc.TopKCalibratedClassifier, sklearn_xc.TopKThresholdClassifier]
