@@ -135,7 +135,7 @@ def draw(found):
             label = f"{run}, ECE {100 * figures['ece5']:.1f} %"
             axis.plot(predicted, true, color=colour, label=label, linewidth=1)
             axis.scatter(predicted, true, s=150 * np.sqrt(weight / weight.sum()), color=colour)
-        axis.set(title=name, xlabel="predicted probability", xlim=(0, 1), ylim=(0, 1))
+        axis.set(title=name, xlabel="predicted probability", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         axis.legend(loc="upper left", fontsize="small")
         axis.grid(alpha=0.3)
     axes[0, 0].set_ylabel("share of true labels")

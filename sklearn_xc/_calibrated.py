@@ -25,7 +25,8 @@ def _has_calibration(estimator):
 class CalibratedMixin:
     """`predict_proba` by the parameters `calibration` and `calibration_cv`.
 
-    Stands left of the base class. `fit` ends with :meth:`_calibrate`.
+    Stands left of the base class. `fit` calls :meth:`_calibrate` before it trains, so that nobody
+    waits for the training to hear that there is something wrong with `calibration_cv`.
     """
 
     _calibration_constraints = {  # noqa: RUF012
@@ -42,10 +43,13 @@ class CalibratedMixin:
         vars(self).pop("calibration_", None)
         if self.calibration is None:
             return
+        if self._encoding.kind != "multilabel":
+            y = np.ravel(y)
         labels = read_labels(y)
         if self.calibration == "temperature" and labels.kind == "multilabel":
             refuse_temperature()
         copy = clone(self).set_params(calibration=None, warm_start=False)
+        vars(copy).pop("_skl_callbacks", None)  # they are told of one fit only
         _, held_out, _ = held_out_topk(
             copy,
             X,
@@ -60,24 +64,24 @@ class CalibratedMixin:
             self.calibration, labels.kind, len(labels.classes), held_out
         )
 
-    def _calibration(self):
-        """calibration_, which a file or a user may have set, if it is for as many classes."""
+    def _refuse_calibration(self):
+        """For what trains on and holds out nothing: partial_fit, add_labels."""
+        if self.calibration is not None:
+            raise ValueError(
+                f"calibration={self.calibration!r} needs samples that are held out from training: "
+                "use fit, or calibrate the model on other samples with "
+                "TopKCalibratedClassifier(FrozenEstimator(model))"
+            )
+
+    def _fitted_calibration(self):
         check_is_fitted(self, "calibration_")
         if self.calibration_.n_classes != len(self.classes_):
             raise ValueError(
-                f"calibration_ is for {self.calibration_.n_classes} classes, the model has "
-                f"{len(self.classes_)}: fit again"
+                f"calibration_ was fitted for {self.calibration_.n_classes} classes, but the model "
+                f"has {len(self.classes_)} now: fit again, or calibrate it with "
+                "TopKCalibratedClassifier(FrozenEstimator(model))"
             )
         return self.calibration_
-
-    def _refuse_calibration(self, method):
-        """Raise before what trains on some of the labels or rows only."""
-        if self.calibration is not None:
-            raise ValueError(
-                f"calibration={self.calibration!r} needs samples that are held out from training, "
-                f"which {method} has not: use fit, or calibration=None and calibrate the model on "
-                "other samples with TopKCalibratedClassifier(FrozenEstimator(model))"
-            )
 
     def _topk_probabilities(self, rows, k):
         if self.calibration is None:
@@ -85,7 +89,7 @@ class CalibratedMixin:
                 f"scores='proba': {type(self).__name__} has probabilities only with "
                 "calibration='sigmoid', 'isotonic' or 'temperature'"
             )
-        return topk_probabilities(self._calibration(), lambda m: self._topk(rows, m), k)
+        return topk_probabilities(self._fitted_calibration(), lambda m: self._topk(rows, m), k)
 
     @available_if(_has_calibration)
     def predict_proba(self, X):
@@ -109,7 +113,9 @@ class CalibratedMixin:
             scores="proba")`` never does.
         """
         rows = self._rows(X)
-        return all_probabilities(self._calibration(), lambda m: self._topk(rows, m), rows.shape[0])
+        return all_probabilities(
+            self._fitted_calibration(), lambda m: self._topk(rows, m), rows.shape[0]
+        )
 
     @available_if(_has_calibration)
     def predict_log_proba(self, X):

@@ -145,10 +145,9 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
         function, both divided by their sum over all classes; "temperature" a softmax. Predictions
         stay as they are. See the page on calibration.
     calibration_cv : int, float, splitter or iterable of splits, default=5
-        Where the scores come from that the calibration is fitted on: copies of the estimator,
-        trained on all folds but one of :class:`~sklearn_xc.model_selection.RareLabelKFold` each
-        (an int), or on what a held-out part of this share leaves (a float up to 0.5), which costs
-        one more fit; or the splits given.
+        Which scores the calibration is fitted on: those of copies trained without the sample. An
+        int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float
+        up to 0.5 the share held out once, which costs one more fit.
 
     Attributes
     ----------
@@ -344,7 +343,7 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
         given = X, y, sample_weight
         with self._all_or_nothing():
             X, codes, sample_weight, start = self._validate_warm_start(X, y, sample_weight)
-            checked = X, y, sample_weight
+            self._calibrate(X, y, sample_weight)
             saved = None
             if start is not None:  # the iterate; rates and average begin anew
                 arrays, (scale, _, square), _ = start
@@ -370,12 +369,11 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
                 self.validation_scores_ = np.array(scores)
             if held_out.any():
                 self._count_held_out(as_rows(X[held_out]), codes[held_out])
-            self._calibrate(*checked)
             progress.finish()
         return self
 
     def _partial_fit(self, X, codes, sample_weight, first):
-        self._refuse_calibration("partial_fit")
+        self._refuse_calibration()
         saved = None if first else self._saved
         n_batches, n_before = (0, 0) if first else (self._n_batches, self.n_iter_)
         sample_weight = self._with_class_weight(codes, sample_weight)

@@ -137,7 +137,7 @@ class AddLabels:
         """
         check_is_fitted(self)
         with self._all_or_nothing():
-            self._refuse_calibration("add_labels")
+            self._refuse_calibration()
             names = label_names(Y_new) if names is None else np.asarray(names)
             X, Y_new, sample_weight = self._validate_more(X, Y_new, sample_weight)
             before, was_sparse = columns_of(self), sparse.issparse(self.coef_)

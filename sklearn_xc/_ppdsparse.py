@@ -101,10 +101,9 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
         function; of one class a sample both are divided by their sum. "temperature" is a softmax,
         for one class a sample only. Predictions stay as they are. See the page on calibration.
     calibration_cv : int, float, splitter or iterable of splits, default=5
-        Where the scores come from that the calibration is fitted on: copies of the estimator,
-        trained on all folds but one of :class:`~sklearn_xc.model_selection.RareLabelKFold` each
-        (an int), or on what a held-out part of this share leaves (a float up to 0.5), which costs
-        one more fit; or the splits given.
+        Which scores the calibration is fitted on: those of copies trained without the sample. An
+        int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float
+        up to 0.5 the share held out once, which costs one more fit.
 
     Attributes
     ----------
@@ -274,7 +273,7 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
         with self._all_or_nothing():
             previous = vars(self).get("dual_coef_") if self.warm_start else None
             X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
-            checked = X, y, sample_weight
+            self._calibrate(X, y, sample_weight)
             if previous is not None and previous.shape != Y.shape[::-1]:
                 raise ValueError(
                     f"warm_start: the earlier fit had {previous.shape[1]} samples and "
@@ -292,7 +291,6 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
             if self.warm_start:
                 self.dual_coef_ = result["dual"]
             self._set_linear_model(result["coef"], result["intercept"])
-            self._calibrate(*checked)
             result["progress"].finish()
         self._warn_if_late(self.dual_gap_, FIT_CALLER + 1)
         return self

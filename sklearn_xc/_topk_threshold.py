@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import HasMethods, Interval, StrOptions, predict_topk
+from ._calibration import NO_SCORE
 from ._held_out import held_out_topk, is_prefit, splits_of
 from ._rows import LARGEST_INDEX
 from ._threshold_search import Pairs, global_threshold, label_thresholds
@@ -321,7 +322,7 @@ def _pairs(labels, codes, held_out, samples):
         n_labels = 1
     else:
         n_labels = len(labels.classes)
-    sample, place = np.nonzero(codes >= 0)
+    sample, place = np.nonzero((codes >= 0) & (held_out.scores > NO_SCORE))
     weight = held_out.weight
     return Pairs(
         score=held_out.scores[sample, place].astype(np.float64),

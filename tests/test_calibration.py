@@ -275,6 +275,26 @@ def test_refusals(multilabel, multiclass):
     assert not hasattr(model, "coef_")
 
 
+def test_a_model_that_has_grown_is_not_calibrated(multilabel):
+    X, Y, X_test, _ = multilabel
+    model = PPDSparseClassifier(calibration="sigmoid", calibration_cv=0.2).fit(X, Y[:, :20])
+    calibration = model.calibration_
+    model.fit(X, Y).calibration_ = calibration
+    for ask in (model.predict_proba, lambda X: model.predict_topk(X, scores="proba")):
+        with pytest.raises(ValueError, match="was fitted for 20 classes, but the model has 30 now"):
+            ask(X_test)
+
+
+def test_labels_without_a_positive_have_the_probability_of_the_rest(multilabel):
+    X, Y, X_test, _ = multilabel
+    few = Y[:, :6].toarray()
+    few[:, [2, 4]] = 0
+    model = PPDSparseClassifier(calibration="sigmoid", random_state=0).fit(X, few)
+    p = model.predict_proba(X_test)
+    assert 0 < p[:, [2, 4]].max() <= np.float32(model.calibration_.rest_probability)
+    assert p[:, [0, 1]].mean() > 10 * p[:, [2, 4]].mean()
+
+
 def test_same_result_for_any_n_jobs(multilabel):
     X, Y, X_test, _ = multilabel
     found = [

@@ -181,3 +181,15 @@ def test_without_callbacks_in_scikit_learn_nothing_is_asked_of_the_estimator():
     assert progress.end(lambda: 1 / 0) is False
     progress.finish()
     assert not progress.watched
+
+
+@needs_callbacks
+@pytest.mark.parametrize("estimator", [sklearn_xc.MemoirSVC, sklearn_xc.PPDSparseClassifier])
+def test_fits_for_a_calibration_are_not_told(estimator, data):
+    told = []
+    for calibration in (None, "sigmoid"):
+        recorder = Recorder()
+        model = make(estimator, calibration=calibration, calibration_cv=2)
+        model.set_callbacks(recorder).fit(*data)
+        told.append(recorder.told)
+    assert told[0] == told[1] != []

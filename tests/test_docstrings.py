@@ -77,6 +77,7 @@ PAGES = ["README.md", "doc/ppdsparse.rst", "doc/implicit_softmax.rst", "doc/mips
 PAGES += ["doc/inspection.rst"]
 PAGES += ["doc/model_selection.rst", "doc/scikit_learn.rst"]
 PAGES += ["doc/saving.rst"]
+PAGES += ["doc/calibration.rst", "doc/thresholds.rst"]
 
 
 @pytest.mark.parametrize("page", PAGES)

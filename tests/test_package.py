@@ -22,6 +22,7 @@ SHARED = ["metrics", "datasets", "mips", "_rows", "_labels", "_memory", "_parall
 SHARED += ["_optional", "_inner", "_explain", "_explanation", "_label_report", "inspection"]
 SHARED += ["_callbacks", "model_selection"]
 SHARED += ["_persistence"]
+SHARED += ["_calibration", "_threshold_search"]
 
 
 @pytest.fixture(scope="module")

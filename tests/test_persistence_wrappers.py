@@ -63,5 +63,5 @@ def test_a_calibration_for_other_classes_is_refused(labelled):
     few = PPDSparseClassifier(calibration="sigmoid", calibration_cv=0.3, random_state=0)
     model.fit(X, Y)
     model.calibration_ = few.fit(X, Y[:, :12]).calibration_
-    with pytest.raises(ValueError, match="for 12 classes, the model has 20"):
+    with pytest.raises(ValueError, match="for 12 classes, but the model has 20"):
         model.predict_proba(X)
