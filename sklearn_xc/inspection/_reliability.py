@@ -98,7 +98,7 @@ class ReliabilityDisplay:
         -------
         display : ReliabilityDisplay
         """
-        inner, _ = find_inner(estimator, "predict_topk")
+        inner = find_inner(estimator, "predict_topk").estimator
         n_ranks = min(k, len(inner.classes_))
         labels, probabilities = predict_topk(estimator, X, n_ranks, scores="proba")
         return cls.from_predictions(
