@@ -20,7 +20,7 @@ BIN := $(VENV)/bin
 KERNEL_TESTS ?= $(filter-out %_parallel.py,$(wildcard tests/test_package.py tests/test_topk.py \
 	tests/test_kernels*.py tests/test_ppdsparse*.py tests/test_datasets_xc.py \
 	tests/test_*_kernels.py tests/test_exact.py tests/test_sampled.py tests/test_noise.py \
-	tests/test_memoir.py tests/test_softmax_estimators.py))
+	tests/test_memoir.py tests/test_softmax_estimators.py tests/test_model_selection_split.py))
 
 BUILD_FILES := setup.py pyproject.toml \
 	$(wildcard sklearn_xc/_kernels/*.pyx sklearn_xc/_kernels/*.pxd sklearn_xc/_kernels/*.h)

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from ._base import Interval, StrOptions
 from ._bounds import bound_for
+from ._callbacks import SILENT, with_callbacks
 from ._dense import feature_major, padded_intercept
 from ._exact import BEYOND, ExactSteps, shares_of_ridge
 from ._kernels import _adaptive as kernel
@@ -213,6 +214,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         "warm_start": ["boolean"],
     }
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Fit the model.
 
@@ -238,12 +240,15 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         KeyboardInterrupt
             On Ctrl-C; the estimator is then as it was before the call.
         """
+        given = X, y, sample_weight
         with self._all_or_nothing():
             X, codes, sample_weight, weights = self._validate_warm_start(X, y, sample_weight)
             self._check_bound()
             if weights is None:
                 self.n_steps_ = 0
-            self._train(X, codes, sample_weight, weights, self.max_iter)
+            progress = self._watch(self.max_iter, *given)
+            self._train(X, codes, sample_weight, weights, self.max_iter, progress)
+            progress.finish()
         return self
 
     def _partial_fit(self, X, codes, sample_weight, first):
@@ -259,7 +264,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
                 "bound='augment_reduce' is possible"
             )
 
-    def _train(self, X, codes, sample_weight, weights, max_iter):
+    def _train(self, X, codes, sample_weight, weights, max_iter, progress=SILENT):
         exact = self.bound == "exact"
         also = 32 * X.shape[0]
         if exact:  # the scores of a mini-batch
@@ -300,6 +305,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             seed=seed,
             n_threads=self._threads(),
             verbose=self.verbose,
+            progress=progress,
         )
         self._set_dense_model(W, b)
         self.n_steps_, self.n_iter_, self.learning_rate_ = n_steps, len(curve), float(rate)
@@ -385,7 +391,7 @@ def _watched(rows, samples, n_classes, seed):
 def _fit_augment_reduce(
     rows, y, sample_weight, W, b, held_out, *, model, bound, batch_size, n_sampled, sampling,
     shared_draws, max_iter, learning_rate, alpha, tol, early_stopping, n_steps, seed, n_threads,
-    verbose,
+    verbose, progress,
 ):  # fmt: skip
     """Algorithms 1 and 2, and the one-vs-each bound; W and b are changed in place."""
     n_classes, n_features = W.shape
@@ -412,6 +418,7 @@ def _fit_augment_reduce(
         return psi
 
     for epoch in range(1, max_iter + 1):
+        progress.begin()
         for batch in _batches(rng, training, batch_size):
             n_steps += 1
             seeds = seeds._replace(step=n_steps)
@@ -433,7 +440,7 @@ def _fit_augment_reduce(
         psi = np.empty(classes.shape, dtype=np.float32)
         scores(*data, watched, classes, W, UNSCALED, b, psi, n_threads)
         watch.add(_watched_bound(local, psi, watched, early_stopping))
-        if watch.done():
+        if progress.end(lambda: (W, b)) or watch.done():
             break
     return W, b, watch.curve, n_steps
 
@@ -455,7 +462,7 @@ def _watched_bound(local, psi, watched, held_out):
 
 def _fit_exact(
     rows, y, sample_weight, W, b, held_out, *, batch_size, max_iter, learning_rate, alpha, tol,
-    early_stopping, n_steps, seed, n_threads, verbose, **_,
+    early_stopping, n_steps, seed, n_threads, verbose, progress, **_,
 ):  # fmt: skip
     """Softmax over all classes with the same steps and mini-batches."""
     n_classes = len(b)
@@ -472,12 +479,13 @@ def _fit_exact(
     few = rows.take(watched)
     rng = np.random.default_rng(seed)
     for _epoch in range(max_iter):
+        progress.begin()
         order = rng.permutation(training).astype(np.int32)
         n_batches = -(-len(order) // batch_size)
         steps.epoch(order, batch_size, step_size(n_steps + 1 + np.arange(n_batches), learning_rate))
         n_steps += n_batches
         psi = InvertedIndex(W[:, :n_classes].T, b[:n_classes]).scores(few, n_threads)
         watch.add(float(log_softmax(psi, axis=1)[np.arange(len(watched)), y[watched]].mean()))
-        if watch.done():
+        if progress.end(lambda: (W[:, :n_classes].T, b[:n_classes])) or watch.done():
             break
     return W[:, :n_classes].T, b[:n_classes], watch.curve, n_steps

@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._callbacks import STATE, CallbackSupportMixin, Progress
 from ._inner import find_inner
 from ._inspect import InspectionMixin
 from ._labels import check_labels, encode, label_names
@@ -70,7 +71,7 @@ def _same(some, others):
     return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
 
 
-class BaseXCClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
+class BaseXCClassifier(InspectionMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base of all classifiers here.
 
     A subclass declares ``_parameter_constraints``, has the parameter ``n_jobs``, and fits inside
@@ -95,9 +96,28 @@ class BaseXCClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):
         try:
             yield
         except BaseException:
+            callbacks = {name: vars(self)[name] for name in STATE if name in vars(self)}
             vars(self).clear()
-            vars(self).update(before)
+            vars(self).update(before, **callbacks)
             raise
+
+    def _start_progress(self, n_steps, X, y, sample_weight, name="epoch", set_model=None):
+        """Tell callbacks that a fit of at most so many steps begins; see `Progress`.
+
+        Parameters
+        ----------
+        n_steps : int
+        X, y, sample_weight : object
+            As they were given to fit.
+        name : str
+        set_model : callable or None
+
+        Returns
+        -------
+        progress : Progress
+        """
+        data = {"X": X, "y": y, "sample_weight": sample_weight}
+        return Progress(self, n_steps, data, name, set_model)
 
     def _validate_fit(self, X, y, sample_weight=None):
         """Check parameters and data; set classes_ and what scikit-learn records of X.

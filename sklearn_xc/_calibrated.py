@@ -46,6 +46,7 @@ class CalibratedMixin:
         if self.calibration == "temperature" and labels.kind == "multilabel":
             refuse_temperature()
         copy = clone(self).set_params(calibration=None, warm_start=False)
+        vars(copy).pop("_skl_callbacks", None)  # they are told of one fit only
         _, held_out, _ = held_out_topk(
             copy,
             X,
@@ -60,14 +61,32 @@ class CalibratedMixin:
             self.calibration, labels.kind, len(labels.classes), held_out
         )
 
+    def _refuse_calibration(self):
+        """For partial_fit, which holds out nothing."""
+        if self.calibration is not None:
+            raise ValueError(
+                f"calibration={self.calibration!r} needs samples that are held out from training: "
+                "use fit, or calibrate the model on other samples with "
+                "TopKCalibratedClassifier(FrozenEstimator(model))"
+            )
+
+    def _fitted_calibration(self):
+        check_is_fitted(self, "calibration_")
+        if self.calibration_.n_classes != len(self.classes_):
+            raise ValueError(
+                f"calibration_ was fitted for {self.calibration_.n_classes} classes, but the model "
+                f"has {len(self.classes_)} now: fit again, or calibrate it with "
+                "TopKCalibratedClassifier(FrozenEstimator(model))"
+            )
+        return self.calibration_
+
     def _topk_probabilities(self, rows, k):
         if self.calibration is None:
             raise ValueError(
                 f"scores='proba': {type(self).__name__} has probabilities only with "
                 "calibration='sigmoid', 'isotonic' or 'temperature'"
             )
-        check_is_fitted(self, "calibration_")
-        return topk_probabilities(self.calibration_, lambda m: self._topk(rows, m), k)
+        return topk_probabilities(self._fitted_calibration(), lambda m: self._topk(rows, m), k)
 
     @available_if(_has_calibration)
     def predict_proba(self, X):
@@ -91,8 +110,9 @@ class CalibratedMixin:
             scores="proba")`` never does.
         """
         rows = self._rows(X)
-        check_is_fitted(self, "calibration_")
-        return all_probabilities(self.calibration_, lambda m: self._topk(rows, m), rows.shape[0])
+        return all_probabilities(
+            self._fitted_calibration(), lambda m: self._topk(rows, m), rows.shape[0]
+        )
 
     @available_if(_has_calibration)
     def predict_log_proba(self, X):

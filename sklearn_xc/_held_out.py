@@ -1,6 +1,6 @@
 """The best scores of samples that a model has not seen, as calibration and thresholds need them."""
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,8 @@ from ._memory import require_memory
 from ._topk import topk_matrix
 from .metrics._ranking import _hits, _with_column_for_unknown, one_per_row
 from .metrics._ranking import codes as codes_in
-from .model_selection import RareLabelKFold, cross_val_topk
+from .model_selection import RareLabelKFold, cross_val_topk, train_test_split
+from .model_selection._common import n_rows
 from .model_selection._topk import codes_of
 
 
@@ -105,12 +106,15 @@ def splits_of(cv, X, y, kind, split_params=None):
     leaving them out would make the model look better than it is.
     """
     pin = kind == "binary"
-    if isinstance(cv, Real) and not isinstance(cv, int):
-        folds = RareLabelKFold(max(2, round(1 / cv)), pin_singletons=pin)
-        return [next(iter(folds.split(X, y)))]
+    if isinstance(cv, Real) and not isinstance(cv, Integral):
+        rows = np.arange(n_rows(X))
+        train, test = train_test_split(
+            rows, test_size=float(cv), shuffle=False, stratify=y, pin_singletons=pin
+        )
+        return [(train, test)]
     cv = 5 if cv is None else cv
-    if isinstance(cv, int):
-        cv = RareLabelKFold(cv, pin_singletons=pin)
+    if isinstance(cv, Integral):
+        cv = RareLabelKFold(int(cv), pin_singletons=pin)
     if not hasattr(cv, "split"):
         return list(cv)
     return list(cv.split(X, y, **(split_params or {})))

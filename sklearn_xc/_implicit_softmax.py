@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ._base import Interval, StrOptions
+from ._callbacks import SILENT, with_callbacks
 from ._dense import aligned_zeros, feature_major, n_places, padded_intercept
 from ._double_sum import NONE, Data, DivergenceError, SampledBatches, Settings, SingleSteps, Solver
 from ._exact import BATCH, BEYOND, ExactSteps
@@ -245,6 +246,7 @@ default="implicit"
         self.verbose = verbose
         self.warm_start = warm_start
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Fit the weights of all classes.
 
@@ -275,14 +277,16 @@ default="implicit"
         -----
         Ctrl-C stops within a second. Whatever ends the fit early leaves the estimator as it was.
         """
+        given = X, y, sample_weight
         with self._all_or_nothing():
             X, codes, sample_weight, start = self._validate_warm_start(X, y, sample_weight)
             shares = shares_of_rate(self.decay, self.max_iter)
-            curve = self._train(X, codes, sample_weight, start, shares, 0)
-            self.n_iter_ = self.max_iter
+            progress = self._watch(self.max_iter, *given)
+            self.n_iter_, curve = self._train(X, codes, sample_weight, start, shares, 0, progress)
             vars(self).pop("loss_curve_", None)
             if self.loss_curve:
                 self.loss_curve_ = np.array(curve)
+            progress.finish()
         return self
 
     def _partial_fit(self, X, codes, sample_weight, first):
@@ -291,7 +295,8 @@ default="implicit"
         self._train(X, codes, sample_weight, start, np.ones(1), n_before)
         self.n_iter_ = n_before + 1
 
-    def _train(self, X, codes, sample_weight, start, shares, first_epoch):
+    def _train(self, X, codes, sample_weight, start, shares, first_epoch, progress=SILENT):
+        """Make an epoch at each share of the rate; the number made and the curve of the loss."""
         settings = self._settings()
         searching = self.learning_rate == "auto"
         workers = min(joblib.effective_n_jobs(self.n_jobs), len(RATES)) if searching else 1
@@ -322,9 +327,10 @@ default="implicit"
                     ),
                     *data, self.alpha, seed, workers, self.verbose,
                 )  # fmt: skip
-            weights = _fit_softmax(
+            n_epochs, weights = _fit_softmax(
                 data, n_classes, start, settings, rate, shares=shares, first_epoch=first_epoch,
                 seed=seed, n_threads=self._threads(), stop=stop, on_epoch=on_epoch,
+                progress=progress,
             )  # fmt: skip
         except DivergenceError as error:
             raise ValueError(
@@ -337,7 +343,7 @@ default="implicit"
             raise
         self._set_dense_model(*weights)
         self.learning_rate_ = rate
-        return curve
+        return n_epochs, curve
 
     def _settings(self):
         """The solver's settings; refuses what it does not have."""
@@ -423,24 +429,30 @@ def shares_of_rate(decay, n_epochs):
 
 def _fit_softmax(
     data, n_classes, start, settings, rate, *, shares, first_epoch, seed, n_threads, stop, on_epoch,
+    progress=SILENT,
 ):  # fmt: skip
     """Train for an epoch at each share of the rate; `on_epoch(epoch, weights)` follows each.
 
     Returns
     -------
+    n_epochs : int
+        Those made: fewer than there are shares if a callback stopped them.
     W, b : ndarray of float32 (n_classes, n_features) and (n_classes,)
     """
     solver = _solver_class(settings)(data, n_classes, start, settings, seed, n_threads, stop)
     with single_threaded_blas():
         for epoch, share in enumerate(shares):
+            progress.begin()
             solver.epoch(first_epoch + epoch, rate * share)
             on_epoch(epoch, solver.weights)
-        return solver.weights()
+            if progress.end(solver.weights):
+                break
+        return epoch + 1, solver.weights()
 
 
 def _train_part(rows, y, sample_weight, alpha, rate, *, n_classes, start, settings, **options):
     """A run of the rate search, on a part of the rows."""
-    return _fit_softmax(
+    _, weights = _fit_softmax(
         Data(rows, y, sample_weight),
         n_classes,
         None if start is None else tuple(part.copy() for part in start),
@@ -451,3 +463,4 @@ def _train_part(rows, y, sample_weight, alpha, rate, *, n_classes, start, settin
         n_threads=1,
         on_epoch=lambda epoch, weights: None,
     )
+    return weights

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from ._base import Interval, StrOptions
 from ._calibrated import CalibratedMixin
+from ._callbacks import SILENT, with_callbacks
 from ._class_weight import weights_of_labels
 from ._double_sum import squared_norms
 from ._memoir_search import choose_search, make_search
@@ -143,10 +144,9 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
         function, both divided by their sum over all classes; "temperature" a softmax. Predictions
         stay as they are. See the page on calibration.
     calibration_cv : int, float, splitter or iterable of splits, default=5
-        Where the scores come from that the calibration is fitted on: copies of the estimator,
-        trained on all folds but one of :class:`~sklearn_xc.model_selection.RareLabelKFold` each
-        (an int), or on what a held-out part of this share leaves (a float up to 0.5), which costs
-        one more fit; or the splits given.
+        Which scores the calibration is fitted on: those of copies trained without the sample. An
+        int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float
+        up to 0.5 the share held out once, which costs one more fit.
 
     Attributes
     ----------
@@ -307,6 +307,7 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
         self.calibration = calibration
         self.calibration_cv = calibration_cv
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Fit the weights of all classes.
 
@@ -334,6 +335,7 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
         -----
         Ctrl-C stops within a second. Whatever ends the fit early leaves the estimator as it was.
         """
+        given = X, y, sample_weight
         with self._all_or_nothing():
             X, codes, sample_weight, start = self._validate_warm_start(X, y, sample_weight)
             given = X, y, sample_weight
@@ -347,9 +349,14 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
             held_out = np.zeros(len(codes), dtype=bool)
             if self.early_stopping:
                 held_out = held_out_samples(codes, self.validation_fraction, rng)
+            progress = self._start_progress(
+                self.max_iter, *given, name="pass",
+                set_model=lambda twin, weights, bias: twin._set_model(weights.save(), bias),
+            )  # fmt: skip
             curve, scores = self._train(
-                X, codes, sample_weight, held_out, saved, 0, self.max_iter, rng.randint(2**31)
-            )
+                X, codes, sample_weight, held_out, saved, 0, self.max_iter, rng.randint(2**31),
+                progress,
+            )  # fmt: skip
             self.n_iter_ = len(curve)
             self.loss_curve_ = np.array(curve)
             vars(self).pop("validation_scores_", None)
@@ -358,15 +365,11 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
             if held_out.any():
                 self._count_held_out(as_rows(X[held_out]), codes[held_out])
             self._calibrate(*given)
+            progress.finish()
         return self
 
     def _partial_fit(self, X, codes, sample_weight, first):
-        if self.calibration is not None:
-            raise ValueError(
-                f"calibration={self.calibration!r} needs samples that are held out from training: "
-                "use fit, or calibrate the model on other samples with "
-                "TopKCalibratedClassifier(FrozenEstimator(model))"
-            )
+        self._refuse_calibration()
         saved = None if first else self._saved
         n_batches, n_before = (0, 0) if first else (self._n_batches, self.n_iter_)
         sample_weight = self._with_class_weight(codes, sample_weight)
@@ -388,7 +391,9 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
         factors = weights_of_labels(self.class_weight, self.classes_, counts)
         return (weight * factors[codes]).astype(np.float32)
 
-    def _train(self, X, codes, sample_weight, held_out, saved, n_batches, n_passes, seed):
+    def _train(
+        self, X, codes, sample_weight, held_out, saved, n_batches, n_passes, seed, progress=SILENT
+    ):
         """Make passes from the saved weights on; the mean loss of each, and the F1 held out."""
         trained = np.flatnonzero(~held_out)
         kept_apart = X[held_out], codes[held_out]
@@ -415,6 +420,7 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
         )  # fmt: skip
         curve, scores = [], []
         for number in range(n_passes):
+            progress.begin()
             try:
                 with single_threaded_blas():  # once, not with every batch the index is asked for
                     loss, n = steps.epoch(number, n_batches)
@@ -429,19 +435,24 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
             if self.verbose:
                 reached = f", held-out macro-F1 {scores[-1]:.4f}" if scores else ""
                 print(f"pass {number + 1}: mean loss {loss:.5g}{reached}")
-            if len(scores) - 1 - int(np.argmax(scores or [0])) >= self.n_iter_no_change:
+            worse = len(scores) - 1 - int(np.argmax(scores or [0]))
+            if progress.end(weights, settings.bias) or worse >= self.n_iter_no_change:
                 break
         self._saved, self._n_batches = weights.save(), n_batches
         self.n_scored_ = steps.n_scored / max(1, steps.n_visited)
         self.recall_ = search.recall_
         del weights, steps, search  # their memory is the fit's largest part
-        coef, intercept = self._finished(self._saved, settings.bias)
+        self._set_model(self._saved, settings.bias)
+        return curve, scores
+
+    def _set_model(self, saved, bias):
+        """Predict with these weights from now on."""
+        coef, intercept = self._finished(saved, bias)
         if not (np.isfinite(coef.data).all() and np.isfinite(intercept).all()):
             raise ValueError("the weights left the range of float32: scale the features")
         if len(self.classes_) == 2:
             coef, intercept = sparse.csr_array(coef[1:] - coef[:1]), intercept[1:] - intercept[:1]
         self._set_linear_model(coef, intercept)
-        return curve, scores
 
     def _settings(self, rows, sample_weight, first):
         """The settings of the steps; "auto" from the data of the first call."""

@@ -82,7 +82,7 @@ def _run_block(function, block, *shared):
         return function(block, *shared)
 
 
-def run_blocks(function, blocks, *shared, n_jobs=None, verbose=0):
+def run_blocks(function, blocks, *shared, n_jobs=None, verbose=0, progress=None):
     """Call ``function(block, *shared)`` for every block, over joblib.
 
     Threads by default, for kernels that release the GIL; :func:`joblib.parallel_config` chooses
@@ -102,15 +102,30 @@ def run_blocks(function, blocks, *shared, n_jobs=None, verbose=0):
         As in joblib; must not change the results.
     verbose : int, default=0
         joblib's progress messages.
+    progress : Progress or None, default=None
+        Told of each block when it and those before it are done.
 
     Returns
     -------
     results : list
         In the order of the blocks.
     """
+    watched = progress is not None and progress.watched
     tasks = (joblib.delayed(_run_block)(function, block, *shared) for block in blocks)
     with single_threaded_blas():
-        return joblib.Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads")(tasks)
+        return_as = "generator" if watched else "list"
+        run = joblib.Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads", return_as=return_as)
+        results = run(tasks)
+        return _followed(results, len(blocks), progress) if watched else results
+
+
+def _followed(results, n_blocks, progress):
+    followed = []
+    for _ in range(n_blocks):
+        progress.begin()
+        followed.append(next(results))
+        progress.end()  # whatever it says: without the other blocks there is no model
+    return followed
 
 
 def blocks_of_classes(counts, smallest):

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from ._base import BaseXCClassifier, Interval, StrOptions
 from ._calibrated import CalibratedMixin
+from ._callbacks import FIT_CALLER, with_callbacks
 from ._class_weight import weights_of_labels
 from ._kernels._matrix import Matrix
 from ._kernels._ppdsparse import N_LANES, solve_classes
@@ -98,10 +99,9 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         function; of one class a sample both are divided by their sum. "temperature" is a softmax,
         for one class a sample only. Predictions stay as they are. See the page on calibration.
     calibration_cv : int, float, splitter or iterable of splits, default=5
-        Where the scores come from that the calibration is fitted on: copies of the estimator,
-        trained on all folds but one of :class:`~sklearn_xc.model_selection.RareLabelKFold` each
-        (an int), or on what a held-out part of this share leaves (a float up to 0.5), which costs
-        one more fit; or the splits given.
+        Which scores the calibration is fitted on: those of copies trained without the sample. An
+        int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float
+        up to 0.5 the share held out once, which costs one more fit.
 
     Attributes
     ----------
@@ -230,6 +230,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self.calibration = calibration
         self.calibration_cv = calibration_cv
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Fit the weights of all classes.
 
@@ -265,6 +266,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         -----
         Ctrl-C stops within a second. Whatever ends the fit early leaves the estimator as it was.
         """
+        given = X, y, sample_weight
         with self._all_or_nothing():
             previous = vars(self).get("dual_coef_") if self.warm_start else None
             X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
@@ -288,6 +290,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 keep_dual=self.warm_start,
                 n_jobs=self.n_jobs,
                 verbose=self.verbose,
+                watch=lambda n_blocks: self._start_progress(n_blocks, *given, name="block"),
             )
             self.n_iter_ = result["n_iter"]
             self.dual_gap_ = result["gap"]
@@ -297,6 +300,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 self.dual_coef_ = result["dual"]
             self._set_linear_model(result["coef"], result["intercept"])
             self._calibrate(*given)
+            result["progress"].finish()
         late = int((~(self.dual_gap_ <= self.tol)).sum())
         if late:
             warnings.warn(
@@ -304,7 +308,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 f"{len(self.dual_gap_)} classes below tol={self.tol:g} (largest: "
                 f"{self.dual_gap_.max():.3g}); raise max_iter or tol, or scale the features",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=FIT_CALLER,
             )
         return self
 
@@ -351,12 +355,14 @@ def _fit_ppdsparse(
     keep_dual,
     n_jobs,
     verbose,
+    watch,
 ):
     """Solve all classes, block by block.
 
     Returns
     -------
-    dict with coef, intercept, n_iter, gap, n_active, dual (see the attributes of the estimator)
+    dict with coef, intercept, n_iter, gap, n_active, dual (see the attributes of the estimator),
+    and progress, which ``watch(n_blocks)`` has started
     """
     n_features = X.shape[1]
     n_columns = Y.shape[1]
@@ -380,6 +386,7 @@ def _fit_ppdsparse(
         dual = dual[:, order.samples]
         dual.sort_indices()
     stop = np.zeros(1, dtype=np.int32)
+    progress = watch(len(blocks))
     try:
         parts = run_blocks(
             _solve_block,
@@ -398,11 +405,12 @@ def _fit_ppdsparse(
             *((None,) * 3 if dual is None else _dual_arrays(dual)),
             n_jobs=n_jobs,
             verbose=verbose,
+            progress=progress,
         )
     except BaseException:
         stop[0] = 1  # threads that are still at work give up
         raise
-    return _assemble(parts, order, n_columns)
+    return {"progress": progress, **_assemble(parts, order, n_columns)}
 
 
 def _solve_block(labels, settings, keep_dual, stop, *arrays):

@@ -82,7 +82,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
     --------
     >>> from sklearn_xc import PPDSparseClassifier, TopKCalibratedClassifier
     >>> from sklearn_xc.datasets import make_xc_classification
-    >>> X, Y = make_xc_classification(n_samples=600, n_features=500, n_classes=40, random_state=0)
+    >>> X, Y = make_xc_classification(600, 500, 40, n_labels=2.0, random_state=0)
     >>> model = TopKCalibratedClassifier(PPDSparseClassifier(random_state=0), cv=0.2)
     >>> labels, p = model.fit(X[:500], Y[:500]).predict_topk(X[500:], k=3, scores="proba")
     >>> bool(0 < p.min() and p.max() < 1)

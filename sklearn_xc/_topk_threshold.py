@@ -8,6 +8,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import HasMethods, Interval, StrOptions, predict_topk
+from ._calibration import NO_SCORE
 from ._held_out import held_out_topk, is_prefit, splits_of
 from ._rows import LARGEST_INDEX
 from ._threshold_search import Pairs, global_threshold, label_thresholds
@@ -114,7 +115,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
     >>> from sklearn_xc import PPDSparseClassifier, TopKThresholdClassifier
     >>> from sklearn_xc.datasets import make_xc_classification
     >>> from sklearn_xc.metrics import micro_f1
-    >>> X, Y = make_xc_classification(n_samples=600, n_features=500, n_classes=40, random_state=0)
+    >>> X, Y = make_xc_classification(600, 500, 40, n_labels=2.0, random_state=0)
     >>> plain = PPDSparseClassifier(random_state=0).fit(X[:500], Y[:500])
     >>> tuned = TopKThresholdClassifier(PPDSparseClassifier(random_state=0)).fit(X[:500], Y[:500])
     >>> micro_f1(Y[500:], tuned.predict(X[500:])) > micro_f1(Y[500:], plain.predict(X[500:]))
@@ -320,7 +321,7 @@ def _pairs(labels, codes, held_out, samples):
         n_labels = 1
     else:
         n_labels = len(labels.classes)
-    sample, place = np.nonzero(codes >= 0)
+    sample, place = np.nonzero((codes >= 0) & (held_out.scores > NO_SCORE))
     weight = held_out.weight
     return Pairs(
         score=held_out.scores[sample, place].astype(np.float64),

@@ -1,12 +1,18 @@
 """What all tests share: the folder of the data sets, the marker `full`, hypothesis settings."""
 
+import lzma
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 import hypothesis
+import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer
 
 import sklearn_xc
+from sklearn_xc.datasets import load_xc
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -42,3 +48,35 @@ def data_folder():
     if not folder.is_dir():
         pytest.skip(f"no data sets at {folder}: SKLEARN_XC_DATA names their folder")
     return folder
+
+
+class BibTeX(NamedTuple):
+    """A part of the data set bibtex: records as bags of words, and their tags."""
+
+    X: sparse.csr_array  # TF-IDF
+    Y: sparse.csr_array
+    texts: list  # the words of each record
+    tags: list  # the names of its tags
+    y: np.ndarray  # name of one tag a record, one of eight, where it has one of them, or "other"
+
+
+@pytest.fixture(scope="session")
+def bibtex(data_folder):
+    """300 records of bibtex, for tests of flows through scikit-learn."""
+    X, Y = load_xc(data_folder / "bibtex" / "train.txt.xz")
+    rows = np.random.default_rng(0).permutation(X.shape[0])[:300]
+    X, Y = sparse.csr_array(X)[rows], sparse.csr_array(Y, dtype=int)[rows]
+    words, names = (
+        np.array(lzma.decompress(path.read_bytes()).decode().splitlines())
+        for path in (data_folder / "bibtex" / f"{what}.txt.xz" for what in ("features", "labels"))
+    )
+    frequent = np.argsort(-Y.sum(axis=0), kind="stable")[:8]
+    has = Y[:, frequent].toarray()
+    y = np.where(has.any(axis=1), names[frequent][has.argmax(axis=1)], "other")
+    return BibTeX(
+        TfidfTransformer().fit_transform(X).astype(np.float32),
+        Y,
+        [" ".join(row) for row in np.split(words[X.indices], X.indptr[1:-1])],
+        [row.tolist() for row in np.split(names[Y.indices], Y.indptr[1:-1])],
+        y,
+    )

@@ -503,6 +503,31 @@ def test_predict_topk_with_sparse_y_and_a_search():
     assert labels.shape == (40, 5)
 
 
+def test_predict_topk_as_a_sparse_matrix():
+    for y in (MULTICLASS, MULTILABEL, MULTICLASS == "ant"):
+        model = LeastSquares().fit(X, y)
+        k = min(3, len(model.classes_))
+        labels, scores = model.predict_topk(X, k)
+        matrix = model.predict_topk(X, k, sparse_output=True)
+        assert matrix.shape == (40, len(model.classes_))
+        assert matrix.dtype == np.float32
+        assert matrix.indices.dtype == np.int32
+        assert matrix.has_canonical_format
+        np.testing.assert_array_equal(np.diff(matrix.indptr), k)
+        columns = np.searchsorted(model.classes_, labels)
+        np.testing.assert_array_equal(np.take_along_axis(matrix.toarray(), columns, 1), scores)
+        through = sklearn_xc.predict_topk(FrozenEstimator(model), X, k, sparse_output=True)
+        assert (through != matrix).nnz == 0
+
+
+def test_predict_topk_without_probabilities():
+    model = LeastSquares().fit(X, MULTICLASS)
+    with pytest.raises(ValueError, match="scores='proba': LeastSquares has no probabilities"):
+        sklearn_xc.predict_topk(model, X, scores="proba")
+    with pytest.raises(ValueError, match="scores must be 'decision' or 'proba', got 'logits'"):
+        model.predict_topk(X, scores="logits")
+
+
 def test_predict_topk_refusals():
     with pytest.raises(TypeError, match="LogisticRegression has no method predict_topk"):
         sklearn_xc.predict_topk(LogisticRegression(), X)

@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = ["sklearn_xc", "sklearn_xc.metrics", "sklearn_xc.datasets", "sklearn_xc.mips"]
 MODULES += ["sklearn_xc.inspection"]
+MODULES += ["sklearn_xc.model_selection"]
 METHODS = ["fit", "predict", "predict_topk", "decision_function", "predict_proba"]
 METHODS += ["build", "query", "candidates", "update", "transform"]
 METHODS += ["explain", "of_row", "to_frame", "from_explanation", "plot"]
@@ -74,6 +75,8 @@ def test_examples_run(name):
 
 PAGES = ["README.md", "doc/ppdsparse.rst", "doc/implicit_softmax.rst", "doc/mips.rst"]
 PAGES += ["doc/inspection.rst"]
+PAGES += ["doc/model_selection.rst", "doc/scikit_learn.rst"]
+PAGES += ["doc/calibration.rst", "doc/thresholds.rst"]
 
 
 @pytest.mark.parametrize("page", PAGES)

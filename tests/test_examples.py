@@ -60,6 +60,31 @@ def test_inspection(tmp_path):
     assert (tmp_path / "out.png").read_bytes().startswith(PNG)
 
 
+def test_rare_labels(tmp_path):
+    options = "--rows", "300", "--labels", "80", "--output", "out.png"
+    result = run("rare_labels", *options, folder=tmp_path)
+    assert result.stderr == ""
+    lines = {line[:35].strip(): line[35:].split() for line in result.stdout.splitlines()[3:7]}
+    assert int(lines["KFold"][0]) == 300 >= int(lines["RareLabelKFold"][0])
+    for name in ("RareLabelKFold", "IterativeStratifiedKFold"):
+        assert lines[name][1:3] == ["0", "0.0%"]
+    assert (tmp_path / "out.png").read_bytes().startswith(PNG)
+
+
+def test_decisions(tmp_path):
+    result = run("decisions", "--rows", "300", "--output", "out.png", folder=tmp_path)
+    assert result.stderr == ""
+    errors = {
+        name: float(value)
+        for name, value in re.findall(r"^(raw|sigmoid|isotonic) +([\d.]+)$", result.stdout, re.M)
+    }
+    assert errors["sigmoid"] < errors["raw"]
+    assert set(errors) == {"raw", "sigmoid", "isotonic"}
+    assert len(re.findall(r"^(?:micro|macro|example)_f1, -?[\d.]+", result.stdout, re.M)) == 3
+    assert (tmp_path / "out.png").read_bytes().startswith(PNG)
+    assert run("decisions", "--rows", "99", folder=tmp_path).returncode == 2
+
+
 def test_goes_on_without_matplotlib(tmp_path):
     """A module of that name that cannot be imported stands in the way of the real one."""
     (tmp_path / "matplotlib.py").write_text("raise ImportError('not here')")

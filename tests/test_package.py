@@ -20,6 +20,7 @@ GENERATED = {".c", ".cpp", ".so", ".pyd", ".o", ".html"}
 # Modules below the estimators: none of them may import one.
 SHARED = ["metrics", "datasets", "mips", "_rows", "_labels", "_memory", "_parallel", "_topk"]
 SHARED += ["_optional", "_inner", "_explain", "_explanation", "_label_report", "inspection"]
+SHARED += ["_callbacks", "model_selection"]
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +89,7 @@ def test_public_names_exist_and_are_documented():
     for name in sklearn_xc.__all__:
         assert hasattr(sklearn_xc, name)
         assert f"sklearn_xc.{name}" in api
-    for name in ["metrics", "datasets", "mips", "inspection"]:
+    for name in ["metrics", "datasets", "mips", "inspection", "model_selection"]:
         module = importlib.import_module(f"sklearn_xc.{name}")
         for member in module.__all__:
             assert hasattr(module, member)

@@ -6,6 +6,7 @@ with ``needed[l]`` must not have all of them in one part p that has ``closed[p]`
 would be missing where the others are trained on.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from sklearn_xc._kernels._common cimport random_below, random_bits, seed_for
@@ -13,6 +14,7 @@ from sklearn_xc._kernels._common cimport random_below, random_bits, seed_for
 cdef enum:
     TRIES = 64  # partners that a row looks at in each part when it wants to leave its own
     ROWS_TRIED = 16  # positives of a label that look for a partner
+    PATIENT_STEPS = 10_000  # of the repair, between two looks for Ctrl-C
     NOISE = 8  # one in so many steps of the repair may make things worse
 
 cdef int64_t FORBIDDEN = 1 << 40  # more than any count
@@ -116,7 +118,7 @@ def deal(
             if place % Y.n_parts == 0:
                 taken[:] = 0
             row = order[place]
-            best, best_count, best_share, best_forbidden = -1, 0, 0, False
+            best, best_count, best_share = -1, 0, 0
             for p in range(Y.n_parts):
                 if taken[p]:
                     continue
@@ -382,6 +384,9 @@ def repair(
                 listed[label] = 0
                 continue
             step += 1
+            if step % PATIENT_STEPS == 0:
+                with gil:
+                    PyErr_CheckSignals()
             exchange = _best_exchange(
                 &Y, &label_indptr[0], &label_rows[0], label, source, part, size, loose, &state
             )

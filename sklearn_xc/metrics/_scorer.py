@@ -1,6 +1,8 @@
 """Scorers for GridSearchCV and friends, made of the metrics of the k best predictions."""
 
 import copy
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
@@ -16,6 +18,24 @@ _METRICS = {
     "top_k_accuracy": hit_rate,
 }
 _PROPENSITY_METRICS = {"psprecision_at_k": psprecision, "psndcg_at_k": psndcg}
+
+_shared = ContextVar("the predictions that scorers share", default=None)
+
+
+@contextmanager
+def shared_predictions(k):
+    """Scorers called inside ask for the predictions of an estimator and X once, for the k best.
+
+    Parameters
+    ----------
+    k : int
+        The largest k of these scorers.
+    """
+    token = _shared.set({"k": k})
+    try:
+        yield
+    finally:
+        _shared.reset(token)
 
 
 class TopkScorer:
@@ -52,20 +72,25 @@ class TopkScorer:
         score : float
             Greater is better.
         """
-        from sklearn_xc import predict_topk  # late: metrics must not depend on estimators
-
-        labels, _ = predict_topk(estimator, X, self._n_ranks(estimator, y))
+        labels = self._predict(estimator, X, y)
         ranking = rank(y, labels, self.k, self.classes, sample_weight, from_predict_topk=True)
         if self.propensities is None:
             return _METRICS[self.metric](ranking)
         return _PROPENSITY_METRICS[self.metric](ranking, self.propensities)
 
-    def _n_ranks(self, estimator, y):
-        """The k to ask for: a training fold may have fewer classes than the metric's k."""
-        shape = np.shape(y)
-        if len(shape) == 2:
-            return min(self.k, shape[1])
-        return min(self.k, len(getattr(estimator, "classes_", range(self.k))))
+    def _predict(self, estimator, X, y):
+        """The k best labels; from what an earlier scorer left, where predictions are shared."""
+        from sklearn_xc import predict_topk  # late: metrics must not depend on estimators
+
+        shared = _shared.get()
+        if shared is None:
+            return predict_topk(estimator, X, _n_ranks(self.k, estimator, y))[0]
+        asked = shared.get("asked", (None, None))
+        if asked[0] is not estimator or asked[1] is not X or shared["k"] < self.k:
+            shared["k"] = max(self.k, shared["k"])
+            shared["labels"] = predict_topk(estimator, X, _n_ranks(shared["k"], estimator, y))[0]
+            shared["asked"] = estimator, X
+        return shared["labels"][:, : self.k]
 
     def set_score_request(self, *, sample_weight):
         """Say whether to score with ``sample_weight`` when metadata routing is enabled.
@@ -107,6 +132,14 @@ class TopkScorer:
             if (value := getattr(self, name)) is not None:
                 parts.append(f"{name}=<{len(value)} values>")
         return f"make_topk_scorer({', '.join(parts)})"
+
+
+def _n_ranks(k, estimator, y):
+    """The k to ask for: a training fold may have fewer classes than the metric's k."""
+    shape = np.shape(y)
+    if len(shape) == 2:
+        return min(k, shape[1])
+    return min(k, len(getattr(estimator, "classes_", range(k))))
 
 
 def make_topk_scorer(metric="ndcg_at_k", k=5, *, propensities=None, classes=None):

@@ -1,6 +1,19 @@
-"""Cross-validation where labels are rare and many."""
+"""Cross-validation where labels are rare and many.
 
-from ._split import IterativeStratifiedKFold, RareLabelKFold
-from ._topk import TopkPredictions, cross_val_topk
+scikit-learn's splitters leave rare labels out of training, and its functions that cross-validate
+refuse a sparse y. What stands here does neither; the splitters also serve as ``cv=`` of
+:class:`~sklearn.model_selection.GridSearchCV` and everywhere else in scikit-learn.
+"""
 
-__all__ = ["IterativeStratifiedKFold", "RareLabelKFold", "TopkPredictions", "cross_val_topk"]
+from ._split import IterativeStratifiedKFold, RareLabelKFold, train_test_split
+from ._topk import cross_val_topk
+from ._validation import cross_val_score, cross_validate
+
+__all__ = [
+    "IterativeStratifiedKFold",
+    "RareLabelKFold",
+    "cross_val_score",
+    "cross_val_topk",
+    "cross_validate",
+    "train_test_split",
+]

@@ -138,8 +138,8 @@ def deal(problem):
     return part, counts
 
 
-def stratify(problem, sizes, seed):
-    """Iterative stratification into parts of the given sizes; as :func:`deal`."""
+def place_by_shares(problem, sizes, seed, shares=None):
+    """Iterative stratification into parts of the given sizes and shares; as :func:`deal`."""
     n_labels, n_parts = len(problem.frequency), len(problem.closed)
     counts = np.zeros((n_labels, n_parts), dtype=np.int32)
     part = np.full(len(problem.rows), PINNED, dtype=np.int32)
@@ -147,7 +147,7 @@ def stratify(problem, sizes, seed):
         *problem.pattern,
         *problem.by_label,
         *problem.limits,
-        np.asarray(sizes) / np.sum(sizes),
+        np.asarray(sizes) / np.sum(sizes) if shares is None else shares,
         np.array(sizes, dtype=np.int64),
         seed,
         np.empty(problem.frequency.max() + 1, dtype=np.int32),
@@ -169,7 +169,7 @@ def keep_labels(problem, part, counts, seed, pin):
     ----------
     problem : Problem
     part, counts
-        From :func:`deal` or :func:`stratify`; changed in place.
+        From :func:`deal` or :func:`place_by_shares`; changed in place.
     seed : int
     pin : int or None
         The part, or ``PINNED``, that takes the rows taken out; None to take none out.
@@ -190,16 +190,16 @@ def keep_labels(problem, part, counts, seed, pin):
     )
     if missing and pin is None:
         warnings.warn(
-            f"{missing} labels with two or more positives are missing from the training part of a "
-            "fold: no way was found to test every row once and keep them; fewer labels fare so "
-            "with more splits, none with pin_singletons=True",
+            f"{missing} labels with two or more positives are missing from a training part: no way "
+            "was found to test as many rows and keep them. With pin_singletons=True fewer rows are "
+            "tested and every label is kept",
             UserWarning,
             stacklevel=4,
         )
     elif missing:
         n_out = _take_out(problem, part, counts, pin)
         warnings.warn(
-            f"{n_out} rows are never tested beside those that hold the only positive of a label: "
+            f"{n_out} rows are not tested, beside those that hold the only positive of a label: "
             "no way was found to test them and keep every label in every training part",
             UserWarning,
             stacklevel=4,
@@ -207,42 +207,71 @@ def keep_labels(problem, part, counts, seed, pin):
 
 
 def _take_out(problem, part, counts, pin):
-    """Take out the rows that hold most labels missing from training, and level the test parts."""
-    Y = sparse.csr_array(
-        (np.ones(problem.indptr[-1]), problem.indices[: problem.indptr[-1]], problem.indptr),
-        shape=(len(problem.rows), len(problem.frequency)),
-    )
-    needed = problem.needed.astype(bool)
-    closed = problem.closed.astype(bool)
+    """Take out rows that hold labels missing from training, and level the test parts.
 
-    def out(row):
-        labels = Y.indices[Y.indptr[row] : Y.indptr[row + 1]]
-        needed[labels] = False
-        counts[labels, part[row]] -= 1
-        part[row] = pin
-
-    n_out = 0
-    while (missing := _missing(needed, counts[:, closed], problem.frequency)).any():
-        out(int(np.argmax(Y @ missing)))
-        n_out += 1
-    while pin == PINNED and len(part):
-        size = np.bincount(part[part >= 0], minlength=len(closed))
+    Returns
+    -------
+    n_out : int
+        Rows that were taken out.
+    """
+    taking = _TakingOut(problem, part, counts, pin)
+    missing = np.flatnonzero(taking.missing())
+    n_missing = np.bincount(np.concatenate([taking.rows_of(label) for label in missing]))
+    for label in missing:
+        if taking.needed[label]:  # of its rows, the one that helps most labels
+            rows = taking.rows_of(label)
+            taking.out(rows[np.argmax(n_missing[rows])])
+    while pin == PINNED:
+        size = np.bincount(part[part >= 0], minlength=len(problem.closed))
         large, small = int(np.argmax(size)), int(np.argmin(size))
         if size[large] - size[small] <= 1:
             break
-        last = needed & (counts[:, small] + 1 == problem.frequency)
-        free = np.flatnonzero((part == large) & (Y @ last == 0))
-        if len(free):
-            labels = Y.indices[Y.indptr[free[0]] : Y.indptr[free[0] + 1]]
-            counts[labels, large] -= 1
-            counts[labels, small] += 1
-            part[free[0]] = small
-        else:
-            out(int(np.flatnonzero(part == large)[0]))
-            n_out += 1
-    return n_out
+        rows = np.flatnonzero(part == large)
+        if not taking.move(rows, (size[large] - size[small]) // 2, small):
+            taking.out(rows[0])
+    return taking.n_out
 
 
-def _missing(needed, counts, frequency):
-    """1.0 for each label that is needed and has all its positives in one test part."""
-    return (needed & (counts.max(axis=1) == frequency)).astype(np.float64)
+class _TakingOut:
+    """A placement of the rows of a problem whose labels cannot all be kept."""
+
+    def __init__(self, problem, part, counts, pin):
+        self.problem, self.part, self.counts, self.pin = problem, part, counts, pin
+        self.needed = problem.needed.astype(bool)
+        self.n_out = 0
+
+    def missing(self):
+        """The labels that are needed and have all their positives in one test part."""
+        closed = self.counts[:, self.problem.closed.astype(bool)]
+        return self.needed & (closed.max(axis=1) == self.problem.frequency)
+
+    def labels_of(self, row):
+        start, stop = self.problem.indptr[row : row + 2]
+        return self.problem.indices[start:stop]
+
+    def rows_of(self, label):
+        start, stop = self.problem.label_indptr[label : label + 2]
+        return self.problem.label_rows[start:stop]
+
+    def out(self, row):
+        """Never test a row; its labels are then in every training part."""
+        labels = self.labels_of(row)
+        self.needed[labels] = False
+        self.counts[labels, self.part[row]] -= 1
+        self.part[row] = self.pin
+        self.n_out += 1
+
+    def move(self, rows, n_moves, target):
+        """Move so many of the rows at most to another part; how many could be moved."""
+        n_moved = 0
+        for row in rows:
+            labels = self.labels_of(row)
+            full = self.counts[labels, target] + 1 == self.problem.frequency[labels]
+            if not (full & self.needed[labels]).any():
+                self.counts[labels, self.part[row]] -= 1
+                self.counts[labels, target] += 1
+                self.part[row] = target
+                n_moved += 1
+            if n_moved == n_moves:
+                break
+        return n_moved

@@ -1,18 +1,24 @@
 """Splitters that keep rare labels in training: cross-validation and train_test_split."""
 
-from numbers import Integral
+import math
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state, indexable
 
-from ._parts import PINNED, deal, keep_labels, label_pattern, make_problem, stratify
+from ._parts import PINNED, deal, keep_labels, label_pattern, make_problem, place_by_shares
+from ._rows import take
 
 
 class _LabelKFold(BaseCrossValidator):
     """What the two splitters share: parameters, and test parts from a placement of the rows."""
 
     def __init__(self, n_splits=5, *, shuffle=False, random_state=None, pin_singletons=True):
+        if not isinstance(n_splits, Integral) or isinstance(n_splits, bool) or n_splits < 2:
+            raise ValueError(f"n_splits must be an integer of at least 2, got {n_splits!r}")
+        _check_switches(shuffle=shuffle, pin_singletons=pin_singletons)
+        _check_random_state(shuffle, random_state)
         self.n_splits = n_splits
         self.shuffle = shuffle
         self.random_state = random_state
@@ -58,14 +64,8 @@ class _LabelKFold(BaseCrossValidator):
             test = part == number
             yield np.flatnonzero(~test), np.flatnonzero(test)
 
-    def _iter_test_indices(self, X=None, y=None, groups=None):
-        part = self._parts(X, y)
-        for number in range(self.n_splits):
-            yield np.flatnonzero(part == number)
-
     def _parts(self, X, y):
         """The number of the split that tests each row, -1 if none does."""
-        self._check_parameters()
         if y is None:
             raise ValueError(f"{type(self).__name__} needs y: it looks at the labels")
         X, y = indexable(X, y)
@@ -86,35 +86,266 @@ class _LabelKFold(BaseCrossValidator):
         part[problem.rows] = found
         return part
 
-    def _check_parameters(self):
-        if (
-            not isinstance(self.n_splits, Integral)
-            or isinstance(self.n_splits, bool)
-            or self.n_splits < 2
-        ):
-            raise ValueError(f"n_splits must be an integer of at least 2, got {self.n_splits!r}")
-        for name in ("shuffle", "pin_singletons"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}")
-        if not self.shuffle and self.random_state is not None:
-            raise ValueError(
-                "random_state has no effect without shuffle=True; leave it at None, or shuffle"
-            )
-
 
 class RareLabelKFold(_LabelKFold):
-    """K folds."""
+    """K folds that never leave a label out of training, for rare labels in any number.
+
+    Rows are sorted by their rarest label and dealt like cards, one row to each fold in turn; in
+    its hand, a row takes the fold that has fewest positives of its labels so far. Rows that would
+    leave a label out of training are then exchanged for others.
+
+    What holds, for any 1-D y and any indicator, dense or sparse:
+
+    * every label with two positives or more has at least one in every training part;
+    * a row that holds the only positive of a label is never tested, so that every label is in
+      every training part (``pin_singletons=False`` tests these rows too);
+    * every other row is tested exactly once;
+    * the numbers of rows tested differ by at most one between folds;
+    * with 1-D y, the numbers of rows of a class differ by at most one between folds; with an
+      indicator, those of the rows that have a label as their rarest differ by at most two, unless
+      that would leave out a label.
+
+    Labels can make the first and the third impossible together: three rows of which every two
+    share a label of their own cannot be tested in two folds. Nor is it always found where it is
+    possible (that is a graph colouring). Then further rows are left untested, as few as were
+    found, or with ``pin_singletons=False`` labels are missing from training, and a warning says
+    how many.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        At least 2.
+    shuffle : bool, default=False
+        Whether to shuffle the rows before; without it, the folds depend on the order of the rows
+        alone.
+    random_state : int, RandomState instance or None, default=None
+        For the shuffle; refused without it.
+    pin_singletons : bool, default=True
+        Whether rows that hold the only positive of a label are kept in all training parts and
+        never tested.
+
+    Attributes
+    ----------
+    n_splits, shuffle, random_state, pin_singletons : object
+        The parameters.
+
+    See Also
+    --------
+    IterativeStratifiedKFold : The frequent labels evenly as well.
+    sklearn.model_selection.StratifiedKFold : For classes that all have `n_splits` rows or more.
+
+    Notes
+    -----
+    :func:`sklearn.model_selection.cross_val_predict` wants every row tested once and refuses a
+    splitter that pins rows ("cross_val_predict only works for partitions"): use
+    ``pin_singletons=False`` with it, knowing that the rows that hold the only positive of a label
+    get predictions of models that do not know it; or
+    :func:`~sklearn_xc.model_selection.cross_val_topk`, which marks the rows that are never tested.
+    Scores of :class:`~sklearn.model_selection.GridSearchCV` say nothing about pinned rows; a model
+    meets labels that rare in use, too, and cannot do well on those it has never seen.
+
+    Takes time O(nnz(y) * n_splits) and K * n_splits * 4 bytes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_xc.model_selection import RareLabelKFold
+    >>> y = np.array(["a", "a", "a", "b", "b", "c"])
+    >>> for train, test in RareLabelKFold(n_splits=2).split(y, y):
+    ...     print(y[train], y[test])
+    ['a' 'b' 'c'] ['a' 'a' 'b']
+    ['a' 'a' 'b' 'c'] ['a' 'b']
+    """
 
     def _place(self, problem, seed):
         return deal(problem)
 
 
 class IterativeStratifiedKFold(_LabelKFold):
-    """K folds by iterative stratification."""
+    """K folds by iterative stratification: every label in its share, the rarest first.
+
+    The label with the fewest rows not yet placed comes next; each of these rows goes to the fold
+    that lacks most positives of this label, then to the one that lacks most rows, then to one at
+    random. Beyond the paper, a fold that has its rows takes no more, a fold does not take
+    the last row of a label of which it has all others, and a single positive may be pinned.
+
+    What :class:`RareLabelKFold` guarantees holds here too, but for its last point: the positives
+    of a label differ between folds by as little as the method reaches, most often by at most one.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        At least 2.
+    shuffle : bool, default=False
+        Whether to shuffle the rows before, and to draw anew among folds that lack the same. Without
+        it, the folds depend on the order of the rows alone.
+    random_state : int, RandomState instance or None, default=None
+        For the shuffle; refused without it.
+    pin_singletons : bool, default=True
+        Whether rows that hold the only positive of a label are kept in all training parts and
+        never tested. See :class:`RareLabelKFold` on what this means for ``cross_val_predict``.
+
+    Attributes
+    ----------
+    n_splits, shuffle, random_state, pin_singletons : object
+        The parameters.
+
+    See Also
+    --------
+    RareLabelKFold : Simpler, with the same guarantees.
+
+    Notes
+    -----
+    Takes time O(nnz(y) * n_splits) and K * n_splits * 4 bytes.
+
+    References
+    ----------
+    .. [1] K. Sechidis, G. Tsoumakas and I. Vlahavas. "On the Stratification of Multi-Label Data".
+       ECML PKDD 2011, algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_xc.model_selection import IterativeStratifiedKFold
+    >>> Y = np.array([[1, 0], [1, 1], [1, 1], [1, 0], [1, 0], [1, 0]])
+    >>> [Y[test].sum(axis=0).tolist() for _, test in IterativeStratifiedKFold(2).split(Y, Y)]
+    [[3, 1], [3, 1]]
+    """
 
     def _place(self, problem, seed):
-        return stratify(problem, _even_sizes(len(problem.rows), self.n_splits), seed)
+        # Sizes that differ by a row must not make shares of labels differ: ties would be none.
+        sizes = np.diff(np.arange(self.n_splits + 1) * len(problem.rows) // self.n_splits)
+        return place_by_shares(problem, sizes, seed, np.full(self.n_splits, 1 / self.n_splits))
 
 
-def _even_sizes(n_rows, n_parts):
-    return np.diff(np.arange(n_parts + 1) * n_rows // n_parts)
+def train_test_split(
+    *arrays,
+    test_size=None,
+    train_size=None,
+    random_state=None,
+    shuffle=True,
+    stratify=None,
+    pin_singletons=True,
+):
+    """Split rows into one training and one test part, stratified by labels however rare.
+
+    The twin of scikit-learn's function by iterative stratification: every label that has a
+    positive has one in the training part, and otherwise its share of both parts as nearly as it
+    goes. With ``pin_singletons=False`` this holds for labels with two positives or more.
+
+    Parameters
+    ----------
+    *arrays : sequence of array-likes, sparse matrices, DataFrames or lists
+        At least one, of the same length; the last is y, unless `stratify` is given.
+    test_size : float or int, default=None
+        Share or number of rows to test; a share is rounded up. What `train_size` leaves, or 0.25.
+    train_size : float or int, default=None
+        Share or number of rows to train on; a share is rounded down. The two parts together have
+        all rows: with both sizes given, they must add up.
+    random_state : int, RandomState instance or None, default=None
+        For the shuffle; refused without it.
+    shuffle : bool, default=True
+        Whether to draw at random, and to give the rows back in random order. Without it, both
+        parts are in the order of the rows.
+    stratify : array-like or sparse, shape (n_samples,) or (n_samples, n_classes), default=None
+        Labels to look at, 1-D or an indicator; by default the last of the arrays.
+    pin_singletons : bool, default=True
+        Whether rows that hold the only positive of a label are always trained on.
+
+    Returns
+    -------
+    parts : list
+        ``train, test`` of the first array, then of the second, and so on.
+
+    Raises
+    ------
+    ValueError
+        If no array is given, their lengths differ, the sizes do not add up or leave a part empty,
+        or more rows are to be tested than there are without pinned ones.
+
+    Warns
+    -----
+    UserWarning
+        If fewer rows are tested than asked for, or (``pin_singletons=False``) labels missing from
+        the training part, since no way was found to have both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_xc.model_selection import train_test_split
+    >>> X, y = np.arange(8), np.array(["a", "a", "a", "a", "b", "b", "b", "c"])
+    >>> X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=3, random_state=0)
+    >>> sorted(y_train.tolist()), sorted(y_test.tolist())
+    (['a', 'a', 'b', 'b', 'c'], ['a', 'a', 'b'])
+    """
+    if not arrays:
+        raise ValueError("at least one array is needed")
+    _check_switches(shuffle=shuffle, pin_singletons=pin_singletons)
+    _check_random_state(shuffle, random_state)
+    labels = arrays[-1] if stratify is None else stratify
+    *arrays, labels = indexable(*arrays, labels)
+    _, Y = label_pattern(labels)
+    n_test = _n_test(Y.shape[0], test_size, train_size)
+    rng = check_random_state(random_state) if shuffle else None
+    problem = make_problem(Y, [True, False], pin_singletons, rng)
+    n_free = len(problem.rows)
+    if n_test > n_free:
+        raise ValueError(
+            f"{n_test} rows are to be tested, but only {n_free} can be: the other "
+            f"{Y.shape[0] - n_free} hold the only positive of a label; lower test_size, or set "
+            "pin_singletons=False"
+        )
+    seed = 0 if rng is None else rng.randint(2**31)
+    part, counts = place_by_shares(problem, [n_test, n_free - n_test], seed)
+    keep_labels(problem, part, counts, seed, 1 if pin_singletons else None)
+    tested = np.zeros(Y.shape[0], dtype=bool)
+    tested[problem.rows[part == 0]] = True
+    order = np.arange(Y.shape[0]) if rng is None else rng.permutation(Y.shape[0])
+    train, test = order[~tested[order]], order[tested[order]]
+    return [take(array, rows) for array in arrays for rows in (train, test)]
+
+
+def _n_test(n_rows, test_size, train_size):
+    """The number of rows to test."""
+    sizes = {"test_size": test_size, "train_size": train_size}
+    numbers = {}
+    for name, size in sizes.items():
+        if size is None:
+            continue
+        if isinstance(size, Integral) and not isinstance(size, bool) and 0 < size < n_rows:
+            numbers[name] = int(size)
+        elif isinstance(size, Real) and not isinstance(size, Integral) and 0 < size < 1:
+            exact = float(size) * n_rows
+            numbers[name] = math.ceil(exact) if name == "test_size" else math.floor(exact)
+        else:
+            raise ValueError(
+                f"{name} must be a share between 0 and 1 or a number of rows from 1 to "
+                f"{n_rows - 1}, got {size!r}"
+            )
+    if not numbers:
+        numbers["test_size"] = math.ceil(0.25 * n_rows)
+    if len(numbers) == 2 and sum(numbers.values()) != n_rows:
+        raise ValueError(
+            f"test_size={test_size!r} and train_size={train_size!r} are {sum(numbers.values())} "
+            f"of {n_rows} rows; all rows must be in one of the parts, so give one of the two"
+        )
+    n_test = numbers.get("test_size", n_rows - numbers.get("train_size", 0))
+    if not 0 < n_test < n_rows:
+        raise ValueError(
+            f"test_size={test_size!r} and train_size={train_size!r} leave a part of the "
+            f"{n_rows} rows empty"
+        )
+    return n_test
+
+
+def _check_switches(**switches):
+    for name, value in switches.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise ValueError(f"{name} must be True or False, got {value!r}")
+
+
+def _check_random_state(shuffle, random_state):
+    if not shuffle and random_state is not None:
+        raise ValueError(
+            "random_state has no effect without shuffle=True; leave it at None, or shuffle"
+        )

@@ -57,9 +57,11 @@ def cross_val_topk(estimator, X, y, *, k=None, cv=None, n_jobs=None, params=None
 
     Returns
     -------
-    predictions : TopkPredictions
-        The named tuple ``(codes, scores, classes)``. A row that is never tested has -1 and NaN in
-        all places; so have the last places of a row whose fold was trained on fewer than k
+    predictions : named tuple ``(codes, scores, classes)``
+        ``codes``, int32 of shape (n_samples, k): places in ``classes``, best first. ``scores``,
+        float32 of the same shape. ``classes``, shape (n_classes,): the sorted labels of the whole
+        y, or the column names or numbers of an indicator. A row that is never tested has -1 and
+        NaN in all places; so have the last places of a row whose fold was trained on fewer than k
         classes.
 
     Raises

@@ -1,0 +1,417 @@
+"""Calibrated probabilities: the transforms, the estimators that have them, the wrapper."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+import sklearn_xc
+from sklearn_xc import (
+    AugmentReduceClassifier,
+    MemoirSVC,
+    PPDSparseClassifier,
+    TopKCalibratedClassifier,
+)
+from sklearn_xc._calibration import HeldOut, fit_calibration
+from sklearn_xc.datasets import make_xc_classification
+from sklearn_xc.metrics import expected_calibration_error
+
+
+def held_out(seed=0, n=400, k=4, one_a_row=False):
+    """Scores whose probabilities are known: expit(2 s - 1)."""
+    rng = np.random.default_rng(seed)
+    scores = -np.sort(-rng.normal(size=(n, k)), axis=1)
+    hits = rng.random((n, k)) < expit(2 * scores - 1)
+    if one_a_row:
+        hits &= hits.cumsum(axis=1) == 1
+    n_true = np.ones(n) if one_a_row else hits.sum(axis=1) + rng.integers(0, 2, size=n)
+    return HeldOut(scores, hits, n_true, rng.integers(0, 4, size=n).astype(float))
+
+
+def repeated(data):
+    rows = np.repeat(np.arange(len(data.weight)), data.weight.astype(int))
+    return HeldOut(data.scores[rows], data.hits[rows], data.n_true[rows], np.ones(len(rows)))
+
+
+@pytest.fixture(scope="module")
+def multilabel():
+    X, Y = make_xc_classification(700, 300, 30, n_labels=2.0, signal=0.3, random_state=0)
+    return X[:500], Y[:500], X[500:], Y[500:]
+
+
+@pytest.fixture(scope="module")
+def multiclass():
+    X, y = make_xc_classification(700, 300, 30, signal=0.3, random_state=1)
+    return X[:500], y[:500], X[500:], y[500:]
+
+
+# ---------------------------------------------------------------------------- the transforms
+
+
+def test_sigmoid_is_an_almost_unpenalised_logistic_regression():
+    data = held_out(n=3000)
+    transform = fit_calibration("sigmoid", "multilabel", 10, data).transform
+    reference = LogisticRegression(C=1e10, tol=1e-10).fit(
+        data.scores.reshape(-1, 1), data.hits.ravel(), np.repeat(data.weight, 4)
+    )
+    # but for Platt's targets, which are off 0 and 1 by one over their number
+    assert transform.slope == pytest.approx(reference.coef_[0, 0], rel=5e-3)
+    assert transform.offset == pytest.approx(reference.intercept_[0], rel=5e-3)
+    assert transform.slope == pytest.approx(2, abs=0.1)
+
+
+def test_sigmoid_is_the_minimum_of_platts_loss():
+    data = repeated(held_out(seed=2, n=50))
+    transform = fit_calibration("sigmoid", "multilabel", 10, data).transform
+    s, h = data.scores.ravel(), data.hits.ravel()
+    targets = np.where(h, (h.sum() + 1) / (h.sum() + 2), 1 / ((~h).sum() + 2))
+    excess = expit(transform.slope * s + transform.offset) - targets
+    assert abs(excess.mean()) < 1e-6
+    assert abs((excess * s).mean()) < 1e-6
+
+
+def test_isotonic_is_scikit_learns():
+    data = repeated(held_out(seed=3))
+    transform = fit_calibration("isotonic", "multilabel", 10, data).transform
+    s, h = data.scores.ravel(), data.hits.ravel()
+    targets = np.where(h, (h.sum() + 1) / (h.sum() + 2), 1 / ((~h).sum() + 2))
+    reference = IsotonicRegression(out_of_bounds="clip").fit(s, targets)
+    grid = np.linspace(-9, 9, 1001)
+    np.testing.assert_allclose(transform(grid), reference.predict(grid))
+
+
+def test_temperature_is_the_maximum_of_the_likelihood():
+    data = held_out(seed=4, one_a_row=True)
+    calibration = fit_calibration("temperature", "multiclass", 50, data)
+
+    def loss(inverse, other):
+        """The smoothed log-likelihood, sample by sample."""
+        total = 0.0
+        epsilon = 1 / (data.weight.sum() + 2)
+        for scores, hits, weight in zip(data.scores, data.hits, data.weight, strict=True):
+            u = np.append(inverse * scores, other)
+            log_p = u - np.log(np.exp(u - u.max()).sum()) - u.max()
+            true = np.append(hits, not hits.any())
+            total -= weight * ((1 - epsilon) * log_p[true].sum() + epsilon * log_p.mean())
+        return total
+
+    found = calibration.transform.inverse, calibration.transform.other
+    least = loss(*found)
+    for step in [(1e-3, 0), (-1e-3, 0), (0, 1e-3), (0, -1e-3)]:
+        assert least < loss(found[0] + step[0], found[1] + step[1])
+
+
+@pytest.mark.parametrize(
+    ("method", "kind"),
+    [
+        ("sigmoid", "multilabel"),
+        ("isotonic", "multilabel"),
+        ("sigmoid", "multiclass"),
+        ("isotonic", "multiclass"),
+        ("temperature", "multiclass"),
+    ],
+)
+def test_weights_are_repetitions(method, kind):
+    data = held_out(seed=5, one_a_row=kind == "multiclass")
+    some = fit_calibration(method, kind, 20, data)
+    others = fit_calibration(method, kind, 20, repeated(data))
+    scores = np.array([[2.0, 1.0, 0.0, -3.0]])
+    for one, other in zip(some.candidates(scores), others.candidates(scores), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4)
+    assert some.rest_probability == pytest.approx(others.rest_probability)
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_extreme_scores(method, scale):
+    data = held_out(seed=6, one_a_row=True)
+    calibration = fit_calibration(
+        method, "multiclass", 20, data._replace(scores=scale * data.scores)
+    )
+    scores = scale * np.array([[1e30, 1e30, 1e29, 0], [3, 2, 1, 0], [-1, -2, -3e5, -3e5]])
+    p, rest = calibration.candidates(np.append(scores, [[1, -1e18, -1e18, -1e18]], axis=0))
+    assert p.dtype == rest.dtype == np.float32
+    assert (p > 0).all()
+    assert (p < 1).all()
+    assert (rest > 0).all()
+    assert (np.diff(np.column_stack([p, rest]), axis=1) <= 0).all()
+    np.testing.assert_allclose(p.sum(axis=1) + 16 * rest, 1, rtol=1e-5)
+
+
+def test_scores_that_separate_stay_finite():
+    scores = np.linspace(1, -1, 40).reshape(-1, 1)
+    data = HeldOut(scores, scores > 0, np.ones(40), np.ones(40))
+    for method in ["sigmoid", "isotonic", "temperature"]:
+        p = fit_calibration(method, "binary", 2, data).binary(scores)
+        assert 0 < p.min() < 0.1
+        assert 0.9 < p.max() < 1
+        assert (np.diff(p.ravel()) <= 0).all()
+
+
+def test_scores_that_mislead_are_not_followed():
+    data = held_out(seed=7, n=500)
+    calibration = fit_calibration("sigmoid", "multilabel", 10, data._replace(hits=~data.hits))
+    assert calibration.transform.slope == 0
+
+
+def test_the_rest_gets_its_frequency():
+    scores = np.tile([2.0, 1.0], (100, 1))
+    hits = np.tile([True, False], (100, 1))
+    data = HeldOut(scores, hits, np.full(100, 3.0), np.ones(100))  # two more true, of 8 others
+    calibration = fit_calibration("sigmoid", "multilabel", 10, data)
+    assert calibration.rest_probability == pytest.approx(0.25, rel=0.01)
+    _, rest = calibration.candidates(np.array([[2.0, -50.0]]))
+    assert rest[0] <= 1e-4  # never above the k-th best
+
+
+# ------------------------------------------------------------------------------ the estimators
+
+
+@pytest.mark.parametrize("model", [PPDSparseClassifier(random_state=0), MemoirSVC(random_state=0)])
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+def test_probabilities_of_classes(model, method, multiclass):
+    X, y, X_test, y_test = multiclass
+    cv = 3 if method == "sigmoid" else 0.25
+    plain = clone(model).fit(X, y)
+    model = clone(model).set_params(calibration=method, calibration_cv=cv).fit(X, y)
+    np.testing.assert_array_equal(plain.coef_.toarray(), model.coef_.toarray())
+    np.testing.assert_array_equal(plain.predict(X_test), model.predict(X_test))
+    p = model.predict_proba(X_test)
+    assert p.shape == (len(y_test), len(model.classes_))
+    assert p.dtype == np.float32
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X_test)), p, rtol=1e-5)
+    labels, top = model.predict_topk(X_test, k=15, scores="proba")
+    np.testing.assert_array_equal(labels, model.predict_topk(X_test, k=15)[0])
+    codes = np.searchsorted(model.classes_, labels)
+    np.testing.assert_array_equal(np.take_along_axis(p, codes, axis=1), top)
+    assert (np.diff(top, axis=1) <= 0).all()
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_probabilities_of_labels(method, multilabel):
+    X, Y, X_test, Y_test = multilabel
+    model = PPDSparseClassifier(random_state=0, calibration=method).fit(X, Y)
+    p = model.predict_proba(X_test)
+    assert (p > 0).all()
+    assert (p < 1).all()
+    labels, scores = model.predict_topk(X_test, k=5)
+    raw = expected_calibration_error(Y_test, labels, expit(scores))
+    top = model.predict_topk(X_test, k=5, scores="proba")[1]
+    assert expected_calibration_error(Y_test, labels, top) < raw / 2
+    plain = PPDSparseClassifier(random_state=0).fit(X, Y)
+    assert (model.predict(X_test) != plain.predict(X_test)).nnz == 0
+    stored = model.predict_topk(X_test, k=5, scores="proba", sparse_output=True)
+    np.testing.assert_array_equal(np.diff(stored.indptr), 5)
+    assert stored.has_sorted_indices
+    np.testing.assert_array_equal(np.take_along_axis(stored.toarray(), labels, axis=1), top)
+
+
+def test_probabilities_of_two_classes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.where(X[:, 0] + rng.normal(size=300) > 0.7, "yes", "no")
+    for method in ["sigmoid", "isotonic", "temperature"]:
+        model = PPDSparseClassifier(calibration=method, random_state=0).fit(X, y)
+        p = model.predict_proba(X)
+        np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-6)
+        assert (np.diff(p[np.argsort(model.decision_function(X)), 1]) >= 0).all()
+        labels, top = model.predict_topk(X, k=2, scores="proba")
+        np.testing.assert_array_equal(top[:, 0], p.max(axis=1))
+        np.testing.assert_array_equal(labels[:, 0], model.classes_[p.argmax(axis=1)])
+        assert expected_calibration_error(y, labels, top, k=1) < 0.08
+
+
+def test_without_calibration_there_are_no_probabilities(multiclass):
+    X, y, X_test, _ = multiclass
+    model = PPDSparseClassifier(random_state=0).fit(X, y)
+    for name in ["predict_proba", "predict_log_proba"]:
+        assert not hasattr(model, name)
+        assert hasattr(PPDSparseClassifier(calibration="sigmoid"), name)
+    with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as error:
+        _ = model.predict_proba
+    assert "only with calibration='sigmoid'" in str(error.value.__cause__)
+    with pytest.raises(ValueError, match="scores='proba': PPDSparseClassifier has prob"):
+        model.predict_topk(X_test, scores="proba")
+    with pytest.raises(NotFittedError):
+        model.set_params(calibration="sigmoid").predict_proba(X_test)
+    model.fit(X, y).set_params(calibration=None).fit(X, y)
+    assert not hasattr(model, "calibration_")
+
+
+def test_no_dense_output_beyond_memory(multiclass, monkeypatch):
+    X, y, X_test, _ = multiclass
+    model = PPDSparseClassifier(calibration="sigmoid", calibration_cv=0.2).fit(X, y)
+    monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "1000")
+    with pytest.raises(MemoryError, match=r"predict_proba: a dense output of shape \(200, "):
+        model.predict_proba(X_test)
+    assert model.predict_topk(X_test, k=2, scores="proba")[1].shape == (200, 2)
+
+
+def test_refusals(multilabel, multiclass):
+    X, Y, *_ = multilabel
+    with pytest.raises(ValueError, match="'temperature' makes the probabilities of a sample sum"):
+        PPDSparseClassifier(calibration="temperature").fit(X, Y)
+    with pytest.raises(ValueError, match=r"'calibration' parameter of PPDSparse.* must be"):
+        PPDSparseClassifier(calibration="platt").fit(X, Y)
+    with pytest.raises(ValueError, match="'calibration_cv' parameter"):
+        PPDSparseClassifier(calibration="sigmoid", calibration_cv=0.9).fit(X, Y)
+    model = PPDSparseClassifier(calibration="sigmoid", calibration_cv=[]).fit
+    with pytest.raises(ValueError, match="cv holds out no sample"):
+        model(X, Y)
+    X, y, *_ = multiclass
+    model = MemoirSVC(calibration="sigmoid")
+    with pytest.raises(ValueError, match="use fit, or calibrate the model on other samples"):
+        model.partial_fit(X, y, classes=np.unique(y))
+    assert not hasattr(model, "coef_")
+
+
+def test_a_model_that_has_grown_is_not_calibrated(multilabel):
+    X, Y, X_test, _ = multilabel
+    model = PPDSparseClassifier(calibration="sigmoid", calibration_cv=0.2).fit(X, Y[:, :20])
+    calibration = model.calibration_
+    model.fit(X, Y).calibration_ = calibration
+    for ask in (model.predict_proba, lambda X: model.predict_topk(X, scores="proba")):
+        with pytest.raises(ValueError, match="was fitted for 20 classes, but the model has 30 now"):
+            ask(X_test)
+
+
+def test_labels_without_a_positive_have_the_probability_of_the_rest(multilabel):
+    X, Y, X_test, _ = multilabel
+    few = Y[:, :6].toarray()
+    few[:, [2, 4]] = 0
+    model = PPDSparseClassifier(calibration="sigmoid", random_state=0).fit(X, few)
+    p = model.predict_proba(X_test)
+    assert 0 < p[:, [2, 4]].max() <= np.float32(model.calibration_.rest_probability)
+    assert p[:, [0, 1]].mean() > 10 * p[:, [2, 4]].mean()
+
+
+def test_same_result_for_any_n_jobs(multilabel):
+    X, Y, X_test, _ = multilabel
+    found = [
+        PPDSparseClassifier(calibration="sigmoid", random_state=0, n_jobs=n_jobs)
+        .fit(X, Y)
+        .predict_topk(X_test, scores="proba")[1]
+        for n_jobs in (1, 2)
+    ]
+    np.testing.assert_array_equal(*found)
+
+
+# ---------------------------------------------------------------------------------- the wrapper
+
+
+def test_wrapper_is_what_the_parameter_is(multilabel):
+    X, Y, X_test, _ = multilabel
+    weight = np.random.default_rng(0).integers(1, 3, size=X.shape[0])
+    inside = PPDSparseClassifier(calibration="sigmoid", random_state=0).fit(X, Y, weight)
+    outside = TopKCalibratedClassifier(PPDSparseClassifier(random_state=0)).fit(X, Y, weight)
+    np.testing.assert_array_equal(inside.predict_proba(X_test), outside.predict_proba(X_test))
+    for options in [{}, {"scores": "proba"}]:
+        some, others = (model.predict_topk(X_test, 4, **options) for model in (inside, outside))
+        np.testing.assert_array_equal(some[0], others[0])
+        np.testing.assert_array_equal(some[1], others[1])
+    unweighted = TopKCalibratedClassifier(PPDSparseClassifier(random_state=0)).fit(X, Y)
+    assert unweighted.calibration_.transform != outside.calibration_.transform
+
+
+def test_prediction_of_the_wrapper_follows_the_probabilities(multilabel):
+    X, Y, X_test, _ = multilabel
+    for y in (Y, sparse.csr_matrix(Y), Y.toarray()):
+        model = TopKCalibratedClassifier(PPDSparseClassifier(random_state=0), cv=0.2).fit(X, y)
+        found = model.predict(X_test)
+        assert type(found) is type(y)
+        assert found.dtype == y.dtype
+        dense = found.toarray() if sparse.issparse(found) else found
+        np.testing.assert_array_equal(dense, model.predict_proba(X_test) > 0.5)
+
+
+def test_frozen_estimator_is_calibrated_on_all_samples(multilabel):
+    X, Y, X_test, Y_test = multilabel
+    frozen = FrozenEstimator(PPDSparseClassifier(random_state=0).fit(X, Y))
+    model = TopKCalibratedClassifier(frozen, cv=0.2).fit(X_test, Y_test)
+    assert model.estimator_ is frozen
+    labels, p = model.predict_topk(X_test, scores="proba")
+    assert expected_calibration_error(Y_test, labels, p) < 0.06
+    with pytest.raises(ValueError, match="y has 29 columns, but the estimator was fitted on 30"):
+        TopKCalibratedClassifier(frozen).fit(X_test, Y_test[:, 1:])
+    with pytest.raises(NotFittedError):
+        TopKCalibratedClassifier(FrozenEstimator(PPDSparseClassifier())).fit(X, Y)
+
+
+def test_labels_that_a_frozen_estimator_never_saw_are_misses(multiclass):
+    X, y, X_test, y_test = multiclass
+    frozen = FrozenEstimator(PPDSparseClassifier(random_state=0).fit(X, y))
+    known = TopKCalibratedClassifier(frozen).fit(X_test, y_test)
+    new = y_test.copy()
+    new[::2] = 999
+    unknown = TopKCalibratedClassifier(frozen).fit(X_test, new)
+    assert unknown.predict_topk(X, scores="proba")[1].mean() < (
+        known.predict_topk(X, scores="proba")[1].mean()
+    )
+
+
+def test_text_in_a_pipeline():
+    passages = ["sort an array", "sort a list", "sum of an array", "sum of squares"] * 5
+    names = ["sort", "sort", "sum", "sum"] * 5 + ["inv", "inv"] * 5
+    passages += ["invert a matrix", "inverse of a square matrix"] * 5
+    model = TopKCalibratedClassifier(make_pipeline(TfidfVectorizer(), PPDSparseClassifier()), cv=2)
+    model.fit(passages, names)
+    labels, p = sklearn_xc.predict_topk(model, ["how to sort?"], k=3, scores="proba")
+    assert labels[0, 0] == "sort"
+    assert p.sum() == pytest.approx(1)
+    assert model.predict(["the inverse of it"]).tolist() == ["inv"]
+    weights = np.ones(len(names))
+    with pytest.warns(UserWarning, match="fit of Pipeline takes no sample_weight"):
+        model.fit(passages, names, sample_weight=weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(passages, names, ppdsparseclassifier__sample_weight=weights)
+
+
+def test_other_estimators_and_routing(multiclass):
+    X, y, X_test, _ = multiclass
+    model = TopKCalibratedClassifier(
+        AugmentReduceClassifier(max_iter=2, random_state=0), method="temperature", cv=0.2
+    )
+    p = model.fit(X, y).predict_proba(X_test)
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-5)
+    weight = np.arange(len(y)) % 2 + 1
+    default = TopKCalibratedClassifier(cv=0.2).fit(X, y, weight)
+    with sklearn_config():
+        routed = TopKCalibratedClassifier(
+            PPDSparseClassifier(random_state=0).set_fit_request(sample_weight=True), cv=0.2
+        ).fit(X, y, sample_weight=weight)
+        again = TopKCalibratedClassifier(cv=0.2).fit(X, y, sample_weight=weight)
+    for other in (routed, again):
+        np.testing.assert_array_equal(default.predict_proba(X_test), other.predict_proba(X_test))
+
+
+def sklearn_config():
+    import sklearn
+
+    return sklearn.config_context(enable_metadata_routing=True)
+
+
+@pytest.mark.parametrize("scores", ["logits", 1])
+def test_kinds_of_scores_are_checked(scores, multiclass):
+    X, y, X_test, _ = multiclass
+    model = TopKCalibratedClassifier(cv=0.2).fit(X, y)
+    with pytest.raises(ValueError, match="scores must be 'decision' or 'proba'"):
+        model.predict_topk(X_test, scores=scores)
+
+
+def test_failed_fit_leaves_nothing(multiclass):
+    X, y, *_ = multiclass
+    model = TopKCalibratedClassifier(cv=[])
+    with pytest.raises(ValueError, match="cv holds out no sample"):
+        model.fit(X, y)
+    assert not [name for name in vars(model) if name.endswith("_")]

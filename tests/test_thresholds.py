@@ -1,0 +1,277 @@
+"""Thresholds: the exact search against brute force, and the classifier around it."""
+
+import itertools
+
+import numpy as np
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import f1_score, fbeta_score
+from sklearn.pipeline import make_pipeline
+
+from sklearn_xc import PPDSparseClassifier, TopKThresholdClassifier
+from sklearn_xc._threshold_search import Pairs, global_threshold, label_thresholds
+from sklearn_xc.datasets import make_xc_classification
+
+METRICS = ["micro_f1", "macro_f1", "example_f1"]
+AVERAGE = {"micro_f1": "micro", "macro_f1": "macro", "example_f1": "samples"}
+
+
+def problem(seed, n=12, n_labels=5, k=3, decimals=1, weighted=True):
+    """Truth, and the k best scores of each row, with ties; as pairs too."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random((n, n_labels)) < 0.3
+    scores = np.round(rng.normal(size=(n, n_labels)) + truth, decimals)
+    codes = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    weight = rng.integers(1, 4, size=n).astype(float) if weighted else np.ones(n)
+    sample = np.repeat(np.arange(n), k)
+    label = codes.ravel()
+    pairs = Pairs(
+        scores[sample, label], truth[sample, label], sample, label, weight,
+        truth.sum(axis=1).astype(float), weight @ truth,
+    )  # fmt: skip
+    return truth, pairs
+
+
+def predicted(pairs, thresholds, shape):
+    found = np.zeros(shape, dtype=int)
+    limit = np.broadcast_to(thresholds, shape[1])[pairs.label]
+    found[pairs.sample, pairs.label] = pairs.score >= limit
+    return found
+
+
+def value_of(metric, truth, found, weight, beta=1.0):
+    return fbeta_score(
+        truth, found, beta=beta, average=AVERAGE[metric], sample_weight=weight, zero_division=0
+    )
+
+
+def candidates(score):
+    """Thresholds with every possible result."""
+    return np.append(np.unique(score), np.inf)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("beta", [1.0, 0.5, 3.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_global_threshold_is_that_of_brute_force(metric, beta, seed):
+    truth, pairs = problem(seed)
+    threshold, value = global_threshold(metric, pairs, beta)
+    every = [
+        value_of(metric, truth, predicted(pairs, t, truth.shape), pairs.weight, beta)
+        for t in candidates(pairs.score)
+    ]
+    assert value == pytest.approx(max(every), abs=1e-12)
+    found = predicted(pairs, threshold, truth.shape)
+    assert value_of(metric, truth, found, pairs.weight, beta) == pytest.approx(value)
+
+
+@pytest.mark.parametrize("metric", ["micro_f1", "macro_f1"])
+@pytest.mark.parametrize("seed", range(5))
+def test_label_thresholds_are_those_of_brute_force(metric, seed):
+    truth, pairs = problem(seed, n=6, n_labels=3, k=2)
+    thresholds, value = label_thresholds(metric, pairs, min_positives=1)
+    grids = [candidates(pairs.score[pairs.label == label]) for label in range(3)]
+    if metric == "macro_f1":
+        with_hits = np.isin(np.arange(3), pairs.label[pairs.hit])
+        grids = [grid if some else [np.inf] for grid, some in zip(grids, with_hits, strict=True)]
+    every = [
+        value_of(metric, truth, predicted(pairs, np.array(t), truth.shape), pairs.weight)
+        for t in itertools.product(*grids)
+    ]
+    assert value == pytest.approx(max(every), abs=1e-12)
+    found = predicted(pairs, thresholds, truth.shape)
+    assert value_of(metric, truth, found, pairs.weight) == pytest.approx(value)
+
+
+@pytest.mark.parametrize("metric", ["micro_f1", "macro_f1"])
+def test_rare_labels_share_the_best_threshold(metric):
+    truth, pairs = problem(20, n=30, n_labels=4, k=4)
+    counts = truth.sum(axis=0)
+    least = int(np.sort(counts)[2])  # two labels or more are rarer
+    rare = counts < least
+    assert 2 <= rare.sum() < 4
+    thresholds, value = label_thresholds(metric, pairs, min_positives=least)
+    assert len(set(thresholds[rare])) == 1
+    found = predicted(pairs, thresholds, truth.shape)
+    assert value_of(metric, truth, found, pairs.weight) == pytest.approx(value)
+    for shared in candidates(pairs.score):
+        other = np.where(rare, shared, thresholds)
+        found = predicted(pairs, other, truth.shape)
+        assert value_of(metric, truth, found, pairs.weight) <= value + 1e-12
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_weights_are_repetitions(metric):
+    truth, pairs = problem(3)
+    rows = np.repeat(np.arange(len(truth)), pairs.weight.astype(int))
+    chosen = [np.flatnonzero(pairs.sample == row) for row in rows]
+    repeated = Pairs(
+        *(np.concatenate([values[c] for c in chosen]) for values in (pairs.score, pairs.hit)),
+        np.repeat(np.arange(len(rows)), [len(c) for c in chosen]),
+        np.concatenate([pairs.label[c] for c in chosen]),
+        np.ones(len(rows)), pairs.sample_true[rows], pairs.label_true,
+    )  # fmt: skip
+    some, others = global_threshold(metric, pairs), global_threshold(metric, repeated)
+    assert some[0] == others[0]
+    assert some[1] == pytest.approx(others[1])
+    if metric != "example_f1":
+        some, others = (label_thresholds(metric, p, min_positives=2) for p in (pairs, repeated))
+        assert some[1] <= others[1] + 1e-12  # repeated positives count as more
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_nothing_is_predicted_where_nothing_is_right(metric):
+    truth, pairs = problem(4)
+    pairs = pairs.take(~pairs.hit)
+    threshold, value = global_threshold(metric, pairs)
+    assert value == 0
+    assert threshold > pairs.score.max()
+    none = pairs.take(np.zeros(len(pairs.score), dtype=bool))
+    assert global_threshold(metric, none) == (np.inf, 0.0)
+    if metric != "example_f1":
+        thresholds, value = label_thresholds(metric, pairs)
+        assert value == 0
+        assert not predicted(pairs, thresholds, truth.shape).any()
+
+
+# --------------------------------------------------------------------------------- the estimator
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, Y = make_xc_classification(600, 300, 25, n_labels=2.5, signal=0.3, random_state=0)
+    return X[:400], Y[:400], X[400:], Y[400:]
+
+
+def base():
+    return PPDSparseClassifier(random_state=0)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_better_than_zero(metric, data):
+    X, Y, X_test, Y_test = data
+    model = TopKThresholdClassifier(base(), metric=metric).fit(X, Y)
+    plain = f1_score(
+        Y_test, base().fit(X, Y).predict(X_test), average=AVERAGE[metric], zero_division=0
+    )
+    tuned = f1_score(Y_test, model.predict(X_test), average=AVERAGE[metric], zero_division=0)
+    assert tuned > plain
+    assert model.best_score_ == pytest.approx(tuned, abs=0.1)
+
+
+def test_prediction_is_what_reaches_the_threshold(data):
+    X, Y, X_test, _ = data
+    for y in (Y, sparse.csr_array(Y), Y.toarray()):
+        model = TopKThresholdClassifier(base(), cv=0.25, max_labels=3).fit(X, y)
+        found = model.predict(X_test)
+        assert type(found) is type(y)
+        assert found.dtype == y.dtype
+        codes, scores = model.predict_topk(X_test, k=3)
+        expected = np.zeros(found.shape, dtype=int)
+        np.put_along_axis(expected, codes, scores >= model.best_threshold_, axis=1)
+        dense = found.toarray() if sparse.issparse(found) else found
+        np.testing.assert_array_equal(dense, expected)
+    assert expected.sum(axis=1).max() == model.max_labels_ == 3
+    assert expected.sum(axis=1).min() < 3
+
+
+def test_labels_without_a_positive_do_not_count(data):
+    X, Y, X_test, _ = data
+    few = Y[:, :6].toarray()
+    few[:, [2, 4]] = 0
+    for scope in ("global", "per_label"):
+        model = TopKThresholdClassifier(base(), scope=scope, cv=0.25, beta=1000.0).fit(X, few)
+        assert np.min(model.best_threshold_) > -10
+        assert not model.predict(X_test)[:, [2, 4]].any()
+
+
+def test_thresholds_per_label(data):
+    X, Y, X_test, _ = data
+    model = TopKThresholdClassifier(
+        base(), scope="per_label", metric="macro_f1", min_positives=10
+    ).fit(X, Y)
+    assert model.best_threshold_.shape == (25,)
+    assert len(np.unique(model.best_threshold_)) > 5
+    codes, scores = model.predict_topk(X_test, k=model.max_labels_)
+    expected = np.zeros((len(codes), 25), dtype=int)
+    np.put_along_axis(expected, codes, scores >= model.best_threshold_[codes], axis=1)
+    np.testing.assert_array_equal(model.predict(X_test).toarray(), expected)
+
+
+def test_prefit_and_refit_as_in_scikit_learn(data):
+    X, Y, X_test, Y_test = data
+    fitted = base().fit(X, Y)
+    prefit = TopKThresholdClassifier(fitted, cv="prefit", refit=False).fit(X_test, Y_test)
+    assert prefit.estimator_ is fitted
+    frozen = TopKThresholdClassifier(FrozenEstimator(fitted)).fit(X_test, Y_test)
+    assert frozen.best_threshold_ == prefit.best_threshold_
+    with pytest.raises(ValueError, match="When cv='prefit', refit cannot be True"):
+        TopKThresholdClassifier(fitted, cv="prefit").fit(X, Y)
+    with pytest.raises(NotFittedError):
+        TopKThresholdClassifier(base(), cv="prefit", refit=False).fit(X, Y)
+    with pytest.raises(ValueError, match="When cv has several folds, refit cannot be False"):
+        TopKThresholdClassifier(base(), refit=False).fit(X, Y)
+    split = [(np.arange(300), np.arange(300, 400))]
+    kept = TopKThresholdClassifier(base(), cv=split, refit=False).fit(X, Y)
+    again = TopKThresholdClassifier(base(), cv=split).fit(X, Y)
+    assert kept.best_threshold_ == again.best_threshold_
+    alone = base().fit(X[:300], Y[:300])
+    np.testing.assert_array_equal(kept.estimator_.coef_.toarray(), alone.coef_.toarray())
+    np.testing.assert_array_equal(again.estimator_.coef_.toarray(), fitted.coef_.toarray())
+
+
+def test_two_classes_have_a_threshold_on_the_second():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = np.where(X[:, 0] + rng.normal(size=400) > 1.2, "yes", "no")
+    model = TopKThresholdClassifier(base()).fit(X, y)
+    scores = model.estimator_.decision_function(X)
+    expected = np.where(scores >= model.best_threshold_, "yes", "no")
+    np.testing.assert_array_equal(model.predict(X), expected)
+    plain = f1_score(y, base().fit(X, y).predict(X), pos_label="yes")
+    assert f1_score(y, model.predict(X), pos_label="yes") > plain
+    per_label = TopKThresholdClassifier(base(), scope="per_label").fit(X, y)
+    assert per_label.best_threshold_.tolist() == [model.best_threshold_]
+
+
+def test_refusals(data):
+    X, Y, *_ = data
+    with pytest.raises(ValueError, match=r"Only binary classification is supported.*multiclass"):
+        TopKThresholdClassifier(base()).fit(X, np.arange(400) % 3)
+    with pytest.raises(ValueError, match="scope='per_label' goes with metric='micro_f1' or"):
+        TopKThresholdClassifier(base(), scope="per_label", metric="example_f1").fit(X, Y)
+    for name, value in [("metric", "f1"), ("beta", 0), ("max_labels", 0), ("cv", "all")]:
+        with pytest.raises(ValueError, match=f"'{name}' parameter of TopKThreshold"):
+            TopKThresholdClassifier(base(), **{name: value}).fit(X, Y)
+
+
+def test_weights_names_and_pipelines(data):
+    X, Y, X_test, _ = data
+    weight = np.repeat([1, 5], 200)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = TopKThresholdClassifier(cv=0.25).fit(X, Y, sample_weight=weight)
+    plain = TopKThresholdClassifier(cv=0.25).fit(X, Y, weight)
+    assert routed.best_threshold_ == plain.best_threshold_
+    assert plain.best_threshold_ != TopKThresholdClassifier(cv=0.25).fit(X, Y).best_threshold_
+    texts = ["red apple", "green apple", "red car", "green car"] * 6
+    labels = np.array([[1, 1, 0], [0, 1, 0], [1, 0, 1], [0, 0, 1]] * 6)
+    model = TopKThresholdClassifier(make_pipeline(TfidfVectorizer(), base()), cv=2)
+    model.fit(texts, labels)
+    assert model.predict(["a red apple"]).tolist() == [[1, 1, 0]]
+    assert model.predict_topk(["an apple"], k=1)[0].tolist() == [[1]]
+    assert not hasattr(model, "predict_proba")
+    calibrated = PPDSparseClassifier(random_state=0, calibration="sigmoid", calibration_cv=2)
+    model = TopKThresholdClassifier(calibrated, cv=2).fit(X, Y)
+    assert model.predict_proba(X_test).shape == (200, 25)
+
+
+def test_failed_fit_leaves_nothing(data):
+    X, Y, *_ = data
+    model = TopKThresholdClassifier(cv=[])
+    with pytest.raises(ValueError, match="cv holds out no sample"):
+        model.fit(X, Y)
+    assert not [name for name in vars(model) if name.endswith("_")]
