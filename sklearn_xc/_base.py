@@ -480,10 +480,8 @@ def predict_topk(estimator, X, k=None, scores="decision", sparse_output=False):
     >>> labels[:, 0].tolist(), labels.shape, scores.shape
     (['sort', 'inv'], (2, 2), (2, 2))
     """
-    inner, transformers = find_inner(estimator, "predict_topk")
-    for step in transformers:
-        X = step.transform(X)
+    inner = find_inner(estimator, "predict_topk")
     options = {"scores": scores} if scores != "decision" else {}
     if sparse_output:
         options["sparse_output"] = True
-    return inner.predict_topk(X, k, **options)
+    return inner.estimator.predict_topk(inner.transform(X), k, **options)

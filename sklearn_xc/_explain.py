@@ -200,8 +200,8 @@ def explain(estimator, X, labels=None, k=5, *, feature_names=None):
             default=None
         What to explain. A label, or labels, for all rows; or for each row its own: an array of
         shape (n_samples, n_labels) such as the labels of :func:`predict_topk`, a list of lists, or
-        a sparse indicator as `predict` returns it. By default the predicted labels; where the
-        model predicts none, the best.
+        a sparse indicator as `predict` returns it. By default the labels that `predict` of
+        `estimator` gives; where it gives none, the best.
     k : int or None, default=5
         Features to list for a label; the others are summed up. None lists all.
     feature_names : array-like of shape (n_features,), default=None
@@ -235,9 +235,21 @@ def explain(estimator, X, labels=None, k=5, *, feature_names=None):
     >>> explanations[0].label, explanations[0].feature_names.tolist()
     ('sort', ['sort'])
     """
-    inner, transformers = find_inner(estimator, "explain", into_meta_estimators=True)
-    for step in transformers:
-        X = step.transform(X)
+    inner = find_inner(estimator, "explain", into_meta_estimators=True)
+    linear, rows = inner.estimator, inner.transform(X)
+    if labels is None and inner.decided_outside:
+        labels = _labels_decided(estimator.predict(X), linear, rows)
     if feature_names is None:
-        feature_names = names_after(transformers)
-    return inner.explain(X, labels, k, feature_names=feature_names)
+        feature_names = names_after(inner.transformers)
+    return linear.explain(rows, labels, k, feature_names=feature_names)
+
+
+def _labels_decided(predicted, linear, rows):
+    """The labels of each row that a meta-estimator predicts; the best where it predicts none."""
+    if getattr(predicted, "ndim", 1) == 1:
+        return np.reshape(predicted, (-1, 1))
+    pattern = sparse.csr_array(predicted, copy=True)
+    pattern.eliminate_zeros()
+    best = linear.predict_topk(rows, 1)[0].tolist()
+    found = np.split(pattern.indices, pattern.indptr[1:-1])
+    return [linear.classes_[some].tolist() or one for some, one in zip(found, best, strict=True)]

@@ -1,12 +1,39 @@
 """The estimator with a certain method inside pipelines, searches and other wrappers."""
 
+from typing import NamedTuple
+
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 
+class Inner(NamedTuple):
+    """What `find_inner` finds.
+
+    Attributes
+    ----------
+    estimator : estimator
+        The one with the method.
+    transformers : list of fitted transformers
+        What X goes through, in this order, before it comes to that.
+    decided_outside : bool
+        Whether it is inside a meta-estimator, which may predict otherwise.
+    """
+
+    estimator: BaseEstimator
+    transformers: list
+    decided_outside: bool
+
+    def transform(self, X):
+        """X as the estimator takes it."""
+        for step in self.transformers:
+            X = step.transform(X)
+        return X
+
+
 def find_inner(estimator, method, *, into_meta_estimators=False):
-    """The estimator that has a method of ours, and the steps on the way to it.
+    """The estimator that has a method of ours, and what is on the way to it.
 
     Looks into a fitted Pipeline (its last step), a search (its ``best_estimator_``) and a
     FrozenEstimator, nested in any order.
@@ -20,9 +47,7 @@ def find_inner(estimator, method, *, into_meta_estimators=False):
 
     Returns
     -------
-    inner : estimator
-    transformers : list of fitted transformers
-        What X goes through, in this order, before it comes to `inner`.
+    inner : Inner
 
     Raises
     ------
@@ -31,7 +56,7 @@ def find_inner(estimator, method, *, into_meta_estimators=False):
     sklearn.exceptions.NotFittedError
         If a search has not been fitted.
     """
-    outer, transformers = estimator, []
+    outer, transformers, decided_outside = estimator, [], False
     while not hasattr(estimator, method):
         if isinstance(estimator, FrozenEstimator):
             estimator = estimator.estimator
@@ -42,10 +67,10 @@ def find_inner(estimator, method, *, into_meta_estimators=False):
         elif hasattr(estimator, "best_estimator_"):
             estimator = estimator.best_estimator_
         elif into_meta_estimators and hasattr(estimator, "estimator_"):
-            estimator = estimator.estimator_
+            estimator, decided_outside = estimator.estimator_, True
         else:
             _refuse(estimator, outer, method)
-    return estimator, transformers
+    return Inner(estimator, transformers, decided_outside)
 
 
 def _refuse(estimator, outer, method):

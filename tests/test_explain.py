@@ -23,6 +23,8 @@ from sklearn_xc import (
     ImplicitSoftmaxRegressor,
     MemoirSVC,
     PPDSparseClassifier,
+    TopKCalibratedClassifier,
+    TopKThresholdClassifier,
     explain,
 )
 from sklearn_xc._explain import weights_at
@@ -362,17 +364,43 @@ def test_names_of_a_data_frame_and_names_given():
 
 
 class Meta(ClassifierMixin, BaseEstimator):
-    """A meta-estimator that keeps what it has fitted in ``estimator_``, as scikit-learn's do."""
+    """A meta-estimator that keeps what it has fitted in ``estimator_``, as scikit-learn's do.
+
+    It decides otherwise: for the class, or against all labels but the first.
+    """
 
     def fit(self, X, y):
         self.estimator_ = PPDSparseClassifier(random_state=0).fit(X, y)
         return self
 
+    def predict(self, X):
+        classes = self.estimator_.classes_
+        if self.estimator_.predict(X).ndim == 1:
+            return np.full(X.shape[0], classes[-1])
+        return np.arange(X.shape[0])[:, None] * np.eye(len(classes), dtype=int)[0] > 1
 
-def test_the_function_looks_into_meta_estimators():
+
+def test_the_function_follows_the_decisions_of_meta_estimators():
     pipeline = make_pipeline(CountVectorizer(), Meta()).fit(PASSAGES, NAMES)
+    assert [item.label for item in explain(pipeline, ["sort", "invert"])] == ["sum", "sum"]
     (item,) = explain(pipeline, ["sort"], "sort")
     assert item.feature_names.tolist() == ["sort"]
+
+    meta = Meta().fit(X, MULTILABEL.toarray())
+    best = meta.estimator_.predict_topk(X[:4], 1)[0].ravel()
+    assert [item.label for item in explain(meta, X[:4])] == [best[0], best[1], 0, 0]
+
+
+def test_thresholds_and_calibration():
+    tuned = TopKThresholdClassifier(PPDSparseClassifier(random_state=0), cv=0.3)
+    tuned.fit(X, MULTILABEL)
+    predicted = tuned.predict(X).toarray()
+    for i in np.flatnonzero(predicted.any(axis=1)):
+        found = explain(tuned, X[i : i + 1])
+        assert sorted(item.label for item in found) == np.flatnonzero(predicted[i]).tolist()
+    calibrated = TopKCalibratedClassifier(PPDSparseClassifier(random_state=0), cv=0.3)
+    calibrated.fit(X, MULTICLASS)
+    assert [item.label for item in explain(calibrated, X)] == calibrated.predict(X).tolist()
 
 
 def test_the_function_refuses_other_estimators():

@@ -23,7 +23,7 @@ def axes_for(display, ax):
 
 def ranked(estimator, X, k, most):
     """The k best labels of each row, by default at most `most`, and the model's classes."""
-    inner, _ = find_inner(estimator, "predict_topk")
+    inner = find_inner(estimator, "predict_topk").estimator
     if k is None:
         k = min(most, len(inner.classes_))
     return predict_topk(estimator, X, k)[0], inner
@@ -37,7 +37,9 @@ def default_k(y_pred, most):
 
 def name_of(estimator, name):
     """The name in the legend: the one given, or the class of the estimator that predicts."""
-    return type(find_inner(estimator, "predict_topk")[0]).__name__ if name is None else name
+    if name is None:
+        name = type(find_inner(estimator, "predict_topk").estimator).__name__
+    return name
 
 
 def names_for(y, inner):

@@ -115,7 +115,7 @@ class LabelFrequencyDisplay:
         labels, inner = ranked(estimator, X, k, K)
         k = labels.shape[1]
         if support is None:
-            linear, _ = find_inner(estimator, "explain", into_meta_estimators=True)
+            linear = find_inner(estimator, "explain", into_meta_estimators=True).estimator
             support = linear.label_report_.support
         counts = _counts(y, labels, k, inner.classes_, sample_weight, support, bins, True)
         return cls(*counts, k=k, name=name_of(estimator, name)).plot(ax, metric=metric, **kwargs)

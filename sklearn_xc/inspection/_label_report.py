@@ -46,7 +46,7 @@ def label_report(estimator, X, y, k=None):
     >>> report.support.shape, bool((report.n_hits <= report.n_predicted).all())
     ((20,), True)
     """
-    inner, _ = find_inner(estimator, "explain", into_meta_estimators=True)
+    inner = find_inner(estimator, "explain", into_meta_estimators=True).estimator
     known = inner.label_report_
     predicted = estimator.predict(X) if k is None else predict_topk(estimator, X, k)[0]
     truth = _indicator(y, known.labels, "y")

@@ -98,7 +98,7 @@ class ReliabilityDisplay:
         -------
         display : ReliabilityDisplay
         """
-        inner, _ = find_inner(estimator, "predict_topk")
+        inner = find_inner(estimator, "predict_topk").estimator
         n_ranks = min(k, len(inner.classes_))
         labels, probabilities = predict_topk(estimator, X, n_ranks, scores="proba")
         return cls.from_predictions(
@@ -177,5 +177,5 @@ class ReliabilityDisplay:
         ax.set_xlabel(f"mean probability of labels among the {self.k} best")
         ax.set_ylabel("share of true labels")
         ax.grid(alpha=0.3)
-        ax.legend()
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), frameon=False)  # hides no point
         return self
