@@ -133,7 +133,8 @@ def test_sizes_are_refused_by_number(unfitted, digits, monkeypatch):
     assert model.coef_ is coef
 
 
-def test_huge_shapes_are_refused_before_anything_is_allocated():
+def test_huge_shapes_are_refused_before_anything_is_allocated(monkeypatch):
+    monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", str(2**34))
     X = sparse.csr_array((np.ones(4), ([0, 1, 2, 3], [5, 6, 7, 5])), shape=(4, 2_000_000_000))
     model = PPDSparseClassifier(random_state=0)
     model.fit(X[:, :50], [0, 1, 2, 0])
