@@ -9,9 +9,11 @@ answer and of the best five against the size.
 """
 
 import time
+import warnings
 
 import numpy as np
 from _passages import load, parse_options, pyplot
+from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_xc import PPDSparseClassifier
 from sklearn_xc.metrics import top_k_accuracy
@@ -23,8 +25,10 @@ def main():
     options = parse_options(__doc__, "growing.png")
     X, y, X_test, y_test = load(options.sample)
     first = y < 0.9 * (y.max() + 1)  # nine tenths of the objects
-    passes = {"max_iter": options.passes} if options.passes else {}
-    model = PPDSparseClassifier(l1=0.01, pruning=0.0, random_state=0, **passes)
+    model = PPDSparseClassifier(l1=0.01, pruning=0.0, random_state=0)
+    if options.passes:
+        model.set_params(max_iter=options.passes)
+        warnings.simplefilter("ignore", ConvergenceWarning)
     start = time.perf_counter()
     model.fit(X[first], y[first])
     middle = time.perf_counter()

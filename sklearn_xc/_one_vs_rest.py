@@ -138,7 +138,10 @@ class AddLabels:
         check_is_fitted(self)
         with self._all_or_nothing():
             self._refuse_calibration()
-            names = label_names(Y_new) if names is None else np.asarray(names)
+            if names is not None:
+                names = np.asarray(names)
+            elif self._encoding.kind == "multilabel":
+                names = label_names(Y_new)
             X, Y_new, sample_weight = self._validate_more(X, Y_new, sample_weight)
             before, was_sparse = columns_of(self), sparse.issparse(self.coef_)
             self._encoding, places, Y = encode_added(self._encoding, Y_new, names)

@@ -68,7 +68,9 @@ class WeightSurgery:
         return self._replace_weights(coef)
 
     def sparsify(self):
-        """Store ``coef_`` as CSR, without its zeros; predictions stay the same.
+        """Store ``coef_`` as CSR, without its zeros; the model stays the same.
+
+        Scores may differ in the last bit of float32.
 
         Returns
         -------
@@ -98,7 +100,9 @@ class WeightSurgery:
         return self._replace_weights(coef)
 
     def densify(self):
-        """Store ``coef_`` as an ndarray; predictions stay the same.
+        """Store ``coef_`` as an ndarray; the model stays the same.
+
+        Scores may differ in the last bit of float32.
 
         Returns
         -------

@@ -25,9 +25,15 @@ MODELS = [
     (MemoirSVC("l1", random_state=0), "eta0"),
 ]
 STILL = 1e-12
-# MemoirSVC looks at all classes, those without weights as well: they score zero, and may be the
-# rival of a sample whose other classes all score less.
-FROM_ZERO = MODELS[3:7]
+# Without intercepts, rows of zeros leave the weights of these at exactly zero.
+FROM_ZERO = [clone(model).set_params(fit_intercept=False) for model, _ in MODELS[3:7]]
+FROM_ZERO += [
+    MemoirSVC(
+        penalty, fit_intercept=False, alpha=alpha, eta0=1.0, eta_step=0.1, batch_size=50,
+        average=average, random_state=0,
+    )
+    for penalty, alpha, average in (("l2", 0.01, True), ("l2", 0.01, False), ("l1", 1e-4, True))
+]  # fmt: skip
 NAMES = np.array(["kea", "ant", "orangutan", "bee", "zorilla", "cat", "emu", "owl", "pig", "yak"])
 
 
@@ -35,10 +41,6 @@ NAMES = np.array(["kea", "ant", "orangutan", "bee", "zorilla", "cat", "emu", "ow
 def digits():
     X, y = load_digits(return_X_y=True)
     return X[:600] / 16, y[:600]
-
-
-def still(model, parameter):
-    return clone(model).set_params(**{parameter: STILL})
 
 
 def start(model, X, names, kept):
@@ -84,24 +86,23 @@ def last_values(model, X):
     return X @ V[:, :-1].T + model._bias * V[:, -1]
 
 
-@pytest.mark.parametrize(("model", "parameter"), FROM_ZERO)
+@pytest.mark.parametrize("model", FROM_ZERO)
 @pytest.mark.parametrize("n_kept", [2, 4])
-def test_growing_from_zero_weights_is_naming_all_classes_at_first(model, parameter, n_kept, digits):
-    """The first call makes no step to speak of; all that follow are to be the same."""
+def test_growing_before_the_first_step_is_naming_all_classes_at_first(model, n_kept, digits):
     X, names = digits[0], NAMES[digits[1]]
     few = np.isin(names, NAMES[:n_kept])
-    grown, declared = (still(model, parameter) for _ in range(2))
-    grown.partial_fit(X[few], names[few], classes=np.unique(NAMES[:n_kept]))
-    declared.partial_fit(X[few], names[few], classes=NAMES)
+    grown, declared = clone(model), clone(model)
+    grown.partial_fit(0 * X[few], names[few], classes=np.unique(NAMES[:n_kept]))
+    declared.partial_fit(0 * X[few], names[few], classes=NAMES)
+    assert not abs(grown.coef_).max()
     for one in (grown, declared):
-        one.set_params(**{parameter: clone(model).get_params()[parameter]})
         one.partial_fit(X, names)
         one.partial_fit(X, names)
-    np.testing.assert_allclose(grown.coef_, declared.coef_, atol=1e-5)
-    np.testing.assert_allclose(grown.intercept_, declared.intercept_, atol=1e-5)
+    assert abs(grown.coef_).max() > 0.01
+    assert abs(grown.coef_ - declared.coef_).max() == 0
 
 
-@pytest.mark.parametrize(("model", "parameter"), MODELS)
+@pytest.mark.parametrize(("model", "parameter"), MODELS[::3])
 def test_a_grown_model_learns_as_well_as_one_that_knew(model, parameter, digits):
     X, names = digits[0], NAMES[digits[1]]
     grown, declared = clone(model), clone(model)
@@ -109,14 +110,14 @@ def test_a_grown_model_learns_as_well_as_one_that_knew(model, parameter, digits)
     start(grown, X, names, kept)
     few = np.isin(names, kept)
     declared.partial_fit(X[few], names[few], classes=NAMES)
-    for _ in range(12):
+    for _ in range(8):
         for one in (grown, declared):
             one.partial_fit(X, names)
     assert grown.score(X, names) > declared.score(X, names) - 0.05
     assert grown.score(X, names) > 0.75
 
 
-@pytest.mark.parametrize(("model", "parameter"), MODELS)
+@pytest.mark.parametrize(("model", "parameter"), MODELS[::3])
 def test_growing_does_not_depend_on_threads_or_pickling(model, parameter, digits):
     X, names = digits[0][:200], NAMES[digits[1][:200]]
     found = []

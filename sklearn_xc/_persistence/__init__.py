@@ -108,7 +108,7 @@ class SaveMixin:
     def __getattr__(self, name):
         origin, placed = vars(self).get("_origin", (None, None))
         if origin is None or name not in origin.late():
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return object.__getattribute__(self, name)  # raises, as what it is asked for does
         placed |= origin.read([name])
         vars(self)[name] = placed[name]
         return placed[name]
