@@ -70,7 +70,7 @@ def test_frozen(bibtex, estimator):
 
 def test_one_vs_rest_is_what_ppdsparse_does_at_once(bibtex):
     Y = sparse.csr_array(bibtex.Y[:, bibtex.Y.sum(axis=0) >= 8])
-    exact = PPDSparseClassifier(tol=1e-6, max_iter=1000, prune=0.0, random_state=0)
+    exact = PPDSparseClassifier(tol=1e-6, max_iter=1000, pruning=0.0, random_state=0)
     several = OneVsRestClassifier(exact).fit(bibtex.X, Y)
     at_once = clone(exact).fit(bibtex.X, Y)
     assert len(several.estimators_) == Y.shape[1] > 3
