@@ -171,7 +171,7 @@ def test_bytes_count_all_arrays_once(digits):
     def size(M):
         return M.data.nbytes + M.indices.nbytes + M.indptr.nbytes
 
-    arrays = model.intercept_, model.classes_, model.dual_gap_, model.n_active_
+    arrays = model.intercept_, model.classes_, model.dual_gap_, model.n_active_, model._support
     expected = size(model.coef_) + size(model.dual_coef_) + sum(a.nbytes for a in arrays)
     assert model.nbytes_ == expected
     model.predict(X)
