@@ -1,6 +1,6 @@
 """How fast and how evenly folds are made, beside scikit-learn's and two packages' splitters.
 
-    python benchmarks/splitting.py [--large yso_finna_en] [--small bibtex delicious] [--repeats 3]
+    python benchmarks/splitting.py [--large yso_finna_en] [--small bibtex corel5k] [--repeats 3]
 
 Five folds, shuffled. The peers (iterative-stratification, scikit-multilearn) get a dense indicator
 and an environment of their own, build/splitting-peers; on the large set it would take
@@ -132,7 +132,7 @@ one thread, from the indicator to all row numbers; of the peers, one run."""
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--large", nargs="*", default=["yso_finna_en"], metavar="NAME")
-    parser.add_argument("--small", nargs="*", default=["bibtex", "delicious"], metavar="NAME")
+    parser.add_argument("--small", nargs="*", default=["bibtex", "corel5k"], metavar="NAME")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--note", default="", help="a sentence on the machine's state")
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
