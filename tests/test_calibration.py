@@ -60,7 +60,7 @@ def multiclass():
 def test_sigmoid_is_an_almost_unpenalised_logistic_regression():
     data = held_out(n=3000)
     transform = fit_calibration("sigmoid", "multilabel", 10, data).transform
-    reference = LogisticRegression(C=1e10, tol=1e-10).fit(
+    reference = LogisticRegression(C=1e10, tol=1e-10, solver="newton-cg").fit(
         data.scores.reshape(-1, 1), data.hits.ravel(), np.repeat(data.weight, 4)
     )
     # but for Platt's targets, which are off 0 and 1 by one over their number
