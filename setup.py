@@ -25,6 +25,7 @@ from setuptools.errors import CCompilerError, ExecError
 EXTENSIONS = {
     "_active_set": ("c", False),
     "_adaptive": ("c", True),
+    "_all_classes": ("c", True),
     "_augment_reduce": ("c", True),
     "_decomposed": ("c", True),
     "_descent": ("c", False),
@@ -41,6 +42,7 @@ EXTENSIONS = {
     "_quadrature": ("c", True),
     "_sampled": ("c", True),
     "_search": ("c", False),
+    "_sparse_rows": ("c", True),
     "_sparsify": ("c", False),
     "_topk": ("c", True),
     "_weight_lists": ("c", False),

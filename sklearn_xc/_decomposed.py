@@ -41,7 +41,7 @@ class SetGradients(NamedTuple):
         The classes of sample i are ``ids[i, :counts[i]]``, its positives first.
     values : ndarray of float32 (n_rows, capacity)
         The gradient at each of them; undefined beyond.
-    counts : ndarray of int32 (n_rows,)
+    counts : ndarray of int64 (n_rows,)
     losses : ndarray of float64 (n_rows,)
         The loss of the set, or with message passes the decomposed loss, eq. 12.
     left_out : ndarray of float64 (n_rows,), or of size 0
@@ -63,7 +63,7 @@ def chunk_bounds(n_columns, n_chunks):
 
 def set_gradients(
     W, H, bounds, retrieved, positives, loss, *, mu=1.0, n_message_passes=0, tau=0.0,
-    zero_rest=False, wants_left_out=False, n_threads=1,
+    zero_rest=False, wants_left_out=False, n_threads=1, places=None,
 ):  # fmt: skip
     """Gradients of a loss on the positives and the retrieved classes of samples.
 
@@ -89,6 +89,8 @@ def set_gradients(
     wants_left_out : bool, default=False
     n_threads : int, default=1
         Never changes the result.
+    places : ndarray of int32 (n_threads, n_classes), default=None
+        Of -1, and left so: memory that one call can hand to the next.
 
     Returns
     -------
@@ -102,17 +104,22 @@ def set_gradients(
     found = SetGradients(
         np.empty((n_rows, capacity), dtype=np.int32),
         np.empty((n_rows, capacity), dtype=np.float32),
-        np.empty(n_rows, dtype=np.int32),
+        np.empty(n_rows, dtype=np.int64),
         np.empty(n_rows),
         left_out,
     )
     kernel.gradients(
         W, H, bounds, retrieved, *positives, KINDS[loss], mu, zero_rest, n_message_passes, tau,
-        *found, np.full((n_threads, W.shape[0]), -1, dtype=np.int32),
+        *found, scratch_places(n_threads, W.shape[0]) if places is None else places,
         np.empty((n_threads, (2 * n_chunks + 3) * capacity), dtype=np.float32),
         np.empty((n_threads, 3 * capacity + 4)), n_threads,
     )  # fmt: skip
     return found
+
+
+def scratch_places(n_threads, n_classes):
+    """Where kernels note what they have seen: int32 (n_threads, n_classes) of -1."""
+    return np.full((n_threads, n_classes), -1, dtype=np.int32)
 
 
 class ChunkIndexes:

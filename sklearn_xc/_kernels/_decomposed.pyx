@@ -11,7 +11,7 @@ from libc.math cimport INFINITY, exp, fabs, log
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_xc._kernels._common cimport dispatched, prefetch
-from sklearn_xc._kernels._losses cimport CROSS_ENTROPY, Loss, loss_gradient
+from sklearn_xc._kernels._losses cimport Loss, loss_gradient
 
 cdef enum:
     LANES = 8
@@ -115,7 +115,9 @@ cdef void score(Model model, const float* h, Set* found, Scores s) noexcept nogi
             s.total[p] += s.part[j * found.capacity + p]
 
 
-cdef double highest_elsewhere(Named named, Set* found, Scores s, const int32_t* place) noexcept nogil:
+cdef double highest_elsewhere(
+    Named named, Set* found, Scores s, const int32_t* place
+) noexcept nogil:
     """The highest score of a class that no search named, if each named the best of its chunk.
 
     In chunk j it is at most the lowest score that was named there.
@@ -251,7 +253,7 @@ def gradients(
     const int64_t[::1] positive_indptr, const int32_t[::1] positive_ids,
     const float[::1] positive_weight,
     int kind, double mu, bint zero_rest, int64_t n_passes, double tau,
-    int32_t[:, ::1] ids, float[:, ::1] gradient, int32_t[::1] counts, double[::1] losses,
+    int32_t[:, ::1] ids, float[:, ::1] gradient, int64_t[::1] counts, double[::1] losses,
     double[::1] left_out,
     int32_t[:, ::1] places, float[:, ::1] scratch, double[:, ::1] scratch64, int n_threads,
 ):
@@ -309,4 +311,4 @@ def gradients(
                 loss, zero_rest, n_classes, n_passes, tau, &found, s, &places[thread, 0],
                 &gradient[i, 0], &left_out[i] if left_out.shape[0] else NULL,
             )
-            counts[i] = <int32_t>found.n
+            counts[i] = found.n

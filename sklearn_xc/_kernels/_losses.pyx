@@ -13,7 +13,7 @@ positives only.
 """
 
 from libc.math cimport INFINITY, log
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport qsort
 
 import numpy as np
