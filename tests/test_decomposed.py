@@ -147,9 +147,7 @@ class Problem:
         if retrieved is None:
             retrieved = self.everything(n_chunks)
         bounds = chunk_bounds(self.W.shape[1], n_chunks)
-        found = set_gradients(
-            self.W, self.H, bounds, retrieved, self.positives, loss, **options
-        )
+        found = set_gradients(self.W, self.H, bounds, retrieved, self.positives, loss, **options)
         dense = np.zeros((len(self.H), len(self.W)))
         for row, ids, values, count in zip(
             dense, found.ids, found.values, found.counts, strict=True
