@@ -430,7 +430,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         rows = as_rows(X)
         steps = Steps(
             rows, positives, sample_weight, visited, weights, layout, settings, seed,
-            self._threads(),
+            self._threads(), searching=start is not None and self._searching,
         )  # fmt: skip
         curve, scores = [], []
         with single_threaded_blas():  # once, not with every mini-batch
@@ -477,7 +477,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         if self.early_stopping and first == 0 and held_out.any():
             self.validation_scores_ = np.array(scores)
         self.n_scored_ = steps.n_scored / max(1, steps.n_visited)
-        self._squares = weights.squares_W, weights.squares_U
+        self._squares, self._searching = (weights.squares_W, weights.squares_U), steps.searching
         self._set_model(coef, intercept, weights.U, layout)
 
     def _settings(self, n_classes, dim, n_samples):
