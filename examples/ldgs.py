@@ -11,12 +11,10 @@ modules, projected on the plane.
 import time
 
 import numpy as np
-from _passages import load, parse_options, pyplot
-from quickstart import smaller
+from _passages import load, parse_options, passages, pyplot
 from sklearn.manifold import TSNE
 
 from sklearn_xc import LDGSClassifier
-from sklearn_xc.datasets import load_docstrings
 
 HIDDEN = 64
 PASSES = 12
@@ -46,7 +44,7 @@ def main():
             points.append((seconds, model.score(X_test, y_test)))
         print(f"{title:16}{seconds:7.1f}{model.n_scored_:17.0f}{points[-1][1]:11.3f}")
         curves[title] = points
-    names = np.array(smaller(load_docstrings(), options.sample).target_names)[classes]
+    names = np.array(passages(options.sample).target_names)[classes]
     save_picture(options.output, curves, model, names)
 
 
