@@ -167,7 +167,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
 
     Memory: while training ``4 (n_classes + n_features) (hidden_dim + n_chunks)`` bytes of weights,
     one number more a row for "adagrad", as much as the classes' part again for the indexes (or the
-    gradient, with "exact" cross-entropy), and what a mini-batch scores; see the user guide.
+    gradient, with "exact" cross-entropy), and what a mini-batch scores; see the
+    user guide.
 
     The signs of the paper's eqs. 3 and 7 are wrong; these are meant.
 
