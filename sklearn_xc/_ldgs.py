@@ -370,7 +370,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
             ).integers(2**31)
             nobody = np.zeros(X.shape[0], dtype=bool)
             start = None if first else self._start()
-            self._train(X, positives, sample_weight, nobody, start, n_before, 1, int(seed))
+            self._train(X, positives, sample_weight, nobody, start, n_before, None, int(seed))
             self.n_iter_ = n_before + 1
         return self
 
@@ -423,6 +423,9 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         n_classes, n_features = len(self.classes_), X.shape[1]
         dim = n_features if self.hidden_dim is None else self.hidden_dim
         settings = self._settings(n_classes, dim, X.shape[0])
+        if n_passes is None:  # one more part, and no end in sight to which rates could fall
+            n_passes = 1
+            settings = settings._replace(decay=0.0 if self.decay == "linear" else self.decay)
         layout = Layout(dim, settings.n_chunks, self.similarity, settings.fit_intercept)
         self._require_weights(n_classes, n_features, layout.n_columns)
         weights = self._initial(start, layout, n_features, seed)
