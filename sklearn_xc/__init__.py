@@ -4,6 +4,7 @@ from ._augment_reduce import AugmentReduceClassifier
 from ._base import predict_topk
 from ._explain import explain
 from ._implicit_softmax import ImplicitSoftmaxRegressor
+from ._ldgs import LDGSClassifier
 from ._memoir import MemoirSVC
 from ._one_vs_rest import merge
 from ._persistence import load
@@ -16,6 +17,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "AugmentReduceClassifier",
     "ImplicitSoftmaxRegressor",
+    "LDGSClassifier",
     "MemoirSVC",
     "PPDSparseClassifier",
     "TopKCalibratedClassifier",

@@ -89,59 +89,67 @@ class BaseMulticlassClassifier(BaseXCClassifier):
         """
         with self._all_or_nothing():
             first = not self.__sklearn_is_fitted__()
-            before = None if first else (self.classes_, self._support)
-            X, codes, sample_weight = self._validate_part(X, y, classes, sample_weight)
-            self._add_support(codes, sample_weight, before)
+            _refuse_multilabel(self, y)
+            X, codes, sample_weight = validate_part(self, X, y, classes, sample_weight)
             self._partial_fit(X, codes, sample_weight, first)
         return self
 
-    def _validate_part(self, X, y, classes, sample_weight):
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
-        _refuse_multilabel(self, y)
-        check_labels(y)
-        first = not self.__sklearn_is_fitted__()
-        X, y = validate_data(self, X, y, accept_sparse="csr", reset=first)
-        if first:
-            if classes is None:
-                raise ValueError("classes must be given at the first call of partial_fit")
-            classes = np.unique(np.asarray(classes))
-            if len(classes) < 2:
-                raise ValueError(f"classes must name at least two classes, got {classes!r}")
-            self._set_classes(classes)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X.shape[0])
-        self._grow(y, None if first else classes, may_add=not first and classes is None)
-        codes = known_codes(y, self.classes_)
-        return normalise(X), codes, sample_weight
 
-    def _set_classes(self, classes):
-        kind = "binary" if len(classes) == 2 else "multiclass"
-        self._encoding = LabelEncoding(kind, classes, classes.dtype)
-        self.classes_ = classes
+def validate_part(estimator, X, y, classes, sample_weight):
+    """Check parameters and data of a `partial_fit` with one class a sample.
 
-    def _grow(self, y, classes, may_add):
-        """Take in the new classes of `classes` and, where it may add some, of y."""
-        grown, places = self.classes_, np.arange(len(self.classes_))
-        if classes is not None:
-            classes = np.asarray(classes)
-            grown, places = merge_labels(grown, classes)
-            left_out = np.setdiff1d(grown, classes.ravel())
-            if len(left_out):
-                raise ValueError(
-                    f"classes leaves out {left_out.tolist()[0]!r}, which an earlier call named: "
-                    "classes can be added, not taken away"
-                )
-        with_y, places_with_y = merge_labels(grown, y)
-        if may_add:
-            grown, places = with_y, places_with_y
-        elif len(with_y) > len(grown):
-            unknown = np.setdiff1d(with_y, grown).tolist()[0]
-            raise ValueError(f"y holds {unknown!r}, which is not in classes")
-        if len(grown) > len(self.classes_):
-            self._set_classes(grown)
-            self._place_classes(places)
+    Sets classes_ and what scikit-learn records of X at the first call, takes in new classes later,
+    and returns what ``_validate_multiclass`` does.
+    """
+    validate_parameter_constraints(
+        estimator._parameter_constraints, estimator.get_params(deep=False), type(estimator).__name__
+    )
+    check_labels(y)
+    first = not estimator.__sklearn_is_fitted__()
+    before = None if first else (estimator.classes_, estimator._support)
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", reset=first)
+    if first:
+        if classes is None:
+            raise ValueError("classes must be given at the first call of partial_fit")
+        classes = np.unique(np.asarray(classes))
+        if len(classes) < 2:
+            raise ValueError(f"classes must name at least two classes, got {classes!r}")
+        _set_classes(estimator, classes)
+    if sample_weight is not None:
+        sample_weight = _check_sample_weight(sample_weight, X.shape[0])
+    _grow(estimator, y, None if first else classes, may_add=not first and classes is None)
+    codes = known_codes(y, estimator.classes_)
+    estimator._add_support(codes, sample_weight, before)
+    return normalise(X), codes, sample_weight
+
+
+def _set_classes(estimator, classes):
+    kind = "binary" if len(classes) == 2 else "multiclass"
+    estimator._encoding = LabelEncoding(kind, classes, classes.dtype)
+    estimator.classes_ = classes
+
+
+def _grow(estimator, y, classes, may_add):
+    """Take in the new classes of `classes` and, where it may add some, of y."""
+    grown, places = estimator.classes_, np.arange(len(estimator.classes_))
+    if classes is not None:
+        classes = np.asarray(classes)
+        grown, places = merge_labels(grown, classes)
+        left_out = np.setdiff1d(grown, classes.ravel())
+        if len(left_out):
+            raise ValueError(
+                f"classes leaves out {left_out.tolist()[0]!r}, which an earlier call named: "
+                "classes can be added, not taken away"
+            )
+    with_y, places_with_y = merge_labels(grown, y)
+    if may_add:
+        grown, places = with_y, places_with_y
+    elif len(with_y) > len(grown):
+        unknown = np.setdiff1d(with_y, grown).tolist()[0]
+        raise ValueError(f"y holds {unknown!r}, which is not in classes")
+    if len(grown) > len(estimator.classes_):
+        _set_classes(estimator, grown)
+        estimator._place_classes(places)
 
 
 def _refuse_multilabel(estimator, y):
