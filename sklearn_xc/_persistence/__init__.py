@@ -9,7 +9,7 @@ from numbers import Real
 from sklearn.utils.validation import check_is_fitted
 
 from ._file import Reader, write
-from ._state import NOT_SAVED, Decoder, Encoder, record
+from ._state import Decoder, Encoder, record
 from ._weights import DTYPES, LoadedWeights, require_lists, weights_to_store
 
 __all__ = ["LoadedWeights", "SaveMixin", "load", "record", "require_lists", "weights_to_store"]
@@ -20,8 +20,11 @@ class SaveMixin:
 
     What is saved are the parameters and whatever else ``vars`` shows, in the kinds of values that
     `_state.Encoder` knows. A subclass whose attributes kernels follow blindly checks them in
-    ``_check_loaded``, which is called with all of them in memory, before any kernel can see them.
+    ``_check_loaded``, which is called with all of them in memory, before any kernel can see them;
+    one with attributes that are made anew when they are needed adds their names to ``_not_saved``.
     """
+
+    _not_saved = "_index_cache", "_origin"
 
     def save(self, path, *, dtype="float32", threshold=0.0):
         """Save the fitted estimator in a file that :func:`sklearn_xc.load` reads.
@@ -70,7 +73,7 @@ class SaveMixin:
     def _state_to_save(self, encoder):
         """Name -> value, of all that is not a parameter."""
         self._read_all()
-        return {name: value for name, value in vars(self).items() if name not in NOT_SAVED}
+        return {name: value for name, value in vars(self).items() if name not in self._not_saved}
 
     def _set_loaded_state(self, state, origin):
         """Take over the attributes of a file.

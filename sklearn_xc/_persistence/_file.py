@@ -133,8 +133,10 @@ def write(path, manifest, segments):
         finally:
             os.close(handle)
         os.replace(beside, path)
-    except BaseException:
+    except BaseException as error:
         beside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:  # of a write: no space, a limit
+            error.filename = os.fspath(path)
         raise
     _sync_directory(path.parent)
 

@@ -20,7 +20,6 @@ MATRICES = {
 }
 INDICES = "<i4", "<i8"
 RECORDS = {}  # see `record`
-NOT_SAVED = "_index_cache", "_origin"
 
 
 def record(cls):
@@ -94,7 +93,7 @@ class Encoder:
             "attributes": {
                 key: self.encode(value, f"attribute {key!r} of {name}")
                 for key, value in state.items()
-                if key not in parameters and key not in NOT_SAVED
+                if key not in parameters and key not in estimator._not_saved
             },
         }
 
@@ -222,7 +221,7 @@ class Decoder:
             overrides = getattr(cls, name, None) is not None  # a method; None is a default
             if not name.isidentifier() or name.startswith("__") or overrides:
                 raise ValueError(f"{name!r} is no attribute of a fitted {node['class']}")
-            if name in parameters or name in NOT_SAVED:
+            if name in parameters or name in cls._not_saved:
                 raise ValueError(f"{name!r} is no attribute of a fitted {node['class']}")
         if nodes:
             origin = Origin(self, nodes) if self.mapped else None
