@@ -69,14 +69,14 @@ class _IndexCache:
             self._arrays, self._index = _arrays_of(coef, intercept), index
 
 
-def _check_shape(state, shape):
+def _check_shape(state, shape, n_inputs):
     """Refuse what is loaded if the weights are not those of the labels and features beside them."""
     encoding, classes, n_features = (state[n] for n in ("_encoding", "classes_", "n_features_in_"))
     if not isinstance(encoding, LabelEncoding) or not isinstance(classes, np.ndarray):
         raise ValueError("the labels are of the wrong kind")
     if classes.shape != encoding.classes_.shape or type(n_features) is not int:
         raise ValueError("the numbers of classes or features contradict one another")
-    if shape != (encoding.n_columns, n_features):
+    if shape[1:] != (n_inputs,) or shape[0] not in (encoding.n_columns, len(classes)):
         raise ValueError(f"weights of shape {shape} for {len(classes)} classes")
     if "feature_names_in_" in state and len(state["feature_names_in_"]) != n_features:
         raise ValueError("the names of the features are not as many as the features")
@@ -216,7 +216,7 @@ class BaseXCClassifier(
 
     def _state_to_save(self, encoder):
         state = super()._state_to_save(encoder)
-        if "_index_cache" in vars(self):  # linear weights: the index holds the intercepts as well
+        if self._is_linear():  # the index holds the intercepts as well
             del state["intercept_"]
             state["coef_"] = weights_to_store(
                 self.coef_, self.intercept_, self._model(), encoder.dtype, encoder.threshold
@@ -227,7 +227,8 @@ class BaseXCClassifier(
         weights = state.pop("coef_", None)
         mapped = vars(self).pop("_loaded", None)  # there if all of a mapped file is read now
         if isinstance(weights, LoadedWeights):
-            _check_shape({**vars(self), **state}, weights.index.shape)
+            known = {**vars(self), **state}
+            _check_shape(known, weights.index.shape, self._n_inputs(known))
             self._index_cache = _IndexCache()
             if mapped is None or self.intercept_ is mapped.intercept:
                 self.intercept_ = weights.intercept
@@ -236,7 +237,11 @@ class BaseXCClassifier(
                 self._index_cache.put(self.coef_, weights.intercept, weights.index)
             else:
                 self._loaded = weights
-        elif weights is not None or (mapped is None and self._is_linear()):
+        elif weights is not None and not self._is_linear():
+            known = {**vars(self), **state}
+            _check_shape(known, np.shape(weights), self._n_inputs(known))
+            self.coef_, self._index_cache = weights, _IndexCache()
+        elif weights is not None or mapped is None:
             raise ValueError(f"it holds a {type(self).__name__} without weights")
         super()._set_loaded_state(state, origin)
 
@@ -246,7 +251,12 @@ class BaseXCClassifier(
         return super().__getattr__(name)
 
     def _is_linear(self):
-        return type(self)._model is BaseXCClassifier._model
+        """Whether coef_ and intercept_ are kept as the inverted lists that prediction follows."""
+        return True
+
+    def _n_inputs(self, state):
+        """Columns of coef_ in a model with these attributes."""
+        return state["n_features_in_"]
 
     # ----------------------------------------------------------------------------- prediction
 

@@ -227,6 +227,32 @@ class BaseLDGS(BaseXCClassifier):
         table = self.input_embeddings_
         return W, b, table, tuple(part.copy() for part in self._squares)
 
+    # ---------------------------------------------------------------------------- save and load
+
+    _not_saved = (*BaseXCClassifier._not_saved, "_search")
+
+    def _is_linear(self):
+        return self.similarity == "linear"
+
+    def _n_inputs(self, state):
+        table = state.get("input_embeddings_")
+        if table is None:
+            return state["n_features_in_"]
+        if not isinstance(table, np.ndarray) or table.dtype != np.float32 or table.ndim != 2:
+            raise ValueError("input_embeddings_ is no matrix of float32")
+        if len(table) != state["n_features_in_"]:
+            raise ValueError(f"input_embeddings_ has {len(table)} rows")
+        return table.shape[1]
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        sizes = [{0, len(self.classes_)}, {0, self.n_features_in_}]
+        for squares, allowed in zip(self._squares, sizes, strict=True):
+            if squares.dtype != np.float32 or squares.ndim != 1 or len(squares) not in allowed:
+                raise ValueError("the sums of squared gradients do not fit the weights")
+        if type(self._searching) is not bool:
+            raise ValueError("_searching is neither true nor false")
+
     def _place_classes(self, places):
         n_classes = len(self.classes_)
         self._require_weights(n_classes, self.n_features_in_, self.coef_.shape[1])
