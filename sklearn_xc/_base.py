@@ -240,8 +240,8 @@ class BaseXCClassifier(
         elif weights is not None and not self._is_linear():
             known = {**vars(self), **state}
             _check_shape(known, np.shape(weights), self._n_inputs(known))
-            self.coef_, self._index_cache = weights, _IndexCache()
-        elif weights is not None or mapped is None:
+            state["coef_"], self._index_cache = weights, _IndexCache()
+        elif weights is not None or (mapped is None and "coef_" not in vars(self)):
             raise ValueError(f"it holds a {type(self).__name__} without weights")
         super()._set_loaded_state(state, origin)
 

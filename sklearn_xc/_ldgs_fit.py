@@ -250,7 +250,7 @@ class BaseLDGS(BaseXCClassifier):
         for squares, allowed in zip(self._squares, sizes, strict=True):
             if squares.dtype != np.float32 or squares.ndim != 1 or len(squares) not in allowed:
                 raise ValueError("the sums of squared gradients do not fit the weights")
-        if type(self._searching) is not bool:
+        if not isinstance(self._searching, (bool, np.bool_)):
             raise ValueError("_searching is neither true nor false")
 
     def _place_classes(self, places):
