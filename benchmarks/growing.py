@@ -150,7 +150,7 @@ def path_page(rows):
         f"{N_PENALTIES} values of l1 in equal ratios. *In fits*: seconds of the path over the mean "
         f"of {N_PENALTIES} separate fits at the same values; *in rows read*: the same of the rows "
         "of X that the solver reads, the row of a search for sixteen classes counting for a "
-        "sixteenth each. The aim is less than 4. At l1 = 1 most labels have hardly any weights.\n\n"
+        "sixteenth each. The aim is less than 4.\n\n"
     ) + _common.table(header, cells)
 
 

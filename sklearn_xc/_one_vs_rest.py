@@ -315,9 +315,7 @@ def merge(models):
     >>> import numpy as np
     >>> import sklearn_xc
     >>> from sklearn_xc.datasets import make_xc_classification
-    >>> X, Y = make_xc_classification(
-    ...     n_samples=300, n_features=500, n_classes=40, n_labels=2, random_state=0
-    ... )
+    >>> X, Y = make_xc_classification(300, 500, 40, n_labels=2, random_state=0)
     >>> parts = [
     ...     sklearn_xc.PPDSparseClassifier(random_state=0).fit(X, Y[:, columns])
     ...     for columns in (np.arange(25), np.arange(25, 40))
