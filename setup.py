@@ -39,6 +39,7 @@ EXTENSIONS = {
     "_quadrature": ("c", True),
     "_sampled": ("c", True),
     "_search": ("c", False),
+    "_skip_gram": ("c", True),
     "_sparsify": ("c", False),
     "_topk": ("c", True),
     "_weight_lists": ("c", False),
