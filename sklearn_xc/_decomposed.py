@@ -1,0 +1,177 @@
+"""Searching chunk by chunk: the indexes of LDGS and the gradients on what they name.
+
+The scores of a sample with embedding h are W h. Their columns are cut into chunks; an index for
+inner products holds each chunk of W, and names for each chunk of h the classes that score best
+there. On these and the positives :func:`set_gradients` takes the gradient of a loss.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ._kernels import _decomposed as kernel
+from ._kernels._losses import KINDS
+from .mips import ExactIndex, HNSWIndex, SphericalIndex
+
+ONES = np.empty(0, dtype=np.float32)
+
+
+class Positives(NamedTuple):
+    """The positives of samples.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64 (n_rows + 1,)
+    ids : ndarray of int32 (nnz,), distinct in a row
+    weight : ndarray of float32 (nnz,), or of size 0 for ones
+        Factors on their terms of cross-entropy, such as the q_{y|x} of eq. 9.
+    """
+
+    indptr: np.ndarray
+    ids: np.ndarray
+    weight: np.ndarray = ONES
+
+
+class SetGradients(NamedTuple):
+    """Gradients of samples in the scores of some classes.
+
+    Attributes
+    ----------
+    ids : ndarray of int32 (n_rows, capacity)
+        The classes of sample i are ``ids[i, :counts[i]]``, its positives first.
+    values : ndarray of float32 (n_rows, capacity)
+        The gradient at each of them; undefined beyond.
+    counts : ndarray of int64 (n_rows,)
+    losses : ndarray of float64 (n_rows,)
+        The loss of the set, or with message passes the decomposed loss, eq. 12.
+    left_out : ndarray of float64 (n_rows,), or of size 0
+        The largest gradient that a class outside the set can have, if each search named the best of
+        its chunk; of cross-entropy only.
+    """
+
+    ids: np.ndarray
+    values: np.ndarray
+    counts: np.ndarray
+    losses: np.ndarray
+    left_out: np.ndarray
+
+
+def chunk_bounds(n_columns, n_chunks):
+    """Where chunks of about equal size begin, and the end: int32 (n_chunks + 1,)."""
+    return (np.arange(n_chunks + 1) * n_columns // n_chunks).astype(np.int32)
+
+
+def set_gradients(
+    W, H, bounds, retrieved, positives, loss, *, mu=1.0, n_message_passes=0, tau=0.0,
+    zero_rest=False, wants_left_out=False, n_threads=1, places=None,
+):  # fmt: skip
+    """Gradients of a loss on the positives and the retrieved classes of samples.
+
+    Parameters
+    ----------
+    W, H : C-contiguous ndarray of float32 (n_classes, n_columns) and (n_rows, n_columns)
+        Weights, and embeddings of the samples: the scores are H @ W.T.
+    bounds : ndarray of int32 (n_chunks + 1,)
+        From :func:`chunk_bounds`.
+    retrieved : C-contiguous ndarray of int32 (n_rows, n_chunks, n)
+        Classes, distinct in a line but for -1, which stands for nobody.
+    positives : Positives
+    loss : {"cross_entropy", "margin", "triplet"}
+    mu : float, default=1.0
+        Smoothing of "margin".
+    n_message_passes : int, default=0
+        Passes of Algorithm 2, whose chunks know the scores of what they retrieved only; 0 scores
+        all classes of the set exactly.
+    tau : float, default=0.0
+        tau_2 of Algorithm 2.
+    zero_rest : bool, default=False
+        Whether classes outside the set count as scored 0, as in Algorithm 1, or not at all.
+    wants_left_out : bool, default=False
+    n_threads : int, default=1
+        Never changes the result.
+    places : ndarray of int32 (n_threads, n_classes), default=None
+        Of -1, and left so: memory that one call can hand to the next.
+
+    Returns
+    -------
+    gradients : SetGradients
+    """
+    n_rows, n_chunks, n = retrieved.shape
+    n_threads = max(1, min(n_threads, n_rows))
+    most = int(np.diff(positives.indptr).max(initial=0))
+    capacity = max(1, min(n_chunks * n + most, W.shape[0]))
+    left_out = np.empty(n_rows if wants_left_out else 0)
+    found = SetGradients(
+        np.empty((n_rows, capacity), dtype=np.int32),
+        np.empty((n_rows, capacity), dtype=np.float32),
+        np.empty(n_rows, dtype=np.int64),
+        np.empty(n_rows),
+        left_out,
+    )
+    kernel.gradients(
+        W, H, bounds, retrieved, *positives, KINDS[loss], mu, zero_rest, n_message_passes, tau,
+        *found, scratch_places(n_threads, W.shape[0]) if places is None else places,
+        np.empty((n_threads, (2 * n_chunks + 3) * capacity), dtype=np.float32),
+        np.empty((n_threads, 3 * capacity + 4)), n_threads,
+    )  # fmt: skip
+    return found
+
+
+def scratch_places(n_threads, n_classes):
+    """Where kernels note what they have seen: int32 (n_threads, n_classes) of -1."""
+    return np.full((n_threads, n_classes), -1, dtype=np.int32)
+
+
+class ChunkIndexes:
+    """One index for each chunk of the weights.
+
+    Parameters
+    ----------
+    kind : {"spherical", "hnsw", "exact"}
+    bounds : ndarray of int32 (n_chunks + 1,)
+    n_centroids : int or None, default=None
+        Clusters of "spherical"; None takes the root of the number of classes.
+    n_probes : int, default=1
+        Clusters that a query of "spherical" reads.
+    seed : int, default=0
+    n_jobs : int, default=1
+    """
+
+    def __init__(self, kind, bounds, *, n_centroids=None, n_probes=1, seed=0, n_jobs=1):
+        self.bounds, self._kind, self._seed, self._n_jobs = bounds, kind, seed, n_jobs
+        self._n_centroids, self._n_probes = n_centroids, n_probes
+        self._indexes = []
+
+    def _make(self):
+        if self._kind == "exact":
+            return ExactIndex(n_jobs=self._n_jobs)
+        # What an index misses is for the caller to measure: none may turn to exact answers.
+        common = {"min_recall": 0.0, "n_jobs": self._n_jobs, "random_state": self._seed}
+        if self._kind == "hnsw":
+            return HNSWIndex("xbox", **common)
+        return SphericalIndex("ip", n_clusters=self._n_centroids, n_probes=self._n_probes, **common)
+
+    def _chunks(self, matrix):
+        for start, stop in zip(self.bounds, self.bounds[1:], strict=False):
+            yield np.ascontiguousarray(matrix[:, start:stop])
+
+    def build(self, W, queries):
+        """Index W (n_classes, n_columns); some embeddings (n, n_columns) stand for all queries."""
+        self._indexes = [
+            self._make().build(rows, asked)
+            for rows, asked in zip(self._chunks(W), self._chunks(queries), strict=True)
+        ]
+        return self
+
+    def update(self, ids, W):
+        """Index the rows `ids` of W anew."""
+        for index, rows in zip(self._indexes, self._chunks(W[ids]), strict=True):
+            index.update(ids, rows)
+
+    def candidates(self, H, n):
+        """The n classes that score best in each chunk, int32 (n_rows, n_chunks, n); -1: nobody."""
+        found = [
+            index.candidates(rows, n)
+            for index, rows in zip(self._indexes, self._chunks(H), strict=True)
+        ]
+        return np.stack(found, axis=1)

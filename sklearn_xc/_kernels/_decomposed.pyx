@@ -1,0 +1,314 @@
+"""Gradients of a loss on the classes that searches have named: Algorithms 1 and 2 of LDGS.
+
+The weights W (n_classes, n_columns) and the embeddings H (n_rows, n_columns) of samples are cut
+into chunks of columns; chunk j of a sample was asked of an index of its own, which named the
+classes ``retrieved[i, j]``. The set of a sample are its positives, then what was retrieved, each
+class once. Rows are independent of one another.
+"""
+
+from cython.parallel cimport parallel, prange, threadid
+from libc.math cimport INFINITY, exp, fabs, log
+from libc.stdint cimport int32_t, int64_t
+
+from sklearn_xc._kernels._common cimport dispatched, prefetch
+from sklearn_xc._kernels._losses cimport Loss, loss_gradient
+
+cdef enum:
+    LANES = 8
+    AHEAD = 4  # rows of weights asked for before they are needed
+
+cdef struct Model:
+    const float* W
+    int64_t n_columns
+    const int32_t* bounds
+    int64_t n_chunks
+
+cdef struct Named:
+    const int32_t* ids  # (n_chunks, n): what the searches named for a sample
+    int64_t n_chunks
+    int64_t n
+
+cdef struct Set:
+    int32_t* ids
+    int64_t n
+    int64_t n_positive
+    int64_t capacity
+
+cdef struct Scores:
+    float* part  # (n_chunks, capacity): of each chunk
+    float* message  # (n_chunks, capacity): lambda
+    float* total  # (capacity,)
+    float* z  # (capacity,)
+    float* gradient  # (capacity,)
+    double* scratch
+
+
+cdef dispatched dot(const float* x, const float* w, int64_t n, float* out) noexcept nogil:
+    cdef float part[LANES]
+    cdef float total = 0
+    cdef int64_t e
+    cdef int32_t c
+    for c in range(LANES):
+        part[c] = 0
+    for e in range(n // LANES):
+        for c in range(LANES):
+            part[c] += x[e * LANES + c] * w[e * LANES + c]
+    for e in range(n - n % LANES, n):
+        total += x[e] * w[e]
+    for c in range(LANES):
+        total += part[c]
+    out[0] = total
+
+
+cdef inline Named named_classes(
+    const int32_t* ids, int64_t row, int64_t n_chunks, int64_t n_of_row
+) noexcept nogil:
+    cdef Named named
+    named.ids = ids + row * n_of_row if n_of_row else NULL
+    named.n_chunks, named.n = n_chunks, n_of_row // n_chunks
+    return named
+
+
+cdef inline Set empty_set(int32_t* ids, int64_t capacity) noexcept nogil:
+    cdef Set found
+    found.ids, found.n, found.n_positive, found.capacity = ids, 0, 0, capacity
+    return found
+
+
+cdef inline Scores scores_in(
+    float* memory, double* memory64, int64_t n_chunks, int64_t capacity
+) noexcept nogil:
+    cdef Scores s
+    s.part = memory
+    s.message = s.part + n_chunks * capacity
+    s.total = s.message + n_chunks * capacity
+    s.z = s.total + capacity
+    s.gradient = s.z + capacity
+    s.scratch = memory64
+    return s
+
+
+cdef inline void add(Set* found, int32_t k, int32_t* place) noexcept nogil:
+    if k >= 0 and place[k] < 0:
+        place[k] = <int32_t>found.n
+        found.ids[found.n] = k
+        found.n += 1
+
+
+cdef void score(Model model, const float* h, Set* found, Scores s) noexcept nogil:
+    """OUT the scores of each chunk and their totals, for all classes of the set."""
+    cdef int64_t p, j, column
+    cdef const float* w
+    for p in range(found.n):
+        if p + AHEAD < found.n:
+            w = model.W + found.ids[p + AHEAD] * model.n_columns
+            for column in range(0, model.n_columns, 16):
+                prefetch(w + column)
+        w = model.W + found.ids[p] * model.n_columns
+        s.total[p] = 0
+        for j in range(model.n_chunks):
+            column = model.bounds[j]
+            dot(
+                h + column, w + column, model.bounds[j + 1] - column,
+                &s.part[j * found.capacity + p],
+            )
+            s.total[p] += s.part[j * found.capacity + p]
+
+
+cdef double highest_elsewhere(
+    Named named, Set* found, Scores s, const int32_t* place
+) noexcept nogil:
+    """The highest score of a class that no search named, if each named the best of its chunk.
+
+    In chunk j it is at most the lowest score that was named there.
+    """
+    cdef int64_t j, q
+    cdef double total = 0, lowest
+    cdef int32_t k
+    for j in range(named.n_chunks):
+        lowest = INFINITY
+        for q in range(named.n):
+            k = named.ids[j * named.n + q]
+            if k >= 0:
+                lowest = min(lowest, <double>s.part[j * found.capacity + place[k]])
+        total += lowest
+    return total
+
+
+cdef void forget_elsewhere(Named named, Set* found, Scores s, const int32_t* place) noexcept nogil:
+    """Step 2 of Algorithm 2: in each chunk, negatives that were not retrieved there score 0."""
+    cdef int64_t j, q, p
+    cdef int32_t k
+    cdef float* part
+    for j in range(named.n_chunks):
+        part = s.part + j * found.capacity
+        for p in range(found.n):
+            s.z[p] = part[p]
+        for p in range(found.n_positive, found.n):
+            part[p] = 0
+        for q in range(named.n):
+            k = named.ids[j * named.n + q]
+            if k >= 0:
+                part[place[k]] = s.z[place[k]]
+    for p in range(found.n):
+        s.total[p] = 0
+        for j in range(named.n_chunks):
+            s.total[p] += s.part[j * found.capacity + p]
+
+
+cdef double chunk_gradient(
+    Loss loss, const float* weight, int64_t j, int64_t n_chunks, Set* found, Scores s
+) noexcept nogil:
+    """L(B (z_j + lambda_j)); OUT s.gradient."""
+    cdef int64_t p, first = j * found.capacity
+    for p in range(found.n):
+        s.z[p] = n_chunks * (s.part[first + p] + s.message[first + p])
+    return loss_gradient(loss, s.z, weight, found.n_positive, found.n, s.gradient, s.scratch)
+
+
+cdef double pass_messages(
+    Loss loss, const float* weight, int64_t n_chunks, int64_t n_passes, double tau, Set* found,
+    Scores s, float* out
+) noexcept nogil:
+    """Steps 3 to 9 of Algorithm 2; the decomposed loss (12), OUT its gradient."""
+    cdef int64_t t, j, p
+    cdef double value = 0
+    cdef float eta, best
+    for p in range(n_chunks * found.capacity):
+        s.message[p] = 0
+    for t in range(1, n_passes + 1):
+        for p in range(found.n):
+            out[p] = 0
+        for j in range(n_chunks):
+            chunk_gradient(loss, weight, j, n_chunks, found, s)
+            for p in range(found.n):
+                if fabs(s.gradient[p]) > tau:
+                    out[p] = 1  # it is in the set A
+        eta = <float>(2.0 / (t + 2))
+        for j in range(n_chunks):
+            for p in range(found.n):
+                best = s.total[p] / n_chunks - s.part[j * found.capacity + p]
+                if out[p] != 0:
+                    s.message[j * found.capacity + p] += eta * (
+                        best - s.message[j * found.capacity + p]
+                    )
+    for p in range(found.n):
+        out[p] = 0
+    for j in range(n_chunks):
+        value += chunk_gradient(loss, weight, j, n_chunks, found, s)
+        for p in range(found.n):
+            out[p] += s.gradient[p] / n_chunks
+    return value / n_chunks
+
+
+cdef double largest_left_out(
+    const float* weight, double highest, Set* found, Scores s
+) noexcept nogil:
+    """The largest gradient of cross-entropy at a class with this score, outside the set.
+
+    The sum over the set is a lower bound of the partition function (section 4).
+    """
+    cdef double top = -INFINITY, total = 0, of_positives = 0
+    cdef int64_t p
+    for p in range(found.n):
+        top = max(top, <double>s.total[p])
+    for p in range(found.n):
+        total += exp(s.total[p] - top)
+    for p in range(found.n_positive):
+        of_positives += weight[p] if weight != NULL else 1
+    return of_positives * exp(min(highest - top - log(total), 0.0))
+
+
+cdef double one_row(
+    Model model, const float* h, Named named, const int32_t* positives, int64_t n_positive,
+    const float* weight, Loss loss, bint zero_rest, int64_t n_classes, int64_t n_passes,
+    double tau, Set* found, Scores s, int32_t* place, float* gradient, double* left_out
+) noexcept nogil:
+    """The loss of a sample; OUT its set, gradient and, unless NULL, `left_out`."""
+    cdef int64_t p
+    cdef double value
+    found.n = 0
+    for p in range(n_positive):
+        add(found, positives[p], place)
+    found.n_positive = found.n
+    for p in range(named.n_chunks * named.n):
+        add(found, named.ids[p], place)
+    score(model, h, found, s)
+    if left_out != NULL:
+        left_out[0] = largest_left_out(weight, highest_elsewhere(named, found, s, place), found, s)
+    loss.rest = n_classes - found.n if zero_rest else 0
+    if n_passes:
+        forget_elsewhere(named, found, s, place)
+        value = pass_messages(loss, weight, model.n_chunks, n_passes, tau, found, s, gradient)
+    else:
+        value = loss_gradient(loss, s.total, weight, found.n_positive, found.n, gradient, s.scratch)
+    for p in range(found.n):
+        place[found.ids[p]] = -1
+    return value
+
+
+def gradients(
+    const float[:, ::1] W, const float[:, ::1] H, const int32_t[::1] bounds,
+    const int32_t[:, :, ::1] retrieved,
+    const int64_t[::1] positive_indptr, const int32_t[::1] positive_ids,
+    const float[::1] positive_weight,
+    int kind, double mu, bint zero_rest, int64_t n_passes, double tau,
+    int32_t[:, ::1] ids, float[:, ::1] gradient, int64_t[::1] counts, double[::1] losses,
+    double[::1] left_out,
+    int32_t[:, ::1] places, float[:, ::1] scratch, double[:, ::1] scratch64, int n_threads,
+):
+    """Losses and gradients of samples on the classes named for them.
+
+    Parameters
+    ----------
+    W, H : IN (n_classes, n_columns) and (n_rows, n_columns)
+    bounds : IN (n_chunks + 1,), from 0 to n_columns: chunk j has columns bounds[j] to
+        bounds[j + 1] - 1
+    retrieved : IN (n_rows, n_chunks, n), classes, distinct in a line but for -1, which is nobody
+    positive_indptr, positive_ids : IN, the positives of each row
+    positive_weight : IN, as many, or of size 0 for ones; for cross-entropy
+    kind, mu : IN, the loss, one of `_losses.KINDS`, and its smoothing
+    zero_rest : IN, whether classes outside the set count as scored 0 (Algorithm 1 as printed), or
+        not at all
+    n_passes : IN, T of Algorithm 2, or 0 to score the set exactly
+    tau : IN, tau_2 of Algorithm 2
+    ids : OUT (n_rows, capacity), the classes of the set, positives first; capacity is at least
+        n_chunks * n plus the largest number of positives
+    gradient : OUT (n_rows, capacity), of the loss in the scores of these
+    counts : OUT (n_rows,), how many there are
+    losses : OUT (n_rows,)
+    left_out : OUT (n_rows,), or of size 0: the largest gradient that a class outside the set can
+        have if the searches were exact; cross-entropy only
+    places : SCRATCH (n_threads, n_classes), -1 everywhere before and after
+    scratch, scratch64 : SCRATCH (n_threads, (2 n_chunks + 3) * capacity) and
+        (n_threads, 3 * capacity + 4)
+    """
+    cdef int64_t i, at, n = retrieved.shape[1] * retrieved.shape[2], capacity = ids.shape[1]
+    cdef int64_t n_rows = H.shape[0], n_classes = W.shape[0]
+    cdef int thread = 0
+    cdef Model model
+    cdef Named named
+    cdef Set found
+    cdef Scores s
+    cdef Loss loss
+    if n_rows == 0:
+        return
+    model.W, model.n_columns = &W[0, 0], W.shape[1]
+    model.bounds, model.n_chunks = &bounds[0], retrieved.shape[1]
+    loss.kind, loss.mu, loss.rest = kind, mu, 0
+    with nogil, parallel(num_threads=n_threads):
+        thread = threadid()
+        for i in prange(n_rows, schedule="dynamic"):
+            at = positive_indptr[i]
+            named = named_classes(&retrieved[0, 0, 0] if n else NULL, i, retrieved.shape[1], n)
+            found = empty_set(&ids[i, 0], capacity)
+            s = scores_in(&scratch[thread, 0], &scratch64[thread, 0], model.n_chunks, capacity)
+            losses[i] = one_row(
+                model, &H[i, 0], named,
+                &positive_ids[0] + at if positive_ids.shape[0] else NULL,
+                positive_indptr[i + 1] - at,
+                &positive_weight[0] + at if positive_weight.shape[0] else NULL,
+                loss, zero_rest, n_classes, n_passes, tau, &found, s, &places[thread, 0],
+                &gradient[i, 0], &left_out[i] if left_out.shape[0] else NULL,
+            )
+            counts[i] = found.n
