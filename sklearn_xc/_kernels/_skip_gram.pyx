@@ -148,41 +148,8 @@ def negative_sampling(
             )
 
 
-# ---------------------------------------------------------------------- gradients of embeddings
-
-
-cdef dispatched add_scaled(const float* x, float factor, float* out, int64_t n) noexcept nogil:
-    cdef int64_t e
-    for e in range(n):
-        out[e] += factor * x[e]
-
-
-def add_rows(
-    const int64_t[::1] starts, const int64_t[::1] ends, const int32_t[::1] ids,
-    const float[::1] values, const float[:, ::1] M, float[:, ::1] out, int n_threads,
-):
-    """IN / OUT out[i] += sum of values[e] M[ids[e]] for e from starts[i] to ends[i] - 1.
-
-    Parameters
-    ----------
-    starts, ends : IN (n_rows,)
-    ids, values : IN
-    M : IN (n, dim), n above all ids
-    out : IN / OUT (n_rows, dim)
-    """
-    cdef Py_ssize_t i
-    cdef int64_t e, dim = M.shape[1]
-    if M.shape[0] == 0:
-        return
-    for i in prange(
-        out.shape[0], nogil=True, schedule="dynamic", chunksize=8, num_threads=n_threads
-    ):
-        for e in range(starts[i], ends[i]):
-            add_scaled(&M[0, 0] + ids[e] * dim, values[e], &out[i, 0], dim)
-
-
 def mark_found(
-    const int32_t[:, ::1] ids, const int32_t[::1] counts, const int32_t[::1] place,
+    const int32_t[:, ::1] ids, const int64_t[::1] counts, const int32_t[::1] place,
     float[:, ::1] weights, float absent,
 ):
     """OUT weights[i, place[k]] = absent for each word k of set i that has a place.
@@ -202,36 +169,3 @@ def mark_found(
                 at = place[ids[i, p]]
                 if at >= 0:
                     weights[i, at] = absent
-
-
-def group_by_column(
-    const int32_t[:, ::1] ids, const float[:, ::1] values, const int32_t[::1] counts,
-    int64_t[::1] starts, int32_t[::1] rows, float[::1] sorted_values,
-):
-    """The entries of padded sets word by word, in the order of the rows: a counting sort.
-
-    Parameters
-    ----------
-    ids, values, counts : IN (n_rows, capacity), (n_rows, capacity), (n_rows,)
-    starts : OUT (n_words + 1,)
-    rows, sorted_values : OUT, with room for all entries
-    """
-    cdef int64_t i, p, at, k, n_words = starts.shape[0] - 1
-    with nogil:
-        for k in range(n_words + 1):
-            starts[k] = 0
-        for i in range(ids.shape[0]):
-            for p in range(counts[i]):
-                starts[ids[i, p] + 1] += 1
-        for k in range(n_words):
-            starts[k + 1] += starts[k]
-        for i in range(ids.shape[0]):
-            for p in range(counts[i]):
-                k = ids[i, p]
-                at = starts[k]
-                rows[at] = <int32_t>i
-                sorted_values[at] = values[i, p]
-                starts[k] = at + 1
-        for k in range(n_words, 0, -1):
-            starts[k] = starts[k - 1]
-        starts[0] = 0
