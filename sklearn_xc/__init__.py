@@ -3,6 +3,7 @@
 from ._augment_reduce import AugmentReduceClassifier
 from ._base import predict_topk
 from ._implicit_softmax import ImplicitSoftmaxRegressor
+from ._ldgs import LDGSClassifier
 from ._memoir import MemoirSVC
 from ._ppdsparse import PPDSparseClassifier
 
@@ -11,6 +12,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "AugmentReduceClassifier",
     "ImplicitSoftmaxRegressor",
+    "LDGSClassifier",
     "MemoirSVC",
     "PPDSparseClassifier",
     "predict_topk",

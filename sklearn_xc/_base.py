@@ -41,11 +41,11 @@ class _IndexCache:
         self._arrays = ()
         self._index = None
 
-    def get(self, coef, intercept):
+    def get(self, coef, intercept, make=InvertedIndex):
         arrays = _arrays_of(coef, intercept)
         with self._lock:
             if not _same(arrays, self._arrays):
-                index = InvertedIndex(coef, intercept)
+                index = make(coef, intercept)
                 if any(array.flags.writeable for array in arrays):
                     return index
                 self._arrays, self._index = arrays, index

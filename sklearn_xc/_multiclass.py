@@ -73,35 +73,41 @@ class BaseMulticlassClassifier(BaseXCClassifier):
         """
         with self._all_or_nothing():
             first = not self.__sklearn_is_fitted__()
-            X, codes, sample_weight = self._validate_part(X, y, classes, sample_weight)
+            _refuse_multilabel(self, y)
+            X, codes, sample_weight = validate_part(self, X, y, classes, sample_weight)
             self._partial_fit(X, codes, sample_weight, first)
         return self
 
-    def _validate_part(self, X, y, classes, sample_weight):
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
-        _refuse_multilabel(self, y)
-        check_labels(y)
-        first = not self.__sklearn_is_fitted__()
-        X, y = validate_data(self, X, y, accept_sparse="csr", reset=first)
-        if first:
-            if classes is None:
-                raise ValueError("classes must be given at the first call of partial_fit")
-            classes = np.unique(np.asarray(classes))
-            if len(classes) < 2:
-                raise ValueError(f"classes must name at least two classes, got {classes!r}")
-            kind = "binary" if len(classes) == 2 else "multiclass"
-            self._encoding = LabelEncoding(kind, classes, classes.dtype)
-            self.classes_ = classes
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise ValueError("classes must be the same in every call of partial_fit")
-        codes = known_codes(y, self.classes_)
-        if (codes < 0).any():
-            raise ValueError(f"y holds {y[codes < 0].tolist()[0]!r}, which is not in classes")
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X.shape[0])
-        return normalise(X), codes, sample_weight
+
+def validate_part(estimator, X, y, classes, sample_weight):
+    """Check parameters and data of a `partial_fit` with one class a sample.
+
+    Sets classes_ and what scikit-learn records of X at the first call, and returns what
+    ``_validate_multiclass`` does.
+    """
+    validate_parameter_constraints(
+        estimator._parameter_constraints, estimator.get_params(deep=False), type(estimator).__name__
+    )
+    check_labels(y)
+    first = not estimator.__sklearn_is_fitted__()
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", reset=first)
+    if first:
+        if classes is None:
+            raise ValueError("classes must be given at the first call of partial_fit")
+        classes = np.unique(np.asarray(classes))
+        if len(classes) < 2:
+            raise ValueError(f"classes must name at least two classes, got {classes!r}")
+        kind = "binary" if len(classes) == 2 else "multiclass"
+        estimator._encoding = LabelEncoding(kind, classes, classes.dtype)
+        estimator.classes_ = classes
+    elif classes is not None and not np.array_equal(np.unique(classes), estimator.classes_):
+        raise ValueError("classes must be the same in every call of partial_fit")
+    codes = known_codes(y, estimator.classes_)
+    if (codes < 0).any():
+        raise ValueError(f"y holds {y[codes < 0].tolist()[0]!r}, which is not in classes")
+    if sample_weight is not None:
+        sample_weight = _check_sample_weight(sample_weight, X.shape[0])
+    return normalise(X), codes, sample_weight
 
 
 def _refuse_multilabel(estimator, y):

@@ -1,0 +1,129 @@
+"""What LDGSClassifier predicts with: embeddings, scores by distance, the threshold of labels."""
+
+import numpy as np
+
+from ._kernels import _sparse_rows
+from ._ldgs_steps import embed
+from ._rows import as_matrix, as_rows
+from ._topk import InvertedIndex
+
+SCORES_AT_ONCE = 2**22
+JUDGED = 2000  # samples that choose the threshold above which labels are predicted
+HIGHEST = 100  # of the scores of a sample that take part
+
+
+def embedded(rows, table, n_threads):
+    """Embeddings of samples, ndarray of float32 (n_rows, dim).
+
+    Parameters
+    ----------
+    rows : Rows
+    table : ndarray of float32 (n_features, dim), or None: the samples themselves
+    n_threads : int
+    """
+    if table is None:
+        X = as_matrix(rows)
+        return X if rows.dense else X.toarray()
+    table = np.ascontiguousarray(table, dtype=np.float32)
+    if rows.shape[1] != len(table):
+        raise ValueError(
+            f"X has {rows.shape[1]} features, but input_embeddings_ has {len(table)} rows"
+        )
+    E = np.empty((rows.shape[0], table.shape[1]), dtype=np.float32)
+    begin = np.ascontiguousarray(rows.indptr[:-1])
+    _sparse_rows.combine(
+        rows.indices, rows.data, begin, np.diff(rows.indptr), rows.dense, table, E, n_threads
+    )
+    return E
+
+
+class Distances:
+    """Scores minus the squared distance to each label embedding, plus its intercept.
+
+    Parameters
+    ----------
+    coef : ndarray of float32 (n_classes, dim)
+    intercept : ndarray of float32 (n_classes,)
+    binary : bool
+        Whether the one score is that of the second class minus that of the first.
+    """
+
+    def __init__(self, coef, intercept, binary):
+        coef = np.asarray(coef, dtype=np.float32)
+        self._whole = np.float32(0 if binary else -1)  # the factor of ||x||^2
+        intercept = intercept - np.einsum("ij,ij->i", coef, coef, dtype=np.float64)
+        coef = 2 * coef
+        if binary:
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        last = np.full((len(coef), 1), self._whole, dtype=np.float32)
+        self._index = InvertedIndex(np.hstack([coef, last]), intercept.astype(np.float32))
+
+    def _rows(self, rows):
+        X = as_matrix(rows)
+        return as_rows(np.hstack([X, np.einsum("ij,ij->i", X, X)[:, None]]))
+
+    def topk(self, rows, k, n_threads):
+        return self._index.topk(self._rows(rows), k, n_threads)
+
+    def scores(self, rows, n_threads):
+        return self._index.scores(self._rows(rows), n_threads)
+
+    def positives(self, rows, n_threads):
+        return self._index.positives(self._rows(rows), n_threads)
+
+
+def score_blocks(rows, samples, weights, layout, n_threads):
+    """Slices of `samples`, and their scores (n, n_classes) while both layers are trained."""
+    size = max(1, SCORES_AT_ONCE // len(weights.W))
+    for start in range(0, len(samples), size):
+        part = slice(start, start + size)
+        E = embed(rows, samples[part], weights.U, layout, n_threads)
+        square = np.einsum("ij,ij->i", E, E)[:, None]
+        scores = layout.queries(E) @ weights.W.T
+        yield part, scores - square if layout.squared else scores
+
+
+def precision_at_1(rows, positives, samples, weights, layout, n_threads):
+    """Share of the samples whose best class is one of theirs."""
+    hits = 0
+    for part, scores in score_blocks(rows, samples, weights, layout, n_threads):
+        for i, best in zip(samples[part], scores.argmax(axis=1), strict=True):
+            hits += best in positives.ids[positives.indptr[i] : positives.indptr[i + 1]]
+    return hits / len(samples)
+
+
+def best_threshold(rows, positives, samples, sample_weight, weights, layout, seed, n_threads):
+    """The score above which labels are best predicted: that of the highest micro-averaged F1.
+
+    Parameters
+    ----------
+    rows, positives : of all samples
+    samples : ndarray of int
+        Those to judge by; of more than `JUDGED`, so many are drawn.
+    sample_weight : ndarray of float32 (n_samples,), or None
+    weights : Weights
+    layout : Layout
+    seed, n_threads : int
+    """
+    if len(samples) > JUDGED:
+        rng = np.random.default_rng([seed, JUDGED])
+        samples = np.sort(rng.choice(samples, JUDGED, replace=False))
+    weight = np.ones(len(positives.indptr) - 1) if sample_weight is None else sample_weight
+    n_best = min(HIGHEST, len(weights.W))
+    n_positive = np.diff(positives.indptr)[samples] @ weight[samples]
+    values, hits, counted = [], [], []
+    for part, scores in score_blocks(rows, samples, weights, layout, n_threads):
+        best = np.argpartition(-scores, n_best - 1, axis=1)[:, :n_best]
+        values.append(np.take_along_axis(scores, best, axis=1).ravel())
+        counted.append(np.repeat(weight[samples[part]], n_best))
+        for i, found in zip(samples[part], best, strict=True):
+            own = positives.ids[positives.indptr[i] : positives.indptr[i + 1]]
+            hits.append(np.isin(found, own))
+    values, counted = np.concatenate(values), np.concatenate(counted)
+    order = np.argsort(-values, kind="stable")
+    values, counted = values[order], counted[order].astype(np.float64)
+    found = np.cumsum(np.concatenate(hits)[order] * counted)
+    f1 = 2 * found / (np.cumsum(counted) + n_positive)
+    last = int(np.argmax(f1))  # the lowest score that is still predicted
+    below = values[last + 1] if last + 1 < len(values) else values[last] - 1
+    return np.float32((values[last].astype(np.float64) + below) / 2)

@@ -1,0 +1,486 @@
+"""The loop of LDGS: mini-batches, the gradients of their scores, steps on both layers."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ._decomposed import ChunkIndexes, Positives, chunk_bounds, scratch_places, set_gradients
+from ._kernels import _all_classes, _sparse_rows
+from ._kernels._losses import KINDS
+from ._memory import require_memory
+from .mips._store import ranges
+
+NONE = np.empty(0, dtype=np.float32)
+NO_NORMS = np.empty(0, dtype=np.int32)
+QUERIES = 256  # embeddings that stand for all when an index is built
+# An index is brought up to date when the rows stepped since then are this share of all, repetitions
+# counted: each update costs it a pass over all classes.
+STALE_SHARE = 0.25
+WIDENED = 4  # times the query size is the most that cross-entropy asks for
+# The ridge is taken off when it has grown to this share of the weights: one pass over all of them.
+RIDGE_AT_ONCE = 0.01
+# Sampling ends when the gradient of an average sample is that of fewer negatives than this share.
+CONCENTRATED = 0.5
+MEMORY_OF_CONCENTRATION = 0.9  # of the running mean, for a mini-batch
+
+
+class Settings(NamedTuple):
+    """The parameters of the steps, as in the estimator, with their "auto" values settled."""
+
+    loss: str
+    score: str
+    gradient: str
+    n_chunks: int
+    n_message_passes: int
+    query_size: int
+    index: str
+    n_centroids: int
+    n_probes: int
+    tau: float
+    mu: float
+    unretrieved: str
+    fit_intercept: bool
+    solver: str
+    warmup: float | str
+    batch_size: int
+    learning_rate: float
+    decay: float | str
+    max_iter: int
+    alpha: float
+
+
+class Layout:
+    """The columns of embeddings while they are trained: each chunk ends with one more.
+
+    With linear scores the last column of a chunk holds its part of the intercept; with squared
+    distances minus the squared length of the chunk of the label embedding, whose product with
+    ``(2 x, 1)`` is then the score but for ``||x||^2``, which no loss sees.
+
+    Parameters
+    ----------
+    dim : int
+    n_chunks : int
+    score : {"linear", "sqeuclidean"}
+    fit_intercept : bool
+    """
+
+    def __init__(self, dim, n_chunks, score, fit_intercept):
+        self.bounds = chunk_bounds(dim, n_chunks)
+        self.bounds += np.arange(n_chunks + 1, dtype=np.int32)
+        self.n_columns = int(self.bounds[-1])
+        self.last = self.bounds[1:] - 1
+        self.plain = np.delete(np.arange(self.n_columns), self.last)
+        self.squared = score == "sqeuclidean"
+        # each chunk sees the same gradient of its part: together they step as one intercept would
+        self._constant = np.float32(n_chunks**-0.5 if fit_intercept else 0)
+        self.norms = self.bounds if self.squared else NO_NORMS
+
+    def weights(self, coef, intercept):
+        """The table of label embeddings (n_classes, n_columns) that scores as these."""
+        W = np.zeros((len(coef), self.n_columns), dtype=np.float32)
+        W[:, self.plain] = coef
+        if self.squared:
+            starts = self.bounds[:-1]
+            W[:, self.last] = -np.add.reduceat(W * W, starts, axis=1)
+        elif self._constant:
+            W[:, self.last] = intercept[:, None] / (self._constant * len(self.last))
+        return W
+
+    def coef(self, W):
+        """Label embeddings (n_classes, dim) and intercepts (n_classes,) of a table."""
+        if self.squared:
+            return W[:, self.plain], np.zeros(len(W), dtype=np.float32)
+        return W[:, self.plain], self._constant * W[:, self.last].sum(axis=1)
+
+    def queries(self, E):
+        """What is multiplied with label embeddings, from embeddings (n, n_columns), in place."""
+        if self.squared:
+            E *= 2
+        E[:, self.last] = 1 if self.squared else self._constant
+        return E
+
+    def of_embeddings(self, of_queries):
+        """The gradient in the embeddings from that in their queries, in place."""
+        if self.squared:
+            of_queries *= 2
+        of_queries[:, self.last] = 0
+        return of_queries
+
+    def shrink(self, W, factor):
+        """Multiply embeddings by a factor, but not their intercepts."""
+        last = W[:, self.last] * (np.float32(factor) ** 2 if self.squared else np.float32(1))
+        W *= np.float32(factor)
+        W[:, self.last] = last
+
+
+class Weights:
+    """Both layers and, for Adagrad, the sums of their squared gradients.
+
+    Attributes
+    ----------
+    W : ndarray of float32 (n_classes, n_columns)
+    U : ndarray of float32 (n_features, n_columns), or None
+    squares_W, squares_U : ndarray of float32, one a row, or of size 0
+    """
+
+    def __init__(self, W, U, adaptive, squares=None):
+        self.W, self.U = W, U
+        if squares is None or not adaptive:
+            n_features = 0 if U is None else len(U)
+            squares = (
+                np.zeros(len(W) * adaptive, np.float32),
+                np.zeros(n_features * adaptive, np.float32),
+            )
+        self.squares_W, self.squares_U = squares
+
+
+class Lists(NamedTuple):
+    """The entries of the samples of a mini-batch; see `_kernels/_sparse_rows.pyx`."""
+
+    ids: np.ndarray
+    values: np.ndarray
+    begin: np.ndarray
+    count: np.ndarray
+    shared: bool = False
+
+
+class Steps:
+    """Passes over samples that change weights in place.
+
+    Parameters
+    ----------
+    rows : Rows
+    positives : Positives
+        Of all samples, without weights.
+    sample_weight : ndarray of float32 (n_samples,), or None
+    visited : ndarray of int
+        The samples to train on.
+    weights : Weights
+    layout : Layout
+    settings : Settings
+    seed : int
+    n_threads : int
+    """
+
+    def __init__(
+        self, rows, positives, sample_weight, visited, weights, layout, settings, seed, n_threads
+    ):
+        self.rows, self.positives, self.weights = rows, positives, weights
+        self.layout, self.settings, self.seed, self.n_threads = layout, settings, seed, n_threads
+        self.visited = np.asarray(visited, dtype=np.int32)
+        if sample_weight is None:
+            self.factor = np.ones(len(positives.indptr) - 1, dtype=np.float32)
+        else:
+            self.factor = (sample_weight / sample_weight[visited].mean()).astype(np.float32)
+        self.n_batches = max(1, -(-len(self.visited) // settings.batch_size))
+        self.n_steps = self.n_visited = self.n_scored = 0
+        self.ridge = 0.0
+        self.searching = settings.gradient in ("decomposed", "mips") and settings.warmup == 0
+        self.indexes, self.n_stale, self.stale = None, 0, None
+        self.concentration = 1.0
+        self._allocate()
+
+    def _allocate(self):
+        K, P = self.weights.W.shape
+        n = min(self.settings.batch_size, len(self.visited))
+        self.places = scratch_places(self.n_threads, K)
+        self.scratch = np.empty((self.n_threads, P), dtype=np.float32)
+        if self.weights.U is not None:
+            self.place_U = scratch_places(1, len(self.weights.U))[0]
+        if self.settings.gradient != "exact":
+            return
+        n_blocks = -(-K // _all_classes.block_size())
+        dense = self.settings.loss == "cross_entropy"
+        need = 4 * (n * K * (1 if dense else 3) + (K * P + n_blocks * n * P) * dense)
+        require_memory(
+            need,
+            f"fit: scores of {n} samples and {K} classes and their gradients",
+            "use a smaller batch_size, or another gradient than 'exact'",
+        )
+        self.Z = np.empty((n, K), dtype=np.float32)
+        if dense:
+            self.buffers = (
+                np.empty((n_blocks, n), np.float32), np.empty((n_blocks, n)), np.empty(n),
+                np.empty((n_blocks, n, P), np.float32), np.empty((K, P), np.float32),
+            )  # fmt: skip
+        else:
+            self.buffers = np.empty((n, K), np.int32), np.empty((n, K), np.float32)
+            t = self.n_threads
+            self.row_buffers = np.empty((t, K), np.float32), np.empty((t, 3 * K + 4))
+
+    # ----------------------------------------------------------------------------------- a pass
+
+    def epoch(self, number):
+        """Visit all samples once; returns their mean loss, each before the step on it."""
+        rng = np.random.default_rng([self.seed, number])
+        order = rng.permutation(self.visited)
+        loss = 0.0
+        for b in range(self.n_batches):
+            size = self.settings.batch_size
+            batch = order[b * size : (b + 1) * size]
+            loss += self.step(batch, self.rate(number + b / self.n_batches), rng)
+            if not np.isfinite(loss):
+                raise FloatingPointError(f"the loss in pass {number + 1} was not finite")
+        return loss / self.factor[order].sum(dtype=np.float64)
+
+    def rate(self, passes):
+        s = self.settings
+        if s.decay == "linear":
+            return s.learning_rate * max(0.0, 1 - passes / s.max_iter)
+        return s.learning_rate / (1 + s.decay * passes)
+
+    def step(self, batch, rate, rng):
+        """A step on a mini-batch; returns the weighted sum of its losses before the step."""
+        E = self.embed(batch)
+        H = self.layout.queries(E)
+        positives = self.positives_of(batch)
+        share = self.factor[batch] / np.float32(len(batch))
+        if self.settings.gradient == "exact":
+            losses, of_H = self.exact(H, positives, share, rate)
+            n_scored = len(batch) * len(self.weights.W)
+        else:
+            found = self.approximate(H, positives, rng)
+            losses, n_scored = found.losses, int(found.counts.sum())
+            of_H = self.back_and_step(
+                H, Lists(found.ids.ravel(), found.values.ravel(), *spans(found)), share, rate
+            )
+        if self.weights.U is not None:
+            of_E = self.layout.of_embeddings(of_H)
+            w = self.weights
+            self.step_rows(
+                self.lists_of(batch), np.ones(len(batch), np.float32), of_E, w.U, w.squares_U,
+                self.place_U, NO_NORMS, rate,
+            )  # fmt: skip
+        self.shrink(rate)
+        self.n_steps += 1
+        self.n_visited += len(batch)
+        self.n_scored += n_scored
+        return float(losses @ self.factor[batch])
+
+    def shrink(self, rate):
+        """The ridge, decoupled from the other steps."""
+        self.ridge += rate * self.settings.alpha
+        if self.ridge > RIDGE_AT_ONCE:
+            self.finish()
+
+    def finish(self):
+        """Take off the ridge that is due."""
+        if self.ridge:
+            factor = max(0.0, 1 - self.ridge)
+            self.layout.shrink(self.weights.W, factor)
+            if self.weights.U is not None:
+                self.weights.U *= np.float32(factor)
+            self.ridge = 0.0
+
+    # ---------------------------------------------------------------------------- the input side
+
+    def lists_of(self, batch):
+        rows = self.rows
+        begin = rows.indptr[batch]
+        return Lists(rows.indices, rows.data, begin, rows.indptr[batch + 1] - begin, rows.dense)
+
+    def embed(self, batch):
+        """Embeddings of samples, (n, n_columns), with room for the last column of each chunk."""
+        return embed(self.rows, batch, self.weights.U, self.layout, self.n_threads)
+
+    def positives_of(self, batch):
+        begin = self.positives.indptr[batch]
+        count = self.positives.indptr[batch + 1] - begin
+        indptr = np.zeros(len(batch) + 1, dtype=np.int64)
+        np.cumsum(count, out=indptr[1:])
+        return Positives(indptr, self.positives.ids[ranges(begin, count)])
+
+    # --------------------------------------------------------------------------- the output side
+
+    def exact(self, H, positives, share, rate):
+        s, w, n = self.settings, self.weights, len(H)
+        losses = np.empty(n)
+        if s.loss == "cross_entropy":
+            of_H = np.empty_like(H)
+            tops, totals, normaliser, part, of_W = self.buffers
+            _all_classes.cross_entropy(
+                w.W, H, positives.indptr, positives.ids, share, self.Z[:n], tops, totals,
+                normaliser, part, of_W, of_H, losses, self.n_threads,
+            )  # fmt: skip
+            _sparse_rows.step_all(w.W, of_W, w.squares_W, rate, self.layout.norms, self.n_threads)
+            return losses, of_H
+        ids, gradient = (buffer[:n] for buffer in self.buffers)
+        counts = np.empty(n, dtype=np.int64)
+        _all_classes.scores(w.W, H, self.Z[:n], self.n_threads)
+        own, scratch = self.row_buffers
+        _all_classes.sparse_gradients(
+            KINDS[s.loss], s.mu, self.Z[:n], positives.indptr, positives.ids, ids, counts,
+            gradient, losses, own, scratch, self.places, self.n_threads,
+        )  # fmt: skip
+        begin = np.arange(n, dtype=np.int64) * ids.shape[1]
+        lists = Lists(ids.ravel(), gradient.ravel(), begin, counts)
+        return losses, self.back_and_step(H, lists, share, rate)
+
+    def back_and_step(self, H, lists, share, rate):
+        """Step the label embeddings; returns the gradient in H before that, (n, n_columns)."""
+        w = self.weights
+        of_H = np.empty_like(H)
+        if w.U is not None:
+            _sparse_rows.combine(*lists, w.W, of_H, self.n_threads)
+            of_H *= share[:, None]
+        touched = self.step_rows(
+            lists, share, H, w.W, w.squares_W, self.places[0], self.layout.norms, rate
+        )
+        if self.indexes is not None:
+            self.stale[touched] = True
+            self.n_stale += len(touched)
+        return of_H
+
+    def step_rows(self, lists, share, source, table, squares, place, norms, rate):
+        n_entries = int(lists.count.sum())
+        most = min(n_entries, len(table))
+        touched = np.empty(most, dtype=np.int32)
+        starts = np.empty(most + 1, dtype=np.int64)
+        sample = np.empty(n_entries, dtype=np.int32)
+        value = np.empty(n_entries, dtype=np.float32)
+        n = _sparse_rows.group(*lists, share, place, touched, starts, sample, value)
+        if n:
+            _sparse_rows.step(
+                touched, starts, sample, value, n, source, table, squares, rate, norms,
+                self.scratch, self.n_threads,
+            )  # fmt: skip
+        return touched[:n]
+
+    # ------------------------------------------------------------------------------- candidates
+
+    def approximate(self, H, positives, rng):
+        s = self.settings
+        if not self.searching:
+            n = s.query_size * (s.n_chunks if s.gradient == "decomposed" else 1)
+            found = self.gradients(H, positives, self.draw(len(H), n, rng), 0, False)
+            if s.gradient != "sampled":
+                self.watch_warmup(found, positives)
+            return found
+        if self.indexes is None or self.n_stale > STALE_SHARE * len(self.weights.W):
+            self.reindex(H)
+        size, most = s.query_size, len(self.weights.W)
+        widens = s.loss == "cross_entropy" and s.tau > 0
+        found = self.gradients(H, positives, self.retrieve(H, size), s.n_message_passes, widens)
+        while widens and size < min(WIDENED * s.query_size, most):
+            size = min(2 * size, most)
+            wanting = np.flatnonzero(found.left_out > s.tau)
+            if not len(wanting):
+                break
+            more = self.gradients(
+                H[wanting], taken(positives, wanting), self.retrieve(H[wanting], size),
+                s.n_message_passes, True,
+            )  # fmt: skip
+            found = merged(found, wanting, more)
+        return found
+
+    def gradients(self, H, positives, retrieved, n_passes, wants_left_out):
+        s = self.settings
+        one = retrieved.shape[1] == 1
+        bounds = self.layout.bounds[[0, -1]] if one else self.layout.bounds
+        return set_gradients(
+            self.weights.W, H, bounds, retrieved, positives, s.loss, mu=s.mu,
+            n_message_passes=n_passes, tau=s.tau, zero_rest=s.unretrieved == "zero",
+            wants_left_out=wants_left_out, n_threads=self.n_threads, places=self.places,
+        )  # fmt: skip
+
+    def draw(self, n_rows, n, rng):
+        """Uniform negatives (and positives, which are positives all the same)."""
+        K = len(self.weights.W)
+        if n >= K:
+            return np.tile(np.arange(K, dtype=np.int32), (n_rows, 1, 1))
+        return rng.integers(K, size=(n_rows, 1, n), dtype=np.int32)
+
+    def retrieve(self, H, n):
+        return self.indexes.candidates(H, min(n, len(self.weights.W)))
+
+    def watch_warmup(self, found, positives):
+        """Go over to searching after so many passes, or when few negatives carry the gradient."""
+        s = self.settings
+        if s.warmup != "auto":
+            self.searching = (self.n_steps + 1) / self.n_batches >= s.warmup
+            return
+        inside = np.arange(found.values.shape[1])
+        negative = (inside < found.counts[:, None]) & (inside >= np.diff(positives.indptr)[:, None])
+        g = np.where(negative, found.values, 0)
+        total, squares = g.sum(axis=1), (g * g).sum(axis=1)
+        active = squares > 0
+        share = 0.0
+        if active.any():
+            share = np.mean(total[active] ** 2 / squares[active] / negative[active].sum(axis=1))
+        keep = MEMORY_OF_CONCENTRATION
+        self.concentration = keep * self.concentration + (1 - keep) * share
+        self.searching = self.concentration < CONCENTRATED or self.n_steps + 1 >= self.n_batches
+
+    def reindex(self, H):
+        s = self.settings
+        if self.indexes is None:
+            bounds = (
+                self.layout.bounds if s.gradient == "decomposed" else self.layout.bounds[[0, -1]]
+            )
+            self.indexes = ChunkIndexes(
+                s.index, bounds, n_centroids=s.n_centroids, n_probes=s.n_probes, seed=self.seed,
+                n_jobs=self.n_threads,
+            )  # fmt: skip
+            rng = np.random.default_rng([self.seed, -1 % 2**31])
+            some = rng.choice(self.visited, min(QUERIES, len(self.visited)), replace=False)
+            self.indexes.build(self.weights.W, self.layout.queries(self.embed(np.sort(some))))
+        else:
+            self.indexes.update(np.flatnonzero(self.stale), self.weights.W)
+        self.stale = np.zeros(len(self.weights.W), dtype=bool)
+        self.n_stale = 0
+
+
+def embed(rows, batch, U, layout, n_threads):
+    """Embeddings of samples, (n, n_columns), zero in the last column of each chunk.
+
+    Parameters
+    ----------
+    rows : Rows
+    batch : ndarray of int
+    U : ndarray of float32 (n_features, n_columns), or None: the samples themselves
+    layout : Layout
+    n_threads : int
+    """
+    E = np.zeros((len(batch), layout.n_columns), dtype=np.float32)
+    begin = rows.indptr[batch]
+    count = rows.indptr[batch + 1] - begin
+    if U is not None:
+        _sparse_rows.combine(rows.indices, rows.data, begin, count, rows.dense, U, E, n_threads)
+    elif rows.dense:
+        E[:, layout.plain] = rows.data.reshape(rows.shape)[batch]
+    else:
+        entries = ranges(begin, count)
+        E[np.repeat(np.arange(len(batch)), count), layout.plain[rows.indices[entries]]] = rows.data[
+            entries
+        ]
+    return E
+
+
+def spans(found):
+    """Where the entries of each row of `SetGradients` begin, and how many there are."""
+    return np.arange(len(found.ids), dtype=np.int64) * found.ids.shape[1], found.counts
+
+
+def taken(positives, chosen):
+    """The positives of some of the rows."""
+    begin = positives.indptr[chosen]
+    count = positives.indptr[chosen + 1] - begin
+    indptr = np.concatenate([[0], np.cumsum(count)])
+    return Positives(indptr, positives.ids[ranges(begin, count)])
+
+
+def merged(found, chosen, more):
+    """`found` with the rows `chosen` replaced by `more`, whose lists may be longer."""
+    width = max(found.ids.shape[1], more.ids.shape[1])
+    parts = []
+    for old, new in zip(found, more, strict=True):
+        if old.ndim == 2 and old.shape[1] < width:
+            wide = np.empty((len(old), width), dtype=old.dtype)
+            wide[:, : old.shape[1]] = old
+            old = wide
+        if old.ndim == 2:
+            old[chosen, : new.shape[1]] = new
+        else:
+            old[chosen] = new
+        parts.append(old)
+    return type(found)(*parts)
