@@ -6,6 +6,7 @@ from ._implicit_softmax import ImplicitSoftmaxRegressor
 from ._ldgs import LDGSClassifier
 from ._memoir import MemoirSVC
 from ._ppdsparse import PPDSparseClassifier
+from ._word_embedding import LDGSWordEmbedding
 
 __version__ = "0.1.0.dev0"
 
@@ -13,6 +14,7 @@ __all__ = [
     "AugmentReduceClassifier",
     "ImplicitSoftmaxRegressor",
     "LDGSClassifier",
+    "LDGSWordEmbedding",
     "MemoirSVC",
     "PPDSparseClassifier",
     "predict_topk",

@@ -26,7 +26,15 @@ from ._parallel import effective_threads
 from ._rows import as_rows, normalise
 from ._topk import InvertedIndex
 
-__all__ = ["BaseXCClassifier", "Interval", "Options", "StrOptions", "predict_topk"]
+__all__ = [
+    "BaseXCClassifier",
+    "Interval",
+    "Options",
+    "StrOptions",
+    "all_or_nothing",
+    "check_parameters",
+    "predict_topk",
+]
 
 
 class _IndexCache:
@@ -61,6 +69,25 @@ def _same(some, others):
     return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
 
 
+@contextmanager
+def all_or_nothing(estimator):
+    """Restore all attributes of an estimator if what stands inside fails or is interrupted."""
+    before = vars(estimator).copy()
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def check_parameters(estimator):
+    """Check all parameters of an estimator against its ``_parameter_constraints``."""
+    validate_parameter_constraints(
+        estimator._parameter_constraints, estimator.get_params(deep=False), type(estimator).__name__
+    )
+
+
 class BaseXCClassifier(ClassifierMixin, BaseEstimator):
     """Base of all classifiers here.
 
@@ -79,16 +106,8 @@ class BaseXCClassifier(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------------------- for fit
 
-    @contextmanager
     def _all_or_nothing(self):
-        """Restore all attributes if what stands inside fails or is interrupted."""
-        before = vars(self).copy()
-        try:
-            yield
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
+        return all_or_nothing(self)
 
     def _validate_fit(self, X, y, sample_weight=None):
         """Check parameters and data; set classes_ and what scikit-learn records of X.
@@ -105,9 +124,7 @@ class BaseXCClassifier(ClassifierMixin, BaseEstimator):
         Y : csr_array of uint8 (n_samples, n_columns) (see `_labels.encode`)
         sample_weight : ndarray of float32 (n_samples,), or None
         """
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        check_parameters(self)
         check_labels(y)
         names = label_names(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)
