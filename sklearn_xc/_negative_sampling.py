@@ -5,7 +5,9 @@ import numpy as np
 from ._kernels import _skip_gram as kernel
 from ._sampling import alias_table
 
-PARTS = 16  # strata that can be visited at the same time
+# Strata that can be visited at the same time: their negatives are words of the same part, so there
+# must be many of them.
+PARTS, PART_WORDS = 16, 64
 NOISE_POWER = 0.75
 FIRST_RATE, LAST_RATE = 0.025, 0.0001
 CONSTANT = 2.0
@@ -49,7 +51,7 @@ def negative_sampling(counts, dim, *, n_epochs, n_negatives, seed, n_threads):
 
 def _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads):
     n_words, dim = U.shape
-    n_parts = min(PARTS, n_words)
+    n_parts = max(1, min(PARTS, n_words // PART_WORDS))
     # dealt out by frequency, so that parts are about equally heavy
     part_of = np.empty(n_words, dtype=np.int64)
     part_of[np.argsort(-noise, kind="stable")] = np.arange(n_words) % n_parts

@@ -419,6 +419,3 @@ class SkipGram:
             return self.U[rows], share.astype(np.float32)
 
         return visit
-
-    def is_finite(self):
-        return bool(np.isfinite(self.U).all() and np.isfinite(self.V).all())

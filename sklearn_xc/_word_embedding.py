@@ -182,7 +182,7 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         "subsample": [Interval(Real, 0, 1, closed="both")],
         "n_negatives": [Interval(Integral, 1, 2**16, closed="both")],
         "n_init_epochs": [Interval(Integral, 0, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, 1e6, closed="right")],
+        "learning_rate": [Interval(Real, 0, 1e3, closed="right")],
         "decay": [Interval(Real, 0, 1e6, closed="both")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
@@ -279,8 +279,8 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Raises
         ------
         ValueError
-            If a parameter or X is not as described, no two words of the vocabulary occur together,
-            or a step leaves the range of float32.
+            If a parameter or X is not as described, or no two words of the vocabulary occur
+            together.
         MemoryError
             If vectors or blocks would exceed the limit on memory.
 
@@ -420,11 +420,6 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         curve = []
         for number in range(self.max_iter):
             model.iterate(self.learning_rate / (1 + self.decay * number))
-            if not model.is_finite():
-                raise ValueError(
-                    "the vectors left the range of float32: use a smaller learning_rate "
-                    f"(here {self.learning_rate:g})"
-                )
             line = f"pass {number + 1}: {model.sums.n_scored:.0f} words scored for a word"
             if self.compute_loss:
                 curve.append(
@@ -608,5 +603,8 @@ def _check_counts(X, words):
     counts.sum_duplicates()
     if not np.isfinite(counts.data).all() or (counts.data < 0).any():
         raise ValueError("X holds NaN, infinity or a negative number: it must hold counts")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(counts.data.sum()):
+            raise ValueError("X has a sum beyond float64: scale the counts")
     counts.eliminate_zeros()
     return counts
