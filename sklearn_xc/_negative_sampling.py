@@ -3,7 +3,9 @@
 import numpy as np
 
 from ._kernels import _skip_gram as kernel
+from ._parallel import single_threaded_blas
 from ._sampling import alias_table
+from ._skip_gram import softmax
 
 # Strata that can be visited at the same time: their negatives are words of the same part, so there
 # must be many of them.
@@ -11,18 +13,24 @@ PARTS, PART_WORDS = 16, 64
 NOISE_POWER = 0.75
 FIRST_RATE, LAST_RATE = 0.025, 0.0001
 CONSTANT = 2.0
+# After few steps the scores of frequent words have come further than those of rare ones, and sums
+# over all words suffer: so they are scaled, and by how much a sample of words decides.
+SCALES = 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0
+SAMPLE = 256
 
 
-def negative_sampling(counts, dim, *, n_epochs, n_negatives, seed, n_threads):
+def negative_sampling(pairs, counts, dim, *, n_epochs, n_negatives, seed, n_threads):
     """Embeddings of words and contexts whose scores approximate log-probabilities but for a sum.
 
     The inner products that negative sampling learns approach log(p(y|x) / noise(y)) - log(n). A
     softmax wants log p(y|x), so the last coordinate of the contexts is log noise(y) over a
-    constant, and that of all words the constant.
+    constant, and that of all words the constant. The others are scaled to fit a sample best.
 
     Parameters
     ----------
+    pairs : Pairs
     counts : csr_array of float (n_words, n_words)
+        Of which the pairs are the shares.
     dim : int
         At least 2.
     n_epochs, n_negatives : int
@@ -46,7 +54,27 @@ def negative_sampling(counts, dim, *, n_epochs, n_negatives, seed, n_threads):
     log_noise = np.log(noise)
     U[:, -1] = CONSTANT
     V[:, -1] = (log_noise - log_noise.mean()) / CONSTANT
+    if n_epochs:
+        scale = np.sqrt(_best_scale(pairs, U, V, rng))
+        U[:, :-1] *= scale
+        V[:, :-1] *= scale
     return U, V
+
+
+def _best_scale(pairs, U, V, rng):
+    """Of the scores but for the last coordinate: the best of SCALES for some of the words."""
+    present = np.flatnonzero(pairs.word_share)
+    chosen = np.sort(rng.permutation(present)[:SAMPLE])
+    means = np.concatenate([pairs.of_contexts(V, i, i + 1, 1) for i in chosen])
+    share = pairs.word_share[chosen]
+    losses = []
+    for scale in SCALES:
+        u = U[chosen]
+        u[:, :-1] *= scale
+        with single_threaded_blas():
+            normaliser = softmax(u @ V.T)
+        losses.append(share @ (normaliser - np.einsum("ij,ij->i", means, u, dtype=np.float64)))
+    return SCALES[int(np.argmin(losses))]
 
 
 def _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads):

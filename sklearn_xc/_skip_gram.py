@@ -25,6 +25,7 @@ from ._parallel import run_blocks, single_threaded_blas
 BETAS = 0.9, 0.99  # memory of the averages of gradients and of their squares
 TINY = 1e-8
 QUERIES = 256  # words that stand for all when indexes are built
+ASKED = 4096  # words whose contexts are searched for together
 SPARE = 1.5  # clusters are read that hold so many times the words asked for
 
 
@@ -130,34 +131,38 @@ def softmax(z):
 
 
 class ExactSums:
-    """All words: matrix products, a block of words for each thread."""
+    """All words: matrix products, a block of words for each thread.
 
-    n_scored = 0.0
+    Parameters
+    ----------
+    pairs : Pairs
+    n_threads : int
+    """
 
-    def __init__(self, n_words, n_threads):
-        self.n_scored, self.n_threads = float(n_words), n_threads
+    def __init__(self, pairs, n_threads):
+        self._pairs = pairs
+        self.n_scored, self.n_threads = float(pairs.n_words), n_threads
 
     def prepare(self, U, V, number):
         """Take note of the contexts of a pass."""
 
-    def blocks(self, all_blocks, visit, V, of_contexts):
+    def blocks(self, all_blocks, visit, U, V, of_contexts):
         """Have all blocks visited, and the sums of contexts added in their order."""
         # So many at once, whose sums are then added: more would only take memory.
         for i in range(0, len(all_blocks), self.n_threads):
-            parts = run_blocks(
-                _exact_block, all_blocks[i : i + self.n_threads], visit, V, n_jobs=self.n_threads
-            )
+            some = all_blocks[i : i + self.n_threads]
+            parts = run_blocks(_exact_block, some, self._pairs, visit, V, n_jobs=self.n_threads)
             for part in parts:
                 of_contexts += part
 
 
-def _exact_block(block, visit, V):
+def _exact_block(block, pairs, visit, V):
     def expected(u):
         p = u @ V.T
         softmax(p)
         return p @ V
 
-    u, share = visit(block, expected, 1)
+    u, share = visit(block, pairs.of_contexts(V, *block, 1), expected)
     p = u @ V.T
     softmax(p)
     return p.T @ (share[:, None] * u)
@@ -175,10 +180,10 @@ class Options(NamedTuple):
     n_centroids : int
     rest : {"sampled", "zero", "none"}
         What stands for words that are not named.
+    n_frequent : int
+        With "sampled", so many of the most frequent contexts are in every sum.
     n_sampled : int
-        Words drawn for a block of rows.
-    by_frequency : bool
-        Whether half of the draws are by frequency.
+        Words drawn from the others for a block of rows.
     tau : float
     """
 
@@ -188,8 +193,8 @@ class Options(NamedTuple):
     index: str
     n_centroids: int
     rest: str
+    n_frequent: int
     n_sampled: int
-    by_frequency: bool
     tau: float
 
 
@@ -212,44 +217,49 @@ class NamedSums:
         self._place, self._place_of_draw = (
             np.full(pairs.n_words, -1, dtype=np.int32) for _ in range(2)
         )
-        n_words = pairs.n_words
-        self._chance = np.full(n_words, 1 / n_words)
-        if options.by_frequency:
-            self._chance = 0.5 * self._chance + 0.5 * pairs.context_share
-        self._cumulative = np.cumsum(self._chance)
+        order = np.argsort(-pairs.context_share, kind="stable")
+        n_frequent = options.n_frequent if options.rest == "sampled" else 0
+        self._frequent = np.sort(order[:n_frequent])
+        self._others = np.sort(order[n_frequent:]).astype(np.int32)
 
     def prepare(self, U, V, number):
         """Index the contexts; `number` is that of the pass."""
         self._number, self.n_scored = number, 0.0
-        if not self._options.query_size:
+        options, n_others = self._options, len(self._others)
+        query_size = min(options.query_size, n_others)
+        if not query_size:
             return
-        options, n_words = self._options, self._pairs.n_words
         rng = np.random.default_rng([self._seed, number])
-        n_centroids = min(options.n_centroids, n_words)
-        n_probes = 1 + int(SPARE * options.query_size * n_centroids / n_words)
+        n_centroids = min(options.n_centroids, n_others)
+        n_probes = 1 + int(SPARE * query_size * n_centroids / n_others)
         self._indexes = ChunkIndexes(
             options.index, self._bounds, n_centroids=n_centroids,
             n_probes=min(n_probes, n_centroids), seed=int(rng.integers(2**31)),
             n_jobs=self.n_threads,
-        ).build(V, U[np.sort(rng.permutation(n_words)[:QUERIES])])  # fmt: skip
+        ).build(V[self._others], U[np.sort(rng.permutation(len(U))[:QUERIES])])  # fmt: skip
 
-    def blocks(self, all_blocks, visit, V, of_contexts):
+    def blocks(self, all_blocks, visit, U, V, of_contexts):
         """Visit all blocks in turn; the kernels share the rows of a block among threads."""
+        together = max(1, ASKED // (all_blocks[0][1] - all_blocks[0][0]))
         with single_threaded_blas():
-            for block in all_blocks:
-                self._visit(block, visit, V, of_contexts)
+            for i in range(0, len(all_blocks), together):
+                some = all_blocks[i : i + together]
+                start, stop = some[0][0], some[-1][1]
+                retrieved = self._retrieve(U[start:stop])
+                for block in some:
+                    named = retrieved[block[0] - start : block[1] - start]
+                    self._visit(block, named, visit, V, of_contexts)
 
-    def _visit(self, block, visit, V, of_contexts):
+    def _visit(self, block, named, visit, V, of_contexts):
         draws = self._draw(V, block[0])
-        found = {}
+
+        means = self._pairs.of_contexts(V, *block, self.n_threads)
 
         def expected(u):
-            found["retrieved"] = self._retrieve(u)
-            parts = self._probabilities(u, V, block, found["retrieved"], draws)
-            return self._expected(*parts, draws, V)
+            return self._expected(*self._probabilities(u, V, block, named, draws, means), draws, V)
 
-        u, share = visit(block, expected, self.n_threads)
-        sets, p, drawn = self._probabilities(u, V, block, found["retrieved"], draws)
+        u, share = visit(block, means, expected)
+        sets, p, drawn = self._probabilities(u, V, block, named, draws, means)
         weight = share.astype(np.float32)
         self._add_to_contexts(sets, p, weight, u, of_contexts)
         if draws is not None:
@@ -257,28 +267,34 @@ class NamedSums:
         self.n_scored += (sets.counts.sum() + drawn.size) / self._pairs.n_words
 
     def _retrieve(self, u):
-        options = self._options
-        if not options.query_size:
-            return np.empty((len(u), options.n_chunks, 0), dtype=np.int32)
-        return np.ascontiguousarray(self._indexes.candidates(u, options.query_size))
+        """The words that the searches name, int32 (n_rows, n_chunks, n)."""
+        n_chunks, n = self._options.n_chunks, min(self._options.query_size, len(self._others))
+        if not n:
+            return np.empty((len(u), n_chunks, 0), dtype=np.int32)
+        found = self._indexes.candidates(u, n)
+        return np.ascontiguousarray(np.where(found < 0, np.int32(-1), self._others[found]))
 
     def _draw(self, V, start):
         """Distinct words drawn, the logarithms of how many each stands for, their vectors."""
-        options = self._options
-        if options.rest != "sampled":
+        n_others, n_sampled = len(self._others), self._options.n_sampled
+        if self._options.rest != "sampled":
             return None
-        rng = np.random.default_rng([self._seed, self._number, start])
-        draws = np.searchsorted(self._cumulative, rng.random(options.n_sampled), side="right")
-        ids, times = np.unique(np.minimum(draws, len(self._chance) - 1), return_counts=True)
-        weight = np.log(times / (options.n_sampled * self._chance[ids]))
+        ids, times = np.empty(0, dtype=np.int32), np.empty(0)
+        if n_others:
+            rng = np.random.default_rng([self._seed, self._number, start])
+            ids, times = np.unique(rng.integers(n_others, size=n_sampled), return_counts=True)
+        weight = np.log(np.append(np.ones(len(self._frequent)), times * (n_others / n_sampled)))
+        ids = np.append(self._frequent, self._others[ids])
         return ids, weight.astype(np.float32), V[ids]
 
-    def _probabilities(self, u, V, block, retrieved, draws):
+    def _probabilities(self, u, V, block, retrieved, draws, means):
         """Of the words in the sets, padded, and of those drawn: they sum to 1."""
         positives = self._pairs.block(*block)
-        options = self._options
+        options, bounds = self._options, self._bounds
+        if not options.n_message_passes:  # no chunk's score is needed by itself
+            bounds, retrieved = bounds[[0, -1]], retrieved.reshape(len(u), 1, -1)
         sets = set_gradients(
-            V, u, self._bounds, retrieved, positives, "cross_entropy",
+            V, u, bounds, retrieved, positives, "cross_entropy",
             n_message_passes=options.n_message_passes, tau=options.tau,
             zero_rest=options.rest == "zero", n_threads=self.n_threads,
             places=self._places,
@@ -291,9 +307,7 @@ class NamedSums:
         p[rows, columns] += positives.weight
         if draws is None:
             return sets, p, np.empty((len(u), 0), dtype=np.float32)
-        own = np.einsum(
-            "ij,ij->i", self._pairs.of_contexts(V, *block, self.n_threads), u, dtype=np.float64
-        )
+        own = np.einsum("ij,ij->i", means, u, dtype=np.float64)
         of_set = sets.losses + own  # log of the sum over the set
         ids, weight, vectors = draws
         z = u @ vectors.T
@@ -400,19 +414,18 @@ class SkipGram:
         pairs, n_threads = self.pairs, self.sums.n_threads
         self.sums.prepare(self.U, self.V, self.n_passes)
         gradient = np.zeros_like(self.V)
-        self.sums.blocks(self._blocks, self._visit_with(rate), self.V, gradient)
+        self.sums.blocks(self._blocks, self._visit_with(rate), self.U, self.V, gradient)
         gradient -= pairs.of_words(self.U, n_threads)
         share = np.maximum(pairs.context_share, 0.1 / pairs.n_words**2)
         gradient /= share[:, None].astype(np.float32)
         self._steps[1].step(self.V, gradient, slice(None), rate, self.n_passes)
 
     def _visit_with(self, rate):
-        def visit(block, expected, n_threads):
+        def visit(block, means, expected):
             """A step of some words; their embeddings and their shares."""
-            start, stop = block
-            rows = slice(start, stop)
+            rows = slice(*block)
             gradient = expected(self.U[rows])
-            gradient -= self.pairs.of_contexts(self.V, start, stop, n_threads)
+            gradient -= means
             share = self.pairs.word_share[rows]
             gradient[share == 0] = 0
             self._steps[0].step(self.U, gradient, rows, rate, self.n_passes)

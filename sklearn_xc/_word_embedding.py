@@ -60,12 +60,16 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     n_centroids : int, default=100
         Clusters of "spherical"; 100 as published.
     rest : {"sampled", "zero", "none"}, default="sampled"
-        What stands in the sum for words that were not named: words drawn by chance, weighted by
-        the inverse of it; their number, as if scored 0 (Algorithm 1); nothing. "sampled" has no
-        other choice than the first.
+        What stands in the sum for words that were not named. "sampled": the most frequent contexts
+        are all in it, and the searches look among the others, of which some are drawn by chance
+        for those not found, weighted by the inverse of it. "zero": all are counted as if scored 0
+        (Algorithm 1). "none": nothing.
+    n_frequent : "auto" or int, default="auto"
+        Most frequent contexts that are in every sum, for "decomposed" and "mips" with
+        ``rest="sampled"``; "auto" is K / 10, but the root of K at least.
     n_sampled : "auto" or int, default="auto"
-        Words drawn for each block of words, half uniformly and half by frequency (uniformly for
-        "sampled"). "auto" is K / 20, and K / 100 for "sampled", but the root of K at least.
+        Words drawn for each block of words. "auto" is K / 20, and K / 100 for "sampled", but the
+        root of K at least.
     tau : float, default=0.0
         tau_2 of Algorithm 2: words with smaller gradients get no messages.
     min_count : int, default=5
@@ -174,6 +178,7 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         "index": [StrOptions({"spherical", "hnsw", "exact"})],
         "n_centroids": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "rest": [StrOptions({"sampled", "zero", "none"})],
+        "n_frequent": [StrOptions({"auto"}), Interval(Integral, 0, LARGEST_INDEX, closed="both")],
         "n_sampled": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "tau": [Interval(Real, 0, 1, closed="both")],
         "min_count": [Interval(Integral, 1, None, closed="left")],
@@ -205,6 +210,7 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         index="spherical",
         n_centroids=100,
         rest="sampled",
+        n_frequent="auto",
         n_sampled="auto",
         tau=0.0,
         min_count=5,
@@ -232,6 +238,7 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.index = index
         self.n_centroids = n_centroids
         self.rest = rest
+        self.n_frequent = n_frequent
         self.n_sampled = n_sampled
         self.tau = tau
         self.min_count = min_count
@@ -302,11 +309,11 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 )
             self._require_memory(counts)
             n_threads = effective_threads(self.n_jobs)
-            U, V = self._start(counts, before, seed, n_threads)
-            self._train(SkipGram(
-                *(pairs := Pairs(counts), U, V), self._sums(pairs, seed, n_threads),
-                self.batch_size,
-            ), n_threads)  # fmt: skip
+            pairs = Pairs(counts)
+            U, V = self._start(pairs, counts, before, seed, n_threads)
+            del counts
+            sums = self._sums(pairs, seed, n_threads)
+            self._train(SkipGram(pairs, U, V, sums, self.batch_size), n_threads)
             self.embeddings_, self.context_embeddings_ = U, V
         return self
 
@@ -376,11 +383,11 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 size, f"fit: scores of {self.batch_size} words", "use a smaller batch_size"
             )
 
-    def _start(self, counts, before, seed, n_threads):
+    def _start(self, pairs, counts, before, seed, n_threads):
         vocabulary, U_before, V_before = before
         warm = U_before is not None and U_before.shape[1] == self.dim
         U, V = negative_sampling(
-            counts, self.dim, n_epochs=0 if warm else self.n_init_epochs,
+            pairs, counts, self.dim, n_epochs=0 if warm else self.n_init_epochs,
             n_negatives=self.n_negatives, seed=seed, n_threads=n_threads,
         )  # fmt: skip
         if warm:
@@ -391,16 +398,18 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     def _sums(self, pairs, seed, n_threads):
         if self.gradient == "exact":
-            return ExactSums(pairs.n_words, n_threads)
+            return ExactSums(pairs, n_threads)
         return NamedSums(pairs, self.dim, self._options(pairs.n_words), seed, n_threads)
 
     def _options(self, n_words):
         searches = self.gradient != "sampled"
         n_chunks = self.n_chunks if self.gradient == "decomposed" else 1
         root = int(np.ceil(np.sqrt(n_words)))
-        query_size, n_sampled = self.query_size, self.n_sampled
+        query_size, n_frequent, n_sampled = self.query_size, self.n_frequent, self.n_sampled
         if query_size == "auto":
             query_size = max(root, n_words // (20 * n_chunks))
+        if n_frequent == "auto":
+            n_frequent = max(root, n_words // 10)
         if n_sampled == "auto":
             n_sampled = max(root, n_words // (20 if searches else 100))
         return Options(
@@ -410,8 +419,8 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             index=self.index,
             n_centroids=self.n_centroids,
             rest=self.rest if searches else "sampled",
+            n_frequent=min(n_frequent, n_words) if searches else 0,
             n_sampled=n_sampled,
-            by_frequency=searches,
             tau=self.tau,
         )
 

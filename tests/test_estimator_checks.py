@@ -53,7 +53,7 @@ def test_public_estimators_are_found():
 
 # scikit-learn has no text to fit such estimators on; these need none.
 CHECKS_WITHOUT_DATA = [
-    "check_do_not_raise_errors_in_init_or_set_param",
+    "check_do_not_raise_errors_in_init_or_set_params",
     "check_estimator_cloneable",
     "check_estimator_repr",
     "check_estimator_tags_renamed",
