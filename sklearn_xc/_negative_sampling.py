@@ -1,5 +1,7 @@
 """Word embeddings by negative sampling, to begin skip-gram with (Mikolov et al., 2013)."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from ._kernels import _skip_gram as kernel
@@ -86,10 +88,7 @@ def _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads):
     cells = _Strata(counts, part_of, n_parts, rng)
     words_of_part = np.argsort(part_of, kind="stable").astype(np.int32)
     part_starts = np.searchsorted(part_of[words_of_part], np.arange(n_parts + 1))
-    tables = [
-        alias_table(noise[words_of_part[start:end]])
-        for start, end in zip(part_starts, part_starts[1:], strict=False)
-    ]
+    tables = [alias_table(noise[words_of_part[start:end]]) for start, end in pairwise(part_starts)]
     threshold, alias = (np.concatenate(column) for column in zip(*tables, strict=True))
     # without the last coordinate, which is set in the end
     inner_U, inner_V = (np.ascontiguousarray(M[:, :-1]) for M in (U, V))

@@ -11,7 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._base import Interval, StrOptions, all_or_nothing, check_parameters
 from ._cooccurrence import (
-    cooccurrences, count_words, encoded, frequent_words, probability_kept,
+    cooccurrences,
+    count_words,
+    encoded,
+    frequent_words,
+    probability_kept,
     require_reiterable,
 )  # fmt: skip
 from ._memory import require_memory
@@ -330,7 +334,9 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _count(self, X, seed):
         """The vocabulary and the counts of pairs; sets word_counts_."""
         given = self._given_vocabulary()
-        if sparse.issparse(X) or isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub":
+        if sparse.issparse(X) or (
+            isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
+        ):
             counts = _check_counts(X, given)
             self.word_counts_ = np.asarray(counts.sum(axis=1)).ravel()
             return given, counts
@@ -431,9 +437,7 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             model.iterate(self.learning_rate / (1 + self.decay * number))
             line = f"pass {number + 1}: {model.sums.n_scored:.0f} words scored for a word"
             if self.compute_loss:
-                curve.append(
-                    objective(model.pairs, model.U, model.V, self.batch_size, n_threads)
-                )
+                curve.append(objective(model.pairs, model.U, model.V, self.batch_size, n_threads))
                 line += f", objective {curve[-1]:.5f}"
             if self.verbose:
                 print(line)
@@ -471,7 +475,9 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """
         check_is_fitted(self)
         n_words = len(self.vocabulary_)
-        if sparse.issparse(X) or isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub":
+        if sparse.issparse(X) or (
+            isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
+        ):
             counts = _check_counts(X, list(self.vocabulary_))
         else:
             counts = cooccurrences(encoded(X, self.vocabulary_), n_words, self.window)

@@ -1,6 +1,7 @@
 """Counting words and pairs in a stream."""
 
 from collections import Counter
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -63,11 +64,9 @@ def test_words_are_dropped_as_often_as_they_should():
 
 def test_draws_do_not_depend_on_how_the_corpus_is_read():
     kept = np.full(10, 0.5)
-    whole = [sum(CORPUS, [])]
+    whole = [list(chain(*CORPUS))]
     streams = [
-        np.concatenate(
-            list(counting.encoded(corpus, VOCABULARY, kept, np.random.default_rng(1)))
-        )
+        np.concatenate(list(counting.encoded(corpus, VOCABULARY, kept, np.random.default_rng(1))))
         for corpus in (CORPUS, whole, (iter(document) for document in CORPUS))
     ]
     np.testing.assert_array_equal(streams[0], streams[1])

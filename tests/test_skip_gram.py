@@ -95,7 +95,9 @@ def test_objective_and_exact_gradients(symmetric, n_threads):
     value, of_words, of_contexts = reference(counts, U, V)
     pairs = skip_gram.Pairs(counts)
     assert skip_gram.objective(pairs, U, V, 7, n_threads) == pytest.approx(value, rel=1e-6)
-    found = gradients(counts, U, V, skip_gram.ExactSums(skip_gram.Pairs(counts), n_threads), batch_size=7)
+    found = gradients(
+        counts, U, V, skip_gram.ExactSums(skip_gram.Pairs(counts), n_threads), batch_size=7
+    )
     np.testing.assert_allclose(found[0], of_words, atol=1e-6)
     np.testing.assert_allclose(found[1], of_contexts, atol=1e-6)
 
@@ -164,7 +166,9 @@ def test_rest_counted_as_zero_and_left_out():
 def test_passes_lower_the_objective():
     counts = some_counts()
     pairs = skip_gram.Pairs(counts)
-    U, V = negative_sampling(skip_gram.Pairs(counts), counts, DIM, n_epochs=0, n_negatives=1, seed=0, n_threads=1)
+    U, V = negative_sampling(
+        skip_gram.Pairs(counts), counts, DIM, n_epochs=0, n_negatives=1, seed=0, n_threads=1
+    )
     model = skip_gram.SkipGram(pairs, U, V, skip_gram.ExactSums(pairs, 1), 16)
     values = [skip_gram.objective(pairs, U, V, 16, 1)]
     for _ in range(30):
@@ -188,7 +192,13 @@ def test_negative_sampling_learns_pointwise_mutual_information():
     counts = counts + counts.T
     sparse_counts = sparse.csr_array(counts)
     U, V = negative_sampling(
-        skip_gram.Pairs(sparse_counts), sparse_counts, 10, n_epochs=30, n_negatives=3, seed=0, n_threads=1
+        skip_gram.Pairs(sparse_counts),
+        sparse_counts,
+        10,
+        n_epochs=30,
+        n_negatives=3,
+        seed=0,
+        n_threads=1,
     )
     noise = counts.sum(axis=0) ** NOISE_POWER
     noise /= noise.sum()
@@ -206,7 +216,9 @@ def test_negative_sampling_does_not_depend_on_threads(monkeypatch, n_words, part
     monkeypatch.setattr("sklearn_xc._negative_sampling.PART_WORDS", part)
     counts = some_counts()[:n_words, :n_words]
     found = [
-        negative_sampling(skip_gram.Pairs(counts), counts, DIM, n_epochs=2, n_negatives=4, seed=3, n_threads=n)
+        negative_sampling(
+            skip_gram.Pairs(counts), counts, DIM, n_epochs=2, n_negatives=4, seed=3, n_threads=n
+        )
         for n in (1, 2, 5)
     ]
     for U, V in found[1:]:

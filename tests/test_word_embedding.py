@@ -1,6 +1,7 @@
 """LDGSWordEmbedding: fitting, looking words up, files, scikit-learn."""
 
 import pickle
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def fitted():
 def test_vocabulary_is_sorted_by_frequency(fitted):
     words = list(fitted.vocabulary_)
     assert words[0] == "the"
-    assert set(words) == {"the", *sum(TOPICS, [])}
+    assert set(words) == {"the", *chain(*TOPICS)}
     assert list(fitted.vocabulary_.values()) == list(range(len(words)))
     assert fitted.word_counts_[0] == 300
     assert (np.diff(fitted.word_counts_) <= 0).all()
@@ -264,7 +265,7 @@ def test_gensim_reads_the_files(fitted, tmp_path, binary):
 
 def test_words_with_blanks_cannot_be_written(tmp_path):
     spaced = model(max_iter=0, subsample=0).fit([["new york", "é"]] * 9)
-    with pytest.raises(ValueError, match="'new york'.*white space"):
+    with pytest.raises(ValueError, match=r"'new york'.*white space"):
         spaced.to_keyed_vectors(tmp_path / "vectors")
     assert not (tmp_path / "vectors").exists()
 
