@@ -94,7 +94,7 @@ def run_ours(problem, system, n_passes):
         n_threads=THREADS,
     )  # fmt: skip
     sums = model._sums(problem.pairs, SEED, THREADS)
-    passes = SkipGram(problem.pairs, U, V, sums, model.batch_size)
+    passes = SkipGram(problem.pairs, U, V, sums)
     seconds = init = time.perf_counter() - start
     curve = [(0, seconds, objective(problem.pairs, U, V, BATCH, THREADS))]
     every = max(1, n_passes // 16)
@@ -299,8 +299,8 @@ def ratio_text(results, best):
         f"gensim's best objective, {best:.4f}, is reached by exact gradients in "
         f"{times['exact']:.0f} s and by decomposed ones in {times['decomposed']:.0f} s; of these "
         f"the epoch of negative sampling takes {results['exact']['init_s']:.0f} and "
-        f"{results['decomposed']['init_s']:.0f} s: {times['exact'] / times['decomposed']:.1f} times "
-        f"faster in all, {after['exact'] / max(after['decomposed'], 1e-9):.1f} times without it."
+        f"{results['decomposed']['init_s']:.0f} s: {times['exact'] / times['decomposed']:.1f} "
+        f"times faster in all, {after['exact'] / max(after['decomposed'], 1e-9):.1f} times without it."
     )
 
 

@@ -76,6 +76,14 @@ class Pairs:
         rows_kernel.combine(self.ids, self.share, begin, count, False, V, out, n_threads)
         return out
 
+    def means_of_contexts(self, V, rows):
+        """The same of any words, float32 (len(rows), dim)."""
+        out = np.empty((len(rows), V.shape[1]), dtype=np.float32)
+        begin = self.indptr[rows]
+        count = self.indptr[rows + 1] - begin
+        rows_kernel.combine(self.ids, self.share, begin, count, False, V, out, 1)
+        return out
+
     def of_words(self, U, n_threads):
         """sum_x q(x) q(y|x) u_x of all contexts, float32 (n_words, dim)."""
         out = np.empty_like(U)
@@ -136,21 +144,32 @@ class ExactSums:
     Parameters
     ----------
     pairs : Pairs
-    n_threads : int
+    batch_size, n_threads : int
     """
 
-    def __init__(self, pairs, n_threads):
-        self._pairs = pairs
+    def __init__(self, pairs, batch_size, n_threads):
+        self._pairs, self.batch_size = pairs, batch_size
         self.n_scored, self.n_threads = float(pairs.n_words), n_threads
 
-    def prepare(self, U, V, number):
-        """Take note of the contexts of a pass."""
+    def visit_all(self, visit, U, V, number, of_contexts):
+        """Have all blocks visited, and add the sums of contexts in their order.
 
-    def blocks(self, all_blocks, visit, U, V, of_contexts):
-        """Have all blocks visited, and the sums of contexts added in their order."""
+        Parameters
+        ----------
+        visit : callable
+            ``visit(rows, means, expected)`` with rows of U, a slice or numbers; the sums of
+            q(y|x) v_y; and a function that gives those of p(y|x) v_y for vectors u. Takes a step
+            and returns the new vectors and the shares of the words.
+        U, V : ndarray of float32 (n_words, dim)
+        number : int
+            Of the pass.
+        of_contexts : ndarray of float32 (n_words, dim)
+            The sums of q(x) p(y|x) u_x are added.
+        """
+        blocks = blocks_of(len(U), self.batch_size)
         # So many at once, whose sums are then added: more would only take memory.
-        for i in range(0, len(all_blocks), self.n_threads):
-            some = all_blocks[i : i + self.n_threads]
+        for i in range(0, len(blocks), self.n_threads):
+            some = blocks[i : i + self.n_threads]
             parts = run_blocks(_exact_block, some, self._pairs, visit, V, n_jobs=self.n_threads)
             for part in parts:
                 of_contexts += part
@@ -162,7 +181,7 @@ def _exact_block(block, pairs, visit, V):
         softmax(p)
         return p @ V
 
-    u, share = visit(block, pairs.of_contexts(V, *block, 1), expected)
+    u, share = visit(slice(*block), pairs.of_contexts(V, *block, 1), expected)
     p = u @ V.T
     softmax(p)
     return p.T @ (share[:, None] * u)
@@ -206,12 +225,12 @@ class NamedSums:
     pairs : Pairs
     dim : int
     options : Options
-    seed, n_threads : int
+    batch_size, seed, n_threads : int
     """
 
-    def __init__(self, pairs, dim, options, seed, n_threads):
+    def __init__(self, pairs, dim, options, batch_size, seed, n_threads):
         self._pairs, self._options, self._seed = pairs, options, seed
-        self.n_threads, self.n_scored = n_threads, 0.0
+        self.batch_size, self.n_threads, self.n_scored = batch_size, n_threads, 0.0
         self._bounds = chunk_bounds(dim, options.n_chunks)
         self._places = scratch_places(n_threads, pairs.n_words)
         self._place, self._place_of_draw = (
@@ -222,8 +241,7 @@ class NamedSums:
         self._frequent = np.sort(order[:n_frequent])
         self._others = np.sort(order[n_frequent:]).astype(np.int32)
 
-    def prepare(self, U, V, number):
-        """Index the contexts; `number` is that of the pass."""
+    def _index(self, U, V, number):
         self._number, self.n_scored = number, 0.0
         options, n_others = self._options, len(self._others)
         query_size = min(options.query_size, n_others)
@@ -238,10 +256,12 @@ class NamedSums:
             n_jobs=self.n_threads,
         ).build(V[self._others], U[np.sort(rng.permutation(len(U))[:QUERIES])])  # fmt: skip
 
-    def blocks(self, all_blocks, visit, U, V, of_contexts):
+    def visit_all(self, visit, U, V, number, of_contexts):
         """Visit all blocks in turn; the kernels share the rows of a block among threads."""
-        together = max(1, ASKED // (all_blocks[0][1] - all_blocks[0][0]))
+        all_blocks = blocks_of(len(U), self.batch_size)
+        together = max(1, ASKED // self.batch_size)
         with single_threaded_blas():
+            self._index(U, V, number)
             for i in range(0, len(all_blocks), together):
                 some = all_blocks[i : i + together]
                 start, stop = some[0][0], some[-1][1]
@@ -258,7 +278,7 @@ class NamedSums:
         def expected(u):
             return self._expected(*self._probabilities(u, V, block, named, draws, means), draws, V)
 
-        u, share = visit(block, means, expected)
+        u, share = visit(slice(*block), means, expected)
         sets, p, drawn = self._probabilities(u, V, block, named, draws, means)
         weight = share.astype(np.float32)
         self._add_to_contexts(sets, p, weight, u, of_contexts)
@@ -374,7 +394,7 @@ class Adam:
 
     def step(self, M, gradient, rows, rate, number):
         """Change M[rows] against its gradient; `number` counts the steps from 1."""
-        mean, square = self._mean[rows], self._square[rows]
+        mean, square = self._mean[rows], self._square[rows]  # views of slices, else copies
         mean *= BETAS[0]
         mean += (1 - BETAS[0]) * gradient
         square *= BETAS[1]
@@ -383,6 +403,7 @@ class Adam:
         change += TINY
         np.divide(mean, change, out=change)
         M[rows] -= np.float32(rate / (1 - BETAS[0] ** number)) * change
+        self._mean[rows], self._square[rows] = mean, square
 
 
 class SkipGram:
@@ -398,13 +419,11 @@ class SkipGram:
     pairs : Pairs
     U, V : ndarray of float32 (n_words, dim)
         Changed in place.
-    sums : ExactSums or NamedSums
-    batch_size : int
+    sums : ExactSums, NamedSums or BatchSums
     """
 
-    def __init__(self, pairs, U, V, sums, batch_size):
+    def __init__(self, pairs, U, V, sums):
         self.pairs, self.U, self.V, self.sums = pairs, U, V, sums
-        self._blocks = blocks_of(pairs.n_words, batch_size)
         self._steps = Adam(U.shape), Adam(V.shape)
         self.n_passes = 0
 
@@ -412,18 +431,16 @@ class SkipGram:
         """One pass."""
         self.n_passes += 1
         pairs, n_threads = self.pairs, self.sums.n_threads
-        self.sums.prepare(self.U, self.V, self.n_passes)
         gradient = np.zeros_like(self.V)
-        self.sums.blocks(self._blocks, self._visit_with(rate), self.U, self.V, gradient)
+        self.sums.visit_all(self._visit_with(rate), self.U, self.V, self.n_passes, gradient)
         gradient -= pairs.of_words(self.U, n_threads)
         share = np.maximum(pairs.context_share, 0.1 / pairs.n_words**2)
         gradient /= share[:, None].astype(np.float32)
         self._steps[1].step(self.V, gradient, slice(None), rate, self.n_passes)
 
     def _visit_with(self, rate):
-        def visit(block, means, expected):
+        def visit(rows, means, expected):
             """A step of some words; their embeddings and their shares."""
-            rows = slice(*block)
             gradient = expected(self.U[rows])
             gradient -= means
             share = self.pairs.word_share[rows]

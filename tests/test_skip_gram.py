@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from sklearn_xc import _skip_gram as skip_gram
+from sklearn_xc._batch_sums import BatchSums
 from sklearn_xc._negative_sampling import CONSTANT, NOISE_POWER, negative_sampling
 
 N_WORDS, DIM = 40, 12
@@ -65,11 +66,13 @@ class Recorder(skip_gram.SkipGram):
         )
 
 
-def gradients(counts, U, V, sums=None, batch_size=16, **changes):
+def gradients(
+    counts, U, V, sums=None, kind=skip_gram.NamedSums, batch_size=16, n_threads=1, **changes
+):
     pairs = skip_gram.Pairs(counts)
     if sums is None:
-        sums = skip_gram.NamedSums(pairs, DIM, options(**changes), 0, 1)
-    recorder = Recorder(pairs, U.copy(), V.copy(), sums, batch_size)
+        sums = kind(pairs, DIM, options(**changes), batch_size, 0, n_threads)
+    recorder = Recorder(pairs, U.copy(), V.copy(), sums)
     recorder.iterate(0.1)
     return recorder.of_words, recorder.of_contexts
 
@@ -96,7 +99,7 @@ def test_objective_and_exact_gradients(symmetric, n_threads):
     pairs = skip_gram.Pairs(counts)
     assert skip_gram.objective(pairs, U, V, 7, n_threads) == pytest.approx(value, rel=1e-6)
     found = gradients(
-        counts, U, V, skip_gram.ExactSums(skip_gram.Pairs(counts), n_threads), batch_size=7
+        counts, U, V, skip_gram.ExactSums(skip_gram.Pairs(counts), 7, n_threads)
     )
     np.testing.assert_allclose(found[0], of_words, atol=1e-6)
     np.testing.assert_allclose(found[1], of_contexts, atol=1e-6)
@@ -120,6 +123,22 @@ def test_with_everything_retrieved_gradients_are_exact(changes):
     np.testing.assert_allclose(found[1], of_contexts, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"query_size": 40, "n_frequent": 3},
+        {"query_size": 0, "n_frequent": 40},
+    ],
+)
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_blocks_that_score_everything_have_exact_gradients(changes, n_threads):
+    counts, (U, V) = some_counts(), some_vectors()
+    _, of_words, of_contexts = reference(counts, U, V)
+    found = gradients(counts, U, V, kind=BatchSums, n_threads=n_threads, rest="sampled", **changes)
+    np.testing.assert_allclose(found[0], of_words, atol=1e-6)
+    np.testing.assert_allclose(found[1], of_contexts, atol=1e-6)
+
+
 def test_message_passes_approach_the_exact_gradient():
     counts, (U, V) = some_counts(), some_vectors()
     exact = reference(counts, U, V)[1]
@@ -133,13 +152,14 @@ def test_message_passes_approach_the_exact_gradient():
 @pytest.mark.parametrize(
     "changes", [{"query_size": 8}, {"query_size": 0, "n_frequent": 0, "n_chunks": 1}]
 )
-def test_sampled_rest_converges_to_the_exact_gradient(changes):
+@pytest.mark.parametrize("kind", [skip_gram.NamedSums, BatchSums])
+def test_sampled_rest_converges_to_the_exact_gradient(changes, kind):
     """Draws are weighted by the inverse of their chance: only the ratio of two sums is biased."""
     counts, (U, V) = some_counts(), some_vectors()
     _, of_words, of_contexts = reference(counts, U, V)
     errors = []
     for n_sampled in (20, 200_000):
-        found = gradients(counts, U, V, rest="sampled", n_sampled=n_sampled, **changes)
+        found = gradients(counts, U, V, kind=kind, rest="sampled", n_sampled=n_sampled, **changes)
         errors.append(np.abs(found[0] - of_words).max() + np.abs(found[1] - of_contexts).max())
     assert errors[1] < 0.02 * (np.abs(of_words).max() + np.abs(of_contexts).max())
     assert errors[1] < 0.1 * errors[0]
@@ -169,7 +189,7 @@ def test_passes_lower_the_objective():
     U, V = negative_sampling(
         skip_gram.Pairs(counts), counts, DIM, n_epochs=0, n_negatives=1, seed=0, n_threads=1
     )
-    model = skip_gram.SkipGram(pairs, U, V, skip_gram.ExactSums(pairs, 1), 16)
+    model = skip_gram.SkipGram(pairs, U, V, skip_gram.ExactSums(pairs, 16, 1))
     values = [skip_gram.objective(pairs, U, V, 16, 1)]
     for _ in range(30):
         model.iterate(0.05)

@@ -169,3 +169,20 @@ def mark_found(
                 at = place[ids[i, p]]
                 if at >= 0:
                     weights[i, at] = absent
+
+
+def score_pairs(
+    const float[:, ::1] U, const float[:, ::1] V, const int32_t[::1] rows,
+    const int32_t[::1] ids, float[::1] out,
+):
+    """OUT out[e] = <U[rows[e]], V[ids[e]]>.
+
+    Parameters
+    ----------
+    U, V : IN (n, dim), (n_words, dim)
+    rows, ids : IN (n_entries,), below n and below n_words
+    """
+    cdef int64_t e
+    with nogil:
+        for e in range(ids.shape[0]):
+            inner(&U[rows[e], 0], &V[ids[e], 0], U.shape[1], &out[e])
