@@ -258,17 +258,16 @@ class NamedSums:
 
     def visit_all(self, visit, U, V, number, of_contexts):
         """Visit all blocks in turn; the kernels share the rows of a block among threads."""
-        all_blocks = blocks_of(len(U), self.batch_size)
+        blocks = blocks_of(len(U), self.batch_size)
         together = max(1, ASKED // self.batch_size)
-        with single_threaded_blas():
-            self._index(U, V, number)
-            for i in range(0, len(all_blocks), together):
-                some = all_blocks[i : i + together]
-                start, stop = some[0][0], some[-1][1]
-                retrieved = self._retrieve(U[start:stop])
-                for block in some:
-                    named = retrieved[block[0] - start : block[1] - start]
-                    self._visit(block, named, visit, V, of_contexts)
+        self._index(U, V, number)
+        for i in range(0, len(blocks), together):
+            some = blocks[i : i + together]
+            start, stop = some[0][0], some[-1][1]
+            retrieved = self._retrieve(U[start:stop])
+            for block in some:
+                named = retrieved[block[0] - start : block[1] - start]
+                self._visit(block, named, visit, V, of_contexts)
 
     def _visit(self, block, named, visit, V, of_contexts):
         draws = self._draw(V, block[0])
@@ -432,7 +431,8 @@ class SkipGram:
         self.n_passes += 1
         pairs, n_threads = self.pairs, self.sums.n_threads
         gradient = np.zeros_like(self.V)
-        self.sums.visit_all(self._visit_with(rate), self.U, self.V, self.n_passes, gradient)
+        with single_threaded_blas():  # once, not with every block
+            self.sums.visit_all(self._visit_with(rate), self.U, self.V, self.n_passes, gradient)
         gradient -= pairs.of_words(self.U, n_threads)
         share = np.maximum(pairs.context_share, 0.1 / pairs.n_words**2)
         gradient /= share[:, None].astype(np.float32)
