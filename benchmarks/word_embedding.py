@@ -300,7 +300,8 @@ def ratio_text(results, best):
         f"{times['exact']:.0f} s and by decomposed ones in {times['decomposed']:.0f} s; of these "
         f"the epoch of negative sampling takes {results['exact']['init_s']:.0f} and "
         f"{results['decomposed']['init_s']:.0f} s: {times['exact'] / times['decomposed']:.1f} "
-        f"times faster in all, {after['exact'] / max(after['decomposed'], 1e-9):.1f} times without it."
+        f"times faster in all, {after['exact'] / max(after['decomposed'], 1e-9):.1f} times without "
+        "it."
     )
 
 

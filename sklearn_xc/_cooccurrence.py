@@ -204,3 +204,30 @@ class _Sums:
         while self._parts:
             total = total + self._parts.pop()
         return total
+
+
+def is_matrix(X):
+    """Whether X holds counts rather than documents."""
+    return sparse.issparse(X) or (
+        isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
+    )
+
+
+def check_counts(X, words):
+    """Counts of pairs as a csr_array with sorted distinct indices."""
+    if words is None:
+        raise ValueError("vocabulary must name the words of the rows where X is a matrix of counts")
+    counts = sparse.csr_array(X, dtype=np.float64, copy=True)
+    if counts.shape != (len(words), len(words)):
+        raise ValueError(
+            f"X has shape {counts.shape}, but the vocabulary has {len(words)} words: counts must "
+            "be square, a row and a column for each word"
+        )
+    counts.sum_duplicates()
+    if not np.isfinite(counts.data).all() or (counts.data < 0).any():
+        raise ValueError("X holds NaN, infinity or a negative number: it must hold counts")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(counts.data.sum()):
+            raise ValueError("X has a sum beyond float64: scale the counts")
+    counts.eliminate_zeros()
+    return counts

@@ -13,6 +13,7 @@ from ._skip_gram import softmax
 # must be many of them.
 PARTS, PART_WORDS = 16, 64
 NOISE_POWER = 0.75
+LARGEST_MEAN, LARGEST_COUNT = 64, 1 << 20  # of the counts of cells
 FIRST_RATE, LAST_RATE = 0.025, 0.0001
 CONSTANT = 2.0
 # After few steps the scores of frequent words have come further than those of rare ones, and sums
@@ -49,8 +50,7 @@ def negative_sampling(pairs, counts, dim, *, n_epochs, n_negatives, seed, n_thre
     n_words = counts.shape[0]
     U = ((rng.random((n_words, dim), dtype=np.float32) - 0.5) / dim).astype(np.float32)
     V = np.zeros((n_words, dim), dtype=np.float32)
-    frequency = np.asarray(counts.sum(axis=0)).ravel()
-    noise = np.maximum(frequency, 1e-3) ** NOISE_POWER
+    noise = np.maximum(pairs.context_share, 1e-12) ** NOISE_POWER
     if n_epochs:
         _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads)
     log_noise = np.log(noise)
@@ -123,6 +123,9 @@ class _Strata:
         order = order[np.argsort(stratum[order], kind="stable")]
         self.words = rows[order]
         self.contexts = counts.indices[order].astype(np.int32, copy=False)
-        self.counts = counts.data[order].astype(np.float32, copy=False)
+        # Counts may be in any unit, but steps of a useful number and length are wanted.
+        mean = counts.data.mean()
+        factor = np.clip(mean, 1, LARGEST_MEAN) / mean
+        self.counts = np.minimum(counts.data[order] * factor, LARGEST_COUNT).astype(np.float32)
         sizes = np.bincount(stratum, minlength=n_parts * n_parts)
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -4,32 +4,25 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import Interval, StrOptions, all_or_nothing, check_parameters
 from ._batch_sums import BatchSums
 from ._cooccurrence import (
-    cooccurrences,
-    count_words,
-    encoded,
-    frequent_words,
-    probability_kept,
-    require_reiterable,
+    check_counts, cooccurrences, count_words, encoded, frequent_words, is_matrix,
+    probability_kept, require_reiterable,
 )  # fmt: skip
 from ._memory import require_memory
 from ._negative_sampling import negative_sampling
 from ._parallel import effective_threads
 from ._rows import LARGEST_INDEX
 from ._skip_gram import ExactSums, NamedSums, Options, Pairs, SkipGram, objective
-from ._word_vectors import nearest, numbers_of, unit_rows, write_word2vec
-
-MOST_CHUNKS = 1024
+from ._word_vectors import WordVectorsMixin
 
 
-class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LDGSWordEmbedding(WordVectorsMixin, BaseEstimator):
     """Word vectors by skip-gram with a softmax over all words, found by decomposed search (LDGS).
 
     Minimises, over a vector u for each word and a vector v for each word as a context::
@@ -182,7 +175,7 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         "dim": [Interval(Integral, 2, 2**16, closed="both")],
         "window": [Interval(Integral, 1, 2**16, closed="both")],
         "gradient": [StrOptions({"decomposed", "mips", "sampled", "exact"})],
-        "n_chunks": [Interval(Integral, 1, MOST_CHUNKS, closed="both")],
+        "n_chunks": [Interval(Integral, 1, 2**16, closed="both")],
         "n_message_passes": [Interval(Integral, 0, 2**20, closed="both")],
         "query_size": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "index": [StrOptions({"spherical", "hnsw", "exact"})],
@@ -349,10 +342,8 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _count(self, X, seed):
         """The vocabulary and the counts of pairs; sets word_counts_."""
         given = self._given_vocabulary()
-        if sparse.issparse(X) or (
-            isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
-        ):
-            counts = _check_counts(X, given)
+        if is_matrix(X):
+            counts = check_counts(X, given)
             self.word_counts_ = np.asarray(counts.sum(axis=1)).ravel()
             return given, counts
         if given is None or self.subsample:
@@ -499,10 +490,8 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """
         check_is_fitted(self)
         n_words = len(self.vocabulary_)
-        if sparse.issparse(X) or (
-            isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
-        ):
-            counts = _check_counts(X, list(self.vocabulary_))
+        if is_matrix(X):
+            counts = check_counts(X, list(self.vocabulary_))
         else:
             counts = cooccurrences(encoded(X, self.vocabulary_), n_words, self.window)
         if counts.sum() == 0:
@@ -511,139 +500,3 @@ class LDGSWordEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             Pairs(counts), self.embeddings_, self.context_embeddings_, self.batch_size,
             effective_threads(self.n_jobs),
         )  # fmt: skip
-
-    def transform(self, X):
-        """The mean vector of the known words of each document.
-
-        Parameters
-        ----------
-        X : iterable of (iterable of str, or str)
-            Documents; a string stands for a document of this one word.
-
-        Returns
-        -------
-        vectors : ndarray of float32, shape (n_documents, dim)
-            Zero where no word is known.
-        """
-        check_is_fitted(self)
-        if isinstance(X, Iterable) and not isinstance(X, str | bytes):
-            X = ([item] if isinstance(item, str) else item for item in X)
-        ids, ends = [], [0]
-        for document in encoded(X, self.vocabulary_):
-            ids.append(document)
-            ends.append(ends[-1] + len(document))
-        ids = np.concatenate([np.empty(0, dtype=np.int32), *ids])
-        lengths = np.maximum(np.diff(ends), 1)
-        shape = len(lengths), len(self.vocabulary_)
-        weight = np.repeat(1 / lengths, np.diff(ends)).astype(np.float32)
-        means = sparse.csr_array((weight, ids, np.array(ends)), shape=shape)
-        return np.asarray(means @ self.embeddings_, dtype=np.float32)
-
-    def most_similar(self, words, topn=10):
-        """The words whose vectors have the largest cosines with those of some words.
-
-        Parameters
-        ----------
-        words : str or iterable of str
-        topn : int, default=10
-
-        Returns
-        -------
-        found : list of (str, float), or a list of such lists for an iterable
-            Words, best first, and cosines of the vectors less their mean; without the word itself.
-
-        Raises
-        ------
-        ValueError
-            If a word is not in the vocabulary.
-        """
-        check_is_fitted(self)
-        numbers = numbers_of(words, self.vocabulary_)
-        units = self._units()
-        found = self._named(units, units[numbers], [[number] for number in numbers], topn)
-        return found[0] if isinstance(words, str) else found
-
-    def analogy(self, a, b, c, topn=10):
-        """Words that are to c what b is to a: the nearest to b - a + c.
-
-        Parameters
-        ----------
-        a, b, c : str, or iterables of str of equal length
-        topn : int, default=10
-
-        Returns
-        -------
-        found : list of (str, float), or a list of such lists for iterables
-            As of :meth:`most_similar`, of vectors of unit length, without a, b and c.
-
-        Raises
-        ------
-        ValueError
-            If a word is not in the vocabulary, or the lengths differ.
-        """
-        check_is_fitted(self)
-        parts = [
-            numbers_of(words, self.vocabulary_, name)
-            for name, words in (("a", a), ("b", b), ("c", c))
-        ]
-        if len({len(part) for part in parts}) != 1:
-            lengths = ", ".join(str(len(part)) for part in parts)
-            raise ValueError(f"a, b and c must have equally many words; got {lengths}")
-        units = self._units()
-        first, second, third = (units[part] for part in parts)
-        asked = unit_rows(second - first + third)
-        found = self._named(units, asked, [list(row) for row in zip(*parts, strict=True)], topn)
-        return found[0] if isinstance(a, str) else found
-
-    def to_keyed_vectors(self, path, binary=False):
-        """Write `embeddings_` in a format of word2vec, which gensim and others read.
-
-        Parameters
-        ----------
-        path : str or path
-        binary : bool, default=False
-            Numbers as float32 rather than text.
-
-        Raises
-        ------
-        ValueError
-            If a word is empty or holds white space, which the formats cannot tell from its end.
-        """
-        check_is_fitted(self)
-        write_word2vec(path, list(self.vocabulary_), self.embeddings_, binary)
-
-    @property
-    def _n_features_out(self):
-        return self.embeddings_.shape[1]
-
-    def _units(self):
-        return unit_rows(self.embeddings_ - self.embeddings_.mean(axis=0))
-
-    def _named(self, units, queries, without, topn):
-        if isinstance(topn, bool) or not isinstance(topn, Integral) or topn < 1:
-            raise ValueError(f"topn must be an integer of at least 1; got {topn!r}")
-        words = list(self.vocabulary_)
-        return [
-            [(words[i], float(score)) for i, score in zip(best, scores, strict=True)]
-            for best, scores in nearest(units, queries, without, topn)
-        ]
-
-
-def _check_counts(X, words):
-    """Counts of pairs as a csr_array with sorted distinct indices."""
-    if words is None:
-        raise ValueError("vocabulary must name the words of the rows where X is a matrix of counts")
-    counts = sparse.csr_array(X, dtype=np.float64, copy=True)
-    if counts.shape != (len(words), len(words)):
-        raise ValueError(
-            f"X has shape {counts.shape}, but the vocabulary has {len(words)} words: counts must "
-            "be square, a row and a column for each word"
-        )
-    counts.sum_duplicates()
-    if not np.isfinite(counts.data).all() or (counts.data < 0).any():
-        raise ValueError("X holds NaN, infinity or a negative number: it must hold counts")
-    with np.errstate(over="ignore"):
-        if not np.isfinite(counts.data.sum()):
-            raise ValueError("X has a sum beyond float64: scale the counts")
-    counts.eliminate_zeros()
-    return counts

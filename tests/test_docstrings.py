@@ -13,7 +13,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = ["sklearn_xc", "sklearn_xc.metrics", "sklearn_xc.datasets", "sklearn_xc.mips"]
 METHODS = ["fit", "predict", "predict_topk", "decision_function", "predict_proba"]
-METHODS += ["build", "query", "candidates", "update", "transform"]
+METHODS += ["build", "query", "candidates", "update", "transform", "score"]
+METHODS += ["most_similar", "analogy", "to_keyed_vectors"]
 
 
 def public_objects():

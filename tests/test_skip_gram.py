@@ -98,9 +98,7 @@ def test_objective_and_exact_gradients(symmetric, n_threads):
     value, of_words, of_contexts = reference(counts, U, V)
     pairs = skip_gram.Pairs(counts)
     assert skip_gram.objective(pairs, U, V, 7, n_threads) == pytest.approx(value, rel=1e-6)
-    found = gradients(
-        counts, U, V, skip_gram.ExactSums(skip_gram.Pairs(counts), 7, n_threads)
-    )
+    found = gradients(counts, U, V, skip_gram.ExactSums(skip_gram.Pairs(counts), 7, n_threads))
     np.testing.assert_allclose(found[0], of_words, atol=1e-6)
     np.testing.assert_allclose(found[1], of_contexts, atol=1e-6)
 
@@ -245,3 +243,17 @@ def test_negative_sampling_does_not_depend_on_threads(monkeypatch, n_words, part
         np.testing.assert_array_equal(U, found[0][0])
         np.testing.assert_array_equal(V, found[0][1])
     assert np.isfinite(found[0][0]).all()
+
+
+def test_counts_in_any_unit():
+    """An epoch takes no longer for large counts, and learns from tiny ones."""
+    found = [
+        negative_sampling(
+            skip_gram.Pairs(counts), counts, DIM, n_epochs=5, n_negatives=4, seed=3, n_threads=1
+        )[0]
+        for counts in (some_counts() * unit for unit in (1e-12, 1e-3, 1e13, 1e290))
+    ]
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(found[3], found[2], rtol=1e-4, atol=1e-6)
+    assert np.isfinite(found[2]).all()
+    assert found[0][:, :-1].std() > 1.2 / DIM / np.sqrt(12)  # more than it began with

@@ -74,7 +74,7 @@ cdef void visit(
     double first_rate, double last_rate, uint64_t state, float* change,
 ) noexcept nogil:
     """Steps on all cells of a stratum in their order, the rate falling from first to last."""
-    cdef int64_t i, visits, t, n, e
+    cdef int64_t i, visits, _t, _n, e
     cdef int32_t y, j, drawn
     cdef double rate, weight
     cdef float score
@@ -88,11 +88,11 @@ cdef void visit(
         rate = first_rate + (last_rate - first_rate) * i / stratum.n_cells
         y = stratum.contexts[i]
         u = U + <int64_t>stratum.words[i] * dim
-        for t in range(visits):
+        for _t in range(visits):
             v = V + <int64_t>y * dim
             inner(u, v, dim, &score)
             step(u, v, change, <float>(rate * weight) * miss(score, 1), dim)
-            for n in range(n_negatives):
+            for _n in range(n_negatives):
                 j = <int32_t>random_below(&state, stratum.n_noise)
                 if random_unit(&state) >= stratum.threshold[j]:
                     j = stratum.alias[j]
