@@ -2,7 +2,7 @@
 
     python _gensim_worker.py OUT.npz CORPUS.txt SYSTEM EPOCHS DIM WINDOW MIN_COUNT SUBSAMPLE THREADS
 
-Writes the words and, after each epoch, seconds of training so far and both matrices; of
+Writes the words and, after each epoch, processor seconds of training so far and both matrices; of
 hierarchical softmax also the tree. SYSTEM is "neg5", "neg15" or "hs".
 """
 
@@ -20,10 +20,10 @@ class Snapshots(CallbackAny2Vec):
         self.times = []
 
     def on_epoch_begin(self, model):
-        self.started = time.perf_counter()
+        self.started = time.process_time()
 
     def on_epoch_end(self, model):
-        self.seconds += time.perf_counter() - self.started
+        self.seconds += time.process_time() - self.started
         self.times.append(self.seconds)
         self.U.append(model.wv.vectors.copy())
         self.V.append((model.syn1 if model.hs else model.syn1neg).copy())

@@ -86,22 +86,22 @@ class Problem:
 
 
 def run_ours(problem, system, n_passes):
-    """Seconds, objective and passes along the way, counting and evaluation apart."""
+    """Passes, processor seconds and objective along the way, counting and evaluation apart."""
     model = LDGSWordEmbedding(DIM, WINDOW, n_jobs=THREADS, **OURS[system][1])
-    start = time.perf_counter()
+    start = time.process_time()
     U, V = negative_sampling(
         problem.pairs, problem.counts, DIM, n_epochs=1, n_negatives=model.n_negatives, seed=SEED,
         n_threads=THREADS,
     )  # fmt: skip
     sums = model._sums(problem.pairs, SEED, THREADS)
     passes = SkipGram(problem.pairs, U, V, sums)
-    seconds = init = time.perf_counter() - start
+    seconds = init = time.process_time() - start
     curve = [(0, seconds, objective(problem.pairs, U, V, BATCH, THREADS))]
     every = max(1, n_passes // 16)
     for number in range(n_passes):
-        start = time.perf_counter()
+        start = time.process_time()
         passes.iterate(model.learning_rate / (1 + model.decay * number))
-        seconds += time.perf_counter() - start
+        seconds += time.process_time() - start
         if number < 3 or (number + 1) % every == 0 or number + 1 == n_passes:
             curve.append((number + 1, seconds, objective(problem.pairs, U, V, BATCH, THREADS)))
             print(f"  pass {number + 1}: {seconds:.1f} s, {curve[-1][2]:.4f}", flush=True)
@@ -320,7 +320,9 @@ def draw(results, best):
     if best is not None:
         for axes in (left, right):
             axes.axhline(best, color="grey", linewidth=0.8)
-    left.set(xlabel="seconds of training", ylabel="exact objective (nats a pair)", xscale="log")
+    left.set(
+        xlabel="processor seconds of training", ylabel="exact objective (nats a pair)", xscale="log"
+    )
     right.set(xlabel="passes or epochs")
     for axes in (left, right):
         axes.grid(alpha=0.3)
@@ -333,7 +335,8 @@ def draw(results, best):
 PAGE = """# Word vectors: the exact skip-gram objective against time
 
 {source}
-Times are of a machine busy with other work: ratios are rough.
+Times are seconds of processor time, of all threads together, since the machine was busy with other
+work; even so, shared caches and memory make them rough.
 
 {n_tokens} tokens of English text, {n_words} words that occur five times, {n_pairs} distinct pairs,
 window 8, subsampling 1e-4, {dim} dimensions, two threads. Counting took {count_s} s, once for all

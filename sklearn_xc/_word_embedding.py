@@ -8,12 +8,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from . import _cooccurrence as counting
 from ._base import Interval, StrOptions, all_or_nothing, check_parameters
 from ._batch_sums import BatchSums
-from ._cooccurrence import (
-    check_counts, cooccurrences, count_words, encoded, frequent_words, is_matrix,
-    probability_kept, require_reiterable,
-)  # fmt: skip
 from ._memory import require_memory
 from ._negative_sampling import negative_sampling
 from ._parallel import effective_threads
@@ -58,10 +55,10 @@ class LDGSWordEmbedding(WordVectorsMixin, BaseEstimator):
     n_centroids : int, default=100
         Clusters of "spherical"; 100 as published.
     rest : {"sampled", "zero", "none"}, default="sampled"
-        What stands in the sum for words that were not named. "sampled": the most frequent contexts
-        are all in it, and the searches look among the others, of which some are drawn by chance
-        for those not found, weighted by the inverse of it. "zero": all are counted as if scored 0
-        (Algorithm 1). "none": nothing.
+        What stands in the sum for words that "decomposed" and "mips" do not name. "sampled": the
+        most frequent contexts are all in it, and the searches look among the others, of which some
+        are drawn by chance for those not found, weighted by the inverse of it. "zero": all are
+        counted as if scored 0 (Algorithm 1). "none": nothing.
     n_frequent : "auto" or int, default="auto"
         Most frequent contexts that are in every sum, for "decomposed" and "mips" with
         ``rest="sampled"``; "auto" is K / 20, but the root of K at least.
@@ -139,11 +136,12 @@ class LDGSWordEmbedding(WordVectorsMixin, BaseEstimator):
 
     Notes
     -----
-    Memory, with K words, P distinct pairs of words (both directions), b = `batch_size` and c the
-    most contexts of a word: 40 P bytes while pairs are counted and 24 P while training; 28 K dim
-    for vectors, gradient and the averages of Adam; ``24 b (n_chunks * query_size + c)`` for sets of
-    words, ``4 b K`` a thread for "exact" and the objective. None of it depends on the length of the
-    corpus.
+    Memory, with K words, P distinct pairs of words (both directions) and b = `batch_size`: 40 P
+    bytes while pairs are counted and 24 P while training; 28 K dim for vectors, gradient and the
+    averages of Adam; for a block and thread ``8 b (n_frequent + n_chunks * query_size +
+    n_sampled)`` and 40 for each pair of its words. Without `batch_queries` a block takes ``24 b
+    (n_chunks * query_size + c)``, c being the most contexts of a word; "exact" and the objective
+    take 4 b K a thread. None of it depends on the length of the corpus.
 
     Negative sampling learns scores that lack the frequency of the context. The last coordinate is
     therefore begun with a constant for words and a multiple of the logarithm of that frequency for
@@ -342,31 +340,31 @@ class LDGSWordEmbedding(WordVectorsMixin, BaseEstimator):
     def _count(self, X, seed):
         """The vocabulary and the counts of pairs; sets word_counts_."""
         given = self._given_vocabulary()
-        if is_matrix(X):
-            counts = check_counts(X, given)
+        if counting.is_matrix(X):
+            counts = counting.check_counts(X, given)
             self.word_counts_ = np.asarray(counts.sum(axis=1)).ravel()
             return given, counts
         if given is None or self.subsample:
-            require_reiterable(X, "it is read once for the frequencies and once for the pairs")
-            found = count_words(X)
+            counting.require_reiterable(X, "it is read for the frequencies, then for the pairs")
+            found = counting.count_words(X)
             words = given
             if given is None:
-                words = frequent_words(found, self.min_count, self.max_vocabulary)
+                words = counting.frequent_words(found, self.min_count, self.max_vocabulary)
             if not words:
                 raise ValueError(
                     f"X has no word that occurs min_count={self.min_count} times; it has "
                     f"{len(found)} distinct words"
                 )
             self.word_counts_ = np.array([found[word] for word in words], dtype=np.float64)
-            kept = probability_kept(self.word_counts_, self.subsample)
+            kept = counting.probability_kept(self.word_counts_, self.subsample)
             vocabulary = {word: i for i, word in enumerate(words)}
-            stream = encoded(X, vocabulary, kept, np.random.default_rng([seed, 1]))
+            stream = counting.encoded(X, vocabulary, kept, np.random.default_rng([seed, 1]))
         else:
             words = given
             vocabulary = {word: i for i, word in enumerate(words)}
             self.word_counts_ = np.zeros(len(words))
-            stream = self._counting(encoded(X, vocabulary))
-        return words, cooccurrences(stream, len(words), self.window)
+            stream = self._counting(counting.encoded(X, vocabulary))
+        return words, counting.cooccurrences(stream, len(words), self.window)
 
     def _counting(self, stream):
         for document in stream:
@@ -490,10 +488,11 @@ class LDGSWordEmbedding(WordVectorsMixin, BaseEstimator):
         """
         check_is_fitted(self)
         n_words = len(self.vocabulary_)
-        if is_matrix(X):
-            counts = check_counts(X, list(self.vocabulary_))
+        if counting.is_matrix(X):
+            counts = counting.check_counts(X, list(self.vocabulary_))
         else:
-            counts = cooccurrences(encoded(X, self.vocabulary_), n_words, self.window)
+            documents = counting.encoded(X, self.vocabulary_)
+            counts = counting.cooccurrences(documents, n_words, self.window)
         if counts.sum() == 0:
             raise ValueError("X has no two words of the vocabulary together: nothing to score")
         return -objective(

@@ -64,9 +64,18 @@ def test_vocabulary_is_sorted_by_frequency(fitted):
         assert vectors.shape == (12, 6)
 
 
-@pytest.mark.parametrize("gradient", GRADIENTS)
-def test_words_of_a_topic_are_near_each_other(gradient):
-    fitted = model(gradient=gradient, max_iter=40).fit(CORPUS)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"gradient": "exact"},
+        {"gradient": "sampled"},
+        {"index": "exact"},
+        {"gradient": "mips", "batch_queries": False},
+        {"rest": "none", "n_message_passes": 2, "index": "exact"},
+    ],
+)
+def test_words_of_a_topic_are_near_each_other(changes):
+    fitted = model(max_iter=40, **changes).fit(CORPUS)
     for topic in TOPICS:
         for word in topic:
             found = fitted.most_similar(word, topn=len(topic) - 1)
@@ -98,10 +107,12 @@ def test_score_is_the_mean_log_probability(fitted):
 # ---------------------------------------------------------------------------------- determinism
 
 
-@pytest.mark.parametrize("gradient", GRADIENTS)
-def test_result_does_not_depend_on_threads(gradient):
+@pytest.mark.parametrize(
+    "changes", [{}, {"batch_queries": False}, {"gradient": "sampled"}, {"gradient": "exact"}]
+)
+def test_result_does_not_depend_on_threads(changes):
     found = [
-        model(gradient=gradient, n_jobs=n, max_iter=3, batch_size=5, n_centroids=3).fit(CORPUS)
+        model(n_jobs=n, max_iter=2, batch_size=5, n_centroids=3, **changes).fit(CORPUS)
         for n in (None, 2, 3)
     ]
     for other in found[1:]:
@@ -309,6 +320,8 @@ def test_has_to_be_fitted(method):
         ({"vocabulary": "ab"}, "vocabulary must be an iterable of strings"),
         ({"vocabulary": ["nowhere", "red"]}, "no two words of the vocabulary together"),
         ({"learning_rate": 0}, "'learning_rate' parameter"),
+        ({"batch_queries": True, "rest": "none"}, "batch_queries=True needs rest='sampled'"),
+        ({"batch_queries": True, "n_message_passes": 1}, "and n_message_passes=1"),
     ],
 )
 def test_refuses_parameters(changes, message):
