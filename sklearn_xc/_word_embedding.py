@@ -137,7 +137,7 @@ class LDGSWordEmbedding(WordVectorsMixin, BaseEstimator):
     Notes
     -----
     Memory, with K words, P distinct pairs of words (both directions) and b = `batch_size`: 40 P
-    bytes while pairs are counted and 24 P while training; 28 K dim for vectors, gradient and the
+    bytes until the passes begin and 24 P while training; 28 K dim for vectors, gradient and the
     averages of Adam; for a block and thread ``8 b (n_frequent + n_chunks * query_size +
     n_sampled)`` and 40 for each pair of its words. Without `batch_queries` a block takes ``24 b
     (n_chunks * query_size + c)``, c being the most contexts of a word; "exact" and the objective
