@@ -147,6 +147,7 @@ class ChunkIndexes:
             return ExactIndex(n_jobs=self._n_jobs)
         # What an index misses is for the caller to measure: none may turn to exact answers.
         common = {"min_recall": 0.0, "n_jobs": self._n_jobs, "random_state": self._seed}
+        common["rebuild_share"] = 1.0  # nor be built anew but when the caller does
         if self._kind == "hnsw":
             return HNSWIndex("xbox", **common)
         return SphericalIndex("ip", n_clusters=self._n_centroids, n_probes=self._n_probes, **common)

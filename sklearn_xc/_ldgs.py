@@ -4,24 +4,191 @@ from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 
-from ._base import BaseXCClassifier, Interval, StrOptions
+from ._base import BaseXCClassifier, Interval, StrOptions, _check_k
 from ._decomposed import Positives
 from ._dense import feature_major
-from ._ldgs_prediction import Distances, best_threshold, embedded, precision_at_1
+from ._ldgs_prediction import Distances, Search, best_threshold, embedded, precision_at_1
 from ._ldgs_steps import Layout, Settings, Steps, Weights
 from ._memory import require_memory
 from ._multiclass import _codes, held_out_samples, validate_part
 from ._parallel import single_threaded_blas
 from ._rows import LARGEST_INDEX, as_rows
 
-TRANSFORMED_AT_ONCE = 2**16  # rows
+
+def _has_probabilities(estimator):
+    """Whether there is a `predict_proba`; says why where there is none."""
+    if estimator.loss != "cross_entropy":
+        raise AttributeError(
+            f"loss={estimator.loss!r} gives no probabilities; loss='cross_entropy' does"
+        )
+    if "_encoding" in vars(estimator) and estimator._encoding.kind == "multilabel":
+        raise AttributeError(
+            "with several labels a sample the softmax is no probability of a label; calibrate the "
+            "decision_function, label by label, with sklearn.calibration.CalibratedClassifierCV"
+        )
+    return True
 
 
 class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCClassifier):
-    """doc"""
+    """Large output layers whose gradient touches only the classes that matter (LDGS).
+
+    Scores are ``z = W phi(x) + b``, with phi the features as they are or a linear layer learned
+    with W; what is minimised is the mean of a loss ``L(z, P)``, with P the labels of a sample, plus
+    ``alpha / 2 (||W||^2 + ||phi||^2)``. Few classes carry the gradient of these losses. They are
+    searched for: the columns of W are cut into chunks, an index for inner products holds each, and
+    what they name for a sample is scored exactly (or by the message passing of [1]_).
+
+    Multiclass and multilabel.
+
+    Parameters
+    ----------
+    loss : {"cross_entropy", "margin", "triplet"}, default="cross_entropy"
+        "cross_entropy": the sum over the labels of a sample of ``log sum_j exp(z_j) - z_k`` (eq. 2;
+        with squared distances the NCA loss with proxies, eq. 6). "margin": the smoothed
+        ``max(0, max z_j - z_k + 1)`` over negatives j and labels k (eqs. 3, 10 and 11). "triplet":
+        the sum of ``max(0, z_j - z_k + 1)`` over all pairs (eq. 7). Samples without labels have no
+        loss.
+    similarity : {"linear", "sqeuclidean"}, default="linear"
+        Whether scores are inner products or minus the squared distances ``||phi(x) - w_k||^2`` to
+        label embeddings, without intercepts.
+    gradient : {"decomposed", "mips", "sampled", "exact"}, default="decomposed"
+        The classes that a step scores beside the labels of a sample: those that the indexes of
+        `n_chunks` chunks name; those that one index of all columns names (Algorithm 1); uniformly
+        drawn ones; all, by matrix products.
+    n_chunks : int, default=4
+        Chunks of "decomposed"; published: 8 for 128 columns, 4 for 100. At most one a column.
+    n_message_passes : int, default=0
+        T of Algorithm 2, in which each chunk knows the scores of its own classes only and learns
+        the others' from T messages; published: 1. 0 scores all named classes exactly.
+    query_size : "auto" or int, default="auto"
+        Classes that an index is asked for, or that are drawn ("sampled"); "auto" is
+        ``sqrt(n_classes)``. Published: a hundredth of the classes, and at least that.
+    index : {"spherical", "hnsw", "exact"}, default="spherical"
+        :class:`~sklearn_xc.mips.SphericalIndex`, the published one, or another.
+    n_centroids : int or None, default=None
+        Clusters of "spherical"; None takes the root of the number of classes. Published: 100.
+    n_probes : int, default=2
+        Clusters that a query reads.
+    tau : float, default=1e-3
+        A gradient in a score that is smaller does not count: it is tau_2 of Algorithm 2, and
+        cross-entropy asks for twice as many classes, up to four times `query_size`, as long as one
+        that was not named could have a larger one: at most e to the sum of the lowest scores named
+        in each chunk, over the part of the partition function that is known (section 4 of [1]_).
+        With 0 it never asks again.
+    unretrieved : {"exclude", "zero"}, default="exclude"
+        Whether classes that were not named are left out of the loss, or count as scored 0, as in
+        the printed Algorithm 1.
+    mu : float, default=1.0
+        Smoothing of "margin"; published: 1 for one label a sample, 5 for several.
+    hidden_dim : int or None, default=None
+        Width of the linear layer; None takes the features as they are. With sparse X a step of the
+        layer touches the features of its samples only.
+    fit_intercept : bool, default=True
+        Whether classes have intercepts. The paper has none.
+    warmup : "auto" or float, default="auto"
+        Passes with drawn classes before the search begins: gradients are flat at first. "auto"
+        ends when the gradient over the negatives of a sample is as concentrated as if half of
+        those drawn had all of it, after one pass at the latest.
+    batch_size : int, default=32
+        Samples of a step. Published: 10.
+    solver : {"adagrad", "sgd"}, default="adagrad"
+        Whether the rate of each row of weights (of a class, of a feature) is divided by the root of
+        the sum of its squared gradients so far, or is the same for all, as published.
+    learning_rate : float, default=0.5
+        The first rate. Steps are on the mean loss of a mini-batch.
+    decay : "linear" or float, default="linear"
+        "linear" brings the rate to zero over `max_iter` passes; with a number it is
+        ``learning_rate / (1 + decay * t)`` after t passes. Published: 1.
+    max_iter : int, default=10
+        Passes over the samples.
+    alpha : float, default=0.0
+        Strength of the ridge on both layers, not on intercepts. It is taken off apart from the
+        steps ("decoupled"), from all weights at once whenever it has grown to a hundredth of them.
+    early_stopping : bool, default=False
+        Whether to keep samples apart and stop when their precision@1 no longer rises.
+    validation_fraction : float, default=0.1
+        Share of samples kept apart; of single classes each keeps at least one for training.
+    n_iter_no_change : int, default=5
+        Passes without a higher precision after which training stops.
+    n_jobs : int or None, default=None
+        Threads; None is 1 unless :func:`joblib.parallel_config` says otherwise, -1 all cores. The
+        samples of a mini-batch, and the rows of weights, are shared among them, each row of
+        weights to one: the result does not depend on their number.
+    random_state : int, RandomState instance or None, default=None
+        For the first layer's start, the order of the samples, the classes drawn and the indexes.
+    verbose : int, default=0
+        A line for each pass.
+    warm_start : bool, default=False
+        Start the next fit, on the same classes and features, from the weights of the last.
+
+    Attributes
+    ----------
+    coef_ : ndarray of float32, shape (n_classes, dim) or (1, dim) for two classes
+        Label embeddings; ``dim`` is `hidden_dim`, or the number of features. Of squared distances
+        there are always n_classes. Read-only; put a new array in its place to change the model.
+    intercept_ : ndarray of float32, shape (n_classes,) or (1,)
+        With several labels a sample a constant is subtracted: see Notes.
+    input_embeddings_ : ndarray of float32, shape (n_features, hidden_dim), or None
+        The linear layer. Read-only.
+    classes_ : ndarray, shape (n_classes,)
+    n_scored_ : float
+        Mean number of classes scored for a training sample in the last `fit` or `partial_fit`.
+    search_recall_ : float
+        Only after ``predict_topk(X, search="index")``: the recall@10 that its index measured.
+    loss_curve_ : ndarray of float64, shape (n_passes,)
+        Mean loss of the samples of each pass, each before its step, over the classes scored.
+    validation_scores_ : ndarray of float64, shape (n_passes,)
+        Precision@1 of the samples kept apart after each pass; only with `early_stopping`.
+    n_iter_ : int
+        Passes made.
+    n_features_in_ : int
+        Number of features of the X of `fit`.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Only if X was a DataFrame with string column names.
+
+    See Also
+    --------
+    PPDSparseClassifier : One-vs-rest with sparse weights of all features; often more precise.
+    ImplicitSoftmaxRegressor : Softmax regression without a hidden layer.
+
+    Notes
+    -----
+    Rows should be of unit length, or of a similar scale.
+
+    None of the losses changes when a constant is added to all scores of a sample. So that
+    `predict` can tell labels from others by the sign, with several labels a sample the constant is
+    chosen that gives the highest micro-averaged F1 on samples kept apart, or on 2000 of those
+    trained on.
+
+    Memory: while training ``4 (n_classes + n_features) (hidden_dim + n_chunks)`` bytes of weights,
+    one number more a row for "adagrad", as much as the classes' part again for the indexes (or the
+    gradient, with "exact" cross-entropy), and what a mini-batch scores; see the user guide.
+
+    The signs of the paper's eqs. 3 and 7 are wrong; these are meant.
+
+    References
+    ----------
+    .. [1] I. E. H. Yen, S. Kale, F. X. Yu, D. Holtmann-Rice, S. Kumar and P. Ravikumar. "Loss
+       decomposition for fast learning in large output spaces". ICML, 2018.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.preprocessing import normalize
+    >>> from sklearn_xc import LDGSClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X = normalize(X)
+    >>> model = LDGSClassifier(hidden_dim=16, random_state=0).fit(X[:1500], y[:1500])
+    >>> model.score(X[1500:], y[1500:]) > 0.85
+    True
+    >>> model.transform(X[:3]).shape, model.coef_.shape
+    ((3, 16), (10, 16))
+    """
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "loss": [StrOptions({"cross_entropy", "margin", "triplet"})],
@@ -123,7 +290,37 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     # ------------------------------------------------------------------------------------- fit
 
     def fit(self, X, y, sample_weight=None):
-        """Fit both layers."""
+        """Fit both layers.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+            Finite numbers; computed with in float32. CSR is used as it is.
+        y : array-like or sparse, shape (n_samples,) or (n_samples, n_classes)
+            Labels of any dtype that sorts, of at least two classes, or an indicator of 0 and 1
+            with at least two columns.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on the loss of each sample; not negative. Samples of weight zero are not
+            visited.
+
+        Returns
+        -------
+        self : LDGSClassifier
+
+        Raises
+        ------
+        ValueError
+            If a parameter, X, y or sample_weight is not as described, or a step leaves the range
+            of float32.
+        MemoryError
+            If weights or the scores of a mini-batch would take more than half of the memory
+            available.
+
+        Notes
+        -----
+        Ctrl-C stops after the mini-batch at hand. Whatever ends the fit early leaves the estimator
+        as it was.
+        """
         with self._all_or_nothing():
             before = self._before() if self.warm_start and self.__sklearn_is_fitted__() else None
             X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
@@ -141,7 +338,28 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Go on training with one pass over more samples."""
+        """Go on training with one pass over more samples, at the first rate where it is "linear".
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        y : array-like or sparse, shape (n_samples,) or (n_samples, n_classes)
+            An indicator has the same columns in all calls.
+        classes : array-like of shape (n_classes,), default=None
+            All classes that any call will see; required at the first call with one class a
+            sample, where no fit came before.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self : LDGSClassifier
+
+        Raises
+        ------
+        ValueError
+            If ``classes`` is missing at the first call or differs later, or X or y does not fit
+            the calls before.
+        """
         with self._all_or_nothing():
             first = not self.__sklearn_is_fitted__()
             X, positives, sample_weight = self._validate_part(X, y, classes, sample_weight, first)
@@ -332,6 +550,14 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     def _before(self):
         return self.classes_, self.n_features_in_, self._start()
 
+    def _prepare_index(self):
+        super()._prepare_index()
+        vars(self).pop("_search", None)
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_search"}
+
     def _start(self):
         """Label embeddings, intercepts, feature embeddings and sums of squares to go on from."""
         W, b = np.asarray(self.coef_, dtype=np.float32), np.asarray(self.intercept_, np.float32)
@@ -377,6 +603,85 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         return as_rows(E)
 
     def transform(self, X):
-        """Embeddings of samples."""
-        rows = super()._rows(X)
-        return embedded(rows, self.input_embeddings_, self._threads())
+        """Embeddings of samples: their product with `input_embeddings_`.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        E : ndarray of float32, shape (n_samples, hidden_dim)
+            Where there is no hidden layer, X itself, dense.
+        """
+        return embedded(super()._rows(X), self.input_embeddings_, self._threads())
+
+    def predict_topk(self, X, k=None, search="exact"):
+        """The k best classes of each sample, best first; never builds all scores of all samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        k : int, default=None
+            From 1 to the number of classes K; by default the smaller of 5 and K.
+        search : {"exact", "index"}, default="exact"
+            "index" asks an index of the kind `index` for the best label embeddings. It is built at
+            the first such call, on whose samples it measures how many of the ten best it names
+            (``search_recall_``); below 0.9 it warns and answers exactly. Scores are exact.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+            Entries of ``classes_``. Ties go to the class that stands first there.
+        scores : ndarray of float32, shape (n_samples, k)
+            For two classes ``-f`` and ``f``, where f is the decision function.
+
+        Raises
+        ------
+        ValueError
+            If k is not an integer from 1 to K, or search is not one of the two.
+        """
+        if search not in ("exact", "index"):
+            raise ValueError(f"search must be 'exact' or 'index', got {search!r}")
+        if search == "exact":
+            return super().predict_topk(X, k)
+        rows = self._rows(X)
+        k = _check_k(k, len(self.classes_))
+        if self._encoding.kind == "binary":  # one score a sample: nothing to search
+            self.search_recall_ = 1.0
+            return super().predict_topk(X, k)
+        if "_search" not in vars(self):
+            self._search = Search(self.index, self.n_jobs)
+        best, scores, self.search_recall_ = self._search.topk(
+            rows, k, self.coef_, self.intercept_, self.similarity == "sqeuclidean"
+        )
+        return self.classes_[best], scores
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of all classes: the softmax of their scores.
+
+        Only of ``loss="cross_entropy"`` and one class a sample. With several labels a sample the
+        softmax says how a label shares in them, not how likely it is; where probabilities of
+        labels are needed, calibrate the `decision_function`
+        (:class:`sklearn.calibration.CalibratedClassifierCV`, label by label).
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of float32, shape (n_samples, n_classes)
+
+        Raises
+        ------
+        MemoryError
+            If they would take more than half of the memory available.
+        """
+        rows = self._rows(X)
+        self._require_output(rows, np.float32, "predict_proba")
+        scores = self._model().scores(rows, self._threads())
+        if self._encoding.kind == "binary":
+            scores = np.hstack([np.zeros_like(scores), scores])
+        return softmax(scores, axis=1)

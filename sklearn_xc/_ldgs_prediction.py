@@ -1,11 +1,15 @@
 """What LDGSClassifier predicts with: embeddings, scores by distance, the threshold of labels."""
 
+import threading
+
 import numpy as np
+from scipy import sparse
 
 from ._kernels import _sparse_rows
 from ._ldgs_steps import embed
 from ._rows import as_matrix, as_rows
 from ._topk import InvertedIndex
+from .mips import ExactIndex, HNSWIndex, SphericalIndex
 
 SCORES_AT_ONCE = 2**22
 JUDGED = 2000  # samples that choose the threshold above which labels are predicted
@@ -70,6 +74,54 @@ class Distances:
 
     def positives(self, rows, n_threads):
         return self._index.positives(self._rows(rows), n_threads)
+
+
+class Search:
+    """An index of label embeddings, built when first asked; anew when they are replaced.
+
+    Parameters
+    ----------
+    kind : {"spherical", "hnsw", "exact"}
+    n_jobs : int or None
+    """
+
+    def __init__(self, kind, n_jobs):
+        self._make = {"spherical": SphericalIndex, "hnsw": HNSWIndex, "exact": ExactIndex}[kind]
+        self._n_jobs = n_jobs
+        self._lock, self._arrays, self._index = threading.Lock(), None, None
+
+    def topk(self, rows, k, coef, intercept, squared):
+        """The k best classes of each row, their scores, and the recall@10 that was measured.
+
+        Parameters
+        ----------
+        rows : Rows
+            Embeddings.
+        k : int
+        coef, intercept : ndarray of float32 (n_classes, dim) and (n_classes,)
+        squared : bool
+            Whether scores are minus squared distances.
+        """
+        X = as_matrix(rows)
+        constant = np.ones((rows.shape[0], 1), dtype=np.float32)
+        queries = (
+            sparse.csr_array(sparse.hstack([X, constant]))
+            if sparse.issparse(X)
+            else (np.hstack([2 * X if squared else X, constant]))
+        )
+        with self._lock:
+            if self._index is None or self._arrays != (id(coef), id(intercept)):
+                last = np.array(intercept, dtype=np.float32)
+                if squared:
+                    last -= np.einsum("ij,ij->i", coef, coef)
+                self._index = self._make(n_jobs=self._n_jobs, random_state=0)
+                self._index.build(np.hstack([coef, last[:, None]]), queries)
+                self._arrays = id(coef), id(intercept)
+            index = self._index
+        ids, scores = index.query(queries, k)
+        if squared:
+            scores = scores - np.einsum("ij,ij->i", X, X)[:, None]
+        return ids, scores, index.recall_
 
 
 def score_blocks(rows, samples, weights, layout, n_threads):

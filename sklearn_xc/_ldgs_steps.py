@@ -15,7 +15,7 @@ NO_NORMS = np.empty(0, dtype=np.int32)
 QUERIES = 256  # embeddings that stand for all when an index is built
 # An index is brought up to date when the rows stepped since then are this share of all, repetitions
 # counted: each update costs it a pass over all classes.
-STALE_SHARE = 0.25
+STALE_SHARE = 4.0
 WIDENED = 4  # times the query size is the most that cross-entropy asks for
 # The ridge is taken off when it has grown to this share of the weights: one pass over all of them.
 RIDGE_AT_ONCE = 0.01
@@ -213,6 +213,7 @@ class Steps:
     def epoch(self, number):
         """Visit all samples once; returns their mean loss, each before the step on it."""
         rng = np.random.default_rng([self.seed, number])
+        self.indexes = None  # built anew: their clusters follow the weights, not only their rows
         order = rng.permutation(self.visited)
         loss = 0.0
         for b in range(self.n_batches):

@@ -32,6 +32,7 @@ STOCHASTIC = dict.fromkeys(
 EXPECTED_FAILURES = {
     "AugmentReduceClassifier": STOCHASTIC,
     "ImplicitSoftmaxRegressor": STOCHASTIC,
+    "LDGSClassifier": STOCHASTIC,
     "MemoirSVC": STOCHASTIC,
     "PPDSparseClassifier": WEIGHT_CHECKS,
 }
@@ -136,6 +137,10 @@ CONVERGED = {
     "ImplicitSoftmaxRegressor": {
         "solver": "exact", "alpha": 1.0, "learning_rate": 0.01, "decay": 1.0, "max_iter": 3000,
         "batch_size": 1000,
+    },
+    "LDGSClassifier": {
+        "gradient": "exact", "alpha": 1.0, "solver": "sgd", "learning_rate": 0.05, "decay": 0.0,
+        "max_iter": 1000, "batch_size": 1000,
     },
     "MemoirSVC": {
         "alpha": 10.0, "eta0": 0.1, "eta_step": 1.0, "average": False, "max_iter": 1500,

@@ -12,7 +12,7 @@ A sample without positives or without negatives has no loss but for cross-entrop
 positives only.
 """
 
-from libc.math cimport INFINITY, log
+from libc.math cimport INFINITY, fabs, log
 from libc.stdint cimport int64_t
 from libc.stdlib cimport qsort
 
@@ -65,57 +65,36 @@ cdef struct Values:
     double value_of_rest
 
 
-cdef int by_value(const void* a, const void* b) noexcept nogil:
-    cdef double x = (<const double*>a)[0], y = (<const double*>b)[0]
-    return (x > y) - (x < y)
+cdef double root(Values a, Values b, double target, double low, double high) noexcept nogil:
+    """The t between low and high with ``sum max(a - t, 0) - sum max(b + t, 0) = target``.
 
-
-cdef double excess(Values a, Values b, double t) noexcept nogil:
-    """sum max(a - t, 0) - sum max(b + t, 0), which falls with t."""
-    cdef double total = 0
-    cdef int64_t i
-    for i in range(a.n):
-        total += max(a.of[i] - t, 0.0)
-    if a.rest > 0:
-        total += a.rest * max(a.value_of_rest - t, 0.0)
-    for i in range(b.n):
-        total -= max(b.of[i] + t, 0.0)
-    return total
-
-
-cdef double threshold(Values a, Values b, double target, double* points) noexcept nogil:
-    """The t with ``excess(t) = target``, by a binary search among the points where it bends."""
-    cdef int64_t i, n = 0, low, high, middle
-    cdef double total = -target, slope = 0
-    for i in range(a.n):
-        points[n] = a.of[i]
-        n += 1
-    if a.rest > 0:
-        points[n] = a.value_of_rest
-        n += 1
-    for i in range(b.n):
-        points[n] = -b.of[i]
-        n += 1
-    qsort(points, n, sizeof(double), by_value)
-    low, high = 0, n - 1  # the first point where the excess is below the target
-    while low < high:
-        middle = (low + high) // 2
-        if excess(a, b, points[middle]) < target:
-            high = middle
+    The left side falls with t and is linear between the points where it bends: from the piece of
+    the root Newton's step hits it. Where a step would leave the bracket, the bracket is halved.
+    """
+    cdef double t = low, total, slope, new
+    cdef int64_t i, step
+    for step in range(200):
+        total, slope = -target, 0
+        for i in range(a.n):
+            if a.of[i] > t:
+                total += a.of[i] - t
+                slope += 1
+        if a.rest > 0 and a.value_of_rest > t:
+            total += a.rest * (a.value_of_rest - t)
+            slope += a.rest
+        for i in range(b.n):
+            if b.of[i] > -t:
+                total -= b.of[i] + t
+                slope += 1
+        if total > 0:
+            low = t
         else:
-            low = middle + 1
-    for i in range(a.n):
-        if a.of[i] >= points[low]:
-            total += a.of[i]
-            slope += 1
-    if a.rest > 0 and a.value_of_rest >= points[low]:
-        total += a.rest * a.value_of_rest
-        slope += a.rest
-    for i in range(b.n):
-        if -b.of[i] < points[low]:
-            total -= b.of[i]
-            slope += 1
-    return total / slope
+            high = t
+        new = t + total / slope if slope > 0 else high
+        if fabs(new - t) <= 1e-14 * (1 + fabs(t)):
+            return new
+        t = new if low < new < high else (low + high) / 2
+    return t
 
 
 cdef int64_t near_top(
@@ -158,10 +137,9 @@ cdef double margin(
     a.n = near_top(z + n_positive, n - n_positive, 1, scale, top_a, scratch)
     b.of = scratch + a.n
     b.n = near_top(z, n_positive, 0, -scale, top_b, scratch + a.n)
-    scratch += a.n + b.n
-    t_a, t_b = threshold(a, none, 1, scratch), threshold(b, none, 1, scratch)
+    t_a, t_b = root(a, none, 1, top_a - 1, top_a), root(b, none, 1, top_b - 1, top_b)
     if t_a + t_b < 0:  # the sums stay below 1: one threshold for both, with opposite signs
-        t_a = threshold(a, b, 0, scratch)
+        t_a = root(a, b, 0, -top_b, top_a)
         t_b = -t_a
     for i in range(n_positive):
         x = max(-scale * z[i] - t_b, 0.0)
@@ -178,6 +156,11 @@ cdef double margin(
 
 
 # ----------------------------------------------------------------------------------- triplet
+
+
+cdef int by_value(const void* a, const void* b) noexcept nogil:
+    cdef double x = (<const double*>a)[0], y = (<const double*>b)[0]
+    return (x > y) - (x < y)
 
 
 cdef int64_t n_below(const double* sorted_values, int64_t n, double x) noexcept nogil:

@@ -216,3 +216,48 @@ def sort(float[:, ::1] top_scores, int32_t[:, ::1] top_ids):
             while j >= 0 and top_ids[i, j] == INT32_MAX:
                 top_ids[i, j] = -1
                 j -= 1
+
+
+# ---------------------------------------------------------------------------- inverted lists
+
+
+cdef void search_row(
+    const float* query, const float* matrix, int64_t width, const int32_t* members,
+    const int64_t* starts, const int64_t* probes, int64_t n_probes, float* top, int32_t* labels,
+    int64_t k
+) noexcept nogil:
+    cdef int64_t p, e
+    cdef float score
+    for p in range(n_probes):
+        for e in range(starts[probes[p]], starts[probes[p] + 1]):
+            dot_dense(query, matrix + members[e] * width, width, &score)
+            if better(score, members[e], top[0], labels[0]):
+                sift(top, labels, k, score, members[e])
+
+
+def search_lists(
+    const float[:, ::1] queries, const float[:, ::1] matrix, const int32_t[::1] members,
+    const int64_t[::1] starts, const int64_t[:, ::1] probes,
+    float[:, ::1] top_scores, int32_t[:, ::1] top_ids, int n_threads,
+):
+    """Offer the rows of some lists to the heap of each query.
+
+    Parameters
+    ----------
+    queries : IN (n_queries, d)
+    matrix : IN (n_rows, d)
+    members, starts : IN, list c has the rows members[starts[c]] to members[starts[c + 1] - 1]
+    probes : IN (n_queries, n_probes), the lists that each query reads
+    top_scores, top_ids : IN/OUT (n_queries, k)
+    """
+    cdef Py_ssize_t i
+    cdef int64_t k = top_scores.shape[1]
+    if queries.shape[0] == 0 or members.shape[0] == 0 or k == 0:
+        return
+    for i in prange(
+        queries.shape[0], nogil=True, schedule="dynamic", num_threads=n_threads
+    ):
+        search_row(
+            &queries[i, 0], &matrix[0, 0], matrix.shape[1], &members[0], &starts[0],
+            &probes[i, 0], probes.shape[1], &top_scores[i, 0], &top_ids[i, 0], k,
+        )

@@ -5,11 +5,12 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
+from .._kernels import _mips as kernel
 from .._parallel import single_threaded_blas
 from . import _cost as cost
 from ._approximate import ApproximateIndex, doublings
 from ._scan import BLAS_WORK, for_blocks, multiply, product
-from ._store import Heaps, ranges
+from ._store import Heaps
 
 BATCH = 1024  # queries that share the reading of a list
 ASSIGNED = 4096  # rows assigned at once
@@ -66,7 +67,7 @@ class Lists:
             return np.empty((0, n), dtype=np.int32)
         n_rows, width = asked.vectors.shape
         if n_queries * width * effort * n_rows < BLAS_WORK * len(self.centroids):
-            return self._search_few(asked, n, effort)
+            return self._search_few(asked, n, effort, n_threads)
         parts = for_blocks(
             search_block, n_queries, BATCH, self, *asked, n, effort, n_threads=n_threads
         )
@@ -79,13 +80,13 @@ class Lists:
             return np.broadcast_to(np.arange(n_probes), scores.shape)
         return np.argpartition(-scores, n_probes - 1, axis=1)[:, :n_probes]
 
-    def _search_few(self, asked, n, n_probes):
+    def _search_few(self, asked, n, n_probes, n_threads):
         top = Heaps(len(asked.reduced), n)
-        for i, clusters in enumerate(self.probes(asked.reduced, n_probes)):
-            starts = self.starts[clusters]
-            ids = self.members[ranges(starts, self.starts[clusters + 1] - starts)]
-            scores = asked.vectors.score(asked.plain[i : i + 1], ids[None], 1)
-            top.offer(scores, ids[None], np.array([i], dtype=np.int32))
+        probes = np.ascontiguousarray(self.probes(asked.reduced, n_probes), dtype=np.int64)
+        kernel.search_lists(
+            asked.plain, asked.vectors.matrix, self.members, self.starts, probes, top.scores,
+            top.ids, min(n_threads, len(probes)),
+        )  # fmt: skip
         return top.sorted()[0]
 
 
