@@ -97,14 +97,15 @@ def run_ours(problem, system, n_passes):
     passes = SkipGram(problem.pairs, U, V, sums)
     seconds = init = time.process_time() - start
     curve = [(0, seconds, objective(problem.pairs, U, V, BATCH, THREADS))]
-    every = max(1, n_passes // 16)
+    every = max(2, n_passes // 16)
     for number in range(n_passes):
         start = time.process_time()
         passes.iterate(model.learning_rate / (1 + model.decay * number))
         seconds += time.process_time() - start
-        if number < 3 or (number + 1) % every == 0 or number + 1 == n_passes:
+        if (number + 1) % every == 0 or number + 1 == n_passes:
             curve.append((number + 1, seconds, objective(problem.pairs, U, V, BATCH, THREADS)))
             print(f"  pass {number + 1}: {seconds:.1f} s, {curve[-1][2]:.4f}", flush=True)
+            keep(system, {"curve": curve, "init_s": init, "n_scored": passes.sums.n_scored})
     centred = U - U.mean(axis=0)
     return {
         "curve": curve, "init_s": init, "n_scored": passes.sums.n_scored,
@@ -234,6 +235,11 @@ def tasks(vectors, number):
 # ----------------------------------------------------------------------------------------- page
 
 
+def keep(name, result):
+    """Put the figures of a system, or those so far, where the page is made from."""
+    (FOLDER / f"{name}.json").write_text(json.dumps(result))
+
+
 def load_results():
     paths = {name: FOLDER / f"{name}.json" for name in TITLES}
     return {name: json.loads(p.read_text()) for name, p in paths.items() if p.exists()}
@@ -276,8 +282,10 @@ def report():
                     TITLES[name] + which, *(f"{t[k]:.3f}" for k in ("wordsim", "simlex")),
                     f"{100 * t['analogy']:.1f} %",
                 ])  # fmt: skip
-    some = next(iter(results.values()))["tasks"]
-    counts = [some[f"{k}_n"] for k in ("wordsim", "simlex", "analogy")]
+    counts = next(
+        ([r["tasks"][f"{k}_n"] for k in ("wordsim", "simlex", "analogy")]
+         for r in results.values() if "tasks" in r), [],
+    )  # fmt: skip
     ratio = ratio_text(results, best)
     _common.write_doc("benchmark_word_embedding.md", PAGE.format(
         source=_common.source(__file__, sys.argv[1:]), ratio=ratio, table=text,
@@ -404,7 +412,7 @@ def measure(options):
             result = run_peer(problem, name, options.peer, options.epochs)
         else:
             result = run_ours(problem, name, options.passes)
-        (FOLDER / f"{name}.json").write_text(json.dumps(result))
+        keep(name, result)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,12 @@ word those of its own contexts that are not among them.
 
 import numpy as np
 
-from ._decomposed import ChunkIndexes, chunk_bounds
+from ._decomposed import chunk_bounds
 from ._kernels import _skip_gram as kernel
 from ._kernels import _sparse_rows as rows_kernel
 from ._parallel import run_blocks
+from ._skip_gram import chunk_indexes
 from .mips._spherical import assign, train
-
-SPARE = 1.5  # clusters of contexts are read that hold so many times the words asked for
 
 
 class BatchSums:
@@ -73,12 +72,8 @@ class BatchSums:
         n = min(options.query_size, n_others)
         if not n:
             return [np.empty(0, dtype=np.int32)] * len(means)
-        n_centroids = min(options.n_centroids, n_others)
-        n_probes = min(n_centroids, 1 + int(SPARE * n * n_centroids / n_others))
-        indexes = ChunkIndexes(
-            options.index, self._bounds, n_centroids=n_centroids, n_probes=n_probes, seed=seed,
-            n_jobs=self.n_threads,
-        ).build(V[self._others], means)  # fmt: skip
+        indexes = chunk_indexes(options, self._bounds, n_others, seed, self.n_threads)
+        indexes.build(V[self._others], means)
         found = indexes.candidates(means, n).reshape(len(means), -1)
         return [self._others[np.unique(ids[ids >= 0])] for ids in found]
 

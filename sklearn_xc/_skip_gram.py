@@ -217,6 +217,16 @@ class Options(NamedTuple):
     tau: float
 
 
+def chunk_indexes(options, bounds, n_rows, seed, n_threads):
+    """Indexes of chunks of so many rows, not built yet; clusters enough for a query are read."""
+    n_centroids = min(options.n_centroids, n_rows)
+    n_probes = 1 + int(SPARE * min(options.query_size, n_rows) * n_centroids / n_rows)
+    return ChunkIndexes(
+        options.index, bounds, n_centroids=n_centroids, n_probes=min(n_probes, n_centroids),
+        seed=seed, n_jobs=n_threads,
+    )  # fmt: skip
+
+
 class NamedSums:
     """The contexts of the pairs, those that searches name, and some drawn for all others.
 
@@ -244,17 +254,13 @@ class NamedSums:
     def _index(self, U, V, number):
         self._number, self.n_scored = number, 0.0
         options, n_others = self._options, len(self._others)
-        query_size = min(options.query_size, n_others)
-        if not query_size:
+        if not min(options.query_size, n_others):
             return
         rng = np.random.default_rng([self._seed, number])
-        n_centroids = min(options.n_centroids, n_others)
-        n_probes = 1 + int(SPARE * query_size * n_centroids / n_others)
-        self._indexes = ChunkIndexes(
-            options.index, self._bounds, n_centroids=n_centroids,
-            n_probes=min(n_probes, n_centroids), seed=int(rng.integers(2**31)),
-            n_jobs=self.n_threads,
-        ).build(V[self._others], U[np.sort(rng.permutation(len(U))[:QUERIES])])  # fmt: skip
+        seed = int(rng.integers(2**31))
+        indexes = chunk_indexes(options, self._bounds, n_others, seed, self.n_threads)
+        queries = U[np.sort(rng.permutation(len(U))[:QUERIES])]
+        self._indexes = indexes.build(V[self._others], queries)
 
     def visit_all(self, visit, U, V, number, of_contexts):
         """Visit all blocks in turn; the kernels share the rows of a block among threads."""
