@@ -267,7 +267,7 @@ def report():
         to_best = None if best is None else seconds_to(curve, best)
         rows.append([
             TITLES[name], passes, _common.figure(each), _common.figure(result.get("n_scored")),
-            _common.figure(min(f for _, _, f in curve), 4), _common.figure(curve[-1][1]),
+            _common.figure(min(f for _, _, f in curve), 5), _common.figure(curve[-1][1]),
             _common.figure(to_best),
         ])  # fmt: skip
     header = ["system", "passes", "s a pass", "words scored a word", "best objective", "s in all"]
@@ -348,7 +348,7 @@ work; even so, shared caches and memory make them rough.
 
 {n_tokens} tokens of English text, {n_words} words that occur five times, {n_pairs} distinct pairs,
 window 8, subsampling 1e-4, {dim} dimensions, two threads. Counting took {count_s} s, once for all
-systems and not in the times; the objective is evaluated outside them too. A softmax that knows only
+systems, by the clock, and not in the times; the objective is evaluated outside them too. A softmax that knows only
 how frequent each context is has {unigram}; the conditional entropy of the counts, which no model
 beats, is {bound}.
 
@@ -364,7 +364,7 @@ along its tree. Negative sampling learns scores without the frequency of the con
 softmax of eq. 9 would be worse than knowing nothing: it is evaluated with scores
 a <v, u> + b log q(y), the two numbers fitted on 512 words, which costs our vectors the one
 coordinate that begins as that logarithm and gensim's none. Windows are of fixed size for gensim too
-(`shrink_windows=False`), five epochs with its default rate.
+(`shrink_windows=False`), its rate the default, falling over the epochs of the table.
 
 ## Similarity and analogies
 
