@@ -2,7 +2,8 @@
 
     python benchmarks/word_embedding.py [--systems NAME ...] [--passes N] [--peer PYTHON] [--report]
 
-Without --peer, a Python that has gensim, its systems are left out. Figures are kept in
+Without --peer, a Python that has gensim, its systems are left out, or evaluated anew if named in
+--systems and run before. Figures are kept in
 build/bench/words; doc/benchmark_word_embedding.md and its pictures are made from all of them.
 """
 
@@ -122,7 +123,8 @@ def run_peer(problem, system, python, n_epochs):
     text.write_text(read("all_permissive.txt.xz"))
     worker = _common.ROOT / "benchmarks" / "_gensim_worker.py"
     options = [n_epochs, DIM, WINDOW, MIN_COUNT, SUBSAMPLE, THREADS]
-    subprocess.run([python, worker, out, text, system, *map(str, options)], check=True)
+    if python is not None:
+        subprocess.run([python, worker, out, text, system, *map(str, options)], check=True)
     with np.load(out) as found:
         place = {word: i for i, word in enumerate(found["words"])}
         order = np.array([place[word] for word in problem.words])
@@ -194,9 +196,9 @@ def tree_objective(problem, U, nodes, steps, order):
             scores = U[part] @ nodes.T
             # P(left) = sigmoid(score) for code 0, sigmoid(-score) for code 1
             for side, sign in zip(sides, (1, -1), strict=True):
-                weight = (Q[part] @ side).toarray()
-                losses = (weight * np.logaddexp(0, -sign * scores)).sum(axis=1)
-                total += float(pairs.word_share[part] @ losses)
+                weight = (Q[part] @ side).tocoo()
+                losses = weight.data * np.logaddexp(0, -sign * scores[weight.row, weight.col])
+                total += float(pairs.word_share[part][weight.row] @ losses)
     return total
 
 
@@ -348,9 +350,9 @@ work; even so, shared caches and memory make them rough.
 
 {n_tokens} tokens of English text, {n_words} words that occur five times, {n_pairs} distinct pairs,
 window 8, subsampling 1e-4, {dim} dimensions, two threads. Counting took {count_s} s, once for all
-systems, by the clock, and not in the times; the objective is evaluated outside them too. A softmax that knows only
-how frequent each context is has {unigram}; the conditional entropy of the counts, which no model
-beats, is {bound}.
+systems, by the clock, and not in the times; the objective is evaluated outside them too. A softmax
+that knows only how frequent each context is has {unigram}; the conditional entropy of the counts,
+which no model beats, is {bound}.
 
 {ratio}
 
@@ -405,7 +407,7 @@ def measure(options):
     (FOLDER / "problem.json").write_text(json.dumps(facts))
     systems = options.systems or DEFAULT + (list(PEERS) if options.peer else [])
     for name in systems:
-        if name in PEERS and not options.peer:
+        if name in PEERS and not options.peer and not (FOLDER / f"{name}.npz").exists():
             raise SystemExit(f"{name} needs --peer PYTHON")
         print(TITLES[name], flush=True)
         if name in PEERS:
