@@ -43,6 +43,7 @@ EXTENSIONS = {
     "_quadrature": ("c", True),
     "_sampled": ("c", True),
     "_search": ("c", False),
+    "_skip_gram": ("c", True),
     "_sparse_rows": ("c", True),
     "_sparsify": ("c", False),
     "_topk": ("c", True),

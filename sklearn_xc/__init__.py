@@ -11,6 +11,7 @@ from ._persistence import load
 from ._ppdsparse import PPDSparseClassifier
 from ._topk_calibrated import TopKCalibratedClassifier
 from ._topk_threshold import TopKThresholdClassifier
+from ._word_embedding import LDGSWordEmbedding
 
 __version__ = "0.1.0.dev0"
 
@@ -18,6 +19,7 @@ __all__ = [
     "AugmentReduceClassifier",
     "ImplicitSoftmaxRegressor",
     "LDGSClassifier",
+    "LDGSWordEmbedding",
     "MemoirSVC",
     "PPDSparseClassifier",
     "TopKCalibratedClassifier",

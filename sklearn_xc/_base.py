@@ -36,8 +36,9 @@ __all__ = [
     "Interval",
     "Options",
     "StrOptions",
+    "all_or_nothing",
+    "check_parameters",
     "predict_topk",
-    "validate_parameter_constraints",
 ]
 
 
@@ -91,6 +92,27 @@ def _same(some, others):
     return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
 
 
+@contextmanager
+def all_or_nothing(estimator):
+    """Restore all attributes of an estimator if what stands inside fails or is interrupted."""
+    estimator._read_all()
+    before = vars(estimator).copy()
+    try:
+        yield
+    except BaseException:
+        callbacks = {name: vars(estimator)[name] for name in STATE if name in vars(estimator)}
+        vars(estimator).clear()
+        vars(estimator).update(before, **callbacks)
+        raise
+
+
+def check_parameters(estimator):
+    """Check all parameters of an estimator against its ``_parameter_constraints``."""
+    validate_parameter_constraints(
+        estimator._parameter_constraints, estimator.get_params(deep=False), type(estimator).__name__
+    )
+
+
 class BaseXCClassifier(
     WeightSurgery, InspectionMixin, SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator
 ):
@@ -113,18 +135,8 @@ class BaseXCClassifier(
 
     # ------------------------------------------------------------------------------- for fit
 
-    @contextmanager
     def _all_or_nothing(self):
-        """Restore all attributes if what stands inside fails or is interrupted."""
-        self._read_all()
-        before = vars(self).copy()
-        try:
-            yield
-        except BaseException:
-            callbacks = {name: vars(self)[name] for name in STATE if name in vars(self)}
-            vars(self).clear()
-            vars(self).update(before, **callbacks)
-            raise
+        return all_or_nothing(self)
 
     def _start_progress(self, n_steps, X, y, sample_weight, name="epoch", set_model=None):
         """Tell callbacks that a fit of at most so many steps begins; see `Progress`.
@@ -159,9 +171,7 @@ class BaseXCClassifier(
         Y : csr_array of uint8 (n_samples, n_columns) (see `_labels.encode`)
         sample_weight : ndarray of float32 (n_samples,), or None
         """
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        check_parameters(self)
         check_labels(y)
         names = label_names(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)
@@ -176,9 +186,7 @@ class BaseXCClassifier(
 
     def _validate_more(self, X, y, sample_weight=None):
         """Check parameters and data that come after a fit; y is not encoded."""
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        check_parameters(self)
         check_labels(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, reset=False)
         if sample_weight is not None:

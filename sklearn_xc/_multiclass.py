@@ -1,10 +1,9 @@
 """What the estimators share that take one class a sample: their labels, partial_fit."""
 
 import numpy as np
-from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import validate_data
 
-from ._base import BaseXCClassifier, _check_sample_weight
+from ._base import BaseXCClassifier, _check_sample_weight, check_parameters
 from ._growing import merge_labels
 from ._labels import LabelEncoding, check_labels
 from ._rows import normalise
@@ -101,9 +100,7 @@ def validate_part(estimator, X, y, classes, sample_weight):
     Sets classes_ and what scikit-learn records of X at the first call, takes in new classes later,
     and returns what ``_validate_multiclass`` does.
     """
-    validate_parameter_constraints(
-        estimator._parameter_constraints, estimator.get_params(deep=False), type(estimator).__name__
-    )
+    check_parameters(estimator)
     check_labels(y)
     first = not estimator.__sklearn_is_fitted__()
     before = None if first else (estimator.classes_, estimator._support)

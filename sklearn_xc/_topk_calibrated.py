@@ -6,7 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import HasMethods, Interval, StrOptions, _check_k
+from ._base import HasMethods, Interval, StrOptions, _check_k, all_or_nothing
 from ._calibrated import all_probabilities, refuse_temperature, topk_probabilities
 from ._calibration import METHODS, N_CANDIDATES, fit_calibration
 from ._topk import topk_matrix
@@ -131,7 +131,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
             If a parameter or y is not as described, or ``method="temperature"`` meets an
             indicator.
         """
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             X, y, labels, weight, params, split_params = self._read(X, y, sample_weight, fit_params)
             if self.method == "temperature" and labels.kind == "multilabel":
                 refuse_temperature()

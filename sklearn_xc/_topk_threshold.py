@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import HasMethods, Interval, StrOptions, predict_topk
+from ._base import HasMethods, Interval, StrOptions, all_or_nothing, predict_topk
 from ._calibration import NO_SCORE
 from ._held_out import held_out_topk, is_prefit, splits_of
 from ._rows import LARGEST_INDEX
@@ -191,7 +191,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
             If a parameter or y is not as described, thresholds per label are asked for
             "example_f1", or `refit` and `cv` do not go together.
         """
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             X, y, labels, weight, params, split_params = self._read(X, y, sample_weight, fit_params)
             self._check_combinations(labels)
             self._labels = replace(labels, truth=None)

@@ -9,12 +9,7 @@ from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import (
-    BaseXCClassifier,
-    _check_sample_weight,
-    predict_topk,
-    validate_parameter_constraints,
-)
+from ._base import _check_sample_weight, check_parameters, predict_topk
 from ._held_out import held_out_topk, is_prefit, read_labels, splits_of
 from ._persistence import SaveMixin
 from ._ppdsparse import PPDSparseClassifier
@@ -30,7 +25,6 @@ class BaseTopKWrapper(SaveMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstima
     """
 
     _parameter_constraints: dict = {}  # noqa: RUF012  (scikit-learn's convention)
-    _all_or_nothing = BaseXCClassifier._all_or_nothing
 
     def _wrapped(self):
         """The estimator to copy: by default PPDSparseClassifier."""
@@ -78,9 +72,7 @@ class BaseTopKWrapper(SaveMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstima
         split_params : dict
             Of the splitter.
         """
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
+        check_parameters(self)
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"

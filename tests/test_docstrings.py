@@ -17,7 +17,8 @@ MODULES += ["sklearn_xc.model_selection"]
 METHODS = ["fit", "predict", "predict_topk", "decision_function", "predict_proba"]
 METHODS += ["explain", "of_row", "to_frame", "from_explanation", "plot"]
 METHODS += ["from_estimator", "from_predictions", "save"]
-METHODS += ["build", "query", "candidates", "update", "transform"]
+METHODS += ["build", "query", "candidates", "update", "transform", "score"]
+METHODS += ["most_similar", "analogy", "to_keyed_vectors"]
 
 
 def public_objects():

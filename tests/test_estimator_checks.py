@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 import sklearn_xc
 
-ESTIMATORS = [
-    getattr(sklearn_xc, name)
-    for name in sklearn_xc.__all__
-    if isinstance(getattr(sklearn_xc, name), type)
-    and issubclass(getattr(sklearn_xc, name), BaseEstimator)
-]
+PUBLIC = [getattr(sklearn_xc, name) for name in sklearn_xc.__all__]
+PUBLIC = [member for member in PUBLIC if isinstance(member, type)]
+PUBLIC = [member for member in PUBLIC if issubclass(member, BaseEstimator)]
+ESTIMATORS = [member for member in PUBLIC if issubclass(member, ClassifierMixin)]
+TEXT_ESTIMATORS = [sklearn_xc.LDGSWordEmbedding]
 
 # These two compare a weighted fit with one on repeated rows to a relative 1e-7. Both stop at a
 # duality gap of `tol` and take their samples in a random order of their own, so they agree to the
@@ -57,6 +57,31 @@ CHECKS = parametrize_with_checks(
 
 def test_public_estimators_are_found():
     assert sklearn_xc.PPDSparseClassifier in ESTIMATORS
+    assert set(PUBLIC) == {*ESTIMATORS, *TEXT_ESTIMATORS}
+
+
+# scikit-learn has no text to fit such estimators on; these need none.
+CHECKS_WITHOUT_DATA = [
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_estimator_tags_renamed",
+    "check_get_params_invariance",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_set_params",
+    "check_valid_tag_types",
+]
+
+
+@pytest.mark.parametrize("estimator", TEXT_ESTIMATORS)
+@pytest.mark.parametrize("name", CHECKS_WITHOUT_DATA)
+def test_scikit_learns_check_of_an_estimator_of_text(estimator, name):
+    tags = estimator().__sklearn_tags__()
+    assert tags.input_tags.string
+    assert not tags.input_tags.two_d_array
+    assert not tags._skip_test
+    getattr(estimator_checks, name)(estimator.__name__, estimator())
 
 
 @pytest.mark.filterwarnings(

@@ -88,6 +88,18 @@ def test_decisions(tmp_path):
     assert run("decisions", "--rows", "99", folder=tmp_path).returncode == 2
 
 
+def test_map_of_words(tmp_path):
+    lines = ["red green blue pink", "dog cat cow hen pig", "one two six ten"] * 60
+    names = [f"{first}x {second}y" for first in "abcdefgh" for second in "ijklmnop"] * 6
+    (tmp_path / "text.txt").write_text("\n".join(lines + names))
+    options = "--text", "text.txt", "--sample", "20", "--passes", "3", "--output", "out.png"
+    result = run("word_embedding", *options, folder=tmp_path)
+    assert result.stderr == ""
+    assert re.search(r"^K = 29 words, \d+ pairs, \d+ words scored for a word", result.stdout)
+    assert len(re.findall(r"^ +\w+: \w+, \w+, \w+, \w+, \w+$", result.stdout, re.M)) == 6
+    assert (tmp_path / "out.png").read_bytes().startswith(PNG)
+
+
 def test_goes_on_without_matplotlib(tmp_path):
     """A module of that name that cannot be imported stands in the way of the real one."""
     (tmp_path / "matplotlib.py").write_text("raise ImportError('not here')")
@@ -99,7 +111,7 @@ def test_goes_on_without_matplotlib(tmp_path):
     assert not list(tmp_path.glob("*.png"))
 
 
-@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("name", [*LINES, "word_embedding"])
 def test_refuses_numbers_too_small(name, tmp_path):
     for option, value, least in [("--sample", "19", 20), ("--passes", "0", 1)]:
         result = run(name, option, value, folder=tmp_path)

@@ -1,0 +1,421 @@
+"""Skip-gram by four gradients beside gensim's word2vec, under the same exact objective.
+
+    python benchmarks/word_embedding.py [--systems NAME ...] [--passes N] [--peer PYTHON] [--report]
+
+Without --peer, a Python that has gensim, its systems are left out, or evaluated anew if named in
+--systems and run before. Figures are kept in
+build/bench/words; doc/benchmark_word_embedding.md and its pictures are made from all of them.
+"""
+
+import argparse
+import json
+import lzma
+import subprocess
+import sys
+import time
+from itertools import pairwise
+
+import _common
+import numpy as np
+from scipy import sparse, stats
+from scipy.special import logsumexp
+
+from sklearn_xc import LDGSWordEmbedding
+from sklearn_xc._cooccurrence import (
+    cooccurrences,
+    count_words,
+    encoded,
+    frequent_words,
+    probability_kept,
+)  # fmt: skip
+from sklearn_xc._negative_sampling import negative_sampling
+from sklearn_xc._parallel import single_threaded_blas
+from sklearn_xc._skip_gram import Pairs, SkipGram, objective
+
+CORPUS = _common.DATA / "corpus"
+FOLDER = _common.BUILD / "words"
+DIM, WINDOW, MIN_COUNT, SUBSAMPLE, SEED, THREADS = 100, 8, 5, 1e-4, 0, 2
+BATCH = 256  # words a block where the objective is evaluated here
+OURS = {
+    "exact": ("exact", {"gradient": "exact"}),
+    "decomposed": ("decomposed", {}),
+    "mips": ("MIPS", {"gradient": "mips"}),
+    "sampled": ("sampled", {"gradient": "sampled"}),
+    "mips_zero": ("MIPS, others scored 0 (Algorithm 1)", {"gradient": "mips", "rest": "zero"}),
+    "decomposed_none": (
+        "decomposed, others left out (as the authors)", {"rest": "none"}
+    ),
+    "decomposed_passes": (
+        "decomposed, one message pass, others left out", {"rest": "none", "n_message_passes": 1}
+    ),
+}  # fmt: skip
+PEERS = {
+    "neg5": "gensim, negative sampling (5)",
+    "neg15": "gensim, negative sampling (15)",
+    "hs": "gensim, hierarchical softmax",
+}
+TITLES = {key: title for key, (title, _) in OURS.items()} | PEERS
+DEFAULT = ["exact", "decomposed", "mips", "sampled"]
+
+
+def read(name):
+    if not (CORPUS / name).exists():
+        raise SystemExit(f"no {CORPUS / name}; set SKLEARN_XC_DATA to the folder of data sets")
+    data = (CORPUS / name).read_bytes()
+    return (lzma.decompress(data) if name.endswith(".xz") else data).decode()
+
+
+class Problem:
+    """The corpus counted: words, their pairs, and how long that took."""
+
+    def __init__(self):
+        documents = [line.split() for line in read("all_permissive.txt.xz").splitlines()]
+        start = time.perf_counter()
+        found = count_words(documents)
+        self.words = frequent_words(found, MIN_COUNT, None)
+        self.number = {word: i for i, word in enumerate(self.words)}
+        occurrences = np.array([found[word] for word in self.words], dtype=float)
+        kept = probability_kept(occurrences, SUBSAMPLE)
+        stream = encoded(documents, self.number, kept, np.random.default_rng([SEED, 1]))
+        self.counts = cooccurrences(stream, len(self.words), WINDOW)
+        self.seconds = time.perf_counter() - start
+        self.pairs = Pairs(self.counts)
+        self.n_tokens = sum(map(len, documents))
+
+
+# ------------------------------------------------------------------------------------ our passes
+
+
+def run_ours(problem, system, n_passes):
+    """Passes, processor seconds and objective along the way, counting and evaluation apart."""
+    model = LDGSWordEmbedding(DIM, WINDOW, n_jobs=THREADS, **OURS[system][1])
+    start = time.process_time()
+    U, V = negative_sampling(
+        problem.pairs, problem.counts, DIM, n_epochs=1, n_negatives=model.n_negatives, seed=SEED,
+        n_threads=THREADS,
+    )  # fmt: skip
+    sums = model._sums(problem.pairs, SEED, THREADS)
+    passes = SkipGram(problem.pairs, U, V, sums)
+    seconds = init = time.process_time() - start
+    curve = [(0, seconds, objective(problem.pairs, U, V, BATCH, THREADS))]
+    every = max(2, n_passes // 16)
+    for number in range(n_passes):
+        start = time.process_time()
+        passes.iterate(model.learning_rate / (1 + model.decay * number))
+        seconds += time.process_time() - start
+        if (number + 1) % every == 0 or number + 1 == n_passes:
+            curve.append((number + 1, seconds, objective(problem.pairs, U, V, BATCH, THREADS)))
+            print(f"  pass {number + 1}: {seconds:.1f} s, {curve[-1][2]:.4f}", flush=True)
+            keep(system, {"curve": curve, "init_s": init, "n_scored": passes.sums.n_scored})
+    centred = U - U.mean(axis=0)
+    return {
+        "curve": curve, "init_s": init, "n_scored": passes.sums.n_scored,
+        "tasks": tasks(centred, problem.number), "tasks_plain": tasks(U, problem.number),
+    }  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------- gensim
+
+
+def run_peer(problem, system, python, n_epochs):
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    text, out = FOLDER / "corpus.txt", FOLDER / f"{system}.npz"
+    text.write_text(read("all_permissive.txt.xz"))
+    worker = _common.ROOT / "benchmarks" / "_gensim_worker.py"
+    options = [n_epochs, DIM, WINDOW, MIN_COUNT, SUBSAMPLE, THREADS]
+    if python is not None:
+        subprocess.run([python, worker, out, text, system, *map(str, options)], check=True)
+    with np.load(out) as found:
+        place = {word: i for i, word in enumerate(found["words"])}
+        order = np.array([place[word] for word in problem.words])
+        U, seconds = found["U"][:, order], found["seconds"]
+        plain, fit = None, None
+        if system == "hs":
+            steps = found["steps"]
+            values = [
+                tree_objective(problem, u, nodes, steps, order)
+                for u, nodes in zip(U, found["V"], strict=True)
+            ]
+        else:
+            V = found["V"][:, order]
+            fits = [fitted_objective(problem, u, v) for u, v in zip(U, V, strict=True)]
+            values, fit = [value for value, *_ in fits], fits[-1][1:]
+            plain = objective(problem.pairs, U[-1], V[-1], BATCH, THREADS)
+        curve = list(zip(range(1, len(U) + 1), map(float, seconds), values, strict=True))
+    return {
+        "curve": curve, "plain": plain, "fit": fit,
+        "tasks": tasks(U[-1], problem.number),
+        "tasks_centred": tasks(U[-1] - U[-1].mean(axis=0), problem.number),
+    }  # fmt: skip
+
+
+def fitted_objective(problem, U, V):
+    """The objective of scores a <v, u> + b log q(y), and the best a and b on some words.
+
+    Negative sampling's scores lack the frequency of the context, which a softmax needs; two
+    numbers put that right.
+    """
+    pairs = problem.pairs
+    log_share = np.log(np.maximum(pairs.context_share, 1e-12)).astype(np.float32)
+    chosen = np.sort(np.random.default_rng(0).permutation(pairs.n_words)[:512])
+    share = pairs.word_share[chosen]
+    products = U[chosen] @ V.T
+    means = np.concatenate([pairs.of_contexts(V, i, i + 1, 1) for i in chosen])
+    own = np.einsum("ij,ij->i", means, U[chosen])
+    own_share = np.concatenate([pairs.of_contexts(log_share[:, None], i, i + 1, 1) for i in chosen])
+
+    def loss(a, b):
+        normaliser = logsumexp(a * products + b * log_share, axis=1)
+        return share @ (normaliser - a * own - b * own_share.ravel())
+
+    grid = [(loss(a, b), a, b) for a in np.arange(0.1, 1.55, 0.1) for b in (0.5, 0.75, 1.0)]
+    _, a, b = min(grid)
+    more = np.concatenate([a * U, np.ones((len(U), 1), np.float32)], axis=1).astype(np.float32)
+    wider = np.concatenate([V, b * log_share[:, None]], axis=1).astype(np.float32)
+    return objective(pairs, more, wider, BATCH, THREADS), float(a), float(b)
+
+
+def tree_objective(problem, U, nodes, steps, order):
+    """The objective of hierarchical softmax, whose own probabilities sum to 1: along the tree."""
+    pairs, n_nodes = problem.pairs, len(nodes)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    rows, columns, codes = place[steps[:, 0]], steps[:, 1], steps[:, 2]
+    sides = []
+    for code in (0, 1):
+        here = codes == code
+        ones = np.ones(here.sum(), np.float32)
+        shape = len(order), n_nodes
+        sides.append(sparse.csr_array((ones, (rows[here], columns[here])), shape=shape))
+    shape = pairs.n_words, pairs.n_words
+    Q = sparse.csr_array((pairs.share, pairs.ids, pairs.indptr), shape=shape)
+    total = 0.0
+    with single_threaded_blas():
+        for start in range(0, pairs.n_words, BATCH):
+            part = slice(start, start + BATCH)
+            scores = U[part] @ nodes.T
+            # P(left) = sigmoid(score) for code 0, sigmoid(-score) for code 1
+            for side, sign in zip(sides, (1, -1), strict=True):
+                weight = (Q[part] @ side).tocoo()
+                losses = weight.data * np.logaddexp(0, -sign * scores[weight.row, weight.col])
+                total += float(pairs.word_share[part][weight.row] @ losses)
+    return total
+
+
+# ---------------------------------------------------------------------------------------- tasks
+
+
+def tasks(vectors, number):
+    """Rank correlations and analogy accuracy, with how many questions had all words."""
+    units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    found = {}
+    for name, file in (("wordsim", "wordsim353.tsv"), ("simlex", "simlex999.txt")):
+        rows = [line.split("\t") for line in read(file).splitlines() if line[:1] != "#"]
+        rows = [(a.lower(), b.lower(), float(x)) for a, b, x, *_ in rows]
+        known = [(number[a], number[b], x) for a, b, x in rows if a in number and b in number]
+        first, second, human = (np.array(column) for column in zip(*known, strict=True))
+        cosines = (units[first] * units[second]).sum(axis=1)
+        found[name] = float(stats.spearmanr(cosines, human).statistic)
+        found[f"{name}_n"] = [len(known), len(rows)]
+    questions = [
+        line.lower().split() for line in read("questions-words.txt.xz").splitlines()
+        if line and line[0] != ":"
+    ]  # fmt: skip
+    known = np.array([[number[w] for w in q] for q in questions if all(w in number for w in q)])
+    right = 0
+    for start in range(0, len(known), 512):
+        a, b, c, d = known[start : start + 512].T
+        asked = units[b] - units[a] + units[c]
+        scores = asked @ units.T
+        for given in (a, b, c):
+            scores[np.arange(len(a)), given] = -np.inf
+        right += int((scores.argmax(axis=1) == d).sum())
+    found["analogy"], found["analogy_n"] = right / len(known), [len(known), len(questions)]
+    return found
+
+
+# ----------------------------------------------------------------------------------------- page
+
+
+def keep(name, result):
+    """Put the figures of a system, or those so far, where the page is made from."""
+    (FOLDER / f"{name}.json").write_text(json.dumps(result))
+
+
+def load_results():
+    paths = {name: FOLDER / f"{name}.json" for name in TITLES}
+    return {name: json.loads(p.read_text()) for name, p in paths.items() if p.exists()}
+
+
+def seconds_to(curve, target):
+    """When a curve first reaches the target, between its points; None if it never does."""
+    for (_, s0, f0), (_, s1, f1) in pairwise(curve):
+        if f0 <= target:
+            return s0
+        if f1 <= target:
+            return s0 + (s1 - s0) * (f0 - target) / (f0 - f1)
+    return None
+
+
+def report():
+    results = load_results()
+    facts = json.loads((FOLDER / "problem.json").read_text())
+    best = min((r["curve"][-1][2] for n, r in results.items() if n in PEERS), default=None)
+    rows = []
+    for name, result in results.items():
+        curve = result["curve"]
+        passes = max(1, curve[-1][0])
+        each = (curve[-1][1] - result.get("init_s", 0)) / passes
+        to_best = None if best is None else seconds_to(curve, best)
+        rows.append([
+            TITLES[name], passes, _common.figure(each), _common.figure(result.get("n_scored")),
+            _common.figure(min(f for _, _, f in curve), 5), _common.figure(curve[-1][1]),
+            _common.figure(to_best),
+        ])  # fmt: skip
+    header = ["system", "passes", "s a pass", "words scored a word", "best objective", "s in all"]
+    text = _common.table([*header, "s to gensim's best"], rows)
+    quality = []
+    for name, result in results.items():
+        for kind, which in (("tasks", ""), ("tasks_plain", ", mean left in"),
+                            ("tasks_centred", ", mean taken out")):  # fmt: skip
+            if kind in result:
+                t = result[kind]
+                quality.append([
+                    TITLES[name] + which, *(f"{t[k]:.3f}" for k in ("wordsim", "simlex")),
+                    f"{100 * t['analogy']:.1f} %",
+                ])  # fmt: skip
+    counts = next(
+        ([r["tasks"][f"{k}_n"] for k in ("wordsim", "simlex", "analogy")]
+         for r in results.values() if "tasks" in r), [],
+    )  # fmt: skip
+    ratio = ratio_text(results, best)
+    _common.write_doc("benchmark_word_embedding.md", PAGE.format(
+        source=_common.source(__file__, sys.argv[1:]), ratio=ratio, table=text,
+        quality=_common.table(["vectors", "WordSim-353", "SimLex-999", "analogies"], quality),
+        counts=", ".join(f"{n} of {m}" for n, m in counts), **facts,
+    ))  # fmt: skip
+    draw(results, best)
+
+
+def ratio_text(results, best):
+    if best is None or not {"exact", "decomposed"} <= set(results):
+        return ""
+    times = {n: seconds_to(results[n]["curve"], best) for n in ("exact", "decomposed")}
+    if None in times.values():
+        late = [n for n, t in times.items() if t is None]
+        return f"gensim's best objective, {best:.4f}, was not reached by: {', '.join(late)}."
+    after = {n: times[n] - results[n]["init_s"] for n in times}
+    return (
+        f"gensim's best objective, {best:.4f}, is reached by exact gradients in "
+        f"{times['exact']:.0f} s and by decomposed ones in {times['decomposed']:.0f} s; of these "
+        f"the epoch of negative sampling takes {results['exact']['init_s']:.0f} and "
+        f"{results['decomposed']['init_s']:.0f} s: {times['exact'] / times['decomposed']:.1f} "
+        f"times faster in all, {after['exact'] / max(after['decomposed'], 1e-9):.1f} times without "
+        "it."
+    )
+
+
+def draw(results, best):
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained", sharey=True)
+    for name, result in results.items():
+        passes, seconds, values = zip(*result["curve"], strict=True)
+        style = "--" if name in PEERS else "-"
+        left.plot(seconds, values, style, marker=".", label=TITLES[name])
+        right.plot(passes, values, style, marker=".")
+    if best is not None:
+        for axes in (left, right):
+            axes.axhline(best, color="grey", linewidth=0.8)
+    left.set(
+        xlabel="processor seconds of training", ylabel="exact objective (nats a pair)", xscale="log"
+    )
+    right.set(xlabel="passes or epochs")
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
+    left.legend(fontsize=8)
+    path = _common.DOC / "images" / "benchmark_word_embedding.png"
+    figure.savefig(path, dpi=110)
+    print(f"wrote {path.relative_to(_common.ROOT)}")
+
+
+PAGE = """# Word vectors: the exact skip-gram objective against time
+
+{source}
+Times are seconds of processor time, of all threads together, since the machine was busy with other
+work; even so, shared caches and memory make them rough.
+
+{n_tokens} tokens of English text, {n_words} words that occur five times, {n_pairs} distinct pairs,
+window 8, subsampling 1e-4, {dim} dimensions, two threads. Counting took {count_s} s, once for all
+systems, by the clock, and not in the times; the objective is evaluated outside them too. A softmax
+that knows only how frequent each context is has {unigram}; the conditional entropy of the counts,
+which no model beats, is {bound}.
+
+{ratio}
+
+![objective against seconds and passes](images/benchmark_word_embedding.png)
+
+{table}
+
+**gensim under the same objective.** The pairs are those counted here, of one draw of the
+subsampling. Hierarchical softmax has normalised probabilities of its own, and these are evaluated,
+along its tree. Negative sampling learns scores without the frequency of the context, with which the
+softmax of eq. 9 would be worse than knowing nothing: it is evaluated with scores
+a <v, u> + b log q(y), the two numbers fitted on 512 words, which costs our vectors the one
+coordinate that begins as that logarithm and gensim's none. Windows are of fixed size for gensim too
+(`shrink_windows=False`), its rate the default, falling over the epochs of the table.
+
+## Similarity and analogies
+
+Spearman's rank correlation with human judgements, and the share of analogies answered first
+(questions with all words in the vocabulary: {counts}).
+
+{quality}
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    add = parser.add_argument
+    add("--systems", nargs="+", choices=TITLES, default=None, metavar="NAME")
+    add("--passes", type=int, default=24, metavar="N")
+    add("--epochs", type=int, default=5, metavar="N", help="of gensim")
+    add("--peer", metavar="PYTHON", help="a Python that has gensim")
+    add("--report", action="store_true", help="only the page, from the figures kept")
+    options = parser.parse_args()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    if not options.report:
+        measure(options)
+    report()
+
+
+def measure(options):
+    problem = Problem()
+    pairs = problem.pairs
+    share = problem.counts.data / problem.counts.sum()
+    known = pairs.context_share[pairs.context_share > 0]
+    unigram = -float(known @ np.log(known))
+    facts = {
+        "n_tokens": f"{problem.n_tokens:,}", "n_words": f"{pairs.n_words:,}",
+        "n_pairs": f"{problem.counts.nnz:,}", "dim": DIM, "count_s": f"{problem.seconds:.1f}",
+        "unigram": f"{unigram:.4f}",
+        "bound": f"{-float(share @ np.log(share)) - unigram:.4f}",
+    }  # fmt: skip
+    (FOLDER / "problem.json").write_text(json.dumps(facts))
+    systems = options.systems or DEFAULT + (list(PEERS) if options.peer else [])
+    for name in systems:
+        if name in PEERS and not options.peer and not (FOLDER / f"{name}.npz").exists():
+            raise SystemExit(f"{name} needs --peer PYTHON")
+        print(TITLES[name], flush=True)
+        if name in PEERS:
+            result = run_peer(problem, name, options.peer, options.epochs)
+        else:
+            result = run_ours(problem, name, options.passes)
+        keep(name, result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,457 @@
+"""The collapsed skip-gram objective and passes of alternating gradient steps on it.
+
+With q(x) the share of pairs whose word is x, and q(y|x) the share of those whose context is y,
+
+    F(U, V) = sum_x q(x) sum_y q(y|x) (log sum_y' exp <v_y', u_x> - <v_y, u_x>)
+
+(eq. 9 of the LDGS paper). Its gradients are, with p the softmax of the scores,
+
+    q(x) (sum_y p(y|x) v_y - sum_y q(y|x) v_y)   in u_x and
+    sum_x q(x) (p(y|x) - q(y|x)) u_x             in v_y.
+
+The sums over p are what a gradient costs; the classes here know how to estimate them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ._decomposed import ChunkIndexes, Positives, chunk_bounds, scratch_places, set_gradients
+from ._kernels import _skip_gram as kernel
+from ._kernels import _sparse_rows as rows_kernel
+from ._parallel import run_blocks, single_threaded_blas
+
+BETAS = 0.9, 0.99  # memory of the averages of gradients and of their squares
+TINY = 1e-8
+QUERIES = 256  # words that stand for all when indexes are built
+ASKED = 4096  # words whose contexts are searched for together
+SPARE = 1.5  # clusters are read that hold so many times the words asked for
+
+
+class Pairs:
+    """Shares of words and contexts in all pairs.
+
+    Parameters
+    ----------
+    counts : csr_array of float (n_words, n_words)
+        Not negative, with a positive sum; sorted indices.
+
+    Attributes
+    ----------
+    word_share, context_share : ndarray of float64 (n_words,)
+        q(x), and the same of contexts.
+    indptr, ids, share : ndarrays of int64, int32 and float32
+        q(y|x), row by row.
+    """
+
+    def __init__(self, counts):
+        sums = np.asarray(counts.sum(axis=1)).ravel()
+        total = sums.sum()
+        self.n_words = counts.shape[0]
+        self.word_share = sums / total
+        self.context_share = np.asarray(counts.sum(axis=0)).ravel() / total
+        self.indptr = counts.indptr.astype(np.int64)
+        self.ids = counts.indices.astype(np.int32, copy=False)
+        per_row = np.repeat(np.maximum(sums, np.finfo(float).tiny), np.diff(counts.indptr))
+        self.share = (counts.data / per_row).astype(np.float32)
+        joint = sparse.csr_array((self.share, self.ids, counts.indptr), shape=counts.shape)
+        joint = joint.multiply(self.word_share.astype(np.float32)[:, None]).tocsc()
+        joint.sort_indices()
+        self._words = joint.indices.astype(np.int32, copy=False)
+        self._joint = joint.data.astype(np.float32, copy=False)
+        self._word_starts = joint.indptr.astype(np.int64)
+
+    def block(self, start, stop):
+        """The contexts of some words: a Positives."""
+        first, last = self.indptr[start], self.indptr[stop]
+        indptr = self.indptr[start : stop + 1] - first
+        return Positives(indptr, self.ids[first:last], self.share[first:last])
+
+    def of_contexts(self, V, start, stop, n_threads):
+        """sum_y q(y|x) v_y of some words, float32 (stop - start, dim)."""
+        out = np.empty((stop - start, V.shape[1]), dtype=np.float32)
+        begin = self.indptr[start:stop]
+        count = self.indptr[start + 1 : stop + 1] - begin
+        rows_kernel.combine(self.ids, self.share, begin, count, False, V, out, n_threads)
+        return out
+
+    def means_of_contexts(self, V, rows):
+        """The same of any words, float32 (len(rows), dim)."""
+        out = np.empty((len(rows), V.shape[1]), dtype=np.float32)
+        begin = self.indptr[rows]
+        count = self.indptr[rows + 1] - begin
+        rows_kernel.combine(self.ids, self.share, begin, count, False, V, out, 1)
+        return out
+
+    def of_words(self, U, n_threads):
+        """sum_x q(x) q(y|x) u_x of all contexts, float32 (n_words, dim)."""
+        out = np.empty_like(U)
+        begin, count = self._word_starts[:-1], np.diff(self._word_starts)
+        rows_kernel.combine(self._words, self._joint, begin, count, False, U, out, n_threads)
+        return out
+
+
+def objective(pairs, U, V, batch_size, n_threads):
+    """F(U, V), evaluated block by block.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    U, V : ndarray of float32 (n_words, dim)
+    batch_size : int
+        Words of a block, which takes ``4 * batch_size * n_words`` bytes a thread.
+    n_threads : int
+
+    Returns
+    -------
+    value : float
+    """
+    blocks = blocks_of(pairs.n_words, batch_size)
+    parts = run_blocks(_objective_of_block, blocks, pairs, U, V, n_jobs=n_threads)
+    return float(sum(parts))
+
+
+def blocks_of(n_words, batch_size):
+    return [(i, min(i + batch_size, n_words)) for i in range(0, n_words, batch_size)]
+
+
+def _objective_of_block(block, pairs, U, V):
+    start, stop = block
+    u = U[start:stop]
+    log_normaliser = softmax(u @ V.T)
+    own = np.einsum("ij,ij->i", pairs.of_contexts(V, start, stop, 1), u, dtype=np.float64)
+    share = pairs.word_share[start:stop]
+    return share @ np.where(share > 0, log_normaliser - own, 0)
+
+
+def softmax(z):
+    """The logarithm of the sum of exp(z) of each row; OUT z: each divided by it."""
+    top = z.max(axis=1, keepdims=True)
+    z -= top
+    np.exp(z, out=z)
+    total = z.sum(axis=1, dtype=np.float64)
+    z /= total[:, None].astype(np.float32)
+    return np.log(total) + top.ravel()
+
+
+# ---------------------------------------------------------------------- sums over the softmax
+
+
+class ExactSums:
+    """All words: matrix products, a block of words for each thread.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    batch_size, n_threads : int
+    """
+
+    def __init__(self, pairs, batch_size, n_threads):
+        self._pairs, self.batch_size = pairs, batch_size
+        self.n_scored, self.n_threads = float(pairs.n_words), n_threads
+
+    def visit_all(self, visit, U, V, number, of_contexts):
+        """Have all blocks visited, and add the sums of contexts in their order.
+
+        Parameters
+        ----------
+        visit : callable
+            ``visit(rows, means, expected)`` with rows of U, a slice or numbers; the sums of
+            q(y|x) v_y; and a function that gives those of p(y|x) v_y for vectors u. Takes a step
+            and returns the new vectors and the shares of the words.
+        U, V : ndarray of float32 (n_words, dim)
+        number : int
+            Of the pass.
+        of_contexts : ndarray of float32 (n_words, dim)
+            The sums of q(x) p(y|x) u_x are added.
+        """
+        blocks = blocks_of(len(U), self.batch_size)
+        # So many at once, whose sums are then added: more would only take memory.
+        for i in range(0, len(blocks), self.n_threads):
+            some = blocks[i : i + self.n_threads]
+            parts = run_blocks(_exact_block, some, self._pairs, visit, V, n_jobs=self.n_threads)
+            for part in parts:
+                of_contexts += part
+
+
+def _exact_block(block, pairs, visit, V):
+    def expected(u):
+        p = u @ V.T
+        softmax(p)
+        return p @ V
+
+    u, share = visit(slice(*block), pairs.of_contexts(V, *block, 1), expected)
+    p = u @ V.T
+    softmax(p)
+    return p.T @ (share[:, None] * u)
+
+
+class Options(NamedTuple):
+    """What the search for contexts of large probability depends on.
+
+    Attributes
+    ----------
+    n_chunks, n_message_passes : int
+    query_size : int
+        Words named in each chunk; 0 for none.
+    index : {"spherical", "hnsw", "exact"}
+    n_centroids : int
+    rest : {"sampled", "zero", "none"}
+        What stands for words that are not named.
+    n_frequent : int
+        With "sampled", so many of the most frequent contexts are in every sum.
+    n_sampled : int
+        Words drawn from the others for a block of rows.
+    tau : float
+    """
+
+    n_chunks: int
+    n_message_passes: int
+    query_size: int
+    index: str
+    n_centroids: int
+    rest: str
+    n_frequent: int
+    n_sampled: int
+    tau: float
+
+
+def chunk_indexes(options, bounds, n_rows, seed, n_threads):
+    """Indexes of chunks of so many rows, not built yet; clusters enough for a query are read."""
+    n_centroids = min(options.n_centroids, n_rows)
+    n_probes = 1 + int(SPARE * min(options.query_size, n_rows) * n_centroids / n_rows)
+    return ChunkIndexes(
+        options.index, bounds, n_centroids=n_centroids, n_probes=min(n_probes, n_centroids),
+        seed=seed, n_jobs=n_threads,
+    )  # fmt: skip
+
+
+class NamedSums:
+    """The contexts of the pairs, those that searches name, and some drawn for all others.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    dim : int
+    options : Options
+    batch_size, seed, n_threads : int
+    """
+
+    def __init__(self, pairs, dim, options, batch_size, seed, n_threads):
+        self._pairs, self._options, self._seed = pairs, options, seed
+        self.batch_size, self.n_threads, self.n_scored = batch_size, n_threads, 0.0
+        self._bounds = chunk_bounds(dim, options.n_chunks)
+        self._places = scratch_places(n_threads, pairs.n_words)
+        self._place, self._place_of_draw = (
+            np.full(pairs.n_words, -1, dtype=np.int32) for _ in range(2)
+        )
+        order = np.argsort(-pairs.context_share, kind="stable")
+        n_frequent = options.n_frequent if options.rest == "sampled" else 0
+        self._frequent = np.sort(order[:n_frequent])
+        self._others = np.sort(order[n_frequent:]).astype(np.int32)
+
+    def _index(self, U, V, number):
+        self._number, self.n_scored = number, 0.0
+        options, n_others = self._options, len(self._others)
+        if not min(options.query_size, n_others):
+            return
+        rng = np.random.default_rng([self._seed, number])
+        seed = int(rng.integers(2**31))
+        indexes = chunk_indexes(options, self._bounds, n_others, seed, self.n_threads)
+        queries = U[np.sort(rng.permutation(len(U))[:QUERIES])]
+        self._indexes = indexes.build(V[self._others], queries)
+
+    def visit_all(self, visit, U, V, number, of_contexts):
+        """Visit all blocks in turn; the kernels share the rows of a block among threads."""
+        blocks = blocks_of(len(U), self.batch_size)
+        together = max(1, ASKED // self.batch_size)
+        self._index(U, V, number)
+        for i in range(0, len(blocks), together):
+            some = blocks[i : i + together]
+            start, stop = some[0][0], some[-1][1]
+            retrieved = self._retrieve(U[start:stop])
+            for block in some:
+                named = retrieved[block[0] - start : block[1] - start]
+                self._visit(block, named, visit, V, of_contexts)
+
+    def _visit(self, block, named, visit, V, of_contexts):
+        draws = self._draw(V, block[0])
+
+        means = self._pairs.of_contexts(V, *block, self.n_threads)
+
+        def expected(u):
+            return self._expected(*self._probabilities(u, V, block, named, draws, means), draws, V)
+
+        u, share = visit(slice(*block), means, expected)
+        sets, p, drawn = self._probabilities(u, V, block, named, draws, means)
+        weight = share.astype(np.float32)
+        self._add_to_contexts(sets, p, weight, u, of_contexts)
+        if draws is not None:
+            of_contexts[draws[0]] += drawn.T @ (weight[:, None] * u)
+        self.n_scored += (sets.counts.sum() + drawn.size) / self._pairs.n_words
+
+    def _retrieve(self, u):
+        """The words that the searches name, int32 (n_rows, n_chunks, n)."""
+        n_chunks, n = self._options.n_chunks, min(self._options.query_size, len(self._others))
+        if not n:
+            return np.empty((len(u), n_chunks, 0), dtype=np.int32)
+        found = self._indexes.candidates(u, n)
+        return np.ascontiguousarray(np.where(found < 0, np.int32(-1), self._others[found]))
+
+    def _draw(self, V, start):
+        """Distinct words drawn, the logarithms of how many each stands for, their vectors."""
+        n_others, n_sampled = len(self._others), self._options.n_sampled
+        if self._options.rest != "sampled":
+            return None
+        ids, times = np.empty(0, dtype=np.int32), np.empty(0)
+        if n_others:
+            rng = np.random.default_rng([self._seed, self._number, start])
+            ids, times = np.unique(rng.integers(n_others, size=n_sampled), return_counts=True)
+        weight = np.log(np.append(np.ones(len(self._frequent)), times * (n_others / n_sampled)))
+        ids = np.append(self._frequent, self._others[ids])
+        return ids, weight.astype(np.float32), V[ids]
+
+    def _probabilities(self, u, V, block, retrieved, draws, means):
+        """Of the words in the sets, padded, and of those drawn: they sum to 1."""
+        positives = self._pairs.block(*block)
+        options, bounds = self._options, self._bounds
+        if not options.n_message_passes:  # no chunk's score is needed by itself
+            bounds, retrieved = bounds[[0, -1]], retrieved.reshape(len(u), 1, -1)
+        sets = set_gradients(
+            V, u, bounds, retrieved, positives, "cross_entropy",
+            n_message_passes=options.n_message_passes, tau=options.tau,
+            zero_rest=options.rest == "zero", n_threads=self.n_threads,
+            places=self._places,
+        )  # fmt: skip
+        p = sets.values
+        # The gradient of a positive is p(y|x) - q(y|x), and positives stand first.
+        counts = np.diff(positives.indptr)
+        rows = np.repeat(np.arange(len(u)), counts)
+        columns = np.arange(len(rows)) - np.repeat(positives.indptr[:-1], counts)
+        p[rows, columns] += positives.weight
+        if draws is None:
+            return sets, p, np.empty((len(u), 0), dtype=np.float32)
+        own = np.einsum("ij,ij->i", means, u, dtype=np.float64)
+        of_set = sets.losses + own  # log of the sum over the set
+        ids, weight, vectors = draws
+        z = u @ vectors.T
+        z += weight
+        self._place_of_draw[ids] = np.arange(len(ids), dtype=np.int32)
+        kernel.mark_found(sets.ids, sets.counts, self._place_of_draw, z, -np.inf)
+        self._place_of_draw[ids] = -1
+        top = np.maximum(of_set, z.max(axis=1))
+        z -= top[:, None].astype(np.float32)
+        np.exp(z, out=z)
+        total = np.exp(of_set - top) + z.sum(axis=1, dtype=np.float64)
+        z /= total[:, None].astype(np.float32)
+        p *= (np.exp(of_set - top) / total)[:, None].astype(np.float32)
+        return sets, p, z
+
+    def _expected(self, sets, p, drawn, draws, V):
+        """sum_y p(y|x) v_y."""
+        out = np.empty((len(p), V.shape[1]), dtype=np.float32)
+        begin = np.arange(len(p), dtype=np.int64) * p.shape[1]
+        rows_kernel.combine(
+            sets.ids.ravel(), p.ravel(), begin, sets.counts, False, V, out, self.n_threads
+        )
+        if draws is not None:
+            out += drawn @ draws[2]
+        return out
+
+    def _add_to_contexts(self, sets, p, weight, u, of_contexts):
+        """of_contexts[y] += sum_x weight_x p(y|x) u_x over the sets."""
+        n_entries = int(sets.counts.sum())
+        n_touched = min(n_entries, len(of_contexts))
+        touched, starts = np.empty(n_touched, np.int32), np.empty(n_touched + 1, np.int64)
+        rows, values = np.empty(n_entries, np.int32), np.empty(n_entries, np.float32)
+        begin = np.arange(len(p), dtype=np.int64) * p.shape[1]
+        n_touched = rows_kernel.group(
+            sets.ids.ravel(), p.ravel(), begin, sets.counts, False, weight, self._place,
+            touched, starts, rows, values,
+        )  # fmt: skip
+        starts = starts[: n_touched + 1]
+        sums = np.empty((n_touched, u.shape[1]), dtype=np.float32)
+        rows_kernel.combine(
+            rows, values, starts[:-1], np.diff(starts), False, u, sums, self.n_threads
+        )
+        of_contexts[touched[:n_touched]] += sums
+
+
+# -------------------------------------------------------------------------------------- steps
+
+
+class Adam:
+    """Steps against a gradient, scaled coordinate by coordinate (Kingma and Ba).
+
+    Words differ in the curvature of their terms by orders of magnitude, which plain steps of one
+    length would have to be short enough for.
+
+    Parameters
+    ----------
+    shape : tuple
+        Of the matrix to be changed; two more of that shape are kept.
+    """
+
+    def __init__(self, shape):
+        self._mean = np.zeros(shape, dtype=np.float32)
+        self._square = np.zeros(shape, dtype=np.float32)
+
+    def step(self, M, gradient, rows, rate, number):
+        """Change M[rows] against its gradient; `number` counts the steps from 1."""
+        mean, square = self._mean[rows], self._square[rows]  # views of slices, else copies
+        mean *= BETAS[0]
+        mean += (1 - BETAS[0]) * gradient
+        square *= BETAS[1]
+        square += (1 - BETAS[1]) * gradient**2
+        change = np.sqrt(square / np.float32(1 - BETAS[1] ** number))
+        change += TINY
+        np.divide(mean, change, out=change)
+        M[rows] -= np.float32(rate / (1 - BETAS[0] ** number)) * change
+        self._mean[rows], self._square[rows] = mean, square
+
+
+class SkipGram:
+    """Embeddings, and passes of alternating steps on them.
+
+    A pass visits the words block by block: sums over the softmax, a step of the embeddings of the
+    words, then with these the sums for the contexts, whose embeddings take a step in the end.
+    Gradients are divided by q(x), and by q(y): the step of a rare word is as long as that of a
+    frequent one.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    U, V : ndarray of float32 (n_words, dim)
+        Changed in place.
+    sums : ExactSums, NamedSums or BatchSums
+    """
+
+    def __init__(self, pairs, U, V, sums):
+        self.pairs, self.U, self.V, self.sums = pairs, U, V, sums
+        self._steps = Adam(U.shape), Adam(V.shape)
+        self.n_passes = 0
+
+    def iterate(self, rate):
+        """One pass."""
+        self.n_passes += 1
+        pairs, n_threads = self.pairs, self.sums.n_threads
+        gradient = np.zeros_like(self.V)
+        with single_threaded_blas():  # once, not with every block
+            self.sums.visit_all(self._visit_with(rate), self.U, self.V, self.n_passes, gradient)
+        gradient -= pairs.of_words(self.U, n_threads)
+        share = np.maximum(pairs.context_share, 0.1 / pairs.n_words**2)
+        gradient /= share[:, None].astype(np.float32)
+        self._steps[1].step(self.V, gradient, slice(None), rate, self.n_passes)
+
+    def _visit_with(self, rate):
+        def visit(rows, means, expected):
+            """A step of some words; their embeddings and their shares."""
+            gradient = expected(self.U[rows])
+            gradient -= means
+            share = self.pairs.word_share[rows]
+            gradient[share == 0] = 0
+            self._steps[0].step(self.U, gradient, rows, rate, self.n_passes)
+            return self.U[rows], share.astype(np.float32)
+
+        return visit

@@ -1,0 +1,218 @@
+"""Looking words up by their vectors, and the file formats of word2vec."""
+
+from collections.abc import Iterable
+from numbers import Integral
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ._cooccurrence import encoded
+
+BLOCK = 256  # words looked up at once
+
+
+def unit_rows(matrix):
+    """Rows of length 1; rows of zeros stay."""
+    norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
+    return matrix / np.maximum(norms, np.finfo(np.float32).tiny)[:, None]
+
+
+def nearest(units, queries, without, topn):
+    """The rows of largest inner product with each query, but for some.
+
+    Parameters
+    ----------
+    units : ndarray of float32 (n_words, dim)
+    queries : ndarray of float32 (n, dim)
+    without : list of lists of int
+        For each query the rows to leave out.
+    topn : int
+        Fewer are returned where fewer are left.
+
+    Returns
+    -------
+    found : list of pairs of arrays
+        Rows, best first and ties in their order, and inner products.
+    """
+    found = []
+    for start in range(0, len(queries), BLOCK):
+        scores = queries[start : start + BLOCK] @ units.T
+        for row, left_out in zip(scores, without[start : start + BLOCK], strict=True):
+            row[left_out] = -np.inf
+            n = min(topn, len(row) - len(set(left_out)))
+            best = np.flatnonzero(row >= np.partition(row, len(row) - n)[len(row) - n]) if n else []
+            best = np.asarray(best, dtype=np.int64)
+            best = best[np.argsort(-row[best], kind="stable")][:n]
+            found.append((best, row[best]))
+    return found
+
+
+def numbers_of(words, vocabulary, what="words"):
+    """The numbers of words; says which ones are unknown."""
+    if not isinstance(words, Iterable) or isinstance(words, bytes):
+        raise ValueError(f"{what} must be a word or an iterable of words; got {words!r}")
+    words = [words] if isinstance(words, str) else list(words)
+    unknown = [word for word in words if not isinstance(word, str) or word not in vocabulary]
+    if unknown:
+        more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
+        raise ValueError(
+            f"{what} has {', '.join(map(repr, unknown[:5]))}{more}, not in vocabulary_"
+        )
+    return [vocabulary[word] for word in words]
+
+
+def write_word2vec(path, words, vectors, binary):
+    """Write vectors in the text or the binary format of word2vec.
+
+    Both begin with a line of the number of words and of dimensions. A text line is a word and its
+    numbers, with as many digits as float32 has. A binary entry is the word, a blank, the
+    little-endian float32 numbers and a line feed. Words are in UTF-8.
+
+    Parameters
+    ----------
+    path : str or path
+    words : iterable of str
+    vectors : ndarray of float32 (n_words, dim)
+    binary : bool
+
+    Raises
+    ------
+    ValueError
+        If a word is empty or holds white space, which would end it.
+    """
+    for word in words:
+        if not word or word.split() != [word]:
+            raise ValueError(
+                f"vocabulary_ has {word!r}: the formats of word2vec have no words that are empty "
+                "or hold white space"
+            )
+    with open(path, "wb") as file:
+        file.write(f"{len(vectors)} {vectors.shape[1]}\n".encode())
+        for word, vector in zip(words, np.ascontiguousarray(vectors, "<f4"), strict=True):
+            if binary:
+                file.write(word.encode() + b" " + vector.tobytes() + b"\n")
+            else:
+                numbers = " ".join(f"{number:.9g}" for number in vector.tolist())
+                file.write(f"{word} {numbers}\n".encode())
+
+
+class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """What an estimator with `vocabulary_` and `embeddings_` does with them."""
+
+    def transform(self, X):
+        """The mean vector of the known words of each document.
+
+        Parameters
+        ----------
+        X : iterable of (iterable of str, or str)
+            Documents; a string stands for a document of this one word.
+
+        Returns
+        -------
+        vectors : ndarray of float32, shape (n_documents, dim)
+            Zero where no word is known.
+        """
+        check_is_fitted(self)
+        if isinstance(X, Iterable) and not isinstance(X, str | bytes):
+            X = ([item] if isinstance(item, str) else item for item in X)
+        ids, ends = [], [0]
+        for document in encoded(X, self.vocabulary_):
+            ids.append(document)
+            ends.append(ends[-1] + len(document))
+        ids = np.concatenate([np.empty(0, dtype=np.int32), *ids])
+        lengths = np.maximum(np.diff(ends), 1)
+        shape = len(lengths), len(self.vocabulary_)
+        weight = np.repeat(1 / lengths, np.diff(ends)).astype(np.float32)
+        means = sparse.csr_array((weight, ids, np.array(ends)), shape=shape)
+        return np.asarray(means @ self.embeddings_, dtype=np.float32)
+
+    def most_similar(self, words, topn=10):
+        """The words whose vectors have the largest cosines with those of some words.
+
+        Parameters
+        ----------
+        words : str or iterable of str
+        topn : int, default=10
+
+        Returns
+        -------
+        found : list of (str, float), or a list of such lists for an iterable
+            Words, best first, and cosines of the vectors less their mean; without the word itself.
+
+        Raises
+        ------
+        ValueError
+            If a word is not in the vocabulary.
+        """
+        check_is_fitted(self)
+        numbers = numbers_of(words, self.vocabulary_)
+        units = self._units()
+        found = self._named(units, units[numbers], [[number] for number in numbers], topn)
+        return found[0] if isinstance(words, str) else found
+
+    def analogy(self, a, b, c, topn=10):
+        """Words that are to c what b is to a: the nearest to b - a + c.
+
+        Parameters
+        ----------
+        a, b, c : str, or iterables of str of equal length
+        topn : int, default=10
+
+        Returns
+        -------
+        found : list of (str, float), or a list of such lists for iterables
+            As of :meth:`most_similar`, of vectors of unit length, without a, b and c.
+
+        Raises
+        ------
+        ValueError
+            If a word is not in the vocabulary, or the lengths differ.
+        """
+        check_is_fitted(self)
+        parts = [
+            numbers_of(words, self.vocabulary_, name)
+            for name, words in (("a", a), ("b", b), ("c", c))
+        ]
+        if len({len(part) for part in parts}) != 1:
+            lengths = ", ".join(str(len(part)) for part in parts)
+            raise ValueError(f"a, b and c must have equally many words; got {lengths}")
+        units = self._units()
+        first, second, third = (units[part] for part in parts)
+        asked = unit_rows(second - first + third)
+        found = self._named(units, asked, [list(row) for row in zip(*parts, strict=True)], topn)
+        return found[0] if isinstance(a, str) else found
+
+    def to_keyed_vectors(self, path, binary=False):
+        """Write `embeddings_` in a format of word2vec, which gensim and others read.
+
+        Parameters
+        ----------
+        path : str or path
+        binary : bool, default=False
+            Numbers as float32 rather than text.
+
+        Raises
+        ------
+        ValueError
+            If a word is empty or holds white space, which the formats cannot tell from its end.
+        """
+        check_is_fitted(self)
+        write_word2vec(path, list(self.vocabulary_), self.embeddings_, binary)
+
+    @property
+    def _n_features_out(self):
+        return self.embeddings_.shape[1]
+
+    def _units(self):
+        return unit_rows(self.embeddings_ - self.embeddings_.mean(axis=0))
+
+    def _named(self, units, queries, without, topn):
+        if isinstance(topn, bool) or not isinstance(topn, Integral) or topn < 1:
+            raise ValueError(f"topn must be an integer of at least 1; got {topn!r}")
+        words = list(self.vocabulary_)
+        return [
+            [(words[i], float(score)) for i, score in zip(best, scores, strict=True)]
+            for best, scores in nearest(units, queries, without, topn)
+        ]
