@@ -232,7 +232,7 @@ def test_predicted_labels_are_explained():
         ([["dog", "cow"], [], ("bee",)], [["cow", "dog"], [], ["bee"]]),
         ([], [[]] * 3),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_labels_asked_for(labels, expected):
     model = PPDSparseClassifier(random_state=0).fit(X, MULTICLASS)
