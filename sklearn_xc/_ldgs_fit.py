@@ -1,5 +1,6 @@
 """How LDGSClassifier is fitted: its data, the settings of the steps, the model they leave."""
 
+import os
 from functools import partial
 
 import numpy as np
@@ -13,6 +14,8 @@ from ._memory import require_memory
 from ._multiclass import _codes, held_out_samples, validate_part
 from ._parallel import single_threaded_blas
 from ._rows import as_rows
+
+SPREAD = np.float32(os.environ.get("SPREAD", 1))
 
 
 class BaseLDGS(BaseXCClassifier):
@@ -177,7 +180,9 @@ class BaseLDGS(BaseXCClassifier):
         if self.hidden_dim is None:
             return Weights(W, None, adaptive)
         U = np.zeros((n_features, layout.n_columns), dtype=np.float32)
-        U[:, layout.plain] = rng.standard_normal((n_features, dim), np.float32) / np.sqrt(dim)
+        U[:, layout.plain] = (
+            rng.standard_normal((n_features, dim), np.float32) * SPREAD / np.sqrt(dim)
+        )
         return Weights(W, U, adaptive)
 
     # ------------------------------------------------------------------------- the fitted model
