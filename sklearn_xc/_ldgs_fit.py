@@ -1,22 +1,5 @@
 """How LDGSClassifier is fitted: its data, the settings of the steps, the model they leave."""
 
-import os
-from functools import partial
-
-import numpy as np
-
-from ._base import BaseXCClassifier
-from ._decomposed import Positives
-from ._dense import feature_major
-from ._ldgs_prediction import Distances, best_threshold, embedded, precision_at_1
-from ._ldgs_steps import Layout, Settings, Steps, Weights
-from ._memory import require_memory
-from ._multiclass import _codes, held_out_samples, validate_part
-from ._parallel import single_threaded_blas
-from ._rows import as_rows
-
-SPREAD = np.float32(os.environ.get("SPREAD", 1))
-
 
 class BaseLDGS(BaseXCClassifier):
     """The part of LDGSClassifier that its users do not call."""
@@ -180,9 +163,7 @@ class BaseLDGS(BaseXCClassifier):
         if self.hidden_dim is None:
             return Weights(W, None, adaptive)
         U = np.zeros((n_features, layout.n_columns), dtype=np.float32)
-        U[:, layout.plain] = (
-            rng.standard_normal((n_features, dim), np.float32) * SPREAD / np.sqrt(dim)
-        )
+        U[:, layout.plain] = rng.standard_normal((n_features, dim), np.float32) / np.sqrt(dim)
         return Weights(W, U, adaptive)
 
     # ------------------------------------------------------------------------- the fitted model
