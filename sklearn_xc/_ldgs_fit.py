@@ -1,5 +1,19 @@
 """How LDGSClassifier is fitted: its data, the settings of the steps, the model they leave."""
 
+from functools import partial
+
+import numpy as np
+
+from ._base import BaseXCClassifier
+from ._decomposed import Positives
+from ._dense import feature_major
+from ._ldgs_prediction import Distances, best_threshold, embedded, precision_at_1
+from ._ldgs_steps import Layout, Settings, Steps, Weights
+from ._memory import require_memory
+from ._multiclass import _codes, held_out_samples, validate_part
+from ._parallel import single_threaded_blas
+from ._rows import as_rows
+
 
 class BaseLDGS(BaseXCClassifier):
     """The part of LDGSClassifier that its users do not call."""
