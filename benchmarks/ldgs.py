@@ -54,6 +54,7 @@ CLASSES = [10**3, 10**4, 10**5, 10**6]
 CLASS_SYSTEMS = ["softmax", "margin", "decomposed", "decomposed_softmax"]
 FASTTEXT_SETS = ["cooking_fasttext", "yso_finna_en_small"]
 FASTTEXT = ["softmax", "hs", "ova"]
+BESIDE_FASTTEXT = [("margin", 100), ("cross_entropy", 100), ("margin", 300)]
 PATIENCE = 900  # seconds
 
 
@@ -158,12 +159,15 @@ def classes(sizes, systems):
 def fasttext(names, peer, passes):
     for name in names:
         X, y, X_test, Y_test = load(name)
-        for dim in (100, 300):
-            model = LDGSClassifier(hidden_dim=dim, max_iter=passes, random_state=0, n_jobs=THREADS)
+        for loss, dim in BESIDE_FASTTEXT:
+            model = LDGSClassifier(
+                loss, hidden_dim=dim, max_iter=passes, random_state=data.SEED, n_jobs=THREADS
+            )
             seconds, _ = _common.timed(model.fit, X, y)
             found = precision(model, X_test, Y_test)
-            data.save(SCRIPT, f"fasttext-{name}-ldgs_{dim}", seconds=seconds, precision=found)
-            print(name, dim, seconds, found, flush=True)
+            key = f"fasttext-{name}-{loss}_{dim}"
+            data.save(SCRIPT, key, seconds=seconds, precision=found, n_scored=model.n_scored_)
+            print(key, seconds, found, flush=True)
         for loss in FASTTEXT if peer else []:
             result = ask_fasttext(name, loss, peer)
             data.save(SCRIPT, f"fasttext-{name}-{loss}", **result)
@@ -288,11 +292,10 @@ def report_fasttext(results):
         for key, result in results.items():
             if key.startswith(f"fasttext-{name}-"):
                 system = key.rpartition("-")[2]
-                title = (
-                    f"fastText, {system}"
-                    if system in FASTTEXT
-                    else (f"LDGSClassifier, hidden_dim={system.rpartition('_')[2]}")
-                )
+                title = f"fastText, {system}"
+                if system not in FASTTEXT:
+                    loss, _, dim = system.rpartition("_")
+                    title = f"LDGSClassifier, {loss}, hidden_dim={dim}"
                 figures = (
                     [result["failure"], "", "", ""]
                     if "failure" in result

@@ -84,7 +84,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         layer touches the features of its samples only.
     fit_intercept : bool, default=True
         Whether classes have intercepts. The paper has none.
-    warmup : "auto" or float, default="auto"
+    warmup : "auto" or float, default=1.0
         Passes with drawn classes before the search begins: gradients are flat at first. "auto"
         ends when the gradient over the negatives of a sample is as concentrated as if half of
         those drawn had all of it, after one pass at the latest.
@@ -233,7 +233,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         mu=1.0,
         hidden_dim=None,
         fit_intercept=True,
-        warmup="auto",
+        warmup=1.0,
         batch_size=32,
         solver="adagrad",
         learning_rate=0.5,

@@ -112,9 +112,10 @@ class BaseLDGS(BaseXCClassifier):
                     break
             steps.finish()
             coef, intercept = layout.coef(weights.W)
+            threshold = np.float32(0)
             if self._encoding.kind == "multilabel":
                 judged = np.flatnonzero(held_out) if held_out.any() else visited
-                intercept = intercept - best_threshold(
+                threshold = best_threshold(
                     rows,
                     positives,
                     judged,
@@ -124,6 +125,10 @@ class BaseLDGS(BaseXCClassifier):
                     seed,
                     self._threads(),
                 )
+        # Training goes on without it: a constant in all rows would hide their directions from an
+        # index.
+        self._threshold = threshold
+        intercept = intercept - threshold
         self.n_iter_ = len(curve)
         self.loss_curve_ = np.array(curve)
         vars(self).pop("validation_scores_", None)
@@ -213,7 +218,8 @@ class BaseLDGS(BaseXCClassifier):
 
     def _start(self):
         """Label embeddings, intercepts, feature embeddings and sums of squares to go on from."""
-        W, b = np.asarray(self.coef_, dtype=np.float32), np.asarray(self.intercept_, np.float32)
+        W = np.asarray(self.coef_, dtype=np.float32)
+        b = np.asarray(self.intercept_, dtype=np.float32) + self._threshold
         if len(W) == 1:  # two classes, one score
             W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
         dim = W.shape[1] if self.input_embeddings_ is None else self.input_embeddings_.shape[1]

@@ -21,6 +21,7 @@ WIDENED = 4  # times the query size is the most that cross-entropy asks for
 RIDGE_AT_ONCE = 0.01
 # Sampling ends when the gradient of an average sample is that of fewer negatives than this share.
 CONCENTRATED = 0.5
+WORTH_THREADS = 500_000  # multiply-adds, so that waiting for threads does not show
 MEMORY_OF_CONCENTRATION = 0.9  # of the running mean, for a mini-batch
 
 
@@ -212,6 +213,10 @@ class Steps:
             t = self.n_threads
             self.row_buffers = np.empty((t, K), np.float32), np.empty((t, 3 * K + 4))
 
+    def threads(self, n_rows):
+        """Threads for work on so many rows of weights."""
+        return self.n_threads if n_rows * self.layout.n_columns > WORTH_THREADS else 1
+
     # ----------------------------------------------------------------------------------- a pass
 
     def epoch(self, number):
@@ -326,7 +331,8 @@ class Steps:
         w = self.weights
         of_H = np.empty_like(H)
         if w.U is not None:
-            _sparse_rows.combine(*lists, w.W, of_H, self.n_threads)
+            n_threads = self.threads(int(lists.count.sum()))
+            _sparse_rows.combine(*lists, w.W, of_H, n_threads)
             of_H *= share[:, None]
         touched = self.step_rows(
             lists, share, H, w.W, w.squares_W, self.places[0], self.layout.norms, rate
@@ -347,7 +353,7 @@ class Steps:
         if n:
             _sparse_rows.step(
                 touched, starts, sample, value, n, source, table, squares, rate, norms,
-                self.scratch, self.n_threads,
+                self.scratch, self.threads(n_entries),
             )  # fmt: skip
         return touched[:n]
 
@@ -385,7 +391,8 @@ class Steps:
         return set_gradients(
             self.weights.W, H, bounds, retrieved, positives, s.loss, mu=s.mu,
             n_message_passes=n_passes, tau=s.tau, zero_rest=s.unretrieved == "zero",
-            wants_left_out=wants_left_out, n_threads=self.n_threads, places=self.places,
+            wants_left_out=wants_left_out, n_threads=self.threads(retrieved.size),
+            places=self.places,
         )  # fmt: skip
 
     def draw(self, n_rows, n, rng):

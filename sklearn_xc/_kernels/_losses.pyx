@@ -72,8 +72,8 @@ cdef double root(Values a, Values b, double target, double low, double high) noe
     the root Newton's step hits it. Where a step would leave the bracket, the bracket is halved.
     """
     cdef double t = low, total, slope, new
-    cdef int64_t i, step
-    for step in range(200):
+    cdef int64_t i, _step
+    for _step in range(200):
         total, slope = -target, 0
         for i in range(a.n):
             if a.of[i] > t:

@@ -16,6 +16,7 @@ BATCH = 1024  # queries that share the reading of a list
 ASSIGNED = 4096  # rows assigned at once
 POINTS = 64  # rows a cluster to train on
 ITERATIONS = 10
+WORTH_THREADS = 2_000_000  # multiply-adds, so that waiting for threads does not show
 NAMED = 32  # candidates a list that was read, where sketches only estimate the scores
 
 
@@ -66,8 +67,9 @@ class Lists:
         if n_queries == 0:
             return np.empty((0, n), dtype=np.int32)
         n_rows, width = asked.vectors.shape
-        if n_queries * width * effort * n_rows < BLAS_WORK * len(self.centroids):
-            return self._search_few(asked, n, effort, n_threads)
+        work = n_queries * width * effort * n_rows // len(self.centroids)
+        if work < BLAS_WORK:
+            return self._search_few(asked, n, effort, n_threads if work > WORTH_THREADS else 1)
         parts = for_blocks(
             search_block, n_queries, BATCH, self, *asked, n, effort, n_threads=n_threads
         )
