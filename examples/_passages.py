@@ -1,6 +1,7 @@
 """What the examples on probabilities share: their data, their options, the plotting library."""
 
 import argparse
+from functools import cache
 
 import numpy as np
 from quickstart import smaller
@@ -26,6 +27,12 @@ def parse_options(description, output):
     return options
 
 
+@cache
+def passages(n_objects):
+    """The docstrings of some objects."""
+    return smaller(load_docstrings(), n_objects)
+
+
 def load(n_objects):
     """Passages of the docstrings of some objects as rows of unit length.
 
@@ -36,7 +43,7 @@ def load(n_objects):
     y, y_test : ndarray of int (n_train,) and (n_objects,)
         The object that a passage describes.
     """
-    docs = smaller(load_docstrings(), n_objects)
+    docs = passages(n_objects)
     words = TfidfVectorizer(min_df=2, sublinear_tf=True, dtype=np.float32)
     X, X_test = words.fit_transform(docs.data_train), words.transform(docs.data_test)
     n_objects = len(docs.target_names)

@@ -160,11 +160,14 @@ class Steps:
     settings : Settings
     seed : int
     n_threads : int
+    searching : bool, default=False
+        Whether the warm-up is over.
     """
 
     def __init__(
-        self, rows, positives, sample_weight, visited, weights, layout, settings, seed, n_threads
-    ):
+        self, rows, positives, sample_weight, visited, weights, layout, settings, seed, n_threads,
+        searching=False,
+    ):  # fmt: skip
         self.rows, self.positives, self.weights = rows, positives, weights
         self.layout, self.settings, self.seed, self.n_threads = layout, settings, seed, n_threads
         self.visited = np.asarray(visited, dtype=np.int32)
@@ -175,7 +178,8 @@ class Steps:
         self.n_batches = max(1, -(-len(self.visited) // settings.batch_size))
         self.n_steps = self.n_visited = self.n_scored = 0
         self.ridge = 0.0
-        self.searching = settings.gradient in ("decomposed", "mips") and settings.warmup == 0
+        searches = settings.gradient in ("decomposed", "mips")
+        self.searching = searches and (searching or settings.warmup == 0)
         self.indexes, self.n_stale, self.stale = None, 0, None
         self.concentration = 1.0
         self._allocate()

@@ -1,5 +1,7 @@
 """Losses on sets of classes, and Algorithms 1 and 2 of LDGS, against NumPy and SciPy."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -197,9 +199,7 @@ def test_messages_shrink_the_distance_by_the_stated_factor(n_passes):
     """After T passes lambda = (1 - 2 / ((T + 1) (T + 2))) lambda*."""
     problem, n_chunks = Problem(), 3
     bounds = chunk_bounds(12, n_chunks)
-    parts = [
-        problem.H[:, a:b] @ problem.W[:, a:b].T for a, b in zip(bounds, bounds[1:], strict=False)
-    ]
+    parts = [problem.H[:, a:b] @ problem.W[:, a:b].T for a, b in pairwise(bounds)]
     z = sum(parts)
     share = 1 - 2 / ((n_passes + 1) * (n_passes + 2))
     expected = np.mean(
@@ -243,9 +243,7 @@ def test_theorem_2_bounds_the_gap(loss, seed):
     problem, n_chunks = Problem(seed=seed), 4
     values, _ = problem.exact(loss)
     bounds = chunk_bounds(12, n_chunks)
-    parts = np.stack(
-        [problem.H[:, a:b] @ problem.W[:, a:b].T for a, b in zip(bounds, bounds[1:], strict=False)]
-    )
+    parts = np.stack([problem.H[:, a:b] @ problem.W[:, a:b].T for a, b in pairwise(bounds)])
     squares = ((parts.mean(axis=0) - parts) ** 2).sum(axis=(0, 2))
     n_positive = np.diff(problem.positives.indptr)
     mu = 1.0 / n_positive if loss == "cross_entropy" else 1.0

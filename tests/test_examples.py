@@ -10,12 +10,14 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples"
 PNG = b"\x89PNG\r\n\x1a\n"
-NUMBERS = {"augment_reduce": 5, "implicit_softmax": 5, "memoir": 4}  # of a line of the table
+# of a line of the table
+NUMBERS = {"augment_reduce": 5, "implicit_softmax": 5, "ldgs": 3, "memoir": 4}
 LINES = {
     "augment_reduce": (
         "softmax", "probit", "logistic", "softmax, one-vs-each", "softmax, exact",
     ),
     "implicit_softmax": ("implicit", "umax", "sgd", "one_vs_each", "nce", "importance"),
+    "ldgs": ("exact softmax", "exact margin", "sampled", "MIPS", "decomposed"),
     "memoir": ("exact",),
 }  # fmt: skip
 

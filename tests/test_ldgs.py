@@ -22,6 +22,14 @@ GRADIENTS = ["exact", "sampled", "mips", "decomposed"]
 LOSSES = ["cross_entropy", "margin", "triplet"]
 
 
+SETTINGS = Settings(
+    loss="margin", score="linear", gradient="decomposed", n_chunks=2, n_message_passes=0,
+    query_size=5, index="exact", n_centroids=1, n_probes=1, tau=0.0, mu=1.0,
+    unretrieved="exclude", fit_intercept=True, solver="sgd", warmup=0, batch_size=20,
+    learning_rate=1e-3, decay=0.0, max_iter=1, alpha=0.0,
+)  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def digits():
     X, y = load_digits(return_X_y=True)
@@ -72,12 +80,9 @@ def test_a_step_follows_the_numerical_gradient(gradient, loss, similarity, hidde
     if similarity == "sqeuclidean":
         W[:, -1] = 0
     U = rng.normal(size=(n_features, dim)) / 2 if hidden else None
-    options = Settings(
-        loss=loss, score=similarity, gradient=gradient, n_chunks=2, n_message_passes=0,
-        query_size=n_classes, index="exact", n_centroids=1, n_probes=1, tau=0.0, mu=1.0,
-        unretrieved="exclude", fit_intercept=True, solver="sgd", warmup=0, batch_size=n,
-        learning_rate=1e-3, decay=0.0, max_iter=1, alpha=0.0,
-    )  # fmt: skip
+    options = SETTINGS._replace(
+        loss=loss, score=similarity, gradient=gradient, query_size=n_classes, batch_size=n
+    )
     layout = Layout(dim, 2, similarity, True)
     table = None
     if hidden:
@@ -305,11 +310,11 @@ def test_partial_fit_learns_part_by_part(digits, labels, similarity):
     model = LDGSClassifier(similarity=similarity, hidden_dim=8, random_state=0)
     with pytest.raises(ValueError, match="classes must be given"):
         model.partial_fit(X, y)
-    for start in [*range(0, 500, 100), *range(0, 500, 100)]:
+    for start in 4 * list(range(0, 500, 100)):
         part = slice(start, start + 100)
         model.partial_fit(X[part], y[part], classes=np.arange(10))
     assert model.score(X[500:], y[500:]) > 0.7
-    assert model.n_iter_ == 10
+    assert model.n_iter_ == 20
     X, Y = labels
     model = LDGSClassifier(similarity=similarity, hidden_dim=8, random_state=0)
     for _ in range(3):
@@ -376,6 +381,24 @@ def test_too_large_weights_are_refused(digits, monkeypatch):
     monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "10000")
     with pytest.raises(MemoryError, match="hidden_dim"):
         LDGSClassifier(hidden_dim=64).fit(*digits)
+
+
+def test_the_memory_of_the_weights_is_what_the_guide_says():
+    K, D, H, B, n = 300, 70, 12, 4, 50
+    rng = np.random.default_rng(0)
+    layout = Layout(H, B, "linear", True)
+    W = layout.weights(rng.normal(size=(K, H)), np.zeros(K))
+    U = np.zeros((D, layout.n_columns), dtype=np.float32)
+    weights = Weights(W, U, adaptive=True)
+    arrays = weights.W, weights.U, weights.squares_W, weights.squares_U
+    assert sum(array.nbytes for array in arrays) == 4 * (K + D) * (H + B) + 4 * (K + D)
+    rows = as_rows(normalise(rng.normal(size=(n, D))))
+    positives = Positives(np.arange(n + 1, dtype=np.int64), rng.integers(K, size=n, dtype=np.int32))
+    settings = SETTINGS._replace(n_chunks=B)
+    steps = Steps(rows, positives, None, np.arange(n), weights, layout, settings, 0, 1)
+    steps.epoch(0)
+    stores = [index._store.nbytes - 16 * K for index in steps.indexes._indexes]
+    assert sum(stores) == 4 * K * (H + B)  # beside 16 bytes a row that say where it lies
 
 
 def test_empty_rows_and_empty_classes(labels):

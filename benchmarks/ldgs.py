@@ -1,0 +1,338 @@
+"""LDGSClassifier: five gradients against time and passes, time by number of classes, fastText.
+
+    python benchmarks/ldgs.py [--part curves classes fasttext] [--data NAME ...] [--passes N]
+                              [--systems NAME ...] [--peer PYTHON] [--report]
+
+Figures are kept in build/bench/softmax/ldgs; the page doc/benchmark_ldgs.md is written from all of
+them. fastText needs an environment of its own: ``--peer`` (or SKLEARN_XC_FASTTEXT) names its
+Python, with numpy before 2, scipy and fasttext-wheel.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import _common
+import _softmax_data as data
+import numpy as np
+
+from sklearn_xc import LDGSClassifier
+from sklearn_xc.datasets import first_label
+
+SCRIPT = "ldgs"
+THREADS = 2
+PASSES = 10
+EVALUATED = 6000  # test rows, at random
+CURVES = {
+    "omniglot": {"hidden_dim": 128, "n_chunks": 8},
+    "oewn_hypernym": {"hidden_dim": 128, "n_chunks": 8},
+    "yso_finna_en_small": {"hidden_dim": 100, "n_chunks": 4},
+    "delicious": {"hidden_dim": 100, "n_chunks": 4},
+}
+MULTICLASS = ("omniglot", "oewn_hypernym")
+# A rate that falls slowly, so that a curve does not depend on where it ends.
+SHARED = {"decay": 0.1, "random_state": data.SEED, "n_jobs": THREADS}
+SYSTEMS = {
+    "softmax": ("exact softmax", {"gradient": "exact"}),
+    "margin": ("exact margin", {"gradient": "exact", "loss": "margin"}),
+    "sampled": ("sampled softmax", {"gradient": "sampled"}),
+    "mips": ("MIPS, margin", {"gradient": "mips", "loss": "margin"}),
+    "decomposed": ("decomposed, margin", {"gradient": "decomposed", "loss": "margin"}),
+    "decomposed_softmax": ("decomposed, softmax", {"gradient": "decomposed"}),
+    "messages": (
+        "decomposed, margin, one message pass",
+        {"gradient": "decomposed", "loss": "margin", "n_message_passes": 1},
+    ),
+}
+TWINS = {"decomposed": "margin", "decomposed_softmax": "softmax", "mips": "margin"}
+CLASSES = [10**3, 10**4, 10**5, 10**6]
+CLASS_SYSTEMS = ["softmax", "margin", "decomposed", "decomposed_softmax"]
+FASTTEXT_SETS = ["cooking_fasttext", "yso_finna_en_small"]
+FASTTEXT = ["softmax", "hs", "ova"]
+BESIDE_FASTTEXT = [("margin", 100), ("cross_entropy", 100), ("margin", 300)]
+PATIENCE = 900  # seconds
+
+
+def load(name):
+    """Training and test rows, targets as the estimator takes them, and indicators to judge by."""
+    split = _common.load(name)
+    X, Y, X_test, Y_test = split
+    if name in MULTICLASS:
+        y, labelled = first_label(Y)
+        _, labelled_test = first_label(Y_test)
+        X, y, X_test, Y_test = X[labelled], y, X_test[labelled_test], Y_test[labelled_test]
+    else:
+        y = Y
+    chosen = np.random.default_rng(data.SEED).permutation(X_test.shape[0])[:EVALUATED]
+    return X, y, X_test[chosen], Y_test.tocsr()[chosen]
+
+
+def precision(model, X, Y):
+    """Precision@1, 3 and 5; with one class a sample, the share found among so many."""
+    found = model.predict_topk(X, _common.TOP)[0].astype(int)
+    hits = np.stack([np.asarray(Y[np.arange(Y.shape[0]), f]).ravel() > 0 for f in found.T], axis=1)
+    return [float(hits[:, :k].mean()) for k in _common.CUTS]
+
+
+def curves(names, systems, passes):
+    for name in names:
+        X, y, X_test, Y_test = load(name)
+        n_classes = len(np.unique(y)) if name in MULTICLASS else y.shape[1]
+        for system in systems:
+            mu = 1.0 if name in MULTICLASS else 5.0
+            options = CURVES[name] | SYSTEMS[system][1] | SHARED | {"mu": mu}
+            model = LDGSClassifier(**options)
+            seconds, points = 0.0, []
+            for _ in range(passes):
+                classes = np.unique(y) if name in MULTICLASS else None
+                spent, _ = _common.timed(model.partial_fit, X, y, classes)
+                seconds += spent
+                points.append(
+                    {"seconds": seconds, "precision": precision(model, X_test, Y_test),
+                     "n_scored": model.n_scored_}
+                )  # fmt: skip
+            data.save(
+                SCRIPT, f"curves-{name}-{system}", points=points, n_classes=n_classes,
+                options={key: str(value) for key, value in options.items()},
+            )  # fmt: skip
+            last = points[-1]
+            print(f"{name:20}{SYSTEMS[system][0]:38}{seconds:8.1f} s  {last}", flush=True)
+
+
+def synthetic(n_classes, n_samples=2048, dim=128, seed=0):
+    """Label embeddings in clusters, and samples near the embedding of their class."""
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((max(10, int(n_classes**0.5)), dim)).astype(np.float32)
+    W = centres[rng.integers(len(centres), size=n_classes)]
+    W += rng.standard_normal((n_classes, dim)).astype(np.float32)
+    y = rng.integers(n_classes, size=n_samples)
+    X = W[y] + rng.standard_normal((n_samples, dim)).astype(np.float32)
+    W *= np.float32(0.05)
+    return X / np.linalg.norm(X, axis=1, keepdims=True) * 8, y, W
+
+
+def classes(sizes, systems):
+    """Seconds of a training sample, on weights as they may be in the middle of training."""
+    from sklearn_xc._decomposed import Positives
+    from sklearn_xc._ldgs_steps import Layout, Steps, Weights
+    from sklearn_xc._parallel import single_threaded_blas
+    from sklearn_xc._rows import as_rows
+
+    for n_classes in sizes:
+        X, y, W = synthetic(n_classes)
+        for system in systems:
+            model = LDGSClassifier(
+                n_chunks=8, warmup=0, **SYSTEMS[system][1], random_state=0, n_jobs=THREADS
+            )
+            settings = model._settings(n_classes, X.shape[1], len(X))
+            layout = Layout(X.shape[1], settings.n_chunks, "linear", True)
+            weights = Weights(layout.weights(W, np.zeros(n_classes, np.float32)), None, True)
+            positives = Positives(np.arange(len(y) + 1, dtype=np.int64), y.astype(np.int32))
+            steps = Steps(
+                as_rows(X), positives, None, np.arange(len(y)), weights, layout, settings, 0,
+                THREADS,
+            )  # fmt: skip
+            rng = np.random.default_rng(0)
+            with single_threaded_blas():
+                steps.step(np.arange(settings.batch_size), 1e-3, rng)  # builds the indexes
+                start, n = time.perf_counter(), 0
+                while n < 8 or (time.perf_counter() - start < 5 and n < 60):
+                    first = (n + 1) * settings.batch_size % (len(y) - settings.batch_size)
+                    steps.step(np.arange(first, first + settings.batch_size), 1e-3, rng)
+                    n += 1
+            each = (time.perf_counter() - start) / n / settings.batch_size
+            n_scored = steps.n_scored / steps.n_visited
+            data.save(
+                SCRIPT, f"classes-{system}-{n_classes}", seconds=each, n_scored=n_scored,
+                n_classes=n_classes,
+            )  # fmt: skip
+            print(
+                f"{n_classes:9}{system:20}{1e3 * each:10.3f} ms, {n_scored:.0f} scored", flush=True
+            )
+
+
+def fasttext(names, peer, passes):
+    for name in names:
+        X, y, X_test, Y_test = load(name)
+        for loss, dim in BESIDE_FASTTEXT:
+            model = LDGSClassifier(
+                loss, hidden_dim=dim, max_iter=passes, random_state=data.SEED, n_jobs=THREADS
+            )
+            seconds, _ = _common.timed(model.fit, X, y)
+            found = precision(model, X_test, Y_test)
+            key = f"fasttext-{name}-{loss}_{dim}"
+            data.save(SCRIPT, key, seconds=seconds, precision=found, n_scored=model.n_scored_)
+            print(key, seconds, found, flush=True)
+        for loss in FASTTEXT if peer else []:
+            result = ask_fasttext(name, loss, peer)
+            data.save(SCRIPT, f"fasttext-{name}-{loss}", **result)
+            print(name, loss, result, flush=True)
+
+
+def ask_fasttext(name, loss, peer):
+    """Train fastText's supervised mode on the words of the rows, in the other environment."""
+    X, Y, X_test, Y_test = _common.read_raw(name)
+    with tempfile.TemporaryDirectory() as folder:
+        for part, rows, labels in [("train", X, Y), ("test", X_test, Y_test)]:
+            write_lines(Path(folder, part), rows.tocsr(), labels.tocsr())
+        call = [peer, Path(__file__).with_name("_fasttext.py"), folder, loss, str(THREADS)]
+        try:
+            done = subprocess.run(
+                call, capture_output=True, text=True, check=False, timeout=PATIENCE
+            )
+        except subprocess.TimeoutExpired:
+            return {"failure": f"not done in {PATIENCE} s"}
+    if done.returncode:
+        return {"failure": done.stderr.strip().splitlines()[-1]}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def write_lines(path, rows, labels):
+    """The words of rows (their numbers) behind the labels, in random order."""
+    lines = []
+    for i in range(rows.shape[0]):
+        own = labels.indices[labels.indptr[i] : labels.indptr[i + 1]]
+        part = slice(rows.indptr[i], rows.indptr[i + 1])
+        words = np.repeat(rows.indices[part], np.maximum(rows.data[part], 1).astype(int))
+        lines.append(" ".join([*(f"__label__{k}" for k in own), *(f"w{j}" for j in words)]))
+    order = np.random.default_rng(data.SEED).permutation(len(lines))
+    path.write_text("\n".join(lines[i] for i in order) + "\n")
+
+
+# -------------------------------------------------------------------------------------- report
+
+
+def report():
+    results = data.read(SCRIPT)
+    if not results:
+        raise SystemExit("nothing has been measured yet")
+    lines = [data.head("LDGSClassifier", SCRIPT, results), ""]
+    lines += report_curves(results) + report_classes(results) + report_fasttext(results)
+    _common.write_doc("benchmark_ldgs.md", "\n".join(lines))
+
+
+def report_curves(results):
+    lines = ["## Precision by seconds and by passes", ""]
+    for name in CURVES:
+        found = {s: results[f"curves-{name}-{s}"] for s in SYSTEMS
+                 if f"curves-{name}-{s}" in results}  # fmt: skip
+        if not found:
+            continue
+        n_classes = next(iter(found.values()))["n_classes"]
+        figure, (left, right) = data.axes(2)
+        rows = []
+        for system, result in found.items():
+            p1 = [100 * point["precision"][0] for point in result["points"]]
+            title = SYSTEMS[system][0]
+            left.plot([point["seconds"] for point in result["points"]], p1, ".-", label=title)
+            right.plot(range(1, len(p1) + 1), p1, ".-", label=title)
+            last = result["points"][-1]
+            twin = found.get(TWINS.get(system))
+            kept = "-"
+            if twin:
+                kept = f"{100 * last['precision'][0] / twin['points'][-1]['precision'][0]:.1f} %"
+            scored = result["points"][-1]["n_scored"] / n_classes
+            rows.append(
+                [title, len(p1), f"{last['seconds']:.1f}",
+                 *(f"{100 * p:.2f}" for p in last["precision"]), kept, f"{scored:.3f}"]
+            )  # fmt: skip
+        left.set(xlabel="seconds of training", ylabel="precision@1, %", xscale="log")
+        right.set(xlabel="passes")
+        right.legend(fontsize=7)
+        figure.suptitle(f"{name}, {n_classes} classes")
+        header = ["gradient", "passes", "seconds", "P@1", "P@3", "P@5", "of its exact twin",
+                  "classes scored / K, last pass"]  # fmt: skip
+        lines += [f"### {name}", "", _common.table(header, rows), "",
+                  data.picture(figure, f"ldgs_{name}", f"Precision on {name}"), ""]  # fmt: skip
+    lines += [
+        "With one class a sample, P@3 and P@5 are the shares of samples whose class is among the",
+        "first three and five. mu is 1 with one class a sample, 5 with several; rates fall as",
+        "1 / (1 + 0.1 t) with the passes t, and the mini-batches have 32 samples, for all.",
+        "",
+    ]
+    return lines
+
+
+def report_classes(results):
+    keys = [k for k in results if k.startswith("classes-")]
+    if not keys:
+        return []
+    lines = ["## Time by number of classes", ""]
+    figure, (axis,) = data.axes(1)
+    rows = []
+    for system in SYSTEMS:
+        points = sorted(
+            (results[k]["n_classes"], results[k]["seconds"], results[k]["n_scored"])
+            for k in keys if k.rpartition("-")[0] == f"classes-{system}"
+        )  # fmt: skip
+        if points:
+            axis.loglog([p[0] for p in points], [1e3 * p[1] for p in points], "o-",
+                        label=SYSTEMS[system][0])  # fmt: skip
+        rows += [[f"{SYSTEMS[system][0]}, K = {k}", _common.figure(1e3 * s), f"{n:.0f}"]
+                 for k, s, n in points]  # fmt: skip
+    axis.set(xlabel="classes", ylabel="ms a training sample")
+    axis.legend(fontsize=7)
+    lines += [
+        "Synthetic label embeddings of 128 dimensions, in sqrt(K) clusters, as they may be in the",
+        "middle of training; mini-batches of 32 samples near the embedding of their class.", "",
+        _common.table(["gradient", "ms a sample", "classes scored"], rows), "",
+        data.picture(figure, "ldgs_classes", "Time of a training sample by number of classes"), "",
+    ]  # fmt: skip
+    return lines
+
+
+def report_fasttext(results):
+    rows = []
+    for name in FASTTEXT_SETS:
+        for key, result in results.items():
+            if key.startswith(f"fasttext-{name}-"):
+                system = key.rpartition("-")[2]
+                title = f"fastText, {system}"
+                if system not in FASTTEXT:
+                    loss, _, dim = system.rpartition("_")
+                    title = f"LDGSClassifier, {loss}, hidden_dim={dim}"
+                figures = (
+                    [result["failure"], "", "", ""]
+                    if "failure" in result
+                    else [
+                        f"{result['seconds']:.1f}",
+                        *(f"{100 * p:.2f}" for p in result["precision"]),
+                    ]
+                )
+                rows.append([f"{name}: {title}", *figures])
+    if not rows:
+        return []
+    header = ["", "seconds", "P@1", "P@3", "P@5"]
+    return ["## Beside fastText", "", _common.table(header, rows), ""]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--part", nargs="+", default=["curves", "classes", "fasttext"],
+                        choices=["curves", "classes", "fasttext"])  # fmt: skip
+    parser.add_argument("--data", nargs="+")
+    parser.add_argument("--systems", nargs="+", choices=list(SYSTEMS))
+    parser.add_argument("--sizes", nargs="+", type=int, default=CLASSES)
+    parser.add_argument("--passes", type=int, default=PASSES)
+    parser.add_argument("--peer", default=os.environ.get("SKLEARN_XC_FASTTEXT"))
+    parser.add_argument("--report", action="store_true", help="only write the page")
+    options = parser.parse_args()
+    if not options.report:
+        if "curves" in options.part:
+            names = [n for n in options.data or CURVES if n in CURVES]
+            curves(names, options.systems or list(SYSTEMS), options.passes)
+        if "classes" in options.part:
+            classes(options.sizes, options.systems or CLASS_SYSTEMS)
+        if "fasttext" in options.part:
+            names = [n for n in options.data or FASTTEXT_SETS if n in FASTTEXT_SETS]
+            fasttext(names, options.peer, options.passes)
+    report()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
