@@ -360,7 +360,7 @@ Times are seconds of processor time, of all threads together, since the machine 
 work; even so, shared caches and memory make them rough.
 
 {n_tokens} tokens of English text, {n_words} words that occur five times, {n_pairs} distinct pairs,
-window 8, subsampling 1e-4, {dim} dimensions, two threads. Counting took {count_s} s, once for all
+window 8, subsampling 1e-4, {dim} dimensions, blocks of {batch} words, two threads. Counting took {count_s} s, once for all
 systems, by the clock, and not in the times; the objective is evaluated outside them too. A softmax
 that knows only how frequent each context is has {unigram}; the conditional entropy of the counts,
 which no model beats, is {bound}.
@@ -411,7 +411,8 @@ def measure(options):
     unigram = -float(known @ np.log(known))
     facts = {
         "n_tokens": f"{problem.n_tokens:,}", "n_words": f"{pairs.n_words:,}",
-        "n_pairs": f"{problem.counts.nnz:,}", "dim": DIM, "count_s": f"{problem.seconds:.1f}",
+        "n_pairs": f"{problem.counts.nnz:,}", "dim": DIM,
+        "batch": LDGSWordEmbedding().batch_size, "count_s": f"{problem.seconds:.1f}",
         "unigram": f"{unigram:.4f}",
         "bound": f"{-float(share @ np.log(share)) - unigram:.4f}",
     }  # fmt: skip
