@@ -362,8 +362,8 @@ work; even so, shared caches and memory make them rough.
 {n_tokens} tokens of English text, {n_words} words that occur five times, {n_pairs} distinct pairs,
 window 8, subsampling 1e-4, {dim} dimensions, blocks of {batch} words, two threads. Counting took
 {count_s} s, once for all systems, by the clock, and not in the times; the objective is evaluated
-outside them too. A softmax that knows only how frequent each context is has {unigram}; the conditional entropy of the counts,
-which no model beats, is {bound}.
+outside them too. A softmax that knows only how frequent each context is has {unigram}; the
+conditional entropy of the counts, which no model beats, is {bound}.
 
 {ratio}
 
