@@ -88,9 +88,9 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         The rate of pass t is ``learning_rate / (1 + decay * t)``, t from 0.
     max_iter : int, default=20
         Passes.
-    batch_size : int, default=512
-        Words whose scores are computed at once. It bounds memory, and words drawn are shared by
-        so many; the steps are those of all words either way.
+    batch_size : int, default=128
+        Words whose scores are computed at once. It bounds memory, and words drawn and named are
+        shared by so many: fewer give less noise. The steps are those of all words either way.
     batch_queries : "auto" or bool, default="auto"
         Whether a block of `batch_size` words of similar vectors asks the indexes once, with its
         mean, and all of them are scored with what is named: matrix products, ten times faster a
@@ -225,7 +225,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         learning_rate=0.05,
         decay=0.0,
         max_iter=20,
-        batch_size=512,
+        batch_size=128,
         batch_queries="auto",
         compute_loss=False,
         n_jobs=None,
