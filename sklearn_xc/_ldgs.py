@@ -3,15 +3,17 @@
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import logsumexp, softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from ._base import BaseXCClassifier, Interval, StrOptions, _check_k
+from ._callbacks import with_callbacks
 from ._ldgs_fit import BaseLDGS
-from ._ldgs_prediction import Search, embedded
+from ._ldgs_prediction import SCORES_AT_ONCE, Search, embedded
 from ._rows import LARGEST_INDEX
+from ._topk import topk_matrix
 
 
 def _has_probabilities(estimator):
@@ -22,8 +24,8 @@ def _has_probabilities(estimator):
         )
     if "_encoding" in vars(estimator) and estimator._encoding.kind == "multilabel":
         raise AttributeError(
-            "with several labels a sample the softmax is no probability of a label; calibrate the "
-            "decision_function, label by label, with sklearn.calibration.CalibratedClassifierCV"
+            "with several labels a sample the softmax is no probability of a label; wrap the "
+            "estimator in TopKCalibratedClassifier"
         )
     return True
 
@@ -284,6 +286,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
 
     # ------------------------------------------------------------------------------------- fit
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Fit both layers.
 
@@ -316,6 +319,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         Ctrl-C stops after the mini-batch at hand. Whatever ends the fit early leaves the estimator
         as it was.
         """
+        given = X, y, sample_weight
         with self._all_or_nothing():
             before = self._before() if self.warm_start and self.__sklearn_is_fitted__() else None
             X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
@@ -327,9 +331,20 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
             held_out = np.zeros(X.shape[0], dtype=bool)
             if self.early_stopping:
                 held_out = self._held_out(positives, rng)
+            progress = self._start_progress(
+                self.max_iter, *given, name="pass",
+                set_model=lambda twin, model, weights, layout: twin._set_model(
+                    *model(), weights.U, layout
+                ),
+            )  # fmt: skip
             self._train(
-                X, positives, sample_weight, held_out, start, 0, self.max_iter, rng.randint(2**31)
-            )
+                X, positives, sample_weight, held_out, start, 0, self.max_iter, rng.randint(2**31),
+                progress,
+            )  # fmt: skip
+            if held_out.any() and self._encoding.kind != "multilabel":
+                rows = self._rows(X[held_out])
+                self._count_held_out(rows, positives.ids[held_out])
+            progress.finish()
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -390,7 +405,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         E = embedded(rows, self.input_embeddings_, self._threads())
         return E.copy() if np.may_share_memory(E, rows.data) else E
 
-    def predict_topk(self, X, k=None, search="exact"):
+    def predict_topk(self, X, k=None, scores="decision", sparse_output=False, search="exact"):
         """The k best classes of each sample, best first; never builds all scores of all samples.
 
         Parameters
@@ -398,6 +413,11 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         X : array-like or sparse, shape (n_samples, n_features)
         k : int, default=None
             From 1 to the number of classes K; by default the smaller of 5 and K.
+        scores : {"decision", "proba"}, default="decision"
+            What to return beside the labels: scores as of :meth:`decision_function`, or
+            probabilities, where there are any; these need the scores of all classes.
+        sparse_output : bool, default=False
+            Whether to return one sparse matrix with k entries a row instead of two arrays.
         search : {"exact", "index"}, default="exact"
             "index" asks an index of the kind `index` for the best label embeddings. It is built at
             the first such call, on whose samples it measures how many of the ten best it names
@@ -413,23 +433,46 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         Raises
         ------
         ValueError
-            If k is not an integer from 1 to K, or search is not one of the two.
+            If k is not an integer from 1 to K, scores or search is not one of the two, there are
+            no probabilities, or they are asked of the index.
         """
         if search not in ("exact", "index"):
             raise ValueError(f"search must be 'exact' or 'index', got {search!r}")
         if search == "exact":
-            return super().predict_topk(X, k)
+            return super().predict_topk(X, k, scores, sparse_output)
+        if scores != "decision":
+            raise ValueError(f"search='index' gives scores='decision' only, got scores={scores!r}")
         rows = self._rows(X)
         k = _check_k(k, len(self.classes_))
         if self._encoding.kind == "binary":  # one score a sample: nothing to search
             self.search_recall_ = 1.0
-            return super().predict_topk(X, k)
+            return super().predict_topk(X, k, scores, sparse_output)
         if "_search" not in vars(self):
             self._search = Search(self.index, self.n_jobs)
-        best, scores, self.search_recall_ = self._search.topk(
+        best, values, self.search_recall_ = self._search.topk(
             rows, k, self.coef_, self.intercept_, self.similarity == "sqeuclidean"
         )
-        return self.classes_[best], scores
+        if sparse_output:
+            return topk_matrix(best, values, len(self.classes_))
+        return self.classes_[best], values
+
+    def _topk_probabilities(self, rows, k):
+        try:
+            _has_probabilities(self)
+        except AttributeError as error:
+            raise ValueError(f"scores='proba': {error}") from error
+        best, values = self._topk(rows, k)
+        binary = self._encoding.kind == "binary"
+        size = max(1, SCORES_AT_ONCE // len(self.classes_))
+        for start in range(0, len(best), size):
+            part = slice(start, min(start + size, len(best)))
+            scores = self._model().scores(rows.block(part.start, part.stop), self._threads())
+            if binary:  # f against nothing: the scores above are -f and f
+                total, own = np.logaddexp(0, scores), values[part] * (best[part] == 1)
+            else:
+                total, own = logsumexp(scores, axis=1, keepdims=True), values[part]
+            values[part] = np.exp(own - total)
+        return best, values
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):
@@ -437,8 +480,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
 
         Only of ``loss="cross_entropy"`` and one class a sample. With several labels a sample the
         softmax says how a label shares in them, not how likely it is; where probabilities of
-        labels are needed, calibrate the `decision_function`
-        (:class:`sklearn.calibration.CalibratedClassifierCV`, label by label).
+        labels are needed, wrap the estimator in :class:`sklearn_xc.TopKCalibratedClassifier`.
 
         Parameters
         ----------

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from ._base import BaseXCClassifier
+from ._callbacks import SILENT
 from ._decomposed import Positives
 from ._dense import feature_major
 from ._ldgs_prediction import Distances, best_threshold, embedded, precision_at_1
@@ -68,7 +69,9 @@ class BaseLDGS(BaseXCClassifier):
 
     # -------------------------------------------------------------------------------- training
 
-    def _train(self, X, positives, sample_weight, held_out, start, first, n_passes, seed):
+    def _train(
+        self, X, positives, sample_weight, held_out, start, first, n_passes, seed, progress=SILENT
+    ):
         n_classes, n_features = len(self.classes_), X.shape[1]
         dim = n_features if self.hidden_dim is None else self.hidden_dim
         settings = self._settings(n_classes, dim, X.shape[0])
@@ -85,58 +88,46 @@ class BaseLDGS(BaseXCClassifier):
             rows, positives, sample_weight, visited, weights, layout, settings, seed,
             self._threads(), searching=start is not None and self._searching,
         )  # fmt: skip
+        threads, kept = self._threads(), np.flatnonzero(held_out)
+
+        def model():
+            steps.finish()
+            coef, intercept = layout.coef(weights.W)
+            threshold = np.float32(0)
+            if self._encoding.kind == "multilabel":
+                threshold = best_threshold(
+                    rows, positives, kept if len(kept) else visited, sample_weight, weights, layout,
+                    seed, threads,
+                )  # fmt: skip
+            return coef, intercept, threshold
+
         curve, scores = [], []
         with single_threaded_blas():  # once, not with every mini-batch
             for number in range(first, first + n_passes):
+                progress.begin()
                 try:
                     curve.append(steps.epoch(number))
                 except FloatingPointError as error:
                     raise ValueError(
                         f"{error}: use a smaller learning_rate, or scale the features"
                     ) from error
-                if held_out.any():
-                    scores.append(
-                        precision_at_1(
-                            rows,
-                            positives,
-                            np.flatnonzero(held_out),
-                            weights,
-                            layout,
-                            self._threads(),
-                        )
-                    )
+                if len(kept):
+                    scores.append(precision_at_1(rows, positives, kept, weights, layout, threads))
                 if self.verbose:
                     reached = f", held-out precision@1 {scores[-1]:.4f}" if scores else ""
                     print(f"pass {number + 1}: mean loss {curve[-1]:.5g}{reached}")
-                if len(scores) - 1 - int(np.argmax(scores or [0])) >= self.n_iter_no_change:
+                stop = progress.end(model, weights, layout)
+                if stop or len(scores) - 1 - int(np.argmax(scores or [0])) >= self.n_iter_no_change:
                     break
-            steps.finish()
-            coef, intercept = layout.coef(weights.W)
-            threshold = np.float32(0)
-            if self._encoding.kind == "multilabel":
-                judged = np.flatnonzero(held_out) if held_out.any() else visited
-                threshold = best_threshold(
-                    rows,
-                    positives,
-                    judged,
-                    sample_weight,
-                    weights,
-                    layout,
-                    seed,
-                    self._threads(),
-                )
-        # Training goes on without it: a constant in all rows would hide their directions from an
-        # index.
-        self._threshold = threshold
-        intercept = intercept - threshold
+            coef, intercept, threshold = model()
         self.n_iter_ = len(curve)
         self.loss_curve_ = np.array(curve)
         vars(self).pop("validation_scores_", None)
-        if self.early_stopping and first == 0 and held_out.any():
+        if self.early_stopping and first == 0 and len(kept):
             self.validation_scores_ = np.array(scores)
         self.n_scored_ = steps.n_scored / max(1, steps.n_visited)
         self._squares, self._searching = (weights.squares_W, weights.squares_U), steps.searching
-        self._set_model(coef, intercept, weights.U, layout)
+        self._set_model(coef, intercept, threshold, weights.U, layout)
 
     def _settings(self, n_classes, dim, n_samples):
         n_chunks = min(self.n_chunks, dim) if self.gradient == "decomposed" else 1
@@ -188,7 +179,11 @@ class BaseLDGS(BaseXCClassifier):
 
     # ------------------------------------------------------------------------- the fitted model
 
-    def _set_model(self, coef, intercept, U, layout):
+    def _set_model(self, coef, intercept, threshold, U, layout):
+        # Training goes on without the threshold: a constant in all rows would hide their
+        # directions from an index.
+        self._threshold = threshold
+        intercept = intercept - threshold
         self.input_embeddings_ = None
         if U is not None:
             self.input_embeddings_ = np.ascontiguousarray(U[:, layout.plain])

@@ -277,7 +277,7 @@ def test_probabilities_are_refused_where_there_are_none(digits, labels):
     assert "cross_entropy" in str(error.value.__cause__)
     with pytest.raises(AttributeError, match="predict_proba") as error:
         LDGSClassifier(max_iter=1).fit(*labels).predict_proba(labels[0])
-    assert "CalibratedClassifierCV" in str(error.value.__cause__)
+    assert "TopKCalibratedClassifier" in str(error.value.__cause__)
 
 
 def test_it_is_a_transformer_in_a_pipeline(labels):
