@@ -2,7 +2,7 @@
 # a virtual environment, and does so again only when the kernels or the build files have changed.
 #
 #   make demo         real text, real answers (DEMO_ARGS='--ask "how do I ..."')
-#   make test         the tests, under 6 minutes (TEST_ARGS="-k topk")
+#   make test         the tests, under 6 minutes (TEST_ARGS="-k topk", TEST_JOBS=4)
 #   make test-full    the same with the large data sets and long runs
 #   make test-debug   the kernels' tests on a build with bounds checks compiled in
 #   make test-asan    the kernels' tests on a build with the address sanitizer (GCC, Linux)
@@ -14,13 +14,16 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+TEST_JOBS ?= 2
+PYTEST := $(BIN)/pytest -n $(TEST_JOBS) --dist worksteal
 
 # Tests that run compiled code and little else; test-debug and test-asan take these. Those of
 # processes and clusters are about the package as it is installed.
 KERNEL_TESTS ?= $(filter-out %_parallel.py,$(wildcard tests/test_package.py tests/test_topk.py \
 	tests/test_kernels*.py tests/test_ppdsparse*.py tests/test_datasets_xc.py \
 	tests/test_*_kernels.py tests/test_exact.py tests/test_sampled.py tests/test_noise.py \
-	tests/test_memoir.py tests/test_softmax_estimators.py tests/test_model_selection_split.py))
+	tests/test_memoir.py tests/test_softmax_estimators.py tests/test_model_selection_split.py \
+	tests/test_decomposed.py tests/test_ldgs.py tests/test_cooccurrence.py tests/test_skip_gram.py))
 
 BUILD_FILES := setup.py pyproject.toml \
 	$(wildcard sklearn_xc/_kernels/*.pyx sklearn_xc/_kernels/*.pxd sklearn_xc/_kernels/*.h)
@@ -31,15 +34,15 @@ demo: $(VENV)/.ready-plots
 	$(BIN)/python examples/quickstart.py $(DEMO_ARGS)
 
 test: $(VENV)/.ready-test
-	$(BIN)/pytest $(TEST_ARGS)
+	$(PYTEST) $(TEST_ARGS)
 
 test-full: $(VENV)/.ready-test
-	$(BIN)/pytest --full $(TEST_ARGS)
+	$(PYTEST) --full $(TEST_ARGS)
 
 # The package of build/debug stands before the installed one on the path; tests/test_package.py
 # reads SKLEARN_XC_BUILD and fails unless the kernels it imported are of that build.
 test-debug: build/debug/.ready
-	SKLEARN_XC_BUILD=debug PYTHONPATH=build/debug $(BIN)/pytest $(TEST_ARGS) $(KERNEL_TESTS)
+	SKLEARN_XC_BUILD=debug PYTHONPATH=build/debug $(PYTEST) $(TEST_ARGS) $(KERNEL_TESTS)
 
 # The sanitizer has to be loaded before Python is, and sees only what malloc hands out. The
 # interpreter leaks by design. libstdc++ beside it lets other packages throw C++ exceptions.

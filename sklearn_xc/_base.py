@@ -54,11 +54,11 @@ class _IndexCache:
         self._arrays = ()
         self._index = None
 
-    def get(self, coef, intercept, make=InvertedIndex):
+    def get(self, coef, intercept, make=None):
         arrays = _arrays_of(coef, intercept)
         with self._lock:
             if not _same(arrays, self._arrays):
-                index = make(coef, intercept)
+                index = (make or InvertedIndex)(coef, intercept)
                 if any(array.flags.writeable for array in arrays):
                     return index
                 self._arrays, self._index = arrays, index

@@ -88,7 +88,11 @@ class Progress:
             before = vars(twin).copy()
             self._set_model(twin, *weights)
             now = vars(twin).items()
-            return {name: value for name, value in now if before.get(name) is not value}
+            return {
+                name: value
+                for name, value in now
+                if name not in before or before[name] is not value
+            }
 
         return self._step.call_on_fit_task_end(
             **self._data, reconstruction_attributes=attributes if self._set_model else None

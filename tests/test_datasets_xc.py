@@ -109,7 +109,7 @@ def test_line_longer_than_a_piece(tmp_path):
 
 @one_folder
 @given(
-    number=st.from_regex(r"[+-]?([0-9]{1,25}\.?[0-9]{0,25}|\.[0-9]{1,25})", fullmatch=True),
+    number=st.from_regex(r"[+-]?([0-9]{1,25}(\.[0-9]{0,25})?|\.[0-9]{1,25})", fullmatch=True),
     exponent=st.none() | st.integers(-50, 12),
 )
 def test_value_is_the_nearest_float32(tmp_path, number, exponent):
