@@ -126,7 +126,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         Mean number of words scored for a word in the last pass.
     objective_ : float
         The exact objective at the end; only with `compute_loss`. :meth:`score` gives it any time.
-    loss_curve_ : ndarray of float64, shape (n_iter_,)
+    loss_curve_ : ndarray of float64, shape (n_passes,)
         The exact objective after each pass; only with `compute_loss`.
     n_iter_ : int
         Passes made.
