@@ -23,6 +23,8 @@ from sklearn_xc import AugmentReduceClassifier, ImplicitSoftmaxRegressor, PPDSpa
 
 SCRIPT = "softmax"
 SETS = ["bibtex", "docstrings", "oewn_hypernym", "omniglot", "oewn_hypernym-500"]
+# Where only what comes without arguments is measured, beside PPDSparseClassifier.
+WITHOUT_ARGUMENTS = ["corel5k", "cooking_fasttext", "delicious", "yso_finna_en_small"]
 AR_GRID = [
     {"learning_rate": "auto"},
     {"learning_rate": "auto", "init_scale": 0.0},
@@ -215,7 +217,9 @@ def run_children(part, options):
         for model in options.models:
             if model in FEW_CLASSES_ONLY and "-" not in name:
                 continue
-            if part == "curves" and (model not in CURVES or "-" in name):
+            if name in WITHOUT_ARGUMENTS and model not in (*AS_THEY_COME, "ppdsparse"):
+                continue
+            if part == "curves" and (model not in CURVES or name not in SETS or "-" in name):
                 continue
             retune = options.retune and part == "table"
             if retune or kept_choice(name, model, options.scale) is None:
@@ -319,7 +323,7 @@ def report():
         print("no figures yet: nothing to write")
         return
     parts = [data.head("Probabilities over many classes", SCRIPT, every | curves | fast), FIRST]
-    for name in SETS:
+    for name in SETS + WITHOUT_ARGUMENTS:
         parts += table_text(name, every)
     parts += draw_curves(curves) + speed.classes_text(fast) + speed.speed_text(fast)
     _common.write_doc("benchmark_softmax.md", "\n\n".join(parts))
@@ -345,7 +349,7 @@ def main():
     add = parser.add_argument
     parts = ["table", "curves", "classes", "speed"]
     add("--part", nargs="+", choices=parts, default=parts)
-    add("--data", nargs="+", default=SETS, metavar="NAME")
+    add("--data", nargs="+", default=SETS + WITHOUT_ARGUMENTS, metavar="NAME")
     add("--models", nargs="+", choices=list(TITLES), default=list(TITLES), metavar="NAME")
     add("--scale", type=float, default=1.0, help="factor on epochs and rows, for a quick try")
     add("--classes", nargs="+", type=int, default=speed.CLASSES, help="K of the synthetic rows")
