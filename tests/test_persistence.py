@@ -18,6 +18,7 @@ import sklearn_xc
 from sklearn_xc import (
     AugmentReduceClassifier,
     ImplicitSoftmaxRegressor,
+    LDGSClassifier,
     MemoirSVC,
     PPDSparseClassifier,
     load,
@@ -30,6 +31,7 @@ ESTIMATORS = {
     "memoir": MemoirSVC(max_iter=2, random_state=0),
     "augment_reduce": AugmentReduceClassifier(max_iter=2, random_state=0),
     "implicit_softmax": ImplicitSoftmaxRegressor(max_iter=2, learning_rate=1.0, random_state=0),
+    "ldgs": LDGSClassifier(hidden_dim=8, max_iter=2, random_state=0),
 }
 MODES = [None, "r"]
 
@@ -448,11 +450,21 @@ def test_pickle_and_joblib(models, name, tmp_path):
 TRUSTED = [
     "numpy.dtype",
     "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csr.csr_matrix",
     "sklearn_xc._augment_reduce.AugmentReduceClassifier",
+    "sklearn_xc._calibration.Calibration",
+    "sklearn_xc._calibration.Isotonic",
+    "sklearn_xc._calibration.Sigmoid",
+    "sklearn_xc._calibration.Temperature",
+    "sklearn_xc._held_out.Labels",
     "sklearn_xc._implicit_softmax.ImplicitSoftmaxRegressor",
     "sklearn_xc._labels.LabelEncoding",
+    "sklearn_xc._ldgs.LDGSClassifier",
     "sklearn_xc._memoir.MemoirSVC",
     "sklearn_xc._ppdsparse.PPDSparseClassifier",
+    "sklearn_xc._topk_calibrated.TopKCalibratedClassifier",
+    "sklearn_xc._topk_threshold.TopKThresholdClassifier",
+    "sklearn_xc._word_embedding.LDGSWordEmbedding",
 ]
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sklearn_xc import (
+    LDGSClassifier,
     PPDSparseClassifier,
     TopKCalibratedClassifier,
     TopKThresholdClassifier,
@@ -55,6 +56,31 @@ def test_a_wrapper_is_saved_with_what_it_wraps(wrapper, mmap_mode, labelled, tmp
     assert (loaded.predict(X) != wrapper.predict(X)).nnz == 0
     for expected, found in zip(wrapper.predict_topk(X, 3), loaded.predict_topk(X, 3), strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("mmap_mode", [None, "r"])
+@pytest.mark.parametrize("hidden_dim", [None, 8])
+def test_label_embeddings_of_distances(hidden_dim, mmap_mode, labelled, tmp_path):
+    """Prediction makes its lists from them, and training goes on."""
+    X, Y = labelled[0].toarray(), labelled[1]
+    model = LDGSClassifier(
+        similarity="sqeuclidean", hidden_dim=hidden_dim, max_iter=2, random_state=0
+    )
+    model.fit(X, Y).save(tmp_path / "model")
+    loaded = load(tmp_path / "model", mmap_mode=mmap_mode)
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    loaded.partial_fit(X, Y)
+    model.partial_fit(X, Y)
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+
+
+def test_a_wrapper_goes_through_skops(labelled):
+    skops = pytest.importorskip("skops.io")
+    X, Y = labelled
+    wrapper = TopKCalibratedClassifier(cv=0.3, method="isotonic").fit(X, Y)
+    text = skops.dumps(wrapper)
+    loaded = skops.loads(text, trusted=skops.get_untrusted_types(data=text))
+    np.testing.assert_array_equal(loaded.predict_proba(X), wrapper.predict_proba(X))
 
 
 def test_a_calibration_for_other_classes_is_refused(labelled):
