@@ -1,6 +1,6 @@
 """Model files: size, the loss of float16 and of dropped weights, and models of a gigabyte.
 
-    python benchmarks/saving.py [--data bibtex ...] [--gigabytes 1.0]
+    python benchmarks/saving.py [--data bibtex ...] [--gigabytes 1.0] [--note TEXT]
 
 Trains PPDSparseClassifier with its defaults on each data set and saves it in every way; and opens
 made-up models of a gigabyte in processes of their own. Writes doc/benchmark_saving.md.
@@ -36,6 +36,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="+", default=DATA_SETS, choices=DATA_SETS)
     parser.add_argument("--gigabytes", type=float, default=1.0, help="of each large model")
+    parser.add_argument("--note", default="", help="a sentence on how the machine was used")
     parser.add_argument("--opened", nargs=3, metavar=("FILE", "MODE", "ROWS"), help="internal")
     options = parser.parse_args()
     if options.opened:
@@ -43,9 +44,7 @@ def main():
         return
     FOLDER.mkdir(parents=True, exist_ok=True)
     parts = ["# Model files", _common.source(__file__, sys.argv[1:])]
-    parts += [
-        "Taken while the machine also did other work: times are rough, sizes and precision not."
-    ]
+    parts += [options.note] if options.note else []
     parts += [large_models(options.gigabytes)]
     parts += [precision_and_size(name) for name in options.data]
     _common.write_doc("benchmark_saving.md", "\n\n".join(parts))
