@@ -45,10 +45,11 @@ test-debug: build/debug/.ready
 	SKLEARN_XC_BUILD=debug PYTHONPATH=build/debug $(PYTEST) $(TEST_ARGS) $(KERNEL_TESTS)
 
 # The sanitizer has to be loaded before Python is, and sees only what malloc hands out. The
-# interpreter leaks by design. libstdc++ beside it lets other packages throw C++ exceptions.
+# interpreter leaks by design, and hnswlib frees arrays as single objects. libstdc++ beside it lets
+# other packages throw C++ exceptions.
 test-asan: build/asan/.ready
 	SKLEARN_XC_BUILD=asan PYTHONPATH=build/asan PYTHONMALLOC=malloc \
-	ASAN_OPTIONS=detect_leaks=0 \
+	ASAN_OPTIONS=detect_leaks=0:alloc_dealloc_mismatch=0 \
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
 	$(BIN)/python $(BIN)/pytest $(TEST_ARGS) $(KERNEL_TESTS)
 
