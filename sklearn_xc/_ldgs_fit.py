@@ -8,7 +8,8 @@ from ._base import BaseXCClassifier
 from ._callbacks import SILENT
 from ._decomposed import Positives
 from ._dense import feature_major
-from ._ldgs_prediction import Distances, best_threshold, embedded, precision_at_1
+from ._explain import weights_at
+from ._ldgs_prediction import Distances, best_threshold, dense, embedded, precision_at_1
 from ._ldgs_steps import Layout, Settings, Steps, Weights
 from ._memory import require_memory
 from ._multiclass import _codes, held_out_samples, validate_part
@@ -213,7 +214,7 @@ class BaseLDGS(BaseXCClassifier):
 
     def _start(self):
         """Label embeddings, intercepts, feature embeddings and sums of squares to go on from."""
-        W = np.asarray(self.coef_, dtype=np.float32)
+        W = dense(self.coef_)
         b = np.asarray(self.intercept_, dtype=np.float32) + self._threshold
         if len(W) == 1:  # two classes, one score
             W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
@@ -287,7 +288,10 @@ class BaseLDGS(BaseXCClassifier):
     def _weights_at(self, row, features):
         if self.input_embeddings_ is None:
             return super()._weights_at(row, features)
-        return self.input_embeddings_[features] @ self.coef_[row]
+        return self.input_embeddings_[features] @ self._label_embedding(row)
+
+    def _label_embedding(self, row):
+        return weights_at(self.coef_, row, np.arange(self.coef_.shape[1]))
 
     def _weights_of_label(self, place, features, values):
         if self.similarity == "linear":
@@ -300,7 +304,7 @@ class BaseLDGS(BaseXCClassifier):
 
     def _of_distance(self, place, features, values):
         """Minus the squared distance to a label embedding, as weights and an intercept."""
-        w = np.asarray(self.coef_[place], dtype=np.float64)
+        w = self._label_embedding(place).astype(np.float64)
         if self.input_embeddings_ is None:
             square, weights = values @ values, 2 * w[features]
         else:

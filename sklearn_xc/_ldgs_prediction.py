@@ -41,6 +41,11 @@ def embedded(rows, table, n_threads):
     return E
 
 
+def dense(coef):
+    """Label embeddings, which `sparsify` may have made sparse, as an ndarray of float32."""
+    return np.asarray(coef.toarray() if sparse.issparse(coef) else coef, dtype=np.float32)
+
+
 class Distances:
     """Scores minus the squared distance to each label embedding, plus its intercept.
 
@@ -53,7 +58,7 @@ class Distances:
     """
 
     def __init__(self, coef, intercept, binary):
-        coef = np.asarray(coef, dtype=np.float32)
+        coef = dense(coef)
         self._whole = np.float32(0 if binary else -1)  # the factor of ||x||^2
         intercept = intercept - np.einsum("ij,ij->i", coef, coef, dtype=np.float64)
         coef = 2 * coef
@@ -88,7 +93,7 @@ class Search:
     def __init__(self, kind, n_jobs):
         self._make = {"spherical": SphericalIndex, "hnsw": HNSWIndex, "exact": ExactIndex}[kind]
         self._n_jobs = n_jobs
-        self._lock, self._arrays, self._index = threading.Lock(), None, None
+        self._lock, self._arrays, self._index = threading.Lock(), (None, None), None
 
     def topk(self, rows, k, coef, intercept, squared):
         """The k best classes of each row, their scores, and the recall@10 that was measured.
@@ -110,13 +115,13 @@ class Search:
             else (np.hstack([2 * X if squared else X, constant]))
         )
         with self._lock:
-            if self._index is None or self._arrays != (id(coef), id(intercept)):
+            if self._arrays[0] is not coef or self._arrays[1] is not intercept:
+                self._arrays, coef = (coef, intercept), dense(coef)
                 last = np.array(intercept, dtype=np.float32)
                 if squared:
                     last -= np.einsum("ij,ij->i", coef, coef)
                 self._index = self._make(n_jobs=self._n_jobs, random_state=0)
                 self._index.build(np.hstack([coef, last[:, None]]), queries)
-                self._arrays = id(coef), id(intercept)
             index = self._index
         ids, scores = index.query(queries, k)
         if squared:

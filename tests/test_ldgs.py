@@ -435,3 +435,24 @@ def test_read_only_and_int64_arrays(labels, tmp_path):
         array.flags.writeable = False
     found = LDGSClassifier(hidden_dim=5, max_iter=1, random_state=0).fit(X, Y).coef_
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("similarity", ["linear", "sqeuclidean"])
+def test_embeddings_in_another_form(similarity, n_classes):
+    """After `sparsify` scores, searches, explanations are the same, and training goes on."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 9)).astype(np.float32), np.arange(60) % n_classes
+    options = {"similarity": similarity, "hidden_dim": 4, "max_iter": 2, "index": "exact"}
+    options["random_state"] = 0
+    plain, model = (LDGSClassifier(**options).fit(X, y) for _ in range(2))
+    model.sparsify()
+    assert sparse.issparse(model.coef_)
+    np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-6)
+    for one, other in zip(model.explain(X[:5], k=3), plain.explain(X[:5], k=3), strict=True):
+        assert one.score == pytest.approx(other.score, abs=1e-5)
+    found = model.predict_topk(X, 2, search="index")[0]
+    np.testing.assert_array_equal(found, plain.predict_topk(X, 2)[0])
+    for estimator in (model, plain):
+        estimator.partial_fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-6)
