@@ -5,7 +5,6 @@ The only module that touches private names of scikit-learn.
 
 import threading
 from contextlib import contextmanager
-from numbers import Integral
 
 import numpy as np
 from scipy import sparse
@@ -20,6 +19,7 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._callbacks import STATE, CallbackSupportMixin, Progress
+from ._checks import check_k, check_sample_weight, require_two_classes
 from ._inner import find_inner
 from ._inspect import InspectionMixin
 from ._labels import LabelEncoding, check_labels, encode, label_names
@@ -178,9 +178,9 @@ class BaseXCClassifier(
         self._encoding, Y = encode(y, names)
         self.classes_ = self._encoding.classes_
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X.shape[0])
+            sample_weight = check_sample_weight(sample_weight, X.shape[0])
             if self._encoding.kind != "multilabel":
-                _require_two_classes(Y, sample_weight, self.classes_)
+                require_two_classes(Y, sample_weight, self.classes_)
         self._set_support(Y, sample_weight)
         return normalise(X), Y, sample_weight
 
@@ -190,7 +190,7 @@ class BaseXCClassifier(
         check_labels(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, reset=False)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X.shape[0])
+            sample_weight = check_sample_weight(sample_weight, X.shape[0])
         return normalise(X), y, sample_weight
 
     def _set_linear_model(self, coef, intercept):
@@ -382,7 +382,7 @@ class BaseXCClassifier(
         if scores not in ("decision", "proba"):
             raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
         rows = self._rows(X)
-        k = _check_k(k, len(self.classes_))
+        k = check_k(k, len(self.classes_))
         best, values = (self._topk_probabilities if scores == "proba" else self._topk)(rows, k)
         if sparse_output:
             return topk_matrix(best, values, len(self.classes_))
@@ -407,47 +407,6 @@ class BaseXCClassifier(
             shape[0] * shape[1] * np.dtype(dtype).itemsize,
             f"{method}: a dense output of shape {shape}",
             "use predict_topk, or fewer rows at a time",
-        )
-
-
-def _check_k(k, n_classes):
-    if k is None:
-        return min(5, n_classes)
-    if isinstance(k, Integral) and not isinstance(k, bool) and 1 <= k <= n_classes:
-        return int(k)
-    raise ValueError(
-        f"k must be an integer from 1 to the number of classes, {n_classes}; got k={k!r}"
-    )
-
-
-def _check_sample_weight(sample_weight, n_samples):
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight must be numbers: {error}") from error
-    if weight.shape != (n_samples,):
-        raise ValueError(
-            f"sample_weight must be a 1d array of length {n_samples} like X, "
-            f"got an array of shape {weight.shape}"
-        )
-    if not np.isfinite(weight).all() or weight.max() > np.finfo(np.float32).max:
-        raise ValueError("sample_weight holds NaN, infinity or a value beyond float32")
-    if weight.min() < 0:
-        raise ValueError(f"sample_weight must not be negative, got {weight.min():g}")
-    if not weight.any():
-        raise ValueError("sample_weight is zero for every sample; at least one must count")
-    return weight.astype(np.float32)
-
-
-def _require_two_classes(Y, sample_weight, classes):
-    weights = Y.T @ sample_weight.astype(np.float64)
-    if len(classes) == 2:
-        weights = np.append(sample_weight.sum(dtype=np.float64) - weights, weights)
-    present = classes[weights > 0]
-    if len(present) == 1:
-        raise ValueError(
-            f"sample_weight is above zero for 1 class only, {present.tolist()[0]!r}; "
-            "a classifier needs at least two classes"
         )
 
 

@@ -8,8 +8,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from ._base import BaseXCClassifier, Interval, StrOptions, _check_k
+from ._base import BaseXCClassifier, Interval, StrOptions
 from ._callbacks import with_callbacks
+from ._checks import check_k
 from ._ldgs_fit import BaseLDGS
 from ._ldgs_prediction import SCORES_AT_ONCE, Search, embedded
 from ._rows import LARGEST_INDEX
@@ -443,7 +444,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         if scores != "decision":
             raise ValueError(f"search='index' gives scores='decision' only, got scores={scores!r}")
         rows = self._rows(X)
-        k = _check_k(k, len(self.classes_))
+        k = check_k(k, len(self.classes_))
         if self._encoding.kind == "binary":  # one score a sample: nothing to search
             self.search_recall_ = 1.0
             return super().predict_topk(X, k, scores, sparse_output)

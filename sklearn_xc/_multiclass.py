@@ -3,7 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ._base import BaseXCClassifier, _check_sample_weight, check_parameters
+from ._base import BaseXCClassifier, check_parameters
+from ._checks import check_sample_weight
 from ._growing import merge_labels
 from ._labels import LabelEncoding, check_labels
 from ._rows import normalise
@@ -113,7 +114,7 @@ def validate_part(estimator, X, y, classes, sample_weight):
             raise ValueError(f"classes must name at least two classes, got {classes!r}")
         _set_classes(estimator, classes)
     if sample_weight is not None:
-        sample_weight = _check_sample_weight(sample_weight, X.shape[0])
+        sample_weight = check_sample_weight(sample_weight, X.shape[0])
     _grow(estimator, y, None if first else classes, may_add=not first and classes is None)
     codes = known_codes(y, estimator.classes_)
     estimator._add_support(codes, sample_weight, before)

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import _check_sample_weight
+from ._checks import check_sample_weight
 from ._dense import feature_major
 from ._memory import require_memory
 from ._multiclass import BaseMulticlassClassifier, known_codes
@@ -209,6 +209,6 @@ class BaseSoftmaxClassifier(BaseMulticlassClassifier):
             log_p[part.start + known] = block[known, codes[part][known]]
         if sample_weight is None:
             return float(log_p.mean())
-        sample_weight = _check_sample_weight(sample_weight, len(codes))
+        sample_weight = check_sample_weight(sample_weight, len(codes))
         counted = sample_weight > 0
         return float(np.average(log_p[counted], weights=sample_weight[counted]))

@@ -6,9 +6,10 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import HasMethods, Interval, StrOptions, _check_k, all_or_nothing
+from ._base import HasMethods, Interval, StrOptions, all_or_nothing
 from ._calibrated import all_probabilities, refuse_temperature, topk_probabilities
 from ._calibration import METHODS, N_CANDIDATES, fit_calibration
+from ._checks import check_k
 from ._topk import topk_matrix
 from ._wrapper import BaseTopKWrapper
 from .model_selection._common import n_rows
@@ -188,7 +189,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         check_is_fitted(self)
         if scores not in ("decision", "proba"):
             raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
-        k = _check_k(k, len(self.classes_))
+        k = check_k(k, len(self.classes_))
         if scores == "proba":
             best, values = topk_probabilities(self.calibration_, lambda m: self._best(X, m), k)
         else:

@@ -9,7 +9,8 @@ from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import _check_sample_weight, check_parameters, predict_topk
+from ._base import check_parameters, predict_topk
+from ._checks import check_sample_weight
 from ._held_out import held_out_topk, is_prefit, read_labels, splits_of
 from ._persistence import SaveMixin
 from ._ppdsparse import PPDSparseClassifier
@@ -84,7 +85,7 @@ class BaseTopKWrapper(SaveMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstima
         known = estimator.classes_ if is_prefit(estimator, self.cv) else None
         labels = read_labels(y, known)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, labels.truth.shape[0])
+            sample_weight = check_sample_weight(sample_weight, labels.truth.shape[0])
         if _routing_enabled():
             routed = process_routing(self, "fit", sample_weight=sample_weight, **fit_params)
             split_params = routed.splitter.split if "splitter" in routed else {}

@@ -21,7 +21,7 @@ GENERATED = {".c", ".cpp", ".so", ".pyd", ".o", ".html"}
 SHARED = ["metrics", "datasets", "mips", "_rows", "_labels", "_memory", "_parallel", "_topk"]
 SHARED += ["_optional", "_inner", "_explain", "_explanation", "_label_report", "inspection"]
 SHARED += ["_callbacks", "model_selection"]
-SHARED += ["_persistence"]
+SHARED += ["_checks", "_persistence"]
 SHARED += ["_calibration", "_threshold_search"]
 
 

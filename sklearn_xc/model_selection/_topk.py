@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.utils import indexable
 from sklearn.utils.parallel import Parallel, delayed
 
+from .._checks import check_k
 from ._common import fit_with, route, splitter
 from ._parts import label_pattern
 from ._rows import take
@@ -81,11 +82,9 @@ def cross_val_topk(estimator, X, y, *, k=None, cv=None, n_jobs=None, params=None
     >>> codes.shape, scores.dtype, len(classes)
     ((300, 3), dtype('float32'), 40)
     """
-    from sklearn_xc._base import _check_k  # late: nothing here depends on estimators
-
     X, y = indexable(X, y)
     classes, Y = label_pattern(y)
-    k = _check_k(k, len(classes))
+    k = check_k(k, len(classes))
     cv = splitter(cv)
     routed = route(estimator, params, owner="cross_val_topk", cv=cv)
     folds = list(cv.split(X, y, **routed.split))

@@ -1,0 +1,49 @@
+"""Checks of arguments that estimators, wrappers and helpers share."""
+
+from numbers import Integral
+
+import numpy as np
+
+
+def check_k(k, n_classes):
+    """How many classes are asked for: k, or by default the smaller of 5 and all."""
+    if k is None:
+        return min(5, n_classes)
+    if isinstance(k, Integral) and not isinstance(k, bool) and 1 <= k <= n_classes:
+        return int(k)
+    raise ValueError(
+        f"k must be an integer from 1 to the number of classes, {n_classes}; got k={k!r}"
+    )
+
+
+def check_sample_weight(sample_weight, n_samples):
+    """Weights of the samples as ndarray of float32: finite, not negative, not all zero."""
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must be numbers: {error}") from error
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight must be a 1d array of length {n_samples} like X, "
+            f"got an array of shape {weight.shape}"
+        )
+    if not np.isfinite(weight).all() or weight.max() > np.finfo(np.float32).max:
+        raise ValueError("sample_weight holds NaN, infinity or a value beyond float32")
+    if weight.min() < 0:
+        raise ValueError(f"sample_weight must not be negative, got {weight.min():g}")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every sample; at least one must count")
+    return weight.astype(np.float32)
+
+
+def require_two_classes(Y, sample_weight, classes):
+    """Refuse weights that leave fewer than two classes."""
+    weights = Y.T @ sample_weight.astype(np.float64)
+    if len(classes) == 2:
+        weights = np.append(sample_weight.sum(dtype=np.float64) - weights, weights)
+    present = classes[weights > 0]
+    if len(present) == 1:
+        raise ValueError(
+            f"sample_weight is above zero for 1 class only, {present.tolist()[0]!r}; "
+            "a classifier needs at least two classes"
+        )
