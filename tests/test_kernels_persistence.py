@@ -12,7 +12,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_xc import ImplicitSoftmaxRegressor, MemoirSVC, PPDSparseClassifier, load
+from sklearn_xc import (
+    ImplicitSoftmaxRegressor,
+    LDGSClassifier,
+    MemoirSVC,
+    PPDSparseClassifier,
+    load,
+)
 
 MODES = [None, "r"]
 N_CLASSES, N_FEATURES = 70, 90
@@ -34,6 +40,10 @@ def files(tmp_path_factory):
         ),
         "iterates": MemoirSVC(max_iter=1, random_state=np.random.RandomState(0)),
         "dense": ImplicitSoftmaxRegressor(max_iter=1, learning_rate=1.0, random_state=0),
+        "embeddings": LDGSClassifier(hidden_dim=4, max_iter=1, random_state=0),
+        "distances": LDGSClassifier(
+            similarity="sqeuclidean", hidden_dim=4, max_iter=1, random_state=0
+        ),
     }
     found = {}
     for name, model in models.items():
@@ -402,7 +412,7 @@ def test_texts_that_are_none(tmp_path, files, mode):
     refused(tmp_path, file.bytes(), "no characters", mode)
 
 
-@pytest.mark.parametrize("name", ["sparse", "iterates", "dense"])
+@pytest.mark.parametrize("name", ["sparse", "iterates", "dense", "embeddings", "distances"])
 def test_random_edits_with_right_checksums(tmp_path, files, name, monkeypatch):
     """Whatever numbers an array or the manifest holds: an error, or a model that can be used."""
     monkeypatch.setattr("sklearn_xc._persistence._file.SMALL", 256)
