@@ -262,8 +262,8 @@ def table_text(name, found):
     header += ["fit s", "predict s", "peak MB", "non-zeros"]
     return [
         f"### {name}",
-        f"{r['n']:,} rows, {some['features']:,} features, {some['classes']:,} classes; "
-        f"{r['evaluated']:,} test rows. Dense one-vs-rest weights would take {dense:,.0f} MB.",
+        f"{some['n']:,} rows, {some['features']:,} features, {some['classes']:,} classes; "
+        f"{some['evaluated']:,} test rows. Dense one-vs-rest weights would take {dense:,.0f} MB.",
         _common.table(header, rows),
     ]
 
