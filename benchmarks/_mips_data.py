@@ -1,5 +1,7 @@
 """Rows and queries of the benchmark of inner product search."""
 
+import lzma
+
 import _common
 import numpy as np
 from scipy import sparse
@@ -89,6 +91,31 @@ def memoir(quick):
     return trained(MemoirSVC, quick)
 
 
+def ldgs(quick):
+    """Label embeddings and sample embeddings learned together."""
+    from sklearn_xc import LDGSClassifier
+
+    X, y, X_test = unit_features(quick)
+    model = LDGSClassifier(
+        hidden_dim=DIMENSION, gradient="exact", max_iter=3, n_jobs=2, random_state=0
+    ).fit(X, y)
+    rows = np.hstack([model.coef_, model.intercept_[:, None]])
+    queries = np.hstack([model.transform(X_test), np.ones((X_test.shape[0], 1), np.float32)])
+    return rows, queries, f"LDGSClassifier on {DATA}, hidden_dim={DIMENSION} and the bias"
+
+
+def words(quick):
+    """Vectors of contexts, asked with vectors of words."""
+    from sklearn_xc import LDGSWordEmbedding
+
+    packed = (_common.DATA / "corpus" / "all_permissive.txt.xz").read_bytes()
+    lines = lzma.decompress(packed).decode().splitlines()
+    model = LDGSWordEmbedding(100, gradient="exact", max_iter=2, n_jobs=2, random_state=0)
+    model.fit([line.split() for line in lines[:: 10 if quick else 1]])
+    text = "contexts of LDGSWordEmbedding on the corpus of its benchmark, 100 features"
+    return model.context_embeddings_, model.embeddings_, text
+
+
 def lognormal(n_rows, d):
     """Isotropic directions, lognormal norms; isotropic queries."""
 
@@ -130,6 +157,8 @@ CASES = {
     "memoir": memoir,
     "augment_reduce": augment_reduce,
     "implicit": implicit,
+    "ldgs": ldgs,
+    "words": words,
     "lognormal_10k": lognormal(10_000, 64),
     "lognormal_100k": lognormal(100_000, 64),
     "lognormal_1m": lognormal(1_000_000, 32),
