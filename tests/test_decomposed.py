@@ -320,6 +320,32 @@ def test_indexes_follow_the_weights(kind):
     indexes = ChunkIndexes(kind, chunk_bounds(8, 2), n_probes=20).build(W, H)
     assert indexes.candidates(H, 5).shape == (50, 2, 5)
     W[7] = 10 * np.sign(H[0])
-    indexes.update(np.array([7]), W)
-    if kind != "hnsw":  # whose nodes move when it is built anew
-        assert (indexes.candidates(H[:1], 1) == 7).all()
+    indexes.build(W, H)
+    assert (indexes.candidates(H[:1], 1) == 7).all()
+
+
+@pytest.mark.parametrize("n_passes", [0, 3])
+def test_more_is_used_while_it_could_matter(n_passes):
+    """Starting with some of each line ends as with the lines that it ends with."""
+    problem, n_chunks = Problem(n_classes=200, n_rows=20), 2
+    bounds = chunk_bounds(12, n_chunks)
+    lines = ChunkIndexes("exact", bounds).build(problem.W).candidates(problem.H, 40)
+    options = {"wants_left_out": True, "n_message_passes": n_passes}
+
+    def using(n, **more):
+        some = np.ascontiguousarray(lines[:, :, :n])
+        return problem.gradient("cross_entropy", n_chunks, some, **options, **more)
+
+    options["tau"] = np.median(using(10)[1].left_out)
+    dense, found = using(40, n_first=5)
+    by_size = [using(n) for n in (5, 10, 20, 40)]
+    sizes = []
+    for i in range(20):
+        enough = [some.left_out[i] <= options["tau"] for _, some in by_size[:3]] + [True]
+        sizes.append(int(np.argmax(enough)))
+        expected, some = by_size[sizes[-1]]
+        np.testing.assert_allclose(dense[i], expected[i], atol=1e-6)
+        assert found.counts[i] == some.counts[i]
+        assert found.losses[i] == pytest.approx(some.losses[i], rel=1e-6)
+        assert found.left_out[i] == pytest.approx(some.left_out[i], rel=1e-5)
+    assert min(sizes) < 2 < max(sizes) + 1

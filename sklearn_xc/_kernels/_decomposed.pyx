@@ -12,10 +12,11 @@ from libc.stdint cimport int32_t, int64_t
 
 from sklearn_xc._kernels._common cimport dispatched, prefetch
 from sklearn_xc._kernels._losses cimport Loss, loss_gradient
+from sklearn_xc._kernels._math cimport fast_exp
 
 cdef enum:
-    LANES = 8
-    AHEAD = 4  # rows of weights asked for before they are needed
+    LANES = 16
+    AHEAD = 8  # rows of weights asked for before they are needed
 
 cdef struct Model:
     const float* W
@@ -27,6 +28,7 @@ cdef struct Named:
     const int32_t* ids  # (n_chunks, n): what the searches named for a sample
     int64_t n_chunks
     int64_t n
+    int64_t used  # of each line, its first so many
 
 cdef struct Set:
     int32_t* ids
@@ -43,7 +45,7 @@ cdef struct Scores:
     double* scratch
 
 
-cdef dispatched dot(const float* x, const float* w, int64_t n, float* out) noexcept nogil:
+cdef inline float dot(const float* x, const float* w, int64_t n) noexcept nogil:
     cdef float part[LANES]
     cdef float total = 0
     cdef int64_t e
@@ -55,17 +57,57 @@ cdef dispatched dot(const float* x, const float* w, int64_t n, float* out) noexc
             part[c] += x[e * LANES + c] * w[e * LANES + c]
     for e in range(n - n % LANES, n):
         total += x[e] * w[e]
-    for c in range(LANES):
-        total += part[c]
-    out[0] = total
+    for c in range(LANES // 2):
+        part[c] += part[c + LANES // 2]
+    for c in range(LANES // 4):
+        part[c] += part[c + LANES // 4]
+    return total + ((part[0] + part[1]) + (part[2] + part[3]))
+
+
+cdef inline void fetch(const float* row, int64_t n_columns) noexcept nogil:
+    cdef int64_t c
+    for c in range(0, n_columns, 16):
+        prefetch(row + c)
+
+
+cdef dispatched score_rows(
+    Model model, const float* h, const int32_t* ids, int64_t first, int64_t n, float* total
+) noexcept nogil:
+    """OUT the scores of rows ids[first] to ids[n - 1]."""
+    cdef int64_t p
+    for p in range(first, n):
+        if p + AHEAD < n:
+            fetch(model.W + ids[p + AHEAD] * model.n_columns, model.n_columns)
+        total[p] = dot(h, model.W + ids[p] * model.n_columns, model.n_columns)
+
+
+cdef dispatched score_parts(
+    Model model, const float* h, const int32_t* ids, int64_t first, int64_t n, int64_t capacity,
+    float* part, float* total
+) noexcept nogil:
+    """OUT the scores of each chunk, and their sums."""
+    cdef int64_t p, j, column
+    cdef const float* w
+    cdef float score
+    for p in range(first, n):
+        if p + AHEAD < n:
+            fetch(model.W + ids[p + AHEAD] * model.n_columns, model.n_columns)
+        w = model.W + ids[p] * model.n_columns
+        total[p] = 0
+        for j in range(model.n_chunks):
+            column = model.bounds[j]
+            score = dot(h + column, w + column, model.bounds[j + 1] - column)
+            part[j * capacity + p] = score
+            total[p] += score
 
 
 cdef inline Named named_classes(
-    const int32_t* ids, int64_t row, int64_t n_chunks, int64_t n_of_row
+    const int32_t* ids, int64_t row, int64_t n_chunks, int64_t n_of_row, int64_t n_first
 ) noexcept nogil:
     cdef Named named
     named.ids = ids + row * n_of_row if n_of_row else NULL
     named.n_chunks, named.n = n_chunks, n_of_row // n_chunks
+    named.used = min(n_first, named.n)
     return named
 
 
@@ -95,26 +137,6 @@ cdef inline void add(Set* found, int32_t k, int32_t* place) noexcept nogil:
         found.n += 1
 
 
-cdef void score(Model model, const float* h, Set* found, Scores s) noexcept nogil:
-    """OUT the scores of each chunk and their totals, for all classes of the set."""
-    cdef int64_t p, j, column
-    cdef const float* w
-    for p in range(found.n):
-        if p + AHEAD < found.n:
-            w = model.W + found.ids[p + AHEAD] * model.n_columns
-            for column in range(0, model.n_columns, 16):
-                prefetch(w + column)
-        w = model.W + found.ids[p] * model.n_columns
-        s.total[p] = 0
-        for j in range(model.n_chunks):
-            column = model.bounds[j]
-            dot(
-                h + column, w + column, model.bounds[j + 1] - column,
-                &s.part[j * found.capacity + p],
-            )
-            s.total[p] += s.part[j * found.capacity + p]
-
-
 cdef double highest_elsewhere(
     Named named, Set* found, Scores s, const int32_t* place
 ) noexcept nogil:
@@ -127,7 +149,7 @@ cdef double highest_elsewhere(
     cdef int32_t k
     for j in range(named.n_chunks):
         lowest = INFINITY
-        for q in range(named.n):
+        for q in range(named.used):
             k = named.ids[j * named.n + q]
             if k >= 0:
                 lowest = min(lowest, <double>s.part[j * found.capacity + place[k]])
@@ -146,7 +168,7 @@ cdef void forget_elsewhere(Named named, Set* found, Scores s, const int32_t* pla
             s.z[p] = part[p]
         for p in range(found.n_positive, found.n):
             part[p] = 0
-        for q in range(named.n):
+        for q in range(named.used):
             k = named.ids[j * named.n + q]
             if k >= 0:
                 part[place[k]] = s.z[place[k]]
@@ -201,6 +223,35 @@ cdef double pass_messages(
     return value / n_chunks
 
 
+cdef dispatched sum_of_exponentials(
+    const float* z, int64_t n, float* top, double* total
+) noexcept nogil:
+    """OUT the maximum, and the sum of exp(z - maximum)."""
+    cdef float highest[LANES]
+    cdef float part[LANES]
+    cdef int64_t e
+    cdef int32_t c
+    for c in range(LANES):
+        highest[c] = <float>-INFINITY
+        part[c] = 0
+    for e in range(n // LANES):
+        for c in range(LANES):
+            highest[c] = max(highest[c], z[e * LANES + c])
+    for e in range(n - n % LANES, n):
+        highest[0] = max(highest[0], z[e])
+    top[0] = highest[0]
+    for c in range(LANES):
+        top[0] = max(top[0], highest[c])
+    for e in range(n // LANES):
+        for c in range(LANES):
+            part[c] += fast_exp(z[e * LANES + c] - top[0])
+    for e in range(n - n % LANES, n):
+        part[0] += fast_exp(z[e] - top[0])
+    total[0] = 0
+    for c in range(LANES):
+        total[0] += part[c]
+
+
 cdef double largest_left_out(
     const float* weight, double highest, Set* found, Scores s
 ) noexcept nogil:
@@ -208,15 +259,48 @@ cdef double largest_left_out(
 
     The sum over the set is a lower bound of the partition function (section 4).
     """
-    cdef double top = -INFINITY, total = 0, of_positives = 0
+    cdef float top
+    cdef double total, of_positives = 0
     cdef int64_t p
-    for p in range(found.n):
-        top = max(top, <double>s.total[p])
-    for p in range(found.n):
-        total += exp(s.total[p] - top)
+    if found.n == 0:
+        return 0
+    sum_of_exponentials(s.total, found.n, &top, &total)
     for p in range(found.n_positive):
         of_positives += weight[p] if weight != NULL else 1
     return of_positives * exp(min(highest - top - log(total), 0.0))
+
+
+cdef void collect(
+    Model model, const float* h, Named* named, const int32_t* positives, int64_t n_positive,
+    const float* weight, double enough, bint wants_parts, Set* found, Scores s, int32_t* place,
+    double* left_out
+) noexcept nogil:
+    """OUT the set and its scores: more of each line as long as `left_out` exceeds `enough`.
+
+    `named.used` of each line are taken at first, then twice as many; without `left_out` (NULL)
+    no more than that.
+    """
+    cdef int64_t p, j, q, scored = 0, begin = 0
+    for p in range(n_positive):
+        add(found, positives[p], place)
+    found.n_positive = found.n
+    while True:
+        for j in range(named.n_chunks):
+            for q in range(begin, named.used):
+                add(found, named.ids[j * named.n + q], place)
+        if wants_parts:
+            score_parts(model, h, found.ids, scored, found.n, found.capacity, s.part, s.total)
+        else:
+            score_rows(model, h, found.ids, scored, found.n, s.total)
+        scored, begin = found.n, named.used
+        if left_out == NULL:
+            return
+        left_out[0] = largest_left_out(
+            weight, highest_elsewhere(named[0], found, s, place), found, s
+        )
+        if named.used == named.n or left_out[0] <= enough:
+            return
+        named.used = min(2 * named.used, named.n)
 
 
 cdef double one_row(
@@ -227,15 +311,10 @@ cdef double one_row(
     """The loss of a sample; OUT its set, gradient and, unless NULL, `left_out`."""
     cdef int64_t p
     cdef double value
-    found.n = 0
-    for p in range(n_positive):
-        add(found, positives[p], place)
-    found.n_positive = found.n
-    for p in range(named.n_chunks * named.n):
-        add(found, named.ids[p], place)
-    score(model, h, found, s)
-    if left_out != NULL:
-        left_out[0] = largest_left_out(weight, highest_elsewhere(named, found, s, place), found, s)
+    collect(
+        model, h, &named, positives, n_positive, weight, tau, n_passes > 0 or left_out != NULL,
+        found, s, place, left_out,
+    )
     loss.rest = n_classes - found.n if zero_rest else 0
     if n_passes:
         forget_elsewhere(named, found, s, place)
@@ -252,7 +331,7 @@ def gradients(
     const int32_t[:, :, ::1] retrieved,
     const int64_t[::1] positive_indptr, const int32_t[::1] positive_ids,
     const float[::1] positive_weight,
-    int kind, double mu, bint zero_rest, int64_t n_passes, double tau,
+    int kind, double mu, bint zero_rest, int64_t n_passes, double tau, int64_t n_first,
     int32_t[:, ::1] ids, float[:, ::1] gradient, int64_t[::1] counts, double[::1] losses,
     double[::1] left_out,
     int32_t[:, ::1] places, float[:, ::1] scratch, double[:, ::1] scratch64, int n_threads,
@@ -271,7 +350,9 @@ def gradients(
     zero_rest : IN, whether classes outside the set count as scored 0 (Algorithm 1 as printed), or
         not at all
     n_passes : IN, T of Algorithm 2, or 0 to score the set exactly
-    tau : IN, tau_2 of Algorithm 2
+    tau : IN, tau_2 of Algorithm 2, and what is small enough for `left_out`
+    n_first : IN, at least 1 unless n is 0: so many of each line are used at first, then twice as
+        many, as long as `left_out` is larger than tau; without `left_out`, no more
     ids : OUT (n_rows, capacity), the classes of the set, positives first; capacity is at least
         n_chunks * n plus the largest number of positives
     gradient : OUT (n_rows, capacity), of the loss in the scores of these
@@ -300,7 +381,9 @@ def gradients(
         thread = threadid()
         for i in prange(n_rows, schedule="dynamic"):
             at = positive_indptr[i]
-            named = named_classes(&retrieved[0, 0, 0] if n else NULL, i, retrieved.shape[1], n)
+            named = named_classes(
+                &retrieved[0, 0, 0] if n else NULL, i, retrieved.shape[1], n, n_first
+            )
             found = empty_set(&ids[i, 0], capacity)
             s = scores_in(&scratch[thread, 0], &scratch64[thread, 0], model.n_chunks, capacity)
             losses[i] = one_row(

@@ -52,9 +52,10 @@ cdef void combine_row(
     for c in range(n_columns):
         out[c] = 0
     for e in range(n):
-        if e + AHEAD < n:
+        if e + AHEAD < n and values[e + AHEAD] != 0:
             fetch(&table[ids[e + AHEAD], 0], n_columns)
-        add_multiple(out, &table[ids[e], 0], values[e], n_columns)
+        if values[e] != 0:
+            add_multiple(out, &table[ids[e], 0], values[e], n_columns)
 
 
 def combine(
