@@ -18,6 +18,61 @@ cdef enum:
     LANES = 16
 
 
+cdef extern from *:
+    # Compilers turn the plain loops into vectors along the columns, with many permutations; hence
+    # the vectors in words, as in _simd.h.
+    """
+    #include "_simd.h"
+
+    #if defined(__GNUC__) || defined(__clang__)
+    static inline __attribute__((always_inline)) void xc_score_block(
+        const float *query, const float *values, long long width, float *scores) {
+        xc_floats total = {0}, column;
+        for (long long c = 0; c < width; c++) {
+            __builtin_memcpy(&column, values + 16 * c, sizeof column);
+            total += query[c] * column;
+        }
+        __builtin_memcpy(scores, &total, sizeof total);
+    }
+
+    static inline __attribute__((always_inline)) void xc_keep_best(
+        const float *scores, int block, float *highest, int *at) {
+        xc_floats s, h;
+        xc_ints s_bits, h_bits, a, larger;
+        __builtin_memcpy(&s, scores, sizeof s);
+        __builtin_memcpy(&h, highest, sizeof h);
+        __builtin_memcpy(&a, at, sizeof a);
+        larger = s > h;
+        __builtin_memcpy(&s_bits, scores, sizeof s);
+        __builtin_memcpy(&h_bits, highest, sizeof h);
+        h_bits = (s_bits & larger) | (h_bits & ~larger);
+        a = (block & larger) | (a & ~larger);
+        __builtin_memcpy(highest, &h_bits, sizeof h);
+        __builtin_memcpy(at, &a, sizeof a);
+    }
+    #else
+    static inline void xc_score_block(const float *query, const float *values, long long width,
+                                      float *scores) {
+        float total[16] = {0};
+        for (long long c = 0; c < width; c++)
+            for (int k = 0; k < 16; k++) total[k] += query[c] * values[16 * c + k];
+        for (int k = 0; k < 16; k++) scores[k] = total[k];
+    }
+
+    static inline void xc_keep_best(const float *scores, int block, float *highest, int *at) {
+        for (int k = 0; k < 16; k++)
+            if (scores[k] > highest[k]) highest[k] = scores[k], at[k] = block;
+    }
+    #endif
+    """
+    void score_block "xc_score_block"(
+        const float* query, const float* values, int64_t width, float* scores
+    ) noexcept nogil
+    void keep_best "xc_keep_best"(
+        const float* scores, int32_t block, float* highest, int32_t* at
+    ) noexcept nogil
+
+
 def lanes():
     """The number of rows in a block."""
     return LANES
@@ -27,18 +82,9 @@ cdef dispatched score_blocks(
     const float* query, const float* values, int64_t n_blocks, int64_t width, float* scores
 ) noexcept nogil:
     """OUT scores (n_blocks, LANES)."""
-    cdef float total[LANES]
-    cdef int64_t b, c
-    cdef int32_t l
+    cdef int64_t b
     for b in range(n_blocks):
-        for l in range(LANES):
-            total[l] = 0
-        for c in range(width):
-            for l in range(LANES):
-                total[l] += query[c] * values[c * LANES + l]
-        for l in range(LANES):
-            scores[b * LANES + l] = total[l]
-        values += width * LANES
+        score_block(query, values + b * width * LANES, width, scores + b * LANES)
 
 
 # ----------------------------------------------------------------------------------- the lists
@@ -51,30 +97,22 @@ cdef dispatched best_of_blocks(
     cdef float total[LANES]
     cdef float highest[LANES]
     cdef int32_t at[LANES]
-    cdef int32_t b, l, n_blocks = <int32_t>((n_rows + LANES - 1) // LANES)
-    cdef int64_t c
+    cdef int32_t b, lane, n_blocks = <int32_t>((n_rows + LANES - 1) // LANES)
     cdef float top = <float>-INFINITY
-    for l in range(LANES):
-        highest[l] = <float>-INFINITY
-        at[l] = 0
+    for lane in range(LANES):
+        highest[lane] = <float>-INFINITY
+        at[lane] = 0
     for b in range(n_blocks):
-        for l in range(LANES):
-            total[l] = 0
-        for c in range(width):
-            for l in range(LANES):
-                total[l] += x[c] * values[c * LANES + l]
+        score_block(x, values + b * width * LANES, width, total)
         if b == n_blocks - 1:
-            for l in range(<int32_t>(n_rows - b * LANES), LANES):
-                total[l] = <float>-INFINITY
-        for l in range(LANES):
-            at[l] = b if total[l] > highest[l] else at[l]
-            highest[l] = total[l] if total[l] > highest[l] else highest[l]
-        values += width * LANES
+            for lane in range(<int32_t>(n_rows - b * LANES), LANES):
+                total[lane] = <float>-INFINITY
+        keep_best(total, b, highest, at)
     best[0] = 0
-    for l in range(LANES):
-        b = at[l] * LANES + l
-        if highest[l] > top or (highest[l] == top > -INFINITY and b < best[0]):
-            top, best[0] = highest[l], b
+    for lane in range(LANES):
+        b = at[lane] * LANES + lane
+        if highest[lane] > top or (highest[lane] == top > -INFINITY and b < best[0]):
+            top, best[0] = highest[lane], b
 
 
 def assign(
@@ -100,10 +138,10 @@ def assign(
 cdef void lay_out_block(
     const float[:, ::1] rows, int64_t start, int64_t width, const int32_t* ids, float* values
 ) noexcept nogil:
-    cdef int64_t l, c
-    for l in range(LANES):
+    cdef int64_t lane, c
+    for lane in range(LANES):
         for c in range(width):
-            values[c * LANES + l] = rows[ids[l], start + c] if ids[l] >= 0 else 0
+            values[c * LANES + lane] = rows[ids[lane], start + c] if ids[lane] >= 0 else 0
 
 
 def lay_out(
