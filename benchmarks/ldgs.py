@@ -51,6 +51,8 @@ SYSTEMS = {
 }
 TWINS = {"decomposed": "margin", "decomposed_softmax": "softmax", "mips": "margin"}
 CLASSES = [10**3, 10**4, 10**5, 10**6]
+NOISE = np.float32(0.7)  # of an embedding around its cluster, and of a sample around its class
+OWN = 1.5  # the score of the own class, times log K
 CLASS_SYSTEMS = ["softmax", "margin", "decomposed", "decomposed_softmax"]
 FASTTEXT_SETS = ["cooking_fasttext", "yso_finna_en_small"]
 FASTTEXT = ["softmax", "hs", "ova"]
@@ -105,15 +107,24 @@ def curves(names, systems, passes):
 
 
 def synthetic(n_classes, n_samples=2048, dim=128, seed=0):
-    """Label embeddings in clusters, and samples near the embedding of their class."""
+    """Label embeddings in clusters, and samples near the embedding of their class.
+
+    The scores of own classes grow with log K: else softmax would be flat, as without training.
+    """
     rng = np.random.default_rng(seed)
-    centres = rng.standard_normal((max(10, int(n_classes**0.5)), dim)).astype(np.float32)
+
+    def normal(*shape):
+        return rng.standard_normal(shape, dtype=np.float32)
+
+    centres = normal(max(10, int(n_classes**0.5)), dim)
     W = centres[rng.integers(len(centres), size=n_classes)]
-    W += rng.standard_normal((n_classes, dim)).astype(np.float32)
+    for start in range(0, n_classes, 10_000):
+        part = W[start : start + 10_000]
+        part += NOISE * normal(*part.shape)
     y = rng.integers(n_classes, size=n_samples)
-    X = W[y] + rng.standard_normal((n_samples, dim)).astype(np.float32)
-    W *= np.float32(0.05)
-    return X / np.linalg.norm(X, axis=1, keepdims=True) * 8, y, W
+    X = W[y] + NOISE * normal(n_samples, dim)
+    X *= np.float32(OWN * np.log(n_classes) / (dim * (1 + NOISE**2)))
+    return X, y, W
 
 
 def classes(sizes, systems):

@@ -84,7 +84,8 @@ def set_gradients(
         Passes of Algorithm 2, whose chunks know the scores of what they retrieved only; 0 scores
         all classes of the set exactly.
     tau : float, default=0.0
-        tau_2 of Algorithm 2.
+        tau_2 of Algorithm 2. Without passes but with `wants_left_out`, the smallest gradients of
+        negatives are 0 that together do not reach tau.
     zero_rest : bool, default=False
         Whether classes outside the set count as scored 0, as in Algorithm 1, or not at all.
     wants_left_out : bool, default=False

@@ -76,7 +76,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         cross-entropy asks for twice as many classes, up to four times `query_size`, as long as one
         that was not named could have a larger one: at most e to the sum of the lowest scores named
         in each chunk, over the part of the partition function that is known (section 4 of [1]_).
-        With 0 it never asks again.
+        Nor does it step classes whose gradients together are smaller. With 0 it never asks again,
+        and steps all.
     unretrieved : {"exclude", "zero"}, default="exclude"
         Whether classes that were not named are left out of the loss, or count as scored 0, as in
         the printed Algorithm 1.

@@ -14,8 +14,9 @@ NONE = np.empty(0, dtype=np.float32)
 NO_NORMS = np.empty(0, dtype=np.int32)
 QUERIES = 256  # embeddings that stand for all when an index is built
 # Indexes are built again when the multiply-adds of the steps since then are so many times those of
-# building, which compares each class with all centroids.
+# building, which compares each class with all centroids, and costs so many more a chunk.
 REBUILD_AFTER = 4.0
+BUILDING = 1_000_000
 WIDENED = 4  # times the query size is the most that cross-entropy asks for
 # The ridge is taken off when it has grown to this share of the weights: one pass over all of them.
 RIDGE_AT_ONCE = 0.01
@@ -410,7 +411,7 @@ class Steps:
     def reindex(self):
         """Build the indexes, and again when the steps since then have cost so much more."""
         s, n_classes, n_columns = self.settings, *self.weights.W.shape
-        cost = n_classes * s.n_centroids * n_columns
+        cost = n_classes * s.n_centroids * n_columns + s.n_chunks * BUILDING
         if self.indexes is None:
             bounds = (
                 self.layout.bounds if s.gradient == "decomposed" else self.layout.bounds[[0, -1]]

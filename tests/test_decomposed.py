@@ -285,6 +285,25 @@ def test_no_class_left_out_has_a_larger_gradient(n_chunks):
             assert abs(exact[i, left]).max(initial=0) <= bound * (1 + 1e-5)
 
 
+@pytest.mark.parametrize("tau", [1e-6, 0.01, 0.2, 5.0])
+def test_what_is_neglected_is_little_and_the_smallest(tau):
+    problem = Problem(n_classes=200, scale=1.5)
+    whole, _ = problem.gradient("cross_entropy", 2, wants_left_out=True)
+    found, result = problem.gradient("cross_entropy", 2, wants_left_out=True, tau=tau)
+    assert (result.counts == 200).all()
+    for row, before, own in zip(found, whole, problem.own, strict=True):
+        gone = (row == 0) & (before != 0)
+        assert not gone[own].any()
+        np.testing.assert_array_equal(row[~gone], before[~gone])
+        assert before[gone].sum() < tau
+        negatives = np.delete(np.arange(200), own)
+        kept = before[negatives][row[negatives] > 0]
+        assert before[gone].max(initial=0) <= kept.min(initial=np.inf)
+        if len(kept):  # the next power of two would have been too much
+            next_ones = kept[kept < 2 ** (np.floor(np.log2(kept.min())) + 1)]
+            assert before[gone].sum() + next_ones.sum() >= tau * (1 - 1e-6)
+
+
 @pytest.mark.parametrize("n_passes", [0, 2])
 def test_threads_do_not_change_gradients(n_passes):
     problem = Problem(n_rows=40)

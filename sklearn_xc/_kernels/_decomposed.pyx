@@ -9,6 +9,7 @@ class once. Rows are independent of one another.
 from cython.parallel cimport parallel, prange, threadid
 from libc.math cimport INFINITY, exp, fabs, log
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 
 from sklearn_xc._kernels._common cimport dispatched, prefetch
 from sklearn_xc._kernels._losses cimport Loss, loss_gradient
@@ -303,6 +304,30 @@ cdef void collect(
         named.used = min(2 * named.used, named.n)
 
 
+cdef void neglect(float* gradient, int64_t n, double tau) noexcept nogil:
+    """Zero in place of the smallest of some gradients, at least 0, that add up to less than tau.
+
+    The bits of a float begin with its exponent: those with the same go together.
+    """
+    cdef double sums[256]
+    cdef double total = 0
+    cdef int32_t bits, least = 0
+    cdef int64_t p
+    cdef float smallest
+    for p in range(256):
+        sums[p] = 0
+    for p in range(n):
+        memcpy(&bits, &gradient[p], sizeof(bits))
+        sums[(bits >> 23) & 255] += gradient[p]
+    while least < 255 and total + sums[least] < tau:
+        total += sums[least]
+        least += 1
+    bits = least << 23
+    memcpy(&smallest, &bits, sizeof(bits))
+    for p in range(n):
+        gradient[p] = gradient[p] if gradient[p] >= smallest else 0
+
+
 cdef double one_row(
     Model model, const float* h, Named named, const int32_t* positives, int64_t n_positive,
     const float* weight, Loss loss, bint zero_rest, int64_t n_classes, int64_t n_passes,
@@ -321,6 +346,8 @@ cdef double one_row(
         value = pass_messages(loss, weight, model.n_chunks, n_passes, tau, found, s, gradient)
     else:
         value = loss_gradient(loss, s.total, weight, found.n_positive, found.n, gradient, s.scratch)
+        if left_out != NULL and tau > 0:
+            neglect(gradient + found.n_positive, found.n - found.n_positive, tau)
     for p in range(found.n):
         place[found.ids[p]] = -1
     return value
@@ -350,7 +377,8 @@ def gradients(
     zero_rest : IN, whether classes outside the set count as scored 0 (Algorithm 1 as printed), or
         not at all
     n_passes : IN, T of Algorithm 2, or 0 to score the set exactly
-    tau : IN, tau_2 of Algorithm 2, and what is small enough for `left_out`
+    tau : IN, tau_2 of Algorithm 2, and what is small enough for `left_out`; with `left_out` and
+        without passes, gradients of negatives that together are smaller are put to 0
     n_first : IN, at least 1 unless n is 0: so many of each line are used at first, then twice as
         many, as long as `left_out` is larger than tau; without `left_out`, no more
     ids : OUT (n_rows, capacity), the classes of the set, positives first; capacity is at least
