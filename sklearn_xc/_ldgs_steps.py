@@ -408,10 +408,13 @@ class Steps:
         self.concentration = keep * self.concentration + (1 - keep) * share
         self.searching = self.concentration < CONCENTRATED or self.n_steps + 1 >= self.n_batches
 
+    def cost_of_building(self):
+        """Multiply-adds, about."""
+        return self.weights.W.size * self.settings.n_centroids + self.settings.n_chunks * BUILDING
+
     def reindex(self):
         """Build the indexes, and again when the steps since then have cost so much more."""
-        s, n_classes, n_columns = self.settings, *self.weights.W.shape
-        cost = n_classes * s.n_centroids * n_columns + s.n_chunks * BUILDING
+        s = self.settings
         if self.indexes is None:
             bounds = (
                 self.layout.bounds if s.gradient == "decomposed" else self.layout.bounds[[0, -1]]
@@ -420,7 +423,7 @@ class Steps:
                 s.index, bounds, n_centroids=s.n_centroids, n_probes=s.n_probes, seed=self.seed,
                 n_jobs=self.n_threads,
             )  # fmt: skip
-        elif self.work_since < REBUILD_AFTER * cost:
+        elif self.work_since < REBUILD_AFTER * self.cost_of_building():
             return
         queries = None
         if s.index == "hnsw":

@@ -12,12 +12,13 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from sklearn_xc._kernels._common cimport dispatched, prefetch
+from sklearn_xc._kernels._dot cimport dot
 from sklearn_xc._kernels._losses cimport Loss, loss_gradient
 from sklearn_xc._kernels._math cimport fast_exp
 
 cdef enum:
     LANES = 16
-    AHEAD = 8  # rows of weights asked for before they are needed
+    AHEAD = 6  # rows of weights asked for before they are needed
 
 cdef struct Model:
     const float* W
@@ -46,40 +47,38 @@ cdef struct Scores:
     double* scratch
 
 
-cdef inline float dot(const float* x, const float* w, int64_t n) noexcept nogil:
-    cdef float part[LANES]
-    cdef float total = 0
-    cdef int64_t e
-    cdef int32_t c
-    for c in range(LANES):
-        part[c] = 0
-    for e in range(n // LANES):
-        for c in range(LANES):
-            part[c] += x[e * LANES + c] * w[e * LANES + c]
-    for e in range(n - n % LANES, n):
-        total += x[e] * w[e]
-    for c in range(LANES // 2):
-        part[c] += part[c + LANES // 2]
-    for c in range(LANES // 4):
-        part[c] += part[c + LANES // 4]
-    return total + ((part[0] + part[1]) + (part[2] + part[3]))
-
-
 cdef inline void fetch(const float* row, int64_t n_columns) noexcept nogil:
     cdef int64_t c
     for c in range(0, n_columns, 16):
         prefetch(row + c)
+    prefetch(row + n_columns - 1)
 
 
 cdef dispatched score_rows(
-    Model model, const float* h, const int32_t* ids, int64_t first, int64_t n, float* total
+    Model model, const float* h, const int32_t* ids, int64_t first, int64_t n, int64_t chunk,
+    float* total, float* lowest
 ) noexcept nogil:
-    """OUT the scores of rows ids[first] to ids[n - 1]."""
-    cdef int64_t p
+    """OUT the scores of rows ids[first] to ids[n - 1]; IN/OUT the lowest seen of one chunk."""
+    cdef int64_t p, column = model.bounds[chunk], width = model.bounds[chunk + 1] - column
+    cdef const float* w
+    cdef float score
     for p in range(first, n):
         if p + AHEAD < n:
             fetch(model.W + ids[p + AHEAD] * model.n_columns, model.n_columns)
-        total[p] = dot(h, model.W + ids[p] * model.n_columns, model.n_columns)
+        w = model.W + ids[p] * model.n_columns
+        total[p] = dot(h, w, model.n_columns)
+        if lowest != NULL:
+            score = dot(h + column, w + column, width)
+            lowest[0] = min(lowest[0], score)
+
+
+cdef dispatched score_chunk(
+    Model model, const float* h, int64_t k, int64_t chunk, float* score
+) noexcept nogil:
+    cdef int64_t column = model.bounds[chunk]
+    score[0] = dot(
+        h + column, model.W + k * model.n_columns + column, model.bounds[chunk + 1] - column
+    )
 
 
 cdef dispatched score_parts(
@@ -136,26 +135,6 @@ cdef inline void add(Set* found, int32_t k, int32_t* place) noexcept nogil:
         place[k] = <int32_t>found.n
         found.ids[found.n] = k
         found.n += 1
-
-
-cdef double highest_elsewhere(
-    Named named, Set* found, Scores s, const int32_t* place
-) noexcept nogil:
-    """The highest score of a class that no search named, if each named the best of its chunk.
-
-    In chunk j it is at most the lowest score that was named there.
-    """
-    cdef int64_t j, q
-    cdef double total = 0, lowest
-    cdef int32_t k
-    for j in range(named.n_chunks):
-        lowest = INFINITY
-        for q in range(named.used):
-            k = named.ids[j * named.n + q]
-            if k >= 0:
-                lowest = min(lowest, <double>s.part[j * found.capacity + place[k]])
-        total += lowest
-    return total
 
 
 cdef void forget_elsewhere(Named named, Set* found, Scores s, const int32_t* place) noexcept nogil:
@@ -271,36 +250,64 @@ cdef double largest_left_out(
     return of_positives * exp(min(highest - top - log(total), 0.0))
 
 
+cdef void score_named(
+    Model model, const float* h, Named named, int64_t begin, float* lowest, Set* found, Scores s,
+    int32_t* place
+) noexcept nogil:
+    """OUT the set with the places from `begin` on of all lines, and the scores of all that is new.
+
+    IN/OUT `lowest` (n_chunks,), the lowest score named in each chunk, or NULL.
+    """
+    cdef int64_t j, q, before
+    cdef int32_t k
+    cdef float score
+    for j in range(named.n_chunks):
+        before = found.n
+        for q in range(begin, named.used):
+            k = named.ids[j * named.n + q]
+            if k < 0:
+                continue
+            if place[k] < 0:
+                add(found, k, place)
+            elif lowest != NULL:
+                score_chunk(model, h, k, j, &score)
+                lowest[j] = min(lowest[j], score)
+        score_rows(
+            model, h, found.ids, before, found.n, j, s.total,
+            lowest + j if lowest != NULL else NULL,
+        )
+
+
 cdef void collect(
     Model model, const float* h, Named* named, const int32_t* positives, int64_t n_positive,
-    const float* weight, double enough, bint wants_parts, Set* found, Scores s, int32_t* place,
-    double* left_out
+    const float* weight, double enough, Set* found, Scores s, int32_t* place, double* left_out
 ) noexcept nogil:
     """OUT the set and its scores: more of each line as long as `left_out` exceeds `enough`.
 
     `named.used` of each line are taken at first, then twice as many; without `left_out` (NULL)
     no more than that.
     """
-    cdef int64_t p, j, q, scored = 0, begin = 0
+    cdef int64_t p, j, begin = 0
+    cdef double highest
+    cdef float* lowest = s.message if left_out != NULL else NULL
+    for j in range(named.n_chunks):
+        s.message[j] = <float>INFINITY
     for p in range(n_positive):
         add(found, positives[p], place)
     found.n_positive = found.n
+    score_rows(model, h, found.ids, 0, found.n, 0, s.total, NULL)
     while True:
-        for j in range(named.n_chunks):
-            for q in range(begin, named.used):
-                add(found, named.ids[j * named.n + q], place)
-        if wants_parts:
-            score_parts(model, h, found.ids, scored, found.n, found.capacity, s.part, s.total)
-        else:
-            score_rows(model, h, found.ids, scored, found.n, s.total)
-        scored, begin = found.n, named.used
+        score_named(model, h, named[0], begin, lowest, found, s, place)
         if left_out == NULL:
             return
-        left_out[0] = largest_left_out(
-            weight, highest_elsewhere(named[0], found, s, place), found, s
-        )
+        # A class that nobody named scores at most the lowest score named, in each chunk.
+        highest = 0
+        for j in range(named.n_chunks):
+            highest += lowest[j]
+        left_out[0] = largest_left_out(weight, highest, found, s)
         if named.used == named.n or left_out[0] <= enough:
             return
+        begin = named.used
         named.used = min(2 * named.used, named.n)
 
 
@@ -336,12 +343,10 @@ cdef double one_row(
     """The loss of a sample; OUT its set, gradient and, unless NULL, `left_out`."""
     cdef int64_t p
     cdef double value
-    collect(
-        model, h, &named, positives, n_positive, weight, tau, n_passes > 0 or left_out != NULL,
-        found, s, place, left_out,
-    )
+    collect(model, h, &named, positives, n_positive, weight, tau, found, s, place, left_out)
     loss.rest = n_classes - found.n if zero_rest else 0
     if n_passes:
+        score_parts(model, h, found.ids, 0, found.n, found.capacity, s.part, s.total)
         forget_elsewhere(named, found, s, place)
         value = pass_messages(loss, weight, model.n_chunks, n_passes, tau, found, s, gradient)
     else:
