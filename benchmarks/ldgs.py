@@ -341,8 +341,9 @@ def report_classes(results):
         for k, p, gain, t in zip(sizes, points, gains, each, strict=True):
             beside = ["-"] * 4
             if twin:
-                beside = [f"{gain:.2f}", f"{100 * p['missed']:.1f} %" if p["missed"] is not None else "-", f"{p['built']:.2f}",
-                          _common.figure(1e3 * p["again"])]  # fmt: skip
+                lost = "-" if p["missed"] is None else f"{100 * p['missed']:.1f} %"
+                again = _common.figure(1e3 * p["again"])
+                beside = [f"{gain:.2f}", lost, f"{p['built']:.2f}", again]
             row = [title, f"{k:,}", _common.figure(1e3 * t), f"{p['n_scored']:.0f}", *beside]
             rows.append(row)
         if twin:

@@ -66,7 +66,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         Classes that an index is asked for, or that are drawn ("sampled"); "auto" is
         ``sqrt(n_classes)``. Published: a hundredth of the classes, and at least that.
     index : {"spherical", "hnsw", "exact"}, default="spherical"
-        :class:`~sklearn_xc.mips.SphericalIndex`, the published one, or another.
+        "spherical", the published one: lists of rows by spherical k-means, as those of
+        :class:`~sklearn_xc.mips.SphericalIndex`, of all chunks in one; or another.
     n_centroids : int or None, default=None
         Clusters of "spherical"; None takes the root of the number of classes. Published: 100.
     n_probes : int, default=2

@@ -14,7 +14,8 @@ NONE = np.empty(0, dtype=np.float32)
 NO_NORMS = np.empty(0, dtype=np.int32)
 QUERIES = 256  # embeddings that stand for all when an index is built
 # Indexes are built again when the multiply-adds of the steps since then are so many times those of
-# building, which compares each class with all centroids, and costs so many more a chunk.
+# building, which compares each class with all centroids. Within a pass so many more a chunk count
+# for building, which keep those of few classes from being built all the time.
 REBUILD_AFTER = 4.0
 BUILDING = 1_000_000
 WIDENED = 4  # times the query size is the most that cross-entropy asks for
@@ -182,7 +183,7 @@ class Steps:
         self.ridge = 0.0
         searches = settings.gradient in ("decomposed", "mips")
         self.searching = searches and (searching or settings.warmup == 0)
-        self.indexes, self.work_since = None, 0
+        self.indexes, self.work_since, self.new_pass = None, 0, True
         self.concentration = 1.0
         self._allocate()
 
@@ -223,6 +224,7 @@ class Steps:
     def epoch(self, number):
         """Visit all samples once; returns their mean loss, each before the step on it."""
         rng = np.random.default_rng([self.seed, number])
+        self.new_pass = True
         order = rng.permutation(self.visited)
         loss = 0.0
         for b in range(self.n_batches):
@@ -410,7 +412,8 @@ class Steps:
 
     def cost_of_building(self):
         """Multiply-adds, about."""
-        return self.weights.W.size * self.settings.n_centroids + self.settings.n_chunks * BUILDING
+        s = self.settings
+        return self.weights.W.size * s.n_centroids + (not self.new_pass) * s.n_chunks * BUILDING
 
     def reindex(self):
         """Build the indexes, and again when the steps since then have cost so much more."""
@@ -424,6 +427,7 @@ class Steps:
                 n_jobs=self.n_threads,
             )  # fmt: skip
         elif self.work_since < REBUILD_AFTER * self.cost_of_building():
+            self.new_pass = False
             return
         queries = None
         if s.index == "hnsw":
@@ -431,7 +435,7 @@ class Steps:
             some = rng.choice(self.visited, min(QUERIES, len(self.visited)), replace=False)
             queries = self.layout.queries(self.embed(np.sort(some)))
         self.indexes.build(self.weights.W, queries)
-        self.work_since = 0
+        self.work_since, self.new_pass = 0, False
 
 
 def embed(rows, batch, U, layout, n_threads):
