@@ -216,6 +216,8 @@ def step(
     with nogil, parallel(num_threads=n_threads):
         thread = threadid()
         for u in prange(n_touched, schedule="dynamic", chunksize=16):
+            if u + AHEAD < n_touched:
+                fetch(&table[touched[u + AHEAD], 0], table.shape[1])
             step_row(
                 &sample[starts[u]], &value[starts[u]], starts[u + 1] - starts[u], source,
                 &table[touched[u], 0], &squares[touched[u]] if squares.shape[0] else NULL, rate,
