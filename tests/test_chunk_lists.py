@@ -133,3 +133,13 @@ def test_building_again_follows_the_rows():
     lists = ChunkLists(bounds, None, 20, 0, 1).build(W)
     W[7] = 10 * np.sign(H[0])
     assert (lists.build(W).candidates(H[:1], 1) == 7).all()
+
+
+def test_memory_is_as_stated(monkeypatch):
+    W, bounds = normal(3000, 20), chunk_bounds(20, 4)
+    lists = ChunkLists(bounds, 50, 2, 0, 1).build(W)
+    size = lists._values.nbytes + lists._ids.nbytes
+    assert 4 * 3000 * (20 + 4) < size < 4 * (3000 + LANES * 50) * (20 + 4)
+    monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "100000")
+    with pytest.raises(MemoryError, match="lists of 3000 rows of 20 columns"):
+        ChunkLists(bounds, 50, 2, 0, 1).build(W)
