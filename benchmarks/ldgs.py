@@ -365,9 +365,9 @@ def report_classes(results):
     axis.loglog(sizes, 1e3 * start * (sizes / sizes[0]) ** 0.5, "k:", label="sqrt(K)")
     axis.set(xlabel="classes K", ylabel="ms a training sample")
     axis.legend(fontsize=7)
-    clock = ", two threads"
+    clock = "two threads"
     if any(point.get("busy") for points in curves.values() for point in points):
-        clock = " in time of the processor on one thread, since the machine was busy"
+        clock = "in time of the processor on one thread, since the machine was busy"
     header = ["gradient", "K", "ms a sample", "classes scored", "times as fast as exact",
               "gradient missed", "first build, s", "of it building again, ms"]  # fmt: skip
     return [
@@ -376,7 +376,8 @@ def report_classes(results):
         "0.7 times normal noise for a class, plus normal noise for a sample, scaled so that the",
         "score of its own class is 1.5 log K on average. Gradients are thus concentrated on some",
         "classes of the same cluster, as later in training. Mini-batches of 32 samples,",
-        f"{CHUNKS} chunks; the median of 10 to 60 steps{clock}. The exact gradients are",
+        f"{CHUNKS} chunks; the median of 10 to 60 steps,",
+        f"{clock}. The exact gradients are",
         "matrix products through BLAS, with the same loss and mini-batches. Indexes are built",
         "again when the steps have cost four times as much; the share of a sample is counted.",
         "The gradient missed is the sum of all errors of the gradients in scores of 64 samples",
