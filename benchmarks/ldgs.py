@@ -364,7 +364,8 @@ def report_classes(results):
     start = min(p["seconds"] for points in curves.values() for p in points)
     axis.loglog(sizes, 1e3 * start * (sizes / sizes[0]) ** 0.5, "k:", label="sqrt(K)")
     axis.set(xlabel="classes K", ylabel="ms a training sample")
-    axis.legend(fontsize=7)
+    axis.set_ylim(top=300 * axis.get_ylim()[1])  # room for the legend
+    axis.legend(fontsize=7, loc="upper left")
     clock = "two threads"
     if any(point.get("busy") for points in curves.values() for point in points):
         clock = "in time of the processor on one thread, since the machine was busy"
