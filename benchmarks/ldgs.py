@@ -51,7 +51,28 @@ SYSTEMS = {
 }
 TWINS = {"decomposed": "margin", "decomposed_softmax": "softmax", "mips": "margin"}
 CLASSES = [10**3, 10**4, 10**5, 10**6]
-CLASS_SYSTEMS = ["softmax", "margin", "decomposed", "decomposed_softmax"]
+NOISE = np.float32(0.7)  # of an embedding around its cluster; that of a sample around it is 1
+OWN = 1.5  # the score of the own class, times log K
+CHUNKS = 8
+CLASS_SYSTEMS = {
+    "softmax": ("exact softmax", {"gradient": "exact"}),
+    "margin": ("exact margin", {"gradient": "exact", "loss": "margin"}),
+    "mips": ("MIPS, margin", {"gradient": "mips", "loss": "margin"}),
+    "decomposed": ("decomposed, margin", {"loss": "margin"}),
+    "decomposed_softmax": ("decomposed, softmax", {}),
+    "quarter": (
+        "decomposed, margin, a quarter of the query size",
+        {"loss": "margin", "query_share": 0.25},
+    ),
+    "quarter_softmax": (
+        "decomposed, softmax, a quarter of the query size",
+        {"query_share": 0.25},
+    ),
+}
+CLASS_TWINS = {
+    "mips": "margin", "decomposed": "margin", "quarter": "margin",
+    "decomposed_softmax": "softmax", "quarter_softmax": "softmax",
+}  # fmt: skip
 FASTTEXT_SETS = ["cooking_fasttext", "yso_finna_en_small"]
 FASTTEXT = ["softmax", "hs", "ova"]
 BESIDE_FASTTEXT = [("margin", 100), ("cross_entropy", 100), ("margin", 300)]
@@ -105,55 +126,109 @@ def curves(names, systems, passes):
 
 
 def synthetic(n_classes, n_samples=2048, dim=128, seed=0):
-    """Label embeddings in clusters, and samples near the embedding of their class."""
+    """Label embeddings in clusters, and samples near the embedding of their class.
+
+    The scores of own classes grow with log K: else softmax would be flat, as without training.
+    """
     rng = np.random.default_rng(seed)
-    centres = rng.standard_normal((max(10, int(n_classes**0.5)), dim)).astype(np.float32)
+
+    def normal(*shape):
+        return rng.standard_normal(shape, dtype=np.float32)
+
+    centres = normal(max(10, int(n_classes**0.5)), dim)
     W = centres[rng.integers(len(centres), size=n_classes)]
-    W += rng.standard_normal((n_classes, dim)).astype(np.float32)
+    for start in range(0, n_classes, 10_000):
+        part = W[start : start + 10_000]
+        part += NOISE * normal(*part.shape)
     y = rng.integers(n_classes, size=n_samples)
-    X = W[y] + rng.standard_normal((n_samples, dim)).astype(np.float32)
-    W *= np.float32(0.05)
-    return X / np.linalg.norm(X, axis=1, keepdims=True) * 8, y, W
+    X = W[y] + normal(n_samples, dim)
+    X *= np.float32(OWN * np.log(n_classes) / (dim * (1 + NOISE**2)))
+    return X, y, W
 
 
-def classes(sizes, systems):
-    """Seconds of a training sample, on weights as they may be in the middle of training."""
-    from sklearn_xc._decomposed import Positives
-    from sklearn_xc._ldgs_steps import Layout, Steps, Weights
-    from sklearn_xc._parallel import single_threaded_blas
-    from sklearn_xc._rows import as_rows
+def classes(sizes, systems, busy):
+    """Seconds of a training sample, on weights as they may be in the middle of training.
 
+    On a busy machine those of the processor, on one thread: waiting for others does not count.
+    """
     for n_classes in sizes:
         X, y, W = synthetic(n_classes)
         for system in systems:
-            model = LDGSClassifier(
-                n_chunks=8, warmup=0, **SYSTEMS[system][1], random_state=0, n_jobs=THREADS
-            )
-            settings = model._settings(n_classes, X.shape[1], len(X))
-            layout = Layout(X.shape[1], settings.n_chunks, "linear", True)
-            weights = Weights(layout.weights(W, np.zeros(n_classes, np.float32)), None, True)
-            positives = Positives(np.arange(len(y) + 1, dtype=np.int64), y.astype(np.int32))
-            steps = Steps(
-                as_rows(X), positives, None, np.arange(len(y)), weights, layout, settings, 0,
-                THREADS,
-            )  # fmt: skip
-            rng = np.random.default_rng(0)
-            with single_threaded_blas():
-                steps.step(np.arange(settings.batch_size), 1e-3, rng)  # builds the indexes
-                start, n = time.perf_counter(), 0
-                while n < 8 or (time.perf_counter() - start < 5 and n < 60):
-                    first = (n + 1) * settings.batch_size % (len(y) - settings.batch_size)
-                    steps.step(np.arange(first, first + settings.batch_size), 1e-3, rng)
-                    n += 1
-            each = (time.perf_counter() - start) / n / settings.batch_size
-            n_scored = steps.n_scored / steps.n_visited
-            data.save(
-                SCRIPT, f"classes-{system}-{n_classes}", seconds=each, n_scored=n_scored,
-                n_classes=n_classes,
-            )  # fmt: skip
-            print(
-                f"{n_classes:9}{system:20}{1e3 * each:10.3f} ms, {n_scored:.0f} scored", flush=True
-            )
+            figures = time_of_steps(system, X, y, W, 1 if busy else THREADS, busy)
+            key = f"classes-{system}-{n_classes}"
+            data.save(SCRIPT, key, n_classes=n_classes, busy=busy, **figures)
+            print(n_classes, system, figures, flush=True)
+
+
+def seconds_of(busy, function, *arguments):
+    clock = time.process_time if busy else time.perf_counter
+    start = clock()
+    function(*arguments)
+    return clock() - start
+
+
+def time_of_steps(system, X, y, W, n_threads, busy):
+    """Seconds a sample of steps, and of building indexes again; what the gradients miss."""
+    from sklearn_xc._decomposed import Positives
+    from sklearn_xc._ldgs_steps import REBUILD_AFTER, Layout, Steps, Weights
+    from sklearn_xc._parallel import single_threaded_blas
+    from sklearn_xc._rows import as_rows
+
+    n_classes, options = len(W), dict(CLASS_SYSTEMS[system][1])
+    if "query_share" in options:
+        options["query_size"] = int(np.ceil(options.pop("query_share") * n_classes**0.5))
+    model = LDGSClassifier(n_chunks=CHUNKS, warmup=0, **options, random_state=0, n_jobs=n_threads)
+    settings = model._settings(n_classes, X.shape[1], len(X))
+    layout = Layout(X.shape[1], settings.n_chunks, "linear", True)
+    weights = Weights(layout.weights(W, np.zeros(n_classes, np.float32)), None, True)
+    positives = Positives(np.arange(len(y) + 1, dtype=np.int64), y.astype(np.int32))
+    steps = Steps(
+        as_rows(X), positives, None, np.arange(len(y)), weights, layout, settings, 0, n_threads
+    )
+    rng, size = np.random.default_rng(0), settings.batch_size
+    found = {"built": 0.0, "again": 0.0, "missed": 0.0}
+    with single_threaded_blas():
+        if settings.gradient != "exact":
+            found["built"] = seconds_of(busy, steps.reindex)
+            steps.work_since = np.inf
+            spent = seconds_of(busy, steps.reindex)
+            found["missed"] = missed(steps, y)
+        steps.step(np.arange(size), 1e-3, rng)
+        steps.n_scored = steps.n_visited = steps.work_since = 0
+        times = []
+        while len(times) < 10 or (sum(times) < 4 and len(times) < 60):
+            first = (len(times) + 1) * size % (len(y) - size)
+            batch = np.arange(first, first + size)
+            times.append(seconds_of(busy, steps.step, batch, 1e-3, rng))
+    if settings.gradient != "exact":
+        # how often the indexes are built again depends on what the steps between have cost
+        n_samples = REBUILD_AFTER * steps.cost_of_building() / steps.work_since * steps.n_visited
+        found["again"] = spent / n_samples
+    n_scored = steps.n_scored / steps.n_visited
+    return found | {"seconds": float(np.median(times)) / size, "n_scored": n_scored}
+
+
+def missed(steps, y, n=64):
+    """The sum of what is wrong with gradients in scores, over that of the exact gradients."""
+    from sklearn_xc._decomposed import Positives
+    from sklearn_xc._kernels import _losses
+
+    H = steps.layout.queries(steps.embed(np.arange(n)))
+    positives = Positives(np.arange(n + 1, dtype=np.int64), y[:n].astype(np.int32))
+    found = steps.approximate(H, positives, np.random.default_rng(0))
+    wrong = whole = 0.0
+    for i, h in enumerate(H):
+        z = steps.weights.W @ h
+        z[[0, y[i]]] = z[[y[i], 0]]  # positives first
+        exact = np.empty_like(z)
+        kind = _losses.KINDS[steps.settings.loss]
+        _losses.of_set(kind, steps.settings.mu, 0.0, z, np.empty(0, np.float32), 1, exact)
+        exact[[0, y[i]]] = exact[[y[i], 0]]
+        whole += abs(exact).sum()
+        ids, values = found.ids[i, : found.counts[i]], found.values[i, : found.counts[i]]
+        exact[ids] -= values
+        wrong += abs(exact).sum()
+    return float(wrong / whole) if whole else None
 
 
 def fasttext(names, peer, passes):
@@ -259,31 +334,76 @@ def report_curves(results):
 
 
 def report_classes(results):
-    keys = [k for k in results if k.startswith("classes-")]
-    if not keys:
-        return []
-    lines = ["## Time by number of classes", ""]
-    figure, (axis,) = data.axes(1)
-    rows = []
-    for system in SYSTEMS:
-        points = sorted(
-            (results[k]["n_classes"], results[k]["seconds"], results[k]["n_scored"])
-            for k in keys if k.rpartition("-")[0] == f"classes-{system}"
-        )  # fmt: skip
+    curves = {}
+    for system in CLASS_SYSTEMS:
+        points = [r for k, r in results.items() if k.rpartition("-")[0] == f"classes-{system}"]
         if points:
-            axis.loglog([p[0] for p in points], [1e3 * p[1] for p in points], "o-",
-                        label=SYSTEMS[system][0])  # fmt: skip
-        rows += [[f"{SYSTEMS[system][0]}, K = {k}", _common.figure(1e3 * s), f"{n:.0f}"]
-                 for k, s, n in points]  # fmt: skip
-    axis.set(xlabel="classes", ylabel="ms a training sample")
-    axis.legend(fontsize=7)
-    lines += [
-        "Synthetic label embeddings of 128 dimensions, in sqrt(K) clusters, as they may be in the",
-        "middle of training; mini-batches of 32 samples near the embedding of their class.", "",
-        _common.table(["gradient", "ms a sample", "classes scored"], rows), "",
+            curves[system] = sorted(points, key=lambda point: point["n_classes"])
+    if not curves:
+        return []
+    figure, (axis,) = data.axes(1)
+    rows, crossings = [], []
+    for system, points in curves.items():
+        title, twin = CLASS_SYSTEMS[system][0], CLASS_TWINS.get(system)
+        sizes = [p["n_classes"] for p in points]
+        each = [p["seconds"] + p["again"] for p in points]
+        axis.loglog(sizes, [1e3 * t for t in each], "o-" if twin else "s--", label=title)
+        exact = {p["n_classes"]: p["seconds"] for p in curves.get(twin, [])}
+        gains = [exact[k] / t if k in exact else np.nan for k, t in zip(sizes, each, strict=True)]
+        for k, p, gain, t in zip(sizes, points, gains, each, strict=True):
+            beside = ["-"] * 4
+            if twin:
+                lost = "-" if p["missed"] is None else f"{100 * p['missed']:.1f} %"
+                again = _common.figure(1e3 * p["again"])
+                beside = [f"{gain:.2f}", lost, f"{p['built']:.2f}", again]
+            row = [title, f"{k:,}", _common.figure(1e3 * t), f"{p['n_scored']:.0f}", *beside]
+            rows.append(row)
+        if twin:
+            crossings.append(f"* {title}: {crossing(sizes, gains)}; {growth(sizes, each)}.")
+    sizes = np.array([p["n_classes"] for p in curves[next(iter(curves))]])
+    start = min(p["seconds"] for points in curves.values() for p in points)
+    axis.loglog(sizes, 1e3 * start * (sizes / sizes[0]) ** 0.5, "k:", label="sqrt(K)")
+    axis.set(xlabel="classes K", ylabel="ms a training sample")
+    axis.set_ylim(top=300 * axis.get_ylim()[1])  # room for the legend
+    axis.legend(fontsize=7, loc="upper left")
+    clock = "two threads"
+    if any(point.get("busy") for points in curves.values() for point in points):
+        clock = "in time of the processor on one thread, since the machine was busy"
+    header = ["gradient", "K", "ms a sample", "classes scored", "times as fast as exact",
+              "gradient missed", "first build, s", "of it building again, ms"]  # fmt: skip
+    return [
+        "## Time by number of classes", "",
+        "Synthetic label embeddings of 128 dimensions in sqrt(K) clusters: normal centres, plus",
+        "0.7 times normal noise for a class, plus normal noise for a sample, scaled so that the",
+        "score of its own class is 1.5 log K on average. Gradients are thus concentrated on some",
+        "classes of the same cluster, as later in training. Mini-batches of 32 samples,",
+        f"{CHUNKS} chunks; the median of 10 to 60 steps,",
+        f"{clock}. The exact gradients are",
+        "matrix products through BLAS, with the same loss and mini-batches. Indexes are built",
+        "again when the steps have cost four times as much; the share of a sample is counted.",
+        "The gradient missed is the sum of all errors of the gradients in scores of 64 samples",
+        "over the sum of those gradients.", "",
+        _common.table(header, rows), "", *crossings, "",
         data.picture(figure, "ldgs_classes", "Time of a training sample by number of classes"), "",
     ]  # fmt: skip
-    return lines
+
+
+def crossing(sizes, gains):
+    """From which K a gradient is faster than its exact twin, between the sizes measured."""
+    if not gains[-1] > 1:
+        return "slower than exact"
+    last = max((i for i, gain in enumerate(gains) if not gain > 1), default=None)
+    if last is None:
+        return f"faster than exact from K = {sizes[0]:,} or less"
+    low, high = np.log(gains[last : last + 2])
+    k = np.exp(np.interp(0, [low, high], np.log(sizes[last : last + 2])))
+    return f"faster than exact from about K = {float(f'{k:.1g}'):,.0f}"
+
+
+def growth(sizes, each):
+    slope = np.polyfit(np.log(sizes), np.log(each), 1)[0]
+    last = np.log(each[-1] / each[-2]) / np.log(sizes[-1] / sizes[-2]) if len(each) > 1 else slope
+    return f"time grows as K^{slope:.2f} over all, K^{last:.2f} at the end"
 
 
 def report_fasttext(results):
@@ -316,18 +436,22 @@ def main():
     parser.add_argument("--part", nargs="+", default=["curves", "classes", "fasttext"],
                         choices=["curves", "classes", "fasttext"])  # fmt: skip
     parser.add_argument("--data", nargs="+")
-    parser.add_argument("--systems", nargs="+", choices=list(SYSTEMS))
+    every = sorted({*SYSTEMS, *CLASS_SYSTEMS})
+    parser.add_argument("--systems", nargs="+", choices=every)
     parser.add_argument("--sizes", nargs="+", type=int, default=CLASSES)
     parser.add_argument("--passes", type=int, default=PASSES)
+    parser.add_argument("--busy", action="store_true", help="time by number of classes: count "
+                        "seconds of the processor on one thread")  # fmt: skip
     parser.add_argument("--peer", default=os.environ.get("SKLEARN_XC_FASTTEXT"))
     parser.add_argument("--report", action="store_true", help="only write the page")
     options = parser.parse_args()
     if not options.report:
         if "curves" in options.part:
             names = [n for n in options.data or CURVES if n in CURVES]
-            curves(names, options.systems or list(SYSTEMS), options.passes)
+            curves(names, [s for s in options.systems or SYSTEMS if s in SYSTEMS], options.passes)
         if "classes" in options.part:
-            classes(options.sizes, options.systems or CLASS_SYSTEMS)
+            systems = [s for s in options.systems or CLASS_SYSTEMS if s in CLASS_SYSTEMS]
+            classes(options.sizes, systems, options.busy)
         if "fasttext" in options.part:
             names = [n for n in options.data or FASTTEXT_SETS if n in FASTTEXT_SETS]
             fasttext(names, options.peer, options.passes)

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._chunk_lists import ChunkLists
 from ._kernels import _decomposed as kernel
 from ._kernels._losses import KINDS
-from .mips import ExactIndex, HNSWIndex, SphericalIndex
+from .mips import ExactIndex, HNSWIndex
 
 ONES = np.empty(0, dtype=np.float32)
 
@@ -63,7 +64,7 @@ def chunk_bounds(n_columns, n_chunks):
 
 def set_gradients(
     W, H, bounds, retrieved, positives, loss, *, mu=1.0, n_message_passes=0, tau=0.0,
-    zero_rest=False, wants_left_out=False, n_threads=1, places=None,
+    zero_rest=False, wants_left_out=False, n_first=None, n_threads=1, places=None,
 ):  # fmt: skip
     """Gradients of a loss on the positives and the retrieved classes of samples.
 
@@ -83,10 +84,14 @@ def set_gradients(
         Passes of Algorithm 2, whose chunks know the scores of what they retrieved only; 0 scores
         all classes of the set exactly.
     tau : float, default=0.0
-        tau_2 of Algorithm 2.
+        tau_2 of Algorithm 2. Without passes but with `wants_left_out`, the smallest gradients of
+        negatives are 0 that together do not reach tau.
     zero_rest : bool, default=False
         Whether classes outside the set count as scored 0, as in Algorithm 1, or not at all.
     wants_left_out : bool, default=False
+    n_first : int, default=None
+        With `wants_left_out`, so many of each line are used at first, and twice as many as long as
+        a class that is left out could have a gradient above tau. None uses all.
     n_threads : int, default=1
         Never changes the result.
     places : ndarray of int32 (n_threads, n_classes), default=None
@@ -110,7 +115,7 @@ def set_gradients(
     )
     kernel.gradients(
         W, H, bounds, retrieved, *positives, KINDS[loss], mu, zero_rest, n_message_passes, tau,
-        *found, scratch_places(n_threads, W.shape[0]) if places is None else places,
+        n_first or n, *found, scratch_places(n_threads, W.shape[0]) if places is None else places,
         np.empty((n_threads, (2 * n_chunks + 3) * capacity), dtype=np.float32),
         np.empty((n_threads, 3 * capacity + 4)), n_threads,
     )  # fmt: skip
@@ -139,38 +144,42 @@ class ChunkIndexes:
 
     def __init__(self, kind, bounds, *, n_centroids=None, n_probes=1, seed=0, n_jobs=1):
         self.bounds, self._kind, self._seed, self._n_jobs = bounds, kind, seed, n_jobs
-        self._n_centroids, self._n_probes = n_centroids, n_probes
-        self._indexes = []
+        self._lists = self._indexes = None
+        if kind == "spherical":
+            self._lists = ChunkLists(bounds, n_centroids, n_probes, seed, n_jobs)
 
     def _make(self):
         if self._kind == "exact":
             return ExactIndex(n_jobs=self._n_jobs)
-        # What an index misses is for the caller to measure: none may turn to exact answers.
-        common = {"min_recall": 0.0, "n_jobs": self._n_jobs, "random_state": self._seed}
-        common["rebuild_share"] = 1.0  # nor be built anew but when the caller does
-        if self._kind == "hnsw":
-            return HNSWIndex("xbox", **common)
-        return SphericalIndex("ip", n_clusters=self._n_centroids, n_probes=self._n_probes, **common)
+        # What an index misses is for the caller to measure: it may not turn to exact answers.
+        return HNSWIndex("xbox", min_recall=0.0, n_jobs=self._n_jobs, random_state=self._seed)
 
     def _chunks(self, matrix):
         for start, stop in zip(self.bounds, self.bounds[1:], strict=False):
             yield np.ascontiguousarray(matrix[:, start:stop])
 
-    def build(self, W, queries):
-        """Index W (n_classes, n_columns); some embeddings (n, n_columns) stand for all queries."""
+    def build(self, W, queries=None):
+        """Index W (n_classes, n_columns), again after it has changed.
+
+        Some embeddings (n, n_columns) stand for all queries of "hnsw".
+        """
+        if self._lists is not None:
+            self._lists.build(W)
+            return self
+        asked = [None] * (len(self.bounds) - 1) if queries is None else self._chunks(queries)
         self._indexes = [
-            self._make().build(rows, asked)
-            for rows, asked in zip(self._chunks(W), self._chunks(queries), strict=True)
+            self._make().build(rows, some)
+            for rows, some in zip(self._chunks(W), asked, strict=True)
         ]
         return self
 
-    def update(self, ids, W):
-        """Index the rows `ids` of W anew."""
-        for index, rows in zip(self._indexes, self._chunks(W[ids]), strict=True):
-            index.update(ids, rows)
+    def candidates(self, H, n, n_first=None):
+        """The n classes that score best in each chunk, int32 (n_rows, n_chunks, n); -1: nobody.
 
-    def candidates(self, H, n):
-        """The n classes that score best in each chunk, int32 (n_rows, n_chunks, n); -1: nobody."""
+        The best `n_first` stand first, the next up to twice as many then, and so on.
+        """
+        if self._lists is not None:
+            return self._lists.candidates(H, n, n_first)
         found = [
             index.candidates(rows, n)
             for index, rows in zip(self._indexes, self._chunks(H), strict=True)

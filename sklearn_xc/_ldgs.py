@@ -66,7 +66,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         Classes that an index is asked for, or that are drawn ("sampled"); "auto" is
         ``sqrt(n_classes)``. Published: a hundredth of the classes, and at least that.
     index : {"spherical", "hnsw", "exact"}, default="spherical"
-        :class:`~sklearn_xc.mips.SphericalIndex`, the published one, or another.
+        "spherical", the published one: lists of rows by spherical k-means, as those of
+        :class:`~sklearn_xc.mips.SphericalIndex`, of all chunks in one; or another.
     n_centroids : int or None, default=None
         Clusters of "spherical"; None takes the root of the number of classes. Published: 100.
     n_probes : int, default=2
@@ -76,7 +77,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         cross-entropy asks for twice as many classes, up to four times `query_size`, as long as one
         that was not named could have a larger one: at most e to the sum of the lowest scores named
         in each chunk, over the part of the partition function that is known (section 4 of [1]_).
-        With 0 it never asks again.
+        Nor does it step classes whose gradients together are smaller. With 0 it never asks again,
+        and steps all.
     unretrieved : {"exclude", "zero"}, default="exclude"
         Whether classes that were not named are left out of the loss, or count as scored 0, as in
         the printed Algorithm 1.

@@ -13,9 +13,11 @@ from .mips._store import ranges
 NONE = np.empty(0, dtype=np.float32)
 NO_NORMS = np.empty(0, dtype=np.int32)
 QUERIES = 256  # embeddings that stand for all when an index is built
-# An index is brought up to date when the rows stepped since then are this share of all, repetitions
-# counted: each update costs it a pass over all classes.
-STALE_SHARE = 4.0
+# Indexes are built again when the multiply-adds of the steps since then are so many times those of
+# building, which compares each class with all centroids. Within a pass so many more a chunk count
+# for building, which keep those of few classes from being built all the time.
+REBUILD_AFTER = 4.0
+BUILDING = 1_000_000
 WIDENED = 4  # times the query size is the most that cross-entropy asks for
 # The ridge is taken off when it has grown to this share of the weights: one pass over all of them.
 RIDGE_AT_ONCE = 0.01
@@ -181,7 +183,7 @@ class Steps:
         self.ridge = 0.0
         searches = settings.gradient in ("decomposed", "mips")
         self.searching = searches and (searching or settings.warmup == 0)
-        self.indexes, self.n_stale, self.stale = None, 0, None
+        self.indexes, self.work_since, self.new_pass = None, 0, True
         self.concentration = 1.0
         self._allocate()
 
@@ -222,7 +224,7 @@ class Steps:
     def epoch(self, number):
         """Visit all samples once; returns their mean loss, each before the step on it."""
         rng = np.random.default_rng([self.seed, number])
-        self.indexes = None  # built anew: their clusters follow the weights, not only their rows
+        self.new_pass = True
         order = rng.permutation(self.visited)
         loss = 0.0
         for b in range(self.n_batches):
@@ -334,12 +336,7 @@ class Steps:
             n_threads = self.threads(int(lists.count.sum()))
             _sparse_rows.combine(*lists, w.W, of_H, n_threads)
             of_H *= share[:, None]
-        touched = self.step_rows(
-            lists, share, H, w.W, w.squares_W, self.places[0], self.layout.norms, rate
-        )
-        if self.indexes is not None:
-            self.stale[touched] = True
-            self.n_stale += len(touched)
+        self.step_rows(lists, share, H, w.W, w.squares_W, self.places[0], self.layout.norms, rate)
         return of_H
 
     def step_rows(self, lists, share, source, table, squares, place, norms, rate):
@@ -355,7 +352,6 @@ class Steps:
                 touched, starts, sample, value, n, source, table, squares, rate, norms,
                 self.scratch, self.threads(n_entries),
             )  # fmt: skip
-        return touched[:n]
 
     # ------------------------------------------------------------------------------- candidates
 
@@ -367,32 +363,26 @@ class Steps:
             if s.gradient != "sampled":
                 self.watch_warmup(found, positives)
             return found
-        if self.indexes is None or self.n_stale > STALE_SHARE * len(self.weights.W):
-            self.reindex(H)
-        size, most = s.query_size, len(self.weights.W)
+        self.reindex()
+        most = len(self.weights.W)
+        size = n_first = min(s.query_size, most)
         widens = s.loss == "cross_entropy" and s.tau > 0
-        found = self.gradients(H, positives, self.retrieve(H, size), s.n_message_passes, widens)
-        while widens and size < min(WIDENED * s.query_size, most):
-            size = min(2 * size, most)
-            wanting = np.flatnonzero(found.left_out > s.tau)
-            if not len(wanting):
-                break
-            more = self.gradients(
-                H[wanting], taken(positives, wanting), self.retrieve(H[wanting], size),
-                s.n_message_passes, True,
-            )  # fmt: skip
-            found = merged(found, wanting, more)
+        if widens:
+            size = min(WIDENED * size, most)
+        retrieved = self.indexes.candidates(H, size, n_first)
+        found = self.gradients(H, positives, retrieved, s.n_message_passes, widens, n_first)
+        self.work_since += int(found.counts.sum()) * self.layout.n_columns
         return found
 
-    def gradients(self, H, positives, retrieved, n_passes, wants_left_out):
+    def gradients(self, H, positives, retrieved, n_passes, wants_left_out, n_first=None):
         s = self.settings
         one = retrieved.shape[1] == 1
         bounds = self.layout.bounds[[0, -1]] if one else self.layout.bounds
         return set_gradients(
             self.weights.W, H, bounds, retrieved, positives, s.loss, mu=s.mu,
             n_message_passes=n_passes, tau=s.tau, zero_rest=s.unretrieved == "zero",
-            wants_left_out=wants_left_out, n_threads=self.threads(retrieved.size),
-            places=self.places,
+            wants_left_out=wants_left_out, n_first=n_first,
+            n_threads=self.threads(retrieved.size), places=self.places,
         )  # fmt: skip
 
     def draw(self, n_rows, n, rng):
@@ -401,9 +391,6 @@ class Steps:
         if n >= K:
             return np.tile(np.arange(K, dtype=np.int32), (n_rows, 1, 1))
         return rng.integers(K, size=(n_rows, 1, n), dtype=np.int32)
-
-    def retrieve(self, H, n):
-        return self.indexes.candidates(H, min(n, len(self.weights.W)))
 
     def watch_warmup(self, found, positives):
         """Go over to searching after so many passes, or when few negatives carry the gradient."""
@@ -423,7 +410,13 @@ class Steps:
         self.concentration = keep * self.concentration + (1 - keep) * share
         self.searching = self.concentration < CONCENTRATED or self.n_steps + 1 >= self.n_batches
 
-    def reindex(self, H):
+    def cost_of_building(self):
+        """Multiply-adds, about."""
+        s = self.settings
+        return self.weights.W.size * s.n_centroids + (not self.new_pass) * s.n_chunks * BUILDING
+
+    def reindex(self):
+        """Build the indexes, and again when the steps since then have cost so much more."""
         s = self.settings
         if self.indexes is None:
             bounds = (
@@ -433,13 +426,16 @@ class Steps:
                 s.index, bounds, n_centroids=s.n_centroids, n_probes=s.n_probes, seed=self.seed,
                 n_jobs=self.n_threads,
             )  # fmt: skip
+        elif self.work_since < REBUILD_AFTER * self.cost_of_building():
+            self.new_pass = False
+            return
+        queries = None
+        if s.index == "hnsw":
             rng = np.random.default_rng([self.seed, -1 % 2**31])
             some = rng.choice(self.visited, min(QUERIES, len(self.visited)), replace=False)
-            self.indexes.build(self.weights.W, self.layout.queries(self.embed(np.sort(some))))
-        else:
-            self.indexes.update(np.flatnonzero(self.stale), self.weights.W)
-        self.stale = np.zeros(len(self.weights.W), dtype=bool)
-        self.n_stale = 0
+            queries = self.layout.queries(self.embed(np.sort(some)))
+        self.indexes.build(self.weights.W, queries)
+        self.work_since, self.new_pass = 0, False
 
 
 def embed(rows, batch, U, layout, n_threads):
@@ -471,28 +467,3 @@ def embed(rows, batch, U, layout, n_threads):
 def spans(found):
     """Where the entries of each row of `SetGradients` begin, and how many there are."""
     return np.arange(len(found.ids), dtype=np.int64) * found.ids.shape[1], found.counts
-
-
-def taken(positives, chosen):
-    """The positives of some of the rows."""
-    begin = positives.indptr[chosen]
-    count = positives.indptr[chosen + 1] - begin
-    indptr = np.concatenate([[0], np.cumsum(count)])
-    return Positives(indptr, positives.ids[ranges(begin, count)])
-
-
-def merged(found, chosen, more):
-    """`found` with the rows `chosen` replaced by `more`, whose lists may be longer."""
-    width = max(found.ids.shape[1], more.ids.shape[1])
-    parts = []
-    for old, new in zip(found, more, strict=True):
-        if old.ndim == 2 and old.shape[1] < width:
-            wide = np.empty((len(old), width), dtype=old.dtype)
-            wide[:, : old.shape[1]] = old
-            old = wide
-        if old.ndim == 2:
-            old[chosen, : new.shape[1]] = new
-        else:
-            old[chosen] = new
-        parts.append(old)
-    return type(found)(*parts)

@@ -52,7 +52,8 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         Words named for a word by each index. "auto" shares K / 20, as published, among the indexes,
         but takes the root of K at least.
     index : {"spherical", "hnsw", "exact"}, default="spherical"
-        The index of :mod:`sklearn_xc.mips`, built anew for each pass.
+        The index, built anew for each pass: lists by spherical k-means, or one of
+        :mod:`sklearn_xc.mips`.
     n_centroids : int, default=100
         Clusters of "spherical"; 100 as published.
     rest : {"sampled", "zero", "none"}, default="sampled"

@@ -285,6 +285,25 @@ def test_no_class_left_out_has_a_larger_gradient(n_chunks):
             assert abs(exact[i, left]).max(initial=0) <= bound * (1 + 1e-5)
 
 
+@pytest.mark.parametrize("tau", [1e-6, 0.01, 0.2, 5.0])
+def test_what_is_neglected_is_little_and_the_smallest(tau):
+    problem = Problem(n_classes=200, scale=1.5)
+    whole, _ = problem.gradient("cross_entropy", 2, wants_left_out=True)
+    found, result = problem.gradient("cross_entropy", 2, wants_left_out=True, tau=tau)
+    assert (result.counts == 200).all()
+    for row, before, own in zip(found, whole, problem.own, strict=True):
+        gone = (row == 0) & (before != 0)
+        assert not gone[own].any()
+        np.testing.assert_array_equal(row[~gone], before[~gone])
+        assert before[gone].sum() < tau
+        negatives = np.delete(np.arange(200), own)
+        kept = before[negatives][row[negatives] > 0]
+        assert before[gone].max(initial=0) <= kept.min(initial=np.inf)
+        if len(kept):  # the next power of two would have been too much
+            next_ones = kept[kept < 2 ** (np.floor(np.log2(kept.min())) + 1)]
+            assert before[gone].sum() + next_ones.sum() >= tau * (1 - 1e-6)
+
+
 @pytest.mark.parametrize("n_passes", [0, 2])
 def test_threads_do_not_change_gradients(n_passes):
     problem = Problem(n_rows=40)
@@ -320,6 +339,32 @@ def test_indexes_follow_the_weights(kind):
     indexes = ChunkIndexes(kind, chunk_bounds(8, 2), n_probes=20).build(W, H)
     assert indexes.candidates(H, 5).shape == (50, 2, 5)
     W[7] = 10 * np.sign(H[0])
-    indexes.update(np.array([7]), W)
-    if kind != "hnsw":  # whose nodes move when it is built anew
-        assert (indexes.candidates(H[:1], 1) == 7).all()
+    indexes.build(W, H)
+    assert (indexes.candidates(H[:1], 1) == 7).all()
+
+
+@pytest.mark.parametrize("n_passes", [0, 3])
+def test_more_is_used_while_it_could_matter(n_passes):
+    """Starting with some of each line ends as with the lines that it ends with."""
+    problem, n_chunks = Problem(n_classes=200, n_rows=20), 2
+    bounds = chunk_bounds(12, n_chunks)
+    lines = ChunkIndexes("exact", bounds).build(problem.W).candidates(problem.H, 40)
+    options = {"wants_left_out": True, "n_message_passes": n_passes}
+
+    def using(n, **more):
+        some = np.ascontiguousarray(lines[:, :, :n])
+        return problem.gradient("cross_entropy", n_chunks, some, **options, **more)
+
+    options["tau"] = np.median(using(10)[1].left_out)
+    dense, found = using(40, n_first=5)
+    by_size = [using(n) for n in (5, 10, 20, 40)]
+    sizes = []
+    for i in range(20):
+        enough = [some.left_out[i] <= options["tau"] for _, some in by_size[:3]] + [True]
+        sizes.append(int(np.argmax(enough)))
+        expected, some = by_size[sizes[-1]]
+        np.testing.assert_allclose(dense[i], expected[i], atol=1e-6)
+        assert found.counts[i] == some.counts[i]
+        assert found.losses[i] == pytest.approx(some.losses[i], rel=1e-6)
+        assert found.left_out[i] == pytest.approx(some.left_out[i], rel=1e-5)
+    assert min(sizes) < 2 < max(sizes) + 1

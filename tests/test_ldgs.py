@@ -13,11 +13,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize
 
-from sklearn_xc import LDGSClassifier, PPDSparseClassifier, _ldgs_steps, predict_topk
+from sklearn_xc import LDGSClassifier, PPDSparseClassifier, _chunk_lists, _ldgs_steps, predict_topk
 from sklearn_xc._decomposed import Positives
 from sklearn_xc._ldgs_steps import Layout, Settings, Steps, Weights
 from sklearn_xc._rows import as_rows, normalise
-from sklearn_xc.mips import _spherical
 
 GRADIENTS = ["exact", "sampled", "mips", "decomposed"]
 LOSSES = ["cross_entropy", "margin", "triplet"]
@@ -171,7 +170,7 @@ def test_options_learn(digits, options, loss):
 @pytest.mark.parametrize("gradient", GRADIENTS)
 @pytest.mark.parametrize("loss", ["cross_entropy", "margin"])
 def test_threads_do_not_change_the_weights(labels, gradient, loss, monkeypatch):
-    for module in (_ldgs_steps, _spherical):
+    for module in (_ldgs_steps, _chunk_lists):
         monkeypatch.setattr(module, "WORTH_THREADS", 0)  # threads even for so little work
     X, Y = labels
     models = [

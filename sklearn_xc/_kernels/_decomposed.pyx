@@ -9,13 +9,16 @@ class once. Rows are independent of one another.
 from cython.parallel cimport parallel, prange, threadid
 from libc.math cimport INFINITY, exp, fabs, log
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 
 from sklearn_xc._kernels._common cimport dispatched, prefetch
+from sklearn_xc._kernels._dot cimport dot
 from sklearn_xc._kernels._losses cimport Loss, loss_gradient
+from sklearn_xc._kernels._math cimport fast_exp
 
 cdef enum:
-    LANES = 8
-    AHEAD = 4  # rows of weights asked for before they are needed
+    LANES = 16
+    AHEAD = 6  # rows of weights asked for before they are needed
 
 cdef struct Model:
     const float* W
@@ -27,6 +30,7 @@ cdef struct Named:
     const int32_t* ids  # (n_chunks, n): what the searches named for a sample
     int64_t n_chunks
     int64_t n
+    int64_t used  # of each line, its first so many
 
 cdef struct Set:
     int32_t* ids
@@ -43,29 +47,67 @@ cdef struct Scores:
     double* scratch
 
 
-cdef dispatched dot(const float* x, const float* w, int64_t n, float* out) noexcept nogil:
-    cdef float part[LANES]
-    cdef float total = 0
-    cdef int64_t e
-    cdef int32_t c
-    for c in range(LANES):
-        part[c] = 0
-    for e in range(n // LANES):
-        for c in range(LANES):
-            part[c] += x[e * LANES + c] * w[e * LANES + c]
-    for e in range(n - n % LANES, n):
-        total += x[e] * w[e]
-    for c in range(LANES):
-        total += part[c]
-    out[0] = total
+cdef inline void fetch(const float* row, int64_t n_columns) noexcept nogil:
+    cdef int64_t c
+    for c in range(0, n_columns, 16):
+        prefetch(row + c)
+    prefetch(row + n_columns - 1)
+
+
+cdef dispatched score_rows(
+    Model model, const float* h, const int32_t* ids, int64_t first, int64_t n, int64_t chunk,
+    float* total, float* lowest
+) noexcept nogil:
+    """OUT the scores of rows ids[first] to ids[n - 1]; IN/OUT the lowest seen of one chunk."""
+    cdef int64_t p, column = model.bounds[chunk], width = model.bounds[chunk + 1] - column
+    cdef const float* w
+    cdef float score
+    for p in range(first, n):
+        if p + AHEAD < n:
+            fetch(model.W + ids[p + AHEAD] * model.n_columns, model.n_columns)
+        w = model.W + ids[p] * model.n_columns
+        total[p] = dot(h, w, model.n_columns)
+        if lowest != NULL:
+            score = dot(h + column, w + column, width)
+            lowest[0] = min(lowest[0], score)
+
+
+cdef dispatched score_chunk(
+    Model model, const float* h, int64_t k, int64_t chunk, float* score
+) noexcept nogil:
+    cdef int64_t column = model.bounds[chunk]
+    score[0] = dot(
+        h + column, model.W + k * model.n_columns + column, model.bounds[chunk + 1] - column
+    )
+
+
+cdef dispatched score_parts(
+    Model model, const float* h, const int32_t* ids, int64_t first, int64_t n, int64_t capacity,
+    float* part, float* total
+) noexcept nogil:
+    """OUT the scores of each chunk, and their sums."""
+    cdef int64_t p, j, column
+    cdef const float* w
+    cdef float score
+    for p in range(first, n):
+        if p + AHEAD < n:
+            fetch(model.W + ids[p + AHEAD] * model.n_columns, model.n_columns)
+        w = model.W + ids[p] * model.n_columns
+        total[p] = 0
+        for j in range(model.n_chunks):
+            column = model.bounds[j]
+            score = dot(h + column, w + column, model.bounds[j + 1] - column)
+            part[j * capacity + p] = score
+            total[p] += score
 
 
 cdef inline Named named_classes(
-    const int32_t* ids, int64_t row, int64_t n_chunks, int64_t n_of_row
+    const int32_t* ids, int64_t row, int64_t n_chunks, int64_t n_of_row, int64_t n_first
 ) noexcept nogil:
     cdef Named named
     named.ids = ids + row * n_of_row if n_of_row else NULL
     named.n_chunks, named.n = n_chunks, n_of_row // n_chunks
+    named.used = min(n_first, named.n)
     return named
 
 
@@ -95,46 +137,6 @@ cdef inline void add(Set* found, int32_t k, int32_t* place) noexcept nogil:
         found.n += 1
 
 
-cdef void score(Model model, const float* h, Set* found, Scores s) noexcept nogil:
-    """OUT the scores of each chunk and their totals, for all classes of the set."""
-    cdef int64_t p, j, column
-    cdef const float* w
-    for p in range(found.n):
-        if p + AHEAD < found.n:
-            w = model.W + found.ids[p + AHEAD] * model.n_columns
-            for column in range(0, model.n_columns, 16):
-                prefetch(w + column)
-        w = model.W + found.ids[p] * model.n_columns
-        s.total[p] = 0
-        for j in range(model.n_chunks):
-            column = model.bounds[j]
-            dot(
-                h + column, w + column, model.bounds[j + 1] - column,
-                &s.part[j * found.capacity + p],
-            )
-            s.total[p] += s.part[j * found.capacity + p]
-
-
-cdef double highest_elsewhere(
-    Named named, Set* found, Scores s, const int32_t* place
-) noexcept nogil:
-    """The highest score of a class that no search named, if each named the best of its chunk.
-
-    In chunk j it is at most the lowest score that was named there.
-    """
-    cdef int64_t j, q
-    cdef double total = 0, lowest
-    cdef int32_t k
-    for j in range(named.n_chunks):
-        lowest = INFINITY
-        for q in range(named.n):
-            k = named.ids[j * named.n + q]
-            if k >= 0:
-                lowest = min(lowest, <double>s.part[j * found.capacity + place[k]])
-        total += lowest
-    return total
-
-
 cdef void forget_elsewhere(Named named, Set* found, Scores s, const int32_t* place) noexcept nogil:
     """Step 2 of Algorithm 2: in each chunk, negatives that were not retrieved there score 0."""
     cdef int64_t j, q, p
@@ -146,7 +148,7 @@ cdef void forget_elsewhere(Named named, Set* found, Scores s, const int32_t* pla
             s.z[p] = part[p]
         for p in range(found.n_positive, found.n):
             part[p] = 0
-        for q in range(named.n):
+        for q in range(named.used):
             k = named.ids[j * named.n + q]
             if k >= 0:
                 part[place[k]] = s.z[place[k]]
@@ -201,6 +203,35 @@ cdef double pass_messages(
     return value / n_chunks
 
 
+cdef dispatched sum_of_exponentials(
+    const float* z, int64_t n, float* top, double* total
+) noexcept nogil:
+    """OUT the maximum, and the sum of exp(z - maximum)."""
+    cdef float highest[LANES]
+    cdef float part[LANES]
+    cdef int64_t e
+    cdef int32_t c
+    for c in range(LANES):
+        highest[c] = <float>-INFINITY
+        part[c] = 0
+    for e in range(n // LANES):
+        for c in range(LANES):
+            highest[c] = max(highest[c], z[e * LANES + c])
+    for e in range(n - n % LANES, n):
+        highest[0] = max(highest[0], z[e])
+    top[0] = highest[0]
+    for c in range(LANES):
+        top[0] = max(top[0], highest[c])
+    for e in range(n // LANES):
+        for c in range(LANES):
+            part[c] += fast_exp(z[e * LANES + c] - top[0])
+    for e in range(n - n % LANES, n):
+        part[0] += fast_exp(z[e] - top[0])
+    total[0] = 0
+    for c in range(LANES):
+        total[0] += part[c]
+
+
 cdef double largest_left_out(
     const float* weight, double highest, Set* found, Scores s
 ) noexcept nogil:
@@ -208,15 +239,100 @@ cdef double largest_left_out(
 
     The sum over the set is a lower bound of the partition function (section 4).
     """
-    cdef double top = -INFINITY, total = 0, of_positives = 0
+    cdef float top
+    cdef double total, of_positives = 0
     cdef int64_t p
-    for p in range(found.n):
-        top = max(top, <double>s.total[p])
-    for p in range(found.n):
-        total += exp(s.total[p] - top)
+    if found.n == 0:
+        return 0
+    sum_of_exponentials(s.total, found.n, &top, &total)
     for p in range(found.n_positive):
         of_positives += weight[p] if weight != NULL else 1
     return of_positives * exp(min(highest - top - log(total), 0.0))
+
+
+cdef void score_named(
+    Model model, const float* h, Named named, int64_t begin, float* lowest, Set* found, Scores s,
+    int32_t* place
+) noexcept nogil:
+    """OUT the set with the places from `begin` on of all lines, and the scores of all that is new.
+
+    IN/OUT `lowest` (n_chunks,), the lowest score named in each chunk, or NULL.
+    """
+    cdef int64_t j, q, before
+    cdef int32_t k
+    cdef float score
+    for j in range(named.n_chunks):
+        before = found.n
+        for q in range(begin, named.used):
+            k = named.ids[j * named.n + q]
+            if k < 0:
+                continue
+            if place[k] < 0:
+                add(found, k, place)
+            elif lowest != NULL:
+                score_chunk(model, h, k, j, &score)
+                lowest[j] = min(lowest[j], score)
+        score_rows(
+            model, h, found.ids, before, found.n, j, s.total,
+            lowest + j if lowest != NULL else NULL,
+        )
+
+
+cdef void collect(
+    Model model, const float* h, Named* named, const int32_t* positives, int64_t n_positive,
+    const float* weight, double enough, Set* found, Scores s, int32_t* place, double* left_out
+) noexcept nogil:
+    """OUT the set and its scores: more of each line as long as `left_out` exceeds `enough`.
+
+    `named.used` of each line are taken at first, then twice as many; without `left_out` (NULL)
+    no more than that.
+    """
+    cdef int64_t p, j, begin = 0
+    cdef double highest
+    cdef float* lowest = s.message if left_out != NULL else NULL
+    for j in range(named.n_chunks):
+        s.message[j] = <float>INFINITY
+    for p in range(n_positive):
+        add(found, positives[p], place)
+    found.n_positive = found.n
+    score_rows(model, h, found.ids, 0, found.n, 0, s.total, NULL)
+    while True:
+        score_named(model, h, named[0], begin, lowest, found, s, place)
+        if left_out == NULL:
+            return
+        # A class that nobody named scores at most the lowest score named, in each chunk.
+        highest = 0
+        for j in range(named.n_chunks):
+            highest += lowest[j]
+        left_out[0] = largest_left_out(weight, highest, found, s)
+        if named.used == named.n or left_out[0] <= enough:
+            return
+        begin = named.used
+        named.used = min(2 * named.used, named.n)
+
+
+cdef void neglect(float* gradient, int64_t n, double tau) noexcept nogil:
+    """Zero in place of the smallest of some gradients, at least 0, that add up to less than tau.
+
+    The bits of a float begin with its exponent: those with the same go together.
+    """
+    cdef double sums[256]
+    cdef double total = 0
+    cdef int32_t bits, least = 0
+    cdef int64_t p
+    cdef float smallest
+    for p in range(256):
+        sums[p] = 0
+    for p in range(n):
+        memcpy(&bits, &gradient[p], sizeof(bits))
+        sums[(bits >> 23) & 255] += gradient[p]
+    while least < 255 and total + sums[least] < tau:
+        total += sums[least]
+        least += 1
+    bits = least << 23
+    memcpy(&smallest, &bits, sizeof(bits))
+    for p in range(n):
+        gradient[p] = gradient[p] if gradient[p] >= smallest else 0
 
 
 cdef double one_row(
@@ -227,21 +343,16 @@ cdef double one_row(
     """The loss of a sample; OUT its set, gradient and, unless NULL, `left_out`."""
     cdef int64_t p
     cdef double value
-    found.n = 0
-    for p in range(n_positive):
-        add(found, positives[p], place)
-    found.n_positive = found.n
-    for p in range(named.n_chunks * named.n):
-        add(found, named.ids[p], place)
-    score(model, h, found, s)
-    if left_out != NULL:
-        left_out[0] = largest_left_out(weight, highest_elsewhere(named, found, s, place), found, s)
+    collect(model, h, &named, positives, n_positive, weight, tau, found, s, place, left_out)
     loss.rest = n_classes - found.n if zero_rest else 0
     if n_passes:
+        score_parts(model, h, found.ids, 0, found.n, found.capacity, s.part, s.total)
         forget_elsewhere(named, found, s, place)
         value = pass_messages(loss, weight, model.n_chunks, n_passes, tau, found, s, gradient)
     else:
         value = loss_gradient(loss, s.total, weight, found.n_positive, found.n, gradient, s.scratch)
+        if left_out != NULL and tau > 0:
+            neglect(gradient + found.n_positive, found.n - found.n_positive, tau)
     for p in range(found.n):
         place[found.ids[p]] = -1
     return value
@@ -252,7 +363,7 @@ def gradients(
     const int32_t[:, :, ::1] retrieved,
     const int64_t[::1] positive_indptr, const int32_t[::1] positive_ids,
     const float[::1] positive_weight,
-    int kind, double mu, bint zero_rest, int64_t n_passes, double tau,
+    int kind, double mu, bint zero_rest, int64_t n_passes, double tau, int64_t n_first,
     int32_t[:, ::1] ids, float[:, ::1] gradient, int64_t[::1] counts, double[::1] losses,
     double[::1] left_out,
     int32_t[:, ::1] places, float[:, ::1] scratch, double[:, ::1] scratch64, int n_threads,
@@ -271,7 +382,10 @@ def gradients(
     zero_rest : IN, whether classes outside the set count as scored 0 (Algorithm 1 as printed), or
         not at all
     n_passes : IN, T of Algorithm 2, or 0 to score the set exactly
-    tau : IN, tau_2 of Algorithm 2
+    tau : IN, tau_2 of Algorithm 2, and what is small enough for `left_out`; with `left_out` and
+        without passes, gradients of negatives that together are smaller are put to 0
+    n_first : IN, at least 1 unless n is 0: so many of each line are used at first, then twice as
+        many, as long as `left_out` is larger than tau; without `left_out`, no more
     ids : OUT (n_rows, capacity), the classes of the set, positives first; capacity is at least
         n_chunks * n plus the largest number of positives
     gradient : OUT (n_rows, capacity), of the loss in the scores of these
@@ -300,7 +414,9 @@ def gradients(
         thread = threadid()
         for i in prange(n_rows, schedule="dynamic"):
             at = positive_indptr[i]
-            named = named_classes(&retrieved[0, 0, 0] if n else NULL, i, retrieved.shape[1], n)
+            named = named_classes(
+                &retrieved[0, 0, 0] if n else NULL, i, retrieved.shape[1], n, n_first
+            )
             found = empty_set(&ids[i, 0], capacity)
             s = scores_in(&scratch[thread, 0], &scratch64[thread, 0], model.n_chunks, capacity)
             losses[i] = one_row(

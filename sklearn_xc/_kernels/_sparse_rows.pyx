@@ -52,9 +52,10 @@ cdef void combine_row(
     for c in range(n_columns):
         out[c] = 0
     for e in range(n):
-        if e + AHEAD < n:
+        if e + AHEAD < n and values[e + AHEAD] != 0:
             fetch(&table[ids[e + AHEAD], 0], n_columns)
-        add_multiple(out, &table[ids[e], 0], values[e], n_columns)
+        if values[e] != 0:
+            add_multiple(out, &table[ids[e], 0], values[e], n_columns)
 
 
 def combine(
@@ -215,6 +216,8 @@ def step(
     with nogil, parallel(num_threads=n_threads):
         thread = threadid()
         for u in prange(n_touched, schedule="dynamic", chunksize=16):
+            if u + AHEAD < n_touched:
+                fetch(&table[touched[u + AHEAD], 0], table.shape[1])
             step_row(
                 &sample[starts[u]], &value[starts[u]], starts[u + 1] - starts[u], source,
                 &table[touched[u], 0], &squares[touched[u]] if squares.shape[0] else NULL, rate,

@@ -125,11 +125,21 @@ def assign_block(block, rows, directions):
     return scores.argmax(axis=1).astype(np.int32)
 
 
-def train(rows, n_clusters, seed, n_threads):
+def train(rows, n_clusters, seed, n_threads, start=None, n_iterations=ITERATIONS, assign=assign):
     """Directions of clusters by spherical k-means on some of the rows.
 
     Zero rows have no direction and take no part. A cluster that loses all its rows goes on from
     one of the rows that fit their own clusters worst.
+
+    Parameters
+    ----------
+    rows : ndarray of float32 (n_rows, d)
+    n_clusters, seed, n_threads : int
+    start : ndarray of float32 (n_clusters, d), default=None
+        Directions to go on from; None takes those of some rows.
+    n_iterations : int, default=10
+    assign : callable
+        What assigns rows to directions, as :func:`assign` does.
 
     Returns
     -------
@@ -144,10 +154,12 @@ def train(rows, n_clusters, seed, n_threads):
     if len(points) == 0:
         return np.zeros((n_clusters, rows.shape[1]), dtype=np.float32)
     points /= norms[:, None]
-    directions = points[rng.permutation(len(points))[:n_clusters]]
+    directions = start
+    if directions is None:
+        directions = points[rng.permutation(len(points))[:n_clusters]]
     if len(directions) < n_clusters:
         directions = np.resize(directions, (n_clusters, rows.shape[1]))
-    for _ in range(ITERATIONS):
+    for _ in range(n_iterations):
         assigned = assign(points, directions, n_threads)
         n = len(points)
         which = sparse.csr_array(

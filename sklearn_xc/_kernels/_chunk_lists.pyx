@@ -1,0 +1,364 @@
+"""Inverted lists of rows, one set of lists for each chunk of their columns, and their search.
+
+The rows of a list lie in blocks of LANES, column by column: the values of all its rows in the
+first column of the chunk, then in the second, and so on. So a query scores LANES rows at once,
+and nothing is summed across a vector. The last block of a list is filled up with rows of id -1
+and value 0. Centroids lie in blocks in the same way.
+"""
+
+from cython.parallel cimport parallel, prange, threadid
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from sklearn_xc._kernels._common cimport dispatched
+from sklearn_xc._kernels._heap cimport better, sift
+
+cdef enum:
+    LANES = 16
+
+
+cdef extern from *:
+    # Compilers turn the plain loops into vectors along the columns, with many permutations; hence
+    # the vectors in words, as in _simd.h.
+    """
+    #include "_simd.h"
+
+    #if defined(__GNUC__) || defined(__clang__)
+    static inline __attribute__((always_inline)) void xc_score_block(
+        const float *query, const float *values, long long width, float *scores) {
+        xc_floats total = {0}, column;
+        for (long long c = 0; c < width; c++) {
+            __builtin_memcpy(&column, values + 16 * c, sizeof column);
+            total += query[c] * column;
+        }
+        __builtin_memcpy(scores, &total, sizeof total);
+    }
+
+    static inline __attribute__((always_inline)) void xc_keep_best(
+        const float *scores, int block, float *highest, int *at) {
+        xc_floats s, h;
+        xc_ints s_bits, h_bits, a, larger;
+        __builtin_memcpy(&s, scores, sizeof s);
+        __builtin_memcpy(&h, highest, sizeof h);
+        __builtin_memcpy(&a, at, sizeof a);
+        larger = s > h;
+        __builtin_memcpy(&s_bits, scores, sizeof s);
+        __builtin_memcpy(&h_bits, highest, sizeof h);
+        h_bits = (s_bits & larger) | (h_bits & ~larger);
+        a = (block & larger) | (a & ~larger);
+        __builtin_memcpy(highest, &h_bits, sizeof h);
+        __builtin_memcpy(at, &a, sizeof a);
+    }
+    #else
+    static inline void xc_score_block(const float *query, const float *values, long long width,
+                                      float *scores) {
+        float total[16] = {0};
+        for (long long c = 0; c < width; c++)
+            for (int k = 0; k < 16; k++) total[k] += query[c] * values[16 * c + k];
+        for (int k = 0; k < 16; k++) scores[k] = total[k];
+    }
+
+    static inline void xc_keep_best(const float *scores, int block, float *highest, int *at) {
+        for (int k = 0; k < 16; k++)
+            if (scores[k] > highest[k]) highest[k] = scores[k], at[k] = block;
+    }
+    #endif
+    """
+    void score_block "xc_score_block"(
+        const float* query, const float* values, int64_t width, float* scores
+    ) noexcept nogil
+    void keep_best "xc_keep_best"(
+        const float* scores, int32_t block, float* highest, int32_t* at
+    ) noexcept nogil
+
+
+def lanes():
+    """The number of rows in a block."""
+    return LANES
+
+
+cdef dispatched score_blocks(
+    const float* query, const float* values, int64_t n_blocks, int64_t width, float* scores
+) noexcept nogil:
+    """OUT scores (n_blocks, LANES)."""
+    cdef int64_t b
+    for b in range(n_blocks):
+        score_block(query, values + b * width * LANES, width, scores + b * LANES)
+
+
+# ----------------------------------------------------------------------------------- the lists
+
+
+cdef dispatched best_of_blocks(
+    const float* x, const float* values, int64_t n_rows, int64_t width, int32_t* best
+) noexcept nogil:
+    """OUT the row with the largest inner product, ties to the first; 0 if none is a number."""
+    cdef float total[LANES]
+    cdef float highest[LANES]
+    cdef int32_t at[LANES]
+    cdef int32_t b, lane, n_blocks = <int32_t>((n_rows + LANES - 1) // LANES)
+    cdef float top = <float>-INFINITY
+    for lane in range(LANES):
+        highest[lane] = <float>-INFINITY
+        at[lane] = 0
+    for b in range(n_blocks):
+        score_block(x, values + b * width * LANES, width, total)
+        if b == n_blocks - 1:
+            for lane in range(<int32_t>(n_rows - b * LANES), LANES):
+                total[lane] = <float>-INFINITY
+        keep_best(total, b, highest, at)
+    best[0] = 0
+    for lane in range(LANES):
+        b = at[lane] * LANES + lane
+        if highest[lane] > top or (highest[lane] == top > -INFINITY and b < best[0]):
+            top, best[0] = highest[lane], b
+
+
+def assign(
+    const float[:, ::1] rows, int64_t start, const float[:, :, ::1] centroids, int64_t n_clusters,
+    int32_t[::1] assigned, int n_threads,
+):
+    """OUT assigned: the centroid of largest inner product with each row, ties to the first.
+
+    Parameters
+    ----------
+    rows : IN (n_rows, n_columns)
+    start : IN, the first column of the chunk
+    centroids : IN (n_blocks, width, LANES), the first `n_clusters` of them, at least 1
+    assigned : OUT (n_rows,)
+    """
+    cdef int64_t i, width = centroids.shape[1]
+    for i in prange(
+        rows.shape[0], nogil=True, schedule="dynamic", chunksize=256, num_threads=n_threads
+    ):
+        best_of_blocks(&rows[i, start], &centroids[0, 0, 0], n_clusters, width, &assigned[i])
+
+
+cdef void lay_out_block(
+    const float[:, ::1] rows, int64_t start, int64_t width, const int32_t* ids, float* values
+) noexcept nogil:
+    cdef int64_t lane, c
+    for lane in range(LANES):
+        for c in range(width):
+            values[c * LANES + lane] = rows[ids[lane], start + c] if ids[lane] >= 0 else 0
+
+
+def lay_out(
+    const float[:, ::1] rows, int64_t start, int64_t width, const int32_t[:, ::1] ids,
+    float[::1] values, int n_threads,
+):
+    """OUT values (n_blocks, width, LANES), flat: the rows `ids` (n_blocks, LANES), -1 for zeros."""
+    cdef int64_t b
+    if width == 0:
+        return
+    for b in prange(ids.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        lay_out_block(rows, start, width, &ids[b, 0], &values[b * width * LANES])
+
+
+# ---------------------------------------------------------------------------------- the search
+
+cdef struct Chunk:
+    const float* query  # the part of it that the chunk sees
+    const float* centroids
+    const float* values
+    const int32_t* ids
+    const int64_t* starts
+    int64_t width
+
+cdef struct Search:
+    const int32_t* bounds
+    const float* centroids
+    const int64_t* starts
+    const float* values
+    const int64_t* offsets
+    const int32_t* ids
+    int64_t n_chunks
+    int64_t n_clusters
+    int64_t n_blocks  # of the centroids of a chunk
+    int64_t n_probes
+    int64_t n  # wanted
+    int64_t n_first
+
+cdef struct Found:
+    float* scores  # room for those of all centroids, or of all rows that are read
+    uint64_t* keys
+    float* top
+    int32_t* probes
+
+
+cdef dispatched to_keys(
+    const float* scores, const int32_t* ids, int64_t n, uint64_t* keys
+) noexcept nogil:
+    """OUT numbers in the order of the scores, ties to the smaller id, from which the id follows.
+
+    The bits of positive floats are in the order of their values, those of negative ones in the
+    opposite order.
+    """
+    cdef int64_t e
+    cdef int32_t signed_bits
+    cdef uint32_t bits
+    for e in range(n):
+        memcpy(&signed_bits, &scores[e], sizeof(float))
+        bits = <uint32_t>signed_bits ^ (<uint32_t>(signed_bits >> 31) | <uint32_t>0x80000000)
+        keys[e] = (<uint64_t>bits << 32) | <uint32_t>~ids[e]
+
+
+cdef inline int32_t id_of(uint64_t key) noexcept nogil:
+    return <int32_t>~<uint32_t>key
+
+
+cdef inline int64_t middle_of_three(
+    const uint64_t* keys, int64_t a, int64_t b, int64_t c
+) noexcept nogil:
+    """Where the middle one of three keys is."""
+    if keys[a] > keys[b]:
+        a, b = b, a
+    if keys[b] > keys[c]:
+        b = c if keys[c] > keys[a] else a
+    return b
+
+
+cdef void select(uint64_t* keys, int64_t n, int64_t k) noexcept nogil:
+    """IN/OUT distinct keys: the k largest first, in any order (Hoare's selection)."""
+    cdef int64_t low = 0, high = n, e, split
+    cdef uint64_t pivot, key
+    while low < k < high:
+        e = middle_of_three(keys, low, (low + high) // 2, high - 1)
+        pivot = keys[e]
+        keys[e] = keys[high - 1]
+        split = low
+        for e in range(low, high - 1):  # no branch depends on the scores
+            key = keys[e]
+            keys[e] = keys[split]
+            keys[split] = key
+            split += key > pivot
+        keys[high - 1] = keys[split]
+        keys[split] = pivot
+        if split >= k:
+            high = split
+        else:
+            low = split + 1
+
+
+cdef void choose_probes(Chunk chunk, Search search, Found found) noexcept nogil:
+    """OUT found.probes, the clusters to read."""
+    cdef int64_t c
+    for c in range(search.n_probes):
+        found.top[c], found.probes[c] = <float>-INFINITY, <int32_t>c
+    if search.n_probes == search.n_clusters:
+        return
+    for c in range(search.n_probes):
+        found.probes[c] = <int32_t>(search.n_clusters - 1 - c)  # of those without a score the last
+    score_blocks(chunk.query, chunk.centroids, search.n_blocks, chunk.width, found.scores)
+    for c in range(search.n_clusters):
+        if better(found.scores[c], <int32_t>c, found.top[0], found.probes[0]):
+            sift(found.top, found.probes, search.n_probes, found.scores[c], <int32_t>c)
+
+
+cdef int64_t read_lists(Chunk chunk, Search search, Found found) noexcept nogil:
+    """OUT found.keys of the rows in the lists to read; returns how many there are."""
+    cdef int64_t p, first, n_blocks, n, total = 0
+    cdef const int32_t* ids
+    for p in range(search.n_probes):
+        first = chunk.starts[found.probes[p]]
+        n_blocks = chunk.starts[found.probes[p] + 1] - first
+        ids = chunk.ids + first * LANES
+        n = n_blocks * LANES
+        while n > 0 and ids[n - 1] < 0:
+            n -= 1
+        score_blocks(
+            chunk.query, chunk.values + first * chunk.width * LANES, n_blocks, chunk.width,
+            found.scores,
+        )
+        to_keys(found.scores, ids, n, found.keys + total)
+        total += n
+    return total
+
+
+cdef void search_chunk(Chunk chunk, Search search, Found found, int32_t* named) noexcept nogil:
+    cdef int64_t n, cut, e
+    choose_probes(chunk, search, found)
+    n = read_lists(chunk, search, found)
+    select(found.keys, n, search.n)
+    cut = search.n_first
+    while cut < search.n:
+        cut *= 2
+    while cut > search.n_first:
+        cut //= 2
+        select(found.keys, min(n, search.n, 2 * cut), cut)
+    for e in range(min(n, search.n)):
+        named[e] = id_of(found.keys[e])
+    for e in range(n, search.n):
+        named[e] = -1
+
+
+cdef void search_chunks(
+    const float* query, Search search, Found found, int32_t* named
+) noexcept nogil:
+    """OUT named (n_chunks, n)."""
+    cdef int64_t j, first_block = 0
+    cdef Chunk chunk
+    for j in range(search.n_chunks):
+        chunk.query = query + search.bounds[j]
+        chunk.width = search.bounds[j + 1] - search.bounds[j]
+        chunk.centroids = search.centroids + search.n_blocks * LANES * search.bounds[j]
+        chunk.values = search.values + search.offsets[j]
+        chunk.ids = search.ids + first_block * LANES
+        chunk.starts = search.starts + j * (search.n_clusters + 1)
+        search_chunk(chunk, search, found, named + j * search.n)
+        first_block += chunk.starts[search.n_clusters]
+
+
+cdef inline Found memory(
+    float* scores, uint64_t* keys, float* top, int32_t* probes
+) noexcept nogil:
+    cdef Found found
+    found.scores, found.keys, found.top, found.probes = scores, keys, top, probes
+    return found
+
+
+def search(
+    const float[:, ::1] H, const int32_t[::1] bounds, const float[::1] centroids,
+    const int64_t[:, ::1] starts, const float[::1] values, const int64_t[::1] offsets,
+    const int32_t[:, ::1] ids, int64_t n_probes, int64_t n_first,
+    int32_t[:, :, ::1] named, float[:, ::1] scores, uint64_t[:, ::1] keys, float[:, ::1] top,
+    int32_t[:, ::1] probes, int n_threads,
+):
+    """The rows that score best in each chunk, among those in some of its lists.
+
+    Parameters
+    ----------
+    H : IN (n_queries, n_columns)
+    bounds : IN (n_chunks + 1,): chunk j has columns bounds[j] to bounds[j + 1] - 1
+    centroids : IN, those of each chunk, (n_blocks, width, LANES), chunk after chunk
+    starts : IN (n_chunks, n_clusters + 1): the blocks of list c of chunk j are starts[j, c] to
+        starts[j, c + 1] - 1, counted from the first of the chunk
+    values, offsets : IN, the blocks of chunk j are (n_blocks, width, LANES) from offsets[j] on
+    ids : IN (n_blocks of all chunks, LANES), the rows in each block
+    n_probes : IN, lists to read in each chunk
+    n_first : IN: the first `n_first` of the rows named are the best of them, the first twice as
+        many again, and so on; in any order otherwise
+    named : OUT (n_queries, n_chunks, n), -1 where the lists have fewer rows
+    scores, keys : SCRATCH (n_threads, the most rows, counted with those that fill up blocks, that
+        a query reads in a chunk, and at least the number of centroids in blocks)
+    top, probes : SCRATCH (n_threads, n_probes)
+    """
+    cdef int64_t i
+    cdef int thread = 0
+    cdef Search how
+    if H.shape[0] == 0 or named.shape[2] == 0:
+        return
+    how.bounds, how.starts, how.offsets = &bounds[0], &starts[0, 0], &offsets[0]
+    how.centroids, how.values, how.ids = &centroids[0], &values[0], &ids[0, 0]
+    how.n_chunks, how.n_clusters = starts.shape[0], starts.shape[1] - 1
+    how.n_blocks = (how.n_clusters + LANES - 1) // LANES
+    how.n_probes, how.n, how.n_first = n_probes, named.shape[2], n_first
+    with nogil, parallel(num_threads=n_threads):
+        thread = threadid()
+        for i in prange(H.shape[0], schedule="dynamic"):
+            search_chunks(
+                &H[i, 0], how,
+                memory(&scores[thread, 0], &keys[thread, 0], &top[thread, 0], &probes[thread, 0]),
+                &named[i, 0, 0],
+            )
