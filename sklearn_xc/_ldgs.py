@@ -199,7 +199,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         "n_centroids": [Interval(Integral, 1, LARGEST_INDEX, closed="both"), None],
         "n_probes": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "tau": [Interval(Real, 0, 1e12, closed="both")],
-        "unretrieved": [StrOptions({"exclude", "zero"})],
+        "unretrieved": [StrOptions({"exclude", "sampled", "zero"})],
         "mu": [Interval(Real, 1e-6, 1e6, closed="both")],
         "hidden_dim": [Interval(Integral, 1, 2**16, closed="both"), None],
         "fit_intercept": ["boolean"],

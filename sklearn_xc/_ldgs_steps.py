@@ -361,9 +361,14 @@ class Steps:
 
     def approximate(self, H, positives, rng):
         s = self.settings
+        weighs = s.unretrieved == "sampled"
         if not self.searching:
             n = s.query_size * (s.n_chunks if s.gradient == "decomposed" else 1)
-            found = self.gradients(H, positives, self.draw(len(H), n, rng), 0, False)
+            drawn = self.draw(len(H), n, rng)
+            if weighs:
+                found = self.gradients(H, positives, drawn[:, None, :0], 0, False, drawn)
+            else:
+                found = self.gradients(H, positives, drawn[:, None], 0, False)
             if s.gradient != "sampled":
                 self.watch_warmup(found, positives)
             return found
@@ -371,7 +376,10 @@ class Steps:
             self.reindex(H)
         size, most = s.query_size, len(self.weights.W)
         widens = s.loss == "cross_entropy" and s.tau > 0
-        found = self.gradients(H, positives, self.retrieve(H, size), s.n_message_passes, widens)
+        drawn = self.draw(len(H), s.query_size, rng) if weighs else None
+        found = self.gradients(
+            H, positives, self.retrieve(H, size), s.n_message_passes, widens, drawn
+        )
         while widens and size < min(WIDENED * s.query_size, most):
             size = min(2 * size, most)
             wanting = np.flatnonzero(found.left_out > s.tau)
@@ -379,18 +387,18 @@ class Steps:
                 break
             more = self.gradients(
                 H[wanting], taken(positives, wanting), self.retrieve(H[wanting], size),
-                s.n_message_passes, True,
+                s.n_message_passes, True, drawn[wanting] if weighs else None,
             )  # fmt: skip
             found = merged(found, wanting, more)
         return found
 
-    def gradients(self, H, positives, retrieved, n_passes, wants_left_out):
+    def gradients(self, H, positives, retrieved, n_passes, wants_left_out, drawn=None):
         s = self.settings
         one = retrieved.shape[1] == 1
         bounds = self.layout.bounds[[0, -1]] if one else self.layout.bounds
         return set_gradients(
             self.weights.W, H, bounds, retrieved, positives, s.loss, mu=s.mu,
-            n_message_passes=n_passes, tau=s.tau, zero_rest=s.unretrieved == "zero",
+            n_message_passes=n_passes, tau=s.tau, drawn=drawn, zero_rest=s.unretrieved == "zero",
             wants_left_out=wants_left_out, n_threads=self.threads(retrieved.size),
             places=self.places,
         )  # fmt: skip
@@ -399,8 +407,8 @@ class Steps:
         """Uniform negatives (and positives, which are positives all the same)."""
         K = len(self.weights.W)
         if n >= K:
-            return np.tile(np.arange(K, dtype=np.int32), (n_rows, 1, 1))
-        return rng.integers(K, size=(n_rows, 1, n), dtype=np.int32)
+            return np.tile(np.arange(K, dtype=np.int32), (n_rows, 1))
+        return rng.integers(K, size=(n_rows, n), dtype=np.int32)
 
     def retrieve(self, H, n):
         return self.indexes.candidates(H, min(n, len(self.weights.W)))
