@@ -115,8 +115,8 @@ def set_gradients(
         left_out,
     )
     kernel.gradients(
-        W, H, bounds, retrieved, drawn, *positives, KINDS[loss], mu, zero_rest, n_message_passes, tau,
-        *found, scratch_places(n_threads, W.shape[0]) if places is None else places,
+        W, H, bounds, retrieved, drawn, *positives, KINDS[loss], mu, zero_rest, n_message_passes,
+        tau, *found, scratch_places(n_threads, W.shape[0]) if places is None else places,
         np.empty((n_threads, (2 * n_chunks + 3) * capacity), dtype=np.float32),
         np.empty((n_threads, 3 * capacity + 4)), n_threads,
     )  # fmt: skip

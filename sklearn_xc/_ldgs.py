@@ -69,17 +69,20 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         :class:`~sklearn_xc.mips.SphericalIndex`, the published one, or another.
     n_centroids : int or None, default=None
         Clusters of "spherical"; None takes the root of the number of classes. Published: 100.
-    n_probes : int, default=2
+    n_probes : int, default=4
         Clusters that a query reads.
-    tau : float, default=1e-3
+    tau : float, default=0.0
         A gradient in a score that is smaller does not count: it is tau_2 of Algorithm 2, and
         cross-entropy asks for twice as many classes, up to four times `query_size`, as long as one
         that was not named could have a larger one: at most e to the sum of the lowest scores named
         in each chunk, over the part of the partition function that is known (section 4 of [1]_).
-        With 0 it never asks again.
-    unretrieved : {"exclude", "zero"}, default="exclude"
-        Whether classes that were not named are left out of the loss, or count as scored 0, as in
-        the printed Algorithm 1.
+        With 0 it never asks again. Published: 0 or 1e-3.
+    unretrieved : {"sampled", "exclude", "zero"}, default="sampled"
+        What stands for the classes that were not named: `query_size` of them, uniformly drawn for
+        each sample, each with the weight of as many in the partition function of cross-entropy,
+        whose estimate is then without bias (that of all, if all classes are drawn,
+        ``gradient="sampled"``), and more negatives for the other losses; nothing; or scores of 0,
+        as in the printed Algorithm 1.
     mu : float, default=1.0
         Smoothing of "margin"; published: 1 for one label a sample, 5 for several.
     hidden_dim : int or None, default=None
@@ -87,7 +90,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         layer touches the features of its samples only.
     fit_intercept : bool, default=True
         Whether classes have intercepts. The paper has none.
-    warmup : "auto" or float, default=1.0
+    warmup : "auto" or float, default=0.1
         Passes with drawn classes before the search begins: gradients are flat at first. "auto"
         ends when the gradient over the negatives of a sample is as concentrated as if half of
         those drawn had all of it, after one pass at the latest.
@@ -230,13 +233,13 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         query_size="auto",
         index="spherical",
         n_centroids=None,
-        n_probes=2,
-        tau=1e-3,
-        unretrieved="exclude",
+        n_probes=4,
+        tau=0.0,
+        unretrieved="sampled",
         mu=1.0,
         hidden_dim=None,
         fit_intercept=True,
-        warmup=1.0,
+        warmup=0.1,
         batch_size=32,
         solver="adagrad",
         learning_rate=0.5,

@@ -177,7 +177,7 @@ class Steps:
         else:
             self.factor = (sample_weight / sample_weight[visited].mean()).astype(np.float32)
         self.n_batches = max(1, -(-len(self.visited) // settings.batch_size))
-        self.n_steps = self.n_visited = self.n_scored = 0
+        self.n_passes = self.n_visited = self.n_scored = 0
         self.ridge = 0.0
         searches = settings.gradient in ("decomposed", "mips")
         self.searching = searches and (searching or settings.warmup == 0)
@@ -228,6 +228,7 @@ class Steps:
         for b in range(self.n_batches):
             size = self.settings.batch_size
             batch = order[b * size : (b + 1) * size]
+            self.n_passes = number + (b + 1) / self.n_batches  # also those of calls before
             loss += self.step(batch, self.rate(number + b / self.n_batches), rng)
             if not np.isfinite(loss):
                 raise FloatingPointError(f"the loss in pass {number + 1} was not finite")
@@ -262,7 +263,6 @@ class Steps:
                 self.place_U, NO_NORMS, rate,
             )  # fmt: skip
         self.shrink(rate)
-        self.n_steps += 1
         self.n_visited += len(batch)
         self.n_scored += n_scored
         return float(losses @ self.factor[batch])
@@ -417,7 +417,7 @@ class Steps:
         """Go over to searching after so many passes, or when few negatives carry the gradient."""
         s = self.settings
         if s.warmup != "auto":
-            self.searching = (self.n_steps + 1) / self.n_batches >= s.warmup
+            self.searching = self.n_passes >= s.warmup
             return
         inside = np.arange(found.values.shape[1])
         negative = (inside < found.counts[:, None]) & (inside >= np.diff(positives.indptr)[:, None])
@@ -429,7 +429,7 @@ class Steps:
             share = np.mean(total[active] ** 2 / squares[active] / negative[active].sum(axis=1))
         keep = MEMORY_OF_CONCENTRATION
         self.concentration = keep * self.concentration + (1 - keep) * share
-        self.searching = self.concentration < CONCENTRATED or self.n_steps + 1 >= self.n_batches
+        self.searching = self.concentration < CONCENTRATED or self.n_passes >= 1
 
     def reindex(self, H):
         s = self.settings
