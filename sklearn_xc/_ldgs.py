@@ -64,7 +64,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         the others' from T messages; published: 1. 0 scores all named classes exactly.
     query_size : "auto" or int, default="auto"
         Classes that an index is asked for, or that are drawn ("sampled"); "auto" is
-        ``sqrt(n_classes)``. Published: a hundredth of the classes, and at least that.
+        ``sqrt(n_classes)``. Published: a hundredth of the classes, and at least that. With a few
+        hundred classes the chunks together come to a good part of them: "exact" is faster there.
     index : {"spherical", "hnsw", "exact"}, default="spherical"
         :class:`~sklearn_xc.mips.SphericalIndex`, the published one, or another.
     n_centroids : int or None, default=None
