@@ -1,7 +1,8 @@
 """LDGSClassifier: five gradients against time and passes, time by number of classes, fastText.
 
     python benchmarks/ldgs.py [--part curves classes fasttext] [--data NAME ...] [--passes N]
-                              [--systems NAME ...] [--peer PYTHON] [--report]
+                              [--systems NAME ...] [--peer PYTHON] [--note TEXT]
+                              [--report]
 
 Figures are kept in build/bench/softmax/ldgs; the page doc/benchmark_ldgs.md is written from all of
 them. fastText needs an environment of its own: ``--peer`` (or SKLEARN_XC_FASTTEXT) names its
@@ -254,11 +255,11 @@ def write_lines(path, rows, labels):
 # -------------------------------------------------------------------------------------- report
 
 
-def report():
+def report(note):
     results = data.read(SCRIPT)
     if not results:
         raise SystemExit("nothing has been measured yet")
-    lines = [data.head("LDGSClassifier", SCRIPT, results), ""]
+    lines = [data.head("LDGSClassifier", SCRIPT, results), "", *([note, ""] if note else [])]
     lines += report_curves(results) + report_classes(results) + report_fasttext(results)
     _common.write_doc("benchmark_ldgs.md", "\n".join(lines))
 
@@ -338,10 +339,11 @@ def report_classes(results):
 
 def report_fasttext(results):
     rows = []
+    ours = [f"{loss}_{dim}" for loss, dim in BESIDE_FASTTEXT]
     for name in FASTTEXT_SETS:
-        for key, result in results.items():
-            if key.startswith(f"fasttext-{name}-"):
-                system = key.rpartition("-")[2]
+        for system in FASTTEXT + ours:
+            result = results.get(f"fasttext-{name}-{system}")
+            if result:
                 title = f"fastText, {system}"
                 if system not in FASTTEXT:
                     loss, _, dim = system.rpartition("_")
@@ -372,6 +374,7 @@ def main():
     parser.add_argument("--dims", nargs="*", type=int, default=[100, 300, 1000])
     parser.add_argument("--modes", nargs="*", choices=FASTTEXT, default=FASTTEXT)
     parser.add_argument("--peer", default=os.environ.get("SKLEARN_XC_FASTTEXT"))
+    parser.add_argument("--note", default="", help="a sentence on how the machine was used")
     parser.add_argument("--report", action="store_true", help="only write the page")
     options = parser.parse_args()
     if not options.report:
@@ -384,7 +387,7 @@ def main():
             names = [n for n in options.data or FASTTEXT_SETS if n in FASTTEXT_SETS]
             passes = options.passes or PASSES
             fasttext(names, options.peer, passes, options.dims, options.modes)
-    report()
+    report(options.note)
 
 
 if __name__ == "__main__":
