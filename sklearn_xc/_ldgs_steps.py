@@ -394,13 +394,13 @@ class Steps:
 
     def gradients(self, H, positives, retrieved, n_passes, wants_left_out, drawn=None):
         s = self.settings
+        n_scored = retrieved.size + (0 if drawn is None else drawn.size)
         one = retrieved.shape[1] == 1
         bounds = self.layout.bounds[[0, -1]] if one else self.layout.bounds
         return set_gradients(
             self.weights.W, H, bounds, retrieved, positives, s.loss, mu=s.mu,
             n_message_passes=n_passes, tau=s.tau, drawn=drawn, zero_rest=s.unretrieved == "zero",
-            wants_left_out=wants_left_out, n_threads=self.threads(retrieved.size),
-            places=self.places,
+            wants_left_out=wants_left_out, n_threads=self.threads(n_scored), places=self.places,
         )  # fmt: skip
 
     def draw(self, n_rows, n, rng):
