@@ -353,7 +353,10 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Go on training with one pass over more samples, at the first rate where it is "linear".
+        """Go on training with one pass over more samples.
+
+        With ``decay="linear"`` all calls keep the first rate, which costs some precision at the end
+        (see the user guide); with a number it falls over the calls.
 
         Parameters
         ----------
