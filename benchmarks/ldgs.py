@@ -289,8 +289,11 @@ def report_curves(results):
                  kept, f"{result['n_scored'] / n_classes:.3f}"]
             )  # fmt: skip
         left.set(xlabel="seconds of training", ylabel="precision@1, %", xscale="log")
+        left.tick_params(axis="x", which="minor", labelsize=6)
         right.set(xlabel="passes")
-        right.legend(fontsize=7)
+        right.locator_params(axis="x", integer=True)
+        figure.legend(*right.get_legend_handles_labels(), fontsize=7, ncols=3,
+                      loc="outside lower center")  # fmt: skip
         figure.suptitle(f"{name}, {n_classes} classes")
         header = ["gradient", "passes", "seconds", "P@1", "P@3", "P@5", "of its exact twin",
                   "classes scored / K"]  # fmt: skip
