@@ -239,8 +239,9 @@ cdef double largest_left_out(
 
 cdef double one_row(
     Model model, const float* h, Named named, const int32_t* drawn, int64_t n_drawn,
-    const int32_t* positives, int64_t n_positive, const float* weight, Loss loss, bint zero_rest, int64_t n_classes, int64_t n_passes,
-    double tau, Set* found, Scores s, int32_t* place, float* gradient, double* left_out
+    const int32_t* positives, int64_t n_positive, const float* weight, Loss loss,
+    bint zero_rest, int64_t n_classes, int64_t n_passes, double tau, Set* found, Scores s,
+    int32_t* place, float* gradient, double* left_out
 ) noexcept nogil:
     """The loss of a sample; OUT its set, gradient and, unless NULL, `left_out`."""
     cdef int64_t p
