@@ -40,13 +40,16 @@ CURVE_PASSES = {"omniglot": 10, "oewn_hypernym": 3, "yso_finna_en_small": 4, "de
 SHARE = 0.2  # of the classes may be scored
 SHARED = {"random_state": data.SEED, "n_jobs": THREADS}
 PRINTED = {"gradient": "mips", "loss": "margin", "unretrieved": "zero"}
-WIDE = {"gradient": "mips", "loss": "margin", "wide": True}
+WIDE = "mips_wide", "sampled"  # as many classes as all chunks and those drawn come to
 SYSTEMS = {
     "softmax": ("exact softmax", {"gradient": "exact"}),
     "margin": ("exact margin", {"gradient": "exact", "loss": "margin"}),
     "sampled": ("sampled softmax", {"gradient": "sampled"}),
     "mips": ("MIPS, margin", {"gradient": "mips", "loss": "margin"}),
-    "mips_wide": ("MIPS, margin, asked for as many as all chunks", WIDE),
+    "mips_wide": (
+        "MIPS, margin, asked for as many as all chunks",
+        {"gradient": "mips", "loss": "margin"},
+    ),
     "mips_printed": ("MIPS, margin, others count as 0", PRINTED),
     "decomposed": ("decomposed, margin", {"gradient": "decomposed", "loss": "margin"}),
     "decomposed_softmax": ("decomposed, softmax", {"gradient": "decomposed"}),
@@ -127,8 +130,7 @@ def curves(names, systems, passes):
             mu = 1.0 if name in MULTICLASS else 5.0
             options = CURVES[name] | SYSTEMS[system][1] | SHARED | {"mu": mu}
             options["max_iter"] = passes or CURVE_PASSES[name]
-            wide = options.pop("wide", False) or options["gradient"] == "sampled"
-            options["query_size"] = query_size(n_classes, options["n_chunks"], wide)
+            options["query_size"] = query_size(n_classes, options["n_chunks"], system in WIDE)
             clock, judge = Clock(), Judge(X_test, Y_test)
             model = LDGSClassifier(**options).set_callbacks(clock, judge).fit(X, y)
             seconds = np.cumsum(clock.seconds).tolist()
