@@ -344,28 +344,30 @@ def report_classes(results):
 
 def report_fasttext(results):
     rows = []
-    ours = [f"{loss}_{dim}" for loss, dim in BESIDE_FASTTEXT]
     for name in FASTTEXT_SETS:
-        for system in FASTTEXT + ours:
+        systems = {mode: f"fastText, {mode}" for mode in FASTTEXT} | {
+            f"{loss}_{dim}": f"LDGSClassifier, {loss}, hidden_dim={dim}"
+            for loss, dim in BESIDE_FASTTEXT
+        }
+        for system, title in systems.items():
             result = results.get(f"fasttext-{name}-{system}")
-            if result:
-                title = f"fastText, {system}"
-                if system not in FASTTEXT:
-                    loss, _, dim = system.rpartition("_")
-                    title = f"LDGSClassifier, {loss}, hidden_dim={dim}"
-                figures = (
-                    [result["failure"], "", "", ""]
-                    if "failure" in result
-                    else [
-                        f"{result['seconds']:.1f}",
-                        *(f"{100 * p:.2f}" for p in result["precision"]),
-                    ]
-                )
-                rows.append([f"{name}: {title}", *figures])
+            if result and "failure" in result:
+                rows.append([f"{name}: {title}", result["failure"], "", "", ""])
+            elif result:
+                rows.append([f"{name}: {title}", *figures(result["seconds"], result["precision"])])
+        curve = results.get(f"curves-{name}-decomposed")
+        if curve:
+            title = "LDGSClassifier, margin with mu=5, hidden_dim=100, as above"
+            last = figures(curve["seconds"][-1], curve["precision"][-1])
+            rows.append([f"{name}: {title}", *last])
     if not rows:
         return []
     header = ["", "seconds", "P@1", "P@3", "P@5"]
     return ["## Beside fastText", "", _common.table(header, rows), ""]
+
+
+def figures(seconds, precisions):
+    return [f"{seconds:.1f}", *(f"{100 * p:.2f}" for p in precisions)]
 
 
 def main():
