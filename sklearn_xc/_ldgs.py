@@ -79,11 +79,10 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         in each chunk, over the part of the partition function that is known (section 4 of [1]_).
         With 0 it never asks again. Published: 0 or 1e-3.
     unretrieved : {"sampled", "exclude", "zero"}, default="sampled"
-        What stands for the classes that were not named: `query_size` of them, uniformly drawn for
-        each sample, each with the weight of as many in the partition function of cross-entropy,
-        whose estimate is then without bias (that of all, if all classes are drawn,
-        ``gradient="sampled"``), and more negatives for the other losses; nothing; or scores of 0,
-        as in the printed Algorithm 1.
+        What stands for the classes that were not named. "sampled": `query_size` of them, uniformly
+        drawn for each sample; in cross-entropy each weighs as many as it stands for, so that the
+        partition function is estimated without bias, for the other losses they are further
+        negatives. "exclude": nothing. "zero": as many scores of 0, as in the printed Algorithm 1.
     mu : float, default=1.0
         Smoothing of "margin"; published: 1 for one label a sample, 5 for several.
     hidden_dim : int or None, default=None
