@@ -1,7 +1,8 @@
 """LDGSClassifier: five gradients against time and passes, time by number of classes, fastText.
 
     python benchmarks/ldgs.py [--part curves classes fasttext] [--data NAME ...] [--passes N]
-                              [--systems NAME ...] [--peer PYTHON] [--report]
+                              [--systems NAME ...] [--peer PYTHON] [--note TEXT]
+                              [--report]
 
 Figures are kept in build/bench/softmax/ldgs; the page doc/benchmark_ldgs.md is written from all of
 them. fastText needs an environment of its own: ``--peer`` (or SKLEARN_XC_FASTTEXT) names its
@@ -35,13 +36,21 @@ CURVES = {
     "delicious": {"hidden_dim": 100, "n_chunks": 4},
 }
 MULTICLASS = ("omniglot", "oewn_hypernym")
-# A rate that falls slowly, so that a curve does not depend on where it ends.
-SHARED = {"decay": 0.1, "random_state": data.SEED, "n_jobs": THREADS}
+CURVE_PASSES = {"omniglot": 10, "oewn_hypernym": 3, "yso_finna_en_small": 4, "delicious": 4}
+SHARE = 0.2  # of the classes may be scored
+SHARED = {"random_state": data.SEED, "n_jobs": THREADS}
+PRINTED = {"gradient": "mips", "loss": "margin", "unretrieved": "zero"}
+WIDE = "mips_wide", "sampled"  # as many classes as all chunks and those drawn come to
 SYSTEMS = {
     "softmax": ("exact softmax", {"gradient": "exact"}),
     "margin": ("exact margin", {"gradient": "exact", "loss": "margin"}),
     "sampled": ("sampled softmax", {"gradient": "sampled"}),
     "mips": ("MIPS, margin", {"gradient": "mips", "loss": "margin"}),
+    "mips_wide": (
+        "MIPS, margin, asked for as many as all chunks",
+        {"gradient": "mips", "loss": "margin"},
+    ),
+    "mips_printed": ("MIPS, margin, others count as 0", PRINTED),
     "decomposed": ("decomposed, margin", {"gradient": "decomposed", "loss": "margin"}),
     "decomposed_softmax": ("decomposed, softmax", {"gradient": "decomposed"}),
     "messages": (
@@ -49,7 +58,10 @@ SYSTEMS = {
         {"gradient": "decomposed", "loss": "margin", "n_message_passes": 1},
     ),
 }
-TWINS = {"decomposed": "margin", "decomposed_softmax": "softmax", "mips": "margin"}
+TWINS = {
+    "decomposed": "margin", "messages": "margin", "mips": "margin", "mips_wide": "margin",
+    "mips_printed": "margin", "decomposed_softmax": "softmax", "sampled": "softmax",
+}  # fmt: skip
 CLASSES = [10**3, 10**4, 10**5, 10**6]
 NOISE = np.float32(0.7)  # of an embedding around its cluster; that of a sample around it is 1
 OWN = 1.5  # the score of the own class, times log K
@@ -75,8 +87,8 @@ CLASS_TWINS = {
 }  # fmt: skip
 FASTTEXT_SETS = ["cooking_fasttext", "yso_finna_en_small"]
 FASTTEXT = ["softmax", "hs", "ova"]
-BESIDE_FASTTEXT = [("margin", 100), ("cross_entropy", 100), ("margin", 300)]
-PATIENCE = 900  # seconds
+BESIDE_FASTTEXT = [("margin", 100), ("cross_entropy", 100), ("margin", 300), ("margin", 1000)]
+PATIENCE = 300  # seconds
 
 
 def load(name):
@@ -94,10 +106,41 @@ def load(name):
 
 
 def precision(model, X, Y):
-    """Precision@1, 3 and 5; with one class a sample, the share found among so many."""
+    """Precision@1, 3 and 5."""
     found = model.predict_topk(X, _common.TOP)[0].astype(int)
     hits = np.stack([np.asarray(Y[np.arange(Y.shape[0]), f]).ravel() > 0 for f in found.T], axis=1)
     return [float(hits[:, :k].mean()) for k in _common.CUTS]
+
+
+class Clock:
+    """A callback that takes the time of each pass, and nothing else's."""
+
+    def __init__(self):
+        self.seconds, self._begin = [], None
+
+    def setup(self, estimator, context):
+        pass
+
+    teardown = setup
+
+    def on_fit_task_begin(self, estimator, context):
+        self._begin = time.perf_counter()
+
+    def on_fit_task_end(self, estimator, context):
+        if context.task_name == "pass":
+            self.seconds.append(time.perf_counter() - self._begin)
+
+
+class Judge(Clock):
+    """A callback that takes the precision of the model after each pass, behind the clock."""
+
+    def __init__(self, X, Y):
+        super().__init__()
+        self.rows, self.points = (X, Y), []
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator):
+        if context.task_name == "pass":
+            self.points.append(precision(fitted_estimator, *self.rows))
 
 
 def curves(names, systems, passes):
@@ -107,22 +150,27 @@ def curves(names, systems, passes):
         for system in systems:
             mu = 1.0 if name in MULTICLASS else 5.0
             options = CURVES[name] | SYSTEMS[system][1] | SHARED | {"mu": mu}
-            model = LDGSClassifier(**options)
-            seconds, points = 0.0, []
-            for _ in range(passes):
-                classes = np.unique(y) if name in MULTICLASS else None
-                spent, _ = _common.timed(model.partial_fit, X, y, classes)
-                seconds += spent
-                points.append(
-                    {"seconds": seconds, "precision": precision(model, X_test, Y_test),
-                     "n_scored": model.n_scored_}
-                )  # fmt: skip
+            options["max_iter"] = passes or CURVE_PASSES[name]
+            options["query_size"] = query_size(n_classes, options["n_chunks"], system in WIDE)
+            clock, judge = Clock(), Judge(X_test, Y_test)
+            model = LDGSClassifier(**options).set_callbacks(clock, judge).fit(X, y)
+            seconds = np.cumsum(clock.seconds).tolist()
             data.save(
-                SCRIPT, f"curves-{name}-{system}", points=points, n_classes=n_classes,
+                SCRIPT, f"curves-{name}-{system}", seconds=seconds, precision=judge.points,
+                n_scored=model.n_scored_, n_classes=n_classes,
                 options={key: str(value) for key, value in options.items()},
             )  # fmt: skip
-            last = points[-1]
-            print(f"{name:20}{SYSTEMS[system][0]:38}{seconds:8.1f} s  {last}", flush=True)
+            found = " ".join(f"{100 * p:.2f}" for p in judge.points[-1])
+            print(
+                f"{name:20}{SYSTEMS[system][0]:38}{seconds[-1]:8.1f} s  P@ {found}, "
+                f"{model.n_scored_ / n_classes:.3f} K scored", flush=True,
+            )  # fmt: skip
+
+
+def query_size(n_classes, n_chunks, wide):
+    """Classes that an index names, or, if `wide`, that all chunks and those drawn come to."""
+    each = min(int(np.ceil(n_classes**0.5)), int(SHARE * n_classes / (n_chunks + 1)))
+    return each * (n_chunks + 1) if wide else each
 
 
 def synthetic(n_classes, n_samples=2048, dim=128, seed=0):
@@ -231,10 +279,12 @@ def missed(steps, y, n=64):
     return float(wrong / whole) if whole else None
 
 
-def fasttext(names, peer, passes):
+def fasttext(names, peer, passes, dims, modes):
     for name in names:
         X, y, X_test, Y_test = load(name)
         for loss, dim in BESIDE_FASTTEXT:
+            if dim not in dims:
+                continue
             model = LDGSClassifier(
                 loss, hidden_dim=dim, max_iter=passes, random_state=data.SEED, n_jobs=THREADS
             )
@@ -243,7 +293,7 @@ def fasttext(names, peer, passes):
             key = f"fasttext-{name}-{loss}_{dim}"
             data.save(SCRIPT, key, seconds=seconds, precision=found, n_scored=model.n_scored_)
             print(key, seconds, found, flush=True)
-        for loss in FASTTEXT if peer else []:
+        for loss in modes if peer else []:
             result = ask_fasttext(name, loss, peer)
             data.save(SCRIPT, f"fasttext-{name}-{loss}", **result)
             print(name, loss, result, flush=True)
@@ -261,7 +311,7 @@ def ask_fasttext(name, loss, peer):
                 call, capture_output=True, text=True, check=False, timeout=PATIENCE
             )
         except subprocess.TimeoutExpired:
-            return {"failure": f"not done in {PATIENCE} s"}
+            return {"failure": f"> {PATIENCE}"}
     if done.returncode:
         return {"failure": done.stderr.strip().splitlines()[-1]}
     return json.loads(done.stdout.splitlines()[-1])
@@ -282,11 +332,11 @@ def write_lines(path, rows, labels):
 # -------------------------------------------------------------------------------------- report
 
 
-def report():
+def report(note):
     results = data.read(SCRIPT)
     if not results:
         raise SystemExit("nothing has been measured yet")
-    lines = [data.head("LDGSClassifier", SCRIPT, results), ""]
+    lines = [data.head("LDGSClassifier", SCRIPT, results), "", *([note, ""] if note else [])]
     lines += report_curves(results) + report_classes(results) + report_fasttext(results)
     _common.write_doc("benchmark_ldgs.md", "\n".join(lines))
 
@@ -302,32 +352,38 @@ def report_curves(results):
         figure, (left, right) = data.axes(2)
         rows = []
         for system, result in found.items():
-            p1 = [100 * point["precision"][0] for point in result["points"]]
+            p1 = [100 * point[0] for point in result["precision"]]
             title = SYSTEMS[system][0]
-            left.plot([point["seconds"] for point in result["points"]], p1, ".-", label=title)
+            left.plot(result["seconds"], p1, ".-", label=title)
             right.plot(range(1, len(p1) + 1), p1, ".-", label=title)
-            last = result["points"][-1]
-            twin = found.get(TWINS.get(system))
-            kept = "-"
-            if twin:
-                kept = f"{100 * last['precision'][0] / twin['points'][-1]['precision'][0]:.1f} %"
-            scored = result["points"][-1]["n_scored"] / n_classes
+            last, twin, kept = result["precision"][-1], found.get(TWINS.get(system)), "-"
+            if twin and len(twin["precision"]) == len(p1):
+                kept = f"{100 * last[0] / twin['precision'][-1][0]:.1f} %"
+            factor = _common.CUTS if name in MULTICLASS else (1, 1, 1)
+            last = (f"{100 * p * n:.2f}" for p, n in zip(last, factor, strict=True))
             rows.append(
-                [title, len(p1), f"{last['seconds']:.1f}",
-                 *(f"{100 * p:.2f}" for p in last["precision"]), kept, f"{scored:.3f}"]
+                [title, len(p1), f"{result['seconds'][-1]:.1f}", *last,
+                 kept, f"{result['n_scored'] / n_classes:.3f}"]
             )  # fmt: skip
         left.set(xlabel="seconds of training", ylabel="precision@1, %", xscale="log")
+        left.tick_params(axis="x", which="minor", labelsize=6)
         right.set(xlabel="passes")
-        right.legend(fontsize=7)
+        right.locator_params(axis="x", integer=True)
+        figure.legend(*right.get_legend_handles_labels(), fontsize=7, ncols=3,
+                      loc="outside lower center")  # fmt: skip
         figure.suptitle(f"{name}, {n_classes} classes")
         header = ["gradient", "passes", "seconds", "P@1", "P@3", "P@5", "of its exact twin",
-                  "classes scored / K, last pass"]  # fmt: skip
+                  "classes scored / K"]  # fmt: skip
         lines += [f"### {name}", "", _common.table(header, rows), "",
                   data.picture(figure, f"ldgs_{name}", f"Precision on {name}"), ""]  # fmt: skip
     lines += [
         "With one class a sample, P@3 and P@5 are the shares of samples whose class is among the",
-        "first three and five. mu is 1 with one class a sample, 5 with several; rates fall as",
-        "1 / (1 + 0.1 t) with the passes t, and the mini-batches have 32 samples, for all.",
+        "first three and five. mu is 1 with one class a sample, 5 with several; the rate falls to",
+        "zero over the passes named, and the mini-batches have 32 samples, for all. Seconds are",
+        "those of the passes; evaluation between them does not count. Classes scored are those of",
+        "the whole fit, the drawn ones of its beginning with them. An index is asked for sqrt(K)",
+        "classes, or fewer where all chunks would come to 0.2 K; `sampled` and `as many as all",
+        "chunks` take as many as the chunks and the drawn classes together.",
         "",
     ]
     return lines
@@ -409,26 +465,29 @@ def growth(sizes, each):
 def report_fasttext(results):
     rows = []
     for name in FASTTEXT_SETS:
-        for key, result in results.items():
-            if key.startswith(f"fasttext-{name}-"):
-                system = key.rpartition("-")[2]
-                title = f"fastText, {system}"
-                if system not in FASTTEXT:
-                    loss, _, dim = system.rpartition("_")
-                    title = f"LDGSClassifier, {loss}, hidden_dim={dim}"
-                figures = (
-                    [result["failure"], "", "", ""]
-                    if "failure" in result
-                    else [
-                        f"{result['seconds']:.1f}",
-                        *(f"{100 * p:.2f}" for p in result["precision"]),
-                    ]
-                )
-                rows.append([f"{name}: {title}", *figures])
+        systems = {mode: f"fastText, {mode}" for mode in FASTTEXT} | {
+            f"{loss}_{dim}": f"LDGSClassifier, {loss}, hidden_dim={dim}"
+            for loss, dim in BESIDE_FASTTEXT
+        }
+        for system, title in systems.items():
+            result = results.get(f"fasttext-{name}-{system}")
+            if result and "failure" in result:
+                rows.append([f"{name}: {title}", result["failure"], "", "", ""])
+            elif result:
+                rows.append([f"{name}: {title}", *figures(result["seconds"], result["precision"])])
+        curve = results.get(f"curves-{name}-decomposed")
+        if curve:
+            title = "LDGSClassifier, margin with mu=5, hidden_dim=100, as above"
+            last = figures(curve["seconds"][-1], curve["precision"][-1])
+            rows.append([f"{name}: {title}", *last])
     if not rows:
         return []
     header = ["", "seconds", "P@1", "P@3", "P@5"]
     return ["## Beside fastText", "", _common.table(header, rows), ""]
+
+
+def figures(seconds, precisions):
+    return [f"{seconds:.1f}", *(f"{100 * p:.2f}" for p in precisions)]
 
 
 def main():
@@ -439,10 +498,13 @@ def main():
     every = sorted({*SYSTEMS, *CLASS_SYSTEMS})
     parser.add_argument("--systems", nargs="+", choices=every)
     parser.add_argument("--sizes", nargs="+", type=int, default=CLASSES)
-    parser.add_argument("--passes", type=int, default=PASSES)
+    parser.add_argument("--passes", type=int)
+    parser.add_argument("--dims", nargs="*", type=int, default=[100, 300, 1000])
+    parser.add_argument("--modes", nargs="*", choices=FASTTEXT, default=FASTTEXT)
     parser.add_argument("--busy", action="store_true", help="time by number of classes: count "
                         "seconds of the processor on one thread")  # fmt: skip
     parser.add_argument("--peer", default=os.environ.get("SKLEARN_XC_FASTTEXT"))
+    parser.add_argument("--note", default="", help="a sentence on how the machine was used")
     parser.add_argument("--report", action="store_true", help="only write the page")
     options = parser.parse_args()
     if not options.report:
@@ -454,8 +516,9 @@ def main():
             classes(options.sizes, systems, options.busy)
         if "fasttext" in options.part:
             names = [n for n in options.data or FASTTEXT_SETS if n in FASTTEXT_SETS]
-            fasttext(names, options.peer, options.passes)
-    report()
+            passes = options.passes or PASSES
+            fasttext(names, options.peer, passes, options.dims, options.modes)
+    report(options.note)
 
 
 if __name__ == "__main__":

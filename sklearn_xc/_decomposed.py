@@ -64,7 +64,7 @@ def chunk_bounds(n_columns, n_chunks):
 
 def set_gradients(
     W, H, bounds, retrieved, positives, loss, *, mu=1.0, n_message_passes=0, tau=0.0,
-    zero_rest=False, wants_left_out=False, n_first=None, n_threads=1, places=None,
+    drawn=None, zero_rest=False, wants_left_out=False, n_first=None, n_threads=1, places=None,
 ):  # fmt: skip
     """Gradients of a loss on the positives and the retrieved classes of samples.
 
@@ -86,6 +86,10 @@ def set_gradients(
     tau : float, default=0.0
         tau_2 of Algorithm 2. Without passes but with `wants_left_out`, the smallest gradients of
         negatives are 0 that together do not reach tau.
+    drawn : C-contiguous ndarray of int32 (n_rows, n_drawn), default=None
+        Uniformly drawn classes that stand for all that are neither positive nor retrieved. With
+        cross-entropy each weighs as many as it stands for, so that the partition function is
+        estimated without bias; for the other losses they are candidates like those retrieved.
     zero_rest : bool, default=False
         Whether classes outside the set count as scored 0, as in Algorithm 1, or not at all.
     wants_left_out : bool, default=False
@@ -103,8 +107,10 @@ def set_gradients(
     """
     n_rows, n_chunks, n = retrieved.shape
     n_threads = max(1, min(n_threads, n_rows))
+    if drawn is None:
+        drawn = np.empty((n_rows, 0), dtype=np.int32)
     most = int(np.diff(positives.indptr).max(initial=0))
-    capacity = max(1, min(n_chunks * n + most, W.shape[0]))
+    capacity = max(1, min(n_chunks * n + drawn.shape[1] + most, W.shape[0]))
     left_out = np.empty(n_rows if wants_left_out else 0)
     found = SetGradients(
         np.empty((n_rows, capacity), dtype=np.int32),
@@ -114,8 +120,9 @@ def set_gradients(
         left_out,
     )
     kernel.gradients(
-        W, H, bounds, retrieved, *positives, KINDS[loss], mu, zero_rest, n_message_passes, tau,
-        n_first or n, *found, scratch_places(n_threads, W.shape[0]) if places is None else places,
+        W, H, bounds, retrieved, drawn, *positives, KINDS[loss], mu, zero_rest, n_message_passes,
+        tau, n_first or n, *found,
+        scratch_places(n_threads, W.shape[0]) if places is None else places,
         np.empty((n_threads, (2 * n_chunks + 3) * capacity), dtype=np.float32),
         np.empty((n_threads, 3 * capacity + 4)), n_threads,
     )  # fmt: skip

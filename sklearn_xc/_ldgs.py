@@ -64,24 +64,27 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         the others' from T messages; published: 1. 0 scores all named classes exactly.
     query_size : "auto" or int, default="auto"
         Classes that an index is asked for, or that are drawn ("sampled"); "auto" is
-        ``sqrt(n_classes)``. Published: a hundredth of the classes, and at least that.
+        ``sqrt(n_classes)``. Published: a hundredth of the classes, and at least that. With a few
+        hundred classes the chunks together come to a good part of them: "exact" is faster there.
     index : {"spherical", "hnsw", "exact"}, default="spherical"
         "spherical", the published one: lists of rows by spherical k-means, as those of
         :class:`~sklearn_xc.mips.SphericalIndex`, of all chunks in one; or another.
     n_centroids : int or None, default=None
         Clusters of "spherical"; None takes the root of the number of classes. Published: 100.
-    n_probes : int, default=2
+    n_probes : int, default=4
         Clusters that a query reads.
-    tau : float, default=1e-3
+    tau : float, default=0.0
         A gradient in a score that is smaller does not count: it is tau_2 of Algorithm 2, and
         cross-entropy asks for twice as many classes, up to four times `query_size`, as long as one
         that was not named could have a larger one: at most e to the sum of the lowest scores named
         in each chunk, over the part of the partition function that is known (section 4 of [1]_).
         Nor does it step classes whose gradients together are smaller. With 0 it never asks again,
-        and steps all.
-    unretrieved : {"exclude", "zero"}, default="exclude"
-        Whether classes that were not named are left out of the loss, or count as scored 0, as in
-        the printed Algorithm 1.
+        and steps all. Published: 0 or 1e-3.
+    unretrieved : {"sampled", "exclude", "zero"}, default="sampled"
+        What stands for the classes that were not named. "sampled": `query_size` of them, uniformly
+        drawn for each sample; in cross-entropy each weighs as many as it stands for, so that the
+        partition function is estimated without bias, for the other losses they are further
+        negatives. "exclude": nothing. "zero": as many scores of 0, as in the printed Algorithm 1.
     mu : float, default=1.0
         Smoothing of "margin"; published: 1 for one label a sample, 5 for several.
     hidden_dim : int or None, default=None
@@ -89,7 +92,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         layer touches the features of its samples only.
     fit_intercept : bool, default=True
         Whether classes have intercepts. The paper has none.
-    warmup : "auto" or float, default=1.0
+    warmup : "auto" or float, default=0.1
         Passes with drawn classes before the search begins: gradients are flat at first. "auto"
         ends when the gradient over the negatives of a sample is as concentrated as if half of
         those drawn had all of it, after one pass at the latest.
@@ -201,7 +204,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         "n_centroids": [Interval(Integral, 1, LARGEST_INDEX, closed="both"), None],
         "n_probes": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "tau": [Interval(Real, 0, 1e12, closed="both")],
-        "unretrieved": [StrOptions({"exclude", "zero"})],
+        "unretrieved": [StrOptions({"exclude", "sampled", "zero"})],
         "mu": [Interval(Real, 1e-6, 1e6, closed="both")],
         "hidden_dim": [Interval(Integral, 1, 2**16, closed="both"), None],
         "fit_intercept": ["boolean"],
@@ -232,13 +235,13 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         query_size="auto",
         index="spherical",
         n_centroids=None,
-        n_probes=2,
-        tau=1e-3,
-        unretrieved="exclude",
+        n_probes=4,
+        tau=0.0,
+        unretrieved="sampled",
         mu=1.0,
         hidden_dim=None,
         fit_intercept=True,
-        warmup=1.0,
+        warmup=0.1,
         batch_size=32,
         solver="adagrad",
         learning_rate=0.5,
@@ -351,7 +354,10 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Go on training with one pass over more samples, at the first rate where it is "linear".
+        """Go on training with one pass over more samples.
+
+        With ``decay="linear"`` all calls keep the first rate, which costs some precision at the end
+        (see the user guide); with a number it falls over the calls.
 
         Parameters
         ----------

@@ -179,7 +179,7 @@ class Steps:
         else:
             self.factor = (sample_weight / sample_weight[visited].mean()).astype(np.float32)
         self.n_batches = max(1, -(-len(self.visited) // settings.batch_size))
-        self.n_steps = self.n_visited = self.n_scored = 0
+        self.n_passes = self.n_visited = self.n_scored = 0
         self.ridge = 0.0
         searches = settings.gradient in ("decomposed", "mips")
         self.searching = searches and (searching or settings.warmup == 0)
@@ -230,6 +230,7 @@ class Steps:
         for b in range(self.n_batches):
             size = self.settings.batch_size
             batch = order[b * size : (b + 1) * size]
+            self.n_passes = number + (b + 1) / self.n_batches  # also those of calls before
             loss += self.step(batch, self.rate(number + b / self.n_batches), rng)
             if not np.isfinite(loss):
                 raise FloatingPointError(f"the loss in pass {number + 1} was not finite")
@@ -264,7 +265,6 @@ class Steps:
                 self.place_U, NO_NORMS, rate,
             )  # fmt: skip
         self.shrink(rate)
-        self.n_steps += 1
         self.n_visited += len(batch)
         self.n_scored += n_scored
         return float(losses @ self.factor[batch])
@@ -357,9 +357,14 @@ class Steps:
 
     def approximate(self, H, positives, rng):
         s = self.settings
+        weighs = s.unretrieved == "sampled"
         if not self.searching:
             n = s.query_size * (s.n_chunks if s.gradient == "decomposed" else 1)
-            found = self.gradients(H, positives, self.draw(len(H), n, rng), 0, False)
+            drawn = self.draw(len(H), n, rng)
+            if weighs:
+                found = self.gradients(H, positives, drawn[:, None, :0], 0, False, drawn)
+            else:
+                found = self.gradients(H, positives, drawn[:, None], 0, False)
             if s.gradient != "sampled":
                 self.watch_warmup(found, positives)
             return found
@@ -370,33 +375,37 @@ class Steps:
         if widens:
             size = min(WIDENED * size, most)
         retrieved = self.indexes.candidates(H, size, n_first)
-        found = self.gradients(H, positives, retrieved, s.n_message_passes, widens, n_first)
+        drawn = self.draw(len(H), s.query_size, rng) if weighs else None
+        found = self.gradients(H, positives, retrieved, s.n_message_passes, widens, drawn, n_first)
         self.work_since += int(found.counts.sum()) * self.layout.n_columns
         return found
 
-    def gradients(self, H, positives, retrieved, n_passes, wants_left_out, n_first=None):
+    def gradients(
+        self, H, positives, retrieved, n_passes, wants_left_out, drawn=None, n_first=None
+    ):
         s = self.settings
+        n_scored = retrieved.size + (0 if drawn is None else drawn.size)
         one = retrieved.shape[1] == 1
         bounds = self.layout.bounds[[0, -1]] if one else self.layout.bounds
         return set_gradients(
             self.weights.W, H, bounds, retrieved, positives, s.loss, mu=s.mu,
-            n_message_passes=n_passes, tau=s.tau, zero_rest=s.unretrieved == "zero",
-            wants_left_out=wants_left_out, n_first=n_first,
-            n_threads=self.threads(retrieved.size), places=self.places,
+            n_message_passes=n_passes, tau=s.tau, drawn=drawn, zero_rest=s.unretrieved == "zero",
+            wants_left_out=wants_left_out, n_first=n_first, n_threads=self.threads(n_scored),
+            places=self.places,
         )  # fmt: skip
 
     def draw(self, n_rows, n, rng):
         """Uniform negatives (and positives, which are positives all the same)."""
         K = len(self.weights.W)
         if n >= K:
-            return np.tile(np.arange(K, dtype=np.int32), (n_rows, 1, 1))
-        return rng.integers(K, size=(n_rows, 1, n), dtype=np.int32)
+            return np.tile(np.arange(K, dtype=np.int32), (n_rows, 1))
+        return rng.integers(K, size=(n_rows, n), dtype=np.int32)
 
     def watch_warmup(self, found, positives):
         """Go over to searching after so many passes, or when few negatives carry the gradient."""
         s = self.settings
         if s.warmup != "auto":
-            self.searching = (self.n_steps + 1) / self.n_batches >= s.warmup
+            self.searching = self.n_passes >= s.warmup
             return
         inside = np.arange(found.values.shape[1])
         negative = (inside < found.counts[:, None]) & (inside >= np.diff(positives.indptr)[:, None])
@@ -408,7 +417,7 @@ class Steps:
             share = np.mean(total[active] ** 2 / squares[active] / negative[active].sum(axis=1))
         keep = MEMORY_OF_CONCENTRATION
         self.concentration = keep * self.concentration + (1 - keep) * share
-        self.searching = self.concentration < CONCENTRATED or self.n_steps + 1 >= self.n_batches
+        self.searching = self.concentration < CONCENTRATED or self.n_passes >= 1
 
     def cost_of_building(self):
         """Multiply-adds, about."""

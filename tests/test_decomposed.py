@@ -1,6 +1,6 @@
 """Losses on sets of classes, and Algorithms 1 and 2 of LDGS, against NumPy and SciPy."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -320,6 +320,44 @@ def test_classes_named_twice_count_once():
         problem.gradient("cross_entropy", 2, twice)[0],
         problem.gradient("cross_entropy", 2, once)[0],
     )
+
+
+@pytest.mark.parametrize("n_chunks", [1, 3])
+@pytest.mark.parametrize("n_drawn", [1, 2, 4])
+def test_drawn_classes_estimate_the_partition_function_without_bias(n_chunks, n_drawn):
+    """Averaged over all subsets of the classes left, the estimate is the exact sum."""
+    problem = Problem(n_classes=9, n_rows=1)
+    own, named = problem.own[0], np.array([1, 4], dtype=np.int32)
+    left = np.setdiff1d(np.arange(9), np.union1d(own, named))
+    retrieved = np.tile(named, (1, n_chunks, 1))
+    z = (problem.H @ problem.W.T)[0]
+    estimates = []
+    for subset in combinations(left, min(n_drawn, len(left))):
+        # those named already, and repetitions, do not count
+        drawn = np.array([[*subset, subset[0], own[0], 4]], dtype=np.int32)
+        gradient, found = problem.gradient("cross_entropy", n_chunks, retrieved, drawn=drawn)
+        estimates.append(np.exp((found.losses[0] + z[own].sum()) / len(own)))
+        assert gradient[0].sum() == pytest.approx(0, abs=1e-4)  # as that of all classes
+    assert np.mean(estimates) == pytest.approx(np.exp(z).sum(), rel=1e-4)
+
+
+@pytest.mark.parametrize(("n_passes", "atol"), [(0, 1e-5), (300, 1e-3)])
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_drawing_all_that_is_left_gives_the_exact_gradient(loss, n_passes, atol):
+    problem = Problem(n_classes=20)
+    drawn = np.tile(np.arange(20, dtype=np.int32), (5, 1))
+    named = problem.everything(3)[:, :, :6].copy()
+    found, _ = problem.gradient(loss, 3, named, drawn=drawn, n_message_passes=n_passes, tau=-1.0)
+    np.testing.assert_allclose(found, problem.exact(loss)[1], atol=atol)
+
+
+@pytest.mark.parametrize("loss", ["margin", "triplet"])
+def test_drawn_classes_are_candidates_of_the_other_losses(loss):
+    problem = Problem(n_rows=3)
+    first, second = np.arange(8, dtype=np.int32), np.arange(8, 20, dtype=np.int32)
+    together = np.tile(np.concatenate([first, second]), (3, 1, 1))
+    found, _ = problem.gradient(loss, 1, np.tile(first, (3, 1, 1)), drawn=np.tile(second, (3, 1)))
+    np.testing.assert_allclose(found, problem.gradient(loss, 1, together)[0], atol=1e-6)
 
 
 def test_no_rows():

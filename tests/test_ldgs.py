@@ -146,8 +146,9 @@ def test_every_combination_learns(digits, loss, similarity, gradient):
     "options",
     [
         {"n_message_passes": 1},
-        {"n_message_passes": 3, "tau": 0.0},
+        {"n_message_passes": 3, "tau": 1e-3},
         {"unretrieved": "zero", "gradient": "mips"},
+        {"unretrieved": "exclude", "tau": 1e-3},
         {"index": "hnsw"},
         {"index": "exact", "n_chunks": 3},
         {"hidden_dim": None},
@@ -326,6 +327,16 @@ def test_partial_fit_learns_part_by_part(digits, labels, similarity):
         model.partial_fit(X, Y[:, 1:])
     with pytest.raises(ValueError, match="one class a sample"):
         model.partial_fit(X, np.zeros(400, dtype=int))
+
+
+def test_warm_up_counts_the_passes_of_all_calls(digits):
+    X, y = digits
+    model = LDGSClassifier(hidden_dim=8, warmup=2.5, query_size=2, random_state=0)
+    searching = []
+    for _ in range(4):
+        model.partial_fit(X, y, classes=np.arange(10))
+        searching.append(model._searching)
+    assert searching == [False, False, True, True]
 
 
 def test_early_stopping_keeps_samples_apart(digits, labels):

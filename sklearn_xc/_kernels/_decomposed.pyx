@@ -2,8 +2,8 @@
 
 The weights W (n_classes, n_columns) and the embeddings H (n_rows, n_columns) of samples are cut
 into chunks of columns; chunk j of a sample was asked of an index of its own, which named the
-classes ``retrieved[i, j]``. The set of a sample are its positives, then what was retrieved, each
-class once. Rows are independent of one another.
+classes ``retrieved[i, j]``. The set of a sample are its positives, then what was retrieved, then
+what was drawn to stand for all others, each class once. Rows are independent of one another.
 """
 
 from cython.parallel cimport parallel, prange, threadid
@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 
 from sklearn_xc._kernels._common cimport dispatched, prefetch
 from sklearn_xc._kernels._dot cimport dot
-from sklearn_xc._kernels._losses cimport Loss, loss_gradient
+from sklearn_xc._kernels._losses cimport CROSS_ENTROPY, Loss, loss_gradient
 from sklearn_xc._kernels._math cimport fast_exp
 
 cdef enum:
@@ -36,6 +36,7 @@ cdef struct Set:
     int32_t* ids
     int64_t n
     int64_t n_positive
+    int64_t n_known  # the positives and what was retrieved; those drawn stand behind
     int64_t capacity
 
 cdef struct Scores:
@@ -113,7 +114,8 @@ cdef inline Named named_classes(
 
 cdef inline Set empty_set(int32_t* ids, int64_t capacity) noexcept nogil:
     cdef Set found
-    found.ids, found.n, found.n_positive, found.capacity = ids, 0, 0, capacity
+    found.ids, found.capacity = ids, capacity
+    found.n = found.n_positive = found.n_known = 0
     return found
 
 
@@ -137,6 +139,24 @@ cdef inline void add(Set* found, int32_t k, int32_t* place) noexcept nogil:
         found.n += 1
 
 
+cdef void weigh_drawn(
+    Set* found, Scores s, int64_t n_chunks, bint has_parts, int64_t n_classes
+) noexcept nogil:
+    """Add to the scores of classes drawn the logarithm of how many each stands for.
+
+    Their sum of exp is then an estimate, without bias, of that over all classes outside the set.
+    """
+    cdef int64_t j, p, n_drawn = found.n - found.n_known
+    cdef float shift
+    if n_drawn == 0:
+        return
+    shift = <float>log(<double>(n_classes - found.n_known) / n_drawn)
+    for p in range(found.n_known, found.n):
+        s.total[p] += shift
+        for j in range(n_chunks if has_parts else 0):
+            s.part[j * found.capacity + p] += shift / n_chunks
+
+
 cdef void forget_elsewhere(Named named, Set* found, Scores s, const int32_t* place) noexcept nogil:
     """Step 2 of Algorithm 2: in each chunk, negatives that were not retrieved there score 0."""
     cdef int64_t j, q, p
@@ -146,7 +166,7 @@ cdef void forget_elsewhere(Named named, Set* found, Scores s, const int32_t* pla
         part = s.part + j * found.capacity
         for p in range(found.n):
             s.z[p] = part[p]
-        for p in range(found.n_positive, found.n):
+        for p in range(found.n_positive, found.n_known):
             part[p] = 0
         for q in range(named.used):
             k = named.ids[j * named.n + q]
@@ -336,17 +356,25 @@ cdef void neglect(float* gradient, int64_t n, double tau) noexcept nogil:
 
 
 cdef double one_row(
-    Model model, const float* h, Named named, const int32_t* positives, int64_t n_positive,
-    const float* weight, Loss loss, bint zero_rest, int64_t n_classes, int64_t n_passes,
-    double tau, Set* found, Scores s, int32_t* place, float* gradient, double* left_out
+    Model model, const float* h, Named named, const int32_t* drawn, int64_t n_drawn,
+    const int32_t* positives, int64_t n_positive, const float* weight, Loss loss,
+    bint zero_rest, int64_t n_classes, int64_t n_passes, double tau, Set* found, Scores s,
+    int32_t* place, float* gradient, double* left_out
 ) noexcept nogil:
     """The loss of a sample; OUT its set, gradient and, unless NULL, `left_out`."""
     cdef int64_t p
     cdef double value
     collect(model, h, &named, positives, n_positive, weight, tau, found, s, place, left_out)
-    loss.rest = n_classes - found.n if zero_rest else 0
+    found.n_known = found.n
+    for p in range(n_drawn):
+        add(found, drawn[p], place)
+    score_rows(model, h, found.ids, found.n_known, found.n, 0, s.total, NULL)
     if n_passes:
         score_parts(model, h, found.ids, 0, found.n, found.capacity, s.part, s.total)
+    if loss.kind == CROSS_ENTROPY:
+        weigh_drawn(found, s, model.n_chunks, n_passes > 0, n_classes)
+    loss.rest = n_classes - found.n if zero_rest else 0
+    if n_passes:
         forget_elsewhere(named, found, s, place)
         value = pass_messages(loss, weight, model.n_chunks, n_passes, tau, found, s, gradient)
     else:
@@ -360,7 +388,7 @@ cdef double one_row(
 
 def gradients(
     const float[:, ::1] W, const float[:, ::1] H, const int32_t[::1] bounds,
-    const int32_t[:, :, ::1] retrieved,
+    const int32_t[:, :, ::1] retrieved, const int32_t[:, ::1] drawn,
     const int64_t[::1] positive_indptr, const int32_t[::1] positive_ids,
     const float[::1] positive_weight,
     int kind, double mu, bint zero_rest, int64_t n_passes, double tau, int64_t n_first,
@@ -376,6 +404,8 @@ def gradients(
     bounds : IN (n_chunks + 1,), from 0 to n_columns: chunk j has columns bounds[j] to
         bounds[j + 1] - 1
     retrieved : IN (n_rows, n_chunks, n), classes, distinct in a line but for -1, which is nobody
+    drawn : IN (n_rows, n_drawn), classes that stand for those neither positive nor retrieved; those
+        that are, and repetitions, do not count. In cross-entropy each has the weight of as many
     positive_indptr, positive_ids : IN, the positives of each row
     positive_weight : IN, as many, or of size 0 for ones; for cross-entropy
     kind, mu : IN, the loss, one of `_losses.KINDS`, and its smoothing
@@ -387,7 +417,7 @@ def gradients(
     n_first : IN, at least 1 unless n is 0: so many of each line are used at first, then twice as
         many, as long as `left_out` is larger than tau; without `left_out`, no more
     ids : OUT (n_rows, capacity), the classes of the set, positives first; capacity is at least
-        n_chunks * n plus the largest number of positives
+        n_chunks * n + n_drawn plus the largest number of positives
     gradient : OUT (n_rows, capacity), of the loss in the scores of these
     counts : OUT (n_rows,), how many there are
     losses : OUT (n_rows,)
@@ -398,7 +428,7 @@ def gradients(
         (n_threads, 3 * capacity + 4)
     """
     cdef int64_t i, at, n = retrieved.shape[1] * retrieved.shape[2], capacity = ids.shape[1]
-    cdef int64_t n_rows = H.shape[0], n_classes = W.shape[0]
+    cdef int64_t n_rows = H.shape[0], n_classes = W.shape[0], n_drawn = drawn.shape[1]
     cdef int thread = 0
     cdef Model model
     cdef Named named
@@ -421,6 +451,7 @@ def gradients(
             s = scores_in(&scratch[thread, 0], &scratch64[thread, 0], model.n_chunks, capacity)
             losses[i] = one_row(
                 model, &H[i, 0], named,
+                &drawn[i, 0] if n_drawn else NULL, n_drawn,
                 &positive_ids[0] + at if positive_ids.shape[0] else NULL,
                 positive_indptr[i + 1] - at,
                 &positive_weight[0] + at if positive_weight.shape[0] else NULL,
