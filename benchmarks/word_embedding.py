@@ -30,7 +30,7 @@ from sklearn_xc._cooccurrence import (
 )  # fmt: skip
 from sklearn_xc._negative_sampling import negative_sampling
 from sklearn_xc._parallel import single_threaded_blas
-from sklearn_xc._skip_gram import Pairs, SkipGram, objective
+from sklearn_xc._skip_gram import Pairs, objective
 
 CORPUS = _common.DATA / "corpus"
 FOLDER = _common.BUILD / "words"
@@ -88,20 +88,19 @@ class Problem:
 
 def run_ours(problem, system, n_passes):
     """Passes, processor seconds and objective along the way, counting and evaluation apart."""
-    model = LDGSWordEmbedding(DIM, WINDOW, n_jobs=THREADS, **OURS[system][1])
+    model = LDGSWordEmbedding(DIM, WINDOW, max_iter=n_passes, n_jobs=THREADS, **OURS[system][1])
     start = time.process_time()
     U, V = negative_sampling(
-        problem.pairs, problem.counts, DIM, n_epochs=1, n_negatives=model.n_negatives, seed=SEED,
+        problem.pairs, problem.counts, DIM, n_epochs=model.n_init_epochs, n_negatives=model.n_negatives, seed=SEED,
         n_threads=THREADS,
     )  # fmt: skip
-    sums = model._sums(problem.pairs, SEED, THREADS)
-    passes = SkipGram(problem.pairs, U, V, sums)
+    passes = model._passes(problem.pairs, U, V, SEED, THREADS)
     seconds = init = time.process_time() - start
     curve = [(0, seconds, objective(problem.pairs, U, V, BATCH, THREADS))]
     every = max(2, n_passes // 16)
     for number in range(n_passes):
         start = time.process_time()
-        passes.iterate(model.learning_rate / (1 + model.decay * number))
+        passes.iterate(model._rate)
         seconds += time.process_time() - start
         if (number + 1) % every == 0 or number + 1 == n_passes:
             curve.append((number + 1, seconds, objective(problem.pairs, U, V, BATCH, THREADS)))
@@ -160,9 +159,9 @@ def fitted_objective(problem, U, V):
     chosen = np.sort(np.random.default_rng(0).permutation(pairs.n_words)[:512])
     share = pairs.word_share[chosen]
     products = U[chosen] @ V.T
-    means = np.concatenate([pairs.of_contexts(V, i, i + 1, 1) for i in chosen])
+    means = pairs.of_contexts(V, chosen)
     own = np.einsum("ij,ij->i", means, U[chosen])
-    own_share = np.concatenate([pairs.of_contexts(log_share[:, None], i, i + 1, 1) for i in chosen])
+    own_share = pairs.of_contexts(np.ascontiguousarray(log_share[:, None]), chosen)
 
     def loss(a, b):
         normaliser = logsumexp(a * products + b * log_share, axis=1)

@@ -67,7 +67,7 @@ def _best_scale(pairs, U, V, rng):
     """Of the scores but for the last coordinate: the best of SCALES for some of the words."""
     present = np.flatnonzero(pairs.word_share)
     chosen = np.sort(rng.permutation(present)[:SAMPLE])
-    means = np.concatenate([pairs.of_contexts(V, i, i + 1, 1) for i in chosen])
+    means = pairs.of_contexts(V, chosen)
     share = pairs.word_share[chosen]
     losses = []
     for scale in SCALES:

@@ -19,6 +19,9 @@ from ._rows import LARGEST_INDEX
 from ._skip_gram import ExactSums, NamedSums, Options, Pairs, SkipGram, objective
 from ._word_vectors import WordVectorsMixin
 
+PART, MAX_PARTS = 1000, 32  # words of a part at least, and parts at most, of "auto"
+LAST_RATE = 0.05  # of "linear", as a share of the first
+
 
 class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
     """Word vectors by skip-gram with a softmax over all words, found by decomposed search (LDGS).
@@ -84,13 +87,18 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
     learning_rate : float, default=0.05
         Length of the steps of the coordinates in the first pass (of Adam [3]_, whatever the
         gradient).
-    decay : float, default=0.0
-        The rate of pass t is ``learning_rate / (1 + decay * t)``, t from 0.
+    decay : "linear" or float, default="linear"
+        "linear" lets the rate fall evenly to a twentieth over all passes. Otherwise it is
+        ``learning_rate / (1 + decay * t)`` after t passes.
     max_iter : int, default=20
         Passes.
+    n_parts : "auto" or int, default="auto"
+        Steps of the contexts in a pass. A pass deals the words out to so many parts at random; the
+        words of a part make a step, and then all contexts, with the gradient of these words.
+        "auto" has 1000 words in a part, but 32 parts at most.
     batch_size : int, default=128
         Words whose scores are computed at once. It bounds memory, and words drawn and named are
-        shared by so many: fewer give less noise. The steps are those of all words either way.
+        shared by so many: fewer give less noise. The steps are those of a whole part either way.
     batch_queries : "auto" or bool, default="auto"
         Whether a block of `batch_size` words of similar vectors asks the indexes once, with its
         mean, and all of them are scored with what is named: matrix products, ten times faster a
@@ -190,8 +198,9 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         "n_negatives": [Interval(Integral, 1, 2**16, closed="both")],
         "n_init_epochs": [Interval(Integral, 0, None, closed="left")],
         "learning_rate": [Interval(Real, 0, 1e3, closed="right")],
-        "decay": [Interval(Real, 0, 1e6, closed="both")],
+        "decay": [StrOptions({"linear"}), Interval(Real, 0, 1e6, closed="both")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "n_parts": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "batch_queries": [StrOptions({"auto"}), "boolean"],
         "compute_loss": ["boolean"],
@@ -223,8 +232,9 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         n_negatives=5,
         n_init_epochs=1,
         learning_rate=0.05,
-        decay=0.0,
+        decay="linear",
         max_iter=20,
+        n_parts="auto",
         batch_size=128,
         batch_queries="auto",
         compute_loss=False,
@@ -254,6 +264,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         self.learning_rate = learning_rate
         self.decay = decay
         self.max_iter = max_iter
+        self.n_parts = n_parts
         self.batch_size = batch_size
         self.batch_queries = batch_queries
         self.compute_loss = compute_loss
@@ -317,8 +328,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
             pairs = Pairs(counts)
             U, V = self._start(pairs, counts, before, seed, n_threads)
             del counts
-            sums = self._sums(pairs, seed, n_threads)
-            self._train(SkipGram(pairs, U, V, sums), n_threads)
+            self._train(self._passes(pairs, U, V, seed, n_threads), n_threads)
             self.embeddings_, self.context_embeddings_ = U, V
         return self
 
@@ -407,6 +417,20 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
             U[now], V[now] = U_before[then], V_before[then]
         return U, V
 
+    def _passes(self, pairs, U, V, seed, n_threads):
+        """What makes the passes, and changes U and V."""
+        n_parts = self.n_parts
+        if n_parts == "auto":
+            n_parts = int(np.clip(pairs.n_words // PART, 1, MAX_PARTS))
+        sums = self._sums(pairs, seed, n_threads)
+        return SkipGram(pairs, U, V, sums, min(n_parts, pairs.n_words), seed)
+
+    def _rate(self, time):
+        """The length of steps after so many passes."""
+        if self.decay == "linear":
+            return self.learning_rate * (1 - (1 - LAST_RATE) * time / self.max_iter)
+        return self.learning_rate / (1 + self.decay * time)
+
     def _sums(self, pairs, seed, n_threads):
         if self.gradient == "exact":
             return ExactSums(pairs, self.batch_size, n_threads)
@@ -448,7 +472,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         """Make the passes; sets n_iter_, n_scored_ and, if asked, the objective."""
         curve = []
         for number in range(self.max_iter):
-            model.iterate(self.learning_rate / (1 + self.decay * number))
+            model.iterate(self._rate)
             line = f"pass {number + 1}: {model.sums.n_scored:.0f} words scored for a word"
             if self.compute_loss:
                 curve.append(objective(model.pairs, model.U, model.V, self.batch_size, n_threads))

@@ -57,7 +57,7 @@ class Recorder(skip_gram.SkipGram):
                 self.name, self.share = name, share
 
             def step(self, M, gradient, rows, rate, number):
-                getattr(recorder, self.name)[rows] = gradient * self.share[rows][:, None]
+                getattr(recorder, self.name)[rows] += gradient * self.share[rows][:, None]
 
         least = 0.1 / N_WORDS**2
         self._steps = (
@@ -73,7 +73,7 @@ def gradients(
     if sums is None:
         sums = kind(pairs, DIM, options(**changes), batch_size, 0, n_threads)
     recorder = Recorder(pairs, U.copy(), V.copy(), sums)
-    recorder.iterate(0.1)
+    recorder.iterate(lambda time: 0.1)
     return recorder.of_words, recorder.of_contexts
 
 
@@ -190,7 +190,7 @@ def test_passes_lower_the_objective():
     model = skip_gram.SkipGram(pairs, U, V, skip_gram.ExactSums(pairs, 16, 1))
     values = [skip_gram.objective(pairs, U, V, 16, 1)]
     for _ in range(30):
-        model.iterate(0.05)
+        model.iterate(lambda time: 0.05)
         values.append(skip_gram.objective(pairs, U, V, 16, 1))
     q = counts.toarray()[counts.toarray() > 0] / counts.sum()
     share = pairs.word_share[pairs.word_share > 0]
