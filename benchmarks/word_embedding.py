@@ -91,8 +91,8 @@ def run_ours(problem, system, n_passes):
     model = LDGSWordEmbedding(DIM, WINDOW, max_iter=n_passes, n_jobs=THREADS, **OURS[system][1])
     start = time.process_time()
     U, V = negative_sampling(
-        problem.pairs, problem.counts, DIM, n_epochs=model.n_init_epochs, n_negatives=model.n_negatives, seed=SEED,
-        n_threads=THREADS,
+        problem.pairs, problem.counts, DIM, n_epochs=model.n_init_epochs,
+        n_negatives=model.n_negatives, seed=SEED, n_threads=THREADS,
     )  # fmt: skip
     passes = model._passes(problem.pairs, U, V, SEED, THREADS)
     seconds = init = time.process_time() - start

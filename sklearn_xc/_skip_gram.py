@@ -15,7 +15,6 @@ The sums over p are what a gradient costs; the classes here know how to estimate
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from ._decomposed import ChunkIndexes, Positives, chunk_bounds, scratch_places, set_gradients
 from ._kernels import _skip_gram as kernel
