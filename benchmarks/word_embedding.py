@@ -97,7 +97,7 @@ def run_ours(problem, system, n_passes):
     passes = model._passes(problem.pairs, U, V, SEED, THREADS)
     seconds = init = time.process_time() - start
     curve = [(0, seconds, objective(problem.pairs, U, V, BATCH, THREADS))]
-    every = max(2, n_passes // 16)
+    every = max(1, n_passes // 16)
     for number in range(n_passes):
         start = time.process_time()
         passes.iterate(model._rate)

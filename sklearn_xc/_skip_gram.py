@@ -21,8 +21,7 @@ from ._kernels import _skip_gram as kernel
 from ._kernels import _sparse_rows as rows_kernel
 from ._parallel import run_blocks, single_threaded_blas
 
-BETAS = 0.9, 0.99  # memory of the averages of gradients and of their squares
-TINY = 1e-8
+TINY = 1e-8  # beside the root of the sum of squared gradients
 QUERIES = 256  # words that stand for all when indexes are built
 ASKED = 4096  # words whose contexts are searched for together
 SPARE = 1.5  # clusters are read that hold so many times the words asked for
@@ -378,8 +377,8 @@ class NamedSums:
 # -------------------------------------------------------------------------------------- steps
 
 
-class Adam:
-    """Steps against a gradient, scaled coordinate by coordinate (Kingma and Ba).
+class Adagrad:
+    """Steps against a gradient, scaled coordinate by coordinate (Duchi, Hazan and Singer).
 
     Words differ in the curvature of their terms by orders of magnitude, which plain steps of one
     length would have to be short enough for.
@@ -387,25 +386,24 @@ class Adam:
     Parameters
     ----------
     shape : tuple
-        Of the matrix to be changed; two more of that shape are kept.
+        Of the matrix to be changed; one more of that shape is kept.
     """
 
     def __init__(self, shape):
-        self._mean = np.zeros(shape, dtype=np.float32)
-        self._square = np.zeros(shape, dtype=np.float32)
+        self._squares = np.zeros(shape, dtype=np.float32)
 
-    def step(self, M, gradient, rows, rate, number):
-        """Change M[rows] against its gradient; `number` counts the steps from 1."""
-        mean, square = self._mean[rows], self._square[rows]  # views of slices, else copies
-        mean *= BETAS[0]
-        mean += (1 - BETAS[0]) * gradient
-        square *= BETAS[1]
-        square += (1 - BETAS[1]) * gradient**2
-        change = np.sqrt(square / np.float32(1 - BETAS[1] ** number))
+    def step(self, M, gradient, rows, rate):
+        """Change M[rows] against its gradient."""
+        squares = self._squares[rows]  # a view of a slice, else a copy
+        change = gradient * gradient
+        squares += change
+        if not isinstance(rows, slice):
+            self._squares[rows] = squares
+        np.sqrt(squares, out=change)
         change += TINY
-        np.divide(mean, change, out=change)
-        M[rows] -= np.float32(rate / (1 - BETAS[0] ** number)) * change
-        self._mean[rows], self._square[rows] = mean, square
+        np.divide(gradient, change, out=change)
+        change *= np.float32(rate)
+        M[rows] -= change
 
 
 class SkipGram:
@@ -430,7 +428,7 @@ class SkipGram:
 
     def __init__(self, pairs, U, V, sums, n_parts=1, seed=0):
         self.pairs, self.U, self.V, self.sums = pairs, U, V, sums
-        self._steps = Adam(U.shape), Adam(V.shape)
+        self._steps = Adagrad(U.shape), Adagrad(V.shape)
         self.n_passes, self._n_parts, self._seed = 0, n_parts, seed
 
     def iterate(self, rate):
@@ -441,21 +439,20 @@ class SkipGram:
         with single_threaded_blas():  # once, not with every block
             self.sums.begin(self.U, self.V, self.n_passes)
             for part in range(n_parts):
-                rows = np.sort(order[part::n_parts])
-                self._visit(rows, number * n_parts + part + 1, rate(number + part / n_parts))
+                self._visit(np.sort(order[part::n_parts]), rate(number + part / n_parts))
 
-    def _visit(self, rows, number, rate):
-        """Steps of some words, then of all contexts, of that number."""
+    def _visit(self, rows, rate):
+        """Steps of some words, then of all contexts."""
 
         def step(rows, gradient_at):
             gradient = gradient_at(self.U[rows])
             share = self.pairs.word_share[rows]
             gradient[share == 0] = 0
-            self._steps[0].step(self.U, gradient, rows, rate, self.n_passes)
+            self._steps[0].step(self.U, gradient, rows, rate)
             return self.U[rows], share.astype(np.float32)
 
         gradient = np.zeros_like(self.V)
         self.sums.visit(rows, step, self.U, self.V, gradient)
         share = np.maximum(self.pairs.context_share, 0.1 / self.pairs.n_words**2)
         gradient *= (self._n_parts / share)[:, None].astype(np.float32)
-        self._steps[1].step(self.V, gradient, slice(None), rate, number)
+        self._steps[1].step(self.V, gradient, slice(None), rate)

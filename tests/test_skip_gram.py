@@ -59,7 +59,7 @@ class Recorder(skip_gram.SkipGram):
             def __init__(self, name, share):
                 self.name, self.share = name, share
 
-            def step(self, M, gradient, rows, rate, number):
+            def step(self, M, gradient, rows, rate):
                 getattr(recorder, self.name)[rows] += gradient * self.share[rows][:, None]
 
         least = 0.1 / N_WORDS**2
