@@ -31,6 +31,7 @@ from sklearn_xc._cooccurrence import (
 from sklearn_xc._negative_sampling import negative_sampling
 from sklearn_xc._parallel import single_threaded_blas
 from sklearn_xc._skip_gram import Pairs, objective
+from sklearn_xc._word_embedding import MAX_PARTS, PART
 
 CORPUS = _common.DATA / "corpus"
 FOLDER = _common.BUILD / "words"
@@ -317,11 +318,9 @@ def sooner(exact, decomposed, target, what):
     late = [n for n, t in zip(("exact", "decomposed"), times, strict=True) if t is None]
     if late:
         return f"{what}, {target:.4f}, was not reached by {' and '.join(late)} gradients."
-    after = [max(t - r["init_s"], 1e-9) for t, r in zip(times, (exact, decomposed), strict=True)]
     return (
         f"{what}, {target:.4f}, took exact gradients {times[0]:.0f} s and decomposed ones "
-        f"{times[1]:.0f} s: {times[0] / times[1]:.1f} times as long, {after[0] / after[1]:.1f} "
-        "without the epoch of negative sampling that both begin with. The aim was 3 times."
+        f"{times[1]:.0f} s: {times[0] / times[1]:.1f} times as long. The aim was 3 times."
     )
 
 
@@ -361,8 +360,9 @@ work; even so, shared caches and memory make them rough.
 {n_tokens} tokens of English text, {n_words} words that occur five times, {n_pairs} distinct pairs,
 window 8, subsampling 1e-4, {dim} dimensions, blocks of {batch} words, two threads. Counting took
 {count_s} s, once for all systems, by the clock, and not in the times; the objective is evaluated
-outside them too. A softmax that knows only how frequent each context is has {unigram}; the
-conditional entropy of the counts, which no model beats, is {bound}.
+outside them too. A softmax that knows only how frequent each context is has {unigram}, and this is
+where all of ours begin; the conditional entropy of the counts, which no model beats, is {bound}.
+All of ours take the same steps, of contexts {n_parts} times a pass, and differ in their sums only.
 
 {ratio}
 
@@ -391,7 +391,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     add = parser.add_argument
     add("--systems", nargs="+", choices=TITLES, default=None, metavar="NAME")
-    add("--passes", type=int, default=24, metavar="N")
+    add("--passes", type=int, default=3, metavar="N", help="of ours; rates fall over all of them")
     add("--epochs", type=int, default=5, metavar="N", help="of gensim")
     add("--peer", metavar="PYTHON", help="a Python that has gensim")
     add("--report", action="store_true", help="only the page, from the figures kept")
@@ -412,7 +412,7 @@ def measure(options):
         "n_tokens": f"{problem.n_tokens:,}", "n_words": f"{pairs.n_words:,}",
         "n_pairs": f"{problem.counts.nnz:,}", "dim": DIM,
         "batch": LDGSWordEmbedding().batch_size, "count_s": f"{problem.seconds:.1f}",
-        "unigram": f"{unigram:.4f}",
+        "unigram": f"{unigram:.4f}", "n_parts": min(MAX_PARTS, pairs.n_words // PART),
         "bound": f"{-float(share @ np.log(share)) - unigram:.4f}",
     }  # fmt: skip
     (FOLDER / "problem.json").write_text(json.dumps(facts))
