@@ -360,9 +360,10 @@ work; even so, shared caches and memory make them rough.
 {n_tokens} tokens of English text, {n_words} words that occur five times, {n_pairs} distinct pairs,
 window 8, subsampling 1e-4, {dim} dimensions, blocks of {batch} words, two threads. Counting took
 {count_s} s, once for all systems, by the clock, and not in the times; the objective is evaluated
-outside them too. A softmax that knows only how frequent each context is has {unigram}, and this is
-where all of ours begin; the conditional entropy of the counts, which no model beats, is {bound}.
-All of ours take the same steps, of contexts {n_parts} times a pass, and differ in their sums only.
+outside them too. A softmax that knows only how frequent each context is has {unigram}; the
+conditional entropy of the counts, which no model beats, is {bound}. All of ours begin with the same
+random vectors and take the same steps, of contexts {n_parts} times a pass; they differ in their
+sums only. Rates fall over the passes planned, of ours and of gensim.
 
 {ratio}
 
@@ -376,7 +377,7 @@ along its tree. Negative sampling learns scores without the frequency of the con
 softmax of eq. 9 would be worse than knowing nothing: it is evaluated with scores
 a <v, u> + b log q(y), the two numbers fitted on 512 words, which costs our vectors the one
 coordinate that begins as that logarithm and gensim's none. Windows are of fixed size for gensim too
-(`shrink_windows=False`), its rate the default, falling over the epochs of the table.
+(`shrink_windows=False`), its rate the default.
 
 ## Similarity and analogies
 

@@ -65,9 +65,9 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         counted as if scored 0 (Algorithm 1). "none": nothing.
     n_frequent : "auto" or int, default="auto"
         Most frequent contexts that are in every sum, for "decomposed" and "mips" with
-        ``rest="sampled"``; "auto" is K / 5, but the root of K at least.
+        ``rest="sampled"``; "auto" is K / 10, but the root of K at least.
     n_sampled : "auto" or int, default="auto"
-        Words drawn for each block of words. "auto" is K / 10, and K / 100 for "sampled", but the
+        Words drawn for each block of words. "auto" is K / 20, and K / 100 for "sampled", but the
         root of K at least.
     tau : float, default=0.0
         tau_2 of Algorithm 2: words with smaller gradients get no messages.
@@ -454,9 +454,9 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         if query_size == "auto":
             query_size = max(root, n_words // (20 * n_chunks))
         if n_frequent == "auto":
-            n_frequent = max(root, n_words // 5)
+            n_frequent = max(root, n_words // 10)
         if n_sampled == "auto":
-            n_sampled = max(root, n_words // (10 if searches else 100))
+            n_sampled = max(root, n_words // (20 if searches else 100))
         return Options(
             n_chunks=n_chunks,
             n_message_passes=self.n_message_passes if self.gradient == "decomposed" else 0,
