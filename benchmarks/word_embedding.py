@@ -355,7 +355,8 @@ PAGE = """# Word vectors: the exact skip-gram objective against time
 
 {source}
 Times are seconds of processor time, of all threads together, since the machine was busy with other
-work; even so, shared caches and memory make them rough.
+work; even so, shared caches and memory make them rough. OpenMP's threads were told not to spin
+while they wait (`GOMP_SPINCOUNT=0`), which costs processor time where others want the cores.
 
 {n_tokens} tokens of English text, {n_words} words that occur five times, {n_pairs} distinct pairs,
 window 8, subsampling 1e-4, {dim} dimensions, blocks of {batch} words, two threads. Counting took
