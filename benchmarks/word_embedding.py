@@ -340,9 +340,7 @@ def draw(results, best):
     if best is not None:
         for axes in (left, right):
             axes.axhline(best, color="grey", linewidth=0.8)
-    left.set(
-        xlabel="processor seconds of training", ylabel="exact objective (nats a pair)", xscale="log"
-    )
+    left.set(xlabel="processor seconds of training", ylabel="exact objective (nats a pair)")
     right.set(xlabel="passes or epochs")
     for axes in (left, right):
         axes.grid(alpha=0.3)
