@@ -5,13 +5,15 @@ contexts, those named and some drawn from the others, which is a small matrix pr
 word those of its own contexts that are not among them.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ._decomposed import chunk_bounds
 from ._kernels import _skip_gram as kernel
 from ._kernels import _sparse_rows as rows_kernel
 from ._parallel import run_blocks
-from ._skip_gram import chunk_indexes
+from ._skip_gram import QUERIES, chunk_indexes
 from .mips._spherical import assign, train
 
 
@@ -36,75 +38,105 @@ class BatchSums:
         self._frequent = np.sort(order[: options.n_frequent]).astype(np.int32)
         self._others = np.sort(order[options.n_frequent :]).astype(np.int32)
 
-    def visit_all(self, visit, U, V, number, of_contexts):
-        """Have all blocks visited, and add the sums of contexts in their order."""
-        self.n_scored = 0.0
+    def begin(self, U, V, number):
+        """Index the contexts."""
+        self._number, self.n_scored = number, 0.0
+        options, n_others = self._options, len(self._others)
+        if not min(options.query_size, n_others):
+            return
         rng = np.random.default_rng([self._seed, number])
-        blocks = self._blocks(U, int(rng.integers(2**31)))
-        means = np.stack([U[rows].mean(axis=0) for rows in blocks])
-        named = self._named(V, means, int(rng.integers(2**31)))
+        seed = int(rng.integers(2**31))
+        indexes = chunk_indexes(options, self._bounds, n_others, seed, self.n_threads)
+        queries = U[np.sort(rng.permutation(len(U))[:QUERIES])]
+        self._indexes = indexes.build(V[self._others], queries)
+
+    def visit(self, rows, step, U, V, of_contexts):
+        """Have some words step, and add up the gradient of contexts, block after block."""
+        rng = np.random.default_rng([self._seed, self._number, rows[0]])
+        blocks = self._blocks(rows, U, int(rng.integers(2**31)))
+        named = self._named(np.stack([U[block].mean(axis=0) for block in blocks]))
         work = [
-            (rows, *self._shared(ids, [self._seed, number, i]))
-            for i, (rows, ids) in enumerate(zip(blocks, named, strict=True))
+            Block(block, *self._shared(ids, rng)) for block, ids in zip(blocks, named, strict=True)
         ]
         for i in range(0, len(work), self.n_threads):
             some = work[i : i + self.n_threads]
-            for parts in run_blocks(
-                visit_block, some, self._pairs, visit, V, n_jobs=self.n_threads
+            found = run_blocks(visit_block, some, self._pairs, step, V, n_jobs=self.n_threads)
+            for block, (differences, own, own_differences, weighted) in zip(
+                some, found, strict=True
             ):
-                for ids, sums, n in parts:
-                    of_contexts[ids] += sums
-                    self.n_scored += n / len(U)
+                of_contexts[block.shared] += differences
+                kernel.add_rows(
+                    own.ids, own_differences, own.rows, weighted, of_contexts, self.n_threads
+                )
+                n_scored = len(block.rows) * len(block.shared) + len(own.ids)
+                self.n_scored += n_scored / len(U)
 
-    def _blocks(self, U, seed):
+    def _blocks(self, rows, U, seed):
         """Words of similar directions together."""
-        n_blocks = -(-len(U) // self.batch_size)
+        n_blocks = -(-len(rows) // self.batch_size)
         if n_blocks == 1 or not self._options.query_size:
-            return np.array_split(np.arange(len(U)), n_blocks)
-        centred = U - U.mean(axis=0)
+            return np.array_split(rows, n_blocks)
+        centred = U[rows]
+        centred -= centred.mean(axis=0)
         directions = train(centred, n_blocks, seed, self.n_threads)
         order = np.argsort(assign(centred, directions, self.n_threads), kind="stable")
-        return np.array_split(order, n_blocks)
+        return np.array_split(rows[order], n_blocks)
 
-    def _named(self, V, means, seed):
+    def _named(self, means):
         """For each block the contexts that its mean asks for, beside the most frequent."""
-        options, n_others = self._options, len(self._others)
-        n = min(options.query_size, n_others)
+        n = min(self._options.query_size, len(self._others))
         if not n:
             return [np.empty(0, dtype=np.int32)] * len(means)
-        indexes = chunk_indexes(options, self._bounds, n_others, seed, self.n_threads)
-        indexes.build(V[self._others], means)
-        found = indexes.candidates(means, n).reshape(len(means), -1)
+        found = self._indexes.candidates(means, n).reshape(len(means), -1)
         return [self._others[np.unique(ids[ids >= 0])] for ids in found]
 
-    def _shared(self, named, seed):
+    def _shared(self, named, rng):
         """Contexts for all words of a block, how many are certain, the logarithms of weights."""
         certain = np.append(self._frequent, named).astype(np.int32)
-        others = np.setdiff1d(self._others, named, assume_unique=True)
+        left = np.zeros(self._pairs.n_words, dtype=bool)
+        left[self._others] = True
+        left[named] = False
+        others = np.flatnonzero(left).astype(np.int32)
         n = self._options.n_sampled
         ids, times = np.empty(0, dtype=np.int64), np.empty(0)
         if len(others):
-            drawn = np.random.default_rng(seed).integers(len(others), size=n)
-            ids, times = np.unique(drawn, return_counts=True)
+            ids, times = np.unique(rng.integers(len(others), size=n), return_counts=True)
         weight = np.log(np.append(np.ones(len(certain)), times * (len(others) / n)))
         return np.append(certain, others[ids]), len(certain), weight.astype(np.float32)
 
 
-def visit_block(work, pairs, visit, V):
-    """The sums for some words, their step, and what they add to the contexts."""
-    rows, shared, n_certain, weight = work
-    vectors, means = V[shared], pairs.means_of_contexts(V, rows)
-    own = OwnContexts(pairs, rows, shared, n_certain)
+class Block(NamedTuple):
+    """Words that are scored together.
 
-    def expected(u):
-        p, p_own = own.softmax(u, V, vectors, weight)
-        return p @ vectors + own.sum_of_contexts(p_own, V)
+    Attributes
+    ----------
+    rows : ndarray of int
+        The words.
+    shared : ndarray of int32
+        Contexts scored for all; the first `n_certain` are certain, the others drawn.
+    n_certain : int
+    weight : ndarray of float32
+        The logarithms of how many contexts each of `shared` stands for.
+    """
 
-    u, share = visit(rows, means, expected)
-    p, p_own = own.softmax(u, V, vectors, weight)
+    rows: np.ndarray
+    shared: np.ndarray
+    n_certain: int
+    weight: np.ndarray
+
+
+def visit_block(block, pairs, step, V):
+    """The step of some words, and what makes up the sums of the contexts."""
+    vectors, own = V[block.shared], OwnContexts(pairs, block)
+
+    def gradient(u):
+        differences, own_differences = own.differences(u, V, vectors)
+        return differences @ vectors + own.sum_of_contexts(own_differences, V)
+
+    u, share = step(block.rows, gradient)
+    differences, own_differences = own.differences(u, V, vectors)
     weighted = share[:, None] * u
-    n = p.size + len(p_own)
-    return (shared, p.T @ weighted, n), (*own.sum_of_words(p_own, weighted), 0)
+    return differences.T @ weighted, own, own_differences, weighted
 
 
 class OwnContexts:
@@ -113,34 +145,27 @@ class OwnContexts:
     Parameters
     ----------
     pairs : Pairs
-    rows : ndarray of int
-        The words.
-    shared : ndarray of int32
-        Contexts scored for all; the first `n_certain` are certain, the others drawn.
-    n_certain : int
+    block : Block
     """
 
-    def __init__(self, pairs, rows, shared, n_certain):
+    def __init__(self, pairs, block):
+        shared = block.shared
         place = np.full(pairs.n_words, -1, dtype=np.int32)
         place[shared] = np.arange(len(shared), dtype=np.int32)
-        begin = pairs.indptr[rows]
-        count = pairs.indptr[rows + 1] - begin
-        numbers = np.repeat(np.arange(len(rows), dtype=np.int32), count)
-        starts = np.cumsum(count) - count
-        entries = np.arange(len(numbers)) + np.repeat(begin - starts, count)
-        ids = pairs.ids[entries]
-        at = place[ids]
-        left = (at < 0) | (at >= n_certain)
-        drawn = at >= n_certain
-        self.ids, self.rows = ids[left], numbers[left]
-        self._drawn = numbers[drawn], at[drawn]  # scored on their own, hence not as drawn
-        self.count = np.bincount(self.rows, minlength=len(rows)).astype(np.int64)
-        self.begin = np.cumsum(self.count) - self.count
+        own = pairs.of(block.rows)
+        at = place[own.ids]
+        certain = (at >= 0) & (at < block.n_certain)
+        drawn = at >= block.n_certain
+        self.ids, self.rows, self._share = (x[~certain] for x in (own.ids, own.rows, own.share))
+        self._drawn = own.rows[drawn], at[drawn]  # scored on their own, hence not as drawn
+        self._certain, self._certain_share = (own.rows[certain], at[certain]), own.share[certain]
+        self._weight = block.weight
+        self._count = np.bincount(self.rows, minlength=len(block.rows)).astype(np.int64)
 
-    def softmax(self, u, V, vectors, weight):
-        """Probabilities of the shared contexts (n, n_shared), and of the others, one by one."""
+    def differences(self, u, V, vectors):
+        """p(y|x) - q(y|x) of the shared contexts (n, n_shared), and of the others, one by one."""
         z = u @ vectors.T
-        z += weight
+        z += self._weight
         z[self._drawn] = -np.inf
         own = np.empty(len(self.ids), dtype=np.float32)
         kernel.score_pairs(u, V, self.rows, self.ids, own)
@@ -153,20 +178,11 @@ class OwnContexts:
         total += np.bincount(self.rows, own, minlength=len(u))
         factor = (1 / total).astype(np.float32)
         z *= factor[:, None]
-        return z, own * factor[self.rows]
+        z[self._certain] -= self._certain_share
+        return z, own * factor[self.rows] - self._share
 
-    def sum_of_contexts(self, p, V):
-        out = np.empty((len(self.count), V.shape[1]), dtype=np.float32)
-        rows_kernel.combine(self.ids, p, self.begin, self.count, False, V, out, 1)
+    def sum_of_contexts(self, differences, V):
+        out = np.empty((len(self._count), V.shape[1]), dtype=np.float32)
+        begin = np.cumsum(self._count) - self._count
+        rows_kernel.combine(self.ids, differences, begin, self._count, False, V, out, 1)
         return out
-
-    def sum_of_words(self, p, weighted):
-        """Contexts, distinct, and the sums of p times the weighted vectors of their words."""
-        order = np.argsort(self.ids, kind="stable")
-        ids, begin, count = np.unique(self.ids[order], return_index=True, return_counts=True)
-        out = np.empty((len(ids), weighted.shape[1]), dtype=np.float32)
-        rows_kernel.combine(
-            self.rows[order], p[order], begin.astype(np.int64), count.astype(np.int64), False,
-            weighted, out, 1,
-        )  # fmt: skip
-        return ids, out

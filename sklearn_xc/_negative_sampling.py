@@ -37,7 +37,7 @@ def negative_sampling(pairs, counts, dim, *, n_epochs, n_negatives, seed, n_thre
     dim : int
         At least 2.
     n_epochs, n_negatives : int
-        0 epochs give small random vectors.
+        0 epochs give words random vectors, and contexts their frequency alone.
     seed, n_threads : int
         Threads never change the result.
 
@@ -48,7 +48,9 @@ def negative_sampling(pairs, counts, dim, *, n_epochs, n_negatives, seed, n_thre
     """
     rng = np.random.default_rng(seed)
     n_words = counts.shape[0]
-    U = ((rng.random((n_words, dim), dtype=np.float32) - 0.5) / dim).astype(np.float32)
+    U = rng.random((n_words, dim), dtype=np.float32)
+    U -= np.float32(0.5)
+    U *= np.float32(1 / dim if n_epochs else np.sqrt(12 / dim))  # else of about unit length
     V = np.zeros((n_words, dim), dtype=np.float32)
     noise = np.maximum(pairs.context_share, 1e-12) ** NOISE_POWER
     if n_epochs:
@@ -67,7 +69,7 @@ def _best_scale(pairs, U, V, rng):
     """Of the scores but for the last coordinate: the best of SCALES for some of the words."""
     present = np.flatnonzero(pairs.word_share)
     chosen = np.sort(rng.permutation(present)[:SAMPLE])
-    means = np.concatenate([pairs.of_contexts(V, i, i + 1, 1) for i in chosen])
+    means = pairs.of_contexts(V, chosen)
     share = pairs.word_share[chosen]
     losses = []
     for scale in SCALES:

@@ -15,15 +15,13 @@ The sums over p are what a gradient costs; the classes here know how to estimate
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from ._decomposed import ChunkIndexes, Positives, chunk_bounds, scratch_places, set_gradients
 from ._kernels import _skip_gram as kernel
 from ._kernels import _sparse_rows as rows_kernel
 from ._parallel import run_blocks, single_threaded_blas
 
-BETAS = 0.9, 0.99  # memory of the averages of gradients and of their squares
-TINY = 1e-8
+TINY = 1e-8  # beside the root of the sum of squared gradients
 QUERIES = 256  # words that stand for all when indexes are built
 ASKED = 4096  # words whose contexts are searched for together
 SPARE = 1.5  # clusters are read that hold so many times the words asked for
@@ -55,41 +53,41 @@ class Pairs:
         self.ids = counts.indices.astype(np.int32, copy=False)
         per_row = np.repeat(np.maximum(sums, np.finfo(float).tiny), np.diff(counts.indptr))
         self.share = (counts.data / per_row).astype(np.float32)
-        joint = sparse.csr_array((self.share, self.ids, counts.indptr), shape=counts.shape)
-        joint = joint.multiply(self.word_share.astype(np.float32)[:, None]).tocsc()
-        joint.sort_indices()
-        self._words = joint.indices.astype(np.int32, copy=False)
-        self._joint = joint.data.astype(np.float32, copy=False)
-        self._word_starts = joint.indptr.astype(np.int64)
 
-    def block(self, start, stop):
-        """The contexts of some words: a Positives."""
-        first, last = self.indptr[start], self.indptr[stop]
-        indptr = self.indptr[start : stop + 1] - first
-        return Positives(indptr, self.ids[first:last], self.share[first:last])
+    def of(self, rows):
+        """The pairs of some words: an OwnPairs."""
+        begin = self.indptr[rows]
+        count = self.indptr[rows + 1] - begin
+        ends = np.cumsum(count)
+        numbers = np.repeat(np.arange(len(rows), dtype=np.int32), count)
+        entries = np.arange(len(numbers)) + np.repeat(begin - ends + count, count)
+        return OwnPairs(numbers, self.ids[entries], self.share[entries], np.append(0, ends))
 
-    def of_contexts(self, V, start, stop, n_threads):
-        """sum_y q(y|x) v_y of some words, float32 (stop - start, dim)."""
-        out = np.empty((stop - start, V.shape[1]), dtype=np.float32)
-        begin = self.indptr[start:stop]
-        count = self.indptr[start + 1 : stop + 1] - begin
-        rows_kernel.combine(self.ids, self.share, begin, count, False, V, out, n_threads)
-        return out
-
-    def means_of_contexts(self, V, rows):
-        """The same of any words, float32 (len(rows), dim)."""
+    def of_contexts(self, V, rows, n_threads=1):
+        """sum_y q(y|x) v_y of some words, float32 (len(rows), dim)."""
         out = np.empty((len(rows), V.shape[1]), dtype=np.float32)
         begin = self.indptr[rows]
         count = self.indptr[rows + 1] - begin
-        rows_kernel.combine(self.ids, self.share, begin, count, False, V, out, 1)
+        rows_kernel.combine(self.ids, self.share, begin, count, False, V, out, n_threads)
         return out
 
-    def of_words(self, U, n_threads):
-        """sum_x q(x) q(y|x) u_x of all contexts, float32 (n_words, dim)."""
-        out = np.empty_like(U)
-        begin, count = self._word_starts[:-1], np.diff(self._word_starts)
-        rows_kernel.combine(self._words, self._joint, begin, count, False, U, out, n_threads)
-        return out
+
+class OwnPairs(NamedTuple):
+    """The pairs of the words of a block.
+
+    Attributes
+    ----------
+    rows, ids : ndarray of int32 (n_pairs,)
+        The place of the word in the block, in rising order, and the context.
+    share : ndarray of float32 (n_pairs,)
+        q(y|x).
+    indptr : ndarray of int64 (n_rows + 1,)
+    """
+
+    rows: np.ndarray
+    ids: np.ndarray
+    share: np.ndarray
+    indptr: np.ndarray
 
 
 def objective(pairs, U, V, batch_size, n_threads):
@@ -107,21 +105,20 @@ def objective(pairs, U, V, batch_size, n_threads):
     -------
     value : float
     """
-    blocks = blocks_of(pairs.n_words, batch_size)
+    blocks = blocks_of(np.arange(pairs.n_words), batch_size)
     parts = run_blocks(_objective_of_block, blocks, pairs, U, V, n_jobs=n_threads)
     return float(sum(parts))
 
 
-def blocks_of(n_words, batch_size):
-    return [(i, min(i + batch_size, n_words)) for i in range(0, n_words, batch_size)]
+def blocks_of(rows, batch_size):
+    return [rows[i : i + batch_size] for i in range(0, len(rows), batch_size)]
 
 
-def _objective_of_block(block, pairs, U, V):
-    start, stop = block
-    u = U[start:stop]
+def _objective_of_block(rows, pairs, U, V):
+    u = U[rows]
     log_normaliser = softmax(u @ V.T)
-    own = np.einsum("ij,ij->i", pairs.of_contexts(V, start, stop, 1), u, dtype=np.float64)
-    share = pairs.word_share[start:stop]
+    own = np.einsum("ij,ij->i", pairs.of_contexts(V, rows), u, dtype=np.float64)
+    share = pairs.word_share[rows]
     return share @ np.where(share > 0, log_normaliser - own, 0)
 
 
@@ -151,40 +148,44 @@ class ExactSums:
         self._pairs, self.batch_size = pairs, batch_size
         self.n_scored, self.n_threads = float(pairs.n_words), n_threads
 
-    def visit_all(self, visit, U, V, number, of_contexts):
-        """Have all blocks visited, and add the sums of contexts in their order.
+    def begin(self, U, V, number):
+        """Get ready for a pass, of that number."""
+
+    def visit(self, rows, step, U, V, of_contexts):
+        """Have some words step, and add up the gradient of contexts, block after block.
 
         Parameters
         ----------
-        visit : callable
-            ``visit(rows, means, expected)`` with rows of U, a slice or numbers; the sums of
-            q(y|x) v_y; and a function that gives those of p(y|x) v_y for vectors u. Takes a step
-            and returns the new vectors and the shares of the words.
+        rows : ndarray of int
+            The words.
+        step : callable
+            ``step(rows, gradient)`` with some of the words and a function that gives the sums of
+            (p(y|x) - q(y|x)) v_y for their vectors. Returns new vectors and the shares of the
+            words.
         U, V : ndarray of float32 (n_words, dim)
-        number : int
-            Of the pass.
         of_contexts : ndarray of float32 (n_words, dim)
-            The sums of q(x) p(y|x) u_x are added.
+            The sums of q(x) (p(y|x) - q(y|x)) u_x are added.
         """
-        blocks = blocks_of(len(U), self.batch_size)
+        blocks = blocks_of(rows, self.batch_size)
         # So many at once, whose sums are then added: more would only take memory.
         for i in range(0, len(blocks), self.n_threads):
             some = blocks[i : i + self.n_threads]
-            parts = run_blocks(_exact_block, some, self._pairs, visit, V, n_jobs=self.n_threads)
+            parts = run_blocks(_exact_block, some, self._pairs, step, V, n_jobs=self.n_threads)
             for part in parts:
                 of_contexts += part
 
 
-def _exact_block(block, pairs, visit, V):
-    def expected(u):
+def _exact_block(rows, pairs, step, V):
+    own = pairs.of(rows)
+
+    def differences(u):
         p = u @ V.T
         softmax(p)
-        return p @ V
+        p[own.rows, own.ids] -= own.share
+        return p
 
-    u, share = visit(slice(*block), pairs.of_contexts(V, *block, 1), expected)
-    p = u @ V.T
-    softmax(p)
-    return p.T @ (share[:, None] * u)
+    u, share = step(rows, lambda u: differences(u) @ V)
+    return differences(u).T @ (share[:, None] * u)
 
 
 class Options(NamedTuple):
@@ -251,7 +252,8 @@ class NamedSums:
         self._frequent = np.sort(order[:n_frequent])
         self._others = np.sort(order[n_frequent:]).astype(np.int32)
 
-    def _index(self, U, V, number):
+    def begin(self, U, V, number):
+        """Index the contexts."""
         self._number, self.n_scored = number, 0.0
         options, n_others = self._options, len(self._others)
         if not min(options.query_size, n_others):
@@ -262,33 +264,29 @@ class NamedSums:
         queries = U[np.sort(rng.permutation(len(U))[:QUERIES])]
         self._indexes = indexes.build(V[self._others], queries)
 
-    def visit_all(self, visit, U, V, number, of_contexts):
+    def visit(self, rows, step, U, V, of_contexts):
         """Visit all blocks in turn; the kernels share the rows of a block among threads."""
-        blocks = blocks_of(len(U), self.batch_size)
-        together = max(1, ASKED // self.batch_size)
-        self._index(U, V, number)
-        for i in range(0, len(blocks), together):
-            some = blocks[i : i + together]
-            start, stop = some[0][0], some[-1][1]
-            retrieved = self._retrieve(U[start:stop])
-            for block in some:
-                named = retrieved[block[0] - start : block[1] - start]
-                self._visit(block, named, visit, V, of_contexts)
+        for some in blocks_of(rows, max(1, ASKED // self.batch_size) * self.batch_size):
+            retrieved = self._retrieve(U[some])
+            for start in range(0, len(some), self.batch_size):
+                part = slice(start, start + self.batch_size)
+                self._visit(some[part], retrieved[part], step, V, of_contexts)
 
-    def _visit(self, block, named, visit, V, of_contexts):
-        draws = self._draw(V, block[0])
+    def _visit(self, rows, named, step, V, of_contexts):
+        draws = self._draw(V, rows[0])
+        own = self._pairs.of(rows)
+        means = self._pairs.of_contexts(V, rows, self.n_threads)
 
-        means = self._pairs.of_contexts(V, *block, self.n_threads)
+        def gradient(u):
+            return self._expected(*self._probabilities(u, V, own, named, draws, means), V) - means
 
-        def expected(u):
-            return self._expected(*self._probabilities(u, V, block, named, draws, means), draws, V)
-
-        u, share = visit(slice(*block), means, expected)
-        sets, p, drawn = self._probabilities(u, V, block, named, draws, means)
-        weight = share.astype(np.float32)
-        self._add_to_contexts(sets, p, weight, u, of_contexts)
+        u, share = step(rows, gradient)
+        sets, p, drawn, _ = self._probabilities(u, V, own, named, draws, means)
+        self._add_to_contexts(sets, p, share, u, of_contexts)
+        weighted = share[:, None] * u
+        kernel.add_rows(own.ids, -own.share, own.rows, weighted, of_contexts, self.n_threads)
         if draws is not None:
-            of_contexts[draws[0]] += drawn.T @ (weight[:, None] * u)
+            of_contexts[draws[0]] += drawn.T @ weighted
         self.n_scored += (sets.counts.sum() + drawn.size) / self._pairs.n_words
 
     def _retrieve(self, u):
@@ -312,9 +310,9 @@ class NamedSums:
         ids = np.append(self._frequent, self._others[ids])
         return ids, weight.astype(np.float32), V[ids]
 
-    def _probabilities(self, u, V, block, retrieved, draws, means):
+    def _probabilities(self, u, V, own, retrieved, draws, means):
         """Of the words in the sets, padded, and of those drawn: they sum to 1."""
-        positives = self._pairs.block(*block)
+        positives = Positives(own.indptr, own.ids, own.share)
         options, bounds = self._options, self._bounds
         if not options.n_message_passes:  # no chunk's score is needed by itself
             bounds, retrieved = bounds[[0, -1]], retrieved.reshape(len(u), 1, -1)
@@ -326,14 +324,12 @@ class NamedSums:
         )  # fmt: skip
         p = sets.values
         # The gradient of a positive is p(y|x) - q(y|x), and positives stand first.
-        counts = np.diff(positives.indptr)
-        rows = np.repeat(np.arange(len(u)), counts)
-        columns = np.arange(len(rows)) - np.repeat(positives.indptr[:-1], counts)
-        p[rows, columns] += positives.weight
+        columns = np.arange(len(own.rows)) - own.indptr[own.rows]
+        p[own.rows, columns] += own.share
         if draws is None:
-            return sets, p, np.empty((len(u), 0), dtype=np.float32)
-        own = np.einsum("ij,ij->i", means, u, dtype=np.float64)
-        of_set = sets.losses + own  # log of the sum over the set
+            return sets, p, np.empty((len(u), 0), dtype=np.float32), draws
+        mean_scores = np.einsum("ij,ij->i", means, u, dtype=np.float64)
+        of_set = sets.losses + mean_scores  # log of the sum over the set
         ids, weight, vectors = draws
         z = u @ vectors.T
         z += weight
@@ -346,7 +342,7 @@ class NamedSums:
         total = np.exp(of_set - top) + z.sum(axis=1, dtype=np.float64)
         z /= total[:, None].astype(np.float32)
         p *= (np.exp(of_set - top) / total)[:, None].astype(np.float32)
-        return sets, p, z
+        return sets, p, z, draws
 
     def _expected(self, sets, p, drawn, draws, V):
         """sum_y p(y|x) v_y."""
@@ -381,8 +377,8 @@ class NamedSums:
 # -------------------------------------------------------------------------------------- steps
 
 
-class Adam:
-    """Steps against a gradient, scaled coordinate by coordinate (Kingma and Ba).
+class Adagrad:
+    """Steps against a gradient, scaled coordinate by coordinate (Duchi, Hazan and Singer).
 
     Words differ in the curvature of their terms by orders of magnitude, which plain steps of one
     length would have to be short enough for.
@@ -390,32 +386,32 @@ class Adam:
     Parameters
     ----------
     shape : tuple
-        Of the matrix to be changed; two more of that shape are kept.
+        Of the matrix to be changed; one more of that shape is kept.
     """
 
     def __init__(self, shape):
-        self._mean = np.zeros(shape, dtype=np.float32)
-        self._square = np.zeros(shape, dtype=np.float32)
+        self._squares = np.zeros(shape, dtype=np.float32)
 
-    def step(self, M, gradient, rows, rate, number):
-        """Change M[rows] against its gradient; `number` counts the steps from 1."""
-        mean, square = self._mean[rows], self._square[rows]  # views of slices, else copies
-        mean *= BETAS[0]
-        mean += (1 - BETAS[0]) * gradient
-        square *= BETAS[1]
-        square += (1 - BETAS[1]) * gradient**2
-        change = np.sqrt(square / np.float32(1 - BETAS[1] ** number))
+    def step(self, M, gradient, rows, rate):
+        """Change M[rows] against its gradient."""
+        squares = self._squares[rows]  # a view of a slice, else a copy
+        change = gradient * gradient
+        squares += change
+        if not isinstance(rows, slice):
+            self._squares[rows] = squares
+        np.sqrt(squares, out=change)
         change += TINY
-        np.divide(mean, change, out=change)
-        M[rows] -= np.float32(rate / (1 - BETAS[0] ** number)) * change
-        self._mean[rows], self._square[rows] = mean, square
+        np.divide(gradient, change, out=change)
+        change *= np.float32(rate)
+        M[rows] -= change
 
 
 class SkipGram:
     """Embeddings, and passes of alternating steps on them.
 
-    A pass visits the words block by block: sums over the softmax, a step of the embeddings of the
-    words, then with these the sums for the contexts, whose embeddings take a step in the end.
+    A pass deals the words out to some parts, at random. It visits part after part, and the words of
+    a part block by block: sums over the softmax, a step of the embeddings of the words, then with
+    these the sums for the contexts, whose embeddings take a step when all of the part are done.
     Gradients are divided by q(x), and by q(y): the step of a rare word is as long as that of a
     frequent one.
 
@@ -425,33 +421,38 @@ class SkipGram:
     U, V : ndarray of float32 (n_words, dim)
         Changed in place.
     sums : ExactSums, NamedSums or BatchSums
+    n_parts : int, default=1
+        Steps of the contexts in a pass.
+    seed : int, default=0
     """
 
-    def __init__(self, pairs, U, V, sums):
+    def __init__(self, pairs, U, V, sums, n_parts=1, seed=0):
         self.pairs, self.U, self.V, self.sums = pairs, U, V, sums
-        self._steps = Adam(U.shape), Adam(V.shape)
-        self.n_passes = 0
+        self._steps = Adagrad(U.shape), Adagrad(V.shape)
+        self.n_passes, self._n_parts, self._seed = 0, n_parts, seed
 
     def iterate(self, rate):
-        """One pass."""
+        """One pass; `rate` is a function of the passes made, which are not whole inside a pass."""
+        number, n_parts = self.n_passes, self._n_parts
         self.n_passes += 1
-        pairs, n_threads = self.pairs, self.sums.n_threads
-        gradient = np.zeros_like(self.V)
+        order = np.random.default_rng([self._seed, number, 0]).permutation(self.pairs.n_words)
         with single_threaded_blas():  # once, not with every block
-            self.sums.visit_all(self._visit_with(rate), self.U, self.V, self.n_passes, gradient)
-        gradient -= pairs.of_words(self.U, n_threads)
-        share = np.maximum(pairs.context_share, 0.1 / pairs.n_words**2)
-        gradient /= share[:, None].astype(np.float32)
-        self._steps[1].step(self.V, gradient, slice(None), rate, self.n_passes)
+            self.sums.begin(self.U, self.V, self.n_passes)
+            for part in range(n_parts):
+                self._visit(np.sort(order[part::n_parts]), rate(number + part / n_parts))
 
-    def _visit_with(self, rate):
-        def visit(rows, means, expected):
-            """A step of some words; their embeddings and their shares."""
-            gradient = expected(self.U[rows])
-            gradient -= means
+    def _visit(self, rows, rate):
+        """Steps of some words, then of all contexts."""
+
+        def step(rows, gradient_at):
+            gradient = gradient_at(self.U[rows])
             share = self.pairs.word_share[rows]
             gradient[share == 0] = 0
-            self._steps[0].step(self.U, gradient, rows, rate, self.n_passes)
+            self._steps[0].step(self.U, gradient, rows, rate)
             return self.U[rows], share.astype(np.float32)
 
-        return visit
+        gradient = np.zeros_like(self.V)
+        self.sums.visit(rows, step, self.U, self.V, gradient)
+        share = np.maximum(self.pairs.context_share, 0.1 / self.pairs.n_words**2)
+        gradient *= (self._n_parts / share)[:, None].astype(np.float32)
+        self._steps[1].step(self.V, gradient, slice(None), rate)

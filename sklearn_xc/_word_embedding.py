@@ -19,6 +19,9 @@ from ._rows import LARGEST_INDEX
 from ._skip_gram import ExactSums, NamedSums, Options, Pairs, SkipGram, objective
 from ._word_vectors import WordVectorsMixin
 
+PART, MAX_PARTS = 1000, 32  # words of a part at least, and parts at most, of "auto"
+LAST_RATE = 0.05  # of "linear", as a share of the first
+
 
 class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
     """Word vectors by skip-gram with a softmax over all words, found by decomposed search (LDGS).
@@ -30,7 +33,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
     (eq. 9 of [1]_), where the q are shares of the pairs of words that stand at most `window` places
     apart: the corpus is read once to count them, and training then costs the same however long it
     is. The sum over all words is taken exactly, or over those of large probability that searches
-    of chunks of the coordinates name and a few drawn for all others. Training begins with an epoch
+    of chunks of the coordinates name and a few drawn for all others. Training can begin with epochs
     of negative sampling [2]_ on the same counts.
 
     Parameters
@@ -63,7 +66,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         counted as if scored 0 (Algorithm 1). "none": nothing.
     n_frequent : "auto" or int, default="auto"
         Most frequent contexts that are in every sum, for "decomposed" and "mips" with
-        ``rest="sampled"``; "auto" is K / 20, but the root of K at least.
+        ``rest="sampled"``; "auto" is K / 10, but the root of K at least.
     n_sampled : "auto" or int, default="auto"
         Words drawn for each block of words. "auto" is K / 20, and K / 100 for "sampled", but the
         root of K at least.
@@ -79,19 +82,24 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         Threshold t: an occurrence of a word of frequency f is dropped with probability
         ``max(1 - sqrt(t / f), 0)``, as published. 0 drops none.
     n_negatives : int, default=5
-        Words drawn for each pair in the epochs of negative sampling.
-    n_init_epochs : int, default=1
-        Such epochs at the beginning; 0 begins with small random vectors.
-    learning_rate : float, default=0.05
-        Length of the steps of the coordinates in the first pass (of Adam [3]_, whatever the
-        gradient).
-    decay : float, default=0.0
-        The rate of pass t is ``learning_rate / (1 + decay * t)``, t from 0.
+        Words drawn for each pair in epochs of negative sampling.
+    n_init_epochs : int, default=0
+        Such epochs at the beginning, 1 as published; 0 begins with random vectors of words, and
+        contexts that know their frequency alone, which was faster and led further.
+    learning_rate : float, default=0.2
+        Length of the first steps of the coordinates (of Adagrad [3]_, whatever the gradient).
+    decay : "linear" or float, default="linear"
+        "linear" lets the rate fall evenly to a twentieth over all passes. Otherwise it is
+        ``learning_rate / (1 + decay * t)`` after t passes.
     max_iter : int, default=20
         Passes.
+    n_parts : "auto" or int, default="auto"
+        Steps of the contexts in a pass. A pass deals the words out to so many parts at random; the
+        words of a part make a step, and then all contexts, with the gradient of these words.
+        "auto" has 1000 words in a part, but 32 parts at most.
     batch_size : int, default=128
         Words whose scores are computed at once. It bounds memory, and words drawn and named are
-        shared by so many: fewer give less noise. The steps are those of all words either way.
+        shared by so many: fewer give less noise. The steps are those of a whole part either way.
     batch_queries : "auto" or bool, default="auto"
         Whether a block of `batch_size` words of similar vectors asks the indexes once, with its
         mean, and all of them are scored with what is named: matrix products, ten times faster a
@@ -138,17 +146,17 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
 
     Notes
     -----
-    Memory, with K words, P distinct pairs of words (both directions) and b = `batch_size`: 40 P
-    bytes until the passes begin and 24 P while training; 28 K dim for vectors, gradient and the
-    averages of Adam; for a block and thread ``8 b (n_frequent + n_chunks * query_size +
+    Memory, with K words, P distinct pairs of words (both directions) and b = `batch_size`: 52 P
+    bytes until the passes begin and 8 P while training; 20 K dim for vectors, gradient and the
+    sums of Adagrad; for a block and thread ``8 b (n_frequent + n_chunks * query_size +
     n_sampled)`` and 40 for each pair of its words. Without `batch_queries` a block takes ``24 b
     (n_chunks * query_size + c)``, c being the most contexts of a word; "exact" and the objective
     take 4 b K a thread. None of it depends on the length of the corpus.
 
-    Negative sampling learns scores that lack the frequency of the context. The last coordinate is
-    therefore begun with a constant for words and a multiple of the logarithm of that frequency for
-    contexts, and then trained like the others. :meth:`most_similar` and :meth:`analogy` compare
-    vectors from which their mean has been taken.
+    A softmax needs the frequency of the context first of all, which the scores of negative sampling
+    lack. The last coordinate is therefore begun with a constant for words and a multiple of the
+    logarithm of that frequency for contexts, and then trained like the others. :meth:`most_similar`
+    and :meth:`analogy` compare vectors from which their mean has been taken.
 
     References
     ----------
@@ -156,7 +164,8 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
        Decomposition for Fast Learning in Large Output Spaces. ICML 2018, eq. 9 and section 5.3.
     .. [2] T. Mikolov, I. Sutskever, K. Chen, G. Corrado, J. Dean. Distributed Representations of
        Words and Phrases and their Compositionality. NIPS 2013.
-    .. [3] D. P. Kingma, J. Ba. Adam: A Method for Stochastic Optimization. ICLR 2015.
+    .. [3] J. Duchi, E. Hazan, Y. Singer. Adaptive Subgradient Methods for Online Learning and
+       Stochastic Optimization. JMLR 12, 2011.
 
     Examples
     --------
@@ -191,8 +200,9 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         "n_negatives": [Interval(Integral, 1, 2**16, closed="both")],
         "n_init_epochs": [Interval(Integral, 0, None, closed="left")],
         "learning_rate": [Interval(Real, 0, 1e3, closed="right")],
-        "decay": [Interval(Real, 0, 1e6, closed="both")],
+        "decay": [StrOptions({"linear"}), Interval(Real, 0, 1e6, closed="both")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "n_parts": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "batch_queries": [StrOptions({"auto"}), "boolean"],
         "compute_loss": ["boolean"],
@@ -222,10 +232,11 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         vocabulary=None,
         subsample=1e-4,
         n_negatives=5,
-        n_init_epochs=1,
-        learning_rate=0.05,
-        decay=0.0,
+        n_init_epochs=0,
+        learning_rate=0.2,
+        decay="linear",
         max_iter=20,
+        n_parts="auto",
         batch_size=128,
         batch_queries="auto",
         compute_loss=False,
@@ -255,6 +266,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         self.learning_rate = learning_rate
         self.decay = decay
         self.max_iter = max_iter
+        self.n_parts = n_parts
         self.batch_size = batch_size
         self.batch_queries = batch_queries
         self.compute_loss = compute_loss
@@ -318,8 +330,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
             pairs = Pairs(counts)
             U, V = self._start(pairs, counts, before, seed, n_threads)
             del counts
-            sums = self._sums(pairs, seed, n_threads)
-            self._train(SkipGram(pairs, U, V, sums), n_threads)
+            self._train(self._passes(pairs, U, V, seed, n_threads), n_threads)
             self.embeddings_, self.context_embeddings_ = U, V
         return self
 
@@ -386,7 +397,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
     def _require_memory(self, counts):
         n_words = counts.shape[0]
         require_memory(
-            28 * n_words * self.dim, f"fit: vectors of {n_words} words and {self.dim} dimensions",
+            20 * n_words * self.dim, f"fit: vectors of {n_words} words and {self.dim} dimensions",
             "use a smaller dim, or max_vocabulary",
         )  # fmt: skip
         if self.gradient == "exact" or self.compute_loss:
@@ -407,6 +418,20 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
             now, then = np.array(shared, dtype=np.int64).reshape(-1, 2).T
             U[now], V[now] = U_before[then], V_before[then]
         return U, V
+
+    def _passes(self, pairs, U, V, seed, n_threads):
+        """What makes the passes, and changes U and V."""
+        n_parts = self.n_parts
+        if n_parts == "auto":
+            n_parts = int(np.clip(pairs.n_words // PART, 1, MAX_PARTS))
+        sums = self._sums(pairs, seed, n_threads)
+        return SkipGram(pairs, U, V, sums, min(n_parts, pairs.n_words), seed)
+
+    def _rate(self, time):
+        """The length of steps after so many passes."""
+        if self.decay == "linear":
+            return self.learning_rate * (1 - (1 - LAST_RATE) * time / self.max_iter)
+        return self.learning_rate / (1 + self.decay * time)
 
     def _sums(self, pairs, seed, n_threads):
         if self.gradient == "exact":
@@ -430,7 +455,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         if query_size == "auto":
             query_size = max(root, n_words // (20 * n_chunks))
         if n_frequent == "auto":
-            n_frequent = max(root, n_words // 20)
+            n_frequent = max(root, n_words // 10)
         if n_sampled == "auto":
             n_sampled = max(root, n_words // (20 if searches else 100))
         return Options(
@@ -449,7 +474,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         """Make the passes; sets n_iter_, n_scored_ and, if asked, the objective."""
         curve = []
         for number in range(self.max_iter):
-            model.iterate(self.learning_rate / (1 + self.decay * number))
+            model.iterate(self._rate)
             line = f"pass {number + 1}: {model.sums.n_scored:.0f} words scored for a word"
             if self.compute_loss:
                 curve.append(objective(model.pairs, model.U, model.V, self.batch_size, n_threads))

@@ -1,11 +1,14 @@
 """The collapsed skip-gram objective, its gradients, negative sampling."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from sklearn_xc import _skip_gram as skip_gram
-from sklearn_xc._batch_sums import BatchSums
+from sklearn_xc._batch_sums import BatchSums, Block, OwnContexts
+from sklearn_xc._kernels import _skip_gram as kernel
 from sklearn_xc._negative_sampling import CONSTANT, NOISE_POWER, negative_sampling
 
 N_WORDS, DIM = 40, 12
@@ -56,8 +59,8 @@ class Recorder(skip_gram.SkipGram):
             def __init__(self, name, share):
                 self.name, self.share = name, share
 
-            def step(self, M, gradient, rows, rate, number):
-                getattr(recorder, self.name)[rows] = gradient * self.share[rows][:, None]
+            def step(self, M, gradient, rows, rate):
+                getattr(recorder, self.name)[rows] += gradient * self.share[rows][:, None]
 
         least = 0.1 / N_WORDS**2
         self._steps = (
@@ -73,7 +76,7 @@ def gradients(
     if sums is None:
         sums = kind(pairs, DIM, options(**changes), batch_size, 0, n_threads)
     recorder = Recorder(pairs, U.copy(), V.copy(), sums)
-    recorder.iterate(0.1)
+    recorder.iterate(lambda time: 0.1)
     return recorder.of_words, recorder.of_contexts
 
 
@@ -163,6 +166,64 @@ def test_sampled_rest_converges_to_the_exact_gradient(changes, kind):
     assert errors[1] < 0.1 * errors[0]
 
 
+def test_averaged_over_all_draws_the_sum_over_all_words_is_exact():
+    """Whatever searches name: so the estimate of the partition function is unbiased."""
+    counts, (U, V) = some_counts(), some_vectors()
+    U, rows = U / 5, np.array([3, 5, 20])  # word 5 has no pairs
+    pairs = skip_gram.Pairs(counts)
+    of_all = options(n_frequent=28, n_sampled=2, rest="sampled")
+    sums = BatchSums(pairs, DIM, of_all, len(rows), 0, 1)
+    named = sums._others[[1, 4]]
+    z = U[rows].astype(float) @ V.T
+    q = counts.toarray() / np.maximum(counts.sum(axis=1), 1)[:, None]
+    estimates = []
+    for draws in product(range(10), repeat=2):
+
+        class Fixed:
+            def integers(self, n, size):
+                assert (n, size) == (10, 2)
+                return np.array(draws)  # noqa: B023
+
+        block = Block(rows, *sums._shared(named, Fixed()))
+        first = block.shared[0]
+        p = OwnContexts(pairs, block).differences(U[rows], V, V[block.shared])[0]
+        estimates.append(np.exp(z[:, first]) / (p[:, 0] + q[rows, first]))
+    exact = np.exp(z).sum(axis=1)
+    assert np.abs(np.array(estimates) / exact - 1).max() > 0.05
+    np.testing.assert_allclose(np.mean(estimates, axis=0), exact, rtol=1e-4)
+
+
+@pytest.mark.parametrize("n_parts", [2, 7, 40])
+@pytest.mark.parametrize("kind", [None, skip_gram.NamedSums, BatchSums])
+def test_parts_of_a_pass_add_up(kind, n_parts):
+    """Each word is in one part; without steps their gradients make up that of all words."""
+    counts, (U, V) = some_counts(), some_vectors()
+    _, of_words, of_contexts = reference(counts, U, V)
+    pairs = skip_gram.Pairs(counts)
+    sums = skip_gram.ExactSums(pairs, 7, 1)
+    if kind is not None:
+        sums = kind(pairs, DIM, options(rest="sampled"), 7, 0, 1)
+    recorder = Recorder(pairs, U.copy(), V.copy(), sums, n_parts)
+    recorder.iterate(lambda time: 0.1)
+    np.testing.assert_allclose(recorder.of_words, of_words, atol=1e-6)
+    np.testing.assert_allclose(recorder.of_contexts / n_parts, of_contexts, atol=1e-6)
+
+
+@pytest.mark.parametrize("dim", [1, 15, 16, 33, 100])
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_rows_are_added_in_order(dim, n_threads):
+    rng = np.random.default_rng(dim)
+    ids, rows = (rng.integers(n, size=200).astype(np.int32) for n in (20, 6))
+    values = rng.normal(size=200).astype(np.float32)
+    table = rng.normal(size=(6, dim)).astype(np.float32)
+    found, expected = np.ones((2, 20, dim), dtype=np.float32)
+    kernel.add_rows(ids, values, rows, table, found, n_threads)
+    np.add.at(expected, ids, values[:, None] * table[rows])
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    kernel.add_rows(ids[:0], values[:0], rows[:0], table, found, n_threads)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
 def test_rest_counted_as_zero_and_left_out():
     """Against softmax over the set alone, with the other words' scores 0 or missing."""
     counts, (U, V) = some_counts(), some_vectors()
@@ -190,7 +251,7 @@ def test_passes_lower_the_objective():
     model = skip_gram.SkipGram(pairs, U, V, skip_gram.ExactSums(pairs, 16, 1))
     values = [skip_gram.objective(pairs, U, V, 16, 1)]
     for _ in range(30):
-        model.iterate(0.05)
+        model.iterate(lambda time: 0.05)
         values.append(skip_gram.objective(pairs, U, V, 16, 1))
     q = counts.toarray()[counts.toarray() > 0] / counts.sum()
     share = pairs.word_share[pairs.word_share > 0]

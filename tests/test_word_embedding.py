@@ -126,6 +126,23 @@ def test_seed_decides():
     assert not np.array_equal(one.embeddings_, other.embeddings_)
 
 
+def test_rate_falls():
+    linear = model(learning_rate=2.0, max_iter=4)
+    assert [linear._rate(time) for time in (0, 2, 4)] == pytest.approx([2, 1.05, 0.1])
+    inverse = model(learning_rate=2.0, decay=1.0)
+    assert [inverse._rate(time) for time in (0, 1, 3)] == pytest.approx([2, 1, 0.5])
+
+
+def test_parts_are_steps_of_contexts():
+    """At most one for each word; by default one, where words are few."""
+    found = [
+        model(max_iter=1, n_parts=n).fit(CORPUS).context_embeddings_ for n in ("auto", 1, 12, 99)
+    ]
+    np.testing.assert_array_equal(found[0], found[1])
+    assert np.abs(found[2] - found[1]).max() > 0.01
+    np.testing.assert_array_equal(found[3], found[2])
+
+
 def test_stream_equals_list():
     stream = Stream(CORPUS)
     streamed, listed = model(max_iter=2).fit(stream), model(max_iter=2).fit(CORPUS)

@@ -10,12 +10,13 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklearn_xc._kernels._common cimport (
-    dispatched, random_below, random_unit, seed_for,
+    dispatched, prefetch, random_below, random_unit, seed_for,
 )
 from sklearn_xc._kernels._math cimport fast_exp
 
 cdef enum:
     LANES = 16
+    AHEAD = 8  # rows asked for before they are needed
     MAX_WEIGHT = 8  # of one step: a cell that counts more is visited several times
 
 
@@ -186,3 +187,46 @@ def score_pairs(
     with nogil:
         for e in range(ids.shape[0]):
             inner(&U[rows[e], 0], &V[ids[e], 0], U.shape[1], &out[e])
+
+
+cdef dispatched add_multiple(float* out, const float* x, float factor, int64_t n) noexcept nogil:
+    cdef int64_t c
+    for c in range(n):
+        out[c] += factor * x[c]
+
+
+cdef void add_columns(
+    const int32_t* ids, const float* values, const int32_t* rows, int64_t n_entries,
+    const float* table, float* out, int64_t width, int64_t dim,
+) noexcept nogil:
+    cdef int64_t e
+    for e in range(n_entries):
+        if e + AHEAD < n_entries:
+            prefetch(out + ids[e + AHEAD] * dim)
+        add_multiple(out + ids[e] * dim, table + rows[e] * dim, values[e], width)
+
+
+def add_rows(
+    const int32_t[::1] ids, const float[::1] values, const int32_t[::1] rows,
+    const float[:, ::1] table, float[:, ::1] out, int n_threads,
+):
+    """OUT out[ids[e]] += values[e] * table[rows[e]] for all entries in their order.
+
+    Each thread has columns of its own, so that sums are taken in the same order by any number.
+
+    Parameters
+    ----------
+    ids, values, rows : IN (n_entries,), below n_out and below n_rows
+    table : IN (n_rows, dim)
+    out : IN / OUT (n_out, dim)
+    """
+    cdef int64_t dim = out.shape[1], n_entries = ids.shape[0], first, last
+    cdef int32_t part, n_parts = <int32_t>max(1, min(n_threads, dim // LANES))
+    if n_entries == 0:
+        return
+    for part in prange(n_parts, nogil=True, schedule="static", num_threads=n_threads):
+        first, last = part * dim // n_parts, (part + 1) * dim // n_parts
+        add_columns(
+            &ids[0], &values[0], &rows[0], n_entries, &table[0, 0] + first, &out[0, 0] + first,
+            last - first, dim,
+        )
