@@ -10,14 +10,14 @@ from sklearn.utils import check_random_state
 from ._base import Interval, StrOptions
 from ._bounds import bound_for
 from ._callbacks import SILENT, with_callbacks
-from ._dense import feature_major, padded_intercept
+from ._dense import aligned_zeros, feature_major, padded_intercept
 from ._exact import BEYOND, ExactSteps, shares_of_ridge
 from ._kernels import _adaptive as kernel
 from ._kernels._sampled import Workspace, scores, scores_by_class
 from ._multiclass import held_out_samples
 from ._noise import log_probabilities
 from ._rows import LARGEST_INDEX, as_matrix, as_rows
-from ._sampling import SAMPLINGS, ClassSampler
+from ._sampling import SAMPLINGS, ClassSampler, side_by_side
 from ._softmax import BaseSoftmaxClassifier
 from ._topk import InvertedIndex
 
@@ -330,7 +330,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
 def _initial_weights(n_classes, n_features, scale, seed):
     """Normal weights, and intercepts of a hundredth of their deviation (section 4)."""
     generator = np.random.default_rng(seed)
-    W = generator.standard_normal((n_classes, n_features), dtype=np.float32)
+    W = aligned_zeros((n_classes, n_features))
+    generator.standard_normal(out=W, dtype=np.float32)
     W *= np.float32(scale)
     b = generator.standard_normal(n_classes, dtype=np.float32) * np.float32(scale / 100)
     return W, b
@@ -413,16 +414,15 @@ def _fit_augment_reduce(
     )
     share = shares_of_ridge(rows, alpha, training) if alpha else UNSCALED
     width = kernel.width_of_averages(n_features)
-    averages = np.zeros((n_classes, width), dtype=np.float32)
+    averages = aligned_zeros((n_classes, width))
     stamps = np.zeros((n_classes, kernel.stamps_of(width)), dtype=np.int32)
     workspace = Workspace(batch_size * (sampler.n_sampled + 1), n_features, n_threads)
     rng = np.random.default_rng(seed)
     seeds = Seeds(*(int(s) for s in rng.integers(2**62, size=2)), n_steps)
-    data = rows.indptr, rows.indices, rows.data, rows.dense
 
-    def utilities(batch, classes):
+    def utilities(near, classes):
         psi = np.empty(classes.shape, dtype=np.float32)
-        scores_by_class(*data, batch, classes, W, b, psi, workspace, n_threads)
+        scores_by_class(*near, classes, W, b, psi, workspace, n_threads)
         return psi
 
     for epoch in range(1, max_iter + 1):
@@ -431,22 +431,23 @@ def _fit_augment_reduce(
             n_steps += 1
             seeds = seeds._replace(step=n_steps)
             classes, importance = sampler.draw(y[batch], seeds.classes, 2 * n_steps)
-            psi = utilities(batch, classes)
+            near = side_by_side(rows, batch)
+            psi = utilities(near, classes)
             if local.has_variables:
                 seen = psi, importance
                 if not shared_draws:
                     others, of_others = sampler.draw(y[batch], seeds.classes, 2 * n_steps + 1)
-                    seen = utilities(batch, others), of_others
+                    seen = utilities(near, others), of_others
                 local.step(*seen, batch, epoch, seeds)
             coefs = local.coefficients(psi, importance, batch, weight, seeds)
             kernel.ascend(
-                *data, batch, classes, coefs, importance, share,
+                *near, classes, coefs, importance, share,
                 step_size(n_steps, learning_rate), len(training) / len(batch), n_steps,
                 W, b, averages, stamps, True, workspace, n_threads,
             )  # fmt: skip
         classes = _all_classes(y[watched], n_classes)
         psi = np.empty(classes.shape, dtype=np.float32)
-        scores(*data, watched, classes, W, UNSCALED, b, psi, n_threads)
+        scores(*rows[:4], watched, classes, W, UNSCALED, b, psi, n_threads)
         watch.add(_watched_bound(local, psi, watched, early_stopping))
         if progress.end(lambda: (W, b)) or watch.done():
             break

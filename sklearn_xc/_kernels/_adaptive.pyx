@@ -14,18 +14,21 @@ import numpy as np
 
 from sklearn_xc._kernels._common cimport dispatched
 from sklearn_xc._kernels._math cimport one_and_root
-from sklearn_xc._kernels._sampled cimport Row, Workspace, add_row, group, row_at
+from sklearn_xc._kernels._sampled cimport (
+    Row, Workspace, add_row, fetch_part, group, lines_of_part, row_at,
+)
 
 cdef enum:
     LANES = 16
     BLOCK = 16  # averages that share a time stamp: a cache line
     OLDEST = 300  # steps after which a block of averages is brought up to date
-    SWEEP = 5  # a class whose samples have more than n_features / SWEEP entries is stepped whole
+    SWEEP = 16  # a class whose samples have more than n_features / SWEEP entries is stepped whole
 
 cdef struct Averages:
     float* values
     int32_t* stamps
-    const double* powers  # 0.9^i, i = 0 ... OLDEST
+    const float* powers  # 0.9^i, i = 0 ... OLDEST
+    const float* inverses  # 0.1 / 0.9^i
     int32_t number  # of the step
     float rate
     float gain  # to the scale of all samples
@@ -64,7 +67,7 @@ cdef dispatched step_touched(
         for c in range(size):
             j = touched[first + c]
             block = fresh_block(averages, j // BLOCK)
-            decay[c] = <float>averages.powers[averages.number - averages.stamps[j // BLOCK]]
+            decay[c] = averages.powers[averages.number - averages.stamps[j // BLOCK]]
             g[c] = gradient[j]
             s[c] = block[j % BLOCK]
             gradient[j] = 0
@@ -83,15 +86,16 @@ cdef dispatched step_all(
 ) noexcept nogil:
     """Step every coordinate of a class; where g = 0 nothing moves."""
     cdef int64_t block, first
-    cdef int32_t c
+    cdef int32_t age, c
     cdef float g[BLOCK]
     cdef float decay, inverse
     cdef float* s
     for block in range((n_features + BLOCK - 1) // BLOCK):
         first = block * BLOCK
         s = fresh_block(averages, block)
-        decay = <float>averages.powers[averages.number - averages.stamps[block]]
-        inverse = <float>0.1 / decay
+        age = averages.number - averages.stamps[block]
+        decay = averages.powers[age]
+        inverse = averages.inverses[age]
         for c in range(BLOCK):
             g[c] = gradient[first + c] * averages.gain
             gradient[first + c] = 0
@@ -109,7 +113,7 @@ cdef inline void step_intercept(
     Averages averages, float* b, float gradient, int64_t block
 ) noexcept nogil:
     cdef float* s = fresh_block(averages, block)
-    cdef float decay = <float>averages.powers[averages.number - averages.stamps[block]]
+    cdef float decay = averages.powers[averages.number - averages.stamps[block]]
     cdef float g = averages.gain * gradient
     s[0] += <float>0.1 * g * g / decay
     b[0] += averages.rate * g / one_and_root(s[0] * decay)
@@ -151,7 +155,8 @@ def stamps_of(int64_t width):
     return width // BLOCK
 
 
-POWERS = 0.9 ** np.arange(OLDEST + 1.0)
+POWERS = (0.9 ** np.arange(OLDEST + 1.0)).astype(np.float32)
+INVERSES = (0.1 * 0.9 ** -np.arange(OLDEST + 1.0)).astype(np.float32)
 
 
 cdef struct Pairs:
@@ -173,7 +178,7 @@ cdef void step_class(
     Averages averages, float* values, int32_t* stamps, float* w, float* b, int64_t n_features,
     float* gradient, int32_t* touched, unsigned char* mark,
 ) noexcept nogil:
-    cdef int64_t at, n_entries = 0, n = 0
+    cdef int64_t at, n_entries = 0, n = 0, n_lines = lines_of_part(n_features, n_pairs)
     cdef int32_t pair
     cdef float total = 0
     cdef Row row
@@ -182,7 +187,7 @@ cdef void step_class(
     averages.stamps = stamps
     for at in range(n_pairs):
         pair = order[at]
-        row = row_at(indptr, indices, data, dense, batch[pair // pairs.width])
+        row = row_at(indptr, indices, data, dense, batch[pair // <int32_t>pairs.width])
         n_entries += row.n
         total += pairs.coef[pair]
     whole = dense or SWEEP * n_entries > n_features
@@ -190,8 +195,10 @@ cdef void step_class(
         pair = order[at]
         if pairs.coef[pair] == 0 and pairs.share == NULL:
             continue
-        row = row_at(indptr, indices, data, dense, batch[pair // pairs.width])
+        row = row_at(indptr, indices, data, dense, batch[pair // <int32_t>pairs.width])
         if whole:
+            fetch_part(w, n_features, at, n_lines)
+            fetch_part(values, n_features, at, n_lines)
             add_row(row, pairs.coef[pair], gradient)
         else:
             n = gather_row(row, pairs.coef[pair], gradient, touched, mark, n)
@@ -236,7 +243,7 @@ def ascend(
     cdef int64_t n_stamps = stamps.shape[1]
     cdef const int32_t* of_pair = &classes[0, 0]
     cdef float* first = &W[0, 0] if n_features else NULL
-    cdef const double[::1] powers = POWERS
+    cdef const float[::1] powers = POWERS, inverses = INVERSES
     cdef Pairs pairs
     cdef Averages state
     cdef int32_t k
@@ -248,6 +255,7 @@ def ascend(
     pairs.importance = &importance[0, 0]
     pairs.share = &share[0] if share.shape[0] else NULL
     state.powers = &powers[0]
+    state.inverses = &inverses[0]
     state.number = number
     state.rate = <float>rate
     state.gain = <float>gain
