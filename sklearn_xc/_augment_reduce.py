@@ -351,8 +351,7 @@ def automatic_rate(rows, sample_weight):
 
 
 def step_size(t, learning_rate):
-    """rho of iteration t = 1, 2, ... without its adaptive part (section 4)."""
-    t = np.asarray(t, dtype=float)
+    """rho of iterations t = 1, 2, ... without its adaptive part (section 4)."""
     return learning_rate * DECAY ** (t // DECAY_STEPS) * t**-0.5
 
 
@@ -390,7 +389,7 @@ def _batches(rng, samples, batch_size):
     return np.split(order, range(batch_size, len(order), batch_size))
 
 
-def _watched(rows, samples, n_classes, seed):
+def _watched(samples, n_classes, seed):
     """A few of the samples, always the same for a seed, to evaluate the bound on."""
     size = max(FEWEST_WATCHED, min(MOST_WATCHED, WATCHED // n_classes))
     chosen = np.random.default_rng(seed).permutation(samples)[:size]
@@ -409,9 +408,7 @@ def _fit_augment_reduce(
     sampler = ClassSampler(sampling, np.bincount(y[training], minlength=n_classes), n_sampled)
     local = bound_for(model, bound, rows.shape[0], n_classes, n_threads)
     watch = _Watch(tol, PATIENCE, verbose)
-    watched = _watched(
-        rows, np.flatnonzero(held_out) if early_stopping else training, n_classes, seed
-    )
+    watched = _watched(np.flatnonzero(held_out) if early_stopping else training, n_classes, seed)
     share = shares_of_ridge(rows, alpha, training) if alpha else UNSCALED
     width = kernel.width_of_averages(n_features)
     averages = aligned_zeros((n_classes, width))
@@ -427,7 +424,9 @@ def _fit_augment_reduce(
 
     for epoch in range(1, max_iter + 1):
         progress.begin()
-        for batch in _batches(rng, training, batch_size):
+        batches = _batches(rng, training, batch_size)
+        rates = step_size(n_steps + 1 + np.arange(len(batches)), learning_rate)
+        for batch, rate in zip(batches, rates, strict=True):
             n_steps += 1
             seeds = seeds._replace(step=n_steps)
             classes, importance = sampler.draw(y[batch], seeds.classes, 2 * n_steps)
@@ -442,7 +441,7 @@ def _fit_augment_reduce(
             coefs = local.coefficients(psi, importance, batch, weight, seeds)
             kernel.ascend(
                 *near, classes, coefs, importance, share,
-                step_size(n_steps, learning_rate), len(training) / len(batch), n_steps,
+                rate, len(training) / len(batch), n_steps,
                 W, b, averages, stamps, True, workspace, n_threads,
             )  # fmt: skip
         classes = _all_classes(y[watched], n_classes)
@@ -482,9 +481,7 @@ def _fit_exact(
         n_threads=n_threads,
     )  # fmt: skip
     watch = _Watch(tol, PATIENCE, verbose)
-    watched = _watched(
-        rows, np.flatnonzero(held_out) if early_stopping else training, n_classes, seed
-    )
+    watched = _watched(np.flatnonzero(held_out) if early_stopping else training, n_classes, seed)
     few = rows.take(watched)
     rng = np.random.default_rng(seed)
     for _epoch in range(max_iter):

@@ -23,7 +23,7 @@ cdef enum:
     LANES = 16
     BLOCK = 16  # averages that share a time stamp: a cache line
     OLDEST = 300  # steps after which a block of averages is brought up to date
-    SWEEP = 16  # a class whose samples are expected to have more than n_features / SWEEP entries is stepped whole
+    SWEEP = 16  # a class is stepped whole if its samples may have n_features / SWEEP entries
 
 cdef struct Averages:
     float* values
