@@ -413,14 +413,17 @@ def _fit_augment_reduce(
     width = kernel.width_of_averages(n_features)
     averages = aligned_zeros((n_classes, width))
     stamps = np.zeros((n_classes, kernel.stamps_of(width)), dtype=np.int32)
-    workspace = Workspace(batch_size * (sampler.n_sampled + 1), n_features, n_threads)
+    n_draws = 2 if local.has_variables and not shared_draws else 1
+    workspace = Workspace(batch_size * (1 + n_draws * sampler.n_sampled), n_features, n_threads)
     rng = np.random.default_rng(seed)
     seeds = Seeds(*(int(s) for s in rng.integers(2**62, size=2)), n_steps)
 
-    def utilities(near, classes):
+    def utilities(batch, *draws):
+        """Of the classes of each draw; all at once, so that weights are read once."""
+        classes = np.hstack([draws[0], *(drawn[:, 1:] for drawn in draws[1:])])
         psi = np.empty(classes.shape, dtype=np.float32)
-        scores_by_class(*near, classes, W, b, psi, workspace, n_threads)
-        return psi
+        scores_by_class(*batch, classes, W, b, psi, workspace, n_threads)
+        return [np.hstack([psi[:, :1], part]) for part in np.split(psi[:, 1:], len(draws), 1)]
 
     for epoch in range(1, max_iter + 1):
         progress.begin()
@@ -429,16 +432,13 @@ def _fit_augment_reduce(
         for batch, rate in zip(batches, rates, strict=True):
             n_steps += 1
             seeds = seeds._replace(step=n_steps)
-            classes, importance = sampler.draw(y[batch], seeds.classes, 2 * n_steps)
+            draws = [sampler.draw(y[batch], seeds.classes, 2 * n_steps + i) for i in range(n_draws)]
+            classes, importance = draws[0]
             near = side_by_side(rows, batch)
-            psi = utilities(near, classes)
+            psi = utilities(near, *(drawn for drawn, _ in draws))
             if local.has_variables:
-                seen = psi, importance
-                if not shared_draws:
-                    others, of_others = sampler.draw(y[batch], seeds.classes, 2 * n_steps + 1)
-                    seen = utilities(near, others), of_others
-                local.step(*seen, batch, epoch, seeds)
-            coefs = local.coefficients(psi, importance, batch, weight, seeds)
+                local.step(psi[-1], draws[-1][1], batch, epoch, seeds)
+            coefs = local.coefficients(psi[0], importance, batch, weight, seeds)
             kernel.ascend(
                 *near, classes, coefs, importance, share,
                 rate, len(training) / len(batch), n_steps,
