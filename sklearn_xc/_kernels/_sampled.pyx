@@ -13,8 +13,6 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from sklearn_xc._dense import aligned_zeros
-
 from sklearn_xc._kernels._common cimport dispatched, gathered, random_below, random_unit, seed_for
 
 cdef enum:
@@ -223,7 +221,9 @@ cdef class Workspace:
         self.starts = np.empty(n_pairs + 1, dtype=np.int32)
         # An average's block may reach beyond the last feature.
         width = (n_features + 3 * LANES - 1) // LANES * LANES
-        self.gradient = aligned_zeros((n_threads, width))
+        memory = np.zeros(n_threads * width + LANES, dtype=np.float32)
+        start = -(memory.ctypes.data // memory.itemsize) % LANES  # the start of a cache line
+        self.gradient = memory[start : start + n_threads * width].reshape(n_threads, width)
         self.touched = np.empty((n_threads, width), dtype=np.int32)
         self.mark = np.zeros((n_threads, width), dtype=np.uint8)
 
