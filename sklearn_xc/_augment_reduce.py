@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from ._base import Interval, StrOptions
 from ._bounds import bound_for
 from ._callbacks import SILENT, with_callbacks
-from ._dense import aligned_zeros, feature_major, padded_intercept
+from ._dense import feature_major, padded_intercept, untouched_zeros
 from ._exact import BEYOND, ExactSteps, shares_of_ridge
 from ._kernels import _adaptive as kernel
 from ._kernels._sampled import Workspace, scores, scores_by_class
@@ -330,7 +330,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
 def _initial_weights(n_classes, n_features, scale, seed):
     """Normal weights, and intercepts of a hundredth of their deviation (section 4)."""
     generator = np.random.default_rng(seed)
-    W = aligned_zeros((n_classes, n_features))
+    W = untouched_zeros((n_classes, n_features))
     generator.standard_normal(out=W, dtype=np.float32)
     W *= np.float32(scale)
     b = generator.standard_normal(n_classes, dtype=np.float32) * np.float32(scale / 100)
@@ -411,7 +411,7 @@ def _fit_augment_reduce(
     watched = _watched(np.flatnonzero(held_out) if early_stopping else training, n_classes, seed)
     share = shares_of_ridge(rows, alpha, training) if alpha else UNSCALED
     width = kernel.width_of_averages(n_features)
-    averages = aligned_zeros((n_classes, width))
+    averages = untouched_zeros((n_classes, width))
     stamps = np.zeros((n_classes, kernel.stamps_of(width)), dtype=np.int32)
     n_draws = 2 if local.has_variables and not shared_draws else 1
     workspace = Workspace(batch_size * (1 + n_draws * sampler.n_sampled), n_features, n_threads)
