@@ -10,14 +10,14 @@ from sklearn.utils import check_random_state
 from ._base import Interval, StrOptions
 from ._bounds import bound_for
 from ._callbacks import SILENT, with_callbacks
-from ._dense import feature_major, padded_intercept
+from ._dense import feature_major, padded_intercept, untouched_zeros
 from ._exact import BEYOND, ExactSteps, shares_of_ridge
 from ._kernels import _adaptive as kernel
 from ._kernels._sampled import Workspace, scores, scores_by_class
 from ._multiclass import held_out_samples
 from ._noise import log_probabilities
 from ._rows import LARGEST_INDEX, as_matrix, as_rows
-from ._sampling import SAMPLINGS, ClassSampler
+from ._sampling import SAMPLINGS, ClassSampler, side_by_side
 from ._softmax import BaseSoftmaxClassifier
 from ._topk import InvertedIndex
 
@@ -330,7 +330,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
 def _initial_weights(n_classes, n_features, scale, seed):
     """Normal weights, and intercepts of a hundredth of their deviation (section 4)."""
     generator = np.random.default_rng(seed)
-    W = generator.standard_normal((n_classes, n_features), dtype=np.float32)
+    W = untouched_zeros((n_classes, n_features))
+    generator.standard_normal(out=W, dtype=np.float32)
     W *= np.float32(scale)
     b = generator.standard_normal(n_classes, dtype=np.float32) * np.float32(scale / 100)
     return W, b
@@ -350,8 +351,7 @@ def automatic_rate(rows, sample_weight):
 
 
 def step_size(t, learning_rate):
-    """rho of iteration t = 1, 2, ... without its adaptive part (section 4)."""
-    t = np.asarray(t, dtype=float)
+    """rho of iterations t = 1, 2, ... without its adaptive part (section 4)."""
     return learning_rate * DECAY ** (t // DECAY_STEPS) * t**-0.5
 
 
@@ -389,7 +389,7 @@ def _batches(rng, samples, batch_size):
     return np.split(order, range(batch_size, len(order), batch_size))
 
 
-def _watched(rows, samples, n_classes, seed):
+def _watched(samples, n_classes, seed):
     """A few of the samples, always the same for a seed, to evaluate the bound on."""
     size = max(FEWEST_WATCHED, min(MOST_WATCHED, WATCHED // n_classes))
     chosen = np.random.default_rng(seed).permutation(samples)[:size]
@@ -408,45 +408,45 @@ def _fit_augment_reduce(
     sampler = ClassSampler(sampling, np.bincount(y[training], minlength=n_classes), n_sampled)
     local = bound_for(model, bound, rows.shape[0], n_classes, n_threads)
     watch = _Watch(tol, PATIENCE, verbose)
-    watched = _watched(
-        rows, np.flatnonzero(held_out) if early_stopping else training, n_classes, seed
-    )
+    watched = _watched(np.flatnonzero(held_out) if early_stopping else training, n_classes, seed)
     share = shares_of_ridge(rows, alpha, training) if alpha else UNSCALED
     width = kernel.width_of_averages(n_features)
-    averages = np.zeros((n_classes, width), dtype=np.float32)
+    averages = untouched_zeros((n_classes, width))
     stamps = np.zeros((n_classes, kernel.stamps_of(width)), dtype=np.int32)
-    workspace = Workspace(batch_size * (sampler.n_sampled + 1), n_features, n_threads)
+    n_draws = 2 if local.has_variables and not shared_draws else 1
+    workspace = Workspace(batch_size * (1 + n_draws * sampler.n_sampled), n_features, n_threads)
     rng = np.random.default_rng(seed)
     seeds = Seeds(*(int(s) for s in rng.integers(2**62, size=2)), n_steps)
-    data = rows.indptr, rows.indices, rows.data, rows.dense
 
-    def utilities(batch, classes):
+    def utilities(batch, *draws):
+        """Of the classes of each draw; all at once, so that weights are read once."""
+        classes = np.hstack([draws[0], *(drawn[:, 1:] for drawn in draws[1:])])
         psi = np.empty(classes.shape, dtype=np.float32)
-        scores_by_class(*data, batch, classes, W, b, psi, workspace, n_threads)
-        return psi
+        scores_by_class(*batch, classes, W, b, psi, workspace, n_threads)
+        return [np.hstack([psi[:, :1], part]) for part in np.split(psi[:, 1:], len(draws), 1)]
 
     for epoch in range(1, max_iter + 1):
         progress.begin()
-        for batch in _batches(rng, training, batch_size):
+        batches = _batches(rng, training, batch_size)
+        rates = step_size(n_steps + 1 + np.arange(len(batches)), learning_rate)
+        for batch, rate in zip(batches, rates, strict=True):
             n_steps += 1
             seeds = seeds._replace(step=n_steps)
-            classes, importance = sampler.draw(y[batch], seeds.classes, 2 * n_steps)
-            psi = utilities(batch, classes)
+            draws = [sampler.draw(y[batch], seeds.classes, 2 * n_steps + i) for i in range(n_draws)]
+            classes, importance = draws[0]
+            near = side_by_side(rows, batch)
+            psi = utilities(near, *(drawn for drawn, _ in draws))
             if local.has_variables:
-                seen = psi, importance
-                if not shared_draws:
-                    others, of_others = sampler.draw(y[batch], seeds.classes, 2 * n_steps + 1)
-                    seen = utilities(batch, others), of_others
-                local.step(*seen, batch, epoch, seeds)
-            coefs = local.coefficients(psi, importance, batch, weight, seeds)
+                local.step(psi[-1], draws[-1][1], batch, epoch, seeds)
+            coefs = local.coefficients(psi[0], importance, batch, weight, seeds)
             kernel.ascend(
-                *data, batch, classes, coefs, importance, share,
-                step_size(n_steps, learning_rate), len(training) / len(batch), n_steps,
+                *near, classes, coefs, importance, share,
+                rate, len(training) / len(batch), n_steps,
                 W, b, averages, stamps, True, workspace, n_threads,
             )  # fmt: skip
         classes = _all_classes(y[watched], n_classes)
         psi = np.empty(classes.shape, dtype=np.float32)
-        scores(*data, watched, classes, W, UNSCALED, b, psi, n_threads)
+        scores(*rows[:4], watched, classes, W, UNSCALED, b, psi, n_threads)
         watch.add(_watched_bound(local, psi, watched, early_stopping))
         if progress.end(lambda: (W, b)) or watch.done():
             break
@@ -481,9 +481,7 @@ def _fit_exact(
         n_threads=n_threads,
     )  # fmt: skip
     watch = _Watch(tol, PATIENCE, verbose)
-    watched = _watched(
-        rows, np.flatnonzero(held_out) if early_stopping else training, n_classes, seed
-    )
+    watched = _watched(np.flatnonzero(held_out) if early_stopping else training, n_classes, seed)
     few = rows.take(watched)
     rng = np.random.default_rng(seed)
     for _epoch in range(max_iter):

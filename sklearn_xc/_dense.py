@@ -22,9 +22,15 @@ def n_places(n_classes):
 
 def aligned_zeros(shape):
     """A float32 array of zeros that begins at the start of a cache line."""
+    zeros = untouched_zeros(shape)
+    zeros[...] = 0
+    return zeros
+
+
+def untouched_zeros(shape):
+    """The same, of memory that the system clears where it is touched first."""
     size = math.prod(shape)
-    memory = np.empty(size + CACHE_LINE, dtype=np.float32)
-    memory[...] = 0
+    memory = np.zeros(size + CACHE_LINE, dtype=np.float32)
     start = -(memory.ctypes.data // memory.itemsize) % CACHE_LINE
     return memory[start : start + size].reshape(shape)
 

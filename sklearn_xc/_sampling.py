@@ -69,6 +69,25 @@ class ClassSampler:
         return classes, (1 / (self.n_sampled * drawn)).astype(np.float32)
 
 
+def side_by_side(rows, batch):
+    """The rows of a mini-batch as the kernels take them, sparse ones copied together.
+
+    Parameters
+    ----------
+    rows : Rows
+    batch : ndarray of int32 (n_rows,)
+
+    Returns
+    -------
+    indptr, indices, data, dense, batch
+        The first four as in Rows; the numbers of the mini-batch's rows in them.
+    """
+    if rows.dense:
+        return *rows[:4], batch
+    packed = kernel.pack(rows.indptr, rows.indices, rows.data, batch)
+    return *packed, False, np.arange(len(batch), dtype=np.int32)
+
+
 def alias_table(probability):
     """Walker's table: draw a place uniformly, keep it with its threshold, else take its alias.
 

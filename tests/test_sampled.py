@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from sklearn_xc._kernels import _adaptive, _sampled
-from sklearn_xc._rows import as_rows, normalise
-from sklearn_xc._sampling import ClassSampler, alias_table
+from sklearn_xc._rows import Rows, as_matrix, as_rows, normalise
+from sklearn_xc._sampling import ClassSampler, alias_table, side_by_side
 
 EMPTY = np.empty(0, dtype=np.float32)
 
@@ -67,9 +67,9 @@ def test_alias_table_holds_the_probabilities(n):
     np.testing.assert_allclose(held / n, p, atol=1e-12)
 
 
-def problem(dense, n=24, d=41, n_classes=17, n_sampled=4, seed=0):
+def problem(dense, n=24, d=41, n_classes=17, n_sampled=4, seed=0, density=0.3):
     rng = np.random.default_rng(seed)
-    X = (rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.3)).astype(np.float32)
+    X = (rng.normal(size=(n, d)) * (rng.random((n, d)) < density)).astype(np.float32)
     X[1] = 0
     W = rng.normal(size=(n_classes, d)).astype(np.float32)
     b = rng.normal(size=n_classes).astype(np.float32)
@@ -93,6 +93,18 @@ def test_scores_are_products(dense):
     workspace = _sampled.Workspace(classes.size, 41, 1)
     _sampled.scores_by_class(*rows[:4], batch, classes, scale[:, None] * W, b, out, workspace, 2)
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("batch", [[5, 1, 20], [1], []])
+def test_rows_of_a_mini_batch_side_by_side(dense, batch):
+    """Row 1 is empty."""
+    X, _, _, _, rows, _, _ = problem(dense)
+    *arrays, dense_too, places = side_by_side(rows, np.array(batch, dtype=np.int32))
+    taken = Rows(*arrays, dense_too, (len(arrays[0]) - 1, X.shape[1]))
+    assert dense_too == dense
+    whole = as_matrix(taken) if dense else as_matrix(taken).toarray()
+    np.testing.assert_array_equal(whole[places], X[batch])
 
 
 def scatter(X, batch, classes, coefs, n_classes):
@@ -129,10 +141,13 @@ def test_plain_steps(dense, ridge):
 
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("alpha", [0.0, 0.6])
-@pytest.mark.parametrize("d", [41, 700])
-def test_adaptive_steps(dense, alpha, d):
-    """Over so many steps that idle averages have to be brought up to date."""
-    X, y, W, b, rows, sampler, rng = problem(dense, d=d, n_classes=31)
+@pytest.mark.parametrize(("d", "density"), [(41, 0.3), (700, 0.3), (700, 0.02)])
+def test_adaptive_steps(dense, alpha, d, density):
+    """Over so many steps that idle averages have to be brought up to date.
+
+    With few entries the coordinates are stepped one by one, otherwise all of a class.
+    """
+    X, y, W, b, rows, sampler, rng = problem(dense, d=d, n_classes=31, density=density)
     width = _adaptive.width_of_averages(d)
     averages = np.zeros((31, width), dtype=np.float32)
     stamps = np.zeros((31, _adaptive.stamps_of(width)), dtype=np.int32)

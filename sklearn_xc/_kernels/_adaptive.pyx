@@ -9,23 +9,27 @@ right, and is brought up to date when one of them is touched after more than OLD
 from cython.parallel cimport prange, threadid
 from libc.math cimport pow
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from sklearn_xc._kernels._common cimport dispatched
 from sklearn_xc._kernels._math cimport one_and_root
-from sklearn_xc._kernels._sampled cimport Row, Workspace, add_row, group, row_at
+from sklearn_xc._kernels._sampled cimport (
+    Row, Workspace, add_row, fetch_part, group, lines_of_part, row_at,
+)
 
 cdef enum:
     LANES = 16
     BLOCK = 16  # averages that share a time stamp: a cache line
     OLDEST = 300  # steps after which a block of averages is brought up to date
-    SWEEP = 5  # a class whose samples have more than n_features / SWEEP entries is stepped whole
+    SWEEP = 16  # a class is stepped whole if its samples may have n_features / SWEEP entries
 
 cdef struct Averages:
     float* values
     int32_t* stamps
-    const double* powers  # 0.9^i, i = 0 ... OLDEST
+    const float* powers  # 0.9^i, i = 0 ... OLDEST
+    const float* inverses  # 0.1 / 0.9^i
     int32_t number  # of the step
     float rate
     float gain  # to the scale of all samples
@@ -64,7 +68,7 @@ cdef dispatched step_touched(
         for c in range(size):
             j = touched[first + c]
             block = fresh_block(averages, j // BLOCK)
-            decay[c] = <float>averages.powers[averages.number - averages.stamps[j // BLOCK]]
+            decay[c] = averages.powers[averages.number - averages.stamps[j // BLOCK]]
             g[c] = gradient[j]
             s[c] = block[j % BLOCK]
             gradient[j] = 0
@@ -81,25 +85,36 @@ cdef dispatched step_touched(
 cdef dispatched step_all(
     Averages averages, float* w, float* gradient, int64_t n_features
 ) noexcept nogil:
-    """Step every coordinate of a class; where g = 0 nothing moves."""
+    """Step every coordinate of a class; where g = 0 nothing moves.
+
+    Block by block in arrays of its own, of which the compiler knows that they do not overlap.
+    """
     cdef int64_t block, first
-    cdef int32_t c
+    cdef int32_t age, c
+    cdef float v[BLOCK]
     cdef float g[BLOCK]
+    cdef float s[BLOCK]
+    cdef float* average
     cdef float decay, inverse
-    cdef float* s
     for block in range((n_features + BLOCK - 1) // BLOCK):
         first = block * BLOCK
-        s = fresh_block(averages, block)
-        decay = <float>averages.powers[averages.number - averages.stamps[block]]
-        inverse = <float>0.1 / decay
+        average = fresh_block(averages, block)
+        age = averages.number - averages.stamps[block]
+        decay = averages.powers[age]
+        inverse = averages.inverses[age]
+        memcpy(s, average, sizeof(s))
+        memcpy(g, gradient + first, sizeof(g))
+        memset(gradient + first, 0, sizeof(g))
         for c in range(BLOCK):
-            g[c] = gradient[first + c] * averages.gain
-            gradient[first + c] = 0
+            g[c] *= averages.gain
             s[c] += inverse * g[c] * g[c]
             g[c] = averages.rate * g[c] / one_and_root(s[c] * decay)
+        memcpy(average, s, sizeof(s))
         if first + BLOCK <= n_features:
+            memcpy(v, w + first, sizeof(v))
             for c in range(BLOCK):
-                w[first + c] += g[c]
+                v[c] += g[c]
+            memcpy(w + first, v, sizeof(v))
         else:
             for c in range(<int32_t>(n_features - first)):
                 w[first + c] += g[c]
@@ -109,7 +124,7 @@ cdef inline void step_intercept(
     Averages averages, float* b, float gradient, int64_t block
 ) noexcept nogil:
     cdef float* s = fresh_block(averages, block)
-    cdef float decay = <float>averages.powers[averages.number - averages.stamps[block]]
+    cdef float decay = averages.powers[averages.number - averages.stamps[block]]
     cdef float g = averages.gain * gradient
     s[0] += <float>0.1 * g * g / decay
     b[0] += averages.rate * g / one_and_root(s[0] * decay)
@@ -151,20 +166,23 @@ def stamps_of(int64_t width):
     return width // BLOCK
 
 
-POWERS = 0.9 ** np.arange(OLDEST + 1.0)
+POWERS = (0.9 ** np.arange(OLDEST + 1.0)).astype(np.float32)
+INVERSES = (0.1 * 0.9 ** -np.arange(OLDEST + 1.0)).astype(np.float32)
 
 
 cdef struct Pairs:
-    int64_t width  # pairs of a sample
+    int32_t width  # pairs of a sample
     const float* coef
     const float* importance  # (n_rows, width - 1)
     const float* share  # (n_features,), NULL without a penalty
+    double entries  # of a sample, on average
 
 
 cdef inline float ridge_factor(Pairs pairs, int32_t pair) noexcept nogil:
     """How often a sample stands for the class's share of the penalty: as in the bound."""
-    cdef int64_t j = pair % pairs.width
-    return 1 if j == 0 else pairs.importance[pair // pairs.width * (pairs.width - 1) + j - 1]
+    cdef int32_t j = pair % pairs.width
+    # Before it come `pair` importances, and one less for each sample up to its own.
+    return 1 if j == 0 else pairs.importance[pair - pair // pairs.width - 1]
 
 
 cdef void step_class(
@@ -173,25 +191,22 @@ cdef void step_class(
     Averages averages, float* values, int32_t* stamps, float* w, float* b, int64_t n_features,
     float* gradient, int32_t* touched, unsigned char* mark,
 ) noexcept nogil:
-    cdef int64_t at, n_entries = 0, n = 0
+    cdef int64_t at, n = 0, n_lines = lines_of_part(n_features, n_pairs)
     cdef int32_t pair
     cdef float total = 0
     cdef Row row
-    cdef bint whole
+    cdef bint whole = dense or SWEEP * n_pairs * pairs.entries > n_features
     averages.values = values
     averages.stamps = stamps
     for at in range(n_pairs):
         pair = order[at]
-        row = row_at(indptr, indices, data, dense, batch[pair // pairs.width])
-        n_entries += row.n
-        total += pairs.coef[pair]
-    whole = dense or SWEEP * n_entries > n_features
-    for at in range(n_pairs):
-        pair = order[at]
         if pairs.coef[pair] == 0 and pairs.share == NULL:
             continue
+        total += pairs.coef[pair]
         row = row_at(indptr, indices, data, dense, batch[pair // pairs.width])
         if whole:
+            fetch_part(w, n_features, at, n_lines)
+            fetch_part(values, n_features, at, n_lines)
             add_row(row, pairs.coef[pair], gradient)
         else:
             n = gather_row(row, pairs.coef[pair], gradient, touched, mark, n)
@@ -231,23 +246,28 @@ def ascend(
     averages : IN/OUT (n_classes, width_of_averages(n_features))
     stamps : IN/OUT (n_classes, stamps_of(width))
     """
-    cdef Py_ssize_t g
+    cdef Py_ssize_t g, i
+    cdef int64_t n_entries = 0
     cdef int64_t n_groups, n_features = W.shape[1], width = averages.shape[1]
     cdef int64_t n_stamps = stamps.shape[1]
     cdef const int32_t* of_pair = &classes[0, 0]
     cdef float* first = &W[0, 0] if n_features else NULL
-    cdef const double[::1] powers = POWERS
+    cdef const float[::1] powers = POWERS, inverses = INVERSES
     cdef Pairs pairs
     cdef Averages state
     cdef int32_t k
     cdef int thread
     if batch.shape[0] == 0:
         return
-    pairs.width = classes.shape[1]
+    for i in range(batch.shape[0]):
+        n_entries += indptr[batch[i] + 1] - indptr[batch[i]]
+    pairs.entries = <double>n_entries / batch.shape[0]
+    pairs.width = <int32_t>classes.shape[1]
     pairs.coef = &coefs[0, 0]
     pairs.importance = &importance[0, 0]
     pairs.share = &share[0] if share.shape[0] else NULL
     state.powers = &powers[0]
+    state.inverses = &inverses[0]
     state.number = number
     state.rate = <float>rate
     state.gain = <float>gain

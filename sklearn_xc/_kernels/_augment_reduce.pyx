@@ -89,9 +89,10 @@ def local_softmax(
     """
     cdef Py_ssize_t i
     cdef double old, new, top
+    cdef double log_keep = log1p(-step), log_step = log(step)
     for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
-        old = log1p(-step) + log_eta[batch[i]]
-        new = log(step) + log_normaliser(&psi[i, 0], &importance[i, 0], importance.shape[1])
+        old = log_keep + log_eta[batch[i]]
+        new = log_step + log_normaliser(&psi[i, 0], &importance[i, 0], importance.shape[1])
         top = max(old, new)
         log_eta[batch[i]] = top + log1p(exp(min(old, new) - top))
 
@@ -110,12 +111,13 @@ def global_softmax(
         finish_coefs(&coefs[i, 0], importance.shape[1], weight_of(sample_weight, batch[i]))
 
 
-cdef void finish_coefs(float* coefs, Py_ssize_t n, double weight) noexcept nogil:
+cdef dispatched finish_coefs(float* coefs, Py_ssize_t n, double weight) noexcept nogil:
     """From pulls of the classes drawn to coefficients: they sink, the own class rises."""
     cdef double total = 0
     cdef Py_ssize_t j
     for j in range(1, n + 1):
         total += coefs[j]
+    for j in range(1, n + 1):
         coefs[j] = as_coef(-weight * coefs[j])
     coefs[0] = as_coef(weight * total)
 

@@ -11,7 +11,10 @@ cdef enum:
 cdef extern from "_simd.h" nogil:
     # The return type of a hot leaf function; see the header.
     ctypedef void dispatched "XC_CLONES void"
+    # That of a float function that gathers and is quicker without vectors.
+    ctypedef float gathered "XC_SCALAR float"
     void prefetch "XC_PREFETCH" (const void *address)
+    void prefetch_far "XC_PREFETCH_FAR" (const void *address)  # not to the first cache
 
 
 cdef inline uint64_t seed_for(uint64_t seed, uint64_t stream) noexcept nogil:

@@ -2,6 +2,11 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+from sklearn_xc._kernels._common cimport prefetch_far
+
+cdef enum:
+    LINE = 16  # floats in a cache line
+
 
 cdef struct Row:
     const int32_t* features
@@ -23,6 +28,20 @@ cdef inline Row row_at(
         row.values = &data[indptr[i]]
         row.features = &indices[0 if dense else indptr[i]]
     return row
+
+
+cdef inline int64_t lines_of_part(int64_t n, int64_t n_parts) noexcept nogil:
+    """Cache lines of each of so many parts of an array of n numbers."""
+    return n // (LINE * n_parts) + 1
+
+
+cdef inline void fetch_part(
+    const float* values, int64_t n, int64_t part, int64_t n_lines
+) noexcept nogil:
+    """Have a part of an array brought into the caches, short of the first one: it is full."""
+    cdef int64_t line
+    for line in range(part * n_lines, min((part + 1) * n_lines, (n + LINE - 1) // LINE)):
+        prefetch_far(values + line * LINE)
 
 
 cdef class Workspace:

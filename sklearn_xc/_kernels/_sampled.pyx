@@ -9,16 +9,44 @@ number of threads.
 
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from sklearn_xc._kernels._common cimport dispatched, random_below, random_unit, seed_for
+from sklearn_xc._kernels._common cimport dispatched, gathered, random_below, random_unit, seed_for
 
 cdef enum:
     LANES = 16
     RADIX = 2048
     RADIX_BITS = 11
+
+# ------------------------------------------------------------------------------ mini-batches
+
+
+def pack(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+    const int32_t[::1] batch,
+):
+    """The sparse rows of a mini-batch side by side: indptr, indices and data of copies.
+
+    Each of them is read once for every class that its sample sees.
+    """
+    cdef Py_ssize_t i
+    cdef int64_t n, start, total = 0
+    for i in range(batch.shape[0]):
+        total += indptr[batch[i] + 1] - indptr[batch[i]]
+    cdef int64_t[::1] starts = np.zeros(batch.shape[0] + 1, dtype=np.int64)
+    cdef int32_t[::1] features = np.empty(total, dtype=np.int32)
+    cdef float[::1] values = np.empty(total, dtype=np.float32)
+    for i in range(batch.shape[0]):
+        start = indptr[batch[i]]
+        n = indptr[batch[i] + 1] - start
+        starts[i + 1] = starts[i] + n
+        if n:
+            memcpy(&features[starts[i]], &indices[start], n * sizeof(int32_t))
+            memcpy(&values[starts[i]], &data[start], n * sizeof(float))
+    return starts.base, features.base, values.base
+
 
 # ------------------------------------------------------------------------------------ draws
 
@@ -84,21 +112,27 @@ cdef dispatched dot_dense(const float* x, const float* w, int64_t n, float* out)
     out[0] = total
 
 
-cdef inline float dot(Row row, const float* w) noexcept nogil:
+cdef gathered dot_sparse(
+    const int32_t* features, const float* values, int64_t n, const float* w
+) noexcept nogil:
     cdef float a = 0, b = 0, c = 0, d = 0
-    cdef float total  # not one of the four: what has an address is kept in memory, not a register
     cdef int64_t e
+    for e in range(0, n - 3, 4):
+        a += values[e] * w[features[e]]
+        b += values[e + 1] * w[features[e + 1]]
+        c += values[e + 2] * w[features[e + 2]]
+        d += values[e + 3] * w[features[e + 3]]
+    for e in range(n - n % 4, n):
+        a += values[e] * w[features[e]]
+    return (a + b) + (c + d)
+
+
+cdef inline float dot(Row row, const float* w) noexcept nogil:
+    cdef float total
     if row.dense:
         dot_dense(row.values, w, row.n, &total)
         return total
-    for e in range(0, row.n - 3, 4):
-        a += row.values[e] * w[row.features[e]]
-        b += row.values[e + 1] * w[row.features[e + 1]]
-        c += row.values[e + 2] * w[row.features[e + 2]]
-        d += row.values[e + 3] * w[row.features[e + 3]]
-    for e in range(row.n - row.n % 4, row.n):
-        a += row.values[e] * w[row.features[e]]
-    return (a + b) + (c + d)
+    return dot_sparse(row.features, row.values, row.n, w)
 
 
 def scores(
@@ -185,8 +219,11 @@ cdef class Workspace:
         self.order = np.empty(n_pairs, dtype=np.int32)
         self.spare = np.empty(n_pairs, dtype=np.int32)
         self.starts = np.empty(n_pairs + 1, dtype=np.int32)
-        width = n_features + 2 * LANES  # an average's block may reach beyond the last feature
-        self.gradient = np.zeros((n_threads, width), dtype=np.float32)
+        # An average's block may reach beyond the last feature.
+        width = (n_features + 3 * LANES - 1) // LANES * LANES
+        memory = np.zeros(n_threads * width + LANES, dtype=np.float32)
+        start = -(memory.ctypes.data // memory.itemsize) % LANES  # the start of a cache line
+        self.gradient = memory[start : start + n_threads * width].reshape(n_threads, width)
         self.touched = np.empty((n_threads, width), dtype=np.int32)
         self.mark = np.zeros((n_threads, width), dtype=np.uint8)
 
@@ -199,14 +236,14 @@ def scores_by_class(
 ):
     """As `scores` with all scales 1, class by class: the weights of a class are read once.
 
-    Worth it where a class has several samples in the mini-batch.
+    While a class is scored, the weights of the next one are on their way to the caches.
     """
-    cdef Py_ssize_t g, at
+    cdef Py_ssize_t g
     cdef int64_t n_groups, width = classes.shape[1], n_features = W.shape[1]
     cdef const int32_t* of_pair = &classes[0, 0]
     cdef const float* first = &W[0, 0] if W.shape[1] else NULL
     cdef float* target = &out[0, 0]
-    cdef int32_t k, pair
+    cdef int32_t k, following
     if batch.shape[0] == 0:
         return
     n_groups = group(
@@ -215,11 +252,26 @@ def scores_by_class(
     )
     for g in prange(n_groups, nogil=True, schedule="dynamic", chunksize=8, num_threads=n_threads):
         k = of_pair[workspace.order[workspace.starts[g]]]
-        for at in range(workspace.starts[g], workspace.starts[g + 1]):
-            pair = workspace.order[at]
-            target[pair] = b[k] + dot(
-                row_at(indptr, indices, data, dense, batch[pair // width]), first + k * n_features
-            )
+        following = of_pair[workspace.order[workspace.starts[min(g + 1, n_groups - 1)]]]
+        score_class(
+            indptr, indices, data, dense, batch, <int32_t>width,
+            &workspace.order[workspace.starts[g]], workspace.starts[g + 1] - workspace.starts[g],
+            first + k * n_features, first + following * n_features, n_features, b[k], target,
+        )
+
+
+cdef void score_class(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    const int32_t[::1] batch, int32_t width, const int32_t* order, int64_t n_pairs,
+    const float* w, const float* following, int64_t n_features, float b, float* out,
+) noexcept nogil:
+    cdef int64_t at, n_lines = lines_of_part(n_features, n_pairs)
+    cdef Row row
+    for at in range(n_pairs):
+        row = row_at(indptr, indices, data, dense, batch[order[at] // width])
+        if LINE * n_pairs * row.n > n_features:
+            fetch_part(following, n_features, at, n_lines)
+        out[order[at]] = b + dot(row, w)
 
 
 # -------------------------------------------------------------------------------- plain steps

@@ -15,10 +15,20 @@
 #define XC_CLONES
 #endif
 
+/* The return type of a function whose loop reads values from all over an array. GCC makes vectors of
+ * them, one value at a time, which takes longer than the arithmetic that this would speed up. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define XC_SCALAR __attribute__((noinline, optimize("no-tree-vectorize")))
+#else
+#define XC_SCALAR
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 #define XC_PREFETCH(address) __builtin_prefetch(address)
+#define XC_PREFETCH_FAR(address) __builtin_prefetch(address, 0, 2)
 #else
 #define XC_PREFETCH(address) ((void)(address))
+#define XC_PREFETCH_FAR(address) ((void)(address))
 #endif
 
 /* Bit c says whether value c of sixteen lies above its threshold; compilers turn the plain loop
