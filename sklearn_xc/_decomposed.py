@@ -84,8 +84,8 @@ def set_gradients(
         Passes of Algorithm 2, whose chunks know the scores of what they retrieved only; 0 scores
         all classes of the set exactly.
     tau : float, default=0.0
-        tau_2 of Algorithm 2. Without passes but with `wants_left_out`, the smallest gradients of
-        negatives are 0 that together do not reach tau.
+        tau_2 of Algorithm 2. Without passes, the smallest gradients of negatives in cross-entropy
+        are 0 that together do not reach tau.
     drawn : C-contiguous ndarray of int32 (n_rows, n_drawn), default=None
         Uniformly drawn classes that stand for all that are neither positive nor retrieved. With
         cross-entropy each weighs as many as it stands for, so that the partition function is

@@ -63,7 +63,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         T of Algorithm 2, in which each chunk knows the scores of its own classes only and learns
         the others' from T messages; published: 1. 0 scores all named classes exactly.
     query_size : "auto" or int, default="auto"
-        Classes that an index is asked for, or that are drawn ("sampled"); "auto" is
+        Classes that an index is asked for, or that are drawn ("sampled"). "auto": the indexes of
+        all chunks together are asked for ``4 sqrt(n_classes)``, a single one, or the draw, for
         ``sqrt(n_classes)``. Published: a hundredth of the classes, and at least that. With a few
         hundred classes the chunks together come to a good part of them: "exact" is faster there.
     index : {"spherical", "hnsw", "exact"}, default="spherical"
@@ -73,13 +74,13 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         Clusters of "spherical"; None takes the root of the number of classes. Published: 100.
     n_probes : int, default=4
         Clusters that a query reads.
-    tau : float, default=0.0
+    tau : float, default=1e-3
         A gradient in a score that is smaller does not count: it is tau_2 of Algorithm 2, and
-        cross-entropy asks for twice as many classes, up to four times `query_size`, as long as one
-        that was not named could have a larger one: at most e to the sum of the lowest scores named
-        in each chunk, over the part of the partition function that is known (section 4 of [1]_).
-        Nor does it step classes whose gradients together are smaller. With 0 it never asks again,
-        and steps all. Published: 0 or 1e-3.
+        cross-entropy takes no step for negatives whose gradients together are smaller. Unless drawn
+        classes stand for the rest (`unretrieved`), cross-entropy also asks for twice as many
+        classes, up to four times `query_size`, as long as one that was not named could have a
+        larger gradient: at most e to the sum of the lowest scores named in each chunk, over the
+        part of the partition function that is known (section 4 of [1]_). Published: 0 or 1e-3.
     unretrieved : {"sampled", "exclude", "zero"}, default="sampled"
         What stands for the classes that were not named. "sampled": `query_size` of them, uniformly
         drawn for each sample; in cross-entropy each weighs as many as it stands for, so that the
@@ -236,7 +237,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         index="spherical",
         n_centroids=None,
         n_probes=4,
-        tau=0.0,
+        tau=1e-3,
         unretrieved="sampled",
         mu=1.0,
         hidden_dim=None,

@@ -16,6 +16,8 @@ from ._multiclass import _codes, held_out_samples, validate_part
 from ._parallel import single_threaded_blas
 from ._rows import as_rows
 
+NAMED_TOGETHER = 4  # times the root of the number of classes: what all chunks name for a sample
+
 
 class BaseLDGS(BaseXCClassifier):
     """The part of LDGSClassifier that its users do not call."""
@@ -134,7 +136,8 @@ class BaseLDGS(BaseXCClassifier):
         n_chunks = min(self.n_chunks, dim) if self.gradient == "decomposed" else 1
         query_size = self.query_size
         if query_size == "auto":
-            query_size = int(np.ceil(np.sqrt(n_classes)))
+            share = NAMED_TOGETHER / n_chunks if self.gradient == "decomposed" else 1
+            query_size = int(np.ceil(share * np.sqrt(n_classes)))
         n_centroids = self.n_centroids
         if n_centroids is None:
             n_centroids = max(1, round(np.sqrt(n_classes)))

@@ -371,7 +371,7 @@ class Steps:
         self.reindex()
         most = len(self.weights.W)
         size = n_first = min(s.query_size, most)
-        widens = s.loss == "cross_entropy" and s.tau > 0
+        widens = s.loss == "cross_entropy" and s.tau > 0 and not weighs
         if widens:
             size = min(WIDENED * size, most)
         retrieved = self.indexes.candidates(H, size, n_first)

@@ -379,7 +379,7 @@ cdef double one_row(
         value = pass_messages(loss, weight, model.n_chunks, n_passes, tau, found, s, gradient)
     else:
         value = loss_gradient(loss, s.total, weight, found.n_positive, found.n, gradient, s.scratch)
-        if left_out != NULL and tau > 0:
+        if loss.kind == CROSS_ENTROPY and tau > 0:
             neglect(gradient + found.n_positive, found.n - found.n_positive, tau)
     for p in range(found.n):
         place[found.ids[p]] = -1
@@ -412,7 +412,7 @@ def gradients(
     zero_rest : IN, whether classes outside the set count as scored 0 (Algorithm 1 as printed), or
         not at all
     n_passes : IN, T of Algorithm 2, or 0 to score the set exactly
-    tau : IN, tau_2 of Algorithm 2, and what is small enough for `left_out`; with `left_out` and
+    tau : IN, tau_2 of Algorithm 2, and what is small enough for `left_out`; in cross-entropy
         without passes, gradients of negatives that together are smaller are put to 0
     n_first : IN, at least 1 unless n is 0: so many of each line are used at first, then twice as
         many, as long as `left_out` is larger than tau; without `left_out`, no more
