@@ -32,7 +32,7 @@ EVALUATED = 6000  # test rows, at random
 CURVES = {
     "omniglot": {"hidden_dim": 128, "n_chunks": 8},
     "oewn_hypernym": {"hidden_dim": 128, "n_chunks": 8},
-    "yso_finna_en_small": {"hidden_dim": 100, "n_chunks": 4},
+    "yso_finna_en_small": {"hidden_dim": 100, "n_chunks": 4, "query_size": 300},
     "delicious": {"hidden_dim": 100, "n_chunks": 4},
 }
 MULTICLASS = ("omniglot", "oewn_hypernym")
@@ -72,18 +72,15 @@ CLASS_SYSTEMS = {
     "mips": ("MIPS, margin", {"gradient": "mips", "loss": "margin"}),
     "decomposed": ("decomposed, margin", {"loss": "margin"}),
     "decomposed_softmax": ("decomposed, softmax", {}),
-    "quarter": (
-        "decomposed, margin, a quarter of the query size",
-        {"loss": "margin", "query_share": 0.25},
+    "half": (
+        "decomposed, margin, half as many named",
+        {"loss": "margin", "query_share": 2 / CHUNKS},
     ),
-    "quarter_softmax": (
-        "decomposed, softmax, a quarter of the query size",
-        {"query_share": 0.25},
-    ),
+    "half_softmax": ("decomposed, softmax, half as many named", {"query_share": 2 / CHUNKS}),
 }
 CLASS_TWINS = {
-    "mips": "margin", "decomposed": "margin", "quarter": "margin",
-    "decomposed_softmax": "softmax", "quarter_softmax": "softmax",
+    "mips": "margin", "decomposed": "margin", "half": "margin",
+    "decomposed_softmax": "softmax", "half_softmax": "softmax",
 }  # fmt: skip
 FASTTEXT_SETS = ["cooking_fasttext", "yso_finna_en_small"]
 FASTTEXT = ["softmax", "hs", "ova"]
@@ -151,7 +148,7 @@ def curves(names, systems, passes):
             mu = 1.0 if name in MULTICLASS else 5.0
             options = CURVES[name] | SYSTEMS[system][1] | SHARED | {"mu": mu}
             options["max_iter"] = passes or CURVE_PASSES[name]
-            options["query_size"] = query_size(n_classes, options["n_chunks"], system in WIDE)
+            options["query_size"] = query_size(n_classes, options, system in WIDE)
             clock, judge = Clock(), Judge(X_test, Y_test)
             model = LDGSClassifier(**options).set_callbacks(clock, judge).fit(X, y)
             seconds = np.cumsum(clock.seconds).tolist()
@@ -167,10 +164,12 @@ def curves(names, systems, passes):
             )  # fmt: skip
 
 
-def query_size(n_classes, n_chunks, wide):
+def query_size(n_classes, options, wide):
     """Classes that an index names, or, if `wide`, that all chunks and those drawn come to."""
-    each = min(int(np.ceil(n_classes**0.5)), int(SHARE * n_classes / (n_chunks + 1)))
-    return each * (n_chunks + 1) if wide else each
+    sums = options["n_chunks"] + 1
+    wanted = options.get("query_size", int(np.ceil(n_classes**0.5)))
+    each = min(wanted, int(SHARE * n_classes / sums))
+    return each * sums if wide else each
 
 
 def synthetic(n_classes, n_samples=2048, dim=128, seed=0):
@@ -382,8 +381,10 @@ def report_curves(results):
         "zero over the passes named, and the mini-batches have 32 samples, for all. Seconds are",
         "those of the passes; evaluation between them does not count. Classes scored are those of",
         "the whole fit, the drawn ones of its beginning with them. An index is asked for sqrt(K)",
-        "classes, or fewer where all chunks would come to 0.2 K; `sampled` and `as many as all",
-        "chunks` take as many as the chunks and the drawn classes together.",
+        "classes, or fewer where all chunks would come to 0.2 K, and on yso_finna_en_small for 300",
+        "(margin, on training rows held out: 120 keep 95.7 % of the exact twin, 300 keep 98.2 % in",
+        "no more time); `sampled` and `as many as all chunks` take as many as the chunks and the",
+        "drawn classes together.",
         "",
     ]
     return lines
