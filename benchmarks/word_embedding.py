@@ -128,7 +128,7 @@ def run_peer(problem, system, python, n_epochs):
     with np.load(out) as found:
         place = {word: i for i, word in enumerate(found["words"])}
         order = np.array([place[word] for word in problem.words])
-        U, seconds = found["U"][:, order], found["seconds"]
+        U, seconds = np.ascontiguousarray(found["U"][:, order]), found["seconds"]
         plain, fit = None, None
         if system == "hs":
             steps = found["steps"]
@@ -137,7 +137,7 @@ def run_peer(problem, system, python, n_epochs):
                 for u, nodes in zip(U, found["V"], strict=True)
             ]
         else:
-            V = found["V"][:, order]
+            V = np.ascontiguousarray(found["V"][:, order])
             fits = [fitted_objective(problem, u, v) for u, v in zip(U, V, strict=True)]
             values, fit = [value for value, *_ in fits], fits[-1][1:]
             plain = objective(problem.pairs, U[-1], V[-1], BATCH, THREADS)
