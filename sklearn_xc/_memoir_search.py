@@ -7,6 +7,9 @@ from ._rows import as_matrix
 from .mips import HNSWIndex, SimpleLSHIndex
 
 FEWEST_CANDIDATES = 10  # for each sample; as many more as the index needs for its recall
+# A graph names the best first, so that few of those it looks at suffice: at most this share of all
+# classes. The codes of LSH name them in no such order.
+LARGEST_SHARE = {"hnsw": 0.125, "lsh": 1.0}
 # The index follows the weights after so many samples for each class: their steps move at most
 # two classes each. Inside, an index that is behind the weights misses rivals that have just grown.
 SAMPLES_OF_A_CLASS = 0.1
@@ -41,10 +44,13 @@ class IndexSearch:
     weights : Weights
     seed : int
         Chooses the rows by which the index measures its recall.
+    largest_share : float
+        Of all classes, that a sample has as candidates.
     """
 
-    def __init__(self, index, X, weights, seed):
+    def __init__(self, index, X, weights, seed, largest_share):
         self.index, self.X, self.weights = index, X, weights
+        self.most = max(FEWEST_CANDIDATES, int(largest_share * weights.shape[0]))
         rng = np.random.default_rng([seed, 1])
         self.sample = np.sort(rng.permutation(X.shape[0])[:SAMPLE])
         self.samples_at_once = max(1, int(SAMPLES_OF_A_CLASS * weights.shape[0]))
@@ -69,7 +75,8 @@ class IndexSearch:
         self.stale[:] = False
         if self.index.mode_ == "exact":
             return np.empty((len(samples), 0), dtype=np.int32)
-        n = min(self.weights.shape[0], max(FEWEST_CANDIDATES, self.index.effort_))
+        n = max(FEWEST_CANDIDATES, min(self.index.effort_, self.most))
+        n = min(self.weights.shape[0], n)
         return self.index.candidates(self.X[samples], n)
 
     def changed(self, classes):
@@ -83,9 +90,10 @@ def make_search(search, rows, bias, weights, *, min_recall, n_bits, sketch_dim, 
     X = with_constant(as_matrix(rows), bias)
     options = {"min_recall": min_recall, "n_components": sketch_dim}
     options |= {"n_jobs": n_jobs, "random_state": seed}
+    index = HNSWIndex(**options)
     if search == "lsh":
-        return IndexSearch(SimpleLSHIndex(n_bits=n_bits, **options), X, weights, seed)
-    return IndexSearch(HNSWIndex(**options), X, weights, seed)
+        index = SimpleLSHIndex(n_bits=n_bits, **options)
+    return IndexSearch(index, X, weights, seed, LARGEST_SHARE[search])
 
 
 def with_constant(X, bias):
