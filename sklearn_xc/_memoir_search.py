@@ -9,7 +9,7 @@ from .mips import HNSWIndex, SimpleLSHIndex
 FEWEST_CANDIDATES = 10  # for each sample; as many more as the index needs for its recall
 # A graph names the best first, so that few of those it looks at suffice: at most this share of all
 # classes. The codes of LSH name them in no such order.
-LARGEST_SHARE = {"hnsw": 0.125, "lsh": 1.0}
+LARGEST_SHARE = {"hnsw": 0.1875, "lsh": 1.0}
 # The index follows the weights after so many samples for each class: their steps move at most
 # two classes each. Inside, an index that is behind the weights misses rivals that have just grown.
 SAMPLES_OF_A_CLASS = 0.1
