@@ -55,6 +55,15 @@ cdef inline void fetch(const float* row, int64_t n_columns) noexcept nogil:
     prefetch(row + n_columns - 1)
 
 
+cdef inline const float* row_at(
+    Model model, const int32_t* ids, int64_t p, int64_t n
+) noexcept nogil:
+    """Row ids[p] of the weights, of n in turn; one further on is asked for ahead."""
+    if p + AHEAD < n:
+        fetch(model.W + ids[p + AHEAD] * model.n_columns, model.n_columns)
+    return model.W + ids[p] * model.n_columns
+
+
 cdef dispatched score_rows(
     Model model, const float* h, const int32_t* ids, int64_t first, int64_t n, int64_t chunk,
     float* total, float* lowest
@@ -64,9 +73,7 @@ cdef dispatched score_rows(
     cdef const float* w
     cdef float score
     for p in range(first, n):
-        if p + AHEAD < n:
-            fetch(model.W + ids[p + AHEAD] * model.n_columns, model.n_columns)
-        w = model.W + ids[p] * model.n_columns
+        w = row_at(model, ids, p, n)
         total[p] = dot(h, w, model.n_columns)
         if lowest != NULL:
             score = dot(h + column, w + column, width)
@@ -91,9 +98,7 @@ cdef dispatched score_parts(
     cdef const float* w
     cdef float score
     for p in range(first, n):
-        if p + AHEAD < n:
-            fetch(model.W + ids[p + AHEAD] * model.n_columns, model.n_columns)
-        w = model.W + ids[p] * model.n_columns
+        w = row_at(model, ids, p, n)
         total[p] = 0
         for j in range(model.n_chunks):
             column = model.bounds[j]
