@@ -72,7 +72,7 @@ def pass_of_solver(solver, X, y, n_classes, threads, n_passes=3, rate=0.1):
     batch_size, n_sampled = PUBLISHED[solver]
     settings = Settings(
         solver=solver, raman=False, batch_size=batch_size, n_sampled=n_sampled,
-        sampling="uniform", alpha=0.0, delta=1.0, fit_intercept=True, shuffle=True,
+        sampling="uniform", alpha=0.0, delta=1.0, intercept=1.0, shuffle=True,
     )  # fmt: skip
     rows = Data(as_rows(normalise(X)), y.astype(np.int32), NONE)
     stop = np.zeros(1, dtype=np.int32)

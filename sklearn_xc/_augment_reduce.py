@@ -477,7 +477,7 @@ def _fit_exact(
     training = _training(held_out, sample_weight)
     W, b = feature_major(W), padded_intercept(b, BEYOND)
     steps = ExactSteps(
-        rows, y, sample_weight, W, b, training, alpha=alpha, fit_intercept=True, adaptive=True,
+        rows, y, sample_weight, W, b, training, alpha=alpha, intercept=1, adaptive=True,
         n_threads=n_threads,
     )  # fmt: skip
     watch = _Watch(tol, PATIENCE, verbose)

@@ -63,7 +63,7 @@ class Settings:
     sampling: str
     alpha: float
     delta: float
-    fit_intercept: bool
+    intercept: float  # the constant feature that stands for intercepts; 0 without
     shuffle: bool
 
 
@@ -137,6 +137,12 @@ def squared_norms(rows):
     return norms
 
 
+def mean_length(data):
+    """Root mean square length of the samples, by their weights."""
+    weight = data.weight if data.weight.size else None
+    return float(np.sqrt(np.average(squared_norms(data.rows), weights=weight)))
+
+
 class Projection(NamedTuple):
     """The sets on which U-max projects (appendix A): they contain the optimum.
 
@@ -165,7 +171,7 @@ def projection(data, n_classes, settings, squares):
     visited = data.visited()
     lightest = data.weight[visited].min() if data.weight.size else 1.0
     highest, reach = at_zero / lightest, np.inf
-    if settings.alpha > 0 and not settings.fit_intercept:
+    if settings.alpha > 0 and not settings.intercept:
         reach = np.sqrt(squares[visited].max()) * radius
         highest = min(highest, np.logaddexp(0, np.log(n_classes - 1) + 2 * reach))
     if settings.raman:  # where the best u is larger by the score of the own class
@@ -198,7 +204,7 @@ class SingleSteps(Solver):
         settings = {
             "method": METHODS[self.settings.solver],
             "raman": self.settings.raman,
-            "intercept": self.settings.fit_intercept,
+            "intercept": self.settings.intercept,
             "rate": rate,
             "delta": self.settings.delta,
             **self.projection._asdict(),
@@ -260,7 +266,7 @@ class SampledBatches(Solver):
 
     def initial(self, start, n_classes, n_features):
         W, b = super().initial(start, n_classes, n_features)
-        if start is None and self.settings.solver == "nce" and self.settings.fit_intercept:
+        if start is None and self.settings.solver == "nce" and self.settings.intercept:
             b -= np.float32(np.log(n_classes))  # the normaliser of W = 0 is then 1
         return W, b
 
@@ -283,7 +289,7 @@ class SampledBatches(Solver):
                 self.catch_up(touched, step + 1, rate)
             _sampled.ascend(
                 *self.row_arrays(), batch, classes, coefs, rate, self.shrink,
-                self.W, self.scale, self.b, self.settings.fit_intercept,
+                self.W, self.scale, self.b, self.settings.intercept,
                 self.workspace, self.n_threads,
             )  # fmt: skip
             if self.bounded:

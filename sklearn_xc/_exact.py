@@ -54,7 +54,8 @@ class ExactSteps:
     samples : ndarray of int
         Those that an epoch visits.
     alpha : float
-    fit_intercept : bool
+    intercept : float
+        The constant feature that stands for the intercepts; 0 without.
     adaptive : bool
         Steps scaled by the running average of the squared gradient (Augment-and-Reduce), on the
         gradient scaled to all samples; otherwise plain steps on the sum over the mini-batch.
@@ -64,7 +65,7 @@ class ExactSteps:
     """
 
     def __init__(
-        self, rows, y, sample_weight, W, b, samples, *, alpha, fit_intercept, adaptive, n_threads,
+        self, rows, y, sample_weight, W, b, samples, *, alpha, intercept, adaptive, n_threads,
         stop=None,
     ):  # fmt: skip
         self.W, self.b = W, b
@@ -75,7 +76,7 @@ class ExactSteps:
         if adaptive:
             shape = W.shape[0] + 1, W.shape[1]
             self._state = np.zeros(shape, np.float32), np.zeros(shape[0], np.int64)
-        self._fit_intercept, self._n_threads = fit_intercept, n_threads
+        self._intercept, self._n_threads = intercept, n_threads
         self._stop = np.zeros(1, dtype=np.int32) if stop is None else stop
         self.n_steps = 0
 
@@ -101,7 +102,7 @@ class ExactSteps:
             self.b,
             self._ridge,
             *self._state,
-            self._fit_intercept,
+            self._intercept,
             self._stop,
             self._n_threads,
         )

@@ -79,7 +79,7 @@ class ImplicitBatches(Solver):
         lengths, shifts, u = implicit_step(
             scores, np.searchsorted(labels, self.data.y[batch]), self.u[batch],
             np.broadcast_to(np.asarray(rates, dtype=np.float64), len(batch)),
-            log_factor, dense(X @ X.T), shrinkage, self.settings.fit_intercept,
+            log_factor, dense(X @ X.T), shrinkage, self.settings.intercept,
         )  # fmt: skip
         self.u[batch] = u
         steps = np.asarray((X.T @ lengths).T)
@@ -122,7 +122,7 @@ def block_of_rows(rows, batch):
 
 
 def implicit_step(
-    scores, own, u, rates, log_factor, gram, shrinkage, fit_intercept, tolerance=TOLERANCE
+    scores, own, u, rates, log_factor, gram, shrinkage, intercept, tolerance=TOLERANCE
 ):
     """Solve an implicit step in the span of its rows.
 
@@ -140,7 +140,8 @@ def implicit_step(
         Inner products of the rows.
     shrinkage : ndarray (c,)
         c_k of the module's docstring.
-    fit_intercept : bool
+    intercept : float
+        The constant feature that stands for the intercepts; 0 without.
     tolerance : float
         Largest gradient, relative to the length of the step.
 
@@ -153,7 +154,7 @@ def implicit_step(
     u : ndarray (n,)
         The new auxiliary variables.
     """
-    problem = _Problem(scores, own, u, rates, log_factor, gram, shrinkage, fit_intercept)
+    problem = _Problem(scores, own, u, rates, log_factor, gram, shrinkage, intercept)
     point = problem.point(np.zeros(problem.shape))
     for _ in range(MAX_NEWTON):
         if point.size <= tolerance * np.linalg.norm(point.x):
@@ -193,7 +194,7 @@ class _Problem:
     intercept, a last row holds the shifts of the intercepts.
     """
 
-    def __init__(self, scores, own, u, rates, log_factor, gram, shrinkage, fit_intercept):
+    def __init__(self, scores, own, u, rates, log_factor, gram, shrinkage, intercept):
         self.scores, self.own, self.u, self.rates = scores, own, u, rates
         self.log_rates, self.log_factor = np.log(rates), log_factor
         self.root = np.sqrt(shrinkage)
@@ -201,22 +202,22 @@ class _Problem:
         kept = values > len(gram) * np.finfo(float).eps * max(values[-1], 0)
         self.basis = vectors[:, kept] * np.sqrt(values[kept])  # rows in the orthonormal basis
         self.dual_basis = vectors[:, kept] / np.sqrt(values[kept])
-        self.fit_intercept = fit_intercept
+        self.intercept = intercept
         self.rank = int(kept.sum())
-        self.shape = self.rank + fit_intercept, len(shrinkage)
+        self.shape = self.rank + (intercept > 0), len(shrinkage)
 
     def spread(self, x):
         """What a step adds to the scores."""
         added = self.basis @ (x[: self.rank] / self.root)
-        return added + x[self.rank] if self.fit_intercept else added
+        return added + self.intercept * x[self.rank] if self.intercept else added
 
     def gather(self, of_scores):
         """The transpose of `spread`."""
         x = self.basis.T @ of_scores / self.root
-        return np.vstack([x, of_scores.sum(axis=0)]) if self.fit_intercept else x
+        return np.vstack([x, self.intercept * of_scores.sum(axis=0)]) if self.intercept else x
 
     def step_of(self, x):
-        shifts = x[self.rank] if self.fit_intercept else np.zeros(self.shape[1])
+        shifts = self.intercept * x[self.rank] if self.intercept else np.zeros(self.shape[1])
         return self.dual_basis @ (x[: self.rank] / self.root), shifts
 
     def point(self, x):

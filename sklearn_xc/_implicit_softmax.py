@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from ._base import Interval, StrOptions
 from ._callbacks import SILENT, with_callbacks
 from ._dense import aligned_zeros, feature_major, n_places, padded_intercept
-from ._double_sum import NONE, Data, DivergenceError, SampledBatches, Settings, SingleSteps, Solver
+from ._double_sum import NONE, Data, DivergenceError, SampledBatches, Settings, SingleSteps, Solver, mean_length
 from ._exact import BATCH, BEYOND, ExactSteps
 from ._implicit_batch import ImplicitBatches
 from ._learning_rate import RATES, objective, search_rate
@@ -30,6 +30,7 @@ PUBLISHED = {
     "importance": (100, 5),
     "exact": (BATCH, 0),
 }
+SHARE_OF_LENGTH = 0.1  # of a row, for the constant feature of the intercepts
 STEPPED_SINGLY = "implicit", "umax", "sgd"
 WITH_RAMAN = "umax", "sgd"
 
@@ -101,6 +102,11 @@ default="implicit"
         Threshold of "umax", above 0.
     fit_intercept : bool, default=True
         Whether to fit b_k. The paper has no intercepts.
+    intercept_scaling : "auto" or float, default="auto"
+        Value c, above 0 and up to 1e12, of a constant feature that each sample has for the sake of
+        b_k: intercepts take c^2 of the step that a feature equal to 1 would take. "auto" is a tenth
+        of the root mean square length of the rows, or 1 if all are zero: at 1 the intercepts of unit rows outrun the
+        weights, which cost up to 0.5 of log-likelihood on text.
     shuffle : bool, default=True
         Whether each epoch visits the samples in a random order of its own, or always in that of the
         rows. Mini-batches of "implicit" are a fixed partition of the samples, of which the order
@@ -128,6 +134,8 @@ default="implicit"
     classes_ : ndarray, shape (n_classes,)
     learning_rate_ : float
         The rate of the first epoch.
+    intercept_scaling_ : float
+        The constant feature of the intercepts; 0 without them.
     loss_curve_ : ndarray of float64, shape (n_epochs,)
         The objective divided by the sum of the sample weights after each epoch of `fit`; only with
         ``loss_curve=True``.
@@ -199,6 +207,7 @@ default="implicit"
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "delta": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
+        "intercept_scaling": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="right")],
         "shuffle": ["boolean"],
         "loss_curve": ["boolean"],
         "n_jobs": [Integral, None],
@@ -221,6 +230,7 @@ default="implicit"
         max_iter=50,
         delta=1.0,
         fit_intercept=True,
+        intercept_scaling="auto",
         shuffle=True,
         loss_curve=False,
         n_jobs=None,
@@ -239,6 +249,7 @@ default="implicit"
         self.max_iter = max_iter
         self.delta = delta
         self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.shuffle = shuffle
         self.loss_curve = loss_curve
         self.n_jobs = n_jobs
@@ -301,11 +312,12 @@ default="implicit"
 
     def _train(self, X, codes, sample_weight, start, shares, first_epoch, progress=SILENT):
         """Make an epoch at each share of the rate; the number made and the curve of the loss."""
-        settings = self._settings()
+        settings = self._settings()  # refused before any work
         searching = self.learning_rate == "auto"
         workers = min(joblib.effective_n_jobs(self.n_jobs), len(RATES)) if searching else 1
         self._require_weights(max(2, workers) + (start is not None), 16 * X.shape[0])
         data = Data(as_rows(X), codes, NONE if sample_weight is None else sample_weight)
+        settings = replace(settings, intercept=self._constant_feature(data, first_epoch > 0))
         n_classes = len(self.classes_)
         seed = check_random_state(self.random_state).randint(2**31)
         stop = np.zeros(1, dtype=np.int32)
@@ -346,8 +358,18 @@ default="implicit"
             stop[0] = 1  # threads that are still at work give up
             raise
         self._set_dense_model(*weights)
-        self.learning_rate_ = rate
+        self.learning_rate_, self.intercept_scaling_ = rate, settings.intercept
         return n_epochs, curve
+
+    def _constant_feature(self, data, going_on):
+        """The feature that stands for the intercepts; 0 without them."""
+        if not self.fit_intercept:
+            return 0.0
+        if self.intercept_scaling != "auto":
+            return float(self.intercept_scaling)
+        if going_on and hasattr(self, "intercept_scaling_"):
+            return self.intercept_scaling_  # of the first part
+        return SHARE_OF_LENGTH * mean_length(data) or 1.0
 
     def _settings(self):
         """The solver's settings; refuses what it does not have."""
@@ -382,7 +404,7 @@ default="implicit"
             sampling=sampling,
             alpha=float(self.alpha),
             delta=float(self.delta),
-            fit_intercept=bool(self.fit_intercept),
+            intercept=float(self.fit_intercept),
             shuffle=bool(self.shuffle),
         )
 
@@ -395,7 +417,7 @@ class ExactBatches(Solver):
         self.n_classes = n_classes
         self.steps = ExactSteps(
             data.rows, data.y, data.weight if data.weight.size else None, self.W, self.b,
-            data.visited(), alpha=settings.alpha, fit_intercept=settings.fit_intercept,
+            data.visited(), alpha=settings.alpha, intercept=settings.intercept,
             adaptive=False, n_threads=n_threads, stop=stop,
         )  # fmt: skip
 

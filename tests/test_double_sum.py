@@ -186,7 +186,7 @@ def test_norms_stay_in_the_ball_of_umax():
     rng = np.random.default_rng(4)
     X = rng.normal(size=(200, 5)).astype(np.float32)
     data = data_of(X, rng.integers(0, 4, size=200))
-    options = {"alpha": 2000.0, "fit_intercept": False}  # B_W = 0.53
+    options = {"alpha": 2000.0, "intercept": 0.0}  # B_W = 0.53
     for model in (
         SampledBatches(
             data, 4, None, settings("umax", batch_size=20, n_sampled=2, **options), 0, 1, GO

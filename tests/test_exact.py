@@ -62,7 +62,7 @@ def test_epochs_are_those_of_numpy(adaptive, dense, n_classes, batch_size):
         X, y, weight, W[:, :n_classes], b[:n_classes], order, batch_size, rates, 0.7, adaptive
     )
     rows = as_rows(normalise(X if dense else sparse.csr_array(X)))
-    options = {"alpha": 0.7, "fit_intercept": True, "adaptive": adaptive, "n_threads": 2}
+    options = {"alpha": 0.7, "intercept": 1.0, "adaptive": adaptive, "n_threads": 2}
     steps = ExactSteps(rows, y, weight, W, b, np.arange(37), **options)
     loss = steps.epoch(order, batch_size, rates)
     np.testing.assert_allclose(loss, expected[2], rtol=1e-5)
@@ -77,7 +77,7 @@ def test_averages_decay_over_steps_that_leave_a_feature_alone():
     order = np.tile(np.arange(60, dtype=np.int32), 2)
     rates = np.full(120, 0.05)
     expected = reference(X, y, weight, W[:, :70], b[:70], order, 1, rates, 0, True)
-    options = {"alpha": 0, "fit_intercept": True, "adaptive": True, "n_threads": 1}
+    options = {"alpha": 0, "intercept": 1.0, "adaptive": True, "n_threads": 1}
     rows = as_rows(normalise(sparse.csr_array(X)))
     steps = ExactSteps(rows, y, None, W, b, np.arange(60), **options)
     for _ in range(2):
@@ -89,7 +89,7 @@ def test_threads_change_nothing():
     results = []
     for n_threads in (1, 2, 5):
         X, y, weight, W, b = problem(n_classes=1500)
-        options = {"alpha": 0.1, "fit_intercept": True, "adaptive": False}
+        options = {"alpha": 0.1, "intercept": 1.0, "adaptive": False}
         steps = ExactSteps(
             as_rows(X), y, weight, W, b, np.arange(37), **options, n_threads=n_threads
         )
@@ -104,7 +104,7 @@ def test_threads_change_nothing():
 def test_scores_of_any_size_give_finite_steps():
     X, y, weight, W, b = problem()
     W *= 1e30
-    options = {"alpha": 0, "fit_intercept": False, "adaptive": False, "n_threads": 1}
+    options = {"alpha": 0, "intercept": 0.0, "adaptive": False, "n_threads": 1}
     steps = ExactSteps(as_rows(X), y, weight, W, b, np.arange(37), **options)
     steps.epoch(np.arange(37, dtype=np.int32), 7, 1e-3)
     assert np.isfinite(W[:, :70]).all()

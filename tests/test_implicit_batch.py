@@ -30,48 +30,49 @@ def batch_problem(rng, n, labels, drawn, with_ridge):
     return X, W, b, own, log_factor, shrinkage, u, rates
 
 
-def defining_problem(X, W, b, own, log_factor, shrinkage, u, rates, fit_intercept):
+def defining_problem(X, W, b, own, log_factor, shrinkage, u, rates, intercept):
     """Value and gradient of the objective of F.3 over (u, W, b) flattened, halved."""
     n = X.shape[0]
     rows = np.arange(n)
 
     def value(theta):
         new_u, new_W = theta[:n], theta[n : n + W.size].reshape(W.shape)
-        new_b = theta[n + W.size :] if fit_intercept else b
+        new_b = theta[n + W.size :] if intercept else b
         psi = X @ new_W.T + new_b + log_factor
         log_terms = psi - psi[rows, own][:, None] - new_u[:, None]  # e^-u among them, at own
         terms = np.exp(np.minimum(log_terms, 300))
         target = W / shrinkage[:, None]
         f = rates @ (new_u + terms.sum(axis=1)) + ((new_u - u) ** 2).sum() / 2
-        f += (shrinkage[:, None] * (new_W - target) ** 2).sum() / 2 + ((new_b - b) ** 2).sum() / 2
+        f += (shrinkage[:, None] * (new_W - target) ** 2).sum() / 2
+        f += ((new_b - b) ** 2).sum() / 2 / (intercept**2 or 1)
         slope = rates[:, None] * terms
         of_u = rates - slope.sum(axis=1) + new_u - u
         slope[rows, own] = 0
         slope[rows, own] = -slope.sum(axis=1)
         of_W = slope.T @ X + shrinkage[:, None] * (new_W - target)
-        of_b = slope.sum(axis=0) + new_b - b
-        parts = [of_u, of_W.ravel()] + ([of_b] if fit_intercept else [])
+        of_b = slope.sum(axis=0) + (new_b - b) / (intercept**2 or 1)
+        parts = [of_u, of_W.ravel()] + ([of_b] if intercept else [])
         return f, np.concatenate(parts)
 
     return value
 
 
-@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("intercept", [0, 0.3, 1])
 @pytest.mark.parametrize("with_ridge", [False, True])
 @pytest.mark.parametrize("seed", range(25))
-def test_batch_step_is_the_brute_force_minimiser(seed, with_ridge, fit_intercept):
+def test_batch_step_is_the_brute_force_minimiser(seed, with_ridge, intercept):
     rng = np.random.default_rng(seed)
     n, labels, drawn = rng.integers(3, 8), rng.integers(1, 4), rng.integers(0, 4)
     X, W, b, own, log_factor, shrinkage, u, rates = batch_problem(rng, n, labels, drawn, with_ridge)
     lengths, shifts, new_u = implicit_step(
         X @ (W / shrinkage[:, None]).T + b, own, u, rates, log_factor, X @ X.T, shrinkage,
-        fit_intercept,
+        intercept,
     )  # fmt: skip
     new_W = W / shrinkage[:, None] + lengths.T @ X
-    value = defining_problem(X, W, b, own, log_factor, shrinkage, u, rates, fit_intercept)
-    found = np.concatenate([new_u, new_W.ravel()] + ([b + shifts] if fit_intercept else []))
+    value = defining_problem(X, W, b, own, log_factor, shrinkage, u, rates, intercept)
+    found = np.concatenate([new_u, new_W.ravel()] + ([b + shifts] if intercept else []))
     at_found, gradient = value(found)
-    start = np.concatenate([u, (W / shrinkage[:, None]).ravel()] + ([b] if fit_intercept else []))
+    start = np.concatenate([u, (W / shrinkage[:, None]).ravel()] + ([b] if intercept else []))
     options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15, "gtol": 1e-9}
     best = minimize(value, start, jac=True, method="L-BFGS-B", options=options)
     assert at_found <= best.fun + 1e-7 * abs(best.fun)

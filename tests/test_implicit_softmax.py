@@ -91,7 +91,10 @@ def total_objective(model, X, y):
         },
         {"solver": "umax", "learning_rate": 0.3},
         {"solver": "umax", "learning_rate": 0.3, "batch_size": 10, "n_sampled_classes": 3},
-        {"solver": "umax", "learning_rate": 0.1, "formulation": "raman"},
+        {
+            "solver": "umax", "learning_rate": 0.1, "formulation": "raman",
+            "intercept_scaling": 1.0,  # whose steps are small here
+        },
         {"solver": "exact", "learning_rate": 0.3},
     ],
 )  # fmt: skip
@@ -138,8 +141,9 @@ def test_without_features_the_probabilities_are_the_frequencies():
 def test_implicit_steps_are_finite_at_every_rate(options, learning_rate, alpha):
     X, y = load_digits(return_X_y=True)  # rows of length 50 to 80
     model = ImplicitSoftmaxRegressor(
-        learning_rate=learning_rate, alpha=alpha, max_iter=2, random_state=0, **options
-    ).fit(X[:200], y[:200])
+        learning_rate=learning_rate, alpha=alpha, max_iter=2, intercept_scaling=1.0,
+        random_state=0, **options
+    ).fit(X[:200], y[:200])  # fmt: skip
     assert np.isfinite(model.predict_log_proba(X)).all()
     assert model.score(X[:200], y[:200]) > 0.3
 

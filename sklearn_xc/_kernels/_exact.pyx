@@ -36,7 +36,7 @@ cdef struct Weights:
     const float* ridge  # of a feature, the share of the penalty that each of its samples carries
     int64_t n_features
     int64_t n_places
-    bint fit_intercept
+    float intercept  # squared: the constant feature that stands for intercepts; 0: none
 
 cdef struct Scratch:
     float* scores  # (n_rows, n_places)
@@ -266,7 +266,7 @@ cdef inline void step_single(
     cdef int64_t at = batch.starts[u]
     cdef int32_t i = 0 if intercept else batch.row_of[at]
     cdef int32_t y = samples.y[batch.rows[i]]
-    cdef float own = 1 if intercept else batch.value[at]
+    cdef float own = weights.intercept if intercept else batch.value[at]
     cdef float shrink = 1
     cdef float* w
     if samples.weight != NULL:
@@ -302,8 +302,8 @@ cdef void step_tile(
     sum.out = gradient
     sum.size = size
     sum.n = 0
-    for u in range(batch.n_features + weights.fit_intercept):
-        # The intercept comes last, as a feature that is 1 in every sample.
+    for u in range(batch.n_features + (weights.intercept > 0)):
+        # Intercepts come last. Their step is that of a constant feature's weight, times the feature.
         first = 0 if u == batch.n_features else batch.starts[u]
         last = batch.n_rows if u == batch.n_features else batch.starts[u + 1]
         if weights.averages == NULL and last - first == 1:
@@ -312,7 +312,7 @@ cdef void step_tile(
         memset(gradient, 0, size * sizeof(float))
         for at in range(first, last):
             i = <int32_t>at if u == batch.n_features else batch.row_of[at]
-            value = 1 if u == batch.n_features else batch.value[at]
+            value = weights.intercept if u == batch.n_features else batch.value[at]
             row = batch.rows[i]
             own = value if samples.weight == NULL else value * samples.weight[row]
             y = samples.y[row]
@@ -407,7 +407,7 @@ def epoch(
     double n_samples,
     float[:, ::1] W, float[::1] b, const float[::1] ridge,
     float[:, ::1] averages, int64_t[::1] touched,
-    bint fit_intercept, const int32_t[::1] stop, int n_threads,
+    double intercept, const int32_t[::1] stop, int n_threads,
 ):
     """Steps over the mini-batches of `order`.
 
@@ -426,6 +426,7 @@ def epoch(
     averages, touched : IN/OUT (n_features + 1, n_places) and (n_features + 1,), or of size 0 for
         plain steps, on the sum of the mini-batch's gradients. With them, steps are those of the
         adaptive schedule on the gradient scaled to all samples.
+    intercept : IN, the constant feature that stands for the intercepts; 0 without
     stop : IN, one number; other than zero when another thread was interrupted
 
     Returns
@@ -455,7 +456,7 @@ def epoch(
     weights.ridge = &ridge[0] if n_features else NULL
     weights.n_features = n_features
     weights.n_places = n_places
-    weights.fit_intercept = fit_intercept
+    weights.intercept = <float>(intercept * intercept)
     scratch.tile = tile_of(n_places)
     scratch.n_tiles = <int32_t>((n_places + scratch.tile - 1) // scratch.tile)
     for position in range(0, order.shape[0], batch_size):

@@ -34,7 +34,7 @@ cdef enum Method:
 cdef struct Settings:
     int method
     bint raman
-    bint intercept
+    double intercept  # the constant feature that stands for intercepts; 0: none
     double rate
     double delta  # how far below its lower bound u may lie in U-max
     double lowest_u  # U-max projects u on [lowest_u, highest_u]
@@ -66,7 +66,7 @@ cdef inline double implicit_step(
 ) noexcept nogil:
     """The g >= 0 of the implicit step, which adds g x / c_y to w_y and -g x / c_k to w_k; moves u.
 
-    With curvature = sum over both classes of ||x||^2 / c (+ 1 for the intercept), the step solves
+    With curvature = sum over both classes of ||x||^2 / c (+ intercept^2), the step solves
 
         log g + curvature g + u = log(rate rivals) + z,    rate (1 - e^-u) + u - u_old = g
 
@@ -282,7 +282,7 @@ cdef inline bint take_step(
     if implicit:
         gain = loss = implicit_step(
             rate, rival - own, log_rivals,
-            square / c_y + square / c_k + (2 if settings.intercept else 0), u,
+            square / c_y + square / c_k + 2 * settings.intercept * settings.intercept, u,
         )
     else:
         explicit_step(settings, rate, own, rival, log_rivals, u, &gain, &loss)
@@ -290,8 +290,8 @@ cdef inline bint take_step(
     if not (fabs(gain) < LARGEST and fabs(loss) < LARGEST and isfinite(u[0])):
         return False
     if settings.intercept:
-        weights.b[y] += <float>gain
-        weights.b[k] -= <float>loss
+        weights.b[y] += <float>(settings.intercept * settings.intercept * gain)
+        weights.b[k] -= <float>(settings.intercept * settings.intercept * loss)
     if implicit:
         if weights.scale[y] < SMALLEST_SCALE:
             fold(weights, y)

@@ -296,7 +296,7 @@ def ascend(
     const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
     const int32_t[::1] batch, const int32_t[:, ::1] classes, const float[:, ::1] coefs,
     double rate, const float[::1] shrink, float[:, ::1] W, float[::1] scale, float[::1] b,
-    bint fit_intercept, Workspace workspace, int n_threads,
+    double intercept, Workspace workspace, int n_threads,
 ):
     """w_k += rate * sum of coefs[i, j] x_i over the pairs of class k, where w_k = scale_k W_k.
 
@@ -309,6 +309,7 @@ def ascend(
     batch : IN (n_rows,)
     classes, coefs : IN (n_rows, n_sampled + 1)
     W, scale, b : IN/OUT (n_classes, n_features), (n_classes,), (n_classes,)
+    intercept : IN, the constant feature that stands for the intercepts; 0 without
     """
     cdef Py_ssize_t g, at, j
     cdef int64_t n_groups, width = classes.shape[1], n_features = W.shape[1]
@@ -345,5 +346,4 @@ def ascend(
                 row_at(indptr, indices, data, dense, batch[pair // width]),
                 <float>(factor * coef[pair]), w,
             )
-            if fit_intercept:
-                b[k] += <float>(rate * coef[pair])
+            b[k] += <float>(rate * intercept * intercept * coef[pair])
