@@ -35,7 +35,7 @@ TITLES = {
 SETTINGS = {
     "synthetic": {"batch_size": 500, "n_sampled_classes": 100, "max_iter": 90},
     "bibtex": {"batch_size": 488, "n_sampled_classes": 20, "max_iter": 500},
-    "omniglot": {"batch_size": 541, "n_sampled_classes": 50, "max_iter": 100},
+    "omniglot": {"batch_size": 541, "n_sampled_classes": 50, "max_iter": 937},
 }
 PAPER_EPOCHS = {"synthetic": 833, "bibtex": 500, "omniglot": 937}
 PAPER_SYNTHETIC = {  # bound, mean absolute error, seconds an epoch
@@ -220,10 +220,10 @@ NOTES = {
     "eq. 5 without a cut, and the scale of the noise has the gradient of the entropy, which the "
     "program leaves out.",
     "omniglot": "Raw pixels, and another split than the paper's (drawers 1 to 16 of each character "
-    "against 17 to 20), so absolute figures compare in order of size only. Where fewer epochs were "
-    "made than in the paper, the step size, which falls with iterations, was not yet small. The "
-    "exact softmax, which the paper leaves out as too slow, takes a few times as long an epoch and "
-    "is ahead of the others in the bound after each.",
+    "against 17 to 20), so absolute figures compare in order of size only. Timed beside other "
+    "work: on a quiet machine an epoch took two thirds of that and less (OVE 0.353 s, softmax "
+    "0.459 s, probit 0.660 s). The exact softmax, which the paper leaves out as too slow, had "
+    "after 150 epochs of 2.39 s log-likelihood -5.170 and accuracy 0.205.",
 }
 
 

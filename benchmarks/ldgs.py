@@ -487,7 +487,7 @@ def report_fasttext(results):
         return []
     header = ["", "seconds", "P@1", "P@3", "P@5"]
     text = (
-        "Rows of TF-IDF, ten passes, mu 5; fastText has the words themselves, 100 dimensions, 25 "
+        "Rows of TF-IDF, four passes, mu 5; fastText has the words themselves, 100 dimensions, 25 "
     )
     text += "passes, at the first of the rates 0.5, 0.2 and 0.1 with which its weights stay finite."
     return ["## Beside fastText", "", text, "", _common.table(header, rows), ""]

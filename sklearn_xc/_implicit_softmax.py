@@ -11,7 +11,9 @@ from sklearn.utils import check_random_state
 from ._base import Interval, StrOptions
 from ._callbacks import SILENT, with_callbacks
 from ._dense import aligned_zeros, feature_major, n_places, padded_intercept
-from ._double_sum import NONE, Data, DivergenceError, SampledBatches, Settings, SingleSteps, Solver, mean_length
+from ._double_sum import (
+    NONE, Data, DivergenceError, SampledBatches, Settings, SingleSteps, Solver, mean_length,
+)  # fmt: skip
 from ._exact import BATCH, BEYOND, ExactSteps
 from ._implicit_batch import ImplicitBatches
 from ._learning_rate import RATES, objective, search_rate
@@ -105,8 +107,8 @@ default="implicit"
     intercept_scaling : "auto" or float, default="auto"
         Value c, above 0 and up to 1e12, of a constant feature that each sample has for the sake of
         b_k: intercepts take c^2 of the step that a feature equal to 1 would take. "auto" is a tenth
-        of the root mean square length of the rows, or 1 if all are zero: at 1 the intercepts of unit rows outrun the
-        weights, which cost up to 0.5 of log-likelihood on text.
+        of the root mean square length of the rows, or 1 if all are zero: at 1 the intercepts of
+        unit rows outrun the weights, which cost up to 0.5 of log-likelihood on text.
     shuffle : bool, default=True
         Whether each epoch visits the samples in a random order of its own, or always in that of the
         rows. Mini-batches of "implicit" are a fixed partition of the samples, of which the order

@@ -303,7 +303,7 @@ cdef void step_tile(
     sum.size = size
     sum.n = 0
     for u in range(batch.n_features + (weights.intercept > 0)):
-        # Intercepts come last. Their step is that of a constant feature's weight, times the feature.
+        # Intercepts come last: the weights of a constant feature, times the feature.
         first = 0 if u == batch.n_features else batch.starts[u]
         last = batch.n_rows if u == batch.n_features else batch.starts[u + 1]
         if weights.averages == NULL and last - first == 1:
