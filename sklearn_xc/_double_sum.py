@@ -51,6 +51,11 @@ class Data(NamedTuple):
             return float(self.weight.sum(dtype=np.float64))
         return float(self.rows.shape[0])
 
+    def mean_length(self):
+        """Root mean square length of the samples, by their weights."""
+        weight = self.weight if self.weight.size else None
+        return float(np.sqrt(np.average(squared_norms(self.rows), weights=weight)))
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -135,12 +140,6 @@ def squared_norms(rows):
     norms = np.add.reduceat(values, rows.indptr[:-1])
     norms[np.diff(rows.indptr) == 0] = 0
     return norms
-
-
-def mean_length(data):
-    """Root mean square length of the samples, by their weights."""
-    weight = data.weight if data.weight.size else None
-    return float(np.sqrt(np.average(squared_norms(data.rows), weights=weight)))
 
 
 class Projection(NamedTuple):

@@ -11,9 +11,7 @@ from sklearn.utils import check_random_state
 from ._base import Interval, StrOptions
 from ._callbacks import SILENT, with_callbacks
 from ._dense import aligned_zeros, feature_major, n_places, padded_intercept
-from ._double_sum import (
-    NONE, Data, DivergenceError, SampledBatches, Settings, SingleSteps, Solver, mean_length,
-)  # fmt: skip
+from ._double_sum import NONE, Data, DivergenceError, SampledBatches, Settings, SingleSteps, Solver
 from ._exact import BATCH, BEYOND, ExactSteps
 from ._implicit_batch import ImplicitBatches
 from ._learning_rate import RATES, objective, search_rate
@@ -371,7 +369,7 @@ default="implicit"
             return float(self.intercept_scaling)
         if going_on and hasattr(self, "intercept_scaling_"):
             return self.intercept_scaling_  # of the first part
-        return SHARE_OF_LENGTH * mean_length(data) or 1.0
+        return SHARE_OF_LENGTH * data.mean_length() or 1.0
 
     def _settings(self):
         """The solver's settings; refuses what it does not have."""
