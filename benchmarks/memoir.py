@@ -392,7 +392,8 @@ THREADS_TEXT = (
     "Steps follow one another by definition; only the index uses threads, to be asked. It is built "
     "on one thread, so that a seed gives one graph. *oewn_hypernym-dense*: its 18,579 classes on "
     f"{DIMENSIONS} dense dimensions, as for docstrings. There a graph costs what the page on "
-    "indexes says for so many rows, and it has to be built anew ten times a pass and more."
+    "indexes says for so many rows, and it has to be built anew ten times a pass and more; timed "
+    "beside other work, so that its ratios say little."
 )
 PAPER = (
     "## The paper's table 3\n\n"
