@@ -2,6 +2,7 @@
 
 import _thread
 import pickle
+import signal
 import threading
 import warnings
 
@@ -483,9 +484,14 @@ def test_ctrl_c_stops_inside_an_epoch():
     y = np.arange(n_samples) % 3
     model = ImplicitSoftmaxRegressor(learning_rate=1.0, max_iter=1000, random_state=0)
     timer = threading.Timer(1.0, _thread.interrupt_main)
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
+    # programs that were started in the background of a shell ignore the signal
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not hasattr(model, "coef_")
 
 
