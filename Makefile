@@ -25,7 +25,7 @@ KERNEL_TESTS ?= $(filter-out %_parallel.py,$(wildcard tests/test_package.py test
 	tests/test_memoir.py tests/test_softmax_estimators.py tests/test_model_selection_split.py \
 	tests/test_decomposed.py tests/test_chunk_lists.py tests/test_ldgs.py \
 	tests/test_cooccurrence.py tests/test_skip_gram.py tests/test_double_sum.py \
-	tests/test_implicit_batch.py))
+	tests/test_implicit_batch.py tests/test_intercept_scaling.py))
 
 BUILD_FILES := setup.py pyproject.toml \
 	$(wildcard sklearn_xc/_kernels/*.pyx sklearn_xc/_kernels/*.pxd sklearn_xc/_kernels/*.h)
