@@ -309,8 +309,8 @@ def draw_curves(every):
     text = "Each point is a fit of 1, 2, 4, ... epochs up to the number chosen, clocked whole, "
     text += "random initial weights and all; fits under a second are the best of three. Where a "
     text += "curve runs back, clearing gigabytes of weights took longer than an epoch and varied. "
-    text += "On oewn_hypernym A&R was tried with up to 10 epochs only, and the curve of implicit steps "
-    text += "by frequency ends at 80 of its 120."
+    text += "On oewn_hypernym A&R was tried with up to 10 epochs only, and the curve of implicit "
+    text += "steps by frequency ends at 80 of its 120."
     shown = data.picture(figure, "benchmark_softmax_curves", "quality against seconds")
     return ["## Quality against seconds", text, shown]
 
