@@ -1,28 +1,43 @@
 """MemoirSVC: accuracy, time and memory by search and penalty, beside other programs.
 
-    python benchmarks/memoir.py [--part table choices batch l1 threads] [--data NAME ...]
-                                [--systems NAME ...] [--patience SECONDS] [--report]
+    python benchmarks/memoir.py [--part table choices batch l1 threads profile]
+                                [--data NAME ...] [--systems NAME ...] [--patience SECONDS]
+                                [--report]
 
 Every fit runs in a process of its own and has ten minutes, or `--patience`. Figures are kept in
 build/bench/softmax; the page doc/benchmark_memoir.md is written from all of them.
 """
 
 import argparse
+import contextlib
+import functools
 import json
 import subprocess
 import sys
+import time
+from unittest import mock
 
 import _common
 import _softmax_data as data
 import numpy as np
+from scipy import sparse
 
-from sklearn_xc import MemoirSVC, PPDSparseClassifier
+from sklearn_xc import MemoirSVC, PPDSparseClassifier, _memoir_steps
+from sklearn_xc.mips import HNSWIndex
 
 PUBLISHED = MemoirSVC.PUBLISHED
 SCRIPT = "memoir"
 SETS = ["oewn_hypernym", "omniglot", "docstrings", "yso_finna_en_small", "oewn_hypernym-500"]
 CHOICE_SETS = ["bibtex", "cooking_fasttext", "corel5k", "oewn_hypernym", "omniglot", "docstrings"]
 THREAD_SETS = ["docstrings", "oewn_hypernym-dense"]
+PROFILE_SETS = ["oewn_hypernym-all", "oewn_hypernym-all-dense"]
+PHASES = {  # of a pass: where it is spent, and the object and method that do it
+    "index built": (HNSWIndex, "build"),
+    "index kept up": (HNSWIndex, "update"),
+    "index asked": (HNSWIndex, "candidates"),
+    "weights copied": (_memoir_steps.Weights, "values"),
+    "scores and steps": (_memoir_steps.kernel, "run_batch"),
+}
 PATIENCE = 600  # seconds, if not given
 DIMENSIONS = 128  # of the embedded docstrings
 EXACT = {"search": "exact"}
@@ -35,6 +50,7 @@ SYSTEMS = {
     "l1_hnsw": (
         "MemoirSVC, l1, hnsw", {"search": "hnsw", "penalty": "l1", "average": False}
     ),
+    "l1_lsh": ("MemoirSVC, l1, lsh", {"search": "lsh", "penalty": "l1", "average": False}),
     "published": ("MemoirSVC, published l2, exact search", PUBLISHED["l2"] | EXACT),
     "published_l1": ("MemoirSVC, published l1, exact search", PUBLISHED["l1"] | EXACT),
 }  # fmt: skip
@@ -67,18 +83,33 @@ PAPER_BATCHES = [8.4, 26.6, 30.8, 34.5, 29.3]
 
 def load(name):
     """Training and test rows of one class each; see the text of the page."""
-    name, _, form = name.partition("-")
-    if form == "dense":
-        return embedded(data.load(name))
+    name, *forms = name.split("-")
     if name == "omniglot":
         rows = data.load(name, form="unit")
     elif name == "docstrings":
         rows = embedded(data.load(name))
     elif name == "yso_finna_en_small":
         rows = repeated(name)
+    elif "all" in forms:
+        rows = with_test_rows(name)
     else:
         rows = data.load(name)
-    return data.subset(rows, int(form)) if form else rows
+    if "dense" in forms:
+        rows = embedded(rows)
+    for n_classes in filter(str.isdigit, forms):
+        rows = data.subset(rows, int(n_classes))
+    return rows
+
+
+def with_test_rows(name):
+    """Trained on all rows: for the time of a pass over all classes, not for accuracy."""
+    from sklearn_xc.datasets import first_label
+
+    split = _common.load(name)
+    X = sparse.vstack([split.X, split.X_test], format="csr")
+    (y, labelled), (y_test, labelled_test) = first_label(split.Y), first_label(split.Y_test)
+    X = X[np.append(labelled, labelled_test)]
+    return data.rows_of(X, np.append(y, y_test), split.X_test[labelled_test], y_test)
 
 
 def embedded(rows):
@@ -191,9 +222,35 @@ def run_threads(name, threads):
     return figures
 
 
+def run_profile(name, system):
+    """Seconds of each phase of one pass."""
+    rows = load(name)
+    model = estimator(system, 1, max_iter=1)
+    spent, calls = dict.fromkeys(PHASES, 0.0), dict.fromkeys(PHASES, 0)
+
+    def clocked(phase, function):
+        @functools.wraps(function)
+        def run(*args, **options):
+            start = time.perf_counter()
+            try:
+                return function(*args, **options)
+            finally:
+                spent[phase] += time.perf_counter() - start
+                calls[phase] += 1
+
+        return run
+
+    with contextlib.ExitStack() as patches:
+        for phase, (owner, method) in PHASES.items():
+            function = clocked(phase, getattr(owner, method))
+            patches.enter_context(mock.patch.object(owner, method, function))
+        figures = measure(rows, model)
+    return figures | {"spent": spent, "calls": calls}
+
+
 PARTS = {
     "table": run_table, "choices": run_choices, "batch": run_batch, "l1": run_l1,
-    "threads": run_threads,
+    "threads": run_threads, "profile": run_profile,
 }  # fmt: skip
 
 
@@ -205,8 +262,12 @@ def jobs(part, options):
                 if system not in FEW_CLASSES_ONLY or "-" in name:
                     yield name, system
         return
-    sets = {"choices": CHOICE_SETS, "threads": THREAD_SETS}.get(part, ["oewn_hypernym"])
-    arms = {"choices": CHOICES, "batch": BATCHES, "l1": STRENGTHS, "threads": [1, 2]}[part]
+    sets = {"choices": CHOICE_SETS, "threads": THREAD_SETS, "profile": PROFILE_SETS}
+    sets = sets.get(part, ["oewn_hypernym"])
+    arms = {
+        "choices": CHOICES, "batch": BATCHES, "l1": STRENGTHS, "threads": [1, 2],
+        "profile": ["exact", "hnsw"],
+    }[part]  # fmt: skip
     for name in options.data or sets:
         for arm in arms:
             yield name, str(arm)

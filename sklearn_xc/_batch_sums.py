@@ -16,6 +16,8 @@ from ._parallel import run_blocks
 from ._skip_gram import QUERIES, chunk_indexes
 from .mips._spherical import assign, train
 
+AT_ONCE = 8  # blocks of each thread whose sums are kept until the last is done
+
 
 class BatchSums:
     """The most frequent contexts, those named for the block, some drawn, the word's own.
@@ -58,8 +60,8 @@ class BatchSums:
         work = [
             Block(block, *self._shared(ids, rng)) for block, ids in zip(blocks, named, strict=True)
         ]
-        for i in range(0, len(work), self.n_threads):
-            some = work[i : i + self.n_threads]
+        for i in range(0, len(work), AT_ONCE * self.n_threads):
+            some = work[i : i + AT_ONCE * self.n_threads]
             found = run_blocks(visit_block, some, self._pairs, step, V, n_jobs=self.n_threads)
             for block, (differences, own, own_differences, weighted) in zip(
                 some, found, strict=True

@@ -57,4 +57,14 @@ cdef int64_t group(
 ) noexcept nogil
 
 
-cdef void add_row(Row row, float factor, float* w) noexcept nogil
+cdef void add_dense_row(const float* x, float factor, float* w, int64_t n) noexcept nogil
+
+
+cdef inline void add_row(Row row, float factor, float* w) noexcept nogil:
+    """w += factor x."""
+    cdef int64_t e
+    if row.dense:
+        add_dense_row(row.values, factor, w, row.n)
+    else:
+        for e in range(row.n):
+            w[row.features[e]] += factor * row.values[e]

@@ -277,19 +277,14 @@ cdef void score_class(
 # -------------------------------------------------------------------------------- plain steps
 
 
-cdef void add_row(Row row, float factor, float* w) noexcept nogil:
-    cdef int64_t e
-    if row.dense:
-        add_dense(row.values, factor, w, row.n)
-    else:
-        for e in range(row.n):
-            w[row.features[e]] += factor * row.values[e]
-
-
 cdef dispatched add_dense(const float* x, float factor, float* w, int64_t n) noexcept nogil:
     cdef int64_t e
     for e in range(n):
         w[e] += factor * x[e]
+
+
+cdef void add_dense_row(const float* x, float factor, float* w, int64_t n) noexcept nogil:
+    add_dense(x, factor, w, n)
 
 
 def ascend(

@@ -12,6 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from sklearn_xc._kernels._common cimport (
     dispatched, prefetch, random_below, random_unit, seed_for,
 )
+from sklearn_xc._kernels._dot cimport dot
 from sklearn_xc._kernels._math cimport fast_exp
 
 cdef enum:
@@ -172,6 +173,18 @@ def mark_found(
                     weights[i, at] = absent
 
 
+cdef dispatched score_entries(
+    const float* U, const float* V, const int32_t* rows, const int32_t* ids, int64_t n_entries,
+    int64_t dim, float* out
+) noexcept nogil:
+    cdef int64_t e, c
+    for e in range(n_entries):
+        if e + AHEAD < n_entries:
+            for c in range(0, dim, LANES):
+                prefetch(V + ids[e + AHEAD] * dim + c)
+        out[e] = dot(U + rows[e] * dim, V + ids[e] * dim, dim)
+
+
 def score_pairs(
     const float[:, ::1] U, const float[:, ::1] V, const int32_t[::1] rows,
     const int32_t[::1] ids, float[::1] out,
@@ -183,10 +196,11 @@ def score_pairs(
     U, V : IN (n, dim), (n_words, dim)
     rows, ids : IN (n_entries,), below n and below n_words
     """
-    cdef int64_t e
-    with nogil:
-        for e in range(ids.shape[0]):
-            inner(&U[rows[e], 0], &V[ids[e], 0], U.shape[1], &out[e])
+    if ids.shape[0]:
+        with nogil:
+            score_entries(
+                &U[0, 0], &V[0, 0], &rows[0], &ids[0], ids.shape[0], U.shape[1], &out[0]
+            )
 
 
 cdef dispatched add_multiple(float* out, const float* x, float factor, int64_t n) noexcept nogil:
