@@ -157,34 +157,29 @@ class OwnContexts:
         own = pairs.of(block.rows)
         at = place[own.ids]
         certain = (at >= 0) & (at < block.n_certain)
-        drawn = at >= block.n_certain
-        self.ids, self.rows, self._share = (x[~certain] for x in (own.ids, own.rows, own.share))
-        self._drawn = own.rows[drawn], at[drawn]  # scored on their own, hence not as drawn
-        self._certain, self._certain_share = (own.rows[certain], at[certain]), own.share[certain]
+        self.ids, self.rows, share = (x[~certain] for x in (own.ids, own.rows, own.share))
+        # An own context that was drawn, too, is scored on its own, hence not as drawn.
+        indptr = _indptr(self.rows, len(block.rows))
+        self._own = indptr, self.ids, share, at[~certain]
+        self._certain = _indptr(own.rows[certain], len(block.rows)), at[certain], own.share[certain]
         self._weight = block.weight
-        self._count = np.bincount(self.rows, minlength=len(block.rows)).astype(np.int64)
 
     def differences(self, u, V, vectors):
         """p(y|x) - q(y|x) of the shared contexts (n, n_shared), and of the others, one by one."""
         z = u @ vectors.T
-        z += self._weight
-        z[self._drawn] = -np.inf
         own = np.empty(len(self.ids), dtype=np.float32)
-        kernel.score_pairs(u, V, self.rows, self.ids, own)
-        top = z.max(axis=1)
-        np.maximum.at(top, self.rows, own)
-        z -= top[:, None]
-        np.exp(z, out=z)
-        own = np.exp(own - top[self.rows])
-        total = z.sum(axis=1, dtype=np.float64)
-        total += np.bincount(self.rows, own, minlength=len(u))
-        factor = (1 / total).astype(np.float32)
-        z *= factor[:, None]
-        z[self._certain] -= self._certain_share
-        return z, own * factor[self.rows] - self._share
+        kernel.block_differences(u, V, z, self._weight, *self._own, *self._certain, own)
+        return z, own
 
     def sum_of_contexts(self, differences, V):
-        out = np.empty((len(self._count), V.shape[1]), dtype=np.float32)
-        begin = np.cumsum(self._count) - self._count
-        rows_kernel.combine(self.ids, differences, begin, self._count, False, V, out, 1)
+        indptr = self._own[0]
+        out = np.empty((len(indptr) - 1, V.shape[1]), dtype=np.float32)
+        rows_kernel.combine(
+            self.ids, differences, indptr[:-1], np.diff(indptr), False, V, out, 1
+        )
         return out
+
+
+def _indptr(rows, n_rows):
+    """Where the entries of each row begin; rows rise."""
+    return np.searchsorted(rows, np.arange(n_rows + 1)).astype(np.int64)

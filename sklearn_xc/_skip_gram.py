@@ -61,7 +61,7 @@ class Pairs:
         ends = np.cumsum(count)
         numbers = np.repeat(np.arange(len(rows), dtype=np.int32), count)
         entries = np.arange(len(numbers)) + np.repeat(begin - ends + count, count)
-        return OwnPairs(numbers, self.ids[entries], self.share[entries], np.append(0, ends))
+        return OwnPairs(numbers, self.ids[entries], self.share[entries], np.append(0, ends).astype(np.int64))
 
     def of_contexts(self, V, rows, n_threads=1):
         """sum_y q(y|x) v_y of some words, float32 (len(rows), dim)."""
@@ -177,12 +177,15 @@ class ExactSums:
 
 def _exact_block(rows, pairs, step, V):
     own = pairs.of(rows)
+    weight, none = np.zeros(len(V), dtype=np.float32), np.empty(0, dtype=np.int32)
+    apart = np.zeros_like(own.indptr), none, none.view(np.float32), none  # of contexts, none
 
     def differences(u):
-        p = u @ V.T
-        softmax(p)
-        p[own.rows, own.ids] -= own.share
-        return p
+        z = u @ V.T
+        kernel.block_differences(
+            u, V, z, weight, *apart, own.indptr, own.ids, own.share, none.view(np.float32)
+        )
+        return z
 
     u, share = step(rows, lambda u: differences(u) @ V)
     return differences(u).T @ (share[:, None] * u)
