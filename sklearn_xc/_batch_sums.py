@@ -13,7 +13,7 @@ from ._decomposed import chunk_bounds
 from ._kernels import _skip_gram as kernel
 from ._kernels import _sparse_rows as rows_kernel
 from ._parallel import run_blocks
-from ._skip_gram import QUERIES, chunk_indexes
+from ._skip_gram import QUERIES, chances, chunk_indexes, draw
 from .mips._spherical import assign, train
 
 AT_ONCE = 8  # blocks of each thread whose sums are kept until the last is done
@@ -39,6 +39,7 @@ class BatchSums:
         order = np.argsort(-pairs.context_share, kind="stable")
         self._frequent = np.sort(order[: options.n_frequent]).astype(np.int32)
         self._others = np.sort(order[options.n_frequent :]).astype(np.int32)
+        self._chances = chances(pairs.context_share)
 
     def begin(self, U, V, number):
         """Index the contexts."""
@@ -99,12 +100,11 @@ class BatchSums:
         left[self._others] = True
         left[named] = False
         others = np.flatnonzero(left).astype(np.int32)
-        n = self._options.n_sampled
-        ids, times = np.empty(0, dtype=np.int64), np.empty(0)
+        places, log_times = np.empty(0, dtype=np.int64), np.empty(0)
         if len(others):
-            ids, times = np.unique(rng.integers(len(others), size=n), return_counts=True)
-        weight = np.log(np.append(np.ones(len(certain)), times * (len(others) / n)))
-        return np.append(certain, others[ids]), len(certain), weight.astype(np.float32)
+            places, log_times = draw(rng, self._chances[others], self._options.n_sampled)
+        weight = np.append(np.zeros(len(certain)), log_times).astype(np.float32)
+        return np.append(certain, others[places]), len(certain), weight
 
 
 class Block(NamedTuple):

@@ -221,6 +221,26 @@ class Options(NamedTuple):
     tau: float
 
 
+def chances(context_share):
+    """How likely contexts are to be drawn, up to a factor: as the roots of their frequencies.
+
+    Between drawing as likely as scores are large, which is best for each sum over the softmax,
+    and equally, which gives rare contexts their gradients.
+    """
+    return np.sqrt(np.maximum(context_share, 0.1 / len(context_share) ** 2))
+
+
+def draw(rng, chance, n):
+    """Distinct places drawn, n with repetitions, and the logarithms of how many each stands for.
+
+    A sum of exp(log_times) f over the places is an unbiased estimate of that of f over all.
+    """
+    ends = np.cumsum(chance)
+    found = np.searchsorted(ends, ends[-1] * rng.random(n), side="right")
+    places, times = np.unique(np.minimum(found, len(ends) - 1), return_counts=True)
+    return places, np.log(times * ends[-1] / (n * chance[places]))
+
+
 def chunk_indexes(options, bounds, n_rows, seed, n_threads):
     """Indexes of chunks of so many rows, not built yet; clusters enough for a query are read."""
     n_centroids = min(options.n_centroids, n_rows)
@@ -254,6 +274,7 @@ class NamedSums:
         n_frequent = options.n_frequent if options.rest == "sampled" else 0
         self._frequent = np.sort(order[:n_frequent])
         self._others = np.sort(order[n_frequent:]).astype(np.int32)
+        self._chances = chances(pairs.context_share)[self._others]
 
     def begin(self, U, V, number):
         """Index the contexts."""
@@ -302,15 +323,14 @@ class NamedSums:
 
     def _draw(self, V, start):
         """Distinct words drawn, the logarithms of how many each stands for, their vectors."""
-        n_others, n_sampled = len(self._others), self._options.n_sampled
         if self._options.rest != "sampled":
             return None
-        ids, times = np.empty(0, dtype=np.int32), np.empty(0)
-        if n_others:
+        places, log_times = np.empty(0, dtype=np.int64), np.empty(0)
+        if len(self._others):
             rng = np.random.default_rng([self._seed, self._number, start])
-            ids, times = np.unique(rng.integers(n_others, size=n_sampled), return_counts=True)
-        weight = np.log(np.append(np.ones(len(self._frequent)), times * (n_others / n_sampled)))
-        ids = np.append(self._frequent, self._others[ids])
+            places, log_times = draw(rng, self._chances, self._options.n_sampled)
+        weight = np.append(np.zeros(len(self._frequent)), log_times)
+        ids = np.append(self._frequent, self._others[places])
         return ids, weight.astype(np.float32), V[ids]
 
     def _probabilities(self, u, V, own, retrieved, draws, means):

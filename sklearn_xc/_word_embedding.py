@@ -66,10 +66,10 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         counted as if scored 0 (Algorithm 1). "none": nothing.
     n_frequent : "auto" or int, default="auto"
         Most frequent contexts that are in every sum, for "decomposed" and "mips" with
-        ``rest="sampled"``; "auto" is K / 10, but the root of K at least.
+        ``rest="sampled"``; "auto" is K / 50, but the root of K at least.
     n_sampled : "auto" or int, default="auto"
-        Words drawn for each block of words. "auto" is K / 20, and K / 100 for "sampled", but the
-        root of K at least.
+        Words drawn for each block of words, as likely as the root of their frequency is large.
+        "auto" is K / 12, and K / 100 for "sampled", but the root of K at least.
     tau : float, default=0.0
         tau_2 of Algorithm 2: words with smaller gradients get no messages.
     min_count : int, default=5
@@ -455,9 +455,9 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         if query_size == "auto":
             query_size = max(root, n_words // (20 * n_chunks))
         if n_frequent == "auto":
-            n_frequent = max(root, n_words // 10)
+            n_frequent = max(root, n_words // 50)
         if n_sampled == "auto":
-            n_sampled = max(root, n_words // (20 if searches else 100))
+            n_sampled = max(root, n_words // (12 if searches else 100))
         return Options(
             n_chunks=n_chunks,
             n_message_passes=self.n_message_passes if self.gradient == "decomposed" else 0,
