@@ -409,6 +409,27 @@ def threads_text(found):
     return ["## Threads", THREADS_TEXT, _common.table(header, rows)]
 
 
+def profile_text(found):
+    rows = []
+    for name in PROFILE_SETS:
+        for system in ("exact", "hnsw"):
+            r = found.get(("profile", name, system), {})
+            if "spent" not in r:
+                continue
+            k = r["classes"]
+            rest = r["seconds"] - sum(r["spent"].values())
+            rows.append(
+                [name, TITLES[system], f"{r['n_scored_'] / k:.2f} K", _common.figure(r["seconds"])]
+                + [_common.figure(r["spent"][phase]) for phase in PHASES]
+                + [_common.figure(rest), r["calls"]["index built"] + r["calls"]["index kept up"]]
+            )
+    if not rows:
+        return []
+    header = ["one pass on", "system", "classes scored", "s", *(f"{p}, s" for p in PHASES)]
+    header += ["rest, s", "times the index followed"]
+    return ["## Where the time of a pass goes", PROFILE_TEXT, _common.table(header, rows)]
+
+
 def report():
     every = data.read(SCRIPT)
     if not every:
@@ -419,6 +440,7 @@ def report():
     for name in SETS:
         parts += table_text(name, found)
     parts += choices_text(found) + batch_text(found) + l1_text(found) + threads_text(found)
+    parts += profile_text(found)
     parts.append(PAPER)
     _common.write_doc("benchmark_memoir.md", "\n\n".join(parts))
 
@@ -455,6 +477,14 @@ THREADS_TEXT = (
     f"{DIMENSIONS} dense dimensions, as for docstrings. There a graph costs what the page on "
     "indexes says for so many rows, and it has to be built anew ten times a pass and more; timed "
     "beside other work, so that its ratios say little."
+)
+PROFILE_TEXT = (
+    "One thread. *oewn_hypernym-all*: training and test rows together, 85,685 of 20,305 classes; "
+    f"*-dense*: the same on {DIMENSIONS} dimensions. Between two builds a tenth of K samples is "
+    "visited, for each of them moves two classes: a graph that follows more seldom, whenever a "
+    "quarter more samples have been visited, made ten passes over docstrings as fast as exact "
+    "search, but of an accuracy of 0.6 % instead of 6.2 %, since rivals that have just grown go "
+    "unopposed."
 )
 PAPER = (
     "## The paper's table 3\n\n"

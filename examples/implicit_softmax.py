@@ -37,6 +37,7 @@ def main():
             loss_curve=True,
             alpha=0.0,
             sampling="uniform",
+            decay=0.9,
             random_state=0,
             max_iter=options.passes or PASSES,
         )

@@ -279,7 +279,7 @@ def test_a_linear_decay_is_a_fit_of_single_epochs_with_falling_rates(name, small
     assert not np.allclose(whole.loss_curve_, constant.loss_curve_, rtol=1e-6)
     if name != "exact":  # which neither draws classes nor keeps u
         return
-    model = make(name, **options, warm_start=True, max_iter=1)
+    model = make(name, **options, decay=1.0, warm_start=True, max_iter=1)
     losses = []
     for share in [0.875, 0.625, 0.375, 0.125]:
         model.set_params(learning_rate=0.1 * share, loss_curve=True).fit(X, y)
@@ -515,7 +515,7 @@ def test_published_settings_are_the_defaults():
     assert PUBLISHED["implicit"] == PUBLISHED["umax"] == PUBLISHED["sgd"] == (1, 1)
     assert PUBLISHED["one_vs_each"] == PUBLISHED["nce"] == PUBLISHED["importance"] == (100, 5)
     model = ImplicitSoftmaxRegressor()
-    assert (model.max_iter, model.decay, model.delta) == (50, 0.9, 1.0)
+    assert (model.max_iter, model.delta) == (50, 1.0)
     settings = model.set_params(solver="nce")._settings()
     assert (settings.batch_size, settings.n_sampled) == (100, 5)
 

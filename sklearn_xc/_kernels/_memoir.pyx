@@ -9,6 +9,8 @@ from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
+import numpy as np
+
 from sklearn_xc._kernels._common cimport dispatched, interrupted
 from sklearn_xc._kernels._weight_lists cimport Feature, WeightLists, add_to, value_of
 
@@ -89,6 +91,7 @@ def run_batch(
     cdef float change
     cdef const float* values
     cdef const int32_t* features
+    cdef float[::1] of_candidates = np.empty(candidates.shape[1], dtype=np.float32)
     sample.bias, sample.n_features = bias, <int32_t>lists.n_features
     values = &data[0] if data.shape[0] else NULL
     features = &indices[0] if indices.shape[0] else NULL
@@ -103,7 +106,8 @@ def run_batch(
             found.rival = -1
             if candidates.shape[1]:
                 n_scored += best_candidate(
-                    &sample, own, &candidates[t, 0], candidates.shape[1], lists, &found
+                    &sample, own, &candidates[t, 0], candidates.shape[1], lists,
+                    &of_candidates[0], &found,
                 )
             if found.rival < 0:
                 operations += best_of_all(&sample, own, lists, &scores[0], &found)
@@ -145,33 +149,44 @@ cdef inline int64_t feature_at(const Row* sample, int64_t e) noexcept nogil:
 
 cdef int64_t best_candidate(
     const Row* sample, int32_t own, const int32_t* candidates, int64_t n,
-    WeightLists lists, Found* found,
+    WeightLists lists, float* scores, Found* found,
 ) noexcept nogil:
-    """The candidate with the largest score, ties to the smaller class; how many were scored."""
-    cdef int64_t i, n_scored = 1
-    cdef float score
-    found.best = -INFINITY
-    found.own = score_of(sample, own, lists)
+    """The candidate with the largest score, ties to the smaller class; how many were scored.
+
+    Feature by feature, whose list is then found once for all of them. The score of a candidate -1
+    is not looked at.
+    """
+    cdef int64_t e, i, n_scored = 1
+    cdef float x
+    cdef const Feature* feature
+    found.best, found.own = -INFINITY, 0
+    memset(scores, 0, n * sizeof(float))
+    for e in range(n_entries_of(sample)):
+        x = value_at(sample, e)
+        if x == 0:
+            continue
+        feature = &lists.features[feature_at(sample, e)]
+        found.own += x * value_of(feature, own)
+        if feature.classes == NULL and feature.size > 0:
+            add_places(feature.values, x, candidates, n, scores)
+        else:
+            for i in range(n):
+                scores[i] += x * value_of(feature, max(candidates[i], 0))
     for i in range(n):
         if candidates[i] < 0 or candidates[i] == own:
             continue
-        score = score_of(sample, candidates[i], lists)
         n_scored += 1
-        if score > found.best or (score == found.best and candidates[i] < found.rival):
-            found.best, found.rival = score, candidates[i]
+        if scores[i] > found.best or (scores[i] == found.best and candidates[i] < found.rival):
+            found.best, found.rival = scores[i], candidates[i]
     return n_scored
 
 
-cdef float score_of(
-    const Row* sample, int32_t k, WeightLists lists
+cdef inline void add_places(
+    const float* values, float x, const int32_t* places, int64_t n, float* scores
 ) noexcept nogil:
-    cdef int64_t e
-    cdef float score = 0, x
-    for e in range(n_entries_of(sample)):
-        x = value_at(sample, e)
-        if x != 0:
-            score += x * value_of(&lists.features[feature_at(sample, e)], k)
-    return score
+    cdef int64_t i
+    for i in range(n):
+        scores[i] += x * values[max(places[i], 0)]
 
 
 cdef double best_of_all(
