@@ -125,7 +125,7 @@ def run_speed(scale):
     iterations = -(-len(y) // 500)
     for shared in (False, True):
         one, two = (
-            pass_of_augment_reduce(X, y, t, n_sampled_classes=20, shared_draws=shared)
+            pass_of_augment_reduce(X, y, t, 20, n_sampled_classes=20, shared_draws=shared)
             for t in (1, 2)
         )
         figures = {"ms": 1e3 * one / iterations, "gain": one / two}
