@@ -475,8 +475,7 @@ THREADS_TEXT = (
     "Steps follow one another by definition; only the index uses threads, to be asked. It is built "
     "on one thread, so that a seed gives one graph. *oewn_hypernym-dense*: its 18,579 classes on "
     f"{DIMENSIONS} dense dimensions, as for docstrings. There a graph costs what the page on "
-    "indexes says for so many rows, and it has to be built anew ten times a pass and more; timed "
-    "beside other work, so that its ratios say little."
+    "indexes says for so many rows, and it has to be built anew ten times a pass and more."
 )
 PROFILE_TEXT = (
     "One thread. *oewn_hypernym-all*: training and test rows together, 85,685 of 20,305 classes; "
