@@ -174,9 +174,7 @@ class OwnContexts:
     def sum_of_contexts(self, differences, V):
         indptr = self._own[0]
         out = np.empty((len(indptr) - 1, V.shape[1]), dtype=np.float32)
-        rows_kernel.combine(
-            self.ids, differences, indptr[:-1], np.diff(indptr), False, V, out, 1
-        )
+        rows_kernel.combine(self.ids, differences, indptr[:-1], np.diff(indptr), False, V, out, 1)
         return out
 
 

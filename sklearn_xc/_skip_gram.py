@@ -61,7 +61,7 @@ class Pairs:
         ends = np.cumsum(count)
         numbers = np.repeat(np.arange(len(rows), dtype=np.int32), count)
         entries = np.arange(len(numbers)) + np.repeat(begin - ends + count, count)
-        return OwnPairs(numbers, self.ids[entries], self.share[entries], np.append(0, ends).astype(np.int64))
+        return OwnPairs(numbers, self.ids[entries], self.share[entries], np.append(0, ends))
 
     def of_contexts(self, V, rows, n_threads=1):
         """sum_y q(y|x) v_y of some words, float32 (len(rows), dim)."""
