@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import softmax
 
 from sklearn_xc import _skip_gram as skip_gram
 from sklearn_xc._batch_sums import BatchSums, Block, OwnContexts
@@ -195,6 +196,33 @@ def test_averaged_over_all_draws_the_sum_over_all_words_is_exact():
     exact = np.exp(z).sum(axis=1)
     assert np.abs(np.array(estimates) / exact - 1).max() > 0.05
     np.testing.assert_allclose(weights @ np.array(estimates), exact, rtol=1e-4)
+
+
+@pytest.mark.parametrize("n_shared", [1, 16, 700])
+@pytest.mark.parametrize(("n_own", "n_certain"), [(0, 0), (5, 0), (0, 3), (5, 3)])
+def test_differences_of_a_block_are_those_of_a_softmax(n_shared, n_own, n_certain):
+    rng = np.random.default_rng(n_shared)
+    U, V = (rng.normal(size=(n, 9)).astype(np.float32) for n in (4, 50))
+    scores = rng.normal(size=(4, n_shared)).astype(np.float32)
+    weight = rng.normal(size=n_shared).astype(np.float32)
+    ids = rng.integers(50, size=4 * n_own).astype(np.int32)
+    drawn = np.where(rng.random(4 * n_own) < 0.5, 0, -1).astype(np.int32)
+    places = rng.integers(n_shared, size=4 * n_certain).astype(np.int32)
+    share, of_certain = (rng.random(4 * n).astype(np.float32) for n in (n_own, n_certain))
+    found, of_own = scores.copy(), np.empty(4 * n_own, dtype=np.float32)
+    kernel.block_differences(
+        U, V, found, weight, np.arange(5) * n_own, ids, share, drawn, np.arange(5) * n_certain,
+        places, of_certain, of_own,
+    )  # fmt: skip
+    for i in range(4):
+        own, certain = (slice(i * n, (i + 1) * n) for n in (n_own, n_certain))
+        z = (scores[i] + weight).astype(float)
+        if (drawn[own] == 0).any():
+            z[0] = -np.inf
+        p = softmax(np.append(z, V[ids[own]].astype(float) @ U[i]))
+        np.subtract.at(p, places[certain], of_certain[certain])
+        np.testing.assert_allclose(found[i], p[:n_shared], atol=2e-6)
+        np.testing.assert_allclose(of_own[own], p[n_shared:] - share[own], atol=2e-6)
 
 
 @pytest.mark.parametrize("n_parts", [2, 7, 40])
