@@ -154,14 +154,19 @@ class OwnContexts:
         shared = block.shared
         place = np.full(pairs.n_words, -1, dtype=np.int32)
         place[shared] = np.arange(len(shared), dtype=np.int32)
-        own = pairs.of(block.rows)
-        at = place[own.ids]
-        certain = (at >= 0) & (at < block.n_certain)
-        self.ids, self.rows, share = (x[~certain] for x in (own.ids, own.rows, own.share))
+        n, n_pairs = len(block.rows), int(pairs.count_of(block.rows))
+        indptr, of_certain = np.empty((2, n + 1), dtype=np.int64)
+        rows, ids, drawn, places = np.empty((4, n_pairs), dtype=np.int32)
+        share, share_of_certain = np.empty((2, n_pairs), dtype=np.float32)
+        kernel.split_contexts(
+            block.rows, pairs.indptr, pairs.ids, pairs.share, place, block.n_certain,
+            indptr, rows, ids, share, drawn, of_certain, places, share_of_certain,
+        )  # fmt: skip
+        n_own, n_certain = int(indptr[-1]), int(of_certain[-1])
+        self.rows, self.ids = rows[:n_own], ids[:n_own]
         # An own context that was drawn, too, is scored on its own, hence not as drawn.
-        indptr = _indptr(self.rows, len(block.rows))
-        self._own = indptr, self.ids, share, at[~certain]
-        self._certain = _indptr(own.rows[certain], len(block.rows)), at[certain], own.share[certain]
+        self._own = indptr, self.ids, share[:n_own], drawn[:n_own]
+        self._certain = of_certain, places[:n_certain], share_of_certain[:n_certain]
         self._weight = block.weight
 
     def differences(self, u, V, vectors):
@@ -176,8 +181,3 @@ class OwnContexts:
         out = np.empty((len(indptr) - 1, V.shape[1]), dtype=np.float32)
         rows_kernel.combine(self.ids, differences, indptr[:-1], np.diff(indptr), False, V, out, 1)
         return out
-
-
-def _indptr(rows, n_rows):
-    """Where the entries of each row begin; rows rise."""
-    return np.searchsorted(rows, np.arange(n_rows + 1)).astype(np.int64)

@@ -54,6 +54,10 @@ class Pairs:
         per_row = np.repeat(np.maximum(sums, np.finfo(float).tiny), np.diff(counts.indptr))
         self.share = (counts.data / per_row).astype(np.float32)
 
+    def count_of(self, rows):
+        """How many pairs some words have."""
+        return (self.indptr[rows + 1] - self.indptr[rows]).sum()
+
     def of(self, rows):
         """The pairs of some words: an OwnPairs."""
         begin = self.indptr[rows]

@@ -181,6 +181,41 @@ def mark_found(
                     weights[i, at] = absent
 
 
+def split_contexts(
+    const int64_t[::1] rows, const int64_t[::1] indptr, const int32_t[::1] ids,
+    const float[::1] share, const int32_t[::1] place, int32_t n_certain,
+    int64_t[::1] own_indptr, int32_t[::1] own_rows, int32_t[::1] own_ids, float[::1] own_share,
+    int32_t[::1] own_drawn, int64_t[::1] certain_indptr, int32_t[::1] certain_places,
+    float[::1] certain_share,
+):
+    """The contexts of some words: those certain to be in a block's scores, and their own.
+
+    Parameters
+    ----------
+    rows : IN (n,), the words
+    indptr, ids, share : IN, the contexts of all words and q(y|x), row by row
+    place : IN (n_words,), where a context is among those shared, or -1; certain below `n_certain`
+    own_indptr, certain_indptr : OUT (n + 1,)
+    own_rows, own_ids, own_share, own_drawn, certain_places, certain_share : OUT, with room for
+        all contexts of the words; rows are counted from 0, and `own_drawn` is the place or -1
+    """
+    cdef int64_t i, e, n_own = 0, n_found = 0
+    cdef int32_t at
+    own_indptr[0] = certain_indptr[0] = 0
+    with nogil:
+        for i in range(rows.shape[0]):
+            for e in range(indptr[rows[i]], indptr[rows[i] + 1]):
+                at = place[ids[e]]
+                if 0 <= at < n_certain:
+                    certain_places[n_found], certain_share[n_found] = at, share[e]
+                    n_found += 1
+                else:
+                    own_rows[n_own], own_ids[n_own] = <int32_t>i, ids[e]
+                    own_share[n_own], own_drawn[n_own] = share[e], at
+                    n_own += 1
+            own_indptr[i + 1], certain_indptr[i + 1] = n_own, n_found
+
+
 cdef struct Entries:
     const int64_t* indptr
     const int32_t* ids
