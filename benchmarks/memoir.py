@@ -456,7 +456,8 @@ FIRST = (
     "names, 1 where it fell short of 0.9 and handed over to exact search. *Peak MB*: highest "
     "memory of the fit beyond data and libraries. Two threads, where a system uses them; "
     "estimators have their default parameters unless the name says otherwise. Fits with hnsw and "
-    "lsh, and published l1 on yso_finna_en_small, were timed beside other work."
+    "lsh, and published l1 on yso_finna_en_small, were timed beside other work; those with l1 and "
+    "hnsw were also halted for minutes, which counts."
 )
 CHOICES_TEXT = (
     "Accuracy / macro-F1 in % on a tenth of the training rows, held out; classes that only these "
