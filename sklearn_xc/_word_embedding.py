@@ -149,9 +149,10 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
     Memory, with K words, P distinct pairs of words (both directions) and b = `batch_size`: 52 P
     bytes until the passes begin and 8 P while training; 20 K dim for vectors, gradient and the
     sums of Adagrad; for a block and thread ``8 b (n_frequent + n_chunks * query_size +
-    n_sampled)`` and 40 for each pair of its words. Without `batch_queries` a block takes ``24 b
-    (n_chunks * query_size + c)``, c being the most contexts of a word; "exact" and the objective
-    take 4 b K a thread. None of it depends on the length of the corpus.
+    n_sampled)``, and ``4 dim (n_frequent + n_chunks * query_size + n_sampled)`` and 40 for each
+    pair of its words for each of eight blocks that wait to be added up. Without `batch_queries` a
+    block takes ``24 b (n_chunks * query_size + c)``, c being the most contexts of a word; "exact"
+    and the objective take 4 b K a thread. None of it depends on the length of the corpus.
 
     A softmax needs the frequency of the context first of all, which the scores of negative sampling
     lack. The last coordinate is therefore begun with a constant for words and a multiple of the
