@@ -9,6 +9,9 @@ from ._kernels import _exact as kernel
 BATCH = 16
 # Score of the places beyond the classes: e to it is 0, and unlike that of infinity 0 times it too.
 BEYOND = -1e30
+# From so many classes on, plain steps round small probabilities at random. With fewer a step of all
+# of them takes no longer: their weights stand one beside the other.
+ROUNDED_FROM = 4096
 EMPTY = np.empty((0, 0), dtype=np.float32), np.empty(0, dtype=np.int64)
 
 
@@ -44,6 +47,9 @@ def shares_of_ridge(rows, alpha, samples):
 class ExactSteps:
     """Mini-batch steps of the exact softmax on weights that it changes in place.
 
+    Plain steps on many classes round small probabilities at random, and keep a factor of each row
+    of W until `finish`: see `_kernels/_rounded.pyx`.
+
     Parameters
     ----------
     rows : Rows
@@ -76,11 +82,13 @@ class ExactSteps:
         if adaptive:
             shape = W.shape[0] + 1, W.shape[1]
             self._state = np.zeros(shape, np.float32), np.zeros(shape[0], np.int64)
+        rounded = not adaptive and W.shape[1] >= ROUNDED_FROM
+        self._scales = np.ones(W.shape[0] if rounded else 0, dtype=np.float32)
         self._intercept, self._n_threads = intercept, n_threads
         self._stop = np.zeros(1, dtype=np.int32) if stop is None else stop
         self.n_steps = 0
 
-    def epoch(self, order, batch_size, rates):
+    def epoch(self, order, batch_size, rates, seed=0):
         """Visit the samples of `order`; returns the sum of their log-losses before each step.
 
         Parameters
@@ -88,6 +96,8 @@ class ExactSteps:
         order : ndarray of int32
         batch_size : int
         rates : float or ndarray (n_batches,)
+        seed : int, default=0
+            Of the rounding of small probabilities; another one for each epoch.
         """
         n_batches = -(-len(order) // batch_size)
         rates = np.ascontiguousarray(np.broadcast_to(np.asarray(rates, float), (n_batches,)))
@@ -102,9 +112,18 @@ class ExactSteps:
             self.b,
             self._ridge,
             *self._state,
+            self._scales,
+            seed,
             self._intercept,
             self._stop,
             self._n_threads,
         )
         self.n_steps += n_batches
         return loss
+
+    def finish(self):
+        """Multiply the rows of W by the factors that they have waited for."""
+        waiting = np.flatnonzero(self._scales != 1)
+        for feature in waiting:  # one by one: a copy of all of them could be as large as W
+            self.W[feature] *= self._scales[feature]
+        self._scales[waiting] = 1

@@ -1,51 +1,32 @@
 """Softmax over all classes: mini-batch steps on feature-major weights.
 
 A mini-batch keeps its scores, one row of `n_places` (the classes, rounded up) a sample. The classes
-are cut into tiles; a thread scores a tile for all samples of the mini-batch, streaming the weights
-of their features, and takes the exponentials at once. When all tiles are done the normalisers are
-known, and the same tiles are stepped feature by feature: the gradient of a feature over a tile is a
-sum over the samples that have it, so that weights are read and written once for each mini-batch.
-Tiles depend on the number of classes alone, and no sum runs across threads: the result is the same
-for any number of them.
+are cut into tiles; a thread scores a tile for all samples of the mini-batch and takes the
+exponentials at once (see `_tiles`). When all tiles are done the normalisers are known, and the same
+tiles are stepped feature by feature: the gradient of a feature over a tile is a sum over the
+samples that have it, so that weights are read and written once for each mini-batch. Of many classes
+`_rounded` steps few, which spares most of that. Tiles depend on the number of classes alone, and no
+sum runs across threads: the result is the same for any number of them.
 """
 
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, exp, log, pow
-from libc.stdint cimport int32_t, int64_t, uintptr_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
+from libc.string cimport memset
 
 import numpy as np
 
 from sklearn_xc._kernels._common cimport dispatched, interrupted
-from sklearn_xc._kernels._math cimport fast_exp, one_and_root
-from sklearn_xc._kernels._mini_batch cimport NOWHERE, Batch, Samples, entry, gather_columns
+from sklearn_xc._kernels._math cimport one_and_root
+from sklearn_xc._kernels._mini_batch cimport NOWHERE, Batch, Samples, gather_columns
+from sklearn_xc._kernels._rounded cimport rounded_step, shrink_scales
+from sklearn_xc._kernels._tiles cimport (
+    FOUR, TILE, Scratch, Step, Weights, factor_of, first_tile, list_streams, score_tile, tile_of,
+)
 
 cdef enum:
-    LANES = 16
-    TILE = 2048  # classes of the largest tile
-    SMALLEST_TILE = 64
-    TILES = 8  # so many tiles at least, for threads to share, where classes suffice
     CACHE_LINE = 16  # floats
     WORTH_THREADS = 500_000  # weights a mini-batch, so that waiting for threads does not show
-
-cdef struct Weights:
-    float* W  # (n_features, n_places)
-    float* b
-    float* averages  # (n_features + 1, n_places), of squared gradients; NULL: plain steps
-    int64_t* touched  # (n_features + 1,): the step that last touched a row of them
-    const float* ridge  # of a feature, the share of the penalty that each of its samples carries
-    int64_t n_features
-    int64_t n_places
-    float intercept  # squared: the constant feature that stands for intercepts; 0: none
-
-cdef struct Scratch:
-    float* scores  # (n_rows, n_places)
-    double* highest  # (n_tiles, n_rows): highest score in the tile
-    double* total  # (n_tiles, n_rows): sum of exp(score - highest)
-    float* own  # (n_rows,): score of the sample's own class
-    double* log_normaliser  # (n_rows,)
-    int32_t tile
-    int32_t n_tiles
 
 cdef struct Sum:
     float* out
@@ -54,32 +35,27 @@ cdef struct Sum:
     float factor[4]  # ... times these
     int32_t n
 
-cdef struct Step:
-    float rate
-    float gain  # of the gradient, where steps are scaled by its average square
-    int64_t number
-
-
-cdef int32_t tile_of(int64_t n_places) noexcept:
-    """The number of classes in a tile, a multiple of LANES."""
-    cdef int64_t tile = n_places // TILES // SMALLEST_TILE * SMALLEST_TILE
-    return <int32_t>min(max(tile, <int64_t>SMALLEST_TILE), <int64_t>TILE)
-
 
 cdef class Buffers:
     """The memory of a mini-batch, reused by the next one."""
 
-    cdef float[::1] scores, own, value
+    cdef float[::1] scores, own, value, factors
     cdef double[::1] highest, total, log_normaliser
-    cdef int32_t[::1] features, row_of, place_of
-    cdef int64_t[::1] starts
+    cdef int32_t[::1] features, row_of, place_of, classes, counts
+    cdef int64_t[::1] starts, streams, ends
 
-    def __init__(self, n_rows, n_places, n_tiles, n_features, n_entries):
+    def __init__(self, n_rows, n_places, n_tiles, n_features, n_entries, rounded):
         n_distinct = min(n_features, n_entries)
         self.scores = np.empty(n_rows * n_places + CACHE_LINE, dtype=np.float32)
         self.own = np.empty(n_rows, dtype=np.float32)
         self.highest, self.total = np.empty((2, n_tiles * n_rows))
         self.log_normaliser = np.empty(n_rows)
+        self.classes = np.empty(n_rows * n_places if rounded else 1, dtype=np.int32)
+        self.counts = np.empty(n_rows * n_tiles if rounded else 1, dtype=np.int32)
+        n_streams = n_entries + (FOUR - 1) * n_rows + FOUR
+        self.streams = np.empty(n_streams, dtype=np.int64)  # pointers
+        self.factors = np.empty(n_streams, dtype=np.float32)
+        self.ends = np.empty(n_rows, dtype=np.int64)
         self.features = np.empty(n_distinct + 1, dtype=np.int32)
         self.starts = np.empty(n_distinct + 2, dtype=np.int64)
         self.row_of = np.empty(n_entries + 1, dtype=np.int32)
@@ -91,6 +67,11 @@ cdef class Buffers:
         address = (address + 4 * CACHE_LINE - 1) // (4 * CACHE_LINE) * (4 * CACHE_LINE)
         scratch.scores = <float*>address
         scratch.own = &self.own[0]
+        scratch.classes = &self.classes[0]
+        scratch.counts = &self.counts[0]
+        scratch.streams = <const float**>&self.streams[0]
+        scratch.factors = &self.factors[0]
+        scratch.ends = &self.ends[0]
         scratch.highest = &self.highest[0]
         scratch.total = &self.total[0]
         scratch.log_normaliser = &self.log_normaliser[0]
@@ -101,7 +82,7 @@ cdef class Buffers:
         batch.place_of = &self.place_of[0]
 
 
-# --------------------------------------------------------------------------------- one tile
+# ------------------------------------------------------------------------- steps of all classes
 
 
 cdef dispatched add_four(
@@ -138,73 +119,6 @@ cdef inline void finish_sum(Sum* sum) noexcept nogil:
         sum.stream[2], sum.factor[2], sum.stream[3], sum.factor[3],
     )
     sum.n = 0
-
-
-cdef dispatched exponentials(
-    float* scores, int32_t n, double* highest, double* total
-) noexcept nogil:
-    """scores = exp(scores - highest); `total` is their sum. n is a multiple of LANES."""
-    cdef float most[LANES]
-    cdef float part[LANES]
-    cdef float* values
-    cdef float top = -INFINITY
-    cdef double s = 0
-    cdef int32_t i, c
-    for c in range(LANES):
-        most[c] = -INFINITY
-        part[c] = 0
-    for i in range(n // LANES):
-        values = scores + i * LANES
-        for c in range(LANES):
-            most[c] = values[c] if values[c] > most[c] else most[c]
-    for c in range(LANES):
-        top = max(top, most[c])
-    for i in range(n // LANES):
-        values = scores + i * LANES
-        for c in range(LANES):
-            values[c] = fast_exp(values[c] - top)
-            part[c] += values[c]
-    for c in range(LANES):
-        s += part[c]
-    highest[0] = top
-    total[0] = s
-
-
-cdef void score_tile(
-    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch, int32_t t
-) noexcept nogil:
-    cdef int64_t start = <int64_t>t * scratch.tile
-    cdef int32_t size = <int32_t>min(scratch.tile, weights.n_places - start)
-    cdef Sum sum
-    cdef float* out
-    cdef int64_t e, n, row
-    cdef int32_t i, y
-    cdef float value
-    sum.size = size
-    sum.n = 0
-    for i in range(batch.n_rows):
-        row = batch.rows[i]
-        out = scratch.scores + i * weights.n_places + start
-        memcpy(out, weights.b + start, size * sizeof(float))
-        sum.out = out
-        n = samples.indptr[row + 1] - samples.indptr[row]
-        for e in range(n):
-            value = samples.values[samples.indptr[row] + e]
-            if value == 0:
-                continue
-            add_stream(
-                &sum,
-                weights.W + samples.features[entry(samples, row, e)] * weights.n_places + start,
-                value,
-            )
-        finish_sum(&sum)
-        y = samples.y[row]
-        if start <= y < start + size:
-            scratch.own[i] = out[y - start]
-        exponentials(
-            out, size,
-            &scratch.highest[t * batch.n_rows + i], &scratch.total[t * batch.n_rows + i],
-        )
 
 
 cdef dispatched plain_step(
@@ -278,10 +192,7 @@ cdef inline void step_single(
         shrink = 1 / (1 + step.rate * weights.ridge[batch.features[u]])
     step_one(
         w, size, scratch.scores + i * weights.n_places + start,
-        step.rate * own * <float>exp(
-            scratch.highest[t * batch.n_rows + i] - scratch.log_normaliser[i]
-        ),
-        shrink,
+        step.rate * own * factor_of(batch, scratch, t, i), shrink,
     )
     if start <= y < start + size:
         w[y - start] += shrink * step.rate * own
@@ -321,9 +232,7 @@ cdef void step_tile(
             add_stream(
                 &sum,
                 scratch.scores + i * weights.n_places + start,
-                own * <float>exp(
-                    scratch.highest[t * batch.n_rows + i] - scratch.log_normaliser[i]
-                ),
+                own * factor_of(batch, scratch, t, i),
             )
         finish_sum(&sum)
         if u == batch.n_features:
@@ -336,10 +245,6 @@ cdef void step_tile(
 
 
 # ------------------------------------------------------------------------------- all mini-batches
-
-
-cdef inline int32_t first_tile(const Scratch* scratch, int thread, int n_threads) noexcept nogil:
-    return <int32_t>(<int64_t>scratch.n_tiles * thread // n_threads)
 
 
 cdef void score_tiles(
@@ -375,6 +280,7 @@ cdef double batch_step(
     cdef int thread
     cdef double highest, total, loss, sum_of_losses = 0
     gather_columns(samples, batch)
+    list_streams(samples, batch, weights, scratch)
     for thread in prange(n_threads, schedule="static", chunksize=1, num_threads=n_threads):
         score_tiles(samples, batch, weights, scratch, thread, n_threads)
     for i in range(batch.n_rows):
@@ -392,7 +298,12 @@ cdef double batch_step(
             loss = loss * samples.weight[batch.rows[i]]
         sum_of_losses += loss
     for thread in prange(n_threads, schedule="static", chunksize=1, num_threads=n_threads):
-        step_tiles(samples, batch, weights, scratch, step, thread, n_threads)
+        if weights.scales == NULL:
+            step_tiles(samples, batch, weights, scratch, step, thread, n_threads)
+        else:
+            rounded_step(samples, batch, weights, scratch, step, thread, n_threads)
+    if weights.scales != NULL:
+        shrink_scales(batch, weights, step)
     if weights.averages != NULL:
         for u in range(batch.n_features):
             weights.touched[batch.features[u]] = step.number
@@ -406,7 +317,7 @@ def epoch(
     const int32_t[::1] order, int32_t batch_size, const double[::1] rates, int64_t first_step,
     double n_samples,
     float[:, ::1] W, float[::1] b, const float[::1] ridge,
-    float[:, ::1] averages, int64_t[::1] touched,
+    float[:, ::1] averages, int64_t[::1] touched, float[::1] scales, uint64_t seed,
     double intercept, const int32_t[::1] stop, int n_threads,
 ):
     """Steps over the mini-batches of `order`.
@@ -426,6 +337,9 @@ def epoch(
     averages, touched : IN/OUT (n_features + 1, n_places) and (n_features + 1,), or of size 0 for
         plain steps, on the sum of the mini-batch's gradients. With them, steps are those of the
         adaptive schedule on the gradient scaled to all samples.
+    scales : IN/OUT (n_features,), factors of the rows of W; or of size 0. With them, steps are
+        plain ones on rounded probabilities (see `_rounded`).
+    seed : IN, of the rounding
     intercept : IN, the constant feature that stands for the intercepts; 0 without
     stop : IN, one number; other than zero when another thread was interrupted
 
@@ -453,6 +367,7 @@ def epoch(
     weights.b = &b[0]
     weights.averages = &averages[0, 0] if averages.shape[0] else NULL
     weights.touched = &touched[0] if touched.shape[0] else NULL
+    weights.scales = &scales[0] if scales.shape[0] else NULL
     weights.ridge = &ridge[0] if n_features else NULL
     weights.n_features = n_features
     weights.n_places = n_places
@@ -466,7 +381,9 @@ def epoch(
         most_entries = max(most_entries, n_entries)
     if most_entries * n_places < WORTH_THREADS:
         n_threads = 1
-    buffers = Buffers(batch_size, n_places, scratch.n_tiles, n_features, most_entries)
+    buffers = Buffers(
+        batch_size, n_places, scratch.n_tiles, n_features, most_entries, scales.shape[0] > 0
+    )
     buffers.point(&batch, &scratch)
     with nogil:
         for position in range(n_batches):
@@ -475,6 +392,7 @@ def epoch(
             step.rate = <float>rates[position]
             step.gain = <float>(n_samples / batch.n_rows)
             step.number = first_step + position
+            step.seed = seed
             loss += batch_step(samples, &batch, &weights, &scratch, step, n_threads)
             operations += 3 * <double>(batch.starts[batch.n_features] + batch.n_rows) * n_places
             interrupted(stop, &operations)

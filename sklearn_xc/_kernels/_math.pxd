@@ -40,6 +40,25 @@ cdef inline float fast_exp(float x) noexcept nogil:
     return <float>INFINITY if x > <float>88.8 else series
 
 
+cdef inline float exp_below(float x) noexcept nogil:
+    """e^x for x <= 0 as in fast_exp, in fewer steps: 0 already below -87, no subnormal results."""
+    cdef float shifted, n, r, series, power
+    cdef uint32_t bits
+    shifted = x * <float>1.4426950408889634 + <float>12582912.0
+    n = shifted - <float>12582912.0
+    r = (x - n * <float>0.693359375) + n * <float>2.12194440054690583e-4
+    series = <float>(1.0 / 720) + r * <float>(1.0 / 5040)
+    series = <float>(1.0 / 120) + r * series
+    series = <float>(1.0 / 24) + r * series
+    series = <float>(1.0 / 6) + r * series
+    series = <float>0.5 + r * series
+    series = 1 + (r + r * r * series)
+    memcpy(&bits, &shifted, sizeof(bits))
+    bits = (bits + 127) << 23  # what stands above n is shifted out
+    memcpy(&power, &bits, sizeof(power))
+    return <float>0.0 if x < -87 else series * power
+
+
 cdef inline float one_and_root(float x) noexcept nogil:
     """1 + sqrt(x). A plain 1 would be a double in C, and what is divided by the sum, too."""
     return <float>1 + sqrtf(x)

@@ -1,0 +1,11 @@
+"""Steps on rounded probabilities; see `_rounded.pyx`."""
+
+from sklearn_xc._kernels._mini_batch cimport Batch, Samples
+from sklearn_xc._kernels._tiles cimport Scratch, Step, Weights
+
+
+cdef void rounded_step(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
+    Step step, int thread, int n_threads
+) noexcept nogil
+cdef void shrink_scales(const Batch* batch, const Weights* weights, Step step) noexcept nogil

@@ -1,0 +1,152 @@
+"""Scores of a mini-batch over all classes, and their exponentials.
+
+The classes are cut into tiles. A tile is scored for all samples of the mini-batch at a time,
+streaming the weights of their features, so that those of a feature that several samples have are
+read from memory once. Tiles depend on the number of classes alone.
+"""
+
+from libc.math cimport INFINITY, exp
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
+
+from sklearn_xc._kernels._common cimport dispatched, prefetch_far
+from sklearn_xc._kernels._math cimport exp_below
+from sklearn_xc._kernels._mini_batch cimport Batch, Samples, entry
+
+cdef enum:
+    SMALLEST_TILE = 64
+    TILES = 8  # so many tiles at least, for threads to share, where classes suffice
+
+
+cdef int32_t tile_of(int64_t n_places) noexcept:
+    """The number of classes in a tile, a multiple of LANES."""
+    cdef int64_t tile = n_places // TILES // SMALLEST_TILE * SMALLEST_TILE
+    return <int32_t>min(max(tile, <int64_t>SMALLEST_TILE), <int64_t>TILE)
+
+
+cdef void list_streams(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch
+) noexcept nogil:
+    """The rows of W that the scores of each sample add up, and what they are multiplied by.
+
+    They are added four at a time, which spares reading and writing the sum; zero times a row fills
+    up the last four.
+    """
+    cdef int64_t e, row, feature, at = 0
+    cdef int32_t i
+    cdef float value
+    for i in range(batch.n_rows):
+        row = batch.rows[i]
+        for e in range(samples.indptr[row + 1] - samples.indptr[row]):
+            value = samples.values[samples.indptr[row] + e]
+            if value == 0:
+                continue
+            feature = samples.features[entry(samples, row, e)]
+            if weights.scales != NULL:
+                value *= weights.scales[feature]
+            scratch.streams[at] = weights.W + feature * weights.n_places
+            scratch.factors[at] = value
+            at += 1
+        while at % FOUR:
+            scratch.streams[at] = scratch.streams[at - 1]
+            scratch.factors[at] = 0
+            at += 1
+        scratch.ends[i] = at
+    for e in range(FOUR):  # fetched after the last ones: the first ones of the next tile
+        scratch.streams[at + e] = weights.W if at == 0 else scratch.streams[e] + scratch.tile
+
+
+cdef dispatched add_four(
+    float* out, const float* base, int32_t n,
+    const float** streams, const float* factors, int64_t start,
+) noexcept nogil:
+    """out = base + four streams times their factors, from `start` on; n is a multiple of LANES.
+
+    Meanwhile the next four are fetched: each is too short for the processor to foresee it.
+    """
+    cdef const float* a = streams[0] + start
+    cdef const float* b = streams[1] + start
+    cdef const float* c = streams[2] + start
+    cdef const float* d = streams[3] + start
+    cdef float s = factors[0], t = factors[1], u = factors[2], v = factors[3]
+    cdef float sums[LANES]
+    cdef int32_t i, j
+    for i in range(n // LANES):
+        for j in range(FOUR):
+            prefetch_far(streams[FOUR + j] + start + i * LANES)
+        # Written down apart from `out`, which the compiler would have to tell from the streams.
+        for j in range(LANES):
+            sums[j] = base[j] + s * a[j] + t * b[j] + u * c[j] + v * d[j]
+        for j in range(LANES):
+            out[j] = sums[j]
+        a += LANES
+        b += LANES
+        c += LANES
+        d += LANES
+        base += LANES
+        out += LANES
+
+
+cdef dispatched exponentials(
+    float* scores, int32_t n, double* highest, double* total
+) noexcept nogil:
+    """scores = exp(scores - highest); `total` is their sum. n is a multiple of LANES."""
+    cdef float most[LANES]
+    cdef float part[LANES]
+    cdef float* values
+    cdef float top = -INFINITY
+    cdef double s = 0
+    cdef int32_t i, c
+    for c in range(LANES):
+        most[c] = -INFINITY
+        part[c] = 0
+    for i in range(n // LANES):
+        values = scores + i * LANES
+        for c in range(LANES):
+            most[c] = values[c] if values[c] > most[c] else most[c]
+    for c in range(LANES):
+        top = max(top, most[c])
+    for i in range(n // LANES):
+        values = scores + i * LANES
+        for c in range(LANES):
+            values[c] = exp_below(values[c] - top)
+            part[c] += values[c]
+    for c in range(LANES):
+        s += part[c]
+    highest[0] = top
+    total[0] = s
+
+
+cdef void score_tile(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch, int32_t t
+) noexcept nogil:
+    """Exponentials of the scores of all samples of the mini-batch in a tile."""
+    cdef int64_t start = <int64_t>t * scratch.tile
+    cdef int32_t size = <int32_t>min(scratch.tile, weights.n_places - start)
+    cdef float* out
+    cdef const float* base
+    cdef int64_t at = 0
+    cdef int32_t i, y
+    for i in range(batch.n_rows):
+        out = scratch.scores + i * weights.n_places + start
+        if at == scratch.ends[i]:
+            memcpy(out, weights.b + start, size * sizeof(float))
+        base = weights.b + start
+        while at < scratch.ends[i]:
+            add_four(out, base, size, scratch.streams + at, scratch.factors + at, start)
+            base = out
+            at += FOUR
+        y = samples.y[batch.rows[i]]
+        if start <= y < start + size:
+            scratch.own[i] = out[y - start]
+        exponentials(
+            out, size,
+            &scratch.highest[t * batch.n_rows + i], &scratch.total[t * batch.n_rows + i],
+        )
+
+
+cdef float factor_of(
+    const Batch* batch, const Scratch* scratch, int32_t t, int32_t i
+) noexcept nogil:
+    """What turns the exponentials of a sample in a tile into probabilities."""
+    return <float>exp(scratch.highest[t * batch.n_rows + i] - scratch.log_normaliser[i])
