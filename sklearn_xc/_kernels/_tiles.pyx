@@ -15,13 +15,18 @@ from sklearn_xc._kernels._mini_batch cimport Batch, Samples, entry
 
 cdef enum:
     SMALLEST_TILE = 64
-    TILES = 8  # so many tiles at least, for threads to share, where classes suffice
+    TILES = 8  # for threads to share, where classes suffice
 
 
 cdef int32_t tile_of(int64_t n_places) noexcept:
-    """The number of classes in a tile, a multiple of LANES."""
-    cdef int64_t tile = n_places // TILES // SMALLEST_TILE * SMALLEST_TILE
-    return <int32_t>min(max(tile, <int64_t>SMALLEST_TILE), <int64_t>TILE)
+    """The number of classes in a tile, a multiple of LANES.
+
+    The number of tiles is a multiple of TILES, and they are equal but for the last, so that threads
+    have the same to do.
+    """
+    cdef int64_t n_tiles = TILES * ((n_places + TILES * TILE - 1) // (TILES * TILE))
+    cdef int64_t tile = (n_places + n_tiles * LANES - 1) // (n_tiles * LANES) * LANES
+    return <int32_t>max(tile, <int64_t>SMALLEST_TILE)
 
 
 cdef void list_streams(
