@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._dense import feature_major, n_places, untouched_zeros
 from ._kernels import _augment_reduce, _double_sum, _implicit, _sampled
 from ._rows import Rows
 from ._sampling import SAMPLINGS, ClassSampler, alias_table
@@ -91,11 +92,17 @@ class Solver:
 
     def __init__(self, data, n_classes, start, settings, seed, n_threads, stop):
         self.data, self.settings = data, settings
+        self.n_classes = n_classes
         self.seed, self.n_threads, self.stop = seed, n_threads, stop
         self.visited = data.visited()
         self.counts = np.bincount(data.y[self.visited], minlength=n_classes)
         self.u = np.full(data.rows.shape[0], np.log(n_classes))
         self.W, self.b = self.initial(start, n_classes, data.rows.shape[1])
+
+    @staticmethod
+    def by_feature(dense):
+        """Whether weights lie as prediction wants them, on samples that are dense or sparse."""
+        return False
 
     def initial(self, start, n_classes, n_features):
         if start is not None:
@@ -126,8 +133,12 @@ class Solver:
 def fold(W, scale):
     """Multiply the classes' weights by their scales, which become 1."""
     scaled = np.flatnonzero(scale != 1)
-    for k in scaled:
-        W[k] *= scale[k]
+    if W.flags.c_contiguous:
+        for k in scaled:
+            W[k] *= scale[k]
+    elif len(scaled):  # a view of weights that lie feature by feature
+        by_feature = W.T
+        by_feature *= scale.astype(np.float32)
     scale[:] = 1
 
 
@@ -179,7 +190,11 @@ def projection(data, n_classes, settings, squares):
 
 
 class SingleSteps(Solver):
-    """One sample and one class a step: implicit (Proposition 4), U-max (Algorithm 1), vanilla."""
+    """One sample and one class a step: implicit (Proposition 4), U-max (Algorithm 1), vanilla.
+
+    Sparse samples touch single weights, each a cache line of its own in any layout: theirs lie
+    feature by feature, as prediction wants them.
+    """
 
     def __init__(self, data, n_classes, start, settings, seed, n_threads, stop):
         super().__init__(data, n_classes, start, settings, seed, n_threads, stop)
@@ -188,7 +203,8 @@ class SingleSteps(Solver):
         self.projection = projection(data, n_classes, settings, self.squares)
         self.norms = NO_DOUBLES
         if np.isfinite(self.projection.radius):
-            self.norms = np.array([np.dot(w, w) for w in self.W], dtype=np.float64)
+            W = self.of_classes()
+            self.norms = np.einsum("kj,kj->k", W, W, dtype=np.float64)
         self.sampler = NO_DOUBLES, np.empty(0, np.int32), NO_DOUBLES, NO_DOUBLES
         probability = SAMPLINGS[settings.sampling](self.counts)
         if settings.sampling != "uniform":
@@ -198,6 +214,21 @@ class SingleSteps(Solver):
         if settings.alpha > 0:
             steps = len(self.visited)
             self.ridge = settings.alpha / steps / chance_of_touch(self.counts, probability)
+
+    @staticmethod
+    def by_feature(dense):
+        return not dense
+
+    def initial(self, start, n_classes, n_features):
+        if self.data.rows.dense:
+            return super().initial(start, n_classes, n_features)
+        if start is not None:
+            return feature_major(start[0]), start[1]
+        return untouched_zeros((n_features, n_places(n_classes))), np.zeros(n_classes, np.float32)
+
+    def of_classes(self):
+        """A view of W, class by class."""
+        return self.W if self.data.rows.dense else self.W[:, : self.n_classes].T
 
     def epoch(self, number, rate):
         settings = {
@@ -213,14 +244,14 @@ class SingleSteps(Solver):
         n_steps = _implicit.run_steps(
             *self.row_arrays(), order, self.data.y, self.data.weight, self.squares, self.ridge,
             *self.sampler, settings, number,
-            self.W, self.b, self.scale, self.norms, self.u, self.stop,
+            self.W, not self.data.rows.dense, self.b, self.scale, self.norms, self.u, self.stop,
         )  # fmt: skip
         if n_steps < len(order):
             raise DivergenceError(f"step {n_steps + 1} of epoch {number + 1} was not finite")
 
     def weights(self):
-        fold(self.W, self.scale)
-        return self.W, self.b
+        fold(self.of_classes(), self.scale)
+        return self.of_classes(), self.b
 
 
 def chance_of_touch(counts, probability):

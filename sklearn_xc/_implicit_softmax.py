@@ -6,11 +6,12 @@ from numbers import Integral, Real
 
 import joblib
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ._base import Interval, StrOptions
 from ._callbacks import SILENT, with_callbacks
-from ._dense import aligned_zeros, feature_major, n_places, padded_intercept
+from ._dense import feature_major, n_places, padded_intercept, untouched_zeros
 from ._double_sum import NONE, Data, DivergenceError, SampledBatches, Settings, SingleSteps, Solver
 from ._exact import BATCH, BEYOND, ExactSteps
 from ._implicit_batch import ImplicitBatches
@@ -317,7 +318,9 @@ default="implicit"
         settings = self._settings()  # refused before any work
         searching = self.learning_rate == "auto"
         workers = min(joblib.effective_n_jobs(self.n_jobs), len(RATES)) if searching else 1
-        self._require_weights(max(2, workers) + (start is not None), 16 * X.shape[0])
+        # In another layout they are copied in the end.
+        n_copies = 1 if _solver_class(settings).by_feature(not sparse.issparse(X)) else 2
+        self._require_weights(max(n_copies, workers) + (start is not None), 16 * X.shape[0])
         data = Data(as_rows(X), codes, NONE if sample_weight is None else sample_weight)
         settings = replace(settings, intercept=self._constant_feature(data, first_epoch > 0))
         n_classes = len(self.classes_)
@@ -416,17 +419,20 @@ class ExactBatches(Solver):
 
     def __init__(self, data, n_classes, start, settings, seed, n_threads, stop):
         super().__init__(data, n_classes, start, settings, seed, n_threads, stop)
-        self.n_classes = n_classes
         self.steps = ExactSteps(
             data.rows, data.y, data.weight if data.weight.size else None, self.W, self.b,
             data.visited(), alpha=settings.alpha, intercept=settings.intercept,
             adaptive=False, n_threads=n_threads, stop=stop,
         )  # fmt: skip
 
+    @staticmethod
+    def by_feature(dense):
+        return True
+
     def initial(self, start, n_classes, n_features):
         if start is None:
             return (
-                aligned_zeros((n_features, n_places(n_classes))),
+                untouched_zeros((n_features, n_places(n_classes))),
                 padded_intercept(np.zeros(n_classes), BEYOND),
             )
         return feature_major(start[0]), padded_intercept(start[1], BEYOND)

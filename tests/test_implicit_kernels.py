@@ -125,7 +125,7 @@ def step(method, X, W, b, u, order, rate, *, rival=None, ridge=NO_DOUBLES, weigh
     }  # fmt: skip
     n_steps = run_steps(
         *rows[:4], np.asarray(order, dtype=np.int32), y, weight, squared_norms(rows), ridge,
-        *sampler, options, 0, W, b, scale, norms, u, GO,
+        *sampler, options, 0, W, False, b, scale, norms, u, GO,
     )  # fmt: skip
     if len(norms):
         true = W * scale[:, None]

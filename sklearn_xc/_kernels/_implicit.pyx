@@ -56,6 +56,8 @@ cdef struct Weights:
     double* norms  # ||w_k||^2, or NULL where no ball bounds them
     const double* ridge  # alpha beta_k / N, or NULL
     int64_t n_features
+    int64_t of_class  # from the weights of a class to those of the next
+    int64_t of_feature  # from a weight of a class to the next; 1 with dense samples
 
 
 # ----------------------------------------------------------------------------- the scalar step
@@ -159,20 +161,24 @@ cdef dispatched dense_dots(
         out[1] += b[c]
 
 
-cdef inline void sparse_dots(Row row, const float* v, const float* w, double* out) noexcept nogil:
+cdef inline void sparse_dots(
+    Row row, const float* v, const float* w, int64_t stride, double* out
+) noexcept nogil:
     """Four sums, since one would wait for itself."""
     cdef float a = 0, b = 0, c = 0, d = 0
-    cdef const int32_t* j = row.features
     cdef const float* x = row.values
-    cdef int64_t e
+    cdef int64_t e, i, j
     for e in range(0, row.n - 1, 2):
-        a += x[e] * v[j[e]]
-        c += x[e] * w[j[e]]
-        b += x[e + 1] * v[j[e + 1]]
-        d += x[e + 1] * w[j[e + 1]]
+        i = row.features[e] * stride
+        j = row.features[e + 1] * stride
+        a += x[e] * v[i]
+        c += x[e] * w[i]
+        b += x[e + 1] * v[j]
+        d += x[e + 1] * w[j]
     if row.n & 1:
-        a += x[row.n - 1] * v[j[row.n - 1]]
-        c += x[row.n - 1] * w[j[row.n - 1]]
+        i = row.features[row.n - 1] * stride
+        a += x[row.n - 1] * v[i]
+        c += x[row.n - 1] * w[i]
     out[0] = a + b
     out[1] = c + d
 
@@ -188,19 +194,21 @@ cdef dispatched dense_update(
 
 
 cdef inline void sparse_update(
-    Row row, float* v, float* w, float gain, float loss
+    Row row, float* v, float* w, int64_t stride, float gain, float loss
 ) noexcept nogil:
-    cdef int64_t e
+    cdef int64_t e, j
     for e in range(row.n):
-        v[row.features[e]] += gain * row.values[e]
-        w[row.features[e]] -= loss * row.values[e]
+        j = row.features[e] * stride
+        v[j] += gain * row.values[e]
+        w[j] -= loss * row.values[e]
 
 
-cdef inline void fetch(Row row, const float* w) noexcept nogil:
+cdef inline void fetch(Row row, const Weights* weights, int32_t k) noexcept nogil:
+    cdef const float* w = weights.W + k * weights.of_class
     cdef int64_t e
     if not row.dense:  # the machine itself sees a stream coming
         for e in range(row.n):
-            prefetch(w + row.features[e])
+            prefetch(w + row.features[e] * weights.of_feature)
 
 
 cdef inline int32_t draw(const Sampler* sampler, int32_t own, uint64_t* rng) noexcept nogil:
@@ -221,10 +229,10 @@ cdef inline int32_t draw(const Sampler* sampler, int32_t own, uint64_t* rng) noe
 
 cdef void fold(const Weights* weights, int32_t k) noexcept nogil:
     """Multiply a class's weights by its scale."""
-    cdef float* w = weights.W + k * weights.n_features
+    cdef float* w = weights.W + k * weights.of_class
     cdef int64_t j
     for j in range(weights.n_features):
-        w[j] = <float>(w[j] * weights.scale[k])
+        w[j * weights.of_feature] = <float>(w[j * weights.of_feature] * weights.scale[k])
     weights.scale[k] = 1
 
 
@@ -260,8 +268,8 @@ cdef inline bint take_step(
 
     `rate` is settings.rate times the weight of the sample, `square` is ||x||^2.
     """
-    cdef float* v = weights.W + y * weights.n_features
-    cdef float* w = weights.W + k * weights.n_features
+    cdef float* v = weights.W + y * weights.of_class
+    cdef float* w = weights.W + k * weights.of_class
     cdef bint implicit = settings.method == IMPLICIT
     cdef double c_y = 1, c_k = 1, own, rival, gain, loss, product_y, product_k
     cdef double dots[2]
@@ -269,7 +277,7 @@ cdef inline bint take_step(
     if row.dense:
         dense_dots(row.values, v, w, row.n, dots)
     else:
-        sparse_dots(row, v, w, dots)
+        sparse_dots(row, v, w, weights.of_feature, dots)
     if implicit and weights.ridge != NULL:
         c_y += settings.rate * weights.ridge[y]
         c_k += settings.rate * weights.ridge[k]
@@ -313,7 +321,7 @@ cdef inline bint take_step(
     if row.dense:
         dense_update(row.values, v, w, row.n, up, down)
     else:
-        sparse_update(row, v, w, up, down)
+        sparse_update(row, v, w, weights.of_feature, up, down)
     if weights.norms != NULL:
         lengthen(weights, y, product_y, gain, square, settings.radius)
         lengthen(weights, k, product_k, -loss, square, settings.radius)
@@ -327,7 +335,8 @@ def run_steps(
     const double[::1] threshold, const int32_t[::1] alias,
     const double[::1] log_probability, const double[::1] log_others,
     Settings settings, uint64_t epoch,
-    float[:, ::1] W, float[::1] b, double[::1] scale, double[::1] norms, double[::1] u,
+    float[:, ::1] W, bint by_feature, float[::1] b, double[::1] scale, double[::1] norms,
+    double[::1] u,
     const int32_t[::1] stop,
 ):
     """One step for each sample of `order`, with a class drawn for it.
@@ -343,7 +352,9 @@ def run_steps(
         classes' probabilities, log q_k and log(1 - q_k); or of size 0 to draw uniformly
     settings : IN
     epoch : IN, chooses the stream of random classes together with settings.seed
-    W, b, scale : IN/OUT (n_classes, n_features), (n_classes,), (n_classes,); w_k = scale_k W_k
+    W : IN/OUT (n_classes, n_features); with `by_feature`, for sparse samples only,
+        (n_features, at least n_classes)
+    b, scale : IN/OUT (n_classes,), (n_classes,); w_k = scale_k W_k
     norms : IN/OUT (n_classes,), ||w_k||^2; of size 0 where settings.radius is infinite
     u : IN/OUT (n_samples,)
     stop : IN, one number; other than zero when another thread was interrupted
@@ -363,15 +374,17 @@ def run_steps(
     cdef Row row, next_row
     if n_steps == 0:
         return 0
-    sampler.n_classes = <int32_t>W.shape[0]
+    sampler.n_classes = <int32_t>b.shape[0]
     sampler.threshold = &threshold[0] if threshold.shape[0] else NULL
     sampler.alias = &alias[0] if alias.shape[0] else NULL
-    weights.W = &W[0, 0] if W.shape[1] else NULL
+    weights.W = &W[0, 0] if W.size else NULL
     weights.b = &b[0]
     weights.scale = &scale[0]
     weights.norms = &norms[0] if norms.shape[0] else NULL
     weights.ridge = &ridge[0] if ridge.shape[0] else NULL
-    weights.n_features = W.shape[1]
+    weights.n_features = W.shape[0] if by_feature else W.shape[1]
+    weights.of_class = 1 if by_feature else W.shape[1]
+    weights.of_feature = W.shape[1] if by_feature else 1
     log_rivals = log(sampler.n_classes - 1)
     with nogil:
         next_row = row_at(indptr, indices, data, dense, order[0])
@@ -384,8 +397,8 @@ def run_steps(
                 next_row = row_at(indptr, indices, data, dense, order[t + 1])
                 k_next = draw(&sampler, y[order[t + 1]], &rng)
                 if far:
-                    fetch(next_row, weights.W + y[order[t + 1]] * weights.n_features)
-                    fetch(next_row, weights.W + k_next * weights.n_features)
+                    fetch(next_row, &weights, y[order[t + 1]])
+                    fetch(next_row, &weights, k_next)
             if sampler.threshold != NULL:
                 log_rivals = log_others[y[i]] - log_probability[k]
             rate = settings.rate * sample_weight[i] if weighted else settings.rate
