@@ -139,7 +139,7 @@ def run_exact(scale):
     rows = data.load("oewn_hypernym")
     chosen = np.random.default_rng(data.SEED).permutation(len(rows.y))[: int(20_000 * scale)]
     X, y, n_classes = rows.X[chosen], rows.y[chosen], rows.n_classes
-    one, two = (pass_of_solver("exact", X, y, n_classes, t) for t in (1, 2))
+    one, two = (pass_of_solver("exact", X, y, n_classes, t, 10) for t in (1, 2))
     # Weights of each distinct feature of a mini-batch are read and written once, if none of them
     # are still in the caches from the mini-batch before.
     touched = sum(

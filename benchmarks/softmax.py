@@ -67,7 +67,7 @@ CURVES = ["exact", "ar_exact", "ar_softmax", "ar_probit", "ar_logistic", "ar_ove
 CURVES += ["frequency", "umax"]
 BESIDE = {
     "exact": {"learning_rate": 10.0, "max_iter": 4, "alpha": 0.0},
-    "frequency": {"learning_rate": 5.0, "max_iter": 150, "alpha": 0.0},
+    "frequency": {"learning_rate": 5.0, "max_iter": 120, "alpha": 0.0},
 }
 SEEDS = 3
 MEANS = {"accuracy@1": 4, "log_likelihood": 3, "seconds": 1}
