@@ -76,7 +76,7 @@ class MemoirSVC(BaseMemoir):
         this takes, and where it still falls short it says so and hands over to "exact".
     n_bits : int, default=64
         Length of the codes of "lsh", as published.
-    sketch_dim : int, default=256
+    sketch_dim : int, default=512
         Sparse X of more features than this is indexed through a random linear sketch of so many
         dimensions; the classes found are scored with all features.
     batch_size : "auto" or int, default="auto"
@@ -250,7 +250,7 @@ class MemoirSVC(BaseMemoir):
         search="auto",
         min_recall=0.9,
         n_bits=64,
-        sketch_dim=256,
+        sketch_dim=512,
         batch_size="auto",
         reduction="mean",
         max_iter=10,
