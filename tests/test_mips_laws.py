@@ -176,6 +176,9 @@ def test_heavy_features_are_those_that_lower_the_variance(form):
     rows[:, 20] *= 20
     np.testing.assert_array_equal(heavy_features(form(rows), form(queries), 16), [20, 150])
     assert len(heavy_features(form(rows * 0), form(queries * 0), 16)) == 0
+    queries[:28, 20] = 0  # what two of thirty have says little of others
+    np.testing.assert_array_equal(heavy_features(form(rows), form(queries), 16), [150])
+    queries[:, 20] = random.normal(size=30)
     few = np.zeros((3, 200))
     few[:, :2] = 1
     np.testing.assert_array_equal(heavy_features(form(few), form(few), 5), [0])  # four are left

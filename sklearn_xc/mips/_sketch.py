@@ -11,6 +11,7 @@ from .._memory import require_memory
 from ._parameters import check_parameters
 from ._store import check_ids, check_vectors
 
+COMMON = 0.1  # share of the queries that have a feature which is worth keeping
 BLOCK = 4096  # rows multiplied at once: a sparse product of them is turned into a dense one
 
 
@@ -153,6 +154,8 @@ def heavy_features(rows, queries, n_components):
     mean inner product goes with sum(a_j) sum(b_j) / m, where the sums are over the features that
     are hashed and m is the number of components left for them: c features of the largest shares
     are kept such that this is least. A constant feature, for the intercepts, is the usual one.
+    What few queries have is passed over: of other queries they say little, and a recall that is
+    measured on these would flatter.
 
     Parameters
     ----------
@@ -166,7 +169,10 @@ def heavy_features(rows, queries, n_components):
         Ascending.
     """
     a, b = (_shares(matrix) for matrix in (rows, queries))
-    order = np.argsort(-(a + b), kind="stable")[: min(n_components // 2, n_components - 4)]
+    present = sparse.csr_array(queries).indices
+    often = np.bincount(present, minlength=len(b)) >= COMMON * queries.shape[0]
+    order = np.argsort(np.where(often, -(a + b), 0), kind="stable")[: np.count_nonzero(often)]
+    order = order[: min(n_components // 2, n_components - 4)]
     left = [1 - np.append(0, np.cumsum(shares[order])) for shares in (a, b)]
     variance = left[0] * left[1] / (n_components - np.arange(len(order) + 1))
     return np.sort(order[: np.argmin(variance)])
