@@ -197,6 +197,30 @@ def test_rows_of_zeros_do_not_crowd_out_others():
     np.testing.assert_array_equal(np.sort(named, axis=1), np.arange(2000)[None].repeat(30, axis=0))
 
 
+@pytest.mark.parametrize("n_zero", [0, 5])
+def test_ranges_that_cannot_be_searched(monkeypatch, n_zero):
+    """Queries on which hnswlib fails in every range get what is left, and are answered exactly."""
+    rows = np.vstack([normal(3000, 8, 0), np.zeros((n_zero, 8))])
+    index = HNSWIndex("ranges", n_candidates=40, min_recall=0, random_state=0)
+    index.build(rows, normal(100, 8, 1))
+    queries = normal(6, 8, 2)
+
+    class Lost:
+        def knn_query(self, *args, **options):
+            raise RuntimeError("Cannot return the results in a contiguous 2D array")
+
+        def get_current_count(self):
+            return 187
+
+    for graph in index._found.structure._graphs:
+        monkeypatch.setattr(graph, "_graph", Lost())
+    named = index.candidates(queries, 40)
+    assert ((named == -1) | (named >= 3000)).all()
+    assert (named >= 0).sum() == 6 * n_zero
+    np.testing.assert_array_equal(index.query(queries, 10)[0], best_ten(rows, queries))
+    assert index.n_fallbacks_ == 6
+
+
 def test_sketched_rows_have_ranges_too():
     rows = sparse.random_array((500, 900), density=0.02, format="csr", rng=0)
     index = HNSWIndex(n_components=64, min_recall=0, random_state=0).build(rows, rows)

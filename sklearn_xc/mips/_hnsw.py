@@ -42,6 +42,10 @@ class Graph:
         except RuntimeError:  # a graph that lacks rows: what it finds decides whether it is used
             pass
 
+    @property
+    def n_rows(self):
+        return self._graph.get_current_count()
+
     def search(self, asked, n, effort, n_threads):
         """Candidates int32 (n_queries, n), nearest first; -1 for queries that hnswlib fails on.
 
@@ -57,7 +61,7 @@ class Graph:
 
         -1 and infinity for queries that hnswlib fails on.
         """
-        wide = min(wide, self._graph.get_current_count())
+        wide = min(wide, self.n_rows)
         ids = np.full((len(queries), wide), -1, dtype=np.int32)
         distances = np.full((len(queries), wide), np.inf, dtype=np.float32)
         for start in range(0, len(ids) if wide else 0, ASKED):
@@ -71,7 +75,7 @@ class Graph:
 
     def all(self, queries):
         """The same of all rows, in their order, by comparing each: for graphs on "ip"."""
-        ids = np.arange(self._graph.get_current_count(), dtype=np.int32)
+        ids = np.arange(self.n_rows, dtype=np.int32)
         rows = np.asarray(self._graph.get_items(ids), dtype=np.float32)
         return np.broadcast_to(ids, (len(queries), len(ids))), 1 - product(queries, rows)
 
@@ -116,13 +120,13 @@ class RangedGraphs:
         names, scores = [], []
         for ids, graph in zip(self._ranges, self._graphs, strict=True):
             # Of a graph that is asked for half of its rows, some may be out of reach.
-            all_of_them = 2 * wide >= len(ids)
+            all_of_them = 2 * wide >= len(ids) == graph.n_rows
             places, distances = (
                 graph.all(queries) if all_of_them else graph.nearest(queries, wide, n_threads)
             )
             found = places >= 0
             names.append(np.where(found, ids[places], -1))
-            scores.append(np.where(found, (1 - distances) * self._norms[names[-1]], -np.inf))
+            scores.append((1 - distances) * self._norms[ids[places]])  # minus infinity for -1
         # Rows of zeros are all alike: ten compete with the others, the rest come last.
         zero = self._zero[:n]
         of_zero = np.where(np.arange(len(zero)) < TOP, 0, np.finfo(np.float32).min)

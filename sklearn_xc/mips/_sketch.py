@@ -77,7 +77,8 @@ class LinearSketch(BaseEstimator):
         ----------
         n_features : int
         kept : array-like of int, default=()
-            Distinct features that get a component of their own, as :func:`heavy_features` finds.
+            Distinct features that get a component of their own: those with large shares of the
+            squares of the vectors.
 
         Returns
         -------
