@@ -68,21 +68,23 @@ class MemoirSVC(BaseMemoir):
     search : {"auto", "exact", "hnsw", "lsh"}, default="auto"
         How the rival is found: "exact" by following the lists of all classes with weights for the
         features of the sample; "hnsw" and "lsh" among ten or more classes that
-        :class:`~sklearn_xc.mips.HNSWIndex` or :class:`~sklearn_xc.mips.SimpleLSHIndex` names, and
-        that are scored with the weights of the moment. "auto" compares counted operations and
-        reports its choice as ``search_``.
+        :class:`~sklearn_xc.mips.HNSWIndex` or :class:`~sklearn_xc.mips.SimpleLSHIndex` names, with
+        those that have moved since the index followed the weights; they are scored with the
+        weights of the moment. Until a quarter of the classes have moved both search exactly.
+        "auto" compares counted operations and reports its choice as ``search_``.
     min_recall : float, default=0.9
         Share of the best ten classes that an index should name, from 0 to 1: it searches as wide as
         this takes, and where it still falls short it says so and hands over to "exact".
     n_bits : int, default=64
         Length of the codes of "lsh", as published.
-    sketch_dim : int, default=256
+    sketch_dim : int, default=512
         Sparse X of more features than this is indexed through a random linear sketch of so many
-        dimensions; the classes found are scored with all features.
+        dimensions; the classes found are scored with all features. Fewer of them need more
+        candidates for the same recall.
     batch_size : "auto" or int, default="auto"
         Samples of a batch; "auto" is ``100 * sqrt(K)``, as published, or all samples if they are
         fewer. Batches of a pass have equal size. Between batches weights shrink, are truncated
-        and averaged, and the index is brought up to date; steps are taken sample by sample.
+        and averaged; steps are taken sample by sample.
     reduction : {"mean", "sum"}, default="mean"
         Whether a sample's step is the batch's rate divided by its number of samples, which
         minimises the stated objective, or the rate itself, as printed in Algorithms 1 and 2: that
@@ -176,7 +178,8 @@ class MemoirSVC(BaseMemoir):
 
     Memory: 12 bytes for each weight while it is trained (8 more with `average`; from a third of the
     classes on a feature has an array of all), up to half as much again as room to grow, and 20 in
-    the end; indexes ``4 * K * sketch_dim`` bytes and their own. Nothing is K x D unless the data
+    the end; indexes of sparse X ``4 * K * sketch_dim`` bytes, a graph of these as much again and
+    twice that while it is built. Nothing is K x D unless the data
     make it so.
 
     ``MemoirSVC.PUBLISHED`` holds the parameters of the paper under "l2", "l1" and "lsh", all but
@@ -250,7 +253,7 @@ class MemoirSVC(BaseMemoir):
         search="auto",
         min_recall=0.9,
         n_bits=64,
-        sketch_dim=256,
+        sketch_dim=512,
         batch_size="auto",
         reduction="mean",
         max_iter=10,

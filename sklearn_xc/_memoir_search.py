@@ -9,10 +9,14 @@ from .mips import HNSWIndex, SimpleLSHIndex
 FEWEST_CANDIDATES = 10  # for each sample; as many more as the index needs for its recall
 # A graph names the best first, so that few of those it looks at suffice: at most this share of all
 # classes. The codes of LSH name them in no such order.
-LARGEST_SHARE = {"hnsw": 0.1875, "lsh": 1.0}
-# The index follows the weights after so many samples for each class: their steps move at most
-# two classes each. Inside, an index that is behind the weights misses rivals that have just grown.
-SAMPLES_OF_A_CLASS = 0.1
+LARGEST_SHARE = {"hnsw": 0.125, "lsh": 1.0}
+# The index follows the weights when a larger share of the classes may have moved. Until then these
+# are candidates of every sample: an index that is behind misses rivals that have just grown.
+# The first one is built when some have: weights nearly empty are searched as fast, and say little
+# about what an index will be worth.
+MOVED_SHARE, FIRST_SHARE = 0.1, 0.25
+# Samples that are asked for at once: what moves among them is not yet a candidate.
+SAMPLES_OF_A_CLASS, FEWEST_SAMPLES = 0.00625, 8
 SAMPLE = 256  # training rows by which an index measures its recall
 
 
@@ -33,8 +37,9 @@ class ExactSearch:
 class IndexSearch:
     """The classes that an index of the weights names.
 
-    The index holds V of the weights W = scale V, which has the same rivals. It follows the weights
-    every so many samples; the candidates are scored with the weights of the moment.
+    The index holds V of the weights W = scale V, which has the same rivals. Classes that have moved
+    since it last followed the weights are candidates beside those it names; all are scored with the
+    weights of the moment.
 
     Parameters
     ----------
@@ -53,9 +58,9 @@ class IndexSearch:
         self.most = max(FEWEST_CANDIDATES, int(largest_share * weights.shape[0]))
         rng = np.random.default_rng([seed, 1])
         self.sample = np.sort(rng.permutation(X.shape[0])[:SAMPLE])
-        self.samples_at_once = max(1, int(SAMPLES_OF_A_CLASS * weights.shape[0]))
+        self.samples_at_once = max(FEWEST_SAMPLES, int(SAMPLES_OF_A_CLASS * weights.shape[0]))
         self.built = False
-        self.stale = np.zeros(weights.shape[0], dtype=bool)
+        self.moved = np.full(weights.shape[0], weights.state[2] > 0)  # if training goes on: all
 
     @property
     def recall_(self):
@@ -63,24 +68,33 @@ class IndexSearch:
         return self.index.recall_ if self.built else 1.0
 
     def candidates(self, samples):
-        if not self.built and not self.weights.state[2] > 0:  # all weights are zero
-            return np.empty((len(samples), 0), dtype=np.int32)
-        if not self.built or self.n_folds != self.weights.n_folds:
-            self.n_folds = self.weights.n_folds
-            self.index.build(self.weights.values(), queries=self.X[self.sample])
-            self.built = True
-        elif self.stale.any():
-            changed = np.flatnonzero(self.stale)
-            self.index.update(changed, self.weights.values()[changed])
-        self.stale[:] = False
-        if self.index.mode_ == "exact":
+        self.follow()
+        if not self.built or self.index.mode_ == "exact":
             return np.empty((len(samples), 0), dtype=np.int32)
         n = max(FEWEST_CANDIDATES, min(self.index.effort_, self.most))
         n = min(self.weights.shape[0], n)
-        return self.index.candidates(self.X[samples], n)
+        named = self.index.candidates(self.X[samples], n)
+        named[self.moved[named]] = -1  # of which each is a candidate once
+        moved = np.flatnonzero(self.moved).astype(np.int32)
+        return np.hstack([named, np.broadcast_to(moved, (len(samples), len(moved)))])
+
+    def follow(self):
+        """Bring the index up to date if it is too far behind; there is none at first."""
+        folded = self.built and self.n_folds != self.weights.n_folds
+        allowed = MOVED_SHARE if self.built else FIRST_SHARE
+        if not folded and self.moved.mean() <= allowed:
+            return
+        if folded or not self.built:
+            self.n_folds = self.weights.n_folds
+            self.index.build(self.weights.values(), queries=self.X[self.sample])
+            self.built = True
+        else:
+            changed = np.flatnonzero(self.moved)
+            self.index.update(changed, self.weights.values()[changed])
+        self.moved[:] = False
 
     def changed(self, classes):
-        self.stale[classes] = True
+        self.moved[classes] = True
 
 
 def make_search(search, rows, bias, weights, *, min_recall, n_bits, sketch_dim, n_jobs, seed):
@@ -90,7 +104,10 @@ def make_search(search, rows, bias, weights, *, min_recall, n_bits, sketch_dim, 
     X = with_constant(as_matrix(rows), bias)
     options = {"min_recall": min_recall, "n_components": sketch_dim}
     options |= {"n_jobs": n_jobs, "random_state": seed}
-    index = HNSWIndex(**options)
+    # Of sketched rows all other reductions lose most of the best, see the page on MEMOIR.
+    sketched = sparse.issparse(X) and X.shape[1] > sketch_dim
+    of_sketches = {"reduction": "ranges", "ef_construction": BUILD_BEAM // 2} if sketched else {}
+    index = HNSWIndex(**options, **of_sketches)
     if search == "lsh":
         index = SimpleLSHIndex(n_bits=n_bits, **options)
     return IndexSearch(index, X, weights, seed, LARGEST_SHARE[search])
@@ -116,7 +133,7 @@ def choose_search(search, rows, y, shape, sketch_dim):
     when one of its samples has it, or when it was the rival of one that has: about twice the pairs
     of a feature and a class in the data, and at most all classes. A graph compares the sample with
     NEIGHBOURS vectors for each of BEAM that it visits, and is built anew, with a beam of
-    BUILD_BEAM for each class, after SAMPLES_OF_A_CLASS samples a class.
+    BUILD_BEAM for each class, after about MOVED_SHARE samples a class.
 
     Parameters
     ----------
@@ -144,5 +161,5 @@ def choose_search(search, rows, y, shape, sketch_dim):
         exact = lists[rows.indices].sum() / rows.shape[0]
         width = min(n_features, sketch_dim)
     compared = NEIGHBOURS * width / LANES
-    graph = (BEAM + BUILD_BEAM / SAMPLES_OF_A_CLASS) * compared
+    graph = (BEAM + BUILD_BEAM / MOVED_SHARE) * compared
     return "exact" if exact <= graph else "hnsw"

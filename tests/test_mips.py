@@ -16,6 +16,7 @@ from sklearn_xc.mips import ExactIndex, HNSWIndex, SimpleLSHIndex, SphericalInde
 INDEXES = {
     "exact": ExactIndex(random_state=0),
     "hnsw": HNSWIndex(random_state=0),
+    "ranges": HNSWIndex(reduction="ranges", random_state=0),
     "spherical": SphericalIndex(n_probes=12, random_state=0),
     "lsh": SimpleLSHIndex(n_bits=128, random_state=0),
 }

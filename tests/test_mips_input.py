@@ -23,7 +23,7 @@ NOT_FINITE[3, 2] = np.nan
         (HNSWIndex(M=True), "M of HNSWIndex must be an integer from 2 to 512; got True"),
         (HNSWIndex(ef_construction=0), "must be an integer of at least 1; got 0"),
         (HNSWIndex(n_candidates=0), "must be an integer of at least 1 or None; got 0"),
-        (HNSWIndex(reduction="l2"), "must be one of auto, ip, xbox, ip-centred, xbox-centred"),
+        (HNSWIndex(reduction="l2"), "one of auto, ip, xbox, ip-centred, xbox-centred, ranges;"),
         (HNSWIndex(rebuild_share=-1), "rebuild_share of HNSWIndex must be a number from 0 to 1"),
         (SphericalIndex(n_clusters=0), "n_clusters of SphericalIndex must be an integer of at"),
         (SphericalIndex(n_probes="few"), "must be an integer of at least 1 or None; got 'few'"),
@@ -139,6 +139,20 @@ def test_too_little_memory(monkeypatch, index):
 def test_sketches(sketch, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         sketch.fit(10)
+
+
+@pytest.mark.parametrize(
+    ("kept", "message"),
+    [
+        ([0, 12], "kept must be from 0 to 9; got 0 to 12"),
+        ([3, 3], "kept must not name a row twice"),
+        ([0.5], "kept must be a vector of row numbers"),
+        ([0, 1, 2, 3, 4], "n_nonzeros must be at most n_components=8 less the 5 kept, got 4"),
+    ],
+)
+def test_features_that_a_sketch_cannot_keep(kept, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        LinearSketch(n_components=8).fit(10, kept)
 
 
 @pytest.mark.parametrize("n_features", [0, 2.5])

@@ -11,6 +11,7 @@ from sklearn_xc.mips import LinearSketch, SphericalIndex, _spherical
 from sklearn_xc.mips._hnsw import Graph
 from sklearn_xc.mips._lsh import Codes, encode
 from sklearn_xc.mips._reductions import MODES, reduction
+from sklearn_xc.mips._sketch import heavy_features
 from sklearn_xc.mips._spherical import Lists, assign, train
 from sklearn_xc.mips._store import RowStore
 
@@ -151,6 +152,43 @@ def test_sketch_of_a_feature_spreads_over_all_parts():
     for part in np.split(projection, [3, 6], axis=1):
         np.testing.assert_array_equal((part != 0).sum(axis=1), 1)
     assert sketch.projection_.data.nbytes == 4 * 3 * 500
+
+
+def test_kept_features_have_a_component_of_their_own():
+    kept = [7, 2]
+    sketch = LinearSketch(n_components=16, random_state=0).fit(100, kept)
+    projection = sketch.projection_.toarray()
+    np.testing.assert_array_equal(projection[kept], np.eye(2, 16))
+    others = np.delete(projection, kept, axis=0)
+    np.testing.assert_array_equal(others[:, :2], 0)
+    np.testing.assert_array_equal((others[:, 2:] != 0).sum(axis=1), 4)
+    x, y = np.zeros((2, 100))
+    x[kept], y[:] = [3, -1], np.arange(100)
+    assert float(np.prod(sketch.transform([x, y]), axis=0).sum()) == 3 * 7 - 2
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_heavy_features_are_those_that_lower_the_variance(form):
+    random = np.random.default_rng(0)
+    rows, queries = random.normal(size=(2, 30, 200))
+    assert len(heavy_features(form(rows), form(queries), 16)) == 0  # equals: none is worth it
+    queries[:, 150] = 10  # a constant feature, for the intercepts
+    rows[:, 20] *= 20
+    np.testing.assert_array_equal(heavy_features(form(rows), form(queries), 16), [20, 150])
+    assert len(heavy_features(form(rows * 0), form(queries * 0), 16)) == 0
+    queries[:28, 20] = 0  # what two of thirty have says little of others
+    np.testing.assert_array_equal(heavy_features(form(rows), form(queries), 16), [150])
+    queries[:, 20] = random.normal(size=30)
+    few = np.zeros((3, 200))
+    few[:, :2] = 1
+    np.testing.assert_array_equal(heavy_features(form(few), form(few), 5), [0])  # four are left
+
+    def deviation(kept):
+        sketches = [LinearSketch(16, random_state=seed).fit(200, kept) for seed in range(60)]
+        products = [s.transform(rows) @ s.transform(queries).T for s in sketches]
+        return np.std(np.array(products) - rows @ queries.T)
+
+    assert deviation([20, 150]) < min(deviation([]), deviation([20]), deviation([20, 150, 3, 4, 5]))
 
 
 def test_many_rows_are_sketched_block_by_block(monkeypatch):

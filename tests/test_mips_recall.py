@@ -168,6 +168,65 @@ def test_only_a_sample_of_many_queries_is_kept():
         assert index._queries.shape == (256, 4)
 
 
+def test_ranges_find_what_one_graph_loses():
+    """By "xbox" where norms differ much, by "ip" where the longest rows are the worst."""
+    random = np.random.default_rng(0)
+    spread = normal(3000, 24, 0) * 40 ** random.random((3000, 1)) ** 3
+    softmax = biased_softmax(3000, 8, 0)
+    for mode, rows in ("xbox", spread), ("ip", softmax):
+        queries, asked = normal(100, rows.shape[1], 1), normal(200, rows.shape[1], 2)
+        if mode == "ip":
+            queries[:, -1] = asked[:, -1] = 1
+        found = {}
+        for reduction in (mode, "ranges"):
+            index = HNSWIndex(reduction, n_candidates=200, min_recall=0, random_state=0)
+            found[reduction] = measured(index.build(rows, queries), rows, asked)
+        assert found[mode] < 0.6
+        assert found["ranges"] > 0.95
+
+
+def test_rows_of_zeros_do_not_crowd_out_others():
+    """Sketches of good rows may score below zero: two thousand rows of zeros stay behind them."""
+    rows = np.zeros((2000, 8))
+    rows[::40] = normal(50, 8, 0)
+    index = HNSWIndex("ranges", n_candidates=60, random_state=0).build(rows, normal(100, 8, 1))
+    named = index.candidates(normal(30, 8, 2), 60)
+    assert all(set(range(0, 2000, 40)) <= set(line) for line in named.tolist())
+    assert index.recall_ == 1
+    named = index.candidates(normal(30, 8, 2), 2000)
+    np.testing.assert_array_equal(np.sort(named, axis=1), np.arange(2000)[None].repeat(30, axis=0))
+
+
+@pytest.mark.parametrize("n_zero", [0, 5])
+def test_ranges_that_cannot_be_searched(monkeypatch, n_zero):
+    """Queries on which hnswlib fails in every range get what is left, and are answered exactly."""
+    rows = np.vstack([normal(3000, 8, 0), np.zeros((n_zero, 8))])
+    index = HNSWIndex("ranges", n_candidates=40, min_recall=0, random_state=0)
+    index.build(rows, normal(100, 8, 1))
+    queries = normal(6, 8, 2)
+
+    class Lost:
+        def knn_query(self, *args, **options):
+            raise RuntimeError("Cannot return the results in a contiguous 2D array")
+
+        def get_current_count(self):
+            return 187
+
+    for graph in index._found.structure._graphs:
+        monkeypatch.setattr(graph, "_graph", Lost())
+    named = index.candidates(queries, 40)
+    assert ((named == -1) | (named >= 3000)).all()
+    assert (named >= 0).sum() == 6 * n_zero
+    np.testing.assert_array_equal(index.query(queries, 10)[0], best_ten(rows, queries))
+    assert index.n_fallbacks_ == 6
+
+
+def test_sketched_rows_have_ranges_too():
+    rows = sparse.random_array((500, 900), density=0.02, format="csr", rng=0)
+    index = HNSWIndex(n_components=64, min_recall=0, random_state=0).build(rows, rows)
+    assert set(index.recalls_) == {"ranges", "ip", "xbox", "ip-centred", "xbox-centred"}
+
+
 def test_lists_with_too_few_rows_are_answered_exactly():
     rows = normal(300, 4, 0)
     index = SphericalIndex(n_clusters=30, n_probes=1, min_recall=0, random_state=0).build(rows)

@@ -11,7 +11,7 @@ from ._base import BaseIndex
 from ._recall import judges
 from ._reductions import MODES, Reduction, reduction
 from ._scan import as_dense, query_blocks
-from ._sketch import LinearSketch
+from ._sketch import LinearSketch, heavy_features
 from ._store import RowStore
 
 # With more rows than this, reductions are compared on so many of them drawn at random, and only
@@ -81,7 +81,10 @@ class ApproximateIndex(BaseIndex):
         n_rows, n_features = self._store.shape
         if not self._store.dense and n_features > self.n_components:
             sketch = LinearSketch(self.n_components, random_state=self._seed)
-            self._sketch = sketch.fit(n_features)
+            rows = self._all_rows()
+            asked = rows if self._queries is None else self._queries
+            kept = heavy_features(rows, asked, self.n_components)
+            self._sketch = sketch.fit(n_features, kept)
         self._changed = np.zeros(n_rows, dtype=bool)
         self._patience = 1
         self._construct(self._allowed_modes())

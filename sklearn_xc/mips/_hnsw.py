@@ -7,10 +7,17 @@ import numpy as np
 from .._optional import optional_import
 from . import _cost as cost
 from ._approximate import ApproximateIndex, doublings
+from ._recall import TOP
+from ._reductions import MODES, RANGES
+from ._scan import product
 
 ADDED = 10_000  # rows added at once: between two of them Python can take an interrupt
 ASKED = 256  # queries that fail together
 FIRST_EF = 32
+SKETCHED_EF = 64  # scores of sketches are less sure: it takes more of them
+# Ranges of the norm, of so many rows at least. Their beams together are so many times as wide as
+# what is named: how the best are spread over the ranges differs between queries.
+N_RANGES, ROWS_OF_A_RANGE, SPARE = 16, 64, 2
 
 
 class Graph:
@@ -35,27 +42,110 @@ class Graph:
         except RuntimeError:  # a graph that lacks rows: what it finds decides whether it is used
             pass
 
+    @property
+    def n_rows(self):
+        return self._graph.get_current_count()
+
     def search(self, asked, n, effort, n_threads):
         """Candidates int32 (n_queries, n), nearest first; -1 for queries that hnswlib fails on.
 
         Its search keeps as many candidates as it is asked for, so `effort`, the width of the
         beam, reaches it as n: the graph's own setting, which threads would share, stays.
         """
-        wide = min(max(n, effort), self._graph.get_current_count())
-        if wide == 0:
-            return np.full((len(asked.reduced), n), -1, dtype=np.int32)
-        ids = np.full((len(asked.reduced), n), -1, dtype=np.int32)
-        for start in range(0, len(ids), ASKED):
-            part = asked.reduced[start : start + ASKED]
+        ids = self.nearest(asked.reduced, max(n, effort), n_threads)[0][:, :n]
+        lacking = n - ids.shape[1]  # of a graph that lacks rows
+        return np.pad(ids, ((0, 0), (0, lacking)), constant_values=-1)
+
+    def nearest(self, queries, wide, n_threads):
+        """Ids int32 and distances float32, (n_queries, wide) or as many as there are rows.
+
+        -1 and infinity for queries that hnswlib fails on.
+        """
+        wide = min(wide, self.n_rows)
+        ids = np.full((len(queries), wide), -1, dtype=np.int32)
+        distances = np.full((len(queries), wide), np.inf, dtype=np.float32)
+        for start in range(0, len(ids) if wide else 0, ASKED):
+            part = slice(start, start + ASKED)
             try:
-                found = self._graph.knn_query(part, k=wide, num_threads=n_threads)[0]
+                found = self._graph.knn_query(queries[part], k=wide, num_threads=n_threads)
             except RuntimeError:  # fewer than `wide` nodes can be reached
                 continue
-            ids[start : start + ASKED, :wide] = found[:, :n]  # wide < n in a graph that lacks rows
-        return ids
+            ids[part], distances[part] = found
+        return ids, distances
+
+    def all(self, queries):
+        """The same of all rows, in their order, by comparing each: for graphs on "ip"."""
+        ids = np.arange(self.n_rows, dtype=np.int32)
+        rows = np.asarray(self._graph.get_items(ids), dtype=np.float32)
+        return np.broadcast_to(ids, (len(queries), len(ids))), 1 - product(queries, rows)
 
     def replace(self, ids, rows):
         """Nothing: moving a node costs several times what adding it to a new graph does."""
+
+
+class RangedGraphs:
+    """Graphs of the rows' directions, one for each range of their norms. Never changes.
+
+    A graph on inner products leads to the rows of large norm and loses the others; one on distance
+    under a common bound of the norm, the other way round. Rows of about the same norm have
+    neighbours by angle, and those of a query are its best among them [1]_.
+
+    Parameters
+    ----------
+    rows : ndarray of float32 (n_rows, d)
+    M, ef_construction, seed, n_threads : int
+
+    References
+    ----------
+    .. [1] X. Yan, J. Li, X. Dai, H. Chen, J. Cheng. Norm-Ranging LSH for Maximum Inner Product
+       Search. NeurIPS 2018.
+    """
+
+    def __init__(self, rows, M, ef_construction, seed, n_threads):
+        self._norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        self._zero = np.flatnonzero(self._norms == 0).astype(np.int32)
+        order = np.argsort(-self._norms, kind="stable").astype(np.int32)
+        order = order[: len(rows) - len(self._zero)]
+        n_ranges = max(1, min(N_RANGES, len(order) // ROWS_OF_A_RANGE))
+        self._ranges = np.array_split(order, n_ranges) if len(order) else []
+        self._graphs = [
+            Graph(rows[ids] / self._norms[ids, None], "ip", M, ef_construction, seed, n_threads)
+            for ids in self._ranges
+        ]
+
+    def search(self, asked, n, effort, n_threads):
+        """Candidates int32 (n_queries, n), best first; -1 where there are not so many."""
+        queries = asked.reduced
+        wide = -(-SPARE * max(n, effort) // max(1, len(self._graphs)))
+        names, scores = [], []
+        for ids, graph in zip(self._ranges, self._graphs, strict=True):
+            # Of a graph that is asked for half of its rows, some may be out of reach.
+            all_of_them = 2 * wide >= len(ids) == graph.n_rows
+            places, distances = (
+                graph.all(queries) if all_of_them else graph.nearest(queries, wide, n_threads)
+            )
+            found = places >= 0
+            names.append(np.where(found, ids[places], -1))
+            scores.append((1 - distances) * self._norms[ids[places]])  # minus infinity for -1
+        # Rows of zeros are all alike: ten compete with the others, the rest come last.
+        zero = self._zero[:n]
+        of_zero = np.where(np.arange(len(zero)) < TOP, 0, np.finfo(np.float32).min)
+        names.append(np.broadcast_to(zero, (len(queries), len(zero))))
+        scores.append(np.broadcast_to(of_zero.astype(np.float32), names[-1].shape))
+        return best_named(np.hstack(names), np.hstack(scores), n)
+
+    def replace(self, ids, rows):
+        """Nothing, as in `Graph`."""
+
+
+def best_named(names, scores, n):
+    """The n of largest score of each line, best first; -1 where there are fewer names."""
+    if names.shape[1] > n:
+        chosen = np.argpartition(-scores, n - 1, axis=1)[:, :n]
+        names, scores = (np.take_along_axis(a, chosen, axis=1) for a in (names, scores))
+    order = np.argsort(-scores, axis=1, kind="stable")
+    names = np.take_along_axis(names, order, axis=1)
+    return np.pad(names, ((0, 0), (0, n - names.shape[1])), constant_values=-1)
 
 
 class HNSWIndex(ApproximateIndex):
@@ -64,7 +154,9 @@ class HNSWIndex(ApproximateIndex):
     The graph is that of hnswlib [1]_, on the inner product itself ("ip") or on the distance after
     one more coordinate has given all rows the same norm ("xbox" [2]_), either with the rows'
     mean subtracted or not. None of them is right for all rows, and a wrong one fails without a
-    sign: so each is tried on a sample of queries, and the best is taken. What the graph names is
+    sign: so each is tried on a sample of queries, and the best is taken. For sketches of sparse
+    rows there is a fifth, "ranges": sixteen graphs of the rows' directions, one for each range of
+    their norms [3]_, whose answers are compared by inner product. What the graph names is
     scored again with the current rows. A replaced row keeps its old place in the graph until it is
     rebuilt: it may be missed, but is never scored wrongly.
 
@@ -74,14 +166,15 @@ class HNSWIndex(ApproximateIndex):
 
     Parameters
     ----------
-    reduction : {"auto", "ip", "xbox", "ip-centred", "xbox-centred"}, default="auto"
+    reduction : {"auto", "ip", "xbox", "ip-centred", "xbox-centred", "ranges"}, default="auto"
+        "auto" tries "ranges" on sparse rows of more than `n_components` features only.
     M : int, default=16
         Neighbours of a node; hnswlib's usual value.
     ef_construction : int, default=100
         Width of the beam that looks for them.
     n_candidates : int or None, default=None
         Width of the beam of a search, all of which is scored again. None doubles it from 32 to at
-        most 1024, until the sample of queries reaches min_recall.
+        most 1024, of sketches from 64 to 2048, until the sample of queries reaches min_recall.
     n_components : int, default=256
         Sparse rows with more features than that are searched by sketches of this length (see
         :class:`LinearSketch`).
@@ -120,6 +213,8 @@ class HNSWIndex(ApproximateIndex):
        using Hierarchical Navigable Small World graphs. IEEE TPAMI 42(4), 2020.
     .. [2] Y. Bachrach et al. Speeding Up the Xbox Recommender System Using a Euclidean
        Transformation for Inner-Product Spaces. RecSys 2014.
+    .. [3] X. Yan, J. Li, X. Dai, H. Chen, J. Cheng. Norm-Ranging LSH for Maximum Inner Product
+       Search. NeurIPS 2018.
 
     Examples
     --------
@@ -134,6 +229,7 @@ class HNSWIndex(ApproximateIndex):
     """
 
     _allowed = ApproximateIndex._allowed | {
+        "reduction": ("auto", *MODES, RANGES),
         "M": (Integral, 2, 512),
         "ef_construction": (Integral, 1, None),
         "n_candidates": frozenset([(Integral, 1, None)]),
@@ -164,13 +260,19 @@ class HNSWIndex(ApproximateIndex):
 
     def _train(self, rows, mapping):
         n_threads = self._n_threads() if self.random_state is None else 1
+        if mapping.mode == RANGES:
+            return RangedGraphs(rows, self.M, self.ef_construction, self._seed, n_threads)
         space = "l2" if mapping.extended else "ip"
         return Graph(rows, space, self.M, self.ef_construction, self._seed, n_threads)
 
     def _efforts(self, n_rows):
         if self.n_candidates is not None:
             return [min(n_rows, self.n_candidates)]
-        return doublings(FIRST_EF, n_rows)
+        return doublings(FIRST_EF if self._sketch is None else SKETCHED_EF, n_rows)
+
+    def _allowed_modes(self):
+        modes = super()._allowed_modes()
+        return modes if self._sketch is None or len(modes) == 1 else (RANGES, *modes)
 
     def _n_named(self, k, effort):
         return max(k, effort)
@@ -179,6 +281,9 @@ class HNSWIndex(ApproximateIndex):
         return n_rows * (2 * 4 * width + 8 * self.M + 20)
 
     def _query_cost(self, n_rows, width, effort):
+        if self.reduction == RANGES:
+            beam = SPARE * effort / N_RANGES
+            return N_RANGES * cost.graph(n_rows // N_RANGES, width, self.M, beam)
         return cost.graph(n_rows, width, self.M, effort)
 
     def _build_cost(self, n_rows, width):

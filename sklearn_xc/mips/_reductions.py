@@ -7,6 +7,7 @@ import numpy as np
 from .._parallel import single_threaded_blas
 
 MODES = ("ip", "xbox", "ip-centred", "xbox-centred")
+RANGES = "ranges"  # of graphs only
 
 
 class Reduction(NamedTuple):
@@ -16,7 +17,8 @@ class Reduction(NamedTuple):
 
     * "ip" leaves w' as it is: search for the largest inner product itself;
     * "xbox" appends sqrt(1 - ||w'||^2), and 0 to queries: all rows then have norm 1, and distance,
-      cosine and inner product put them into the same order, that of <q, w>.
+      cosine and inner product put them into the same order, that of <q, w>;
+    * "ranges" is "ip" for a structure that itself tells rows of different norm apart.
 
     Queries are divided by their norm, which changes no order. Centring changes every score of a
     query by the same <q, centre>, so no order either, but brings the rows' directions apart where
@@ -25,7 +27,7 @@ class Reduction(NamedTuple):
     Attributes
     ----------
     mode : str
-        One of `MODES`.
+        One of `MODES`, or `RANGES`.
     centre : ndarray of float32 (d,), or None
     bound : float
         The largest norm of a (centred) row when the reduction was made. A row that outgrows it

@@ -68,20 +68,20 @@ def check_vectors(vectors, name, n_features=None):
         raise ValueError(f"{name} cannot be used: {error}") from error
 
 
-def check_ids(ids, n_rows):
-    """The numbers of distinct rows, as int64."""
+def check_ids(ids, n_rows, name="ids"):
+    """The numbers of distinct rows (or of what else `name` numbers), as int64."""
     ids = np.asarray(ids)
     if ids.size == 0:
         ids = ids.astype(np.int64)
     if ids.ndim != 1 or ids.dtype.kind not in "iu":
         raise ValueError(
-            f"ids must be a vector of row numbers; got shape {ids.shape}, dtype {ids.dtype}"
+            f"{name} must be a vector of row numbers; got shape {ids.shape}, dtype {ids.dtype}"
         )
     if len(ids) and not 0 <= ids.min() <= ids.max() < n_rows:
-        raise ValueError(f"ids must be from 0 to {n_rows - 1}; got {ids.min()} to {ids.max()}")
+        raise ValueError(f"{name} must be from 0 to {n_rows - 1}; got {ids.min()} to {ids.max()}")
     ids = ids.astype(np.int64)
     if len(np.unique(ids)) < len(ids):
-        raise ValueError("ids must not name a row twice")
+        raise ValueError(f"{name} must not name a row twice")
     return ids
 
 
