@@ -140,13 +140,13 @@ def run_exact(scale):
     chosen = np.random.default_rng(data.SEED).permutation(len(rows.y))[: int(20_000 * scale)]
     X, y, n_classes = rows.X[chosen], rows.y[chosen], rows.n_classes
     one, two = (pass_of_solver("exact", X, y, n_classes, t, 10) for t in (1, 2))
-    # Weights of each distinct feature of a mini-batch are read and written once, if none of them
-    # are still in the caches from the mini-batch before.
+    # Weights of each distinct feature of a mini-batch are read once, if none of them are still in
+    # the caches from the mini-batch before. What a rounded step writes is little beside that.
     touched = sum(
         len(np.unique(X[start : start + BATCH].indices)) for start in range(0, len(y), BATCH)
     )
     figures = {"rows_per_second": len(y) / one, "gain": one / two, "classes": n_classes}
-    figures |= {"entries": X.nnz / len(y), "megabytes": 8e-6 * n_classes * touched / len(y)}
+    figures |= {"entries": X.nnz / len(y), "megabytes": 4e-6 * n_classes * touched / len(y)}
     figures |= {"gigabytes_per_second": memory_speed()}
     data.save(SCRIPT, "exact", **figures)
     print("exact", figures, flush=True)
@@ -250,9 +250,7 @@ def speed_text(every):
             text += "non-zeros a row), at least 20,000 rows a second on one thread"
             lines.append(bar(text, r["rows_per_second"], r["rows_per_second"] >= 20_000))
             most = 1e3 * r["gigabytes_per_second"] / r["megabytes"]
-            text = (
-                f". A row reads and writes {r['megabytes']:.2f} MB of weights, those that stay in "
-            )
+            text = f". A row reads {r['megabytes']:.2f} MB of weights, those that stay in "
             text += "the caches from one mini-batch to the next counted too; one thread read "
             text += f"{r['gigabytes_per_second']:.0f} GB a second in the same run, which would do "
             lines[-1] += text + f"for {most:,.0f} rows without any arithmetic: a rough limit"
