@@ -266,7 +266,7 @@ def seeds_text(every):
         "of 3.)",
         _common.table(header, rows),
         f"Within 0.02 of exact's accuracy: {holds}, {gap:.4f} in the mean, in {ratios[0]:.2f} "
-        f"times that of exact steps on one thread and {ratios[1]:.2f} times that on two. "
+        f"times the seconds of exact steps on one thread, {ratios[1]:.2f} times those on two. "
         "What stands in the way of less: an implicit step touches the weights of two classes, so "
         "150 passes are needed where exact steps need four; each of these steps waits for some 23 "
         "weights, every one in a cache line of its own among three gigabytes; and they follow one "
@@ -403,8 +403,9 @@ FIRST = (
     "PPDSparseClassifier gives no probabilities: its parameters are chosen by accuracy. *No "
     "arguments*: the defaults. Where most epochs tried were not 50 (A&R) or 20, the model's name "
     "says so. On oewn_hypernym implicit steps by frequency were given 120 epochs after 80 had been "
-    "0.022 below exact on the test rows; that fit, and A&R without arguments on docstrings and "
-    "oewn_hypernym, were timed beside other work."
+    "0.022 below exact on the test rows. A&R without arguments on docstrings and oewn_hypernym was "
+    "timed beside other work. Single steps on sparse rows kept two copies of the weights when their "
+    "peaks were measured, but for implicit steps by frequency on oewn_hypernym."
 )
 
 
