@@ -21,7 +21,8 @@ PYTEST := $(BIN)/pytest -n $(TEST_JOBS) --dist worksteal
 # processes and clusters are about the package as it is installed.
 KERNEL_TESTS ?= $(filter-out %_parallel.py,$(wildcard tests/test_package.py tests/test_topk.py \
 	tests/test_kernels*.py tests/test_ppdsparse*.py tests/test_datasets_xc.py \
-	tests/test_*_kernels.py tests/test_exact.py tests/test_rounded.py tests/test_sampled.py tests/test_noise.py \
+	tests/test_*_kernels.py tests/test_exact.py tests/test_rounded.py \
+	tests/test_sampled.py tests/test_noise.py \
 	tests/test_memoir.py tests/test_softmax_estimators.py tests/test_model_selection_split.py \
 	tests/test_decomposed.py tests/test_chunk_lists.py tests/test_ldgs.py \
 	tests/test_cooccurrence.py tests/test_skip_gram.py tests/test_double_sum.py \

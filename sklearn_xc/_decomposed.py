@@ -41,7 +41,7 @@ class SetGradients(NamedTuple):
     ids : ndarray of int32 (n_rows, capacity)
         The classes of sample i are ``ids[i, :counts[i]]``, its positives first.
     values : ndarray of float32 (n_rows, capacity)
-        The gradient at each of them; undefined beyond.
+        The gradient at each of them; beyond, 0, since all are multiplied at once by some callers.
     counts : ndarray of int64 (n_rows,)
     losses : ndarray of float64 (n_rows,)
         The loss of the set, or with message passes the decomposed loss, eq. 12.
@@ -114,7 +114,7 @@ def set_gradients(
     left_out = np.empty(n_rows if wants_left_out else 0)
     found = SetGradients(
         np.empty((n_rows, capacity), dtype=np.int32),
-        np.empty((n_rows, capacity), dtype=np.float32),
+        np.zeros((n_rows, capacity), dtype=np.float32),
         np.empty(n_rows, dtype=np.int64),
         np.empty(n_rows),
         left_out,
