@@ -9,14 +9,12 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy
 
 
-cdef inline float fast_exp(float x) noexcept nogil:
-    """e^x within 2 units in the last place; 0 below -104, infinity above 88.8, NaN for NaN.
+cdef inline float reduced_exp(float x, uint32_t* power) noexcept nogil:
+    """e^r of x = n ln 2 + r with |r| <= ln(2)/2, and as `power` bits of which the lowest are n.
 
-    x = n ln 2 + r with |r| <= ln(2)/2. e^r is its Taylor series to r^7 (relative error 8e-9); 2^n
-    is written into the exponent's bits, in two halves so that subnormal results come out right.
+    e^r is its Taylor series to r^7 (relative error 8e-9).
     """
-    cdef float shifted, n, r, series, low, high
-    cdef uint32_t bits, half
+    cdef float shifted, n, r, series
     # Adding 1.5 * 2^23 rounds to an integer, which then stands in the lowest bits.
     shifted = x * <float>1.4426950408889634 + <float>12582912.0
     n = shifted - <float>12582912.0
@@ -26,8 +24,18 @@ cdef inline float fast_exp(float x) noexcept nogil:
     series = <float>(1.0 / 24) + r * series
     series = <float>(1.0 / 6) + r * series
     series = <float>0.5 + r * series
-    series = 1 + (r + r * r * series)
-    memcpy(&bits, &shifted, sizeof(bits))
+    memcpy(power, &shifted, sizeof(shifted))
+    return 1 + (r + r * r * series)
+
+
+cdef inline float fast_exp(float x) noexcept nogil:
+    """e^x within 2 units in the last place; 0 below -104, infinity above 88.8, NaN for NaN.
+
+    2^n is written into the exponent's bits, in two halves so that subnormal results come out right.
+    """
+    cdef float series, low, high
+    cdef uint32_t bits, half
+    series = reduced_exp(x, &bits)
     bits += 512 - <uint32_t>0x4B400000  # n + 512, above zero
     half = bits >> 1
     bits = (bits - half - 256 + 127) << 23
@@ -42,18 +50,9 @@ cdef inline float fast_exp(float x) noexcept nogil:
 
 cdef inline float exp_below(float x) noexcept nogil:
     """e^x for x <= 0 as in fast_exp, in fewer steps: 0 already below -87, no subnormal results."""
-    cdef float shifted, n, r, series, power
+    cdef float series, power
     cdef uint32_t bits
-    shifted = x * <float>1.4426950408889634 + <float>12582912.0
-    n = shifted - <float>12582912.0
-    r = (x - n * <float>0.693359375) + n * <float>2.12194440054690583e-4
-    series = <float>(1.0 / 720) + r * <float>(1.0 / 5040)
-    series = <float>(1.0 / 120) + r * series
-    series = <float>(1.0 / 24) + r * series
-    series = <float>(1.0 / 6) + r * series
-    series = <float>0.5 + r * series
-    series = 1 + (r + r * r * series)
-    memcpy(&bits, &shifted, sizeof(bits))
+    series = reduced_exp(x, &bits)
     bits = (bits + 127) << 23  # what stands above n is shifted out
     memcpy(&power, &bits, sizeof(power))
     return <float>0.0 if x < -87 else series * power
