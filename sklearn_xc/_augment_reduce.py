@@ -405,7 +405,8 @@ def _fit_augment_reduce(
     n_classes, n_features = W.shape
     training = _training(held_out, sample_weight)
     weight = np.ones(rows.shape[0], np.float32) if sample_weight is None else sample_weight
-    sampler = ClassSampler(sampling, np.bincount(y[training], minlength=n_classes), n_sampled)
+    counts = np.bincount(y[training], minlength=n_classes)
+    sampler = ClassSampler(sampling, counts, n_sampled, n_threads)
     local = bound_for(model, bound, rows.shape[0], n_classes, n_threads)
     watch = _Watch(tol, PATIENCE, verbose)
     watched = _watched(np.flatnonzero(held_out) if early_stopping else training, n_classes, seed)
@@ -420,10 +421,15 @@ def _fit_augment_reduce(
 
     def utilities(batch, *draws):
         """Of the classes of each draw; all at once, so that weights are read once."""
-        classes = np.hstack([draws[0], *(drawn[:, 1:] for drawn in draws[1:])])
+        classes = draws[0]
+        if n_draws > 1:
+            classes = np.hstack([classes, *(drawn[:, 1:] for drawn in draws[1:])])
         psi = np.empty(classes.shape, dtype=np.float32)
+        workspace.group(classes, n_classes)
         scores_by_class(*batch, classes, W, b, psi, workspace, n_threads)
-        return [np.hstack([psi[:, :1], part]) for part in np.split(psi[:, 1:], len(draws), 1)]
+        if n_draws == 1:
+            return [psi]
+        return [np.hstack([psi[:, :1], part]) for part in np.split(psi[:, 1:], n_draws, 1)]
 
     for epoch in range(1, max_iter + 1):
         progress.begin()
@@ -439,6 +445,8 @@ def _fit_augment_reduce(
             if local.has_variables:
                 local.step(psi[-1], draws[-1][1], batch, epoch, seeds)
             coefs = local.coefficients(psi[0], importance, batch, weight, seeds)
+            if n_draws > 1:
+                workspace.group(classes, n_classes)
             kernel.ascend(
                 *near, classes, coefs, importance, share,
                 rate, len(training) / len(batch), n_steps,

@@ -278,7 +278,7 @@ class SampledBatches(Solver):
 
     def __init__(self, data, n_classes, start, settings, seed, n_threads, stop):
         super().__init__(data, n_classes, start, settings, seed, n_threads, stop)
-        self.sampler = ClassSampler(settings.sampling, self.counts, settings.n_sampled)
+        self.sampler = ClassSampler(settings.sampling, self.counts, settings.n_sampled, n_threads)
         self.batch_size = min(settings.batch_size, len(self.visited))
         self.n_batches = -(-len(self.visited) // self.batch_size)
         n_pairs = self.batch_size * (self.sampler.n_sampled + 1)
@@ -317,6 +317,7 @@ class SampledBatches(Solver):
             touched = np.unique(classes) if self.settings.alpha > 0 else None
             if touched is not None:
                 self.catch_up(touched, step + 1, rate)
+            self.workspace.group(classes, len(self.b))
             _sampled.ascend(
                 *self.row_arrays(), batch, classes, coefs, rate, self.shrink,
                 self.W, self.scale, self.b, self.settings.intercept,

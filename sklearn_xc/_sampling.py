@@ -32,11 +32,12 @@ class ClassSampler:
         Samples, or their weights, of each class; not all zero.
     n_sampled : int
         Classes drawn for a sample; "uniform" draws at most the n_classes - 1 that there are.
+    n_threads : int, default=1
     """
 
-    def __init__(self, sampling, counts, n_sampled):
+    def __init__(self, sampling, counts, n_sampled, n_threads=1):
         n_classes = len(counts)
-        self.n_classes = n_classes
+        self.n_classes, self.n_threads = n_classes, n_threads
         self.with_replacement = sampling != "uniform"
         self.n_sampled = n_sampled if self.with_replacement else min(n_sampled, n_classes - 1)
         self.probability = SAMPLINGS[sampling](np.asarray(counts, dtype=np.float64))
@@ -61,10 +62,10 @@ class ClassSampler:
         classes = np.empty((len(y), self.n_sampled + 1), dtype=np.int32)
         classes[:, 0] = y
         if not self.with_replacement:
-            kernel.draw_distinct(classes, self.n_classes, seed, step)
+            kernel.draw_distinct(classes, self.n_classes, seed, step, self.n_threads)
             weight = (self.n_classes - 1) / self.n_sampled
             return classes, np.full((len(y), self.n_sampled), weight, dtype=np.float32)
-        kernel.draw_alias(classes, self.threshold, self.alias, seed, step)
+        kernel.draw_alias(classes, self.threshold, self.alias, seed, step, self.n_threads)
         drawn = self.probability[classes[:, 1:]] / (1 - self.probability[y])[:, None]
         return classes, (1 / (self.n_sampled * drawn)).astype(np.float32)
 

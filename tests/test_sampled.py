@@ -91,6 +91,7 @@ def test_scores_are_products(dense):
     expected = np.take_along_axis(every, classes, axis=1)
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-5)
     workspace = _sampled.Workspace(classes.size, 41, 1)
+    workspace.group(classes, 17)
     _sampled.scores_by_class(*rows[:4], batch, classes, scale[:, None] * W, b, out, workspace, 2)
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-5)
 
@@ -132,6 +133,7 @@ def test_plain_steps(dense, ridge):
         true[touched] *= shrink[touched, None]
     gradient, sums = scatter(X, batch, classes, coefs, 17)
     workspace = _sampled.Workspace(classes.size, 41, 3)
+    workspace.group(classes, 17)
     expected_b = b + 0.3 * sums
     _sampled.ascend(*rows[:4], batch, classes, coefs, 0.3, shrink, W, scale, b, True, workspace, 3)
     got = scale[:, None] * W if ridge else W
@@ -169,6 +171,7 @@ def test_adaptive_steps(dense, alpha, d, density):
         s = 0.1 * g**2 + 0.9 * s
         move = 0.01 * g / (1 + np.sqrt(s))
         exact_W, exact_b = exact_W + move[:, :-1], exact_b + move[:, -1]
+        workspace.group(classes, 31)
         _adaptive.ascend(
             *rows[:4], batch, classes, coefs, importance, share if alpha else EMPTY,
             0.01, 8.0, step, W, b, averages, stamps, True, workspace, 2,
@@ -190,9 +193,25 @@ def test_grouping_by_class_takes_any_number_of_classes(n_classes):
         W = np.zeros((n_classes, 1), dtype=np.float32)
         b = np.zeros(n_classes, dtype=np.float32)
         workspace = _sampled.Workspace(classes.size, 1, n_threads)
+        workspace.group(classes, n_classes)
         batch = np.arange(40, dtype=np.int32)
         _sampled.ascend(
             *rows[:4], batch, classes, coefs, 1.0, EMPTY, W, EMPTY, b, True, workspace, n_threads
         )
         np.testing.assert_allclose(W[:, 0], expected, atol=1e-5)
         np.testing.assert_allclose(b, expected, atol=1e-5)
+
+
+def test_steps_take_the_classes_that_were_grouped():
+    _, _, W, b, rows, sampler, _ = problem(False)
+    batch = np.arange(5, dtype=np.int32)
+    classes = sampler.draw(np.zeros(5, dtype=np.int32), 0, 0)[0]
+    coefs = np.ones(classes.shape, dtype=np.float32)
+    workspace = _sampled.Workspace(classes.size, 41, 1)
+    workspace.group(classes[:3], 17)
+    with pytest.raises(ValueError, match="grouped"):
+        _sampled.ascend(
+            *rows[:4], batch, classes, coefs, 1.0, EMPTY, W, EMPTY, b, True, workspace, 1
+        )
+    with pytest.raises(ValueError, match="workspace of"):
+        workspace.group(np.vstack([classes, classes]), 17)

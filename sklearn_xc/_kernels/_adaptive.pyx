@@ -16,7 +16,7 @@ import numpy as np
 from sklearn_xc._kernels._common cimport dispatched
 from sklearn_xc._kernels._math cimport one_and_root
 from sklearn_xc._kernels._sampled cimport (
-    Row, Workspace, add_row, fetch_part, group, lines_of_part, row_at,
+    Row, Workspace, add_row, fetch_part, lines_of_part, row_at,
 )
 
 cdef enum:
@@ -236,7 +236,8 @@ def ascend(
     ----------
     indptr, indices, data, dense : IN, the samples (see `_rows.Rows`)
     batch : IN (n_rows,)
-    classes, coefs : IN (n_rows, n_sampled + 1), coefs: derivative of the bound by the score
+    classes, coefs : IN (n_rows, n_sampled + 1)
+        As grouped in the workspace; derivatives of the bound by the scores.
     importance : IN (n_rows, n_sampled)
     share : IN (n_features,), a sample's share of the penalty on its feature's weights; or size 0
     rate : IN
@@ -248,7 +249,8 @@ def ascend(
     """
     cdef Py_ssize_t g, i
     cdef int64_t n_entries = 0
-    cdef int64_t n_groups, n_features = W.shape[1], width = averages.shape[1]
+    cdef int64_t n_groups = workspace.groups_of(classes)
+    cdef int64_t n_features = W.shape[1], width = averages.shape[1]
     cdef int64_t n_stamps = stamps.shape[1]
     cdef const int32_t* of_pair = &classes[0, 0]
     cdef float* first = &W[0, 0] if n_features else NULL
@@ -271,10 +273,6 @@ def ascend(
     state.number = number
     state.rate = <float>rate
     state.gain = <float>gain
-    n_groups = group(
-        of_pair, batch.shape[0] * pairs.width, <int32_t>W.shape[0],
-        &workspace.order[0], &workspace.spare[0], &workspace.starts[0],
-    )
     for g in prange(n_groups, nogil=True, schedule="dynamic", chunksize=4, num_threads=n_threads):
         thread = threadid()
         k = of_pair[workspace.order[workspace.starts[g]]]

@@ -46,15 +46,12 @@ cdef inline void fetch_part(
 
 cdef class Workspace:
     cdef int32_t[::1] order, spare, starts
+    cdef int64_t n_pairs, n_groups
     cdef float[:, ::1] gradient  # zero between classes
     cdef int32_t[:, ::1] touched
     cdef unsigned char[:, ::1] mark  # zero between classes
 
-
-cdef int64_t group(
-    const int32_t* classes, int64_t n_pairs, int32_t n_classes,
-    int32_t* order, int32_t* spare, int32_t* starts
-) noexcept nogil
+    cdef int64_t groups_of(self, const int32_t[:, ::1] classes) except -1
 
 
 cdef void add_dense_row(const float* x, float factor, float* w, int64_t n) noexcept nogil

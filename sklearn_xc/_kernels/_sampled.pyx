@@ -2,9 +2,9 @@
 
 Weights are class-major (n_classes, n_features). A mini-batch has `n_rows` samples; `classes`
 (n_rows, n_sampled + 1) names the classes that a sample sees, its own first. Scores and
-coefficients have the same shape. To step, the pairs of sample and class are grouped by class: a
-class belongs to one thread, and its samples keep their order, so that results do not depend on the
-number of threads.
+coefficients have the same shape. To step, the pairs of sample and class are grouped by class
+(`Workspace.group`): a class belongs to one thread, and its samples keep their order, so that
+results do not depend on the number of threads.
 """
 
 from cython.parallel cimport prange
@@ -51,45 +51,61 @@ def pack(
 # ------------------------------------------------------------------------------------ draws
 
 
-def draw_distinct(int32_t[:, ::1] classes, int32_t n_classes, uint64_t seed, int64_t step):
-    """OUT classes[:, 1:]: distinct classes other than classes[:, 0], uniformly (Floyd)."""
-    cdef Py_ssize_t i, j, p, n_sampled = classes.shape[1] - 1
-    cdef int32_t c, last
-    cdef uint64_t state, stream = seed_for(seed, step)
+cdef void draw_distinct_row(
+    int32_t* classes, int32_t n_sampled, int32_t n_classes, uint64_t state
+) noexcept nogil:
+    """Floyd's method among the n_classes - 1 others, numbered without the own class."""
+    cdef int32_t j, p, c, last
+    cdef uint64_t seen = 0  # a bit for many classes: where it is not set, none was drawn
     cdef bint taken
-    with nogil:
-        for i in range(classes.shape[0]):
-            state = seed_for(stream, i)
-            # Among the n_classes - 1 others, numbered without the own class.
-            for j in range(n_sampled):
-                last = <int32_t>(n_classes - 1 - n_sampled + j)
-                c = <int32_t>random_below(&state, last + 1)
-                taken = False
-                for p in range(1, j + 1):
-                    taken |= classes[i, p] == c
-                classes[i, j + 1] = last if taken else c
-            for j in range(n_sampled):
-                classes[i, j + 1] += classes[i, j + 1] >= classes[i, 0]
+    for j in range(1, n_sampled + 1):
+        last = n_classes - 2 - n_sampled + j
+        c = <int32_t>random_below(&state, last + 1)
+        taken = False
+        if seen >> (c % 64) & 1:
+            for p in range(1, j):
+                taken |= classes[p] == c
+        classes[j] = last if taken else c
+        seen |= <uint64_t>1 << (classes[j] % 64)
+    for j in range(1, n_sampled + 1):
+        classes[j] += classes[j] >= classes[0]
+
+
+def draw_distinct(
+    int32_t[:, ::1] classes, int32_t n_classes, uint64_t seed, int64_t step, int n_threads
+):
+    """OUT classes[:, 1:]: distinct classes other than classes[:, 0], uniformly."""
+    cdef Py_ssize_t i
+    cdef int32_t n_sampled = <int32_t>classes.shape[1] - 1
+    cdef uint64_t stream = seed_for(seed, step)
+    for i in prange(classes.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        draw_distinct_row(&classes[i, 0], n_sampled, n_classes, seed_for(stream, i))
+
+
+cdef void draw_alias_row(
+    int32_t* classes, int32_t n_sampled, const double[::1] threshold, const int32_t[::1] alias,
+    uint64_t state,
+) noexcept nogil:
+    cdef int32_t j, c
+    for j in range(1, n_sampled + 1):
+        c = classes[0]
+        while c == classes[0]:
+            c = <int32_t>random_below(&state, <int32_t>threshold.shape[0])
+            if random_unit(&state) >= threshold[c]:
+                c = alias[c]
+        classes[j] = c
 
 
 def draw_alias(
     int32_t[:, ::1] classes, const double[::1] threshold, const int32_t[::1] alias,
-    uint64_t seed, int64_t step,
+    uint64_t seed, int64_t step, int n_threads,
 ):
     """OUT classes[:, 1:]: others than classes[:, 0], with replacement (see `alias_table`)."""
-    cdef Py_ssize_t i, j
-    cdef int32_t c
-    cdef uint64_t state, stream = seed_for(seed, step)
-    with nogil:
-        for i in range(classes.shape[0]):
-            state = seed_for(stream, i)
-            for j in range(1, classes.shape[1]):
-                c = classes[i, 0]
-                while c == classes[i, 0]:
-                    c = <int32_t>random_below(&state, <int32_t>threshold.shape[0])
-                    if random_unit(&state) >= threshold[c]:
-                        c = alias[c]
-                classes[i, j] = c
+    cdef Py_ssize_t i
+    cdef int32_t n_sampled = <int32_t>classes.shape[1] - 1
+    cdef uint64_t stream = seed_for(seed, step)
+    for i in prange(classes.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        draw_alias_row(&classes[i, 0], n_sampled, threshold, alias, seed_for(stream, i))
 
 
 # ----------------------------------------------------------------------------------- scores
@@ -164,7 +180,7 @@ def scores(
 # -------------------------------------------------------------------------- grouping by class
 
 
-cdef int64_t group(
+cdef int64_t sort_by_class(
     const int32_t* classes, int64_t n_pairs, int32_t n_classes,
     int32_t* order, int32_t* spare, int32_t* starts
 ) noexcept nogil:
@@ -227,6 +243,24 @@ cdef class Workspace:
         self.touched = np.empty((n_threads, width), dtype=np.int32)
         self.mark = np.zeros((n_threads, width), dtype=np.uint8)
 
+    def group(self, const int32_t[:, ::1] classes, int32_t n_classes):
+        """Group the pairs of a mini-batch by class, for the steps on these classes that follow."""
+        self.n_pairs = classes.shape[0] * classes.shape[1]
+        if self.n_pairs > self.order.shape[0]:
+            raise ValueError(f"{self.n_pairs} pairs for a workspace of {self.order.shape[0]}")
+        self.n_groups = 0
+        if self.n_pairs:
+            self.n_groups = sort_by_class(
+                &classes[0, 0], self.n_pairs, n_classes,
+                &self.order[0], &self.spare[0], &self.starts[0],
+            )
+
+    cdef int64_t groups_of(self, const int32_t[:, ::1] classes) except -1:
+        """The number of groups that `group` found in these classes."""
+        if classes.shape[0] * classes.shape[1] != self.n_pairs:
+            raise ValueError("other classes than those that were grouped")
+        return self.n_groups
+
 
 def scores_by_class(
     const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
@@ -236,20 +270,16 @@ def scores_by_class(
 ):
     """As `scores` with all scales 1, class by class: the weights of a class are read once.
 
-    While a class is scored, the weights of the next one are on their way to the caches.
+    While a class is scored, the weights of the next one are on their way to the caches. The classes
+    are those grouped in the workspace.
     """
     cdef Py_ssize_t g
-    cdef int64_t n_groups, width = classes.shape[1], n_features = W.shape[1]
+    cdef int64_t n_groups = workspace.groups_of(classes)
+    cdef int64_t width = classes.shape[1], n_features = W.shape[1]
     cdef const int32_t* of_pair = &classes[0, 0]
     cdef const float* first = &W[0, 0] if W.shape[1] else NULL
     cdef float* target = &out[0, 0]
     cdef int32_t k, following
-    if batch.shape[0] == 0:
-        return
-    n_groups = group(
-        of_pair, batch.shape[0] * width, <int32_t>W.shape[0],
-        &workspace.order[0], &workspace.spare[0], &workspace.starts[0],
-    )
     for g in prange(n_groups, nogil=True, schedule="dynamic", chunksize=8, num_threads=n_threads):
         k = of_pair[workspace.order[workspace.starts[g]]]
         following = of_pair[workspace.order[workspace.starts[min(g + 1, n_groups - 1)]]]
@@ -302,12 +332,13 @@ def ascend(
     ----------
     indptr, indices, data, dense : IN, the samples (see `_rows.Rows`)
     batch : IN (n_rows,)
-    classes, coefs : IN (n_rows, n_sampled + 1)
+    classes, coefs : IN (n_rows, n_sampled + 1), the classes as grouped in the workspace
     W, scale, b : IN/OUT (n_classes, n_features), (n_classes,), (n_classes,)
     intercept : IN, the constant feature that stands for the intercepts; 0 without
     """
     cdef Py_ssize_t g, at, j
-    cdef int64_t n_groups, width = classes.shape[1], n_features = W.shape[1]
+    cdef int64_t n_groups = workspace.groups_of(classes)
+    cdef int64_t width = classes.shape[1], n_features = W.shape[1]
     cdef const float* coef = &coefs[0, 0]
     cdef const int32_t* of_pair = &classes[0, 0]
     cdef float* first = &W[0, 0] if W.shape[1] else NULL
@@ -315,12 +346,6 @@ def ascend(
     cdef int32_t k, pair
     cdef double factor
     cdef bint scaled = scale.shape[0] > 0
-    if batch.shape[0] == 0:
-        return
-    n_groups = group(
-        of_pair, batch.shape[0] * width, <int32_t>W.shape[0],
-        &workspace.order[0], &workspace.spare[0], &workspace.starts[0],
-    )
     for g in prange(n_groups, nogil=True, schedule="dynamic", chunksize=8, num_threads=n_threads):
         k = of_pair[workspace.order[workspace.starts[g]]]
         w = first + k * n_features

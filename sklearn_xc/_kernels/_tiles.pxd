@@ -28,7 +28,7 @@ cdef struct Scratch:
     double* log_normaliser  # (n_rows,)
     int32_t* classes  # (n_rows, n_places): in each tile those that a rounded step touches
     int32_t* counts  # (n_tiles, n_rows): how many they are
-    const float** streams  # (n_entries + 3 n_rows + 4,): rows of W, four at a time
+    const float** streams  # (n_entries + 3 n_rows + 8,): rows of W, four at a time
     float* factors  # of the streams
     int64_t* ends  # (n_rows,): where the streams of a sample end
     int32_t tile

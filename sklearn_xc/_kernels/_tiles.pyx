@@ -57,8 +57,8 @@ cdef void list_streams(
             scratch.factors[at] = 0
             at += 1
         scratch.ends[i] = at
-    for e in range(FOUR):  # fetched after the last ones: the first ones of the next tile
-        scratch.streams[at + e] = weights.W if at == 0 else scratch.streams[e] + scratch.tile
+    for e in range(2 * FOUR):  # fetched after the last ones: the first ones of the next tile
+        scratch.streams[at + e] = weights.W if e >= at else scratch.streams[e] + scratch.tile
 
 
 cdef dispatched add_four(
@@ -93,9 +93,13 @@ cdef dispatched add_four(
 
 
 cdef dispatched exponentials(
-    float* scores, int32_t n, double* highest, double* total
+    float* scores, int32_t n, double* highest, double* total,
+    const float** streams, int64_t start,
 ) noexcept nogil:
-    """scores = exp(scores - highest); `total` is their sum. n is a multiple of LANES."""
+    """scores = exp(scores - highest); `total` is their sum. n is a multiple of LANES.
+
+    Meanwhile four streams are fetched, so that memory does not wait for the arithmetic.
+    """
     cdef float most[LANES]
     cdef float part[LANES]
     cdef float* values
@@ -112,6 +116,8 @@ cdef dispatched exponentials(
     for c in range(LANES):
         top = max(top, most[c])
     for i in range(n // LANES):
+        for c in range(FOUR):
+            prefetch_far(streams[c] + start + i * LANES)
         values = scores + i * LANES
         for c in range(LANES):
             values[c] = exp_below(values[c] - top)
@@ -147,6 +153,7 @@ cdef void score_tile(
         exponentials(
             out, size,
             &scratch.highest[t * batch.n_rows + i], &scratch.total[t * batch.n_rows + i],
+            scratch.streams + at + FOUR, start,  # the next four are on their way already
         )
 
 
