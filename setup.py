@@ -24,6 +24,7 @@ from setuptools.errors import CCompilerError, ExecError
 # One row a kernel: module -> the language that Cython translates it to, whether it uses OpenMP.
 EXTENSIONS = {
     "_active_set": ("c", False),
+    "_adagrad": ("c", False),
     "_adaptive": ("c", True),
     "_all_classes": ("c", True),
     "_augment_reduce": ("c", True),

@@ -20,10 +20,10 @@ class Snapshots(CallbackAny2Vec):
         self.times = []
 
     def on_epoch_begin(self, model):
-        self.started = time.process_time()
+        self.started = time.perf_counter()
 
     def on_epoch_end(self, model):
-        self.seconds += time.process_time() - self.started
+        self.seconds += time.perf_counter() - self.started
         self.times.append(self.seconds)
         self.U.append(model.wv.vectors.copy())
         self.V.append((model.syn1 if model.hs else model.syn1neg).copy())

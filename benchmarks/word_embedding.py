@@ -37,6 +37,7 @@ CORPUS = _common.DATA / "corpus"
 FOLDER = _common.BUILD / "words"
 DIM, WINDOW, MIN_COUNT, SUBSAMPLE, SEED, THREADS = 100, 8, 5, 1e-4, 0, 2
 BATCH = 256  # words a block where the objective is evaluated here
+POINTS = 4  # in a pass of ours, at which it is evaluated
 OURS = {
     "exact": ("exact", {"gradient": "exact"}),
     "decomposed": ("decomposed", {}),
@@ -88,25 +89,27 @@ class Problem:
 
 
 def run_ours(problem, system, n_passes):
-    """Passes, processor seconds and objective along the way, counting and evaluation apart."""
+    """Passes, seconds and objective along the way, counting and evaluation apart."""
     model = LDGSWordEmbedding(DIM, WINDOW, max_iter=n_passes, n_jobs=THREADS, **OURS[system][1])
-    start = time.process_time()
+    start = time.perf_counter()
     U, V = negative_sampling(
         problem.pairs, problem.counts, DIM, n_epochs=model.n_init_epochs,
         n_negatives=model.n_negatives, seed=SEED, n_threads=THREADS,
     )  # fmt: skip
     passes = model._passes(problem.pairs, U, V, SEED, THREADS)
-    seconds = init = time.process_time() - start
+    seconds = init = time.perf_counter() - start
     curve = [(0, seconds, objective(problem.pairs, U, V, BATCH, THREADS))]
-    every = max(1, n_passes // 16)
     for number in range(n_passes):
-        start = time.process_time()
-        passes.iterate(model._rate)
-        seconds += time.process_time() - start
-        if (number + 1) % every == 0 or number + 1 == n_passes:
-            curve.append((number + 1, seconds, objective(problem.pairs, U, V, BATCH, THREADS)))
-            print(f"  pass {number + 1}: {seconds:.1f} s, {curve[-1][2]:.4f}", flush=True)
-            keep(system, {"curve": curve, "init_s": init, "n_scored": passes.sums.n_scored})
+        due = number
+        start = time.perf_counter()
+        for done in passes.parts(model._rate):
+            if done >= due + 1 / POINTS - 1e-9 or done == number + 1:
+                seconds += time.perf_counter() - start
+                due += 1 / POINTS
+                curve.append((done, seconds, objective(problem.pairs, U, V, BATCH, THREADS)))
+                print(f"  {done:.2f} passes: {seconds:.1f} s, {curve[-1][2]:.4f}", flush=True)
+                start = time.perf_counter()
+        keep(system, {"curve": curve, "init_s": init, "n_scored": passes.sums.n_scored})
     centred = U - U.mean(axis=0)
     return {
         "curve": curve, "init_s": init, "n_scored": passes.sums.n_scored,
@@ -340,7 +343,7 @@ def draw(results, best):
     if best is not None:
         for axes in (left, right):
             axes.axhline(best, color="grey", linewidth=0.8)
-    left.set(xlabel="processor seconds of training", ylabel="exact objective (nats a pair)")
+    left.set(xlabel="seconds of training", ylabel="exact objective (nats a pair)")
     right.set(xlabel="passes or epochs")
     for axes in (left, right):
         axes.grid(alpha=0.3)
@@ -353,18 +356,15 @@ def draw(results, best):
 PAGE = """# Word vectors: the exact skip-gram objective against time
 
 {source}
-Times are seconds of processor time, of all threads together, since the machine was busy with other
-work; even so, shared caches and memory make them rough. OpenMP's threads were told not to spin
-while they wait (`GOMP_SPINCOUNT=0`), which costs processor time where others want the cores; exact
-gradients use none of them.
+Times are seconds by the clock, of two threads on a machine left alone.
 
 {n_tokens} tokens of English text, {n_words} words that occur five times, {n_pairs} distinct pairs,
 window 8, subsampling 1e-4, {dim} dimensions, blocks of {batch} words, two threads. Counting took
-{count_s} s, once for all systems, by the clock, and not in the times; the objective is evaluated
-outside them too. A softmax that knows only how frequent each context is has {unigram}; the
-conditional entropy of the counts, which no model beats, is {bound}. All of ours begin with the same
-random vectors and take the same steps, of contexts {n_parts} times a pass; they differ in their
-sums only. Rates fall over the passes planned, of ours and of gensim.
+{count_s} s, once for all systems, and not in the times; the objective is evaluated outside them
+too, {points} times a pass of ours. A softmax that knows only how frequent each context is has
+{unigram}; the conditional entropy of the counts, which no model beats, is {bound}. All of ours
+begin with the same random vectors and take the same steps, of contexts {n_parts} times a pass; they
+differ in their sums only. Rates fall over the passes planned, of ours and of gensim.
 
 {ratio}
 
@@ -413,7 +413,8 @@ def measure(options):
     facts = {
         "n_tokens": f"{problem.n_tokens:,}", "n_words": f"{pairs.n_words:,}",
         "n_pairs": f"{problem.counts.nnz:,}", "dim": DIM,
-        "batch": LDGSWordEmbedding().batch_size, "count_s": f"{problem.seconds:.1f}",
+        "batch": LDGSWordEmbedding().batch_size, "points": POINTS,
+        "count_s": f"{problem.seconds:.1f}",
         "unigram": f"{unigram:.4f}", "n_parts": min(MAX_PARTS, pairs.n_words // PART),
         "bound": f"{-float(share @ np.log(share)) - unigram:.4f}",
     }  # fmt: skip

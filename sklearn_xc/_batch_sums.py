@@ -3,6 +3,9 @@
 A block asks the indexes once, with its mean vector. Scored for all its words are the most frequent
 contexts, those named and some drawn from the others, which is a small matrix product; and for each
 word those of its own contexts that are not among them.
+
+Blocks are dealt out to threads. What is done between two rounds of them is done by one: it is
+little, and threads of OpenMP that wait for more would stand in the way of the next round.
 """
 
 from typing import NamedTuple
@@ -55,35 +58,34 @@ class BatchSums:
 
     def visit(self, rows, step, U, V, of_contexts):
         """Have some words step, and add up the gradient of contexts, block after block."""
-        rng = np.random.default_rng([self._seed, self._number, rows[0]])
-        blocks = self._blocks(rows, U, int(rng.integers(2**31)))
+        seed = [self._seed, self._number, rows[0]]
+        blocks = self._blocks(rows, U, int(np.random.default_rng(seed).integers(2**31)))
         named = self._named(np.stack([U[block].mean(axis=0) for block in blocks]))
-        work = [
-            Block(block, *self._shared(ids, rng)) for block, ids in zip(blocks, named, strict=True)
-        ]
-        for i in range(0, len(work), AT_ONCE * self.n_threads):
-            some = work[i : i + AT_ONCE * self.n_threads]
-            found = run_blocks(visit_block, some, self._pairs, step, V, n_jobs=self.n_threads)
-            for block, (differences, own, own_differences, weighted) in zip(
-                some, found, strict=True
-            ):
-                of_contexts[block.shared] += differences
-                kernel.add_rows(
-                    own.ids, own_differences, own.rows, weighted, of_contexts, self.n_threads
-                )
-                n_scored = len(block.rows) * len(block.shared) + len(own.ids)
-                self.n_scored += n_scored / len(U)
+        seeds = [(*seed, i) for i in range(len(blocks))]
+        asked = list(zip(blocks, named, seeds, strict=True))
+        for i in range(0, len(asked), AT_ONCE * self.n_threads):
+            some = asked[i : i + AT_ONCE * self.n_threads]
+            found = run_blocks(self._visit, some, step, V, n_jobs=self.n_threads, one_by_one=True)
+            for block, own, *sums in found:
+                add_to_contexts(block, own, *sums, of_contexts)
+                self.n_scored += (len(block.rows) * len(block.shared) + len(own.ids)) / len(U)
+
+    def _visit(self, asked, step, V):
+        rows, named, seed = asked
+        block = Block(rows, *self._shared(named, np.random.default_rng(seed)))
+        return visit_block(block, self._pairs, step, V)
 
     def _blocks(self, rows, U, seed):
         """Words of similar directions together."""
         n_blocks = -(-len(rows) // self.batch_size)
-        if n_blocks == 1 or not self._options.query_size:
-            return np.array_split(rows, n_blocks)
-        centred = U[rows]
-        centred -= centred.mean(axis=0)
-        directions = train(centred, n_blocks, seed, self.n_threads)
-        order = np.argsort(assign(centred, directions, self.n_threads), kind="stable")
-        return np.array_split(rows[order], n_blocks)
+        if n_blocks > 1 and self._options.query_size:
+            centred = U[rows]
+            centred -= centred.mean(axis=0)
+            directions = train(centred, n_blocks, seed, 1)
+            rows = rows[np.argsort(assign(centred, directions, 1), kind="stable")]
+        blocks = np.array_split(rows, n_blocks)
+        # The most work first, so that no thread is left with it in the end.
+        return sorted(blocks, key=self._pairs.count_of, reverse=True)
 
     def _named(self, means):
         """For each block the contexts that its mean asks for, beside the most frequent."""
@@ -128,7 +130,17 @@ class Block(NamedTuple):
 
 
 def visit_block(block, pairs, step, V):
-    """The step of some words, and what makes up the sums of the contexts."""
+    """The step of some words.
+
+    Returns
+    -------
+    block : Block
+    own : OwnContexts
+    of_shared : ndarray of float32 (n_shared, dim)
+        The sums of q(x) (p(y|x) - q(y|x)) u_x for the shared contexts.
+    own_differences, weighted : ndarray of float32 (n_own,), (n_rows, dim)
+        p(y|x) - q(y|x) of the words' own contexts, and q(x) u_x.
+    """
     vectors, own = V[block.shared], OwnContexts(pairs, block)
 
     def gradient(u):
@@ -138,7 +150,15 @@ def visit_block(block, pairs, step, V):
     u, share = step(block.rows, gradient)
     differences, own_differences = own.differences(u, V, vectors)
     weighted = share[:, None] * u
-    return differences.T @ weighted, own, own_differences, weighted
+    return block, own, differences.T @ weighted, own_differences, weighted
+
+
+def add_to_contexts(block, own, of_shared, own_differences, weighted, of_contexts):
+    """What `visit_block` found, to the sums of all contexts."""
+    n = len(block.shared)
+    one, places = np.ones(n, dtype=np.float32), np.arange(n, dtype=np.int32)
+    kernel.add_rows(block.shared, one, places, of_shared, of_contexts, 1)
+    kernel.add_rows(own.ids, own_differences, own.rows, weighted, of_contexts, 1)
 
 
 class OwnContexts:

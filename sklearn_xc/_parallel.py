@@ -96,7 +96,7 @@ def _run_block(function, block, *shared):
         return function(block, *shared)
 
 
-def run_blocks(function, blocks, *shared, n_jobs=None, verbose=0, progress=None):
+def run_blocks(function, blocks, *shared, n_jobs=None, verbose=0, progress=None, one_by_one=False):
     """Call ``function(block, *shared)`` for every block, over joblib.
 
     Threads by default, for kernels that release the GIL; :func:`joblib.parallel_config` chooses
@@ -118,16 +118,19 @@ def run_blocks(function, blocks, *shared, n_jobs=None, verbose=0, progress=None)
         joblib's progress messages.
     progress : Progress or None, default=None
         Told of each block when it and those before it are done.
+    one_by_one : bool, default=False
+        Whether to return a generator, so that results can be used while others are computed. To be
+        used up inside :data:`single_threaded_blas`.
 
     Returns
     -------
-    results : list
+    results : list or generator
         In the order of the blocks.
     """
     watched = progress is not None and progress.watched
     tasks = (joblib.delayed(_run_block)(function, block, *shared) for block in blocks)
     with single_threaded_blas():
-        return_as = "generator" if watched else "list"
+        return_as = "generator" if watched or one_by_one else "list"
         run = joblib.Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads", return_as=return_as)
         results = run(tasks)
         return _followed(results, len(blocks), progress) if watched else results

@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ._decomposed import ChunkIndexes, Positives, chunk_bounds, scratch_places, set_gradients
+from ._kernels import _adagrad as adagrad_kernel
 from ._kernels import _skip_gram as kernel
 from ._kernels import _sparse_rows as rows_kernel
 from ._parallel import run_blocks, single_threaded_blas
 
-TINY = 1e-8  # beside the root of the sum of squared gradients
 QUERIES = 256  # words that stand for all when indexes are built
 ASKED = 4096  # words whose contexts are searched for together
 SPARE = 1.5  # clusters are read that hold so many times the words asked for
@@ -420,17 +420,8 @@ class Adagrad:
         self._squares = np.zeros(shape, dtype=np.float32)
 
     def step(self, M, gradient, rows, rate):
-        """Change M[rows] against its gradient."""
-        squares = self._squares[rows]  # a view of a slice, else a copy
-        change = gradient * gradient
-        squares += change
-        if not isinstance(rows, slice):
-            self._squares[rows] = squares
-        np.sqrt(squares, out=change)
-        change += TINY
-        np.divide(gradient, change, out=change)
-        change *= np.float32(rate)
-        M[rows] -= change
+        """Change M[rows], or all of M for None, against its gradient."""
+        adagrad_kernel.step(M, self._squares, gradient, rows, rate)
 
 
 class SkipGram:
@@ -456,10 +447,16 @@ class SkipGram:
     def __init__(self, pairs, U, V, sums, n_parts=1, seed=0):
         self.pairs, self.U, self.V, self.sums = pairs, U, V, sums
         self._steps = Adagrad(U.shape), Adagrad(V.shape)
+        self._gradient = np.empty_like(V)
         self.n_passes, self._n_parts, self._seed = 0, n_parts, seed
 
     def iterate(self, rate):
         """One pass; `rate` is a function of the passes made, which are not whole inside a pass."""
+        for _ in self.parts(rate):
+            pass
+
+    def parts(self, rate):
+        """The same part by part: yields, after each, how many passes have been made."""
         number, n_parts = self.n_passes, self._n_parts
         self.n_passes += 1
         order = np.random.default_rng([self._seed, number, 0]).permutation(self.pairs.n_words)
@@ -467,6 +464,7 @@ class SkipGram:
             self.sums.begin(self.U, self.V, self.n_passes)
             for part in range(n_parts):
                 self._visit(np.sort(order[part::n_parts]), rate(number + part / n_parts))
+                yield number + (part + 1) / n_parts
 
     def _visit(self, rows, rate):
         """Steps of some words, then of all contexts."""
@@ -478,8 +476,9 @@ class SkipGram:
             self._steps[0].step(self.U, gradient, rows, rate)
             return self.U[rows], share.astype(np.float32)
 
-        gradient = np.zeros_like(self.V)
+        gradient = self._gradient
+        gradient[:] = 0
         self.sums.visit(rows, step, self.U, self.V, gradient)
         share = np.maximum(self.pairs.context_share, 0.1 / self.pairs.n_words**2)
         gradient *= (self._n_parts / share)[:, None].astype(np.float32)
-        self._steps[1].step(self.V, gradient, slice(None), rate)
+        self._steps[1].step(self.V, gradient, None, rate)

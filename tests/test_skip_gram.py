@@ -61,6 +61,7 @@ class Recorder(skip_gram.SkipGram):
                 self.name, self.share = name, share
 
             def step(self, M, gradient, rows, rate):
+                rows = slice(None) if rows is None else rows
                 getattr(recorder, self.name)[rows] += gradient * self.share[rows][:, None]
 
         least = 0.1 / N_WORDS**2
@@ -239,6 +240,22 @@ def test_parts_of_a_pass_add_up(kind, n_parts):
     recorder.iterate(lambda time: 0.1)
     np.testing.assert_allclose(recorder.of_words, of_words, atol=1e-6)
     np.testing.assert_allclose(recorder.of_contexts / n_parts, of_contexts, atol=1e-6)
+
+
+@pytest.mark.parametrize("rows", [None, [4, 0, 2]])
+def test_steps_of_adagrad(rows):
+    rng = np.random.default_rng(0)
+    M = rng.normal(size=(6, 21)).astype(np.float32)
+    expected, squares = M.astype(float), np.zeros(M.shape)
+    adagrad = skip_gram.Adagrad(M.shape)
+    chosen = slice(None) if rows is None else rows
+    for rate in (0.3, 0.1):
+        gradient = rng.normal(size=(6 if rows is None else 3, 21)).astype(np.float32)
+        gradient[1] = 0  # a coordinate that has not moved stays
+        squares[chosen] += gradient.astype(float) ** 2
+        expected[chosen] -= rate * gradient / (np.sqrt(squares[chosen]) + 1e-8)
+        adagrad.step(M, gradient, None if rows is None else np.array(rows), rate)
+    np.testing.assert_allclose(M, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("dim", [1, 15, 16, 33, 100])

@@ -1,0 +1,40 @@
+"""Steps of Adagrad, coordinate by coordinate (Duchi, Hazan and Singer, 2011)."""
+
+from libc.math cimport sqrtf
+from libc.stdint cimport int64_t
+
+from sklearn_xc._kernels._common cimport dispatched
+
+cdef float TINY = 1e-8  # beside the root of the sum of squared gradients
+
+
+cdef dispatched step_row(
+    float* row, float* squares, const float* gradient, int64_t n, float rate
+) noexcept nogil:
+    cdef int64_t c
+    for c in range(n):
+        squares[c] += gradient[c] * gradient[c]
+        row[c] -= rate * gradient[c] / (sqrtf(squares[c]) + TINY)
+
+
+def step(
+    float[:, ::1] table, float[:, ::1] squares, const float[:, ::1] gradient,
+    const int64_t[::1] rows, float rate,
+):
+    """One step of some rows against their gradient, or of all.
+
+    Parameters
+    ----------
+    table, squares : IN/OUT (n_rows, n_columns), squares: the sums of squared gradients
+    gradient : IN (n, n_columns)
+    rows : IN (n,), distinct, or None for all in their order
+    rate : IN
+    """
+    cdef int64_t i, k
+    cdef bint every = rows is None
+    if table.shape[1] == 0:
+        return
+    with nogil:
+        for i in range(gradient.shape[0]):
+            k = i if every else rows[i]
+            step_row(&table[k, 0], &squares[k, 0], &gradient[i, 0], table.shape[1], rate)
