@@ -19,6 +19,7 @@ from ._parallel import run_blocks
 from ._skip_gram import QUERIES, chances, chunk_indexes, draw
 from .mips._spherical import assign, train
 
+ITERATIONS = 3  # of the clustering that makes blocks: it only has to put similar words together
 AT_ONCE = 8  # blocks of each thread whose sums are kept until the last is done
 
 
@@ -81,7 +82,7 @@ class BatchSums:
         if n_blocks > 1 and self._options.query_size:
             centred = U[rows]
             centred -= centred.mean(axis=0)
-            directions = train(centred, n_blocks, seed, 1)
+            directions = train(centred, n_blocks, seed, 1, n_iterations=ITERATIONS)
             rows = rows[np.argsort(assign(centred, directions, 1), kind="stable")]
         blocks = np.array_split(rows, n_blocks)
         # The most work first, so that no thread is left with it in the end.
