@@ -16,7 +16,7 @@ import numpy as np
 from sklearn_xc._kernels._common cimport dispatched
 from sklearn_xc._kernels._math cimport one_and_root
 from sklearn_xc._kernels._sampled cimport (
-    Row, Workspace, add_row, fetch_part, lines_of_part, row_at,
+    Row, Workspace, add_row, fetch_part, fetch_row, lines_of_part, row_at,
 )
 
 cdef enum:
@@ -194,16 +194,19 @@ cdef void step_class(
     cdef int64_t at, n = 0, n_lines = lines_of_part(n_features, n_pairs)
     cdef int32_t pair
     cdef float total = 0
-    cdef Row row
+    cdef Row row, next_row = row_at(indptr, indices, data, dense, batch[order[0] // pairs.width])
     cdef bint whole = dense or SWEEP * n_pairs * pairs.entries > n_features
     averages.values = values
     averages.stamps = stamps
     for at in range(n_pairs):
         pair = order[at]
+        row = next_row
+        if at + 1 < n_pairs:
+            next_row = row_at(indptr, indices, data, dense, batch[order[at + 1] // pairs.width])
+            fetch_row(next_row)
         if pairs.coef[pair] == 0 and pairs.share == NULL:
             continue
         total += pairs.coef[pair]
-        row = row_at(indptr, indices, data, dense, batch[pair // pairs.width])
         if whole:
             fetch_part(w, n_features, at, n_lines)
             fetch_part(values, n_features, at, n_lines)

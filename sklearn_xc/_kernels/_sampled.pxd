@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from sklearn_xc._kernels._common cimport prefetch_far
+from sklearn_xc._kernels._common cimport prefetch, prefetch_far
 
 cdef enum:
     LINE = 16  # floats in a cache line
@@ -42,6 +42,15 @@ cdef inline void fetch_part(
     cdef int64_t line
     for line in range(part * n_lines, min((part + 1) * n_lines, (n + LINE - 1) // LINE)):
         prefetch_far(values + line * LINE)
+
+
+cdef inline void fetch_row(Row row) noexcept nogil:
+    """Have a sparse row brought into the first cache, that of the next sample of a class."""
+    cdef int64_t e
+    for e in range(0, row.n, 16):
+        prefetch(row.values + e)
+        if not row.dense:
+            prefetch(row.features + e)
 
 
 cdef class Workspace:

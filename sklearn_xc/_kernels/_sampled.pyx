@@ -296,9 +296,12 @@ cdef void score_class(
     const float* w, const float* following, int64_t n_features, float b, float* out,
 ) noexcept nogil:
     cdef int64_t at, n_lines = lines_of_part(n_features, n_pairs)
-    cdef Row row
+    cdef Row row, next_row = row_at(indptr, indices, data, dense, batch[order[0] // width])
     for at in range(n_pairs):
-        row = row_at(indptr, indices, data, dense, batch[order[at] // width])
+        row = next_row
+        if at + 1 < n_pairs:
+            next_row = row_at(indptr, indices, data, dense, batch[order[at + 1] // width])
+            fetch_row(next_row)
         if LINE * n_pairs * row.n > n_features:
             fetch_part(following, n_features, at, n_lines)
         out[order[at]] = b + dot(row, w)
