@@ -2,7 +2,7 @@
 
     python _gensim_worker.py OUT.npz CORPUS.txt SYSTEM EPOCHS DIM WINDOW MIN_COUNT SUBSAMPLE THREADS
 
-Writes the words and, after each epoch, processor seconds of training so far and both matrices; of
+Writes the words and, after each epoch, seconds of training so far and both matrices; of
 hierarchical softmax also the tree. SYSTEM is "neg5", "neg15" or "hs".
 """
 

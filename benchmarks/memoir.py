@@ -486,10 +486,10 @@ FIRST = (
     "names, 1 where it fell short of 0.9 and handed over to exact search. *Peak MB*: highest "
     "memory of the fit beyond data and libraries. Two threads, where a system uses them; "
     "estimators have their default parameters unless the name says otherwise. Fits with hnsw and "
-    "lsh, and published l1 on yso_finna_en_small, were timed beside other work; those with l1 and "
-    "hnsw were also halted for minutes, which counts. Rows of hnsw and lsh in the first tables, "
-    "and those of threads and of the profile, were measured when a sketch hashed all features to "
-    "256 components, graphs were not made by range of the norm and classes that had moved were no "
+    "lsh, and published l1 on yso_finna_en_small, were timed beside other work; those with hnsw "
+    "were also halted for many minutes, which counts: their seconds say little. Rows of lsh and of "
+    "l1 with hnsw, and those of threads, were measured when a sketch hashed all features to 256 "
+    "components, graphs were not made by range of the norm and classes that had moved were no "
     "candidates: that is why they say exact search on sparse rows, see the user guide."
 )
 PASSES_TEXT = (
@@ -516,7 +516,7 @@ THREADS_TEXT = (
     "indexes says for so many rows, and it has to be built anew ten times a pass and more."
 )
 PROFILE_TEXT = (
-    "One thread. *oewn_hypernym-all*: training and test rows together, 85,685 of 20,305 classes; "
+    "One thread, beside other work on the second core. *oewn_hypernym-all*: training and test rows together, 85,685 of 20,305 classes; "
     f"*-dense*: the same on {DIMENSIONS} dimensions. Between two builds a tenth of K samples is "
     "visited, for each of them moves two classes: a graph that follows more seldom, whenever a "
     "quarter more samples have been visited, made ten passes over docstrings as fast as exact "

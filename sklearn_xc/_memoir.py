@@ -176,7 +176,7 @@ class MemoirSVC(BaseMemoir):
     -----
     Rows should be of unit length, or of a similar scale.
 
-    Memory: 12 bytes for each weight while it is trained (8 more with `average`; from a third of the
+    Memory: 8 bytes for each weight while it is trained, 12 with `average` (from a third of the
     classes on a feature has an array of all), up to half as much again as room to grow, and 20 in
     the end; indexes of sparse X ``4 * K * sketch_dim`` bytes, a graph of these as much again and
     twice that while it is built. Nothing is K x D unless the data
