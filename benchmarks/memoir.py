@@ -516,12 +516,12 @@ THREADS_TEXT = (
     "indexes says for so many rows, and it has to be built anew ten times a pass and more."
 )
 PROFILE_TEXT = (
-    "One thread, beside other work on the second core. *oewn_hypernym-all*: training and test rows together, 85,685 of 20,305 classes; "
-    f"*-dense*: the same on {DIMENSIONS} dimensions. Between two builds a tenth of K samples is "
-    "visited, for each of them moves two classes: a graph that follows more seldom, whenever a "
-    "quarter more samples have been visited, made ten passes over docstrings as fast as exact "
-    "search, but of an accuracy of 0.6 % instead of 6.2 %, since rivals that have just grown go "
-    "unopposed."
+    "One thread, beside other work on the second core. *oewn_hypernym-all*: training and test rows "
+    f"together, 85,685 of 20,305 classes; *-dense*: the same on {DIMENSIONS} dimensions. Between "
+    "two builds a tenth of K samples is visited, for each of them moves two classes: a graph that "
+    "follows more seldom, whenever a quarter more samples have been visited, made ten passes over "
+    "docstrings as fast as exact search, but of an accuracy of 0.6 % instead of 6.2 %, since "
+    "rivals that have just grown go unopposed."
 )
 PAPER = (
     "## The paper's table 3\n\n"
