@@ -487,10 +487,10 @@ FIRST = (
     "memory of the fit beyond data and libraries. Two threads, where a system uses them; "
     "estimators have their default parameters unless the name says otherwise. Fits with hnsw and "
     "lsh, and published l1 on yso_finna_en_small, were timed beside other work; those with hnsw "
-    "were also halted for many minutes, which counts: their seconds say little. Rows of lsh and of "
-    "l1 with hnsw, and those of threads, were measured when a sketch hashed all features to 256 "
-    "components, graphs were not made by range of the norm and classes that had moved were no "
-    "candidates: that is why they say exact search on sparse rows, see the user guide."
+    "were also halted for many minutes, which counts: their seconds say little. Rows of l1 with "
+    "hnsw were measured when a sketch hashed all features to 256 components, graphs were not made "
+    "by range of the norm and classes that had moved were no candidates: that is why they say "
+    "exact search on sparse rows, see the user guide."
 )
 PASSES_TEXT = (
     "Few passes, on one thread, timed beside other work and halted for minutes, which counts. The "
