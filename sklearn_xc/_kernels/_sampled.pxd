@@ -45,7 +45,7 @@ cdef inline void fetch_part(
 
 
 cdef inline void fetch_row(Row row) noexcept nogil:
-    """Have a sparse row brought into the first cache, that of the next sample of a class."""
+    """Have a row brought into the first cache: that of the next sample of a class."""
     cdef int64_t e
     for e in range(0, row.n, 16):
         prefetch(row.values + e)
