@@ -26,7 +26,7 @@ N_FEATURES, ENTRIES = 1000, 10  # of the synthetic rows
 METHODS = {"exact": "exact", "augment_reduce": "A&R", "implicit": "implicit (1,1)"}
 ROWS = 40_000  # of a pass
 EXACT_WORK = 10**8  # rows times classes of a pass of the exact softmax
-TURNS = 3
+TURNS = 3  # of which the fastest counts, for one thread and for two
 AUTHORS_MS = 21  # an iteration of the program of A&R's authors
 
 
