@@ -193,17 +193,20 @@ class BaseXCClassifier(
             sample_weight = check_sample_weight(sample_weight, X.shape[0])
         return normalise(X), y, sample_weight
 
-    def _set_linear_model(self, coef, intercept):
+    def _set_linear_model(self, coef, intercept, indexed=True):
         """Store coef_ and intercept_, read-only, and index them.
 
         Parameters
         ----------
         coef : CSR of float32 (n_columns, n_features)
         intercept : ndarray of float32 (n_columns,)
+        indexed : bool, default=True
+            Whether now; otherwise when an index is first asked for.
         """
         self.coef_, self.intercept_ = coef, intercept
         self._prepare_index()
-        self._model()
+        if indexed:
+            self._model()
 
     def _prepare_index(self):
         # An edit in place of the weights would leave the index stale: let it fail instead.

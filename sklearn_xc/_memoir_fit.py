@@ -126,7 +126,9 @@ class BaseMemoir(CalibratedMixin, BaseMulticlassClassifier):
             raise ValueError("the weights left the range of float32: scale the features")
         if len(self.classes_) == 2:
             coef, intercept = sparse.csr_array(coef[1:] - coef[:1]), intercept[1:] - intercept[:1]
-        self._set_linear_model(coef, intercept)
+        # Without the index: beside these weights and the lists that partial_fit goes on from it
+        # would be the peak of the memory that a fit takes.
+        self._set_linear_model(coef, intercept, indexed=False)
 
     def _settings(self, rows, sample_weight, first):
         """The settings of the steps; "auto" from the data of the first call."""

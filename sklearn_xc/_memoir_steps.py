@@ -8,7 +8,7 @@ from scipy import sparse
 from ._double_sum import squared_norms
 from ._kernels import _memoir as kernel
 from ._kernels._weight_lists import WeightLists
-from ._rows import narrow_indices
+from ._rows import narrow_indices, narrow_pointers
 
 SMALLEST_SCALE = 1e-4  # float32 values keep their precision above it
 # Theorem 3 wants truncations that change little: a batch whose truncation would cut a vector
@@ -109,7 +109,7 @@ class Weights:
 
     def _csr(self, indptr, classes, data):
         shape = self.lists.n_classes, self.lists.n_features
-        csr = sparse.csc_array((data, classes, indptr), shape=shape).tocsr()
+        csr = sparse.csc_array((data, classes, narrow_pointers(indptr)), shape=shape).tocsr()
         csr.sort_indices()
         return narrow_indices(csr)
 
@@ -135,7 +135,8 @@ def model_of(saved, n_classes, average):
     constant = np.zeros(n_classes, dtype=np.float32)
     constant[classes[last:]] = data[last:]
     shape = n_classes, len(indptr) - 2
-    csr = sparse.csc_array((data[:last], classes[:last], indptr[:-1]), shape=shape).tocsr()
+    columns = data[:last], classes[:last], narrow_pointers(indptr[:-1])
+    csr = sparse.csc_array(columns, shape=shape).tocsr()
     csr.eliminate_zeros()
     csr.sort_indices()
     return narrow_indices(csr), constant

@@ -104,6 +104,14 @@ def narrow_indices(csr):
     return csr
 
 
+def narrow_pointers(indptr):
+    """The int32 index pointer beside which SciPy keeps int32 indices; next to int64 it copies them.
+
+    Unchanged if there are 2**31 non-zeros or more.
+    """
+    return indptr.astype(np.int32, copy=False) if indptr[-1] <= LARGEST_INDEX else indptr
+
+
 def _as_float32(values):
     """Cast finite values to float32, refusing those that would become infinite."""
     with np.errstate(over="ignore"):
@@ -151,7 +159,8 @@ def as_matrix(rows):
     """The matrix, dense or csr_array, that all rows of `as_rows` came from; shares the values."""
     if rows.dense:
         return rows.data.reshape(rows.shape)
-    return sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=rows.shape)
+    indptr = narrow_pointers(rows.indptr)
+    return sparse.csr_array((rows.data, rows.indices, indptr), shape=rows.shape)
 
 
 def columns_of(rows):

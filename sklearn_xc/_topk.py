@@ -87,12 +87,15 @@ class InvertedIndex:
         lengths = np.diff(csc.indptr)
         full = lengths > FULL_SHARE * csc.shape[0]
         self.full_column = np.where(full, np.cumsum(full) - 1, -1).astype(np.int32)
-        listed = np.repeat(~full, lengths)
+        classes, weights = csc.indices.astype(np.int32, copy=False), csc.data
+        columns = np.flatnonzero(full)
+        self.full_weights = aligned_zeros((len(columns), n_places(csc.shape[0])))
+        for place, column in enumerate(columns):
+            part = slice(csc.indptr[column], csc.indptr[column + 1])
+            self.full_weights[place, classes[part]] = weights[part]
         self.indptr = np.concatenate([[0], np.cumsum(np.where(full, 0, lengths), dtype=np.int64)])
-        self.classes = csc.indices[listed].astype(np.int32, copy=False)
-        self.weights = csc.data[listed]
-        self.full_weights = aligned_zeros((full.sum(), n_places(csc.shape[0])))
-        self.full_weights[:, : csc.shape[0]] = csc[:, full].toarray(order="F").T
+        self.classes = without_columns(classes, csc.indptr, columns)
+        self.weights = without_columns(weights, csc.indptr, columns)
 
     def _set_full(self, coef):
         n_classes, n_features = coef.shape
@@ -227,3 +230,22 @@ def check_finite(scores):
             "some scores are not finite in float32: values of X or weights are too large; "
             "scale the features as in fit"
         )
+
+
+def without_columns(entries, indptr, columns):
+    """Take the entries of some columns, ascending, out of an array that nothing else needs.
+
+    In place: a copy of the others would be as large again as the model.
+    """
+    if not len(columns):
+        return entries
+    at = indptr[columns[0]]
+    for column, following in zip(columns, [*columns[1:], len(indptr) - 1], strict=True):
+        kept = entries[indptr[column + 1] : indptr[following]]
+        entries[at : at + len(kept)] = kept
+        at += len(kept)
+    owner = entries if entries.base is None else entries.base  # SciPy returns views of the whole
+    if not owner.flags.owndata or owner.shape != entries.shape:
+        return entries[:at].copy()
+    owner.resize(at, refcheck=False)
+    return owner

@@ -1,6 +1,7 @@
 """What MemoirSVC does: optimum, search, averages, stopping, going on, bad input."""
 
 import pickle
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -14,11 +15,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, normalize
 from sklearn.svm import LinearSVC
 
-from sklearn_xc import MemoirSVC, predict_topk
+from sklearn_xc import MemoirSVC, _memoir_steps, predict_topk
 from sklearn_xc._memoir_search import IndexSearch, choose_search
 from sklearn_xc._memoir_steps import Weights
 from sklearn_xc._rows import as_rows
-from sklearn_xc.datasets import repeat_per_label
+from sklearn_xc.datasets import make_xc_classification, repeat_per_label
 from sklearn_xc.metrics import make_topk_scorer
 from sklearn_xc.mips import HNSWIndex, SimpleLSHIndex
 
@@ -501,6 +502,21 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(n_epochs, digits, mon
     with pytest.raises(KeyboardInterrupt):
         model.fit(*digits)
     assert vars(model) == before
+
+
+def test_a_fit_ends_beside_no_copies_of_its_model(monkeypatch):
+    monkeypatch.setattr(_memoir_steps, "ENTRIES_AT_ONCE", 2**12)
+    X, y = make_xc_classification(4000, 3000, 400, random_state=0)
+    model = MemoirSVC(max_iter=2, random_state=0).fit(X, y)
+    tracemalloc.start()
+    try:
+        coef, _ = _memoir_steps.model_of(model._saved, 400, average=True)
+        kept, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    size = 8 * coef.nnz
+    assert size <= kept <= size + 2**16
+    assert peak <= 12 * coef.nnz + 2**17  # values class by class beside those feature by feature
 
 
 def test_unusual_arrays(digits, tmp_path):

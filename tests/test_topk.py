@@ -1,6 +1,7 @@
 """Top-k prediction against a full sort of plain scores."""
 
 import threading
+import tracemalloc
 from unittest import mock
 
 import numpy as np
@@ -193,6 +194,24 @@ def test_memory_of_the_index_is_bounded_by_the_weights():
     np.testing.assert_array_equal(np.diff(index.indptr), np.where(full, 0, used))
     assert index.full_weights[:, :300].nbytes <= 2 * 8 * used[full].sum()
     assert index.full_weights.shape[1] - 300 < kernel.block_of_classes()
+
+
+def test_an_index_is_built_beside_no_second_copy():
+    rng = np.random.default_rng(0)
+    W = rng.random((2000, 1500), dtype=np.float32)
+    W[rng.random(W.shape) < 0.95] = 0
+    W[:, 700:720] = 1  # full columns between lists
+    W = sparse.csr_array(W)
+    tracemalloc.start()
+    try:
+        index = InvertedIndex(W, np.zeros(2000, np.float32))
+        kept, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (index.full_column >= 0).sum() == 20
+    size = index.classes.nbytes + index.weights.nbytes + index.full_weights.nbytes
+    assert size <= kept <= size + 2**17
+    assert peak <= 8 * W.nnz + index.full_weights.nbytes + 2**17
 
 
 def test_shapes_must_fit():

@@ -16,6 +16,19 @@ from libc.string cimport memmove
 
 import numpy as np
 
+# Lists are many small pieces of memory, which the allocator of glibc keeps when they are freed:
+# what a fit makes of them next would stand beside them.
+cdef extern from *:
+    """
+    #ifdef __GLIBC__
+    #include <malloc.h>
+    #define XC_RETURN_FREED() malloc_trim(0)
+    #else
+    #define XC_RETURN_FREED() ((void)0)
+    #endif
+    """
+    void return_freed "XC_RETURN_FREED" () noexcept nogil
+
 cdef enum:
     LANES = 16
     LEAST_CAPACITY = 4
@@ -49,6 +62,7 @@ cdef class WeightLists:
             free(self.features[j].values)
             free(self.features[j].sums)
         free(self.features)
+        return_freed()
 
     def sizes(self):
         """Entries of each feature's list, int64 (n_features,); n_classes where it is full."""

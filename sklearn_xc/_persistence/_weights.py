@@ -9,7 +9,7 @@ from scipy import sparse
 
 from .._dense import n_places, padded_intercept
 from .._kernels import _topk as kernel
-from .._rows import LARGEST_INDEX, Rows, narrow_indices
+from .._rows import Rows, narrow_indices, narrow_pointers
 from .._topk import InvertedIndex
 from ._file import AT_ONCE, Segment, array_segment
 
@@ -241,9 +241,7 @@ def _class_by_class(index):
     classes = np.concatenate([*classes, index.classes[done:]])  # a copy: of a mapped file as well
     weights = np.concatenate([*weights, index.weights[done:]], dtype=np.float32)
     _require_within(classes, 0, n_classes, "classes")
-    starts = np.append(0, np.cumsum(lengths))
-    if starts[-1] <= LARGEST_INDEX:  # beside starts of int64 SciPy would copy the classes to int64
-        starts = starts.astype(np.int32)
+    starts = narrow_pointers(np.append(0, np.cumsum(lengths)))
     coef = sparse.csc_array((weights, classes, starts), shape=index.shape).tocsr()
     coef.sort_indices()
     coef = narrow_indices(coef)
