@@ -3,6 +3,8 @@
 import sys
 import threading
 import warnings
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 
@@ -96,7 +98,7 @@ def _run_block(function, block, *shared):
         return function(block, *shared)
 
 
-def run_blocks(function, blocks, *shared, n_jobs=None, verbose=0, progress=None, one_by_one=False):
+def run_blocks(function, blocks, *shared, n_jobs=None, verbose=0, progress=None):
     """Call ``function(block, *shared)`` for every block, over joblib.
 
     Threads by default, for kernels that release the GIL; :func:`joblib.parallel_config` chooses
@@ -118,22 +120,56 @@ def run_blocks(function, blocks, *shared, n_jobs=None, verbose=0, progress=None,
         joblib's progress messages.
     progress : Progress or None, default=None
         Told of each block when it and those before it are done.
-    one_by_one : bool, default=False
-        Whether to return a generator, so that results can be used while others are computed. To be
-        used up inside :data:`single_threaded_blas`.
 
     Returns
     -------
-    results : list or generator
+    results : list
         In the order of the blocks.
     """
     watched = progress is not None and progress.watched
     tasks = (joblib.delayed(_run_block)(function, block, *shared) for block in blocks)
     with single_threaded_blas():
-        return_as = "generator" if watched or one_by_one else "list"
+        return_as = "generator" if watched else "list"
         run = joblib.Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads", return_as=return_as)
         results = run(tasks)
         return _followed(results, len(blocks), progress) if watched else results
+
+
+def in_threads(function, items, *shared, n_threads, n_ahead=None):
+    """Call ``function(item, *shared)`` for every item in threads of this process.
+
+    For calls of milliseconds that change arrays in place: joblib looks whether results are there
+    every ten milliseconds, and may be told to use processes.
+
+    Parameters
+    ----------
+    function : callable
+    items : sequence
+    *shared : objects
+        Passed on to every call.
+    n_threads : int
+    n_ahead : int, default=None
+        Calls that may be begun or done before their results are taken; None for all.
+
+    Yields
+    ------
+    result : object
+        In the order of the items, while others are computed.
+    """
+    if n_threads == 1:
+        yield from (function(item, *shared) for item in items)
+        return
+    items, begun = iter(items), deque()
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        for item in items:
+            begun.append(pool.submit(function, item, *shared))
+            if len(begun) == n_ahead:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _followed(results, n_blocks, progress):

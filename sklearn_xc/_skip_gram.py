@@ -20,7 +20,7 @@ from ._decomposed import ChunkIndexes, Positives, chunk_bounds, scratch_places, 
 from ._kernels import _adagrad as adagrad_kernel
 from ._kernels import _skip_gram as kernel
 from ._kernels import _sparse_rows as rows_kernel
-from ._parallel import run_blocks, single_threaded_blas
+from ._parallel import in_threads, single_threaded_blas
 
 QUERIES = 256  # words that stand for all when indexes are built
 ASKED = 4096  # words whose contexts are searched for together
@@ -110,8 +110,9 @@ def objective(pairs, U, V, batch_size, n_threads):
     value : float
     """
     blocks = blocks_of(np.arange(pairs.n_words), batch_size)
-    parts = run_blocks(_objective_of_block, blocks, pairs, U, V, n_jobs=n_threads)
-    return float(sum(parts))
+    with single_threaded_blas():
+        parts = in_threads(_objective_of_block, blocks, pairs, U, V, n_threads=n_threads)
+        return float(sum(parts))
 
 
 def blocks_of(rows, batch_size):
@@ -152,16 +153,18 @@ class ExactSums:
         self._pairs, self.batch_size = pairs, batch_size
         self.n_scored, self.n_threads = float(pairs.n_words), n_threads
 
-    def begin(self, U, V, number):
-        """Get ready for a pass, of that number."""
+    def begin(self, U, V, number, parts):
+        """Get ready for a pass, of that number and over these parts."""
 
-    def visit(self, rows, step, U, V, of_contexts):
+    def visit(self, part, rows, step, U, V, of_contexts):
         """Have some words step, and add up the gradient of contexts, block after block.
 
         Parameters
         ----------
+        part : int
+            The number of the part.
         rows : ndarray of int
-            The words.
+            Its words.
         step : callable
             ``step(rows, gradient)`` with some of the words and a function that gives the sums of
             (p(y|x) - q(y|x)) v_y for their vectors. Returns new vectors and the shares of the
@@ -171,12 +174,11 @@ class ExactSums:
             The sums of q(x) (p(y|x) - q(y|x)) u_x are added.
         """
         blocks = blocks_of(rows, self.batch_size)
-        # So many at once, whose sums are then added: more would only take memory.
-        for i in range(0, len(blocks), self.n_threads):
-            some = blocks[i : i + self.n_threads]
-            parts = run_blocks(_exact_block, some, self._pairs, step, V, n_jobs=self.n_threads)
-            for part in parts:
-                of_contexts += part
+        ahead = self.n_threads + 1  # sums as large as V wait to be added: more take memory only
+        for sums in in_threads(
+            _exact_block, blocks, self._pairs, step, V, n_threads=self.n_threads, n_ahead=ahead
+        ):
+            of_contexts += sums
 
 
 def _exact_block(rows, pairs, step, V):
@@ -234,15 +236,19 @@ def chances(context_share):
     return np.sqrt(np.maximum(context_share, 0.1 / len(context_share) ** 2))
 
 
-def draw(rng, chance, n):
-    """Distinct places drawn, n with repetitions, and the logarithms of how many each stands for.
+def draw(rng, ends, n):
+    """Ascending places, n with repetitions, drawn by chances whose sums are given."""
+    found = np.searchsorted(ends, ends[-1] * np.sort(rng.random(n)), side="right")
+    return np.minimum(found, len(ends) - 1)
+
+
+def distinct(drawn, chance):
+    """The distinct places of those drawn, and the logarithms of how many each stands for.
 
     A sum of exp(log_times) f over the places is an unbiased estimate of that of f over all.
     """
-    ends = np.cumsum(chance)
-    found = np.searchsorted(ends, ends[-1] * rng.random(n), side="right")
-    places, times = np.unique(np.minimum(found, len(ends) - 1), return_counts=True)
-    return places, np.log(times * ends[-1] / (n * chance[places]))
+    places, times = np.unique(drawn, return_counts=True)
+    return places, np.log(times * chance.sum() / (len(drawn) * chance[places]))
 
 
 def chunk_indexes(options, bounds, n_rows, seed, n_threads):
@@ -280,7 +286,7 @@ class NamedSums:
         self._others = np.sort(order[n_frequent:]).astype(np.int32)
         self._chances = chances(pairs.context_share)[self._others]
 
-    def begin(self, U, V, number):
+    def begin(self, U, V, number, parts):
         """Index the contexts."""
         self._number, self.n_scored = number, 0.0
         options, n_others = self._options, len(self._others)
@@ -292,7 +298,7 @@ class NamedSums:
         queries = U[np.sort(rng.permutation(len(U))[:QUERIES])]
         self._indexes = indexes.build(V[self._others], queries)
 
-    def visit(self, rows, step, U, V, of_contexts):
+    def visit(self, part, rows, step, U, V, of_contexts):
         """Visit all blocks in turn; the kernels share the rows of a block among threads."""
         for some in blocks_of(rows, max(1, ASKED // self.batch_size) * self.batch_size):
             retrieved = self._retrieve(U[some])
@@ -332,7 +338,8 @@ class NamedSums:
         places, log_times = np.empty(0, dtype=np.int64), np.empty(0)
         if len(self._others):
             rng = np.random.default_rng([self._seed, self._number, start])
-            places, log_times = draw(rng, self._chances, self._options.n_sampled)
+            drawn = draw(rng, np.cumsum(self._chances), self._options.n_sampled)
+            places, log_times = distinct(drawn, self._chances)
         weight = np.append(np.zeros(len(self._frequent)), log_times)
         ids = np.append(self._frequent, self._others[places])
         return ids, weight.astype(np.float32), V[ids]
@@ -419,9 +426,9 @@ class Adagrad:
     def __init__(self, shape):
         self._squares = np.zeros(shape, dtype=np.float32)
 
-    def step(self, M, gradient, rows, rate):
-        """Change M[rows], or all of M for None, against its gradient."""
-        adagrad_kernel.step(M, self._squares, gradient, rows, rate)
+    def step(self, M, gradient, rows, factor, rate):
+        """Change M[rows], or all of M for None, against its gradient, row by row times a factor."""
+        adagrad_kernel.step(M, self._squares, gradient, rows, factor, rate)
 
 
 class SkipGram:
@@ -461,24 +468,25 @@ class SkipGram:
         self.n_passes += 1
         order = np.random.default_rng([self._seed, number, 0]).permutation(self.pairs.n_words)
         with single_threaded_blas():  # once, not with every block
-            self.sums.begin(self.U, self.V, self.n_passes)
-            for part in range(n_parts):
-                self._visit(np.sort(order[part::n_parts]), rate(number + part / n_parts))
+            parts = [np.sort(order[part::n_parts]) for part in range(n_parts)]
+            self.sums.begin(self.U, self.V, self.n_passes, parts)
+            for part, rows in enumerate(parts):
+                self._visit(part, rows, rate(number + part / n_parts))
                 yield number + (part + 1) / n_parts
 
-    def _visit(self, rows, rate):
-        """Steps of some words, then of all contexts."""
+    def _visit(self, part, rows, rate):
+        """Steps of the words of a part, then of all contexts."""
 
         def step(rows, gradient_at):
             gradient = gradient_at(self.U[rows])
             share = self.pairs.word_share[rows]
-            gradient[share == 0] = 0
-            self._steps[0].step(self.U, gradient, rows, rate)
+            counted = (share > 0).astype(np.float32)
+            self._steps[0].step(self.U, gradient, rows, counted, rate)
             return self.U[rows], share.astype(np.float32)
 
         gradient = self._gradient
         gradient[:] = 0
-        self.sums.visit(rows, step, self.U, self.V, gradient)
+        self.sums.visit(part, rows, step, self.U, self.V, gradient)
         share = np.maximum(self.pairs.context_share, 0.1 / self.pairs.n_words**2)
-        gradient *= (self._n_parts / share)[:, None].astype(np.float32)
-        self._steps[1].step(self.V, gradient, None, rate)
+        factor = (self._n_parts / share).astype(np.float32)
+        self._steps[1].step(self.V, gradient, None, factor, rate)

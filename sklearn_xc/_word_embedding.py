@@ -67,7 +67,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         counted as if scored 0 (Algorithm 1). "none": nothing.
     n_frequent : "auto" or int, default="auto"
         Most frequent contexts that are in every sum, for "decomposed" and "mips" with
-        ``rest="sampled"``; "auto" is K / 50, but the root of K at least.
+        ``rest="sampled"``; "auto" is K / 20, but the root of K at least.
     n_sampled : "auto" or int, default="auto"
         Words drawn for each block of words, as likely as the root of their frequency is large.
         "auto" is K / 12, and K / 100 for "sampled", but the root of K at least.
@@ -150,8 +150,9 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
     Memory, with K words, P distinct pairs of words (both directions) and b = `batch_size`: 52 P
     bytes until the passes begin and 8 P while training; 20 K dim for vectors, gradient and the
     sums of Adagrad; for a block and thread ``8 b (n_frequent + n_chunks * query_size +
-    n_sampled)``, and ``4 dim (n_frequent + n_chunks * query_size + n_sampled)`` and 40 for each
-    pair of its words for each of eight blocks that wait to be added up. Without `batch_queries` a
+    n_sampled)``, and ``4 dim (n_frequent + n_chunks * query_size + n_sampled)``, 4 K and 40 for each
+    pair of its words for each of at most 32 blocks of a part that wait to be added up; ``4 K
+    n_chunks * query_size / b`` for what a pass searches. Without `batch_queries` a
     block takes ``24 b (n_chunks * query_size + c)``, c being the most contexts of a word; "exact"
     and the objective take 4 b K a thread. None of it depends on the length of the corpus.
 
@@ -459,7 +460,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
             if self.rest == "sampled":
                 query_size = -(-4 * root // n_chunks)
         if n_frequent == "auto":
-            n_frequent = max(root, n_words // 50)
+            n_frequent = max(root, n_words // 20)
         if n_sampled == "auto":
             n_sampled = max(root, n_words // (12 if searches else 100))
         return Options(

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.special import softmax
 
+from sklearn_xc import _batch_sums
 from sklearn_xc import _skip_gram as skip_gram
 from sklearn_xc._batch_sums import BatchSums, Block, OwnContexts
 from sklearn_xc._kernels import _skip_gram as kernel
@@ -60,9 +61,10 @@ class Recorder(skip_gram.SkipGram):
             def __init__(self, name, share):
                 self.name, self.share = name, share
 
-            def step(self, M, gradient, rows, rate):
+            def step(self, M, gradient, rows, factor, rate):
                 rows = slice(None) if rows is None else rows
-                getattr(recorder, self.name)[rows] += gradient * self.share[rows][:, None]
+                factor = factor * self.share[rows]
+                getattr(recorder, self.name)[rows] += gradient * factor[:, None]
 
         least = 0.1 / N_WORDS**2
         self._steps = (
@@ -178,25 +180,53 @@ def test_averaged_over_all_draws_the_sum_over_all_words_is_exact():
     named = sums._others[[1, 4]]
     z = U[rows].astype(float) @ V.T
     q = counts.toarray() / np.maximum(counts.sum(axis=1), 1)[:, None]
-    estimates, weights = [], []
-    others = np.setdiff1d(sums._others, named)
-    chance = skip_gram.chances(pairs.context_share)[others]
+    estimates, of_few, weights = [], [], []
+    chance = skip_gram.chances(pairs.context_share)[sums._others]
     chance /= chance.sum()
-    for draws in product(range(10), repeat=2):
+    for draws in product(range(12), repeat=2):
+        numbers = iter(draws)
 
         class Fixed:
             def random(self, n):
-                assert n == 2
-                return (np.cumsum(chance) - chance / 2)[list(draws)]  # noqa: B023
+                return (np.cumsum(chance) - chance / 2)[[next(numbers) for _ in range(n)]]  # noqa: B023
 
         weights.append(chance[list(draws)].prod())
         block = Block(rows, *sums._shared(named, Fixed()))
-        first = block.shared[0]
-        p = OwnContexts(pairs, block).differences(U[rows], V, V[block.shared])[0]
-        estimates.append(np.exp(z[:, first]) / (p[:, 0] + q[rows, first]))
+        first, own = block.shared[0], OwnContexts(pairs, block)
+        for found, weight in ((estimates, block.weight), (of_few, block.few_weight)):
+            p = own.differences(U[rows], V, V[block.shared[: len(weight)]], weight)[0]
+            found.append(np.exp(z[:, first]) / (p[:, 0] + q[rows, first]))
     exact = np.exp(z).sum(axis=1)
-    assert np.abs(np.array(estimates) / exact - 1).max() > 0.05
-    np.testing.assert_allclose(weights @ np.array(estimates), exact, rtol=1e-4)
+    for found in (estimates, of_few):
+        assert np.abs(np.array(found) / exact - 1).max() > 0.05
+        np.testing.assert_allclose(weights @ np.array(found), exact, rtol=1e-4)
+
+
+def test_what_is_expected_of_a_block_lessens_the_noise_of_contexts(monkeypatch):
+    """Beside the plain estimate from the same draws, for words that are alike."""
+    counts, (U, V) = some_counts(), some_vectors()
+    U = 0.5 * (U.mean(axis=0) + 0.3 * U)
+    pairs = skip_gram.Pairs(counts)
+    exact = reference(counts, U, V)[2]
+    few = options(query_size=0, n_frequent=5, n_sampled=100, rest="sampled")
+    visit_block = _batch_sums.visit_block
+
+    def plain(block, expected, *others):
+        expected[:] = 0
+        return visit_block(block, expected, *others)
+
+    errors = []
+    for visit in (plain, visit_block):
+        monkeypatch.setattr(_batch_sums, "visit_block", visit)
+        found = []
+        for seed in range(60):
+            sums = BatchSums(pairs, DIM, few, 20, seed, 1)
+            recorder = Recorder(pairs, U.copy(), V.copy(), sums)
+            recorder.iterate(lambda time: 0.1)
+            found.append(recorder.of_contexts)
+        errors.append(np.abs(np.array(found) - exact).mean())
+        assert np.abs(np.mean(found, axis=0) - exact).max() < 0.15 * np.abs(exact).max()
+    assert errors[1] < 0.7 * errors[0]
 
 
 @pytest.mark.parametrize("n_shared", [1, 16, 700])
@@ -252,9 +282,11 @@ def test_steps_of_adagrad(rows):
     for rate in (0.3, 0.1):
         gradient = rng.normal(size=(6 if rows is None else 3, 21)).astype(np.float32)
         gradient[1] = 0  # a coordinate that has not moved stays
-        squares[chosen] += gradient.astype(float) ** 2
-        expected[chosen] -= rate * gradient / (np.sqrt(squares[chosen]) + 1e-8)
-        adagrad.step(M, gradient, None if rows is None else np.array(rows), rate)
+        factor = rng.random(len(gradient)).astype(np.float32)
+        scaled = factor[:, None].astype(float) * gradient
+        squares[chosen] += scaled**2
+        expected[chosen] -= rate * scaled / (np.sqrt(squares[chosen]) + 1e-8)
+        adagrad.step(M, gradient, None if rows is None else np.array(rows), factor, rate)
     np.testing.assert_allclose(M, expected, atol=1e-5)
 
 

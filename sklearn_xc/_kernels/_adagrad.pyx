@@ -9,25 +9,28 @@ cdef float TINY = 1e-8  # beside the root of the sum of squared gradients
 
 
 cdef dispatched step_row(
-    float* row, float* squares, const float* gradient, int64_t n, float rate
+    float* row, float* squares, const float* gradient, float factor, int64_t n, float rate
 ) noexcept nogil:
     cdef int64_t c
+    cdef float g
     for c in range(n):
-        squares[c] += gradient[c] * gradient[c]
-        row[c] -= rate * gradient[c] / (sqrtf(squares[c]) + TINY)
+        g = factor * gradient[c]
+        squares[c] += g * g
+        row[c] -= rate * g / (sqrtf(squares[c]) + TINY)
 
 
 def step(
     float[:, ::1] table, float[:, ::1] squares, const float[:, ::1] gradient,
-    const int64_t[::1] rows, float rate,
+    const int64_t[::1] rows, const float[::1] factor, float rate,
 ):
-    """One step of some rows against their gradient, or of all.
+    """One step of some rows against multiples of their gradients, or of all.
 
     Parameters
     ----------
     table, squares : IN/OUT (n_rows, n_columns), squares: the sums of squared gradients
     gradient : IN (n, n_columns)
     rows : IN (n,), distinct, or None for all in their order
+    factor : IN (n,)
     rate : IN
     """
     cdef int64_t i, k
@@ -37,4 +40,6 @@ def step(
     with nogil:
         for i in range(gradient.shape[0]):
             k = i if every else rows[i]
-            step_row(&table[k, 0], &squares[k, 0], &gradient[i, 0], table.shape[1], rate)
+            step_row(
+                &table[k, 0], &squares[k, 0], &gradient[i, 0], factor[i], table.shape[1], rate
+            )

@@ -291,7 +291,7 @@ cdef void row_differences(
     score_own(u, V, own.ids + first, n_own, dim, out + first)
     add_weights(z, weight, n_shared)
     for e in range(first, first + n_own):
-        if drawn[e] >= 0:
+        if 0 <= drawn[e] < n_shared:
             z[drawn[e]] = <float>-INFINITY
     largest(z, n_shared, &top)
     largest(out + first, n_own, &top)
@@ -321,7 +321,7 @@ def block_differences(
     own_indptr, own_ids, own_share : IN (n + 1,), (n_own,), (n_own,): the contexts that a word
         has of its own and q(y|x), row by row
     own_drawn : IN (n_own,), the place of an own context among those shared, where it then does
-        not count; or -1
+        not count; or -1, or a place beyond those that z has
     certain_indptr, certain_places, certain_share : IN (n + 1,), (n_certain,), (n_certain,): of
         contexts of the word that all share their places and q(y|x), row by row
     out : OUT (n_own,), the differences of the own contexts
