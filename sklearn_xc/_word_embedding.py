@@ -150,9 +150,9 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
     Memory, with K words, P distinct pairs of words (both directions) and b = `batch_size`: 52 P
     bytes until the passes begin and 8 P while training; 20 K dim for vectors, gradient and the
     sums of Adagrad; for a block and thread ``8 b (n_frequent + n_chunks * query_size +
-    n_sampled)``, and ``4 dim (n_frequent + n_chunks * query_size + n_sampled)``, 4 K and 40 for each
-    pair of its words for each of at most 32 blocks of a part that wait to be added up; ``4 K
-    n_chunks * query_size / b`` for what a pass searches. Without `batch_queries` a
+    n_sampled)``, and ``4 dim (n_frequent + n_chunks * query_size + n_sampled)``, 4 K and 40 for
+    each pair of its words for each of at most 32 blocks of a part that wait to be added up;
+    ``4 K n_chunks * query_size / b`` for what a pass searches. Without `batch_queries` a
     block takes ``24 b (n_chunks * query_size + c)``, c being the most contexts of a word; "exact"
     and the objective take 4 b K a thread. None of it depends on the length of the corpus.
 
