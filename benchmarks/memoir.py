@@ -488,11 +488,11 @@ FIRST = (
     "memory of the fit beyond data and libraries. Two threads, where a system uses them; "
     "estimators have their default parameters unless the name says otherwise. Exact search, the "
     "published parameters and the other programs were timed on the machine named above left alone. "
-    "Fits with hnsw (one thread) and lsh ran beside other work; those with hnsw were also halted for "
-    "many minutes, which counts: their seconds say little. All of these but l1 with hnsw, and the "
-    "parts below this one, were measured on another machine of two cores (AMD EPYC), and all of them "
-    "before a fit ended without copies of its model, which counts in their memory, and left the "
-    "index that predicts to the first prediction, whose seconds have it in the other rows."
+    "Fits with hnsw (one thread) and lsh ran beside other work; those with hnsw were also halted "
+    "for many minutes, which counts: their seconds say little. All of these but l1 with hnsw, and "
+    "the parts below this one, were measured on another machine of two cores (AMD EPYC), and all "
+    "of them before a fit ended without copies of its model, which counts in their memory, and "
+    "left the index that predicts to the first prediction, whose seconds have it in other rows."
 )
 PASSES_TEXT = (
     "Few passes, on one thread, timed beside other work and halted for minutes, which counts. The "
