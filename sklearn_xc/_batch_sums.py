@@ -12,8 +12,9 @@ p(y|x) - r(x) h(y) is estimated from what was drawn (a control variate: the esti
 is on average, but for that r(x) is itself estimated). The steps of the words themselves bear the
 noise of fewer draws.
 
-Blocks are dealt out to threads. What is done between two rounds of them is done by one: it is
-little, and threads of OpenMP that wait for more would stand in the way of the next round.
+Blocks are dealt out to threads, and all searches of a pass are made before them: what is left for
+between two rounds is little and done by one thread, since threads of OpenMP that wait for more
+would stand in the way of the next round.
 """
 
 from typing import NamedTuple

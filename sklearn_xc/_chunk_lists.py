@@ -13,7 +13,7 @@ from ._memory import require_memory
 from .mips._spherical import ITERATIONS, train
 
 AGAIN = 2  # iterations of k-means from the directions before
-WORTH_THREADS = 2_000_000  # multiply-adds of a search, so that waiting for threads does not show
+WORTH_THREADS = 200_000  # multiply-adds of a search, so that waiting for threads does not show
 LANES = kernel.lanes()
 
 

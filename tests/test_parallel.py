@@ -18,6 +18,7 @@ from sklearn_xc._parallel import (
     MIN_BLOCKS,
     blocks_of_classes,
     effective_threads,
+    in_threads,
     run_blocks,
     single_threaded_blas,
 )
@@ -157,3 +158,36 @@ def test_blocks_are_of_about_equal_work():
     largest_class = counts.max() + counts.mean()
     assert work.max() <= work.mean() + 2 * largest_class
     assert len(blocks_of_classes(np.ones(10**6), 16)) == MAX_BLOCKS
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize("n_ahead", [None, 3])
+def test_threads_give_results_in_order_and_not_too_far_ahead(n_threads, n_ahead):
+    begun = []
+
+    def slow(i, factor):
+        begun.append(i)
+        time.sleep(0.002 * (i % 3))
+        return factor * i, os.getpid()
+
+    found = in_threads(slow, range(20), 3, n_threads=n_threads, n_ahead=n_ahead)
+    for taken, result in enumerate(found):
+        assert result == (3 * taken, os.getpid())
+        assert n_ahead is None or len(begun) <= taken + n_ahead
+    assert sorted(begun) == list(range(20))
+    assert taken == 19
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_an_error_in_a_thread_ends_the_rest(n_threads):
+    begun = []
+
+    def fail(i):
+        begun.append(i)
+        time.sleep(0.01)
+        return 1 // (i - 2)
+
+    found = in_threads(fail, range(100), n_threads=n_threads)
+    with pytest.raises(ZeroDivisionError):
+        list(found)
+    assert len(begun) < 20
