@@ -25,7 +25,7 @@ from ._decomposed import chunk_bounds
 from ._kernels import _skip_gram as kernel
 from ._kernels import _sparse_rows as rows_kernel
 from ._parallel import in_threads
-from ._skip_gram import QUERIES, chances, chunk_indexes, draw
+from ._skip_gram import QUERIES, chances, chunk_indexes, distinct, draw
 from .mips._spherical import assign, train
 
 ITERATIONS = 3  # of the clustering that makes blocks: it only has to put similar words together
@@ -55,8 +55,8 @@ class BatchSums:
         order = np.argsort(-pairs.context_share, kind="stable")
         self._frequent = np.sort(order[: options.n_frequent]).astype(np.int32)
         self._others = np.sort(order[options.n_frequent :]).astype(np.int32)
-        self._chances = chances(pairs.context_share)
-        self._ends = np.cumsum(self._chances[self._others])
+        self._chances = chances(pairs.context_share)[self._others]
+        self._ends = np.cumsum(self._chances)
 
     def begin(self, U, V, number, parts):
         """Put the words of each part into blocks, and search the contexts for all of them.
@@ -66,11 +66,10 @@ class BatchSums:
         self._number, self.n_scored = number, 0.0
         seeds = np.random.default_rng([self._seed, number]).integers(2**31, size=len(parts) + 1)
         asked = list(zip(parts, seeds[1:].tolist(), strict=True))
-        self._parts = list(in_threads(self._blocks, asked, U, n_threads=self.n_threads))
-        named = iter(self._named(U, V, int(seeds[0])))
-        self._parts = [
-            [(rows, mean, next(named)) for rows, mean in blocks] for blocks in self._parts
-        ]
+        parts = list(in_threads(self._blocks, asked, U, n_threads=self.n_threads))
+        means = np.stack([mean for blocks in parts for _, mean in blocks])
+        named = iter(self._named(means, U, V, int(seeds[0])))
+        self._parts = [[(rows, mean, next(named)) for rows, mean in blocks] for blocks in parts]
 
     def _blocks(self, asked, U):
         """Words of similar directions together, and their mean vectors."""
@@ -85,9 +84,8 @@ class BatchSums:
         blocks = sorted(np.array_split(rows, n_blocks), key=self._pairs.count_of, reverse=True)
         return [(block, U[block].mean(axis=0)) for block in blocks]
 
-    def _named(self, U, V, seed):
+    def _named(self, means, U, V, seed):
         """For each block the contexts that its mean asks for, beside the most frequent."""
-        means = np.stack([mean for blocks in self._parts for _, mean in blocks])
         options, n_others = self._options, len(self._others)
         n = min(options.query_size, n_others)
         if not n:
@@ -134,31 +132,27 @@ class BatchSums:
         if not len(self._others):
             return certain, len(certain), none, none
         n = self._options.n_sampled
-        few, more = (draw(rng, self._ends, size) for size in (n_few(n), n - n_few(n)))
-        places, times = np.unique(np.append(few, more), return_counts=True)
-        few, counts = np.unique(few, return_counts=True)
-        few_times = np.zeros_like(times)
-        few_times[np.searchsorted(places, few)] = counts
-        # Those that are certain anyway stand for nothing else; the few come first.
-        kept = np.ones(self._pairs.n_words, dtype=bool)
-        kept[named] = False
-        order = np.argsort(few_times == 0, kind="stable")
-        order = order[kept[self._others[places[order]]]]
-        ids, few_times = self._others[places[order]], few_times[order]
-        few_times = few_times[few_times > 0]
-        each = self._chances[ids] / self._ends[-1]
-        weight = np.log(times[order] / (n * each))
-        few_weight = np.log(few_times / (n_few(n) * each[: len(few_times)]))
+        n_few = -(-n // FEWER)
+        few, more = (draw(rng, self._ends, size) for size in (n_few, n - n_few))
+        left = np.ones(self._pairs.n_words, dtype=bool)
+        left[named] = False
+        places, weight = self._not_certain(np.append(few, more), left)
+        few, few_weight = self._not_certain(few, left)
+        order = np.argsort(~np.isin(places, few, assume_unique=True), kind="stable")  # few first
         return (
-            np.append(certain, ids), len(certain),
-            np.append(none, weight).astype(np.float32),
+            np.append(certain, self._others[places[order]]), len(certain),
+            np.append(none, weight[order]).astype(np.float32),
             np.append(none, few_weight).astype(np.float32),
         )  # fmt: skip
 
+    def _not_certain(self, drawn, left):
+        """The distinct places drawn of contexts that are left, and the logarithms of weights.
 
-def n_few(n_sampled):
-    """How many of the draws the steps of words are content with."""
-    return -(-n_sampled // FEWER)
+        Those that are certain anyway stand for nothing else.
+        """
+        places, log_times = distinct(drawn, self._chances)
+        kept = left[self._others[places]]
+        return places[kept], log_times[kept]
 
 
 class Block(NamedTuple):
