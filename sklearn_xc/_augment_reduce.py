@@ -13,7 +13,7 @@ from ._callbacks import SILENT, with_callbacks
 from ._dense import feature_major, padded_intercept, untouched_zeros
 from ._exact import BEYOND, ExactSteps, shares_of_ridge
 from ._kernels import _adaptive as kernel
-from ._kernels._sampled import Workspace, scores, scores_by_class
+from ._kernels._sampled import MiniBatch, scores, scores_by_class
 from ._multiclass import held_out_samples
 from ._noise import log_probabilities
 from ._rows import LARGEST_INDEX, as_matrix, as_rows
@@ -396,6 +396,39 @@ def _watched(samples, n_classes, seed):
     return np.sort(chosen).astype(np.int32)
 
 
+class _Drawn:
+    """A mini-batch with the classes drawn for it: one draw for all, or one for each kind of step.
+
+    Parameters
+    ----------
+    rows : tuple
+        As `side_by_side` gives them.
+    n_classes : int
+    classes : tuple of ndarray of int32 (n_rows, n_sampled + 1)
+        Of each draw, the own class first. The first draw's are stepped, all are scored at once so
+        that weights are read once.
+    importance : tuple of ndarray of float32 (n_rows, n_sampled)
+    """
+
+    def __init__(self, rows, n_classes, classes, importance):
+        self.importance, self._n_draws = importance, len(classes)
+        self.stepped = self.scored = MiniBatch(*rows, classes[0], n_classes)
+        every = classes[0]
+        if len(classes) > 1:
+            every = np.concatenate([classes[0], classes[1][:, 1:]], axis=1)
+            self.scored = MiniBatch(*rows, every, n_classes)
+        self.psi = np.empty(every.shape, dtype=np.float32)
+
+    def psi_of_draws(self):
+        """The scores of each draw, the own class first."""
+        if self._n_draws == 1:
+            return [self.psi]
+        width = self.psi.shape[1] // 2 + 1
+        second = self.psi[:, width - 1 :].copy()
+        second[:, 0] = self.psi[:, 0]
+        return [self.psi[:, :width].copy(), second]
+
+
 def _fit_augment_reduce(
     rows, y, sample_weight, W, b, held_out, *, model, bound, batch_size, n_sampled, sampling,
     shared_draws, max_iter, learning_rate, alpha, tol, early_stopping, n_steps, seed, n_threads,
@@ -415,42 +448,34 @@ def _fit_augment_reduce(
     averages = untouched_zeros((n_classes, width))
     stamps = np.zeros((n_classes, kernel.stamps_of(width)), dtype=np.int32)
     n_draws = 2 if local.has_variables and not shared_draws else 1
-    workspace = Workspace(batch_size * (1 + n_draws * sampler.n_sampled), n_features, n_threads)
+    scratch = kernel.Scratch(n_features, n_threads)
     rng = np.random.default_rng(seed)
     seeds = Seeds(*(int(s) for s in rng.integers(2**62, size=2)), n_steps)
 
-    def utilities(batch, *draws):
-        """Of the classes of each draw; all at once, so that weights are read once."""
-        classes = draws[0]
-        if n_draws > 1:
-            classes = np.hstack([classes, *(drawn[:, 1:] for drawn in draws[1:])])
-        psi = np.empty(classes.shape, dtype=np.float32)
-        workspace.group(classes, n_classes)
-        scores_by_class(*batch, classes, W, b, psi, workspace, n_threads)
-        if n_draws == 1:
-            return [psi]
-        return [np.hstack([psi[:, :1], part]) for part in np.split(psi[:, 1:], n_draws, 1)]
+    def drawn(batch, step):
+        draws = [sampler.draw(y[batch], seeds.classes, 2 * step + i) for i in range(n_draws)]
+        return _Drawn(side_by_side(rows, batch), n_classes, *zip(*draws, strict=True))
 
     for epoch in range(1, max_iter + 1):
         progress.begin()
         batches = _batches(rng, training, batch_size)
         rates = step_size(n_steps + 1 + np.arange(len(batches)), learning_rate)
-        for batch, rate in zip(batches, rates, strict=True):
+        coming = drawn(batches[0], n_steps + 1)
+        scores_by_class(coming.scored, W, b, coming.psi, n_threads)
+        for i, (batch, rate) in enumerate(zip(batches, rates, strict=True)):
             n_steps += 1
             seeds = seeds._replace(step=n_steps)
-            draws = [sampler.draw(y[batch], seeds.classes, 2 * n_steps + i) for i in range(n_draws)]
-            classes, importance = draws[0]
-            near = side_by_side(rows, batch)
-            psi = utilities(near, *(drawn for drawn, _ in draws))
+            now, coming = coming, None
+            if i + 1 < len(batches):
+                coming = drawn(batches[i + 1], n_steps + 1)
+            psi = now.psi_of_draws()
             if local.has_variables:
-                local.step(psi[-1], draws[-1][1], batch, epoch, seeds)
-            coefs = local.coefficients(psi[0], importance, batch, weight, seeds)
-            if n_draws > 1:
-                workspace.group(classes, n_classes)
+                local.step(psi[-1], now.importance[-1], batch, epoch, seeds)
+            coefs = local.coefficients(psi[0], now.importance[0], batch, weight, seeds)
             kernel.ascend(
-                *near, classes, coefs, importance, share,
-                rate, len(training) / len(batch), n_steps,
-                W, b, averages, stamps, True, workspace, n_threads,
+                now.stepped, coefs, now.importance[0], share,
+                rate, len(training) / len(batch), n_steps, W, b, averages, stamps,
+                coming and coming.scored, coming and coming.psi, scratch, n_threads,
             )  # fmt: skip
         classes = _all_classes(y[watched], n_classes)
         psi = np.empty(classes.shape, dtype=np.float32)

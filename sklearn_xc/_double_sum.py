@@ -281,8 +281,6 @@ class SampledBatches(Solver):
         self.sampler = ClassSampler(settings.sampling, self.counts, settings.n_sampled, n_threads)
         self.batch_size = min(settings.batch_size, len(self.visited))
         self.n_batches = -(-len(self.visited) // self.batch_size)
-        n_pairs = self.batch_size * (self.sampler.n_sampled + 1)
-        self.workspace = _sampled.Workspace(n_pairs, data.rows.shape[1], n_threads)
         self.scale = self.shrink = NONE
         if settings.alpha > 0:
             self.scale, self.shrink = np.ones((2, n_classes), dtype=np.float32)
@@ -317,11 +315,10 @@ class SampledBatches(Solver):
             touched = np.unique(classes) if self.settings.alpha > 0 else None
             if touched is not None:
                 self.catch_up(touched, step + 1, rate)
-            self.workspace.group(classes, len(self.b))
             _sampled.ascend(
-                *self.row_arrays(), batch, classes, coefs, rate, self.shrink,
-                self.W, self.scale, self.b, self.settings.intercept,
-                self.workspace, self.n_threads,
+                _sampled.MiniBatch(*self.row_arrays(), batch, classes, len(self.b)),
+                coefs, rate, self.shrink, self.W, self.scale, self.b, self.settings.intercept,
+                self.n_threads,
             )  # fmt: skip
             if self.bounded:
                 self.project(batch, classes, coefs, rate)

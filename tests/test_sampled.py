@@ -90,9 +90,8 @@ def test_scores_are_products(dense):
     every = X[batch] @ (scale[:, None] * W).T + b
     expected = np.take_along_axis(every, classes, axis=1)
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-5)
-    workspace = _sampled.Workspace(classes.size, 41, 1)
-    workspace.group(classes, 17)
-    _sampled.scores_by_class(*rows[:4], batch, classes, scale[:, None] * W, b, out, workspace, 2)
+    samples = _sampled.MiniBatch(*rows[:4], batch, classes, 17)
+    _sampled.scores_by_class(samples, scale[:, None] * W, b, out, 2)
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -132,10 +131,9 @@ def test_plain_steps(dense, ridge):
         touched = np.unique(classes)
         true[touched] *= shrink[touched, None]
     gradient, sums = scatter(X, batch, classes, coefs, 17)
-    workspace = _sampled.Workspace(classes.size, 41, 3)
-    workspace.group(classes, 17)
     expected_b = b + 0.3 * sums
-    _sampled.ascend(*rows[:4], batch, classes, coefs, 0.3, shrink, W, scale, b, True, workspace, 3)
+    samples = _sampled.MiniBatch(*rows[:4], batch, classes, 17)
+    _sampled.ascend(samples, coefs, 0.3, shrink, W, scale, b, True, 3)
     got = scale[:, None] * W if ridge else W
     np.testing.assert_allclose(got, true + 0.3 * gradient, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(b, expected_b, rtol=1e-4, atol=1e-5)
@@ -154,7 +152,7 @@ def test_adaptive_steps(dense, alpha, d, density):
     averages = np.zeros((31, width), dtype=np.float32)
     stamps = np.zeros((31, _adaptive.stamps_of(width)), dtype=np.int32)
     share = (alpha / np.maximum((X != 0).sum(axis=0), 1)).astype(np.float32)
-    workspace = _sampled.Workspace(3 * 5, d, 2)
+    scratch = _adaptive.Scratch(d, 2)
     exact_W, exact_b, s = W.astype(float), b.astype(float), np.zeros((31, d + 1))
     for step in [*range(1, 60), *range(700, 730)]:
         if step == 700:
@@ -171,13 +169,34 @@ def test_adaptive_steps(dense, alpha, d, density):
         s = 0.1 * g**2 + 0.9 * s
         move = 0.01 * g / (1 + np.sqrt(s))
         exact_W, exact_b = exact_W + move[:, :-1], exact_b + move[:, -1]
-        workspace.group(classes, 31)
+        samples = _sampled.MiniBatch(*rows[:4], batch, classes, 31)
         _adaptive.ascend(
-            *rows[:4], batch, classes, coefs, importance, share if alpha else EMPTY,
-            0.01, 8.0, step, W, b, averages, stamps, True, workspace, 2,
+            samples, coefs, importance, share if alpha else EMPTY, 0.01, 8.0, step, W, b,
+            averages, stamps, None, None, scratch, 2,
         )  # fmt: skip
     np.testing.assert_allclose(W, exact_W, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(b, exact_b, rtol=1e-3, atol=1e-4)
+
+
+def test_the_size_of_a_step_at_every_magnitude():
+    """rate * g / (1 + sqrt(0.1 g^2)), for which the kernel takes no root of the C library."""
+    g = np.exp(np.linspace(-40, 42, 4099)).astype(np.float32)  # 0.1 g^2 from 1e-36 to 3e35
+    g = np.concatenate([g, -g, np.float32([0, 1e-38, 1e30])])  # the last overflows, squared
+    rows, batch = as_rows(g[None, :]), np.zeros(1, dtype=np.int32)
+    samples = _sampled.MiniBatch(*rows[:4], batch, np.array([[0, 1]], dtype=np.int32), 2)
+    W, b = np.zeros((2, len(g)), dtype=np.float32), np.zeros(2, dtype=np.float32)
+    width = _adaptive.width_of_averages(len(g))
+    averages = np.zeros((2, width), dtype=np.float32)
+    stamps = np.zeros((2, _adaptive.stamps_of(width)), dtype=np.int32)
+    coefs, importance = np.float32([[1, 0]]), np.float32([[1]])
+    _adaptive.ascend(
+        samples, coefs, importance, EMPTY, 0.5, 1.0, 1, W, b, averages, stamps, None, None,
+        _adaptive.Scratch(len(g), 1), 1,
+    )  # fmt: skip
+    exact = g.astype(np.float64)
+    expected = 0.5 * exact / (1 + np.sqrt(0.1 * exact**2))
+    np.testing.assert_allclose(W[0, :-1], expected[:-1], rtol=1e-6)
+    assert W[0, -1] == 0
 
 
 @pytest.mark.parametrize("n_classes", [5, 3000, 5_000_000])
@@ -192,26 +211,49 @@ def test_grouping_by_class_takes_any_number_of_classes(n_classes):
     for n_threads in (1, 2):
         W = np.zeros((n_classes, 1), dtype=np.float32)
         b = np.zeros(n_classes, dtype=np.float32)
-        workspace = _sampled.Workspace(classes.size, 1, n_threads)
-        workspace.group(classes, n_classes)
         batch = np.arange(40, dtype=np.int32)
-        _sampled.ascend(
-            *rows[:4], batch, classes, coefs, 1.0, EMPTY, W, EMPTY, b, True, workspace, n_threads
-        )
+        samples = _sampled.MiniBatch(*rows[:4], batch, classes, n_classes)
+        _sampled.ascend(samples, coefs, 1.0, EMPTY, W, EMPTY, b, True, n_threads)
         np.testing.assert_allclose(W[:, 0], expected, atol=1e-5)
         np.testing.assert_allclose(b, expected, atol=1e-5)
 
 
-def test_steps_take_the_classes_that_were_grouped():
+def test_a_mini_batch_and_its_weights_have_the_same_classes():
     _, _, W, b, rows, sampler, _ = problem(False)
     batch = np.arange(5, dtype=np.int32)
     classes = sampler.draw(np.zeros(5, dtype=np.int32), 0, 0)[0]
     coefs = np.ones(classes.shape, dtype=np.float32)
-    workspace = _sampled.Workspace(classes.size, 41, 1)
-    workspace.group(classes[:3], 17)
-    with pytest.raises(ValueError, match="grouped"):
-        _sampled.ascend(
-            *rows[:4], batch, classes, coefs, 1.0, EMPTY, W, EMPTY, b, True, workspace, 1
-        )
-    with pytest.raises(ValueError, match="workspace of"):
-        workspace.group(np.vstack([classes, classes]), 17)
+    samples = _sampled.MiniBatch(*rows[:4], batch, classes, 18)
+    with pytest.raises(ValueError, match="weights of 17 classes, 18 were grouped"):
+        _sampled.ascend(samples, coefs, 1.0, EMPTY, W, EMPTY, b, True, 1)
+    with pytest.raises(ValueError, match="weights of 17 classes, 18 were grouped"):
+        _sampled.scores_by_class(samples, W, b, coefs, 1)
+    with pytest.raises(ValueError, match="4 samples, but classes of 5"):
+        _sampled.MiniBatch(*rows[:4], batch[:4], classes, 17)
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_the_mini_batch_to_come_is_scored_with_the_weights_after_the_step(dense, n_threads):
+    """Of classes that both mini-batches see, and of those that one of them sees."""
+    _, y, W, b, rows, sampler, rng = problem(dense, n_classes=40)
+    width = _adaptive.width_of_averages(41)
+    averages = np.zeros((40, width), dtype=np.float32)
+    stamps = np.zeros((40, _adaptive.stamps_of(width)), dtype=np.int32)
+    scratch = _adaptive.Scratch(41, n_threads)
+    for step in (1, 2):
+        batch, coming = np.split(rng.permutation(24)[:8].astype(np.int32), 2)
+        classes, importance = sampler.draw(y[batch], 0, step)
+        to_see = sampler.draw(y[coming], 1, step)[0]
+        assert set(to_see.ravel()) - set(classes.ravel())
+        assert set(to_see.ravel()) & set(classes.ravel())
+        coefs = rng.normal(size=classes.shape).astype(np.float32)
+        psi = np.full(to_see.shape, np.nan, dtype=np.float32)
+        following = _sampled.MiniBatch(*rows[:4], coming, to_see, 40)
+        _adaptive.ascend(
+            _sampled.MiniBatch(*rows[:4], batch, classes, 40), coefs, importance, EMPTY, 0.1, 6.0,
+            step, W, b, averages, stamps, following, psi, scratch, n_threads,
+        )  # fmt: skip
+        expected = np.empty_like(psi)
+        _sampled.scores_by_class(following, W, b, expected, n_threads)
+        np.testing.assert_array_equal(psi, expected)

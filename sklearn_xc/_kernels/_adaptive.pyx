@@ -16,7 +16,7 @@ import numpy as np
 from sklearn_xc._kernels._common cimport dispatched
 from sklearn_xc._kernels._math cimport one_and_root
 from sklearn_xc._kernels._sampled cimport (
-    Row, Workspace, add_row, fetch_part, fetch_row, lines_of_part, row_at,
+    MiniBatch, Row, add_row, class_of, fetch_row, sample_at, score_group, score_groups,
 )
 
 cdef enum:
@@ -170,7 +170,28 @@ POWERS = (0.9 ** np.arange(OLDEST + 1.0)).astype(np.float32)
 INVERSES = (0.1 * 0.9 ** -np.arange(OLDEST + 1.0)).astype(np.float32)
 
 
-cdef struct Pairs:
+cdef class Scratch:
+    """Memory of the steps.
+
+    Parameters
+    ----------
+    n_features, n_threads : int
+    """
+    cdef float[:, ::1] gradient  # zero between classes
+    cdef int32_t[:, ::1] touched
+    cdef unsigned char[:, ::1] mark  # zero between classes
+
+    def __init__(self, n_features, n_threads):
+        # An average's block may reach beyond the last feature.
+        width = (n_features + 3 * LANES - 1) // LANES * LANES
+        memory = np.zeros(n_threads * width + LANES, dtype=np.float32)
+        start = -(memory.ctypes.data // memory.itemsize) % LANES  # the start of a cache line
+        self.gradient = memory[start : start + n_threads * width].reshape(n_threads, width)
+        self.touched = np.empty((n_threads, width), dtype=np.int32)
+        self.mark = np.zeros((n_threads, width), dtype=np.uint8)
+
+
+cdef struct Derivatives:
     int32_t width  # pairs of a sample
     const float* coef
     const float* importance  # (n_rows, width - 1)
@@ -178,69 +199,79 @@ cdef struct Pairs:
     double entries  # of a sample, on average
 
 
-cdef inline float ridge_factor(Pairs pairs, int32_t pair) noexcept nogil:
+cdef inline float ridge_factor(Derivatives given, int32_t pair) noexcept nogil:
     """How often a sample stands for the class's share of the penalty: as in the bound."""
-    cdef int32_t j = pair % pairs.width
+    cdef int32_t j = pair % given.width
     # Before it come `pair` importances, and one less for each sample up to its own.
-    return 1 if j == 0 else pairs.importance[pair - pair // pairs.width - 1]
+    return 1 if j == 0 else given.importance[pair - pair // given.width - 1]
 
 
 cdef void step_class(
-    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
-    const int32_t[::1] batch, Pairs pairs, const int32_t* order, int64_t n_pairs,
-    Averages averages, float* values, int32_t* stamps, float* w, float* b, int64_t n_features,
-    float* gradient, int32_t* touched, unsigned char* mark,
+    MiniBatch samples, int64_t g, Derivatives given, Averages averages, float* values,
+    int32_t* stamps, float* w, float* b, int64_t n_features, Scratch scratch, int thread
 ) noexcept nogil:
-    cdef int64_t at, n = 0, n_lines = lines_of_part(n_features, n_pairs)
+    cdef int64_t at, n = 0, n_pairs = samples.starts[g + 1] - samples.starts[g]
+    cdef const int32_t* order = &samples.order[samples.starts[g]]
+    cdef float* gradient = &scratch.gradient[thread, 0]
+    cdef int32_t* touched = &scratch.touched[thread, 0]
+    cdef unsigned char* mark = &scratch.mark[thread, 0]
     cdef int32_t pair
     cdef float total = 0
-    cdef Row row, next_row = row_at(indptr, indices, data, dense, batch[order[0] // pairs.width])
-    cdef bint whole = dense or SWEEP * n_pairs * pairs.entries > n_features
+    cdef Row row, next_row = sample_at(samples, order[0] // given.width)
+    cdef bint whole = samples.dense or SWEEP * n_pairs * given.entries > n_features
     averages.values = values
     averages.stamps = stamps
     for at in range(n_pairs):
         pair = order[at]
         row = next_row
         if at + 1 < n_pairs:
-            next_row = row_at(indptr, indices, data, dense, batch[order[at + 1] // pairs.width])
+            next_row = sample_at(samples, order[at + 1] // given.width)
             fetch_row(next_row)
-        if pairs.coef[pair] == 0 and pairs.share == NULL:
+        if given.coef[pair] == 0 and given.share == NULL:
             continue
-        total += pairs.coef[pair]
+        total += given.coef[pair]
         if whole:
-            fetch_part(w, n_features, at, n_lines)
-            fetch_part(values, n_features, at, n_lines)
-            add_row(row, pairs.coef[pair], gradient)
+            add_row(row, given.coef[pair], gradient)
         else:
-            n = gather_row(row, pairs.coef[pair], gradient, touched, mark, n)
-        if pairs.share != NULL:
-            add_ridge(row, ridge_factor(pairs, pair), pairs.share, w, gradient)
+            n = gather_row(row, given.coef[pair], gradient, touched, mark, n)
+        if given.share != NULL:
+            add_ridge(row, ridge_factor(given, pair), given.share, w, gradient)
     if whole:
         step_all(averages, w, gradient, n_features)
     else:
         step_touched(averages, w, gradient, touched, n)
         for at in range(n):
             mark[touched[at]] = False
-    if b != NULL:
-        step_intercept(averages, b, total, (n_features + BLOCK - 1) // BLOCK)
+    step_intercept(averages, b, total, (n_features + BLOCK - 1) // BLOCK)
+
+
+cdef int64_t group_of(MiniBatch samples, int32_t k) noexcept nogil:
+    """The group of class k, or -1."""
+    cdef int64_t low = 0, high = samples.n_groups, middle
+    while low < high:
+        middle = (low + high) // 2
+        if class_of(samples, middle) < k:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < samples.n_groups and class_of(samples, low) == k else -1
 
 
 def ascend(
-    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
-    const int32_t[::1] batch, const int32_t[:, ::1] classes, const float[:, ::1] coefs,
-    const float[:, ::1] importance, const float[::1] share,
-    double rate, double gain, int32_t number,
+    MiniBatch samples, const float[:, ::1] coefs, const float[:, ::1] importance,
+    const float[::1] share, double rate, double gain, int32_t number,
     float[:, ::1] W, float[::1] b, float[:, ::1] averages, int32_t[:, ::1] stamps,
-    bint fit_intercept, Workspace workspace, int n_threads,
+    MiniBatch coming, float[:, ::1] psi, Scratch scratch, int n_threads,
 ):
     """One adaptive step of all classes in the mini-batch, up the gradient of the bound.
 
+    The mini-batch to come is scored as in `scores_by_class` on the way: a class that both see is
+    scored when it has been stepped, while its weights are in the caches.
+
     Parameters
     ----------
-    indptr, indices, data, dense : IN, the samples (see `_rows.Rows`)
-    batch : IN (n_rows,)
-    classes, coefs : IN (n_rows, n_sampled + 1)
-        As grouped in the workspace; derivatives of the bound by the scores.
+    samples : IN
+    coefs : IN (n_rows, n_sampled + 1), derivatives of the bound by the scores
     importance : IN (n_rows, n_sampled)
     share : IN (n_features,), a sample's share of the penalty on its feature's weights; or size 0
     rate : IN
@@ -249,41 +280,50 @@ def ascend(
     W, b : IN/OUT (n_classes, n_features), (n_classes,)
     averages : IN/OUT (n_classes, width_of_averages(n_features))
     stamps : IN/OUT (n_classes, stamps_of(width))
+    coming : IN, or None
+    psi : OUT, as the classes of `coming`
     """
-    cdef Py_ssize_t g, i
-    cdef int64_t n_entries = 0
-    cdef int64_t n_groups = workspace.groups_of(classes)
+    cdef Py_ssize_t g, i, at
+    cdef int64_t k, same, n_entries = 0
+    cdef int64_t n_groups = samples.of_classes(W.shape[0])
     cdef int64_t n_features = W.shape[1], width = averages.shape[1]
     cdef int64_t n_stamps = stamps.shape[1]
-    cdef const int32_t* of_pair = &classes[0, 0]
     cdef float* first = &W[0, 0] if n_features else NULL
     cdef const float[::1] powers = POWERS, inverses = INVERSES
-    cdef Pairs pairs
+    cdef int64_t n_coming = 0 if coming is None else coming.of_classes(W.shape[0])
+    cdef unsigned char[::1] is_scored = np.zeros(n_coming, dtype=np.uint8)
+    cdef Derivatives given
     cdef Averages state
-    cdef int32_t k
     cdef int thread
-    if batch.shape[0] == 0:
+    if n_groups == 0:
         return
-    for i in range(batch.shape[0]):
-        n_entries += indptr[batch[i] + 1] - indptr[batch[i]]
-    pairs.entries = <double>n_entries / batch.shape[0]
-    pairs.width = <int32_t>classes.shape[1]
-    pairs.coef = &coefs[0, 0]
-    pairs.importance = &importance[0, 0]
-    pairs.share = &share[0] if share.shape[0] else NULL
+    for i in range(samples.batch.shape[0]):
+        n_entries += sample_at(samples, i).n
+    given.entries = <double>n_entries / samples.batch.shape[0]
+    given.width = <int32_t>coefs.shape[1]
+    given.coef = &coefs[0, 0]
+    given.importance = &importance[0, 0]
+    given.share = &share[0] if share.shape[0] else NULL
     state.powers = &powers[0]
     state.inverses = &inverses[0]
     state.number = number
     state.rate = <float>rate
     state.gain = <float>gain
-    for g in prange(n_groups, nogil=True, schedule="dynamic", chunksize=4, num_threads=n_threads):
+    for at in prange(n_groups, nogil=True, schedule="dynamic", chunksize=4, num_threads=n_threads):
         thread = threadid()
-        k = of_pair[workspace.order[workspace.starts[g]]]
+        # There and back: the classes that a step ends with are still in the caches for the next.
+        g = at if number % 2 else n_groups - 1 - at
+        k = class_of(samples, g)
         step_class(
-            indptr, indices, data, dense, batch, pairs,
-            &workspace.order[workspace.starts[g]], workspace.starts[g + 1] - workspace.starts[g],
-            state, &averages[0, 0] + k * width, &stamps[0, 0] + k * n_stamps,
-            first + k * n_features, &b[k] if fit_intercept else NULL, n_features,
-            &workspace.gradient[thread, 0], &workspace.touched[thread, 0],
-            &workspace.mark[thread, 0],
+            samples, g, given, state, &averages[0, 0] + k * width, &stamps[0, 0] + k * n_stamps,
+            first + k * n_features, &b[k], n_features, scratch, thread,
         )
+        if n_coming:
+            same = group_of(coming, <int32_t>k)
+            if same >= 0:
+                score_group(
+                    coming, same, first + k * n_features, NULL, n_features, b[k], &psi[0, 0]
+                )
+                is_scored[same] = True
+    if n_coming:
+        score_groups(coming, &is_scored[0], first, n_features, &b[0], &psi[0, 0], n_threads)

@@ -2,9 +2,9 @@
 
 Weights are class-major (n_classes, n_features). A mini-batch has `n_rows` samples; `classes`
 (n_rows, n_sampled + 1) names the classes that a sample sees, its own first. Scores and
-coefficients have the same shape. To step, the pairs of sample and class are grouped by class
-(`Workspace.group`): a class belongs to one thread, and its samples keep their order, so that
-results do not depend on the number of threads.
+coefficients have the same shape. The pairs of sample and class are grouped by class (`MiniBatch`):
+a class belongs to one thread, and its samples keep their order, so that results do not depend on
+the number of threads.
 """
 
 from cython.parallel cimport prange
@@ -19,6 +19,7 @@ cdef enum:
     LANES = 16
     RADIX = 2048
     RADIX_BITS = 11
+    SEEN = 8  # words of 64 bits
 
 # ------------------------------------------------------------------------------ mini-batches
 
@@ -56,17 +57,19 @@ cdef void draw_distinct_row(
 ) noexcept nogil:
     """Floyd's method among the n_classes - 1 others, numbered without the own class."""
     cdef int32_t j, p, c, last
-    cdef uint64_t seen = 0  # a bit for many classes: where it is not set, none was drawn
+    cdef uint64_t[SEEN] seen  # a bit for many classes: where it is not set, none was drawn
     cdef bint taken
+    memset(seen, 0, sizeof(seen))
     for j in range(1, n_sampled + 1):
         last = n_classes - 2 - n_sampled + j
         c = <int32_t>random_below(&state, last + 1)
         taken = False
-        if seen >> (c % 64) & 1:
+        if seen[c // 64 % SEEN] >> (c % 64) & 1:
             for p in range(1, j):
                 taken |= classes[p] == c
-        classes[j] = last if taken else c
-        seen |= <uint64_t>1 << (classes[j] % 64)
+        c = last if taken else c
+        classes[j] = c
+        seen[c // 64 % SEEN] |= <uint64_t>1 << (c % 64)
     for j in range(1, n_sampled + 1):
         classes[j] += classes[j] >= classes[0]
 
@@ -180,129 +183,148 @@ def scores(
 # -------------------------------------------------------------------------- grouping by class
 
 
+cdef int64_t starts_from(int64_t* histogram, int32_t* starts) noexcept nogil:
+    """Turn the numbers of each digit into first places; in `starts` of the digits that occur.
+
+    Returns how many occur.
+    """
+    cdef int64_t digit, count, total = 0, n_groups = 0
+    for digit in range(RADIX):
+        count = histogram[digit]
+        histogram[digit] = total
+        starts[n_groups] = <int32_t>total
+        n_groups += count > 0
+        total += count
+    starts[n_groups] = <int32_t>total
+    return n_groups
+
+
 cdef int64_t sort_by_class(
     const int32_t* classes, int64_t n_pairs, int32_t n_classes,
     int32_t* order, int32_t* spare, int32_t* starts
 ) noexcept nogil:
     """Sort the pairs by class, keeping their order in a class; the number of groups.
 
-    `order` names the pairs; group g is order[starts[g]:starts[g + 1]]. A radix sort.
+    `order` names the pairs; group g is order[starts[g]:starts[g + 1]]. A radix sort: `starts` has
+    room for all digits and one more.
     """
     cdef int64_t histogram[RADIX]
-    cdef int64_t p, total, count, digit, n_groups = 0
-    cdef int32_t shift = 0
-    cdef int32_t* source = order
-    cdef int32_t* target = spare
-    for p in range(n_pairs):
-        source[p] = <int32_t>p
+    cdef int64_t p, digit, n_groups
+    cdef int32_t pair, shift = 0, last = 0
+    cdef const int32_t* source = NULL  # at first the pairs one after the other
+    cdef int32_t* target = order
+    while last + RADIX_BITS < 31 and (n_classes - 1) >> (last + RADIX_BITS) > 0:
+        last += RADIX_BITS
+        target = spare if target == order else order
     while True:
         memset(histogram, 0, sizeof(histogram))
         for p in range(n_pairs):
             histogram[(classes[p] >> shift) & (RADIX - 1)] += 1
-        total = 0
-        for digit in range(RADIX):
-            count = histogram[digit]
-            histogram[digit] = total
-            total += count
+        n_groups = starts_from(histogram, starts)
         for p in range(n_pairs):
-            digit = (classes[source[p]] >> shift) & (RADIX - 1)
-            target[histogram[digit]] = source[p]
+            pair = <int32_t>p if source == NULL else source[p]
+            digit = (classes[pair] >> shift) & (RADIX - 1)
+            target[histogram[digit]] = pair
             histogram[digit] += 1
-        source, target = target, source
-        shift += RADIX_BITS
-        if shift >= 31 or (n_classes - 1) >> shift == 0:
+        if shift == last:
             break
+        source, target = target, spare if target == order else order
+        shift += RADIX_BITS
+    if last == 0:
+        return n_groups
+    n_groups = 0
     for p in range(n_pairs):
-        order[p] = source[p]
-        if p == 0 or classes[source[p]] != classes[source[p - 1]]:
+        if p == 0 or classes[order[p]] != classes[order[p - 1]]:
             starts[n_groups] = <int32_t>p
             n_groups += 1
     starts[n_groups] = <int32_t>n_pairs
     return n_groups
 
 
-cdef class Workspace:
-    """Scratch memory of the steps.
+cdef class MiniBatch:
+    """Samples, the classes that each of them sees, and the pairs of both grouped by class.
 
     Parameters
     ----------
-    n_pairs : int
-        The most pairs of sample and class in a mini-batch.
-    n_features, n_threads : int
+    indptr, indices, data, dense : IN, the samples (see `_rows.Rows`)
+    batch : IN (n_rows,), the places of the samples in these
+    classes : IN (n_rows, n_seen), the own class of a sample first
+    n_classes : int
     """
 
-    def __init__(self, n_pairs, n_features, n_threads):
+    def __init__(
+        self, const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+        bint dense, const int32_t[::1] batch, const int32_t[:, ::1] classes, int32_t n_classes,
+    ):
+        cdef int64_t n_pairs = classes.shape[0] * classes.shape[1]
+        cdef int32_t[::1] spare = np.empty(n_pairs, dtype=np.int32)
+        if classes.shape[0] != batch.shape[0]:
+            raise ValueError(f"{batch.shape[0]} samples, but classes of {classes.shape[0]}")
+        self.indptr, self.indices, self.data, self.dense = indptr, indices, data, dense
+        self.batch, self.classes, self.n_classes = batch, classes, n_classes
         self.order = np.empty(n_pairs, dtype=np.int32)
-        self.spare = np.empty(n_pairs, dtype=np.int32)
-        self.starts = np.empty(n_pairs + 1, dtype=np.int32)
-        # An average's block may reach beyond the last feature.
-        width = (n_features + 3 * LANES - 1) // LANES * LANES
-        memory = np.zeros(n_threads * width + LANES, dtype=np.float32)
-        start = -(memory.ctypes.data // memory.itemsize) % LANES  # the start of a cache line
-        self.gradient = memory[start : start + n_threads * width].reshape(n_threads, width)
-        self.touched = np.empty((n_threads, width), dtype=np.int32)
-        self.mark = np.zeros((n_threads, width), dtype=np.uint8)
-
-    def group(self, const int32_t[:, ::1] classes, int32_t n_classes):
-        """Group the pairs of a mini-batch by class, for the steps on these classes that follow."""
-        self.n_pairs = classes.shape[0] * classes.shape[1]
-        if self.n_pairs > self.order.shape[0]:
-            raise ValueError(f"{self.n_pairs} pairs for a workspace of {self.order.shape[0]}")
+        self.starts = np.empty(max(n_pairs, RADIX) + 1, dtype=np.int32)
         self.n_groups = 0
-        if self.n_pairs:
+        if n_pairs:
             self.n_groups = sort_by_class(
-                &classes[0, 0], self.n_pairs, n_classes,
-                &self.order[0], &self.spare[0], &self.starts[0],
+                &classes[0, 0], n_pairs, n_classes, &self.order[0], &spare[0], &self.starts[0]
             )
 
-    cdef int64_t groups_of(self, const int32_t[:, ::1] classes) except -1:
-        """The number of groups that `group` found in these classes."""
-        if classes.shape[0] * classes.shape[1] != self.n_pairs:
-            raise ValueError("other classes than those that were grouped")
+    cdef int64_t of_classes(self, Py_ssize_t n_classes) except -1:
+        """The number of groups; the weights must be of as many classes as were grouped."""
+        if n_classes != self.n_classes:
+            raise ValueError(f"weights of {n_classes} classes, {self.n_classes} were grouped")
         return self.n_groups
 
 
 def scores_by_class(
-    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
-    const int32_t[::1] batch, const int32_t[:, ::1] classes,
-    const float[:, ::1] W, const float[::1] b, float[:, ::1] out,
-    Workspace workspace, int n_threads,
+    MiniBatch samples, const float[:, ::1] W, const float[::1] b, float[:, ::1] out, int n_threads
 ):
     """As `scores` with all scales 1, class by class: the weights of a class are read once.
 
-    While a class is scored, the weights of the next one are on their way to the caches. The classes
-    are those grouped in the workspace.
+    While a class is scored, the weights of the next one are on their way to the caches.
     """
-    cdef Py_ssize_t g
-    cdef int64_t n_groups = workspace.groups_of(classes)
-    cdef int64_t width = classes.shape[1], n_features = W.shape[1]
-    cdef const int32_t* of_pair = &classes[0, 0]
-    cdef const float* first = &W[0, 0] if W.shape[1] else NULL
-    cdef float* target = &out[0, 0]
-    cdef int32_t k, following
-    for g in prange(n_groups, nogil=True, schedule="dynamic", chunksize=8, num_threads=n_threads):
-        k = of_pair[workspace.order[workspace.starts[g]]]
-        following = of_pair[workspace.order[workspace.starts[min(g + 1, n_groups - 1)]]]
-        score_class(
-            indptr, indices, data, dense, batch, <int32_t>width,
-            &workspace.order[workspace.starts[g]], workspace.starts[g + 1] - workspace.starts[g],
-            first + k * n_features, first + following * n_features, n_features, b[k], target,
+    cdef int64_t n_features = W.shape[1]
+    if samples.of_classes(W.shape[0]):
+        score_groups(
+            samples, NULL, &W[0, 0] if n_features else NULL, n_features, &b[0], &out[0, 0],
+            n_threads,
         )
 
 
-cdef void score_class(
-    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
-    const int32_t[::1] batch, int32_t width, const int32_t* order, int64_t n_pairs,
-    const float* w, const float* following, int64_t n_features, float b, float* out,
+cdef void score_groups(
+    MiniBatch samples, const unsigned char* is_scored, const float* first, int64_t n_features,
+    const float* b, float* out, int n_threads
 ) noexcept nogil:
-    cdef int64_t at, n_lines = lines_of_part(n_features, n_pairs)
-    cdef Row row, next_row = row_at(indptr, indices, data, dense, batch[order[0] // width])
+    """Scores of all groups, or of those that are not scored, from the first class's weights on."""
+    cdef int64_t g, k, following
+    for g in prange(samples.n_groups, schedule="dynamic", chunksize=8, num_threads=n_threads):
+        if is_scored != NULL and is_scored[g]:
+            continue
+        k = class_of(samples, g)
+        following = class_of(samples, min(g + 1, samples.n_groups - 1))
+        score_group(
+            samples, g, first + k * n_features, first + following * n_features, n_features, b[k],
+            out,
+        )
+
+
+cdef void score_group(
+    MiniBatch samples, int64_t g, const float* w, const float* following, int64_t n_features,
+    float b, float* out
+) noexcept nogil:
+    """Scores of the samples that see a class; `following` are weights to be fetched, or NULL."""
+    cdef int64_t at, n_pairs = samples.starts[g + 1] - samples.starts[g]
+    cdef int64_t n_lines = lines_of_part(n_features, n_pairs)
+    cdef int32_t width = <int32_t>samples.classes.shape[1]
+    cdef const int32_t* order = &samples.order[samples.starts[g]]
+    cdef Row row, next_row = sample_at(samples, order[0] // width)
     for at in range(n_pairs):
         row = next_row
         if at + 1 < n_pairs:
-            next_row = row_at(indptr, indices, data, dense, batch[order[at + 1] // width])
+            next_row = sample_at(samples, order[at + 1] // width)
             fetch_row(next_row)
-        if LINE * n_pairs * row.n > n_features:
+        if following != NULL and LINE * n_pairs * row.n > n_features:
             fetch_part(following, n_features, at, n_lines)
         out[order[at]] = b + dot(row, w)
 
@@ -321,10 +343,8 @@ cdef void add_dense_row(const float* x, float factor, float* w, int64_t n) noexc
 
 
 def ascend(
-    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
-    const int32_t[::1] batch, const int32_t[:, ::1] classes, const float[:, ::1] coefs,
-    double rate, const float[::1] shrink, float[:, ::1] W, float[::1] scale, float[::1] b,
-    double intercept, Workspace workspace, int n_threads,
+    MiniBatch samples, const float[:, ::1] coefs, double rate, const float[::1] shrink,
+    float[:, ::1] W, float[::1] scale, float[::1] b, double intercept, int n_threads,
 ):
     """w_k += rate * sum of coefs[i, j] x_i over the pairs of class k, where w_k = scale_k W_k.
 
@@ -333,24 +353,21 @@ def ascend(
 
     Parameters
     ----------
-    indptr, indices, data, dense : IN, the samples (see `_rows.Rows`)
-    batch : IN (n_rows,)
-    classes, coefs : IN (n_rows, n_sampled + 1), the classes as grouped in the workspace
+    coefs : IN (n_rows, n_seen)
     W, scale, b : IN/OUT (n_classes, n_features), (n_classes,), (n_classes,)
     intercept : IN, the constant feature that stands for the intercepts; 0 without
     """
     cdef Py_ssize_t g, at, j
-    cdef int64_t n_groups = workspace.groups_of(classes)
-    cdef int64_t width = classes.shape[1], n_features = W.shape[1]
+    cdef int64_t n_groups = samples.of_classes(W.shape[0])
+    cdef int64_t width = samples.classes.shape[1], n_features = W.shape[1]
     cdef const float* coef = &coefs[0, 0]
-    cdef const int32_t* of_pair = &classes[0, 0]
     cdef float* first = &W[0, 0] if W.shape[1] else NULL
     cdef float* w
     cdef int32_t k, pair
     cdef double factor
     cdef bint scaled = scale.shape[0] > 0
     for g in prange(n_groups, nogil=True, schedule="dynamic", chunksize=8, num_threads=n_threads):
-        k = of_pair[workspace.order[workspace.starts[g]]]
+        k = class_of(samples, g)
         w = first + k * n_features
         factor = rate
         if scaled:
@@ -361,12 +378,9 @@ def ascend(
                     w[j] *= scale[k]
                 scale[k] = 1
             factor = rate / scale[k]
-        for at in range(workspace.starts[g], workspace.starts[g + 1]):
-            pair = workspace.order[at]
+        for at in range(samples.starts[g], samples.starts[g + 1]):
+            pair = samples.order[at]
             if coef[pair] == 0:
                 continue
-            add_row(
-                row_at(indptr, indices, data, dense, batch[pair // width]),
-                <float>(factor * coef[pair]), w,
-            )
+            add_row(sample_at(samples, pair // width), <float>(factor * coef[pair]), w)
             b[k] += <float>(rate * intercept * intercept * coef[pair])
