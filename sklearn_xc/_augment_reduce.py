@@ -13,7 +13,7 @@ from ._callbacks import SILENT, with_callbacks
 from ._dense import feature_major, padded_intercept, untouched_zeros
 from ._exact import BEYOND, ExactSteps, shares_of_ridge
 from ._kernels import _adaptive as kernel
-from ._kernels._sampled import MiniBatch, scores, scores_by_class
+from ._kernels._sampled import MiniBatch, scores, scores_by_class, two_mini_batches
 from ._multiclass import held_out_samples
 from ._noise import log_probabilities
 from ._rows import LARGEST_INDEX, as_matrix, as_rows
@@ -405,25 +405,29 @@ class _Drawn:
         As `side_by_side` gives them.
     n_classes : int
     classes : tuple of ndarray of int32 (n_rows, n_sampled + 1)
-        Of each draw, the own class first. The first draw's are stepped, all are scored at once so
-        that weights are read once.
+        Of one draw or two, the own class first. The first draw's are stepped, all are scored at
+        once so that weights are read once.
     importance : tuple of ndarray of float32 (n_rows, n_sampled)
+    n_threads : int
     """
 
-    def __init__(self, rows, n_classes, classes, importance):
-        self.importance, self._n_draws = importance, len(classes)
-        self.stepped = self.scored = MiniBatch(*rows, classes[0], n_classes)
+    def __init__(self, rows, n_classes, classes, importance, n_threads):
+        self.importance = importance
         every = classes[0]
-        if len(classes) > 1:
-            every = np.concatenate([classes[0], classes[1][:, 1:]], axis=1)
-            self.scored = MiniBatch(*rows, every, n_classes)
+        if len(classes) == 1:
+            self.stepped = self.scored = MiniBatch(*rows, every, n_classes)
+        else:
+            every = np.hstack([classes[0], classes[1][:, 1:]])
+            self.stepped, self.scored = two_mini_batches(
+                *rows, classes[0], every, n_classes, n_threads
+            )
         self.psi = np.empty(every.shape, dtype=np.float32)
 
     def psi_of_draws(self):
         """The scores of each draw, the own class first."""
-        if self._n_draws == 1:
+        if len(self.importance) == 1:
             return [self.psi]
-        width = self.psi.shape[1] // 2 + 1
+        width = self.importance[0].shape[1] + 1
         second = self.psi[:, width - 1 :].copy()
         second[:, 0] = self.psi[:, 0]
         return [self.psi[:, :width].copy(), second]
@@ -454,7 +458,8 @@ def _fit_augment_reduce(
 
     def drawn(batch, step):
         draws = [sampler.draw(y[batch], seeds.classes, 2 * step + i) for i in range(n_draws)]
-        return _Drawn(side_by_side(rows, batch), n_classes, *zip(*draws, strict=True))
+        near = side_by_side(rows, batch, n_threads)
+        return _Drawn(near, n_classes, *zip(*draws, strict=True), n_threads)
 
     for epoch in range(1, max_iter + 1):
         progress.begin()

@@ -70,13 +70,14 @@ class ClassSampler:
         return classes, (1 / (self.n_sampled * drawn)).astype(np.float32)
 
 
-def side_by_side(rows, batch):
+def side_by_side(rows, batch, n_threads=1):
     """The rows of a mini-batch as the kernels take them, sparse ones copied together.
 
     Parameters
     ----------
     rows : Rows
     batch : ndarray of int32 (n_rows,)
+    n_threads : int, default=1
 
     Returns
     -------
@@ -85,7 +86,7 @@ def side_by_side(rows, batch):
     """
     if rows.dense:
         return *rows[:4], batch
-    packed = kernel.pack(rows.indptr, rows.indices, rows.data, batch)
+    packed = kernel.pack(rows.indptr, rows.indices, rows.data, batch, n_threads)
     return *packed, False, np.arange(len(batch), dtype=np.int32)
 
 

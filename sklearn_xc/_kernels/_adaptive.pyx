@@ -6,7 +6,7 @@ leaves alone are not visited: a block of BLOCK averages shares the step at which
 right, and is brought up to date when one of them is touched after more than OLDEST steps.
 """
 
-from cython.parallel cimport prange, threadid
+from cython.parallel cimport prange
 from libc.math cimport pow
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
@@ -191,12 +191,27 @@ cdef class Scratch:
         self.mark = np.zeros((n_threads, width), dtype=np.uint8)
 
 
+cdef struct Weights:
+    float* W  # (n_classes, n_features)
+    float* b
+    float* averages  # (n_classes, width)
+    int32_t* stamps  # (n_classes, width / BLOCK)
+    int64_t n_features
+    int64_t width
+
+
 cdef struct Derivatives:
     int32_t width  # pairs of a sample
     const float* coef
     const float* importance  # (n_rows, width - 1)
     const float* share  # (n_features,), NULL without a penalty
     double entries  # of a sample, on average
+
+
+cdef inline bint is_stepped_whole(
+    MiniBatch samples, int64_t n_pairs, Derivatives given, int64_t n_features
+) noexcept nogil:
+    return samples.dense or SWEEP * n_pairs * given.entries > n_features
 
 
 cdef inline float ridge_factor(Derivatives given, int32_t pair) noexcept nogil:
@@ -207,20 +222,22 @@ cdef inline float ridge_factor(Derivatives given, int32_t pair) noexcept nogil:
 
 
 cdef void step_class(
-    MiniBatch samples, int64_t g, Derivatives given, Averages averages, float* values,
-    int32_t* stamps, float* w, float* b, int64_t n_features, Scratch scratch, int thread
+    MiniBatch samples, int64_t g, Derivatives given, Averages averages, Weights weights,
+    Scratch scratch, int part
 ) noexcept nogil:
     cdef int64_t at, n = 0, n_pairs = samples.starts[g + 1] - samples.starts[g]
+    cdef int64_t k = class_of(samples, g), n_features = weights.n_features
     cdef const int32_t* order = &samples.order[samples.starts[g]]
-    cdef float* gradient = &scratch.gradient[thread, 0]
-    cdef int32_t* touched = &scratch.touched[thread, 0]
-    cdef unsigned char* mark = &scratch.mark[thread, 0]
+    cdef float* w = weights.W + k * n_features
+    cdef float* gradient = &scratch.gradient[part, 0]
+    cdef int32_t* touched = &scratch.touched[part, 0]
+    cdef unsigned char* mark = &scratch.mark[part, 0]
     cdef int32_t pair
     cdef float total = 0
     cdef Row row, next_row = sample_at(samples, order[0] // given.width)
-    cdef bint whole = samples.dense or SWEEP * n_pairs * given.entries > n_features
-    averages.values = values
-    averages.stamps = stamps
+    cdef bint whole = is_stepped_whole(samples, n_pairs, given, n_features)
+    averages.values = weights.averages + k * weights.width
+    averages.stamps = weights.stamps + k * (weights.width // BLOCK)
     for at in range(n_pairs):
         pair = order[at]
         row = next_row
@@ -242,7 +259,7 @@ cdef void step_class(
         step_touched(averages, w, gradient, touched, n)
         for at in range(n):
             mark[touched[at]] = False
-    step_intercept(averages, b, total, (n_features + BLOCK - 1) // BLOCK)
+    step_intercept(averages, weights.b + k, total, (n_features + BLOCK - 1) // BLOCK)
 
 
 cdef int64_t group_of(MiniBatch samples, int32_t k) noexcept nogil:
@@ -255,6 +272,60 @@ cdef int64_t group_of(MiniBatch samples, int32_t k) noexcept nogil:
         else:
             high = middle
     return low if low < samples.n_groups and class_of(samples, low) == k else -1
+
+
+cdef void step_part(
+    MiniBatch samples, int64_t first, int64_t last, Derivatives given, Averages averages,
+    Weights weights, MiniBatch coming, unsigned char[::1] is_scored, float* psi, Scratch scratch,
+    int part,
+) noexcept nogil:
+    """Step the groups from `first` to before `last`, and score those of the mini-batch to come."""
+    cdef int64_t at, g, k, same
+    for at in range(last - first):
+        # There and back: the classes that a step ends with are still in the caches for the next.
+        g = first + at if averages.number % 2 else last - 1 - at
+        step_class(samples, g, given, averages, weights, scratch, part)
+        if is_scored.shape[0]:
+            k = class_of(samples, g)
+            same = group_of(coming, <int32_t>k)
+            if same >= 0:
+                score_group(
+                    coming, same, weights.W + k * weights.n_features, NULL, weights.n_features,
+                    weights.b[k], psi,
+                )
+                is_scored[same] = True
+
+
+cdef void divide(
+    MiniBatch samples, Derivatives given, int64_t n_features, int64_t[::1] bounds
+) noexcept nogil:
+    """First groups of parts that take about equal time.
+
+    A pair takes about two operations an entry, scoring included, a whole class one a feature.
+    """
+    cdef int64_t g, part = 1, n_parts = bounds.shape[0] - 1
+    cdef double total = 0, cost = 0
+    bounds[0] = 0
+    for g in range(samples.n_groups):
+        total += cost_of(samples, g, given, n_features)
+    for g in range(samples.n_groups):
+        while part < n_parts and cost >= total * part / n_parts:
+            bounds[part] = g
+            part += 1
+        cost += cost_of(samples, g, given, n_features)
+    while part <= n_parts:
+        bounds[part] = samples.n_groups
+        part += 1
+
+
+cdef inline double cost_of(
+    MiniBatch samples, int64_t g, Derivatives given, int64_t n_features
+) noexcept nogil:
+    cdef int64_t n_pairs = samples.starts[g + 1] - samples.starts[g]
+    cdef double entries = n_pairs * given.entries
+    if is_stepped_whole(samples, n_pairs, given, n_features):
+        return 2 * entries + n_features
+    return SWEEP * entries
 
 
 def ascend(
@@ -283,18 +354,19 @@ def ascend(
     coming : IN, or None
     psi : OUT, as the classes of `coming`
     """
-    cdef Py_ssize_t g, i, at
-    cdef int64_t k, same, n_entries = 0
+    cdef Py_ssize_t i
+    cdef int64_t n_entries = 0
     cdef int64_t n_groups = samples.of_classes(W.shape[0])
-    cdef int64_t n_features = W.shape[1], width = averages.shape[1]
-    cdef int64_t n_stamps = stamps.shape[1]
-    cdef float* first = &W[0, 0] if n_features else NULL
-    cdef const float[::1] powers = POWERS, inverses = INVERSES
     cdef int64_t n_coming = 0 if coming is None else coming.of_classes(W.shape[0])
     cdef unsigned char[::1] is_scored = np.zeros(n_coming, dtype=np.uint8)
+    cdef const float[::1] powers = POWERS, inverses = INVERSES
+    # A thread keeps its classes from step to step, and they its caches, while groups are the same.
+    cdef int64_t[::1] bounds = np.empty(n_threads + 1, dtype=np.int64)
+    cdef float* to_score = &psi[0, 0] if n_coming else NULL
+    cdef Weights weights
     cdef Derivatives given
     cdef Averages state
-    cdef int thread
+    cdef int part
     if n_groups == 0:
         return
     for i in range(samples.batch.shape[0]):
@@ -309,21 +381,19 @@ def ascend(
     state.number = number
     state.rate = <float>rate
     state.gain = <float>gain
-    for at in prange(n_groups, nogil=True, schedule="dynamic", chunksize=4, num_threads=n_threads):
-        thread = threadid()
-        # There and back: the classes that a step ends with are still in the caches for the next.
-        g = at if number % 2 else n_groups - 1 - at
-        k = class_of(samples, g)
-        step_class(
-            samples, g, given, state, &averages[0, 0] + k * width, &stamps[0, 0] + k * n_stamps,
-            first + k * n_features, &b[k], n_features, scratch, thread,
+    weights.W = &W[0, 0] if W.shape[1] else NULL
+    weights.b = &b[0]
+    weights.averages = &averages[0, 0]
+    weights.stamps = &stamps[0, 0]
+    weights.n_features = W.shape[1]
+    weights.width = averages.shape[1]
+    divide(samples, given, W.shape[1], bounds)
+    for part in prange(n_threads, nogil=True, schedule="static", num_threads=n_threads):
+        step_part(
+            samples, bounds[part], bounds[part + 1], given, state, weights, coming, is_scored,
+            to_score, scratch, part,
         )
-        if n_coming:
-            same = group_of(coming, <int32_t>k)
-            if same >= 0:
-                score_group(
-                    coming, same, first + k * n_features, NULL, n_features, b[k], &psi[0, 0]
-                )
-                is_scored[same] = True
     if n_coming:
-        score_groups(coming, &is_scored[0], first, n_features, &b[0], &psi[0, 0], n_threads)
+        score_groups(
+            coming, &is_scored[0], weights.W, weights.n_features, weights.b, to_score, n_threads
+        )

@@ -61,8 +61,13 @@ cdef class MiniBatch:
     cdef const int32_t[::1] batch
     cdef const int32_t[:, ::1] classes
     cdef int64_t n_groups, n_classes
-    cdef int32_t[::1] order, starts
+    cdef int32_t[::1] order, spare, starts
 
+    cdef void take(
+        self, const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+        bint dense, const int32_t[::1] batch, const int32_t[:, ::1] classes, int32_t n_classes,
+    ) except *
+    cdef void group(self) noexcept nogil
     cdef int64_t of_classes(self, Py_ssize_t n_classes) except -1
 
 

@@ -26,23 +26,22 @@ cdef enum:
 
 def pack(
     const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
-    const int32_t[::1] batch,
+    const int32_t[::1] batch, int n_threads,
 ):
     """The sparse rows of a mini-batch side by side: indptr, indices and data of copies.
 
     Each of them is read once for every class that its sample sees.
     """
     cdef Py_ssize_t i
-    cdef int64_t n, start, total = 0
-    for i in range(batch.shape[0]):
-        total += indptr[batch[i] + 1] - indptr[batch[i]]
+    cdef int64_t n, start
     cdef int64_t[::1] starts = np.zeros(batch.shape[0] + 1, dtype=np.int64)
-    cdef int32_t[::1] features = np.empty(total, dtype=np.int32)
-    cdef float[::1] values = np.empty(total, dtype=np.float32)
     for i in range(batch.shape[0]):
+        starts[i + 1] = starts[i] + indptr[batch[i] + 1] - indptr[batch[i]]
+    cdef int32_t[::1] features = np.empty(starts[batch.shape[0]], dtype=np.int32)
+    cdef float[::1] values = np.empty(starts[batch.shape[0]], dtype=np.float32)
+    for i in prange(batch.shape[0], nogil=True, schedule="static", num_threads=n_threads):
         start = indptr[batch[i]]
-        n = indptr[batch[i] + 1] - start
-        starts[i + 1] = starts[i] + n
+        n = starts[i + 1] - starts[i]
         if n:
             memcpy(&features[starts[i]], &indices[start], n * sizeof(int32_t))
             memcpy(&values[starts[i]], &data[start], n * sizeof(float))
@@ -200,7 +199,7 @@ cdef int64_t starts_from(int64_t* histogram, int32_t* starts) noexcept nogil:
 
 
 cdef int64_t sort_by_class(
-    const int32_t* classes, int64_t n_pairs, int32_t n_classes,
+    const int32_t* classes, int64_t n_pairs, int64_t n_classes,
     int32_t* order, int32_t* spare, int32_t* starts
 ) noexcept nogil:
     """Sort the pairs by class, keeping their order in a class; the number of groups.
@@ -256,18 +255,29 @@ cdef class MiniBatch:
         self, const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
         bint dense, const int32_t[::1] batch, const int32_t[:, ::1] classes, int32_t n_classes,
     ):
+        self.take(indptr, indices, data, dense, batch, classes, n_classes)
+        self.group()
+
+    cdef void take(
+        self, const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+        bint dense, const int32_t[::1] batch, const int32_t[:, ::1] classes, int32_t n_classes,
+    ) except *:
         cdef int64_t n_pairs = classes.shape[0] * classes.shape[1]
-        cdef int32_t[::1] spare = np.empty(n_pairs, dtype=np.int32)
         if classes.shape[0] != batch.shape[0]:
             raise ValueError(f"{batch.shape[0]} samples, but classes of {classes.shape[0]}")
         self.indptr, self.indices, self.data, self.dense = indptr, indices, data, dense
         self.batch, self.classes, self.n_classes = batch, classes, n_classes
         self.order = np.empty(n_pairs, dtype=np.int32)
+        self.spare = np.empty(n_pairs, dtype=np.int32)
         self.starts = np.empty(max(n_pairs, RADIX) + 1, dtype=np.int32)
         self.n_groups = 0
+
+    cdef void group(self) noexcept nogil:
+        cdef int64_t n_pairs = self.order.shape[0]
         if n_pairs:
             self.n_groups = sort_by_class(
-                &classes[0, 0], n_pairs, n_classes, &self.order[0], &spare[0], &self.starts[0]
+                &self.classes[0, 0], n_pairs, self.n_classes,
+                &self.order[0], &self.spare[0], &self.starts[0],
             )
 
     cdef int64_t of_classes(self, Py_ssize_t n_classes) except -1:
@@ -275,6 +285,24 @@ cdef class MiniBatch:
         if n_classes != self.n_classes:
             raise ValueError(f"weights of {n_classes} classes, {self.n_classes} were grouped")
         return self.n_groups
+
+
+def two_mini_batches(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    const int32_t[::1] batch, const int32_t[:, ::1] classes, const int32_t[:, ::1] others,
+    int32_t n_classes, int n_threads,
+):
+    """As two of MiniBatch of the same samples with different classes, grouped at the same time."""
+    cdef MiniBatch first = MiniBatch.__new__(MiniBatch), second = MiniBatch.__new__(MiniBatch)
+    cdef int i
+    first.take(indptr, indices, data, dense, batch, classes, n_classes)
+    second.take(indptr, indices, data, dense, batch, others, n_classes)
+    for i in prange(2, nogil=True, schedule="static", chunksize=1, num_threads=min(n_threads, 2)):
+        if i == 0:
+            first.group()
+        else:
+            second.group()
+    return first, second
 
 
 def scores_by_class(
