@@ -28,8 +28,8 @@ ROWS = 40_000  # of a pass
 EXACT_WORK = 10**8  # rows times classes of a pass of the exact softmax
 TURNS = 3  # of which the fastest counts, for one thread and for two
 SPEED_TEXT = (
-    "A&R and exact: the fastest of three turns of one thread and two; single turns of two threads "
-    "were down to 0.71 times."
+    "A&R and exact: the fastest of three turns of one thread and two. Where the cores were busy "
+    "single turns of two threads were down to 0.71 times."
 )
 AUTHORS_MS = 21  # an iteration of the program of A&R's authors
 

@@ -13,11 +13,11 @@ from ._callbacks import SILENT, with_callbacks
 from ._dense import feature_major, padded_intercept, untouched_zeros
 from ._exact import BEYOND, ExactSteps, shares_of_ridge
 from ._kernels import _adaptive as kernel
-from ._kernels._sampled import MiniBatch, scores, scores_by_class, two_mini_batches
+from ._kernels._sampled import scores, scores_by_class
 from ._multiclass import held_out_samples
 from ._noise import log_probabilities
 from ._rows import LARGEST_INDEX, as_matrix, as_rows
-from ._sampling import SAMPLINGS, ClassSampler, side_by_side
+from ._sampling import SAMPLINGS, ClassSampler, Drawn, side_by_side
 from ._softmax import BaseSoftmaxClassifier
 from ._topk import InvertedIndex
 
@@ -396,43 +396,6 @@ def _watched(samples, n_classes, seed):
     return np.sort(chosen).astype(np.int32)
 
 
-class _Drawn:
-    """A mini-batch with the classes drawn for it: one draw for all, or one for each kind of step.
-
-    Parameters
-    ----------
-    rows : tuple
-        As `side_by_side` gives them.
-    n_classes : int
-    classes : tuple of ndarray of int32 (n_rows, n_sampled + 1)
-        Of one draw or two, the own class first. The first draw's are stepped, all are scored at
-        once so that weights are read once.
-    importance : tuple of ndarray of float32 (n_rows, n_sampled)
-    n_threads : int
-    """
-
-    def __init__(self, rows, n_classes, classes, importance, n_threads):
-        self.importance = importance
-        every = classes[0]
-        if len(classes) == 1:
-            self.stepped = self.scored = MiniBatch(*rows, every, n_classes)
-        else:
-            every = np.hstack([classes[0], classes[1][:, 1:]])
-            self.stepped, self.scored = two_mini_batches(
-                *rows, classes[0], every, n_classes, n_threads
-            )
-        self.psi = np.empty(every.shape, dtype=np.float32)
-
-    def psi_of_draws(self):
-        """The scores of each draw, the own class first."""
-        if len(self.importance) == 1:
-            return [self.psi]
-        width = self.importance[0].shape[1] + 1
-        second = self.psi[:, width - 1 :].copy()
-        second[:, 0] = self.psi[:, 0]
-        return [self.psi[:, :width].copy(), second]
-
-
 def _fit_augment_reduce(
     rows, y, sample_weight, W, b, held_out, *, model, bound, batch_size, n_sampled, sampling,
     shared_draws, max_iter, learning_rate, alpha, tol, early_stopping, n_steps, seed, n_threads,
@@ -459,7 +422,7 @@ def _fit_augment_reduce(
     def drawn(batch, step):
         draws = [sampler.draw(y[batch], seeds.classes, 2 * step + i) for i in range(n_draws)]
         near = side_by_side(rows, batch, n_threads)
-        return _Drawn(near, n_classes, *zip(*draws, strict=True), n_threads)
+        return Drawn(near, n_classes, *zip(*draws, strict=True), n_threads)
 
     for epoch in range(1, max_iter + 1):
         progress.begin()

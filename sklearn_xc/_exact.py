@@ -5,7 +5,8 @@ import numpy as np
 from ._kernels import _exact as kernel
 
 # Samples of a mini-batch, unless the user says otherwise: with fewer, what a step reads is still in
-# the caches when it is written; with more, threads wait for each other less often.
+# the caches when it is written; with more, threads wait for each other less often. Rounded steps
+# share its samples among threads.
 BATCH = 16
 # Score of the places beyond the classes: e to it is 0, and unlike that of infinity 0 times it too.
 BEYOND = -1e30

@@ -121,7 +121,8 @@ default="implicit"
         Workers of the search for the learning rate, threads of mini-batches (but for those of
         "implicit") and of prediction; None is 1 unless :func:`joblib.parallel_config` says
         otherwise, -1 all cores. Steps on one sample and one class follow one another by definition
-        and use one thread. The result does not depend on it.
+        and use one thread; "exact" with 4096 classes and more uses at most one for each sample of
+        a mini-batch. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         For the order of the samples, the classes drawn and the samples of the rate search.
     verbose : int, default=0

@@ -90,6 +90,43 @@ def side_by_side(rows, batch, n_threads=1):
     return *packed, False, np.arange(len(batch), dtype=np.int32)
 
 
+class Drawn:
+    """A mini-batch with the classes drawn for it: one draw for all, or one for each kind of step.
+
+    Parameters
+    ----------
+    rows : tuple
+        As `side_by_side` gives them.
+    n_classes : int
+    classes : tuple of ndarray of int32 (n_rows, n_sampled + 1)
+        Of one draw or two, the own class first. The first draw's are stepped, all are scored at
+        once so that weights are read once.
+    importance : tuple of ndarray of float32 (n_rows, n_sampled)
+    n_threads : int
+    """
+
+    def __init__(self, rows, n_classes, classes, importance, n_threads):
+        self.importance = importance
+        every = classes[0]
+        if len(classes) == 1:
+            self.stepped = self.scored = kernel.MiniBatch(*rows, every, n_classes)
+        else:
+            every = np.hstack([classes[0], classes[1][:, 1:]])
+            self.stepped, self.scored = kernel.two_mini_batches(
+                *rows, classes[0], every, n_classes, n_threads
+            )
+        self.psi = np.empty(every.shape, dtype=np.float32)
+
+    def psi_of_draws(self):
+        """The scores of each draw, the own class first."""
+        if len(self.importance) == 1:
+            return [self.psi]
+        width = self.importance[0].shape[1] + 1
+        second = self.psi[:, width - 1 :].copy()
+        second[:, 0] = self.psi[:, 0]
+        return [self.psi[:, :width].copy(), second]
+
+
 def alias_table(probability):
     """Walker's table: draw a place uniformly, keep it with its threshold, else take its alias.
 

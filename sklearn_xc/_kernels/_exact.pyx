@@ -5,12 +5,13 @@ are cut into tiles; a thread scores a tile for all samples of the mini-batch and
 exponentials at once (see `_tiles`). When all tiles are done the normalisers are known, and the same
 tiles are stepped feature by feature: the gradient of a feature over a tile is a sum over the
 samples that have it, so that weights are read and written once for each mini-batch. Of many classes
-`_rounded` steps few, which spares most of that. Tiles depend on the number of classes alone, and no
+`_rounded` steps few, which spares most of that; a thread then scores a sample in all tiles and
+keeps no more than these few. Tiles depend on the number of classes alone, and no
 sum runs across threads: the result is the same for any number of them.
 """
 
-from cython.parallel cimport prange
-from libc.math cimport INFINITY, exp, log, pow
+from cython.parallel cimport prange, threadid
+from libc.math cimport pow
 from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
 from libc.string cimport memset
 
@@ -19,9 +20,10 @@ import numpy as np
 from sklearn_xc._kernels._common cimport dispatched, interrupted
 from sklearn_xc._kernels._math cimport one_and_root
 from sklearn_xc._kernels._mini_batch cimport NOWHERE, Batch, Samples, gather_columns
-from sklearn_xc._kernels._rounded cimport rounded_step, shrink_scales
+from sklearn_xc._kernels._rounded cimport round_row, rounded_step, shrink_scales
 from sklearn_xc._kernels._tiles cimport (
-    FOUR, TILE, Scratch, Step, Weights, factor_of, first_tile, list_streams, score_tile, tile_of,
+    FOUR, TILE, Scratch, Step, Weights, factor_of, first_tile, list_streams,
+    normalise_row, score_tile, tile_of,
 )
 
 cdef enum:
@@ -39,19 +41,21 @@ cdef struct Sum:
 cdef class Buffers:
     """The memory of a mini-batch, reused by the next one."""
 
-    cdef float[::1] scores, own, value, factors
+    cdef float[::1] scores, kept, own, value, factors
     cdef double[::1] highest, total, log_normaliser
     cdef int32_t[::1] features, row_of, place_of, classes, counts
     cdef int64_t[::1] starts, streams, ends
 
-    def __init__(self, n_rows, n_places, n_tiles, n_features, n_entries, rounded):
+    def __init__(self, n_rows, n_places, n_tiles, n_features, n_entries, n_threads, rounded):
         n_distinct = min(n_features, n_entries)
-        self.scores = np.empty(n_rows * n_places + CACHE_LINE, dtype=np.float32)
+        n_scored = n_threads if rounded else n_rows
+        self.scores = np.empty(n_scored * n_places + CACHE_LINE, dtype=np.float32)
         self.own = np.empty(n_rows, dtype=np.float32)
         self.highest, self.total = np.empty((2, n_tiles * n_rows))
         self.log_normaliser = np.empty(n_rows)
         self.classes = np.empty(n_rows * n_places if rounded else 1, dtype=np.int32)
-        self.counts = np.empty(n_rows * n_tiles if rounded else 1, dtype=np.int32)
+        self.kept = np.empty(n_rows * n_places if rounded else 1, dtype=np.float32)
+        self.counts = np.empty(n_rows, dtype=np.int32)
         n_streams = n_entries + (FOUR - 1) * n_rows + 2 * FOUR
         self.streams = np.empty(n_streams, dtype=np.int64)  # pointers
         self.factors = np.empty(n_streams, dtype=np.float32)
@@ -68,6 +72,7 @@ cdef class Buffers:
         scratch.scores = <float*>address
         scratch.own = &self.own[0]
         scratch.classes = &self.classes[0]
+        scratch.kept = &self.kept[0]
         scratch.counts = &self.counts[0]
         scratch.streams = <const float**>&self.streams[0]
         scratch.factors = &self.factors[0]
@@ -276,34 +281,32 @@ cdef double batch_step(
     Step step, int n_threads
 ) noexcept nogil:
     """One mini-batch; the sum of its samples' log-losses before the step."""
-    cdef int32_t t, i, u
+    cdef int32_t i, u
     cdef int thread
-    cdef double highest, total, loss, sum_of_losses = 0
+    cdef double loss, sum_of_losses = 0
     gather_columns(samples, batch)
     list_streams(samples, batch, weights, scratch)
-    for thread in prange(n_threads, schedule="static", chunksize=1, num_threads=n_threads):
-        score_tiles(samples, batch, weights, scratch, thread, n_threads)
-    for i in range(batch.n_rows):
-        highest = -INFINITY
-        total = 0
-        for t in range(scratch.n_tiles):
-            highest = max(highest, scratch.highest[t * batch.n_rows + i])
-        for t in range(scratch.n_tiles):
-            total += scratch.total[t * batch.n_rows + i] * exp(
-                scratch.highest[t * batch.n_rows + i] - highest
+    if weights.scales == NULL:
+        for thread in prange(n_threads, schedule="static", chunksize=1, num_threads=n_threads):
+            score_tiles(samples, batch, weights, scratch, thread, n_threads)
+        for i in range(batch.n_rows):
+            normalise_row(batch, scratch, i)
+        for thread in prange(n_threads, schedule="static", chunksize=1, num_threads=n_threads):
+            step_tiles(samples, batch, weights, scratch, step, thread, n_threads)
+    else:
+        for i in prange(batch.n_rows, schedule="dynamic", chunksize=1, num_threads=n_threads):
+            round_row(
+                samples, batch, weights, scratch, step, i, min(i + n_threads, batch.n_rows - 1),
+                scratch.scores + threadid() * weights.n_places,
             )
-        scratch.log_normaliser[i] = highest + log(total)
+        for thread in prange(n_threads, schedule="static", chunksize=1, num_threads=n_threads):
+            rounded_step(samples, batch, weights, scratch, step, thread, n_threads)
+        shrink_scales(batch, weights, step)
+    for i in range(batch.n_rows):
         loss = scratch.log_normaliser[i] - scratch.own[i]
         if samples.weight != NULL:
             loss = loss * samples.weight[batch.rows[i]]
         sum_of_losses += loss
-    for thread in prange(n_threads, schedule="static", chunksize=1, num_threads=n_threads):
-        if weights.scales == NULL:
-            step_tiles(samples, batch, weights, scratch, step, thread, n_threads)
-        else:
-            rounded_step(samples, batch, weights, scratch, step, thread, n_threads)
-    if weights.scales != NULL:
-        shrink_scales(batch, weights, step)
     if weights.averages != NULL:
         for u in range(batch.n_features):
             weights.touched[batch.features[u]] = step.number
@@ -382,7 +385,8 @@ def epoch(
     if most_entries * n_places < WORTH_THREADS:
         n_threads = 1
     buffers = Buffers(
-        batch_size, n_places, scratch.n_tiles, n_features, most_entries, scales.shape[0] > 0
+        batch_size, n_places, scratch.n_tiles, n_features, most_entries, n_threads,
+        scales.shape[0] > 0,
     )
     buffers.point(&batch, &scratch)
     with nogil:

@@ -14,9 +14,11 @@ for all classes, which a factor of the row does.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from sklearn_xc._kernels._common cimport dispatched, random_unit, seed_for
+from sklearn_xc._kernels._common cimport dispatched, prefetch_far, random_unit, seed_for
 from sklearn_xc._kernels._mini_batch cimport Batch, Samples
-from sklearn_xc._kernels._tiles cimport LANES, Scratch, Step, Weights, factor_of, first_tile
+from sklearn_xc._kernels._tiles cimport (
+    FOUR, LANES, Scratch, Step, Weights, factor_of, normalise_row, part_of, score_row,
+)
 
 cdef enum:
     QUAD = 4  # vectors of LANES that are looked at together, since few of them pass a grain
@@ -31,10 +33,10 @@ cdef float SMALLEST_SCALE = 1e-6
 
 
 cdef inline int32_t take(
-    float* p, int32_t n_taken, int32_t first, float factor, float* left, const float* grain,
-    int32_t start, int32_t* classes,
+    const float* p, int32_t n_taken, int32_t first, float factor, float* left, const float* grain,
+    int32_t start, int32_t* classes, float* kept,
 ) noexcept nogil:
-    """Move the classes of one vector that have passed a grain to the taken ones."""
+    """Take the classes of one vector that have passed a grain."""
     cdef unsigned int mask = mask_above(left, grain)
     cdef int32_t c
     cdef float value
@@ -43,28 +45,30 @@ cdef inline int32_t take(
         mask &= mask - 1
         value = max(GRAIN, factor * p[first + c])
         left[c] -= value
-        p[n_taken] = value
+        kept[n_taken] = value
         classes[n_taken] = start + first + c
         n_taken += 1
     return n_taken
 
 
 cdef dispatched round_tile(
-    float* p, int32_t n, float factor, float offset, int32_t start,
-    int32_t* classes, int32_t* count,
+    const float* p, int32_t n, float factor, float offset, int32_t start,
+    int32_t* classes, float* kept, int32_t* count, const float* coming,
 ) noexcept nogil:
     """The classes of a tile that keep a probability.
 
-    p : IN/OUT, IN times `factor` the probabilities of n classes (a multiple of LANES), OUT what is
-        left of those of `classes`, at the beginning
+    p : IN, times `factor` the probabilities of n classes (a multiple of LANES)
     offset : IN, in [0, 1), where the first lane starts
     start : IN, the first class
+    classes, kept : OUT, those that keep one, and what it is
+    count : IN/OUT, added up
+    coming : as many numbers that are needed soon, to be fetched meanwhile
     """
     cdef float left[GROUP]
     cdef float grain[LANES]
     cdef float highest[LANES]
     cdef float above
-    cdef float* values
+    cdef const float* values
     cdef int32_t i, j, c, n_taken = 0
     for c in range(GROUP):
         left[c] = offset + c * <float>0.6180339887  # starts far from each other
@@ -73,6 +77,8 @@ cdef dispatched round_tile(
         grain[c] = GRAIN
     for i in range(n // GROUP):
         values = p + i * GROUP
+        for c in range(QUAD):
+            prefetch_far(coming + i * GROUP + c * LANES)
         for c in range(GROUP):
             left[c] += factor * values[c]
         for c in range(LANES):
@@ -82,13 +88,13 @@ cdef dispatched round_tile(
             for j in range(QUAD):
                 n_taken = take(
                     p, n_taken, i * GROUP + j * LANES, factor,
-                    left + j * LANES, grain, start, classes,
+                    left + j * LANES, grain, start, classes, kept,
                 )
     for i in range(n // GROUP * QUAD, n // LANES):
         for c in range(LANES):
             left[c] += factor * p[i * LANES + c]
-        n_taken = take(p, n_taken, i * LANES, factor, left, grain, start, classes)
-    count[0] = n_taken
+        n_taken = take(p, n_taken, i * LANES, factor, left, grain, start, classes, kept)
+    count[0] += n_taken
 
 
 cdef inline float next_scale(
@@ -113,58 +119,64 @@ cdef inline float weight_of(Samples samples, const Batch* batch, int32_t i) noex
     return 1 if samples.weight == NULL else samples.weight[batch.rows[i]]
 
 
+cdef void round_row(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
+    Step step, int32_t i, int32_t next_row, float* p
+) noexcept nogil:
+    """Score a sample and round its probabilities; `p` (n_places,) is scratch memory."""
+    cdef uint64_t state, seed = seed_for(step.seed, step.number)
+    cdef int64_t start, first = i * weights.n_places
+    cdef int32_t t
+    score_row(samples, batch, weights, scratch, i, next_row, p)
+    normalise_row(batch, scratch, i)
+    scratch.counts[i] = 0
+    for t in range(scratch.n_tiles):
+        start = <int64_t>t * scratch.tile
+        state = seed_for(seed, <int64_t>t * batch.n_rows + i)
+        round_tile(
+            p + start, <int32_t>min(scratch.tile, weights.n_places - start),
+            factor_of(batch, scratch, t, i), <float>random_unit(&state), <int32_t>start,
+            scratch.classes + first + scratch.counts[i], scratch.kept + first + scratch.counts[i],
+            &scratch.counts[i], part_of(scratch, next_row, t + 2 * FOUR),  # two fours are there
+        )
+
+
 cdef void step_row(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
-    int32_t i, float factor, float* w, int32_t first, int32_t last
+    int32_t i, float factor, float* w
 ) noexcept nogil:
-    """w -= factor (rounded p - onehot(y)) of sample i, for the classes of some tiles."""
-    cdef int32_t t, e
-    cdef int32_t y = samples.y[batch.rows[i]]
-    cdef int64_t at
-    for t in range(first, last):
-        at = i * weights.n_places + <int64_t>t * scratch.tile
-        for e in range(scratch.counts[t * batch.n_rows + i]):
-            w[scratch.classes[at + e]] -= factor * scratch.scores[at + e]
-    if first <= y // scratch.tile < last:
-        w[y] += factor
+    """w -= factor (rounded p - onehot(y)) of sample i."""
+    cdef int32_t e
+    cdef const int32_t* classes = scratch.classes + i * weights.n_places
+    cdef const float* kept = scratch.kept + i * weights.n_places
+    for e in range(scratch.counts[i]):
+        w[classes[e]] -= factor * kept[e]
+    w[samples.y[batch.rows[i]]] += factor
 
 
 cdef void rounded_step(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
     Step step, int thread, int n_threads
 ) noexcept nogil:
-    """One step of the weights of the mini-batch's features, for the classes of a thread's tiles."""
-    cdef int32_t first = first_tile(scratch, thread, n_threads)
-    cdef int32_t last = first_tile(scratch, thread + 1, n_threads)
-    cdef int64_t lowest = <int64_t>first * scratch.tile
-    cdef int64_t beyond = min(<int64_t>last * scratch.tile, weights.n_places)
-    cdef int32_t t, i, u
-    cdef int64_t start, at, c
-    cdef uint64_t state, seed = seed_for(step.seed, step.number)
+    """One step of the weights of a thread's share of the mini-batch's features."""
+    cdef int64_t first = <int64_t>batch.n_features * thread // n_threads
+    cdef int64_t last = <int64_t>batch.n_features * (thread + 1) // n_threads
+    cdef int64_t u, at, c
+    cdef int32_t i
     cdef float own, scale
     cdef float* w
-    for t in range(first, last):
-        start = <int64_t>t * scratch.tile
-        for i in range(batch.n_rows):
-            state = seed_for(seed, <int64_t>t * batch.n_rows + i)
-            at = i * weights.n_places + start
-            round_tile(
-                scratch.scores + at, <int32_t>min(scratch.tile, weights.n_places - start),
-                factor_of(batch, scratch, t, i), <float>random_unit(&state), <int32_t>start,
-                scratch.classes + at, &scratch.counts[t * batch.n_rows + i],
-            )
-    for u in range(batch.n_features):
+    for u in range(first, last):
         w = weights.W + batch.features[u] * weights.n_places
         for at in range(batch.starts[u], batch.starts[u + 1]):
             i = batch.row_of[at]
             own = step.rate * weight_of(samples, batch, i) * batch.value[at]
             own /= weights.scales[batch.features[u]]
-            step_row(samples, batch, weights, scratch, i, own, w, first, last)
-        scale = next_scale(batch, weights, step, u)
+            step_row(samples, batch, weights, scratch, i, own, w)
+        scale = next_scale(batch, weights, step, <int32_t>u)
         if scale < SMALLEST_SCALE:
-            for c in range(lowest, beyond):
+            for c in range(weights.n_places):
                 w[c] *= scale
-    if weights.intercept > 0:
+    if weights.intercept > 0 and thread == 0:
         for i in range(batch.n_rows):
             own = step.rate * weight_of(samples, batch, i) * weights.intercept
-            step_row(samples, batch, weights, scratch, i, own, weights.b, first, last)
+            step_row(samples, batch, weights, scratch, i, own, weights.b)

@@ -21,13 +21,14 @@ cdef struct Weights:
     float intercept  # squared: the constant feature that stands for intercepts; 0: none
 
 cdef struct Scratch:
-    float* scores  # (n_rows, n_places)
+    float* scores  # (n_rows, n_places); in rounded steps (n_threads, n_places)
     double* highest  # (n_tiles, n_rows): highest score in the tile
     double* total  # (n_tiles, n_rows): sum of exp(score - highest)
     float* own  # (n_rows,): score of the sample's own class
     double* log_normaliser  # (n_rows,)
-    int32_t* classes  # (n_rows, n_places): in each tile those that a rounded step touches
-    int32_t* counts  # (n_tiles, n_rows): how many they are
+    int32_t* classes  # (n_rows, n_places): first those that a rounded step touches
+    float* kept  # (n_rows, n_places): their rounded probabilities
+    int32_t* counts  # (n_rows,): how many they are
     const float** streams  # (n_entries + 3 n_rows + 8,): rows of W, four at a time
     float* factors  # of the streams
     int64_t* ends  # (n_rows,): where the streams of a sample end
@@ -47,6 +48,16 @@ cdef void list_streams(
 ) noexcept nogil
 cdef void score_tile(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch, int32_t t
+) noexcept nogil
+cdef void score_row(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
+    int32_t i, int32_t next_row, float* out
+) noexcept nogil
+cdef const float* part_of(
+    const Scratch* scratch, int32_t i, int64_t number
+) noexcept nogil
+cdef void normalise_row(
+    const Batch* batch, const Scratch* scratch, int32_t i
 ) noexcept nogil
 cdef float factor_of(
     const Batch* batch, const Scratch* scratch, int32_t t, int32_t i

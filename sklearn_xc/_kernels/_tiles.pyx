@@ -1,11 +1,12 @@
 """Scores of a mini-batch over all classes, and their exponentials.
 
-The classes are cut into tiles. A tile is scored for all samples of the mini-batch at a time,
-streaming the weights of their features, so that those of a feature that several samples have are
-read from memory once. Tiles depend on the number of classes alone.
+The classes are cut into tiles, in which a sample's scores stay in the first cache while the weights
+of its features are added. A tile is scored for all samples of the mini-batch at a time, where all
+exponentials are wanted at the end, or a sample tile by tile, where they need not be kept. Tiles
+depend on the number of classes alone.
 """
 
-from libc.math cimport INFINITY, exp
+from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
@@ -64,10 +65,11 @@ cdef void list_streams(
 cdef dispatched add_four(
     float* out, const float* base, int32_t n,
     const float** streams, const float* factors, int64_t start,
+    const float** coming, int64_t coming_start,
 ) noexcept nogil:
     """out = base + four streams times their factors, from `start` on; n is a multiple of LANES.
 
-    Meanwhile the next four are fetched: each is too short for the processor to foresee it.
+    Meanwhile the four to come are fetched: each is too short for the processor to foresee it.
     """
     cdef const float* a = streams[0] + start
     cdef const float* b = streams[1] + start
@@ -78,7 +80,7 @@ cdef dispatched add_four(
     cdef int32_t i, j
     for i in range(n // LANES):
         for j in range(FOUR):
-            prefetch_far(streams[FOUR + j] + start + i * LANES)
+            prefetch_far(coming[j] + coming_start + i * LANES)
         # Written down apart from `out`, which the compiler would have to tell from the streams.
         for j in range(LANES):
             sums[j] = base[j] + s * a[j] + t * b[j] + u * c[j] + v * d[j]
@@ -94,7 +96,7 @@ cdef dispatched add_four(
 
 cdef dispatched exponentials(
     float* scores, int32_t n, double* highest, double* total,
-    const float** streams, int64_t start,
+    const float** coming, int64_t coming_start,
 ) noexcept nogil:
     """scores = exp(scores - highest); `total` is their sum. n is a multiple of LANES.
 
@@ -110,14 +112,16 @@ cdef dispatched exponentials(
         most[c] = -INFINITY
         part[c] = 0
     for i in range(n // LANES):
+        for c in range(FOUR // 2):
+            prefetch_far(coming[c] + coming_start + i * LANES)
         values = scores + i * LANES
         for c in range(LANES):
             most[c] = values[c] if values[c] > most[c] else most[c]
     for c in range(LANES):
         top = max(top, most[c])
     for i in range(n // LANES):
-        for c in range(FOUR):
-            prefetch_far(streams[c] + start + i * LANES)
+        for c in range(FOUR // 2, FOUR):
+            prefetch_far(coming[c] + coming_start + i * LANES)
         values = scores + i * LANES
         for c in range(LANES):
             values[c] = exp_below(values[c] - top)
@@ -128,33 +132,108 @@ cdef dispatched exponentials(
     total[0] = s
 
 
+cdef struct Coming:  # fours of streams to be fetched, and from which class on
+    const float** first
+    const float** second
+    int64_t start
+
+
+cdef inline int64_t beginning(const Scratch* scratch, int32_t i) noexcept nogil:
+    """Where the streams of sample i begin."""
+    return 0 if i == 0 else scratch.ends[i - 1]
+
+
+cdef inline void score_part(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
+    int32_t t, int32_t i, float* out, Coming coming
+) noexcept nogil:
+    """Exponentials of the scores of sample i in tile t."""
+    cdef int64_t start = <int64_t>t * scratch.tile
+    cdef int32_t size = <int32_t>min(scratch.tile, weights.n_places - start)
+    cdef const float* base = weights.b + start
+    cdef int64_t at = beginning(scratch, i)
+    cdef int32_t y = samples.y[batch.rows[i]]
+    if at == scratch.ends[i]:
+        memcpy(out, base, size * sizeof(float))
+    while at < scratch.ends[i]:
+        if at + FOUR < scratch.ends[i]:
+            add_four(
+                out, base, size, scratch.streams + at, scratch.factors + at, start,
+                scratch.streams + at + FOUR, start,
+            )
+        else:
+            add_four(
+                out, base, size, scratch.streams + at, scratch.factors + at, start,
+                coming.first, coming.start,
+            )
+        base = out
+        at += FOUR
+    if start <= y < start + size:
+        scratch.own[i] = out[y - start]
+    exponentials(
+        out, size, &scratch.highest[t * batch.n_rows + i], &scratch.total[t * batch.n_rows + i],
+        coming.second, coming.start,
+    )
+
+
 cdef void score_tile(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch, int32_t t
 ) noexcept nogil:
     """Exponentials of the scores of all samples of the mini-batch in a tile."""
-    cdef int64_t start = <int64_t>t * scratch.tile
-    cdef int32_t size = <int32_t>min(scratch.tile, weights.n_places - start)
-    cdef float* out
-    cdef const float* base
-    cdef int64_t at = 0
-    cdef int32_t i, y
+    cdef Coming coming
+    cdef int32_t i
+    coming.start = <int64_t>t * scratch.tile
     for i in range(batch.n_rows):
-        out = scratch.scores + i * weights.n_places + start
-        if at == scratch.ends[i]:
-            memcpy(out, weights.b + start, size * sizeof(float))
-        base = weights.b + start
-        while at < scratch.ends[i]:
-            add_four(out, base, size, scratch.streams + at, scratch.factors + at, start)
-            base = out
-            at += FOUR
-        y = samples.y[batch.rows[i]]
-        if start <= y < start + size:
-            scratch.own[i] = out[y - start]
-        exponentials(
-            out, size,
-            &scratch.highest[t * batch.n_rows + i], &scratch.total[t * batch.n_rows + i],
-            scratch.streams + at + FOUR, start,  # the next four are on their way already
+        coming.first = scratch.streams + scratch.ends[i]
+        coming.second = coming.first + FOUR
+        score_part(
+            samples, batch, weights, scratch, t, i,
+            scratch.scores + i * weights.n_places + coming.start, coming,
         )
+
+
+cdef void score_row(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
+    int32_t i, int32_t next_row, float* out
+) noexcept nogil:
+    """Exponentials of the scores of a sample in all tiles; `next_row` is probably the next one."""
+    cdef Coming coming
+    cdef int32_t t
+    for t in range(scratch.n_tiles):
+        coming.start = <int64_t>(t + 1) * scratch.tile
+        coming.first = scratch.streams + beginning(scratch, i)
+        if t + 1 == scratch.n_tiles:
+            coming.start = 0
+            coming.first = scratch.streams + beginning(scratch, next_row)
+        coming.second = coming.first + FOUR
+        score_part(
+            samples, batch, weights, scratch, t, i, out + <int64_t>t * scratch.tile, coming
+        )
+
+
+cdef const float* part_of(
+    const Scratch* scratch, int32_t i, int64_t number
+) noexcept nogil:
+    """What a sample's scores read, a stream in a tile at a time; anything beyond the last."""
+    cdef int64_t n = scratch.ends[i] - beginning(scratch, i)
+    if number >= n * scratch.n_tiles:
+        return scratch.scores
+    return scratch.streams[beginning(scratch, i) + number % n] + number // n * scratch.tile
+
+
+cdef void normalise_row(
+    const Batch* batch, const Scratch* scratch, int32_t i
+) noexcept nogil:
+    """The logarithm of a sample's normaliser, from those of its tiles."""
+    cdef int32_t t
+    cdef double highest = -INFINITY, total = 0
+    for t in range(scratch.n_tiles):
+        highest = max(highest, scratch.highest[t * batch.n_rows + i])
+    for t in range(scratch.n_tiles):
+        total += scratch.total[t * batch.n_rows + i] * exp(
+            scratch.highest[t * batch.n_rows + i] - highest
+        )
+    scratch.log_normaliser[i] = highest + log(total)
 
 
 cdef float factor_of(
