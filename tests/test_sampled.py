@@ -218,7 +218,7 @@ def test_grouping_by_class_takes_any_number_of_classes(n_classes):
         np.testing.assert_allclose(b, expected, atol=1e-5)
 
 
-def test_a_mini_batch_and_its_weights_have_the_same_classes():
+def test_a_mini_batch_its_weights_and_its_coefficients_fit():
     _, _, W, b, rows, sampler, _ = problem(False)
     batch = np.arange(5, dtype=np.int32)
     classes = sampler.draw(np.zeros(5, dtype=np.int32), 0, 0)[0]
@@ -228,6 +228,9 @@ def test_a_mini_batch_and_its_weights_have_the_same_classes():
         _sampled.ascend(samples, coefs, 1.0, EMPTY, W, EMPTY, b, True, 1)
     with pytest.raises(ValueError, match="weights of 17 classes, 18 were grouped"):
         _sampled.scores_by_class(samples, W, b, coefs, 1)
+    samples = _sampled.MiniBatch(*rows[:4], batch, classes, 17)
+    with pytest.raises(ValueError, match=r"an array \(4, 5\) for pairs of 5 samples and 5 classes"):
+        _sampled.ascend(samples, coefs[:4], 1.0, EMPTY, W, EMPTY, b, True, 1)
     with pytest.raises(ValueError, match="4 samples, but classes of 5"):
         _sampled.MiniBatch(*rows[:4], batch[:4], classes, 17)
 

@@ -356,19 +356,23 @@ def ascend(
     """
     cdef Py_ssize_t i
     cdef int64_t n_entries = 0
-    cdef int64_t n_groups = samples.of_classes(W.shape[0])
-    cdef int64_t n_coming = 0 if coming is None else coming.of_classes(W.shape[0])
-    cdef unsigned char[::1] is_scored = np.zeros(n_coming, dtype=np.uint8)
+    cdef int64_t n_groups = samples.groups_for(W.shape[0], coefs.shape[0], coefs.shape[1])
+    cdef int64_t n_coming = 0
+    cdef unsigned char[::1] is_scored
     cdef const float[::1] powers = POWERS, inverses = INVERSES
     # A thread keeps its classes from step to step, and they its caches, while groups are the same.
     cdef int64_t[::1] bounds = np.empty(n_threads + 1, dtype=np.int64)
-    cdef float* to_score = &psi[0, 0] if n_coming else NULL
+    cdef float* to_score = NULL
     cdef Weights weights
     cdef Derivatives given
     cdef Averages state
     cdef int part
     if n_groups == 0:
         return
+    if coming is not None:
+        n_coming = coming.groups_for(W.shape[0], psi.shape[0], psi.shape[1])
+        to_score = &psi[0, 0]
+    is_scored = np.zeros(n_coming, dtype=np.uint8)
     for i in range(samples.batch.shape[0]):
         n_entries += sample_at(samples, i).n
     given.entries = <double>n_entries / samples.batch.shape[0]

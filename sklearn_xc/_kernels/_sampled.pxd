@@ -68,7 +68,9 @@ cdef class MiniBatch:
         bint dense, const int32_t[::1] batch, const int32_t[:, ::1] classes, int32_t n_classes,
     ) except *
     cdef void group(self) noexcept nogil
-    cdef int64_t of_classes(self, Py_ssize_t n_classes) except -1
+    cdef int64_t groups_for(
+        self, Py_ssize_t n_classes, Py_ssize_t n_rows, Py_ssize_t n_seen
+    ) except -1
 
 
 cdef inline int32_t class_of(MiniBatch samples, int64_t g) noexcept nogil:

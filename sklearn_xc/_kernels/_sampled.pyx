@@ -280,10 +280,17 @@ cdef class MiniBatch:
                 &self.order[0], &self.spare[0], &self.starts[0],
             )
 
-    cdef int64_t of_classes(self, Py_ssize_t n_classes) except -1:
-        """The number of groups; the weights must be of as many classes as were grouped."""
+    cdef int64_t groups_for(
+        self, Py_ssize_t n_classes, Py_ssize_t n_rows, Py_ssize_t n_seen
+    ) except -1:
+        """The number of groups, for weights of so many classes and so many numbers of pairs."""
         if n_classes != self.n_classes:
             raise ValueError(f"weights of {n_classes} classes, {self.n_classes} were grouped")
+        if n_rows != self.classes.shape[0] or n_seen != self.classes.shape[1]:
+            raise ValueError(
+                f"an array ({n_rows}, {n_seen}) for pairs of {self.classes.shape[0]} samples and "
+                f"{self.classes.shape[1]} classes each"
+            )
         return self.n_groups
 
 
@@ -313,7 +320,7 @@ def scores_by_class(
     While a class is scored, the weights of the next one are on their way to the caches.
     """
     cdef int64_t n_features = W.shape[1]
-    if samples.of_classes(W.shape[0]):
+    if samples.groups_for(W.shape[0], out.shape[0], out.shape[1]):
         score_groups(
             samples, NULL, &W[0, 0] if n_features else NULL, n_features, &b[0], &out[0, 0],
             n_threads,
@@ -386,7 +393,7 @@ def ascend(
     intercept : IN, the constant feature that stands for the intercepts; 0 without
     """
     cdef Py_ssize_t g, at, j
-    cdef int64_t n_groups = samples.of_classes(W.shape[0])
+    cdef int64_t n_groups = samples.groups_for(W.shape[0], coefs.shape[0], coefs.shape[1])
     cdef int64_t width = samples.classes.shape[1], n_features = W.shape[1]
     cdef const float* coef = &coefs[0, 0]
     cdef float* first = &W[0, 0] if W.shape[1] else NULL
