@@ -32,6 +32,7 @@ EXTENSIONS = {
     "_decomposed": ("c", True),
     "_descent": ("c", False),
     "_double_sum": ("c", True),
+    "_draws": ("c", True),
     "_exact": ("c", True),
     "_folds": ("c", False),
     "_hamming": ("c", True),

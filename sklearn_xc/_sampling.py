@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ._kernels import _draws
 from ._kernels import _sampled as kernel
 
 
@@ -62,10 +63,10 @@ class ClassSampler:
         classes = np.empty((len(y), self.n_sampled + 1), dtype=np.int32)
         classes[:, 0] = y
         if not self.with_replacement:
-            kernel.draw_distinct(classes, self.n_classes, seed, step, self.n_threads)
+            _draws.draw_distinct(classes, self.n_classes, seed, step, self.n_threads)
             weight = (self.n_classes - 1) / self.n_sampled
             return classes, np.full((len(y), self.n_sampled), weight, dtype=np.float32)
-        kernel.draw_alias(classes, self.threshold, self.alias, seed, step, self.n_threads)
+        _draws.draw_alias(classes, self.threshold, self.alias, seed, step, self.n_threads)
         drawn = self.probability[classes[:, 1:]] / (1 - self.probability[y])[:, None]
         return classes, (1 / (self.n_sampled * drawn)).astype(np.float32)
 

@@ -1,4 +1,4 @@
-"""Mini-batch steps on sampled classes: draw them, score them, step their weights.
+"""Mini-batch steps on sampled classes (see `_draws`): score them, step their weights.
 
 Weights are class-major (n_classes, n_features). A mini-batch has `n_rows` samples; `classes`
 (n_rows, n_sampled + 1) names the classes that a sample sees, its own first. Scores and
@@ -8,18 +8,17 @@ the number of threads.
 """
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from sklearn_xc._kernels._common cimport dispatched, gathered, random_below, random_unit, seed_for
+from sklearn_xc._kernels._common cimport dispatched, gathered
 
 cdef enum:
     LANES = 16
     RADIX = 2048
     RADIX_BITS = 11
-    SEEN = 8  # words of 64 bits
 
 # ------------------------------------------------------------------------------ mini-batches
 
@@ -46,68 +45,6 @@ def pack(
             memcpy(&features[starts[i]], &indices[start], n * sizeof(int32_t))
             memcpy(&values[starts[i]], &data[start], n * sizeof(float))
     return starts.base, features.base, values.base
-
-
-# ------------------------------------------------------------------------------------ draws
-
-
-cdef void draw_distinct_row(
-    int32_t* classes, int32_t n_sampled, int32_t n_classes, uint64_t state
-) noexcept nogil:
-    """Floyd's method among the n_classes - 1 others, numbered without the own class."""
-    cdef int32_t j, p, c, last
-    cdef uint64_t[SEEN] seen  # a bit for many classes: where it is not set, none was drawn
-    cdef bint taken
-    memset(seen, 0, sizeof(seen))
-    for j in range(1, n_sampled + 1):
-        last = n_classes - 2 - n_sampled + j
-        c = <int32_t>random_below(&state, last + 1)
-        taken = False
-        if seen[c // 64 % SEEN] >> (c % 64) & 1:
-            for p in range(1, j):
-                taken |= classes[p] == c
-        c = last if taken else c
-        classes[j] = c
-        seen[c // 64 % SEEN] |= <uint64_t>1 << (c % 64)
-    for j in range(1, n_sampled + 1):
-        classes[j] += classes[j] >= classes[0]
-
-
-def draw_distinct(
-    int32_t[:, ::1] classes, int32_t n_classes, uint64_t seed, int64_t step, int n_threads
-):
-    """OUT classes[:, 1:]: distinct classes other than classes[:, 0], uniformly."""
-    cdef Py_ssize_t i
-    cdef int32_t n_sampled = <int32_t>classes.shape[1] - 1
-    cdef uint64_t stream = seed_for(seed, step)
-    for i in prange(classes.shape[0], nogil=True, schedule="static", num_threads=n_threads):
-        draw_distinct_row(&classes[i, 0], n_sampled, n_classes, seed_for(stream, i))
-
-
-cdef void draw_alias_row(
-    int32_t* classes, int32_t n_sampled, const double[::1] threshold, const int32_t[::1] alias,
-    uint64_t state,
-) noexcept nogil:
-    cdef int32_t j, c
-    for j in range(1, n_sampled + 1):
-        c = classes[0]
-        while c == classes[0]:
-            c = <int32_t>random_below(&state, <int32_t>threshold.shape[0])
-            if random_unit(&state) >= threshold[c]:
-                c = alias[c]
-        classes[j] = c
-
-
-def draw_alias(
-    int32_t[:, ::1] classes, const double[::1] threshold, const int32_t[::1] alias,
-    uint64_t seed, int64_t step, int n_threads,
-):
-    """OUT classes[:, 1:]: others than classes[:, 0], with replacement (see `alias_table`)."""
-    cdef Py_ssize_t i
-    cdef int32_t n_sampled = <int32_t>classes.shape[1] - 1
-    cdef uint64_t stream = seed_for(seed, step)
-    for i in prange(classes.shape[0], nogil=True, schedule="static", num_threads=n_threads):
-        draw_alias_row(&classes[i, 0], n_sampled, threshold, alias, seed_for(stream, i))
 
 
 # ----------------------------------------------------------------------------------- scores
