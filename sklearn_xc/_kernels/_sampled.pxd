@@ -101,14 +101,18 @@ cdef void add_dense_row(const float* x, float factor, float* w, int64_t n) noexc
 cdef inline void add_row(Row row, float factor, float* w) noexcept nogil:
     """w += factor x."""
     cdef int64_t e
+    cdef float first, second, third, fourth
     if row.dense:
         add_dense_row(row.values, factor, w, row.n)
     else:
-        # Four at a time: the loop itself would take as long as the sums.
+        # Four at a time: the loop itself would take as long as the sums. Products come first, as
+        # the compiler cannot know that w does not hold the values.
         for e in range(0, row.n - 3, 4):
-            w[row.features[e]] += factor * row.values[e]
-            w[row.features[e + 1]] += factor * row.values[e + 1]
-            w[row.features[e + 2]] += factor * row.values[e + 2]
-            w[row.features[e + 3]] += factor * row.values[e + 3]
+            first, second = factor * row.values[e], factor * row.values[e + 1]
+            third, fourth = factor * row.values[e + 2], factor * row.values[e + 3]
+            w[row.features[e]] += first
+            w[row.features[e + 1]] += second
+            w[row.features[e + 2]] += third
+            w[row.features[e + 3]] += fourth
         for e in range(row.n - row.n % 4, row.n):
             w[row.features[e]] += factor * row.values[e]

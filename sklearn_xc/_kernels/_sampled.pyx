@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from sklearn_xc._kernels._common cimport dispatched, gathered
+from sklearn_xc._kernels._common cimport dispatched, dot_gathered, gathered, gathers_quickly
 
 cdef enum:
     LANES = 16
@@ -87,6 +87,8 @@ cdef inline float dot(Row row, const float* w) noexcept nogil:
     if row.dense:
         dot_dense(row.values, w, row.n, &total)
         return total
+    if gathers_quickly():
+        return dot_gathered(row.features, row.values, row.n, w)
     return dot_sparse(row.features, row.values, row.n, w)
 
 
