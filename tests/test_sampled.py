@@ -95,6 +95,19 @@ def test_scores_are_products(dense):
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-5)
 
 
+def test_scores_of_rows_of_every_length():
+    """Entries are taken four, eight or sixteen at a time, and what is left one by one."""
+    rng = np.random.default_rng(0)
+    X = np.tril(rng.normal(size=(41, 41)), -1).astype(np.float32)  # row i has i entries
+    W, b = rng.normal(size=(3, 41)).astype(np.float32), np.zeros(3, dtype=np.float32)
+    out = np.empty((41, 3), dtype=np.float32)
+    classes = np.tile(np.arange(3, dtype=np.int32), (41, 1))
+    for given in (X, sparse.csr_array(X)):
+        rows = as_rows(normalise(given))
+        _sampled.scores(*rows[:4], np.arange(41, dtype=np.int32), classes, W, EMPTY, b, out, 1)
+        np.testing.assert_allclose(out, X @ W.T, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("batch", [[5, 1, 20], [1], []])
 def test_rows_of_a_mini_batch_side_by_side(dense, batch):
