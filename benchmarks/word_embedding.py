@@ -1,10 +1,11 @@
 """Skip-gram by four gradients beside gensim's word2vec, under the same exact objective.
 
-    python benchmarks/word_embedding.py [--systems NAME ...] [--passes N] [--peer PYTHON] [--report]
+    python benchmarks/word_embedding.py [--systems NAME ...] [--passes N] [--min-count N]
+                                        [--peer PYTHON] [--report]
 
 Without --peer, a Python that has gensim, its systems are left out, or evaluated anew if named in
---systems and run before. Figures are kept in
-build/bench/words; doc/benchmark_word_embedding.md and its pictures are made from all of them.
+--systems and run before. Figures are kept in build/bench/words, by the number of times a word must
+occur; doc/benchmark_word_embedding.md and its pictures are made from all of them.
 """
 
 import argparse
@@ -67,14 +68,19 @@ def read(name):
     return (lzma.decompress(data) if name.endswith(".xz") else data).decode()
 
 
+def folder_of(min_count):
+    return FOLDER if min_count == MIN_COUNT else FOLDER / f"min_count_{min_count}"
+
+
 class Problem:
     """The corpus counted: words, their pairs, and how long that took."""
 
-    def __init__(self):
+    def __init__(self, min_count):
+        self.min_count, self.folder = min_count, folder_of(min_count)
         documents = [line.split() for line in read("all_permissive.txt.xz").splitlines()]
         start = time.perf_counter()
         found = count_words(documents)
-        self.words = frequent_words(found, MIN_COUNT, None)
+        self.words = frequent_words(found, min_count, None)
         self.number = {word: i for i, word in enumerate(self.words)}
         occurrences = np.array([found[word] for word in self.words], dtype=float)
         kept = probability_kept(occurrences, SUBSAMPLE)
@@ -109,7 +115,8 @@ def run_ours(problem, system, n_passes):
                 curve.append((done, seconds, objective(problem.pairs, U, V, BATCH, THREADS)))
                 print(f"  {done:.2f} passes: {seconds:.1f} s, {curve[-1][2]:.4f}", flush=True)
                 start = time.perf_counter()
-        keep(system, {"curve": curve, "init_s": init, "n_scored": passes.sums.n_scored})
+        so_far = {"curve": curve, "init_s": init, "n_scored": passes.sums.n_scored}
+        keep(problem, system, so_far)
     centred = U - U.mean(axis=0)
     return {
         "curve": curve, "init_s": init, "n_scored": passes.sums.n_scored,
@@ -121,11 +128,10 @@ def run_ours(problem, system, n_passes):
 
 
 def run_peer(problem, system, python, n_epochs):
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    text, out = FOLDER / "corpus.txt", FOLDER / f"{system}.npz"
+    text, out = problem.folder / "corpus.txt", problem.folder / f"{system}.npz"
     text.write_text(read("all_permissive.txt.xz"))
     worker = _common.ROOT / "benchmarks" / "_gensim_worker.py"
-    options = [n_epochs, DIM, WINDOW, MIN_COUNT, SUBSAMPLE, THREADS]
+    options = [n_epochs, DIM, WINDOW, problem.min_count, SUBSAMPLE, THREADS]
     if python is not None:
         subprocess.run([python, worker, out, text, system, *map(str, options)], check=True)
     with np.load(out) as found:
@@ -240,13 +246,13 @@ def tasks(vectors, number):
 # ----------------------------------------------------------------------------------------- page
 
 
-def keep(name, result):
+def keep(problem, name, result):
     """Put the figures of a system, or those so far, where the page is made from."""
-    (FOLDER / f"{name}.json").write_text(json.dumps(result))
+    (problem.folder / f"{name}.json").write_text(json.dumps(result))
 
 
-def load_results():
-    paths = {name: FOLDER / f"{name}.json" for name in TITLES}
+def load_results(folder=FOLDER):
+    paths = {name: folder / f"{name}.json" for name in TITLES}
     return {name: json.loads(p.read_text()) for name, p in paths.items() if p.exists()}
 
 
@@ -263,7 +269,7 @@ def seconds_to(curve, target):
 def report():
     results = load_results()
     facts = json.loads((FOLDER / "problem.json").read_text())
-    best = min((r["curve"][-1][2] for n, r in results.items() if n in PEERS), default=None)
+    best = best_of_peers(results)
     rows = []
     for name, result in results.items():
         curve = result["curve"]
@@ -295,9 +301,39 @@ def report():
     _common.write_doc("benchmark_word_embedding.md", PAGE.format(
         source=_common.source(__file__, sys.argv[1:]), ratio=ratio, table=text,
         quality=_common.table(["vectors", "WordSim-353", "SimLex-999", "analogies"], quality),
-        counts=", ".join(f"{n} of {m}" for n, m in counts), **facts,
+        counts=", ".join(f"{n} of {m}" for n, m in counts), vocabularies=vocabularies(), **facts,
     ))  # fmt: skip
     draw(results, best)
+
+
+def best_of_peers(results):
+    return min((r["curve"][-1][2] for n, r in results.items() if n in PEERS), default=None)
+
+
+def seconds_of_pass(result):
+    return (result["curve"][-1][1] - result["init_s"]) / result["curve"][-1][0]
+
+
+def vocabularies():
+    """A table of exact and decomposed gradients by the words that the corpus is cut to."""
+    rows = []
+    counted = [MIN_COUNT, *(int(p.name.rpartition("_")[2]) for p in FOLDER.glob("min_count_*"))]
+    for min_count in sorted(counted, reverse=True):
+        results = load_results(folder_of(min_count))
+        best = best_of_peers(results)
+        if best is None or not {"exact", "decomposed"} <= set(results):
+            continue
+        facts = json.loads((folder_of(min_count) / "problem.json").read_text())
+        both = [results[name] for name in ("exact", "decomposed")]
+        costs = [seconds_of_pass(result) for result in both]
+        times = [seconds_to(result["curve"], best) for result in both]
+        ratio = None if None in times else times[0] / times[1]
+        rows.append([
+            min_count, facts["n_words"], facts["n_pairs"], *map(_common.figure, costs),
+            f"{best:.4f}", *map(_common.figure, times), _common.figure(ratio, 2),
+        ])  # fmt: skip
+    header = ["a word occurs at least", "words", "pairs", "exact, s a pass", "decomposed"]
+    return _common.table([*header, "gensim's best", "exact, s to it", "decomposed", "ratio"], rows)
 
 
 def ratio_text(results, best):
@@ -305,7 +341,7 @@ def ratio_text(results, best):
     if not {"exact", "decomposed"} <= set(results):
         return ""
     exact, decomposed = results["exact"], results["decomposed"]
-    costs = [(r["curve"][-1][1] - r["init_s"]) / r["curve"][-1][0] for r in (exact, decomposed)]
+    costs = [seconds_of_pass(result) for result in (exact, decomposed)]
     both = max(min(f for _, _, f in r["curve"]) for r in (exact, decomposed))
     text = (
         f"**A pass of exact gradients costs {costs[0] / costs[1]:.1f} times one of decomposed "
@@ -372,6 +408,12 @@ differ in their sums only. Rates fall over the passes planned, of ours and of ge
 
 {table}
 
+**By size of the vocabulary.** A pass of exact gradients grows as the square of it, one of
+decomposed gradients more slowly. The best of gensim is that of hierarchical softmax on the same
+words.
+
+{vocabularies}
+
 **gensim under the same objective.** The pairs are those counted here, of one draw of the
 subsampling. Hierarchical softmax has normalised probabilities of its own, and these are evaluated,
 along its tree. Negative sampling learns scores without the frequency of the context, with which the
@@ -396,16 +438,17 @@ def main():
     add("--passes", type=int, default=3, metavar="N", help="of ours; rates fall over all of them")
     add("--epochs", type=int, default=5, metavar="N", help="of gensim")
     add("--peer", metavar="PYTHON", help="a Python that has gensim")
+    add("--min-count", type=int, default=MIN_COUNT, metavar="N", help="of words in the corpus")
     add("--report", action="store_true", help="only the page, from the figures kept")
     options = parser.parse_args()
-    FOLDER.mkdir(parents=True, exist_ok=True)
     if not options.report:
         measure(options)
     report()
 
 
 def measure(options):
-    problem = Problem()
+    problem = Problem(options.min_count)
+    problem.folder.mkdir(parents=True, exist_ok=True)
     pairs = problem.pairs
     share = problem.counts.data / problem.counts.sum()
     known = pairs.context_share[pairs.context_share > 0]
@@ -418,17 +461,17 @@ def measure(options):
         "unigram": f"{unigram:.4f}", "n_parts": min(MAX_PARTS, pairs.n_words // PART),
         "bound": f"{-float(share @ np.log(share)) - unigram:.4f}",
     }  # fmt: skip
-    (FOLDER / "problem.json").write_text(json.dumps(facts))
+    (problem.folder / "problem.json").write_text(json.dumps(facts))
     systems = options.systems or DEFAULT + (list(PEERS) if options.peer else [])
     for name in systems:
-        if name in PEERS and not options.peer and not (FOLDER / f"{name}.npz").exists():
+        if name in PEERS and not options.peer and not (problem.folder / f"{name}.npz").exists():
             raise SystemExit(f"{name} needs --peer PYTHON")
         print(TITLES[name], flush=True)
         if name in PEERS:
             result = run_peer(problem, name, options.peer, options.epochs)
         else:
             result = run_ours(problem, name, options.passes)
-        keep(name, result)
+        keep(problem, name, result)
 
 
 if __name__ == "__main__":
