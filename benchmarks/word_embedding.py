@@ -408,9 +408,9 @@ differ in their sums only. Rates fall over the passes planned, of ours and of ge
 
 {table}
 
-**By size of the vocabulary.** A pass of exact gradients grows as the square of it, one of
-decomposed gradients more slowly. The best of gensim is that of hierarchical softmax on the same
-words.
+**By size of the vocabulary** (`--min-count`). A pass of exact gradients grows as the square of it,
+one of decomposed gradients more slowly. The best of gensim is that of hierarchical softmax on the
+same words.
 
 {vocabularies}
 
