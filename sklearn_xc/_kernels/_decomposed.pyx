@@ -11,7 +11,7 @@ from libc.math cimport INFINITY, exp, fabs, log
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from sklearn_xc._kernels._common cimport dispatched, prefetch
+from sklearn_xc._kernels._common cimport dispatched, prefetch_far
 from sklearn_xc._kernels._dot cimport dot
 from sklearn_xc._kernels._losses cimport CROSS_ENTROPY, Loss, loss_gradient
 from sklearn_xc._kernels._math cimport fast_exp
@@ -51,8 +51,7 @@ cdef struct Scores:
 cdef inline void fetch(const float* row, int64_t n_columns) noexcept nogil:
     cdef int64_t c
     for c in range(0, n_columns, 16):
-        prefetch(row + c)
-    prefetch(row + n_columns - 1)
+        prefetch_far(row + c)
 
 
 cdef inline const float* row_at(

@@ -12,10 +12,10 @@ from libc.math cimport INFINITY
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from sklearn_xc._kernels._common cimport dispatched
+from sklearn_xc._kernels._dot cimport dot
 from sklearn_xc._kernels._heap cimport better, sift, sort_heap
 
 cdef enum:
-    LANES = 16
     BLOCK = 64  # scores compared with the worst of the best at once
     CHUNK = 8  # queries that a thread takes at a time
 
@@ -34,20 +34,7 @@ cdef struct Store:
 
 
 cdef dispatched dot_dense(const float* x, const float* w, int64_t n, float* out) noexcept nogil:
-    cdef float part[LANES]
-    cdef float total = 0
-    cdef int64_t e
-    cdef int32_t c
-    for c in range(LANES):
-        part[c] = 0
-    for e in range(n // LANES):
-        for c in range(LANES):
-            part[c] += x[e * LANES + c] * w[e * LANES + c]
-    for e in range(n - n % LANES, n):
-        total += x[e] * w[e]
-    for c in range(LANES):
-        total += part[c]
-    out[0] = total
+    out[0] = dot(x, w, n)
 
 
 cdef inline float gather(

@@ -14,9 +14,9 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from sklearn_xc._kernels._common cimport dispatched, dot_gathered, gathered, gathers_quickly
+from sklearn_xc._kernels._dot cimport dot as inner_product
 
 cdef enum:
-    LANES = 16
     RADIX = 2048
     RADIX_BITS = 11
 
@@ -51,20 +51,7 @@ def pack(
 
 
 cdef dispatched dot_dense(const float* x, const float* w, int64_t n, float* out) noexcept nogil:
-    cdef float part[LANES]
-    cdef float total = 0
-    cdef int64_t e
-    cdef int32_t c
-    for c in range(LANES):
-        part[c] = 0
-    for e in range(n // LANES):
-        for c in range(LANES):
-            part[c] += x[e * LANES + c] * w[e * LANES + c]
-    for e in range(n - n % LANES, n):
-        total += x[e] * w[e]
-    for c in range(LANES):
-        total += part[c]
-    out[0] = total
+    out[0] = inner_product(x, w, n)
 
 
 cdef gathered dot_sparse(

@@ -35,20 +35,7 @@ cdef struct Stratum:
 
 
 cdef dispatched inner(const float* a, const float* b, int64_t n, float* out) noexcept nogil:
-    cdef float part[LANES]
-    cdef float total = 0
-    cdef int64_t e
-    cdef int32_t c
-    for c in range(LANES):
-        part[c] = 0
-    for e in range(n // LANES):
-        for c in range(LANES):
-            part[c] += a[e * LANES + c] * b[e * LANES + c]
-    for e in range(n - n % LANES, n):
-        total += a[e] * b[e]
-    for c in range(LANES):
-        total += part[c]
-    out[0] = total
+    out[0] = dot(a, b, n)
 
 
 cdef dispatched step(
