@@ -267,6 +267,8 @@ def seconds_to(curve, target):
 
 
 def report():
+    if not (FOLDER / "problem.json").exists():
+        raise SystemExit(f"the page needs figures of words that occur {MIN_COUNT} times, too")
     results = load_results()
     facts = json.loads((FOLDER / "problem.json").read_text())
     best = best_of_peers(results)
@@ -274,7 +276,7 @@ def report():
     for name, result in results.items():
         curve = result["curve"]
         passes = max(1, curve[-1][0])
-        each = (curve[-1][1] - result.get("init_s", 0)) / passes
+        each = seconds_of_pass(result)
         to_best = None if best is None else seconds_to(curve, best)
         rows.append([
             TITLES[name], passes, _common.figure(each), _common.figure(result.get("n_scored")),
@@ -311,7 +313,8 @@ def best_of_peers(results):
 
 
 def seconds_of_pass(result):
-    return (result["curve"][-1][1] - result["init_s"]) / result["curve"][-1][0]
+    passes, seconds, _ = result["curve"][-1]
+    return (seconds - result.get("init_s", 0)) / max(1, passes)
 
 
 def vocabularies():
