@@ -15,17 +15,17 @@
 #define XC_CLONES
 #endif
 
-/* The return type of a function whose loop reads values from all over an array. GCC makes vectors of
- * them, one value at a time, which takes longer than the arithmetic that this would speed up. */
+/* The return type of a function whose loop reads values from all over an array. GCC makes vectors
+ * of them, one value at a time, which takes longer than the arithmetic that this would speed up. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define XC_SCALAR __attribute__((noinline, optimize("no-tree-vectorize")))
 #else
 #define XC_SCALAR
 #endif
 
-/* Eight products x w at a time with gathers, on processors that gather faster than they read value by
- * value. Those are named by an instruction set that came with them: to older ones of the same maker,
- * microcode has since made gathers slow, and elsewhere we have not measured. */
+/* Eight products x w at a time with gathers, on processors that gather faster than they read value
+ * by value. Those are named by an instruction set that came with them: to older ones of the same
+ * maker, microcode has since made gathers slow, and elsewhere we have not measured. */
 #if defined(XC_CLONE_TARGETS) && defined(__x86_64__) && !defined(__clang__) && __GNUC__ >= 12
 #include <immintrin.h>
 
