@@ -24,7 +24,7 @@ from setuptools.errors import CCompilerError, ExecError
 # One row a kernel: module -> the language that Cython translates it to, whether it uses OpenMP.
 EXTENSIONS = {
     "_active_set": ("c", False),
-    "_adagrad": ("c", False),
+    "_adagrad": ("c", True),
     "_adaptive": ("c", True),
     "_all_classes": ("c", True),
     "_augment_reduce": ("c", True),
@@ -53,6 +53,7 @@ EXTENSIONS = {
     "_tiles": ("c", False),
     "_topk": ("c", True),
     "_weight_lists": ("c", False),
+    "_word_blocks": ("c", True),
     "_xc_format": ("c", False),
 }
 

@@ -461,7 +461,7 @@ def measure(options):
         "n_pairs": f"{problem.counts.nnz:,}", "dim": DIM,
         "batch": LDGSWordEmbedding().batch_size, "points": POINTS,
         "count_s": f"{problem.seconds:.1f}",
-        "unigram": f"{unigram:.4f}", "n_parts": min(MAX_PARTS, pairs.n_words // PART),
+        "unigram": f"{unigram:.4f}", "n_parts": min(MAX_PARTS, -(-pairs.n_words // PART)),
         "bound": f"{-float(share @ np.log(share)) - unigram:.4f}",
     }  # fmt: skip
     (problem.folder / "problem.json").write_text(json.dumps(facts))

@@ -20,6 +20,7 @@ from ._decomposed import ChunkIndexes, Positives, chunk_bounds, scratch_places, 
 from ._kernels import _adagrad as adagrad_kernel
 from ._kernels import _skip_gram as kernel
 from ._kernels import _sparse_rows as rows_kernel
+from ._kernels import _word_blocks as blocks_kernel
 from ._parallel import in_threads, single_threaded_blas
 
 QUERIES = 256  # words that stand for all when indexes are built
@@ -183,14 +184,10 @@ class ExactSums:
 
 def _exact_block(rows, pairs, step, V):
     own = pairs.of(rows)
-    weight, none = np.zeros(len(V), dtype=np.float32), np.empty(0, dtype=np.int32)
-    apart = np.zeros_like(own.indptr), none, none.view(np.float32), none  # of contexts, none
 
     def differences(u):
         z = u @ V.T
-        kernel.block_differences(
-            u, V, z, weight, *apart, own.indptr, own.ids, own.share, none.view(np.float32)
-        )
+        blocks_kernel.exact_differences(z, own.indptr, own.ids, own.share)
         return z
 
     u, share = step(rows, lambda u: differences(u) @ V)
@@ -421,14 +418,17 @@ class Adagrad:
     ----------
     shape : tuple
         Of the matrix to be changed; one more of that shape is kept.
+    n_threads : int, default=1
+        For changes of all rows.
     """
 
-    def __init__(self, shape):
-        self._squares = np.zeros(shape, dtype=np.float32)
+    def __init__(self, shape, n_threads=1):
+        self._squares, self._n_threads = np.zeros(shape, dtype=np.float32), n_threads
 
     def step(self, M, gradient, rows, factor, rate):
         """Change M[rows], or all of M for None, against its gradient, row by row times a factor."""
-        adagrad_kernel.step(M, self._squares, gradient, rows, factor, rate)
+        n_threads = self._n_threads if rows is None else 1
+        adagrad_kernel.step(M, self._squares, gradient, rows, factor, rate, n_threads)
 
 
 class SkipGram:
@@ -453,7 +453,7 @@ class SkipGram:
 
     def __init__(self, pairs, U, V, sums, n_parts=1, seed=0):
         self.pairs, self.U, self.V, self.sums = pairs, U, V, sums
-        self._steps = Adagrad(U.shape), Adagrad(V.shape)
+        self._steps = Adagrad(U.shape), Adagrad(V.shape, sums.n_threads)
         self._gradient = np.empty_like(V)
         self.n_passes, self._n_parts, self._seed = 0, n_parts, seed
 

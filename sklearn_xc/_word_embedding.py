@@ -19,7 +19,7 @@ from ._rows import LARGEST_INDEX
 from ._skip_gram import ExactSums, NamedSums, Options, Pairs, SkipGram, objective
 from ._word_vectors import WordVectorsMixin
 
-PART, MAX_PARTS = 1000, 32  # words of a part at least, and parts at most, of "auto"
+PART, MAX_PARTS = 1024, 32  # words of a part, and parts at most, of "auto"
 LAST_RATE = 0.05  # of "linear", as a share of the first
 
 
@@ -69,7 +69,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         Most frequent contexts that are in every sum, for "decomposed" and "mips" with
         ``rest="sampled"``; "auto" is K / 20, but the root of K at least.
     n_sampled : "auto" or int, default="auto"
-        Words drawn for each block of words, as likely as the root of their frequency is large.
+        Draws of words for each block of words, as likely as the root of their frequency is large.
         "auto" is K / 12, and K / 100 for "sampled", but the root of K at least.
     tau : float, default=0.0
         tau_2 of Algorithm 2: words with smaller gradients get no messages.
@@ -97,7 +97,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
     n_parts : "auto" or int, default="auto"
         Steps of the contexts in a pass. A pass deals the words out to so many parts at random; the
         words of a part make a step, and then all contexts, with the gradient of these words.
-        "auto" has 1000 words in a part, but 32 parts at most.
+        "auto" has 1024 words in a part at most, but not more than 32 parts.
     batch_size : int, default=128
         Words whose scores are computed at once. It bounds memory, and words drawn and named are
         shared by so many: fewer give less noise. The steps are those of a whole part either way.
@@ -105,7 +105,8 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         Whether a block of `batch_size` words of similar vectors asks the indexes once, with its
         mean, and all of them are scored with what is named: matrix products, ten times faster a
         word scored. Otherwise every word asks for itself, as published. True needs
-        ``rest="sampled"`` and no message passes; "auto" is True where it can be.
+        ``rest="sampled"`` and no message passes; "auto" is True where it can be. Such blocks ask
+        from the second pass on, if all begins with random vectors.
     compute_loss : bool, default=False
         Whether to evaluate the objective exactly after each pass, which costs about half of a pass
         of exact gradients.
@@ -149,10 +150,10 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
     -----
     Memory, with K words, P distinct pairs of words (both directions) and b = `batch_size`: 52 P
     bytes until the passes begin and 8 P while training; 20 K dim for vectors, gradient and the
-    sums of Adagrad; for a block and thread ``8 b (n_frequent + n_chunks * query_size +
-    n_sampled)``, and ``4 dim (n_frequent + n_chunks * query_size + n_sampled)``, 4 K and 40 for
-    each pair of its words for each of at most 32 blocks of a part that wait to be added up;
-    ``4 K n_chunks * query_size / b`` for what a pass searches. Without `batch_queries` a
+    sums of Adagrad; with S = ``n_frequent + n_chunks * query_size + n_sampled``, 4 S (b + dim) + 12
+    K a thread, and for each of at most 32 blocks of a part at once 4 S (dim + 3), 4 K and 16 for
+    each pair of its words; ``4 K n_chunks * query_size / b`` for what a pass searches, and as much
+    as V once more for words put together. Without `batch_queries` a
     block takes ``24 b (n_chunks * query_size + c)``, c being the most contexts of a word; "exact"
     and the objective take 4 b K a thread. None of it depends on the length of the corpus.
 
@@ -333,7 +334,8 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
             pairs = Pairs(counts)
             U, V = self._start(pairs, counts, before, seed, n_threads)
             del counts
-            self._train(self._passes(pairs, U, V, seed, n_threads), n_threads)
+            trained = self.n_init_epochs > 0 or self._goes_on(before)
+            self._train(self._passes(pairs, U, V, seed, n_threads, trained), n_threads)
             self.embeddings_, self.context_embeddings_ = U, V
         return self
 
@@ -409,9 +411,13 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
                 size, f"fit: scores of {self.batch_size} words", "use a smaller batch_size"
             )
 
+    def _goes_on(self, before):
+        """Whether there are vectors to begin with."""
+        return before[1] is not None and before[1].shape[1] == self.dim
+
     def _start(self, pairs, counts, before, seed, n_threads):
         vocabulary, U_before, V_before = before
-        warm = U_before is not None and U_before.shape[1] == self.dim
+        warm = self._goes_on(before)
         U, V = negative_sampling(
             pairs, counts, self.dim, n_epochs=0 if warm else self.n_init_epochs,
             n_negatives=self.n_negatives, seed=seed, n_threads=n_threads,
@@ -422,12 +428,12 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
             U[now], V[now] = U_before[then], V_before[then]
         return U, V
 
-    def _passes(self, pairs, U, V, seed, n_threads):
+    def _passes(self, pairs, U, V, seed, n_threads, trained=False):
         """What makes the passes, and changes U and V."""
         n_parts = self.n_parts
         if n_parts == "auto":
-            n_parts = int(np.clip(pairs.n_words // PART, 1, MAX_PARTS))
-        sums = self._sums(pairs, seed, n_threads)
+            n_parts = min(-(-pairs.n_words // PART), MAX_PARTS)
+        sums = self._sums(pairs, seed, n_threads, trained)
         return SkipGram(pairs, U, V, sums, min(n_parts, pairs.n_words), seed)
 
     def _rate(self, time):
@@ -436,15 +442,14 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
             return self.learning_rate * (1 - (1 - LAST_RATE) * time / self.max_iter)
         return self.learning_rate / (1 + self.decay * time)
 
-    def _sums(self, pairs, seed, n_threads):
+    def _sums(self, pairs, seed, n_threads, trained):
         if self.gradient == "exact":
             return ExactSums(pairs, self.batch_size, n_threads)
         batches = self.batch_queries
         if batches == "auto":
             batches = self.gradient == "sampled" or self._can_batch()
-        kind = BatchSums if batches else NamedSums
-        options = self._options(pairs.n_words)
-        return kind(pairs, self.dim, options, self.batch_size, seed, n_threads)
+        of_all = pairs, self.dim, self._options(pairs.n_words), self.batch_size, seed, n_threads
+        return BatchSums(*of_all, trained) if batches else NamedSums(*of_all)
 
     def _can_batch(self):
         passes = self.gradient == "decomposed" and self.n_message_passes > 0

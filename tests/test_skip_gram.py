@@ -9,8 +9,9 @@ from scipy.special import softmax
 
 from sklearn_xc import _batch_sums
 from sklearn_xc import _skip_gram as skip_gram
-from sklearn_xc._batch_sums import BatchSums, Block, OwnContexts
+from sklearn_xc._batch_sums import BatchSums
 from sklearn_xc._kernels import _skip_gram as kernel
+from sklearn_xc._kernels import _word_blocks as blocks_kernel
 from sklearn_xc._negative_sampling import CONSTANT, NOISE_POWER, negative_sampling
 
 N_WORDS, DIM = 40, 12
@@ -47,6 +48,10 @@ def options(**changes):
         "n_centroids": 4, "rest": "none", "n_frequent": 7, "n_sampled": 1, "tau": 0.0,
     }  # fmt: skip
     return skip_gram.Options(**everything | changes)
+
+
+def block_sums(*args):
+    return BatchSums(*args, trained=True)
 
 
 class Recorder(skip_gram.SkipGram):
@@ -139,7 +144,7 @@ def test_with_everything_retrieved_gradients_are_exact(changes):
 def test_blocks_that_score_everything_have_exact_gradients(changes, n_threads):
     counts, (U, V) = some_counts(), some_vectors()
     _, of_words, of_contexts = reference(counts, U, V)
-    found = gradients(counts, U, V, kind=BatchSums, n_threads=n_threads, rest="sampled", **changes)
+    found = gradients(counts, U, V, kind=block_sums, n_threads=n_threads, rest="sampled", **changes)
     np.testing.assert_allclose(found[0], of_words, atol=1e-6)
     np.testing.assert_allclose(found[1], of_contexts, atol=1e-6)
 
@@ -157,7 +162,7 @@ def test_message_passes_approach_the_exact_gradient():
 @pytest.mark.parametrize(
     "changes", [{"query_size": 8}, {"query_size": 0, "n_frequent": 0, "n_chunks": 1}]
 )
-@pytest.mark.parametrize("kind", [skip_gram.NamedSums, BatchSums])
+@pytest.mark.parametrize("kind", [skip_gram.NamedSums, block_sums])
 def test_sampled_rest_converges_to_the_exact_gradient(changes, kind):
     """Draws are weighted by the inverse of their chance: only the ratio of two sums is biased."""
     counts, (U, V) = some_counts(), some_vectors()
@@ -170,94 +175,208 @@ def test_sampled_rest_converges_to_the_exact_gradient(changes, kind):
     assert errors[1] < 0.1 * errors[0]
 
 
+def whole_pieces(ends, n):
+    """Offsets from [0, 1) and their weights: all that draws at equal distances can turn out as."""
+    breaks = np.unique(np.append((ends / ends[-1] * n) % 1, [0, 1]))
+    return (breaks[:-1] + breaks[1:]) / 2, np.diff(breaks)
+
+
 def test_averaged_over_all_draws_the_sum_over_all_words_is_exact():
     """Whatever searches name: so the estimate of the partition function is unbiased."""
     counts, (U, V) = some_counts(), some_vectors()
     U, rows = U / 5, np.array([3, 5, 20])  # word 5 has no pairs
     pairs = skip_gram.Pairs(counts)
-    of_all = options(n_frequent=28, n_sampled=2, rest="sampled")
-    sums = BatchSums(pairs, DIM, of_all, len(rows), 0, 1)
+    sums = BatchSums(
+        pairs, DIM, options(n_frequent=28, n_sampled=5, rest="sampled"), len(rows), 0, 1
+    )
     named = sums._others[[1, 4]]
-    z = U[rows].astype(float) @ V.T
-    q = counts.toarray() / np.maximum(counts.sum(axis=1), 1)[:, None]
+    exps = np.exp(U[rows].astype(float) @ V.T)
     estimates, of_few, weights = [], [], []
-    chance = skip_gram.chances(pairs.context_share)[sums._others]
-    chance /= chance.sum()
-    for draws in product(range(12), repeat=2):
-        numbers = iter(draws)
-
-        class Fixed:
-            def random(self, n):
-                return (np.cumsum(chance) - chance / 2)[[next(numbers) for _ in range(n)]]  # noqa: B023
-
-        weights.append(chance[list(draws)].prod())
-        block = Block(rows, *sums._shared(named, Fixed()))
-        first, own = block.shared[0], OwnContexts(pairs, block)
-        for found, weight in ((estimates, block.weight), (of_few, block.few_weight)):
-            p = own.differences(U[rows], V, V[block.shared[: len(weight)]], weight)[0]
-            found.append(np.exp(z[:, first]) / (p[:, 0] + q[rows, first]))
-    exact = np.exp(z).sum(axis=1)
+    for few, more in product(*(zip(*whole_pieces(sums._ends, n), strict=True) for n in (2, 3))):
+        blocks = sums._lay_out([rows], [named], np.array([[few[0], more[0]]]))
+        weights.append(few[1] * more[1])
+        for found, n, weight in zip(
+            (of_few, estimates), blocks.sizes[0, 2:], (blocks.few_weight, blocks.weight),
+            strict=True,
+        ):  # fmt: skip
+            p, _ = estimated(blocks, 0, n, weight, counts, exps)
+            found.append(exps[:, 0] / p[:, 0])
+    assert sum(weights) == pytest.approx(1)
+    exact = exps.sum(axis=1)
     for found in (estimates, of_few):
         assert np.abs(np.array(found) / exact - 1).max() > 0.05
-        np.testing.assert_allclose(weights @ np.array(found), exact, rtol=1e-4)
+        np.testing.assert_allclose(weights @ np.array(found), exact, rtol=1e-6)
 
 
-def test_what_is_expected_of_a_block_lessens_the_noise_of_contexts(monkeypatch):
+def estimated(blocks, b, n, weight, counts, exps):
+    """p(y|x) of all contexts with the first n shared ones, and the part of those drawn."""
+    shared, n_certain = blocks.shared[b, :n], blocks.sizes[b, 1]
+    rows = blocks.rows[blocks.row_starts[b] : blocks.row_starts[b + 1]]
+    own = counts.toarray()[rows] > 0
+    own[:, shared[:n_certain]] = False
+    p = np.where(own, exps, 0)
+    p[:, shared] += np.where(
+        own[:, shared], 0, exps[:, shared] * np.exp(weight[b, :n], dtype=float)
+    )
+    total = p.sum(axis=1, keepdims=True)
+    drawn = np.where(own, 0, p)
+    drawn[:, shared[:n_certain]] = 0
+    return p / total, drawn.sum(axis=1) / total[:, 0]
+
+
+def estimated_gradients(blocks, counts, U, V, with_expected=True):
+    """The gradients of words and of contexts that the draws stand for, in double."""
+    q = counts.toarray() / counts.sum()
+    share = q.sum(axis=1)
+    of_words, of_contexts = np.zeros((2, N_WORDS, DIM))
+    U, V = U.astype(float), V.astype(float)
+    for b in range(len(blocks.sizes)):
+        rows = blocks.rows[blocks.row_starts[b] : blocks.row_starts[b + 1]]
+        _, n_certain, n_few, n = blocks.sizes[b]
+        drawn, weight = blocks.shared[b, n_certain:n], blocks.weight[b, n_certain:n]
+        exps, own = np.exp(U[rows] @ V.T), q[rows] > 0
+        p, _ = estimated(blocks, b, n_few, blocks.few_weight, counts, exps)
+        of_words[rows] = (share[rows, None] * p - q[rows]) @ V
+        p, r = estimated(blocks, b, n, blocks.weight, counts, exps)
+        if with_expected:
+            h = np.exp(V @ U[rows].mean(axis=0))
+            h[blocks.shared[b, :n_certain]] = 0
+            h /= h.sum() or 1
+            rest = np.outer(r, h)
+            rest[:, drawn] -= np.outer(r, h[drawn] * np.exp(weight, dtype=float))
+            p += np.where(own, 0, rest)
+        of_contexts += (share[rows, None] * p - q[rows]).T @ U[rows]
+    return of_words, of_contexts
+
+
+@pytest.fixture
+def laid(monkeypatch):
+    """The blocks that are visited."""
+    blocks, visit_blocks = [], _batch_sums.visit_blocks
+
+    def visit(some, *others):
+        blocks.append(some)
+        visit_blocks(some, *others)
+
+    monkeypatch.setattr(_batch_sums, "visit_blocks", visit)
+    return blocks
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"query_size": 2, "n_frequent": 5, "n_sampled": 9},
+        {"query_size": 0, "n_frequent": 0, "n_sampled": 1},
+        {"query_size": 3, "n_frequent": 0, "n_sampled": 300},
+        {"query_size": 1, "n_frequent": 39, "n_sampled": 4},
+        {"query_size": 1, "n_frequent": 40, "n_sampled": 4},
+    ],
+)
+@pytest.mark.parametrize("batch_size", [1, 16, 40])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_blocks_have_the_gradients_that_their_draws_stand_for(changes, batch_size, symmetric, laid):
+    counts, (U, V) = some_counts(symmetric), some_vectors()
+    pairs = skip_gram.Pairs(counts)
+    of_all = options(rest="sampled", **changes)
+    for n_threads in (1, 3):
+        sums = block_sums(pairs, DIM, of_all, batch_size, 0, n_threads)
+        found = gradients(counts, U, V, sums)
+        expected = np.zeros((2, N_WORDS, DIM))
+        for blocks in laid:
+            expected += estimated_gradients(blocks, counts, U, V)
+        n_scored = sum(blocks.n_scored() for blocks in laid)
+        assert sums.n_scored == pytest.approx(n_scored / N_WORDS)
+        np.testing.assert_allclose(found[0], expected[0], atol=2e-6)
+        np.testing.assert_allclose(found[1], expected[1], atol=2e-6)
+        laid.clear()
+
+
+@pytest.mark.parametrize("n_frequent", [0, 7, 40])
+def test_what_blocks_are_laid_out_with(n_frequent):
+    counts = some_counts(symmetric=False)
+    pairs = skip_gram.Pairs(counts)
+    sums = BatchSums(pairs, DIM, options(n_frequent=n_frequent, n_sampled=8), 4, 0, 2)
+    words = [np.array([3, 5, 20]), np.array([0]), np.array([38, 7])]
+    named = [sums._others[:k] for k in (2, 0, 9)]
+    blocks = sums._lay_out(words, named, np.random.default_rng(0).random((3, 2)))
+    np.testing.assert_array_equal(blocks.rows, np.concatenate(words))
+    assert blocks.n_scored() == [3, 1, 2] @ blocks.sizes[:, -1] + blocks.n_own.sum()
+    row = 0
+    for b, rows in enumerate(words):
+        ends = blocks.sizes[b]
+        shared = blocks.shared[b, : ends[-1]]
+        assert len(np.unique(shared)) == len(shared)
+        frequent, of_block, few, rest = np.split(shared, ends[:-1])
+        np.testing.assert_array_equal(frequent, sums._frequent)
+        np.testing.assert_array_equal(of_block, named[b])
+        for ids in (few, rest):
+            np.testing.assert_array_equal(ids, np.sort(ids))
+        for x in rows:
+            start, end = blocks.entry_starts[row : row + 2]
+            middle = start + blocks.n_own[row]
+            own, certain = slice(start, middle), slice(middle, end)
+            ids = np.append(blocks.entry_ids[own], shared[blocks.entry_ids[certain]])
+            assert not np.isin(blocks.entry_ids[own], shared[: ends[1]]).any()
+            drawn = blocks.entry_drawn[own]
+            np.testing.assert_array_equal(drawn >= 0, np.isin(blocks.entry_ids[own], shared))
+            np.testing.assert_array_equal(shared[drawn[drawn >= 0]], ids[: len(drawn)][drawn >= 0])
+            share = np.zeros(N_WORDS)
+            share[ids] = blocks.entry_share[start:end]
+            np.testing.assert_array_equal(ids[: len(drawn)], np.sort(ids[: len(drawn)]))
+            of_word = counts.toarray()[x]
+            np.testing.assert_allclose(share, of_word / max(of_word.sum(), 1), rtol=1e-6)
+            row += 1
+
+
+def test_what_is_expected_of_a_block_lessens_the_noise_of_contexts(laid):
     """Beside the plain estimate from the same draws, for words that are alike."""
     counts, (U, V) = some_counts(), some_vectors()
     U = 0.5 * (U.mean(axis=0) + 0.3 * U)
     pairs = skip_gram.Pairs(counts)
     exact = reference(counts, U, V)[2]
-    few = options(query_size=0, n_frequent=5, n_sampled=100, rest="sampled")
-    visit_block = _batch_sums.visit_block
-
-    def plain(block, expected, *others):
-        expected[:] = 0
-        return visit_block(block, expected, *others)
-
-    errors = []
-    for visit in (plain, visit_block):
-        monkeypatch.setattr(_batch_sums, "visit_block", visit)
-        found = []
-        for seed in range(60):
-            sums = BatchSums(pairs, DIM, few, 20, seed, 1)
-            recorder = Recorder(pairs, U.copy(), V.copy(), sums)
-            recorder.iterate(lambda time: 0.1)
-            found.append(recorder.of_contexts)
-        errors.append(np.abs(np.array(found) - exact).mean())
-        assert np.abs(np.mean(found, axis=0) - exact).max() < 0.15 * np.abs(exact).max()
-    assert errors[1] < 0.7 * errors[0]
+    few = options(query_size=0, n_frequent=5, n_sampled=20, rest="sampled")
+    found, plain = [], []
+    for seed in range(60):
+        found.append(gradients(counts, U, V, BatchSums(pairs, DIM, few, 20, seed, 1))[1])
+        plain.append(sum(estimated_gradients(b, counts, U, V, False)[1] for b in laid))
+        laid.clear()
+    errors = [np.abs(np.array(some) - exact).mean() for some in (found, plain)]
+    for some in (found, plain):
+        assert np.abs(np.mean(some, axis=0) - exact).max() < 0.15 * np.abs(exact).max()
+    assert errors[0] < 0.7 * errors[1]
 
 
-@pytest.mark.parametrize("n_shared", [1, 16, 700])
-@pytest.mark.parametrize(("n_own", "n_certain"), [(0, 0), (5, 0), (0, 3), (5, 3)])
-def test_differences_of_a_block_are_those_of_a_softmax(n_shared, n_own, n_certain):
-    rng = np.random.default_rng(n_shared)
-    U, V = (rng.normal(size=(n, 9)).astype(np.float32) for n in (4, 50))
-    scores = rng.normal(size=(4, n_shared)).astype(np.float32)
-    weight = rng.normal(size=n_shared).astype(np.float32)
-    ids = rng.integers(50, size=4 * n_own).astype(np.int32)
-    drawn = np.where(rng.random(4 * n_own) < 0.5, 0, -1).astype(np.int32)
-    places = rng.integers(n_shared, size=4 * n_certain).astype(np.int32)
-    share, of_certain = (rng.random(4 * n).astype(np.float32) for n in (n_own, n_certain))
-    found, of_own = scores.copy(), np.empty(4 * n_own, dtype=np.float32)
-    kernel.block_differences(
-        U, V, found, weight, np.arange(5) * n_own, ids, share, drawn, np.arange(5) * n_certain,
-        places, of_certain, of_own,
-    )  # fmt: skip
-    for i in range(4):
-        own, certain = (slice(i * n, (i + 1) * n) for n in (n_own, n_certain))
-        z = (scores[i] + weight).astype(float)
-        if (drawn[own] == 0).any():
-            z[0] = -np.inf
-        p = softmax(np.append(z, V[ids[own]].astype(float) @ U[i]))
-        np.subtract.at(p, places[certain], of_certain[certain])
-        np.testing.assert_allclose(found[i], p[:n_shared], atol=2e-6)
-        np.testing.assert_allclose(of_own[own], p[n_shared:] - share[own], atol=2e-6)
+@pytest.mark.parametrize("n_words", [1, 16, 700])
+def test_exact_differences_are_those_of_a_softmax(n_words):
+    rng = np.random.default_rng(n_words)
+    scores = (20 * rng.normal(size=(3, n_words))).astype(np.float32)
+    ids = np.concatenate([rng.permutation(n_words)[:5] for _ in range(2)]).astype(np.int32)
+    indptr = np.array([0, len(ids) // 2, len(ids) // 2, len(ids)])
+    share = rng.random(len(ids)).astype(np.float32)
+    found = scores.copy()
+    blocks_kernel.exact_differences(found, indptr, ids, share)
+    expected = softmax(scores.astype(float), axis=1)
+    np.subtract.at(expected, (np.repeat(range(3), np.diff(indptr)), ids), share)
+    np.testing.assert_allclose(found, expected, atol=2e-6)
+
+
+def test_vectors_that_mean_nothing_yet_are_not_searched():
+    counts, (U, V) = some_counts(), some_vectors()
+    pairs = skip_gram.Pairs(counts)
+    n_scored = {}
+    for trained in (False, True):
+        of_all = options(rest="sampled", n_frequent=3, n_sampled=2, query_size=20)
+        sums = BatchSums(pairs, DIM, of_all, 8, 0, 1, trained=trained)
+        passes = Recorder(pairs, U.copy(), V.copy(), sums)
+        for number in (1, 2):
+            passes.iterate(lambda time: 0.1)
+            n_scored[trained, number] = sums.n_scored
+    assert n_scored[False, 1] < 0.7 * n_scored[True, 1]
+    assert n_scored[False, 2] > 0.9 * n_scored[True, 1]
 
 
 @pytest.mark.parametrize("n_parts", [2, 7, 40])
-@pytest.mark.parametrize("kind", [None, skip_gram.NamedSums, BatchSums])
+@pytest.mark.parametrize("kind", [None, skip_gram.NamedSums, block_sums])
 def test_parts_of_a_pass_add_up(kind, n_parts):
     """Each word is in one part; without steps their gradients make up that of all words."""
     counts, (U, V) = some_counts(), some_vectors()

@@ -1,5 +1,6 @@
 """Steps of Adagrad, coordinate by coordinate (Duchi, Hazan and Singer, 2011)."""
 
+from cython.parallel cimport prange
 from libc.math cimport sqrtf
 from libc.stdint cimport int64_t
 
@@ -21,7 +22,7 @@ cdef dispatched step_row(
 
 def step(
     float[:, ::1] table, float[:, ::1] squares, const float[:, ::1] gradient,
-    const int64_t[::1] rows, const float[::1] factor, float rate,
+    const int64_t[::1] rows, const float[::1] factor, float rate, int n_threads,
 ):
     """One step of some rows against multiples of their gradients, or of all.
 
@@ -37,9 +38,6 @@ def step(
     cdef bint every = rows is None
     if table.shape[1] == 0:
         return
-    with nogil:
-        for i in range(gradient.shape[0]):
-            k = i if every else rows[i]
-            step_row(
-                &table[k, 0], &squares[k, 0], &gradient[i, 0], factor[i], table.shape[1], rate
-            )
+    for i in prange(gradient.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        k = i if every else rows[i]
+        step_row(&table[k, 0], &squares[k, 0], &gradient[i, 0], factor[i], table.shape[1], rate)

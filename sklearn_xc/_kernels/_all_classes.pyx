@@ -7,8 +7,8 @@ takes a whole block. Nothing is summed across threads but in the order of the bl
 from cython.parallel cimport parallel, prange, threadid
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, int64_t
-from scipy.linalg.cython_blas cimport sgemm
 
+from sklearn_xc._kernels._blas cimport matmul
 from sklearn_xc._kernels._common cimport dispatched
 from sklearn_xc._kernels._losses cimport MARGIN, Loss, loss_gradient
 from sklearn_xc._kernels._math cimport fast_exp
@@ -20,21 +20,6 @@ cdef enum:
 def block_size():
     """The number of classes in a block."""
     return BLOCK
-
-
-cdef void multiply(
-    char* transposed_left, char* transposed_right, int n_rows, int n_columns, int n_inner,
-    float factor, const float* left, int left_width, const float* right, int right_width,
-    float keep, float* out, int out_width
-) noexcept nogil:
-    """out = factor * left @ right + keep * out of C-contiguous matrices, each "N" or "T".
-
-    In the order of Fortran all three are transposed, and the product is that of the two in turn.
-    """
-    sgemm(
-        transposed_right, transposed_left, &n_columns, &n_rows, &n_inner, &factor,
-        <float*>right, &right_width, <float*>left, &left_width, &keep, out, &out_width,
-    )
 
 
 cdef dispatched exponentials(float* z, int64_t n, float* top, double* total) noexcept nogil:
@@ -78,7 +63,7 @@ cdef void score_block(
     const float[:, ::1] W, const float[:, ::1] H, int64_t block, float[:, ::1] Z
 ) noexcept nogil:
     cdef int64_t first = block * BLOCK
-    multiply(
+    matmul(
         b"N", b"T", <int>H.shape[0], <int>min(<int64_t>BLOCK, W.shape[0] - first),
         <int>W.shape[1], 1, &H[0, 0], <int>W.shape[1], &W[first, 0], <int>W.shape[1],
         0, &Z[0, first], <int>Z.shape[1],
@@ -124,11 +109,11 @@ cdef void gradient_of_block(
         for e in range(indptr[i], indptr[i + 1]):
             if first <= ids[e] < first + n:
                 Z[i, ids[e]] -= factor[i]
-    multiply(
+    matmul(
         b"N", b"N", <int>H.shape[0], width, n, 1, &Z[0, first], <int>Z.shape[1],
         &W[first, 0], width, 0, &part[block, 0, 0], width,
     )
-    multiply(
+    matmul(
         b"T", b"N", n, width, <int>H.shape[0], 1, &Z[0, first], <int>Z.shape[1],
         &H[0, 0], width, 0, &gradient[first, 0], width,
     )

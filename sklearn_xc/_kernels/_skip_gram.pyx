@@ -7,7 +7,6 @@ result therefore does not depend on the number of threads.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklearn_xc._kernels._common cimport (
@@ -19,7 +18,6 @@ from sklearn_xc._kernels._math cimport fast_exp
 cdef enum:
     LANES = 16
     AHEAD = 8  # rows asked for before they are needed
-    RUN = 256  # exponentials that are added up in float32
     MAX_WEIGHT = 8  # of one step: a cell that counts more is visited several times
 
 
@@ -166,167 +164,6 @@ def mark_found(
                 at = place[ids[i, p]]
                 if at >= 0:
                     weights[i, at] = absent
-
-
-def split_contexts(
-    const int64_t[::1] rows, const int64_t[::1] indptr, const int32_t[::1] ids,
-    const float[::1] share, const int32_t[::1] place, int32_t n_certain,
-    int64_t[::1] own_indptr, int32_t[::1] own_rows, int32_t[::1] own_ids, float[::1] own_share,
-    int32_t[::1] own_drawn, int64_t[::1] certain_indptr, int32_t[::1] certain_places,
-    float[::1] certain_share,
-):
-    """The contexts of some words: those certain to be in a block's scores, and their own.
-
-    Parameters
-    ----------
-    rows : IN (n,), the words
-    indptr, ids, share : IN, the contexts of all words and q(y|x), row by row
-    place : IN (n_words,), where a context is among those shared, or -1; certain below `n_certain`
-    own_indptr, certain_indptr : OUT (n + 1,)
-    own_rows, own_ids, own_share, own_drawn, certain_places, certain_share : OUT, with room for
-        all contexts of the words; rows are counted from 0, and `own_drawn` is the place or -1
-    """
-    cdef int64_t i, e, n_own = 0, n_found = 0
-    cdef int32_t at
-    own_indptr[0] = certain_indptr[0] = 0
-    with nogil:
-        for i in range(rows.shape[0]):
-            for e in range(indptr[rows[i]], indptr[rows[i] + 1]):
-                at = place[ids[e]]
-                if 0 <= at < n_certain:
-                    certain_places[n_found], certain_share[n_found] = at, share[e]
-                    n_found += 1
-                else:
-                    own_rows[n_own], own_ids[n_own] = <int32_t>i, ids[e]
-                    own_share[n_own], own_drawn[n_own] = share[e], at
-                    n_own += 1
-            own_indptr[i + 1], certain_indptr[i + 1] = n_own, n_found
-
-
-cdef struct Entries:
-    const int64_t* indptr
-    const int32_t* ids
-    const float* share
-
-
-cdef dispatched score_own(
-    const float* u, const float* V, const int32_t* ids, int64_t n, int64_t dim, float* out
-) noexcept nogil:
-    """OUT the scores of some contexts."""
-    cdef int64_t e
-    for e in range(n):
-        if e + AHEAD < n:
-            fetch(V + ids[e + AHEAD] * dim, dim)
-        out[e] = dot(u, V + ids[e] * dim, dim)
-
-
-cdef dispatched add_weights(float* z, const float* weight, int64_t n) noexcept nogil:
-    cdef int64_t c
-    for c in range(n):
-        z[c] += weight[c]
-
-
-cdef dispatched largest(const float* z, int64_t n, float* top) noexcept nogil:
-    """IN / OUT the largest so far."""
-    cdef float part[LANES]
-    cdef int64_t e
-    cdef int32_t c
-    for c in range(LANES):
-        part[c] = top[0]
-    for e in range(n // LANES):
-        for c in range(LANES):
-            part[c] = z[e * LANES + c] if z[e * LANES + c] > part[c] else part[c]
-    for e in range(n - n % LANES, n):
-        part[0] = z[e] if z[e] > part[0] else part[0]
-    for c in range(LANES):
-        top[0] = part[c] if part[c] > top[0] else top[0]
-
-
-cdef dispatched exponentials(float* z, int64_t n, float top, double* total) noexcept nogil:
-    """z = exp(z - top); their sum is added to the total."""
-    cdef float part[LANES]
-    cdef int64_t run, first, e
-    cdef int32_t c
-    for run in range((n + RUN - 1) // RUN):  # a sum in float32 is of few numbers
-        first = run * RUN
-        for c in range(LANES):
-            part[c] = 0
-        for e in range(min(RUN, n - first) // LANES):
-            for c in range(LANES):
-                z[first + e * LANES + c] = fast_exp(z[first + e * LANES + c] - top)
-                part[c] += z[first + e * LANES + c]
-        for c in range(LANES):
-            total[0] += part[c]
-    for e in range(n - n % LANES, n):
-        z[e] = fast_exp(z[e] - top)
-        total[0] += z[e]
-
-
-cdef dispatched multiply(float* z, float factor, int64_t n) noexcept nogil:
-    cdef int64_t c
-    for c in range(n):
-        z[c] *= factor
-
-
-cdef void row_differences(
-    const float* u, const float* V, int64_t dim, int64_t i, float* z, const float* weight,
-    int64_t n_shared, Entries own, const int32_t* drawn, Entries certain, float* out
-) noexcept nogil:
-    cdef int64_t e, first = own.indptr[i], n_own = own.indptr[i + 1] - own.indptr[i]
-    cdef float top = <float>-INFINITY, factor
-    cdef double total = 0
-    score_own(u, V, own.ids + first, n_own, dim, out + first)
-    add_weights(z, weight, n_shared)
-    for e in range(first, first + n_own):
-        if 0 <= drawn[e] < n_shared:
-            z[drawn[e]] = <float>-INFINITY
-    largest(z, n_shared, &top)
-    largest(out + first, n_own, &top)
-    exponentials(z, n_shared, top, &total)
-    exponentials(out + first, n_own, top, &total)
-    factor = <float>(1 / total)
-    multiply(z, factor, n_shared)
-    for e in range(certain.indptr[i], certain.indptr[i + 1]):
-        z[certain.ids[e]] -= certain.share[e]
-    for e in range(first, first + n_own):
-        out[e] = out[e] * factor - own.share[e]
-
-
-def block_differences(
-    const float[:, ::1] U, const float[:, ::1] V, float[:, ::1] z, const float[::1] weight,
-    const int64_t[::1] own_indptr, const int32_t[::1] own_ids, const float[::1] own_share,
-    const int32_t[::1] own_drawn, const int64_t[::1] certain_indptr,
-    const int32_t[::1] certain_places, const float[::1] certain_share, float[::1] out,
-):
-    """p(y|x) - q(y|x) of words x in a block: of the contexts shared by all, and of their own.
-
-    Parameters
-    ----------
-    U, V : IN (n, dim), (n_words, dim)
-    z : IN / OUT (n, n_shared), the scores of the shared contexts, at least one; then differences
-    weight : IN (n_shared,), the logarithms of how many contexts each stands for
-    own_indptr, own_ids, own_share : IN (n + 1,), (n_own,), (n_own,): the contexts that a word
-        has of its own and q(y|x), row by row
-    own_drawn : IN (n_own,), the place of an own context among those shared, where it then does
-        not count; or -1, or a place beyond those that z has
-    certain_indptr, certain_places, certain_share : IN (n + 1,), (n_certain,), (n_certain,): of
-        contexts of the word that all share their places and q(y|x), row by row
-    out : OUT (n_own,), the differences of the own contexts
-    """
-    cdef int64_t i, n_shared = z.shape[1]
-    cdef Entries own, certain
-    cdef bint has_own = own_ids.shape[0] > 0, has_certain = certain_places.shape[0] > 0
-    own.indptr, certain.indptr = &own_indptr[0], &certain_indptr[0]
-    own.ids = &own_ids[0] if has_own else NULL
-    own.share = &own_share[0] if has_own else NULL
-    certain.ids = &certain_places[0] if has_certain else NULL
-    certain.share = &certain_share[0] if has_certain else NULL
-    with nogil:
-        for i in range(z.shape[0]):
-            row_differences(
-                &U[i, 0], &V[0, 0], V.shape[1], i, &z[i, 0], &weight[0], n_shared, own,
-                &own_drawn[0] if has_own else NULL, certain, &out[0] if has_own else NULL,
-            )
 
 
 cdef dispatched add_multiple(float* out, const float* x, float factor, int64_t n) noexcept nogil:

@@ -168,8 +168,9 @@ def train(rows, n_clusters, seed, n_threads, start=None, n_iterations=ITERATIONS
         sums = which.T.tocsr() @ points
         lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums))
         empty = np.flatnonzero(lengths <= 1e-12)
-        sums[empty[:n]] = worst(points, directions, assigned, len(empty))
-        lengths[empty] = 1
+        if len(empty):
+            sums[empty[:n]] = worst(points, directions, assigned, len(empty))
+            lengths[empty] = 1
         directions = sums / lengths[:, None]
     return directions
 
