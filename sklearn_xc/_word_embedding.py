@@ -52,7 +52,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         Passes T of Algorithm 2 for "decomposed". 0 scores all that was named exactly, which is
         what the passes tend to: after T of them a factor 2 / ((T + 1) (T + 2)) of the way is left.
     query_size : "auto" or int, default="auto"
-        Words named for a word by each index. "auto" shares 4 sqrt(K) among the indexes if drawn
+        Words named for a word by each index. "auto" shares 2 sqrt(K) among the indexes if drawn
         words stand for the rest, where more was not worth its time. Otherwise it shares K / 20, as
         published, but takes the root of K at least.
     index : {"spherical", "hnsw", "exact"}, default="spherical"
@@ -463,7 +463,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         if query_size == "auto":
             query_size = max(root, n_words // (20 * n_chunks))
             if self.rest == "sampled":
-                query_size = -(-4 * root // n_chunks)
+                query_size = -(-2 * root // n_chunks)
         if n_frequent == "auto":
             n_frequent = max(root, n_words // 20)
         if n_sampled == "auto":
