@@ -20,7 +20,7 @@ LANES = kernel.lanes()
 class ChunkLists:
     """Rows by the nearest of trained centroids, chunk by chunk.
 
-    Memory: about ``4 (n_columns + n_chunks)`` bytes a row and for eight more a cluster.
+    Memory: about ``2 n_columns + 4 n_chunks`` bytes a row and for eight more a cluster.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class ChunkLists:
             read = np.sort(np.diff(starts))[::-1][: self._n_probes].sum()
             longest = max(longest, int(read))
         self._centroids, self._ids = np.concatenate(centroids), np.concatenate(ids)
-        self._values = np.empty(end, dtype=np.float32)
+        self._values = np.empty(end, dtype=np.uint16)
         for j, members in enumerate(ids):
             a, b = int(bounds[j]), int(bounds[j + 1])
             kernel.lay_out(W, a, b - a, members, self._values[self._offsets[j] :], self._n_threads)
@@ -76,7 +76,7 @@ class ChunkLists:
         n_chunks, n_columns = len(self._bounds) - 1, int(self._bounds[-1])
         places = n_rows + LANES // 2 * self._n_clusters  # the last blocks are half full
         require_memory(
-            4 * places * (n_columns + n_chunks),
+            places * (2 * n_columns + 4 * n_chunks),
             f"lists of {n_rows} rows of {n_columns} columns",
             "use a smaller hidden_dim, or index='hnsw'",
         )

@@ -49,8 +49,53 @@ def test_blocks_hold_rows_column_by_column(width):
     assert not blocks[1, :, 5:].any()
 
 
+def rounded(W):
+    """To eight bits, as bfloat16 is: the values in the lists."""
+    mantissa, exponent = np.frexp(W)
+    return np.ldexp(np.rint(256 * mantissa), exponent - 8).astype(np.float32)
+
+
 def of_chunks(W, H, bounds):
-    return [H[:, a:b] @ W[:, a:b].T for a, b in pairwise(bounds)]
+    return [H[:, a:b] @ rounded(W)[:, a:b].T for a, b in pairwise(bounds)]
+
+
+@pytest.mark.parametrize("width", [1, 5])
+def test_lists_hold_the_nearest_of_numbers_with_eight_bits(width):
+    rows = normal(40, width)
+    rows[:3, 0] = 1 + np.array([1, 3, 5]) / 256  # half way: to the even one
+    rows[3:6, 0] = 0, np.inf, np.nan
+    ids = np.append(np.arange(40), [-1] * 8).astype(np.int32).reshape(3, LANES)
+    values = np.empty(3 * width * LANES, dtype=np.uint16)
+    kernel.lay_out(rows, 0, width, ids, values, 2)
+    found = (values.astype(np.uint32) << 16).view(np.float32).reshape(3, width, LANES)
+    found = found.transpose(0, 2, 1).reshape(-1, width)
+    np.testing.assert_array_equal(found[:40], rounded(rows))
+    assert not found[40:].any()
+
+
+@pytest.mark.parametrize("everywhere", [-10, 0, 10])
+def test_the_best_are_named_whatever_the_threshold_guessed(everywhere):
+    """From every 32nd of 4096 scores, which may be far from what the others are like."""
+    W, bounds = normal(4096, 2), chunk_bounds(2, 1)
+    W[::32, 0] = everywhere
+    lists = ChunkLists(bounds, 1, 1, 0, 1).build(W)
+    for n in (1, 100, 1000, 4095, 4096):
+        order = np.lexsort((np.arange(4096), -rounded(W[:, 0])))
+        named = lists.candidates(np.array([[1, 0]], dtype=np.float32), n)[0, 0]
+        np.testing.assert_array_equal(np.sort(named), np.sort(order[:n]))
+
+
+def test_lists_without_a_score_are_read_last_and_once():
+    """Also if fewer clusters have one than are to be read."""
+    W = normal(200, 3)
+    lists = ChunkLists(chunk_bounds(3, 1), 9, 4, 0, 1).build(W)
+    for n_scored in range(10):
+        centroids = lists._centroids.reshape(1, 3, LANES)
+        centroids[:] = 1
+        centroids[0, :, np.random.default_rng(n_scored).permutation(9)[n_scored:]] = np.nan
+        named = lists.candidates(np.ones((1, 3), dtype=np.float32), 200)[0, 0]
+        named = named[named >= 0]
+        assert len(np.unique(named)) == len(named)
 
 
 @pytest.mark.parametrize("n_chunks", [1, 3, 8])
@@ -139,7 +184,7 @@ def test_memory_is_as_stated(monkeypatch):
     W, bounds = normal(3000, 20), chunk_bounds(20, 4)
     lists = ChunkLists(bounds, 50, 2, 0, 1).build(W)
     size = lists._values.nbytes + lists._ids.nbytes
-    assert 4 * 3000 * (20 + 4) < size < 4 * (3000 + LANES * 50) * (20 + 4)
+    assert 3000 * (40 + 16) < size < (3000 + LANES * 50) * (40 + 16)
     monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "100000")
     with pytest.raises(MemoryError, match="lists of 3000 rows of 20 columns"):
         ChunkLists(bounds, 50, 2, 0, 1).build(W)

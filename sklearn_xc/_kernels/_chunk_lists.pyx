@@ -4,18 +4,24 @@ The rows of a list lie in blocks of LANES, column by column: the values of all i
 first column of the chunk, then in the second, and so on. So a query scores LANES rows at once,
 and nothing is summed across a vector. The last block of a list is filled up with rows of id -1
 and value 0. Centroids lie in blocks in the same way.
+
+Values of rows are rounded to bfloat16, the upper half of a float32: what is read of the lists
+is what a search takes time for, and what it finds is scored again.
 """
 
 from cython.parallel cimport parallel, prange, threadid
-from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.math cimport INFINITY, sqrt
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from sklearn_xc._kernels._common cimport dispatched
-from sklearn_xc._kernels._heap cimport better, sift
+from sklearn_xc._kernels._common cimport dispatched, prefetch_far
+from sklearn_xc._kernels._heap cimport sift
 
 cdef enum:
     LANES = 16
+    AHEAD = 4  # blocks asked for before they are needed
+    LINE = 32  # values, those of two columns
+    SAMPLE = 128  # scores that a threshold is guessed from
 
 
 cdef extern from *:
@@ -30,6 +36,18 @@ cdef extern from *:
         xc_floats total = {0}, column;
         for (long long c = 0; c < width; c++) {
             __builtin_memcpy(&column, values + 16 * c, sizeof column);
+            total += query[c] * column;
+        }
+        __builtin_memcpy(scores, &total, sizeof total);
+    }
+
+    static inline __attribute__((always_inline)) void xc_score_halves(
+        const float *query, const unsigned short *values, long long width, float *scores) {
+        xc_floats total = {0}, column;
+        unsigned words[16];
+        for (long long c = 0; c < width; c++) {
+            for (int k = 0; k < 16; k++) words[k] = (unsigned)values[16 * c + k] << 16;
+            __builtin_memcpy(&column, words, sizeof column);
             total += query[c] * column;
         }
         __builtin_memcpy(scores, &total, sizeof total);
@@ -59,6 +77,19 @@ cdef extern from *:
         for (int k = 0; k < 16; k++) scores[k] = total[k];
     }
 
+    static inline void xc_score_halves(const float *query, const unsigned short *values,
+                                       long long width, float *scores) {
+        float total[16] = {0}, value;
+        unsigned word;
+        for (long long c = 0; c < width; c++)
+            for (int k = 0; k < 16; k++) {
+                word = (unsigned)values[16 * c + k] << 16;
+                memcpy(&value, &word, sizeof value);
+                total[k] += query[c] * value;
+            }
+        for (int k = 0; k < 16; k++) scores[k] = total[k];
+    }
+
     static inline void xc_keep_best(const float *scores, int block, float *highest, int *at) {
         for (int k = 0; k < 16; k++)
             if (scores[k] > highest[k]) highest[k] = scores[k], at[k] = block;
@@ -68,6 +99,13 @@ cdef extern from *:
     void score_block "xc_score_block"(
         const float* query, const float* values, int64_t width, float* scores
     ) noexcept nogil
+    void score_halves "xc_score_halves"(
+        const float* query, const uint16_t* values, int64_t width, float* scores
+    ) noexcept nogil
+    unsigned int mask_above "xc_mask_above"(
+        const float* values, const float* thresholds
+    ) noexcept nogil
+    int lowest_bit "xc_lowest_bit"(unsigned int mask) noexcept nogil
     void keep_best "xc_keep_best"(
         const float* scores, int32_t block, float* highest, int32_t* at
     ) noexcept nogil
@@ -85,6 +123,25 @@ cdef dispatched score_blocks(
     cdef int64_t b
     for b in range(n_blocks):
         score_block(query, values + b * width * LANES, width, scores + b * LANES)
+
+
+cdef inline void fetch(const uint16_t* values, int64_t width) noexcept nogil:
+    """Ask for a block, which may lie beyond the end."""
+    cdef int64_t line
+    for line in range((width + 1) // 2):
+        prefetch_far(values + line * LINE)
+
+
+cdef dispatched score_list(
+    const float* query, const uint16_t* values, const int32_t* ids, int64_t n_blocks,
+    int64_t width, float* scores
+) noexcept nogil:
+    """The same of rounded values, which lie in memory mostly, as do the ids needed soon."""
+    cdef int64_t b
+    for b in range(n_blocks):
+        fetch(values + (b + AHEAD) * width * LANES, width)
+        prefetch_far(ids + b * LANES)
+        score_halves(query, values + b * width * LANES, width, scores + b * LANES)
 
 
 # ----------------------------------------------------------------------------------- the lists
@@ -135,18 +192,29 @@ def assign(
         best_of_blocks(&rows[i, start], &centroids[0, 0, 0], n_clusters, width, &assigned[i])
 
 
+cdef inline uint16_t upper_half(float value) noexcept nogil:
+    """Of the bits, rounded to the nearest."""
+    cdef uint32_t bits
+    memcpy(&bits, &value, sizeof(bits))
+    if value != value:  # rounding could make infinity of it
+        return <uint16_t>0x7FC0
+    return <uint16_t>((bits + <uint32_t>0x7FFF + ((bits >> 16) & 1)) >> 16)
+
+
 cdef void lay_out_block(
-    const float[:, ::1] rows, int64_t start, int64_t width, const int32_t* ids, float* values
+    const float[:, ::1] rows, int64_t start, int64_t width, const int32_t* ids, uint16_t* values
 ) noexcept nogil:
     cdef int64_t lane, c
     for lane in range(LANES):
         for c in range(width):
-            values[c * LANES + lane] = rows[ids[lane], start + c] if ids[lane] >= 0 else 0
+            values[c * LANES + lane] = (
+                upper_half(rows[ids[lane], start + c]) if ids[lane] >= 0 else 0
+            )
 
 
 def lay_out(
     const float[:, ::1] rows, int64_t start, int64_t width, const int32_t[:, ::1] ids,
-    float[::1] values, int n_threads,
+    uint16_t[::1] values, int n_threads,
 ):
     """OUT values (n_blocks, width, LANES), flat: the rows `ids` (n_blocks, LANES), -1 for zeros."""
     cdef int64_t b
@@ -161,7 +229,7 @@ def lay_out(
 cdef struct Chunk:
     const float* query  # the part of it that the chunk sees
     const float* centroids
-    const float* values
+    const uint16_t* values
     const int32_t* ids
     const int64_t* starts
     int64_t width
@@ -170,7 +238,7 @@ cdef struct Search:
     const int32_t* bounds
     const float* centroids
     const int64_t* starts
-    const float* values
+    const uint16_t* values
     const int64_t* offsets
     const int32_t* ids
     int64_t n_chunks
@@ -180,28 +248,38 @@ cdef struct Search:
     int64_t n  # wanted
     int64_t n_first
 
+cdef struct Lists:  # one of them
+    const uint16_t* values
+    const int32_t* ids
+    int64_t n_blocks
+    int64_t n
+
 cdef struct Found:
-    float* scores  # room for those of all centroids, or of all rows that are read
+    float* scores  # room for those of all centroids, or of all rows that are read, in blocks
     uint64_t* keys
     float* top
     int32_t* probes
 
 
-cdef dispatched to_keys(
-    const float* scores, const int32_t* ids, int64_t n, uint64_t* keys
-) noexcept nogil:
-    """OUT numbers in the order of the scores, ties to the smaller id, from which the id follows.
+cdef inline uint64_t key_of(float score, int32_t id) noexcept nogil:
+    """A number in the order of scores, ties to the smaller id, from which the id follows.
 
     The bits of positive floats are in the order of their values, those of negative ones in the
     opposite order.
     """
-    cdef int64_t e
     cdef int32_t signed_bits
     cdef uint32_t bits
+    memcpy(&signed_bits, &score, sizeof(float))
+    bits = <uint32_t>signed_bits ^ (<uint32_t>(signed_bits >> 31) | <uint32_t>0x80000000)
+    return (<uint64_t>bits << 32) | <uint32_t>~id
+
+
+cdef dispatched to_keys(
+    const float* scores, const int32_t* ids, int64_t n, uint64_t* keys
+) noexcept nogil:
+    cdef int64_t e
     for e in range(n):
-        memcpy(&signed_bits, &scores[e], sizeof(float))
-        bits = <uint32_t>signed_bits ^ (<uint32_t>(signed_bits >> 31) | <uint32_t>0x80000000)
-        keys[e] = (<uint64_t>bits << 32) | <uint32_t>~ids[e]
+        keys[e] = key_of(scores[e], ids[e])
 
 
 cdef inline int32_t id_of(uint64_t key) noexcept nogil:
@@ -241,45 +319,151 @@ cdef void select(uint64_t* keys, int64_t n, int64_t k) noexcept nogil:
             low = split + 1
 
 
+cdef dispatched best_of_scores(
+    const float* scores, int64_t n, float* top, int32_t* at, int64_t k
+) noexcept nogil:
+    """IN / OUT a heap: the k largest of n scores and where they are, ties to the first."""
+    cdef float least[LANES]
+    cdef int64_t first, e
+    cdef int32_t c
+    cdef unsigned int mask
+    for first in range(n // LANES):
+        for c in range(LANES):
+            least[c] = top[0]
+        mask = mask_above(scores + first * LANES, least)
+        while mask:
+            e = first * LANES + lowest_bit(mask)
+            mask &= mask - 1
+            if scores[e] > top[0]:
+                sift(top, at, k, scores[e], <int32_t>e)
+
+
 cdef void choose_probes(Chunk chunk, Search search, Found found) noexcept nogil:
-    """OUT found.probes, the clusters to read."""
-    cdef int64_t c
+    """OUT found.probes, the clusters to read; where too few have a score the last without."""
+    cdef int64_t c, last = search.n_clusters
     for c in range(search.n_probes):
         found.top[c], found.probes[c] = <float>-INFINITY, <int32_t>c
     if search.n_probes == search.n_clusters:
         return
-    for c in range(search.n_probes):
-        found.probes[c] = <int32_t>(search.n_clusters - 1 - c)  # of those without a score the last
     score_blocks(chunk.query, chunk.centroids, search.n_blocks, chunk.width, found.scores)
-    for c in range(search.n_clusters):
-        if better(found.scores[c], <int32_t>c, found.top[0], found.probes[0]):
-            sift(found.top, found.probes, search.n_probes, found.scores[c], <int32_t>c)
+    for c in range(search.n_clusters, search.n_blocks * LANES):
+        found.scores[c] = <float>-INFINITY
+    best_of_scores(
+        found.scores, search.n_blocks * LANES, found.top, found.probes, search.n_probes
+    )
+    for c in range(search.n_probes):
+        if found.top[c] == <float>-INFINITY:
+            last -= 1
+            while found.scores[last] > <float>-INFINITY:
+                last -= 1
+            found.probes[c] = <int32_t>last
+
+
+cdef inline Lists list_of(Chunk chunk, int32_t cluster) noexcept nogil:
+    cdef Lists lists
+    cdef int64_t first = chunk.starts[cluster]
+    lists.n_blocks = chunk.starts[cluster + 1] - first
+    lists.ids = chunk.ids + first * LANES
+    lists.values = chunk.values + first * chunk.width * LANES
+    lists.n = lists.n_blocks * LANES
+    while lists.n > 0 and lists.ids[lists.n - 1] < 0:
+        lists.n -= 1
+    return lists
 
 
 cdef int64_t read_lists(Chunk chunk, Search search, Found found) noexcept nogil:
-    """OUT found.keys of the rows in the lists to read; returns how many there are."""
-    cdef int64_t p, first, n_blocks, n, total = 0
-    cdef const int32_t* ids
+    """OUT found.scores of the rows in the lists to read, in blocks; returns how many numbers."""
+    cdef int64_t p, b, e, at = 0
+    cdef Lists lists, coming
     for p in range(search.n_probes):
-        first = chunk.starts[found.probes[p]]
-        n_blocks = chunk.starts[found.probes[p] + 1] - first
-        ids = chunk.ids + first * LANES
-        n = n_blocks * LANES
-        while n > 0 and ids[n - 1] < 0:
-            n -= 1
-        score_blocks(
-            chunk.query, chunk.values + first * chunk.width * LANES, n_blocks, chunk.width,
-            found.scores,
+        lists = list_of(chunk, found.probes[p])
+        if p + 1 < search.n_probes:
+            coming = list_of(chunk, found.probes[p + 1])
+            for b in range(AHEAD):
+                fetch(coming.values + b * chunk.width * LANES, chunk.width)
+        score_list(
+            chunk.query, lists.values, lists.ids, lists.n_blocks, chunk.width, found.scores + at
         )
-        to_keys(found.scores, ids, n, found.keys + total)
-        total += n
-    return total
+        for e in range(lists.n, lists.n_blocks * LANES):
+            found.scores[at + e] = <float>-INFINITY
+        at += lists.n_blocks * LANES
+    return at
+
+
+cdef float likely_threshold(const float* scores, int64_t n, int64_t wanted) noexcept nogil:
+    """What more than those wanted most likely lie above, but not many more, by a sample."""
+    cdef uint64_t sample[SAMPLE]
+    cdef int32_t places[SAMPLE]
+    cdef float values[SAMPLE]
+    cdef int64_t e, rank
+    cdef double expected = <double>SAMPLE * wanted / n
+    for e in range(SAMPLE):
+        places[e] = <int32_t>e
+        values[e] = scores[e * n // SAMPLE]
+    rank = <int64_t>(expected + 3 * sqrt(expected) + 2)
+    if rank >= SAMPLE:
+        return <float>-INFINITY
+    to_keys(values, places, SAMPLE, sample)
+    select(sample, SAMPLE, rank)
+    rank -= 1
+    for e in range(rank):  # the least of the first
+        if sample[e] < sample[rank]:
+            rank = e
+    return values[id_of(sample[rank])]
+
+
+cdef dispatched keys_above(
+    float threshold, const float* scores, const int32_t* ids, int64_t n_blocks, uint64_t* keys,
+    int64_t* n_keys
+) noexcept nogil:
+    """OUT the keys of scores above a threshold."""
+    cdef float least[LANES]
+    cdef int64_t b, e, n = 0
+    cdef int32_t c
+    cdef unsigned int mask
+    for c in range(LANES):
+        least[c] = threshold
+    for b in range(n_blocks):
+        mask = mask_above(scores + b * LANES, least)
+        while mask:
+            e = b * LANES + lowest_bit(mask)
+            mask &= mask - 1
+            keys[n] = key_of(scores[e], ids[e])
+            n += 1
+    n_keys[0] = n
+
+
+cdef int64_t list_keys(Chunk chunk, Search search, Found found, int64_t n_scores) noexcept nogil:
+    """OUT found.keys of the best rows, more than wanted, or of all; returns how many there are."""
+    cdef int64_t p, at = 0, n = 0, n_keys
+    cdef float threshold = <float>-INFINITY
+    cdef Lists lists
+    if n_scores > SAMPLE:
+        threshold = likely_threshold(found.scores, n_scores, search.n)
+    if threshold > <float>-INFINITY:
+        for p in range(search.n_probes):
+            lists = list_of(chunk, found.probes[p])
+            keys_above(
+                threshold, found.scores + at, lists.ids, lists.n_blocks, found.keys + n, &n_keys
+            )
+            n += n_keys
+            at += lists.n_blocks * LANES
+        if n >= search.n:
+            return n
+    at, n = 0, 0
+    for p in range(search.n_probes):
+        lists = list_of(chunk, found.probes[p])
+        to_keys(found.scores + at, lists.ids, lists.n, found.keys + n)
+        n += lists.n
+        at += lists.n_blocks * LANES
+    return n
 
 
 cdef void search_chunk(Chunk chunk, Search search, Found found, int32_t* named) noexcept nogil:
     cdef int64_t n, cut, e
     choose_probes(chunk, search, found)
     n = read_lists(chunk, search, found)
+    n = list_keys(chunk, search, found, n)
     select(found.keys, n, search.n)
     cut = search.n_first
     while cut < search.n:
@@ -320,7 +504,7 @@ cdef inline Found memory(
 
 def search(
     const float[:, ::1] H, const int32_t[::1] bounds, const float[::1] centroids,
-    const int64_t[:, ::1] starts, const float[::1] values, const int64_t[::1] offsets,
+    const int64_t[:, ::1] starts, const uint16_t[::1] values, const int64_t[::1] offsets,
     const int32_t[:, ::1] ids, int64_t n_probes, int64_t n_first,
     int32_t[:, :, ::1] named, float[:, ::1] scores, uint64_t[:, ::1] keys, float[:, ::1] top,
     int32_t[:, ::1] probes, int n_threads,
