@@ -2,7 +2,7 @@
 
 :class:`~sklearn_xc.mips.SphericalIndex` answers any query, measures its recall and can be updated
 row by row. Here all chunks of a mini-batch are searched in one call, and what is found is scored
-again by the caller: so the rows in the lists may be those of a while ago.
+again by the caller: so the rows in the lists may be those of a while ago, and rounded to bytes.
 """
 
 import numpy as np
@@ -14,13 +14,14 @@ from .mips._spherical import ITERATIONS, train
 
 AGAIN = 2  # iterations of k-means from the directions before
 WORTH_THREADS = 200_000  # multiply-adds of a search, so that waiting for threads does not show
-LANES = kernel.lanes()
+LANES, BYTES = kernel.lanes(), kernel.bytes_of_word()
 
 
 class ChunkLists:
     """Rows by the nearest of trained centroids, chunk by chunk.
 
-    Memory: about ``2 n_columns + 4 n_chunks`` bytes a row and for eight more a cluster.
+    Memory: about a byte a column, in each chunk rounded up to four, and 4 bytes a chunk for each
+    row and for eight more a cluster.
 
     Parameters
     ----------
@@ -36,6 +37,7 @@ class ChunkLists:
         self._bounds, self._n_clusters, self._n_probes = bounds, n_clusters, n_probes
         self._seed, self._n_threads = seed, n_threads
         self._directions = [None] * (len(bounds) - 1)
+        self._n_words = -(-np.diff(bounds) // BYTES)  # of a row
 
     def build(self, W):
         """Index the rows of W, float32 (n_rows, n_columns); again from the centroids before."""
@@ -54,14 +56,18 @@ class ChunkLists:
             starts, members = grouped(assigned, n_clusters)
             ids.append(members)
             self._starts[j], self._offsets[j] = starts, end
-            end += members.size * int(bounds[j + 1] - bounds[j])
+            end += members.size * int(self._n_words[j])
             read = np.sort(np.diff(starts))[::-1][: self._n_probes].sum()
             longest = max(longest, int(read))
         self._centroids, self._ids = np.concatenate(centroids), np.concatenate(ids)
-        self._values = np.empty(end, dtype=np.uint16)
+        self._values = np.empty(end, dtype=np.int32)
+        self._scales = np.empty(len(self._ids), dtype=np.float32)
+        first = 0
         for j, members in enumerate(ids):
             a, b = int(bounds[j]), int(bounds[j + 1])
-            kernel.lay_out(W, a, b - a, members, self._values[self._offsets[j] :], self._n_threads)
+            here = self._values[self._offsets[j] :], self._scales[first:]
+            kernel.lay_out(W, a, b - a, members, *here, self._n_threads)
+            first += len(members)
         self._scratch = tuple(
             np.empty((self._n_threads, size), dtype=dtype)
             for size, dtype in [
@@ -76,7 +82,7 @@ class ChunkLists:
         n_chunks, n_columns = len(self._bounds) - 1, int(self._bounds[-1])
         places = n_rows + LANES // 2 * self._n_clusters  # the last blocks are half full
         require_memory(
-            places * (2 * n_columns + 4 * n_chunks),
+            4 * places * (int(self._n_words.sum()) + n_chunks),
             f"lists of {n_rows} rows of {n_columns} columns",
             "use a smaller hidden_dim, or index='hnsw'",
         )
@@ -115,7 +121,8 @@ class ChunkLists:
         named = np.empty((len(H), len(self._offsets), n), dtype=np.int32)
         n_threads = self._n_threads if len(H) * self.work_of_query > WORTH_THREADS else 1
         kernel.search(
-            H, self._bounds, self._centroids, self._starts, self._values, self._offsets, self._ids,
+            H, self._bounds, self._centroids, self._starts, self._values, self._scales,
+            self._offsets, self._ids,
             self._n_probes, n_first or n, named, *self._scratch, n_threads,
         )  # fmt: skip
         return named

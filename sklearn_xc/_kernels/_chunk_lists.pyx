@@ -5,14 +5,14 @@ first column of the chunk, then in the second, and so on. So a query scores LANE
 and nothing is summed across a vector. The last block of a list is filled up with rows of id -1
 and value 0. Centroids lie in blocks in the same way.
 
-Values of rows are rounded to bfloat16, the upper half of a float32: what is read of the lists
-is what a search takes time for, and what it finds is scored again.
+Values of rows are rounded to bytes, times a number of the block: what is read of the lists is what
+a search takes time for, and what it finds is scored again.
 """
 
 from cython.parallel cimport parallel, prange, threadid
-from libc.math cimport INFINITY, sqrt
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.math cimport INFINITY, fabsf, rintf, sqrt
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
 
 from sklearn_xc._kernels._common cimport dispatched, prefetch_far
 from sklearn_xc._kernels._heap cimport sift
@@ -20,8 +20,12 @@ from sklearn_xc._kernels._heap cimport sift
 cdef enum:
     LANES = 16
     AHEAD = 4  # blocks asked for before they are needed
-    LINE = 32  # values, those of two columns
+    BYTES = 4  # columns of the values of a row in one word
     SAMPLE = 128  # scores that a threshold is guessed from
+
+
+cdef float LARGEST = 127  # of the bytes
+cdef float LEAST_SCALE = 1e-30  # below it divisions are not exact
 
 
 cdef extern from *:
@@ -41,15 +45,25 @@ cdef extern from *:
         __builtin_memcpy(scores, &total, sizeof total);
     }
 
-    static inline __attribute__((always_inline)) void xc_score_halves(
-        const float *query, const unsigned short *values, long long width, float *scores) {
-        xc_floats total = {0}, column;
-        unsigned words[16];
-        for (long long c = 0; c < width; c++) {
-            for (int k = 0; k < 16; k++) words[k] = (unsigned)values[16 * c + k] << 16;
-            __builtin_memcpy(&column, words, sizeof column);
-            total += query[c] * column;
+    #define XC_ADD_BYTE(k)                                                            \\
+        do {                                                                          \\
+            byte = (xc_ints)((words << (24 - 8 * (k))) >> 24);                        \\
+            total += query[c + (k)] * __builtin_convertvector(byte, xc_floats);       \\
+        } while (0)
+
+    static inline __attribute__((always_inline)) void xc_score_bytes(
+        const float *query, const int *values, float scale, long long width, float *scores) {
+        xc_floats total = {0};
+        xc_ints words, byte;
+        long long c = 0;
+        for (; c < width; c += 4, values += 16) {
+            __builtin_memcpy(&words, values, sizeof words);
+            XC_ADD_BYTE(0);
+            if (c + 1 < width) XC_ADD_BYTE(1);
+            if (c + 2 < width) XC_ADD_BYTE(2);
+            if (c + 3 < width) XC_ADD_BYTE(3);
         }
+        total *= scale;
         __builtin_memcpy(scores, &total, sizeof total);
     }
 
@@ -77,17 +91,13 @@ cdef extern from *:
         for (int k = 0; k < 16; k++) scores[k] = total[k];
     }
 
-    static inline void xc_score_halves(const float *query, const unsigned short *values,
-                                       long long width, float *scores) {
-        float total[16] = {0}, value;
-        unsigned word;
+    static inline void xc_score_bytes(const float *query, const int *values, float scale,
+                                      long long width, float *scores) {
+        float total[16] = {0};
         for (long long c = 0; c < width; c++)
-            for (int k = 0; k < 16; k++) {
-                word = (unsigned)values[16 * c + k] << 16;
-                memcpy(&value, &word, sizeof value);
-                total[k] += query[c] * value;
-            }
-        for (int k = 0; k < 16; k++) scores[k] = total[k];
+            for (int k = 0; k < 16; k++)
+                total[k] += query[c] * (signed char)(values[c / 4 * 16 + k] >> 8 * (c % 4));
+        for (int k = 0; k < 16; k++) scores[k] = scale * total[k];
     }
 
     static inline void xc_keep_best(const float *scores, int block, float *highest, int *at) {
@@ -99,8 +109,8 @@ cdef extern from *:
     void score_block "xc_score_block"(
         const float* query, const float* values, int64_t width, float* scores
     ) noexcept nogil
-    void score_halves "xc_score_halves"(
-        const float* query, const uint16_t* values, int64_t width, float* scores
+    void score_bytes "xc_score_bytes"(
+        const float* query, const int32_t* values, float scale, int64_t width, float* scores
     ) noexcept nogil
     unsigned int mask_above "xc_mask_above"(
         const float* values, const float* thresholds
@@ -116,6 +126,11 @@ def lanes():
     return LANES
 
 
+def bytes_of_word():
+    """The number of columns whose values stand in one word."""
+    return BYTES
+
+
 cdef dispatched score_blocks(
     const float* query, const float* values, int64_t n_blocks, int64_t width, float* scores
 ) noexcept nogil:
@@ -125,23 +140,28 @@ cdef dispatched score_blocks(
         score_block(query, values + b * width * LANES, width, scores + b * LANES)
 
 
-cdef inline void fetch(const uint16_t* values, int64_t width) noexcept nogil:
+cdef inline int64_t words_of(int64_t width) noexcept nogil:
+    """The size of a block of so many columns."""
+    return (width + BYTES - 1) // BYTES * LANES
+
+
+cdef inline void fetch(const int32_t* values, int64_t n_words) noexcept nogil:
     """Ask for a block, which may lie beyond the end."""
-    cdef int64_t line
-    for line in range((width + 1) // 2):
-        prefetch_far(values + line * LINE)
+    cdef int64_t word
+    for word in range(n_words // LANES):
+        prefetch_far(values + word * LANES)
 
 
 cdef dispatched score_list(
-    const float* query, const uint16_t* values, const int32_t* ids, int64_t n_blocks,
-    int64_t width, float* scores
+    const float* query, const int32_t* values, const float* scales, const int32_t* ids,
+    int64_t n_blocks, int64_t width, float* scores
 ) noexcept nogil:
     """The same of rounded values, which lie in memory mostly, as do the ids needed soon."""
-    cdef int64_t b
+    cdef int64_t b, n_words = words_of(width)
     for b in range(n_blocks):
-        fetch(values + (b + AHEAD) * width * LANES, width)
+        fetch(values + (b + AHEAD) * n_words, n_words)
         prefetch_far(ids + b * LANES)
-        score_halves(query, values + b * width * LANES, width, scores + b * LANES)
+        score_bytes(query, values + b * n_words, scales[b], width, scores + b * LANES)
 
 
 # ----------------------------------------------------------------------------------- the lists
@@ -192,36 +212,45 @@ def assign(
         best_of_blocks(&rows[i, start], &centroids[0, 0, 0], n_clusters, width, &assigned[i])
 
 
-cdef inline uint16_t upper_half(float value) noexcept nogil:
-    """Of the bits, rounded to the nearest."""
-    cdef uint32_t bits
-    memcpy(&bits, &value, sizeof(bits))
-    if value != value:  # rounding could make infinity of it
-        return <uint16_t>0x7FC0
-    return <uint16_t>((bits + <uint32_t>0x7FFF + ((bits >> 16) & 1)) >> 16)
-
-
 cdef void lay_out_block(
-    const float[:, ::1] rows, int64_t start, int64_t width, const int32_t* ids, uint16_t* values
+    const float[:, ::1] rows, int64_t start, int64_t width, const int32_t* ids, int32_t* values,
+    float* scale
 ) noexcept nogil:
     cdef int64_t lane, c
+    cdef float value, most = 0
+    cdef uint32_t byte
     for lane in range(LANES):
         for c in range(width):
-            values[c * LANES + lane] = (
-                upper_half(rows[ids[lane], start + c]) if ids[lane] >= 0 else 0
-            )
+            value = fabsf(rows[ids[lane], start + c]) if ids[lane] >= 0 else 0
+            most = most if value <= most else value  # NaN stays
+    scale[0] = most / LARGEST
+    memset(values, 0, words_of(width) * sizeof(int32_t))
+    if not LEAST_SCALE < scale[0] < <float>INFINITY:
+        return
+    for lane in range(LANES):
+        for c in range(width if ids[lane] >= 0 else 0):
+            byte = <uint32_t><int32_t>rintf(rows[ids[lane], start + c] / scale[0]) & 255
+            values[c // BYTES * LANES + lane] |= <int32_t>(byte << (8 * (c % BYTES)))
 
 
 def lay_out(
     const float[:, ::1] rows, int64_t start, int64_t width, const int32_t[:, ::1] ids,
-    uint16_t[::1] values, int n_threads,
+    int32_t[::1] values, float[::1] scales, int n_threads,
 ):
-    """OUT values (n_blocks, width, LANES), flat: the rows `ids` (n_blocks, LANES), -1 for zeros."""
+    """OUT values (n_blocks, width / 4, LANES), flat, and the numbers they are multiples of.
+
+    Parameters
+    ----------
+    rows : IN (n_rows, n_columns), of which those from `start` on are laid out
+    ids : IN (n_blocks, LANES), which rows, -1 for zeros
+    """
     cdef int64_t b
     if width == 0:
         return
     for b in prange(ids.shape[0], nogil=True, schedule="static", num_threads=n_threads):
-        lay_out_block(rows, start, width, &ids[b, 0], &values[b * width * LANES])
+        lay_out_block(
+            rows, start, width, &ids[b, 0], &values[b * words_of(width)], &scales[b]
+        )
 
 
 # ---------------------------------------------------------------------------------- the search
@@ -229,7 +258,8 @@ def lay_out(
 cdef struct Chunk:
     const float* query  # the part of it that the chunk sees
     const float* centroids
-    const uint16_t* values
+    const int32_t* values
+    const float* scales
     const int32_t* ids
     const int64_t* starts
     int64_t width
@@ -238,7 +268,8 @@ cdef struct Search:
     const int32_t* bounds
     const float* centroids
     const int64_t* starts
-    const uint16_t* values
+    const int32_t* values
+    const float* scales
     const int64_t* offsets
     const int32_t* ids
     int64_t n_chunks
@@ -249,7 +280,8 @@ cdef struct Search:
     int64_t n_first
 
 cdef struct Lists:  # one of them
-    const uint16_t* values
+    const int32_t* values
+    const float* scales
     const int32_t* ids
     int64_t n_blocks
     int64_t n
@@ -364,7 +396,8 @@ cdef inline Lists list_of(Chunk chunk, int32_t cluster) noexcept nogil:
     cdef int64_t first = chunk.starts[cluster]
     lists.n_blocks = chunk.starts[cluster + 1] - first
     lists.ids = chunk.ids + first * LANES
-    lists.values = chunk.values + first * chunk.width * LANES
+    lists.scales = chunk.scales + first
+    lists.values = chunk.values + first * words_of(chunk.width)
     lists.n = lists.n_blocks * LANES
     while lists.n > 0 and lists.ids[lists.n - 1] < 0:
         lists.n -= 1
@@ -373,16 +406,17 @@ cdef inline Lists list_of(Chunk chunk, int32_t cluster) noexcept nogil:
 
 cdef int64_t read_lists(Chunk chunk, Search search, Found found) noexcept nogil:
     """OUT found.scores of the rows in the lists to read, in blocks; returns how many numbers."""
-    cdef int64_t p, b, e, at = 0
+    cdef int64_t p, b, e, at = 0, n_words = words_of(chunk.width)
     cdef Lists lists, coming
     for p in range(search.n_probes):
         lists = list_of(chunk, found.probes[p])
         if p + 1 < search.n_probes:
             coming = list_of(chunk, found.probes[p + 1])
             for b in range(AHEAD):
-                fetch(coming.values + b * chunk.width * LANES, chunk.width)
+                fetch(coming.values + b * n_words, n_words)
         score_list(
-            chunk.query, lists.values, lists.ids, lists.n_blocks, chunk.width, found.scores + at
+            chunk.query, lists.values, lists.scales, lists.ids, lists.n_blocks, chunk.width,
+            found.scores + at,
         )
         for e in range(lists.n, lists.n_blocks * LANES):
             found.scores[at + e] = <float>-INFINITY
@@ -489,6 +523,7 @@ cdef void search_chunks(
         chunk.centroids = search.centroids + search.n_blocks * LANES * search.bounds[j]
         chunk.values = search.values + search.offsets[j]
         chunk.ids = search.ids + first_block * LANES
+        chunk.scales = search.scales + first_block
         chunk.starts = search.starts + j * (search.n_clusters + 1)
         search_chunk(chunk, search, found, named + j * search.n)
         first_block += chunk.starts[search.n_clusters]
@@ -504,8 +539,8 @@ cdef inline Found memory(
 
 def search(
     const float[:, ::1] H, const int32_t[::1] bounds, const float[::1] centroids,
-    const int64_t[:, ::1] starts, const uint16_t[::1] values, const int64_t[::1] offsets,
-    const int32_t[:, ::1] ids, int64_t n_probes, int64_t n_first,
+    const int64_t[:, ::1] starts, const int32_t[::1] values, const float[::1] scales,
+    const int64_t[::1] offsets, const int32_t[:, ::1] ids, int64_t n_probes, int64_t n_first,
     int32_t[:, :, ::1] named, float[:, ::1] scores, uint64_t[:, ::1] keys, float[:, ::1] top,
     int32_t[:, ::1] probes, int n_threads,
 ):
@@ -518,7 +553,8 @@ def search(
     centroids : IN, those of each chunk, (n_blocks, width, LANES), chunk after chunk
     starts : IN (n_chunks, n_clusters + 1): the blocks of list c of chunk j are starts[j, c] to
         starts[j, c + 1] - 1, counted from the first of the chunk
-    values, offsets : IN, the blocks of chunk j are (n_blocks, width, LANES) from offsets[j] on
+    values, offsets : IN, the blocks of chunk j are (n_blocks, width / 4, LANES) from offsets[j] on
+    scales : IN (n_blocks of all chunks,), what the values of a block are to be multiplied by
     ids : IN (n_blocks of all chunks, LANES), the rows in each block
     n_probes : IN, lists to read in each chunk
     n_first : IN: the first `n_first` of the rows named are the best of them, the first twice as
@@ -535,6 +571,7 @@ def search(
         return
     how.bounds, how.starts, how.offsets = &bounds[0], &starts[0, 0], &offsets[0]
     how.centroids, how.values, how.ids = &centroids[0], &values[0], &ids[0, 0]
+    how.scales = &scales[0]
     how.n_chunks, how.n_clusters = starts.shape[0], starts.shape[1] - 1
     how.n_blocks = (how.n_clusters + LANES - 1) // LANES
     how.n_probes, how.n, how.n_first = n_probes, named.shape[2], n_first
