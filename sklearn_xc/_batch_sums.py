@@ -25,7 +25,9 @@ from ._skip_gram import QUERIES, chances, chunk_indexes
 from .mips._spherical import assign, train
 
 ITERATIONS = 3  # of the clustering that makes blocks: it only has to put similar words together
-AT_ONCE = 32  # blocks, whatever the threads: sums over them are the same by any number
+# Blocks visited together, whatever the threads: sums over them are the same by any number. The
+# least of them if others took more bytes than that.
+LEAST_AT_ONCE, MOST_AT_ONCE, BYTES_AT_ONCE = 8, 32, 2**28
 FEWER = 4  # draws for the steps of words are so many times fewer than for those of contexts
 
 
@@ -55,6 +57,9 @@ class BatchSums:
         self._others = np.sort(order[options.n_frequent :]).astype(np.int32)
         self._chances = chances(pairs.context_share)[self._others]
         self._ends = np.cumsum(self._chances)
+        n_shared = options.n_frequent + options.n_chunks * options.query_size + options.n_sampled
+        at_once = BYTES_AT_ONCE // (4 * dim * n_shared)
+        self._at_once = min(max(at_once, LEAST_AT_ONCE), MOST_AT_ONCE)
 
     def begin(self, U, V, number, parts):
         """Put the words of each part into blocks, and search the contexts for all of them.
@@ -102,8 +107,8 @@ class BatchSums:
         """Have some words step, and add up the gradient of contexts, some blocks at once."""
         rng = np.random.default_rng([self._seed, self._number, part])
         blocks = self._parts[part]
-        for i in range(0, len(blocks), AT_ONCE):
-            words, means, named = zip(*blocks[i : i + AT_ONCE], strict=True)
+        for i in range(0, len(blocks), self._at_once):
+            words, means, named = zip(*blocks[i : i + self._at_once], strict=True)
             laid = self._lay_out(words, named, rng.random((len(words), 2)))
             visit_blocks(laid, step, np.stack(means), V, of_contexts, self.n_threads)
             self.n_scored += laid.n_scored() / len(U)

@@ -234,8 +234,11 @@ def chances(context_share):
 
 
 def draw(rng, ends, n):
-    """Ascending places, n with repetitions, drawn by chances whose sums are given."""
-    found = np.searchsorted(ends, ends[-1] * np.sort(rng.random(n)), side="right")
+    """Ascending places, n with repetitions, drawn by chances whose sums are given.
+
+    They lie at equal distances along the sum of all (systematic sampling).
+    """
+    found = np.searchsorted(ends, ends[-1] * ((np.arange(n) + rng.random()) / n), side="right")
     return np.minimum(found, len(ends) - 1)
 
 

@@ -151,9 +151,9 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
     Memory, with K words, P distinct pairs of words (both directions) and b = `batch_size`: 52 P
     bytes until the passes begin and 8 P while training; 20 K dim for vectors, gradient and the
     sums of Adagrad; with S = ``n_frequent + n_chunks * query_size + n_sampled``, 4 S (b + dim) + 12
-    K a thread, and for each of at most 32 blocks of a part at once 4 S (dim + 3), 4 K and 16 for
-    each pair of its words; ``4 K n_chunks * query_size / b`` for what a pass searches, and as much
-    as V once more for words put together. Without `batch_queries` a
+    K a thread, and for each of 32 to 8 blocks at once, as 256 MB allow, 4 S (dim + 3), 4 K and 16
+    for each pair of its words; ``4 K n_chunks * query_size / b`` for what a pass searches, and as
+    much as V once more while words are put together. Without `batch_queries` a
     block takes ``24 b (n_chunks * query_size + c)``, c being the most contexts of a word; "exact"
     and the objective take 4 b K a thread. None of it depends on the length of the corpus.
 

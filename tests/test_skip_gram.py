@@ -360,6 +360,21 @@ def test_exact_differences_are_those_of_a_softmax(n_words):
     np.testing.assert_allclose(found, expected, atol=2e-6)
 
 
+def test_memory_bounds_the_blocks_at_once_and_nothing_else(laid, monkeypatch):
+    counts, (U, V) = some_counts(), some_vectors()
+    pairs = skip_gram.Pairs(counts)
+    few = options(query_size=2, n_sampled=9, rest="sampled")
+    found, n_visits = [], []
+    for n_bytes in (2**28, 1):
+        monkeypatch.setattr(_batch_sums, "BYTES_AT_ONCE", n_bytes)
+        found.append(gradients(counts, U, V, block_sums(pairs, DIM, few, 2, 0, 1)))
+        n_visits.append(len(laid))
+        laid.clear()
+    assert n_visits == [1, 3]  # of 20 blocks
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
 def test_vectors_that_mean_nothing_yet_are_not_searched():
     counts, (U, V) = some_counts(), some_vectors()
     pairs = skip_gram.Pairs(counts)
