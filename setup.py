@@ -54,6 +54,7 @@ EXTENSIONS = {
     "_topk": ("c", True),
     "_weight_lists": ("c", False),
     "_word_blocks": ("c", True),
+    "_word_layout": ("c", True),
     "_xc_format": ("c", False),
 }
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from ._decomposed import chunk_bounds, scratch_places
 from ._kernels import _word_blocks as kernel
+from ._kernels import _word_layout
 from ._skip_gram import QUERIES, chances, chunk_indexes
 from .mips._spherical import assign, train
 
@@ -128,7 +129,7 @@ class BatchSums:
         room = len(self._frequent) + max(map(len, named)) + min(n_drawn, len(self._others))
         blocks = Blocks.empty(words, room, pairs.indptr[rows + 1] - pairs.indptr[rows])
         n_threads = min(self.n_threads, len(words))
-        kernel.lay_out(
+        _word_layout.lay_out(
             rows, blocks.row_starts, pairs.indptr, pairs.ids, pairs.share, self._frequent,
             np.concatenate(named), starts(named), self._others, self._ends,
             -(-n_drawn // FEWER), n_drawn, offsets, *blocks[2:],
@@ -139,7 +140,7 @@ class BatchSums:
 
 
 class Blocks(NamedTuple):
-    """Blocks of words and what they are scored with; see the kernel's `lay_out`.
+    """Blocks of words and what they are scored with; see `_word_layout.lay_out`.
 
     Attributes
     ----------
