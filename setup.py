@@ -28,6 +28,7 @@ EXTENSIONS = {
     "_adaptive": ("c", True),
     "_all_classes": ("c", True),
     "_augment_reduce": ("c", True),
+    "_byte_rows": ("c", True),
     "_chunk_lists": ("c", True),
     "_decomposed": ("c", True),
     "_descent": ("c", False),

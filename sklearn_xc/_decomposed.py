@@ -10,11 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ._chunk_lists import ChunkLists
+from ._kernels import _byte_rows
 from ._kernels import _decomposed as kernel
 from ._kernels._losses import KINDS
 from .mips import ExactIndex, HNSWIndex
 
 ONES = np.empty(0, dtype=np.float32)
+NO_ROWS = np.empty((0, 0), dtype=np.int8)
 
 
 class Positives(NamedTuple):
@@ -65,6 +67,7 @@ def chunk_bounds(n_columns, n_chunks):
 def set_gradients(
     W, H, bounds, retrieved, positives, loss, *, mu=1.0, n_message_passes=0, tau=0.0,
     drawn=None, zero_rest=False, wants_left_out=False, n_first=None, n_threads=1, places=None,
+    rounded=None,
 ):  # fmt: skip
     """Gradients of a loss on the positives and the retrieved classes of samples.
 
@@ -100,6 +103,9 @@ def set_gradients(
         Never changes the result.
     places : ndarray of int32 (n_threads, n_classes), default=None
         Of -1, and left so: memory that one call can hand to the next.
+    rounded : ByteRows, default=None
+        Of W. Negatives that cannot have a gradient, by bounds of their scores, are then not read in
+        W. The result is the same. Not used by cross-entropy, nor with message passes.
 
     Returns
     -------
@@ -119,11 +125,15 @@ def set_gradients(
         np.empty(n_rows),
         left_out,
     )
+    values = NO_ROWS
+    if rounded is not None and loss != "cross_entropy" and n_message_passes == 0:
+        values = rounded.values
+    n_floats = (2 * n_chunks + 3) * capacity + values.shape[1] // 2
     kernel.gradients(
         W, H, bounds, retrieved, drawn, *positives, KINDS[loss], mu, zero_rest, n_message_passes,
-        tau, n_first or n, *found,
+        tau, n_first or n, values, *found,
         scratch_places(n_threads, W.shape[0]) if places is None else places,
-        np.empty((n_threads, (2 * n_chunks + 3) * capacity), dtype=np.float32),
+        np.empty((n_threads, n_floats), dtype=np.float32),
         np.empty((n_threads, 3 * capacity + 4)), n_threads,
     )  # fmt: skip
     return found
@@ -132,6 +142,37 @@ def set_gradients(
 def scratch_places(n_threads, n_classes):
     """Where kernels note what they have seen: int32 (n_threads, n_classes) of -1."""
     return np.full((n_threads, n_classes), -1, dtype=np.int32)
+
+
+class ByteRows:
+    """The rows of weights rounded to bytes, by which most that are scored need not be read.
+
+    Parameters
+    ----------
+    W : C-contiguous ndarray of float32 (n_rows, n_columns)
+    n_threads : int, default=1
+
+    Attributes
+    ----------
+    values : ndarray of int8 (n_rows, n_bytes)
+    """
+
+    def __init__(self, W, n_threads=1):
+        self._n_threads = n_threads
+        self.values = empty_on_lines((len(W), _byte_rows.bytes_of_row(W.shape[1])))
+        self.update(W, np.arange(len(W), dtype=np.int32))
+
+    def update(self, W, rows):
+        """Round some rows again; `rows` is int32, distinct."""
+        _byte_rows.round_rows(W, rows, self.values, self._n_threads)
+
+
+def empty_on_lines(shape):
+    """An array of int8 that begins with a cache line: rows of whole lines touch no others."""
+    size, line = shape[0] * shape[1], 64
+    memory = np.empty(size + line, dtype=np.int8)
+    first = -memory.ctypes.data % line
+    return memory[first : first + size].reshape(shape)
 
 
 class ChunkIndexes:

@@ -4,7 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._decomposed import ChunkIndexes, Positives, chunk_bounds, scratch_places, set_gradients
+from ._decomposed import (
+    ByteRows, ChunkIndexes, Positives, chunk_bounds, scratch_places, set_gradients,
+)  # fmt: skip
 from ._kernels import _all_classes, _sparse_rows
 from ._kernels._losses import KINDS
 from ._memory import require_memory
@@ -23,6 +25,7 @@ WIDENED = 4  # times the query size is the most that cross-entropy asks for
 RIDGE_AT_ONCE = 0.01
 # Sampling ends when the gradient of an average sample is that of fewer negatives than this share.
 CONCENTRATED = 0.5
+WORTH_ROUNDING = 30_000_000  # bytes of weights, more than a cache holds
 WORTH_THREADS = 500_000  # multiply-adds, so that waiting for threads does not show
 MEMORY_OF_CONCENTRATION = 0.9  # of the running mean, for a mini-batch
 
@@ -185,6 +188,11 @@ class Steps:
         self.searching = searches and (searching or settings.warmup == 0)
         self.indexes, self.work_since, self.new_pass = None, 0, True
         self.concentration = 1.0
+        self.rounds = (
+            settings.gradient != "exact" and settings.loss != "cross_entropy"
+            and settings.n_message_passes == 0 and weights.W.nbytes > WORTH_ROUNDING
+        )  # fmt: skip
+        self.rounded = None
         self._allocate()
 
     def _allocate(self):
@@ -280,6 +288,7 @@ class Steps:
         if self.ridge:
             factor = max(0.0, 1 - self.ridge)
             self.layout.shrink(self.weights.W, factor)
+            self.rounded = None
             if self.weights.U is not None:
                 self.weights.U *= np.float32(factor)
             self.ridge = 0.0
@@ -336,10 +345,15 @@ class Steps:
             n_threads = self.threads(int(lists.count.sum()))
             _sparse_rows.combine(*lists, w.W, of_H, n_threads)
             of_H *= share[:, None]
-        self.step_rows(lists, share, H, w.W, w.squares_W, self.places[0], self.layout.norms, rate)
+        touched = self.step_rows(
+            lists, share, H, w.W, w.squares_W, self.places[0], self.layout.norms, rate
+        )
+        if self.rounded is not None:
+            self.rounded.update(w.W, touched)
         return of_H
 
     def step_rows(self, lists, share, source, table, squares, place, norms, rate):
+        """Step the rows of a table that have an entry; returns which."""
         n_entries = int(lists.count.sum())
         most = min(n_entries, len(table))
         touched = np.empty(most, dtype=np.int32)
@@ -352,6 +366,7 @@ class Steps:
                 touched, starts, sample, value, n, source, table, squares, rate, norms,
                 self.scratch, self.threads(n_entries),
             )  # fmt: skip
+        return touched[:n]
 
     # ------------------------------------------------------------------------------- candidates
 
@@ -386,12 +401,14 @@ class Steps:
         s = self.settings
         n_scored = retrieved.size + (0 if drawn is None else drawn.size)
         one = retrieved.shape[1] == 1
+        if self.rounds and self.rounded is None:
+            self.rounded = ByteRows(self.weights.W, self.n_threads)
         bounds = self.layout.bounds[[0, -1]] if one else self.layout.bounds
         return set_gradients(
             self.weights.W, H, bounds, retrieved, positives, s.loss, mu=s.mu,
             n_message_passes=n_passes, tau=s.tau, drawn=drawn, zero_rest=s.unretrieved == "zero",
             wants_left_out=wants_left_out, n_first=n_first, n_threads=self.threads(n_scored),
-            places=self.places,
+            places=self.places, rounded=self.rounded,
         )  # fmt: skip
 
     def draw(self, n_rows, n, rng):

@@ -8,20 +8,27 @@ what was drawn to stand for all others, each class once. Rows are independent of
 
 from cython.parallel cimport parallel, prange, threadid
 from libc.math cimport INFINITY, exp, fabs, log
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t
 from libc.string cimport memcpy
 
+from sklearn_xc._kernels._byte_rows cimport Query, byte_product, fetch_byte_row, round_query, scale_of
 from sklearn_xc._kernels._common cimport dispatched, prefetch_far
 from sklearn_xc._kernels._dot cimport dot
-from sklearn_xc._kernels._losses cimport CROSS_ENTROPY, Loss, loss_gradient
+from sklearn_xc._kernels._losses cimport CROSS_ENTROPY, MARGIN, Loss, loss_gradient
 from sklearn_xc._kernels._math cimport fast_exp
 
 cdef enum:
     LANES = 16
     AHEAD = 6  # rows of weights asked for before they are needed
+    ROUNDED_AHEAD = 16
+
+cdef float SLACK = 1e-5  # of a threshold, for what float32 rounds
+
 
 cdef struct Model:
     const float* W
+    const int8_t* rounded  # (n_classes, n_bytes): the rows of W in bytes, or NULL
+    int64_t n_bytes
     int64_t n_columns
     const int32_t* bounds
     int64_t n_chunks
@@ -45,6 +52,7 @@ cdef struct Scores:
     float* total  # (capacity,)
     float* z  # (capacity,)
     float* gradient  # (capacity,)
+    int16_t* query  # (n_bytes,)
     double* scratch
 
 
@@ -106,6 +114,34 @@ cdef dispatched score_parts(
             total[p] += score
 
 
+cdef dispatched score_rounded(
+    Model model, Query query, const int32_t* ids, int64_t first, int64_t n, float* total,
+    float* errors
+) noexcept nogil:
+    """OUT the scores of rounded rows, and how far each can be off."""
+    cdef int64_t p
+    cdef const int8_t* row
+    cdef float scale
+    for p in range(first, n):
+        if p + ROUNDED_AHEAD < n:
+            fetch_byte_row(model.rounded + ids[p + ROUNDED_AHEAD] * model.n_bytes, model.n_bytes)
+        row = model.rounded + ids[p] * model.n_bytes
+        scale = scale_of(row, model.n_bytes)
+        total[p] = scale * query.scale * byte_product(query.values, row, model.n_bytes)
+        errors[p] = scale * query.error
+
+
+cdef dispatched score_some(
+    Model model, const float* h, const int32_t* ids, const int32_t* places, int64_t n, float* total
+) noexcept nogil:
+    """OUT the scores of the rows in some places of the set."""
+    cdef int64_t e
+    for e in range(n):
+        if e + AHEAD < n:
+            fetch(model.W + ids[places[e + AHEAD]] * model.n_columns, model.n_columns)
+        total[places[e]] = dot(h, model.W + ids[places[e]] * model.n_columns, model.n_columns)
+
+
 cdef inline Named named_classes(
     const int32_t* ids, int64_t row, int64_t n_chunks, int64_t n_of_row, int64_t n_first
 ) noexcept nogil:
@@ -132,15 +168,26 @@ cdef inline Scores scores_in(
     s.total = s.message + n_chunks * capacity
     s.z = s.total + capacity
     s.gradient = s.z + capacity
+    s.query = <int16_t*>(s.gradient + capacity)
     s.scratch = memory64
     return s
 
 
-cdef inline void add(Set* found, int32_t k, int32_t* place) noexcept nogil:
-    if k >= 0 and place[k] < 0:
-        place[k] = <int32_t>found.n
+cdef inline bint is_new(int32_t k, const uint32_t* unseen) noexcept nogil:
+    return unseen[k >> 5] >> (k & 31) & 1
+
+
+cdef inline void add(Set* found, int32_t k, uint32_t* unseen) noexcept nogil:
+    if k >= 0 and is_new(k, unseen):
+        unseen[k >> 5] ^= <uint32_t>1 << (k & 31)
         found.ids[found.n] = k
         found.n += 1
+
+
+cdef inline void forget(const Set* found, uint32_t* unseen) noexcept nogil:
+    cdef int64_t p
+    for p in range(found.n):
+        unseen[found.ids[p] >> 5] |= <uint32_t>1 << (found.ids[p] & 31)
 
 
 cdef void weigh_drawn(
@@ -161,11 +208,13 @@ cdef void weigh_drawn(
             s.part[j * found.capacity + p] += shift / n_chunks
 
 
-cdef void forget_elsewhere(Named named, Set* found, Scores s, const int32_t* place) noexcept nogil:
+cdef void forget_elsewhere(Named named, Set* found, Scores s, int32_t* place) noexcept nogil:
     """Step 2 of Algorithm 2: in each chunk, negatives that were not retrieved there score 0."""
     cdef int64_t j, q, p
     cdef int32_t k
     cdef float* part
+    for p in range(found.n):
+        place[found.ids[p]] = <int32_t>p
     for j in range(named.n_chunks):
         part = s.part + j * found.capacity
         for p in range(found.n):
@@ -177,6 +226,7 @@ cdef void forget_elsewhere(Named named, Set* found, Scores s, const int32_t* pla
             if k >= 0:
                 part[place[k]] = s.z[place[k]]
     for p in range(found.n):
+        place[found.ids[p]] = -1
         s.total[p] = 0
         for j in range(named.n_chunks):
             s.total[p] += s.part[j * found.capacity + p]
@@ -276,7 +326,7 @@ cdef double largest_left_out(
 
 cdef void score_named(
     Model model, const float* h, Named named, int64_t begin, float* lowest, Set* found, Scores s,
-    int32_t* place
+    uint32_t* unseen
 ) noexcept nogil:
     """OUT the set with the places from `begin` on of all lines, and the scores of all that is new.
 
@@ -291,8 +341,8 @@ cdef void score_named(
             k = named.ids[j * named.n + q]
             if k < 0:
                 continue
-            if place[k] < 0:
-                add(found, k, place)
+            if is_new(k, unseen):
+                add(found, k, unseen)
             elif lowest != NULL:
                 score_chunk(model, h, k, j, &score)
                 lowest[j] = min(lowest[j], score)
@@ -302,9 +352,22 @@ cdef void score_named(
         )
 
 
+cdef void add_named(
+    Named named, const int32_t* positives, int64_t n_positive, Set* found, uint32_t* unseen
+) noexcept nogil:
+    """OUT the set, positives first, without scores."""
+    cdef int64_t p, j, q
+    for p in range(n_positive):
+        add(found, positives[p], unseen)
+    found.n_positive = found.n
+    for j in range(named.n_chunks):
+        for q in range(named.used):
+            add(found, named.ids[j * named.n + q], unseen)
+
+
 cdef void collect(
     Model model, const float* h, Named* named, const int32_t* positives, int64_t n_positive,
-    const float* weight, double enough, Set* found, Scores s, int32_t* place, double* left_out
+    const float* weight, double enough, Set* found, Scores s, uint32_t* unseen, double* left_out
 ) noexcept nogil:
     """OUT the set and its scores: more of each line as long as `left_out` exceeds `enough`.
 
@@ -317,11 +380,11 @@ cdef void collect(
     for j in range(named.n_chunks):
         s.message[j] = <float>INFINITY
     for p in range(n_positive):
-        add(found, positives[p], place)
+        add(found, positives[p], unseen)
     found.n_positive = found.n
     score_rows(model, h, found.ids, 0, found.n, 0, s.total, NULL)
     while True:
-        score_named(model, h, named[0], begin, lowest, found, s, place)
+        score_named(model, h, named[0], begin, lowest, found, s, unseen)
         if left_out == NULL:
             return
         # A class that nobody named scores at most the lowest score named, in each chunk.
@@ -333,6 +396,48 @@ cdef void collect(
             return
         begin = named.used
         named.used = min(2 * named.used, named.n)
+
+
+cdef float threshold_of(Loss loss, const float* errors, Set* found, Scores s) noexcept nogil:
+    """What a negative must score to have a gradient; see `_losses`.
+
+    It has none unless it comes within 1 of a positive, and in the margin unless it comes within mu
+    of the highest of all negatives. NaN if a positive's score is.
+    """
+    cdef float threshold = <float>INFINITY, highest = <float>-INFINITY
+    cdef int64_t p
+    for p in range(found.n_positive):
+        if not s.total[p] >= threshold:
+            threshold = s.total[p]
+    threshold -= 1
+    if loss.kind == MARGIN:
+        if loss.rest > 0:
+            highest = 0
+        for p in range(found.n_positive, found.n):
+            highest = max(highest, s.total[p] - errors[p])
+        if highest - loss.mu > threshold:
+            threshold = <float>(highest - loss.mu)
+    return threshold - SLACK * (1 + fabs(threshold))
+
+
+cdef void score_contenders(
+    Model model, const float* h, Loss loss, Set* found, Scores s
+) noexcept nogil:
+    """OUT the scores of all that can have a gradient; of other negatives those of rounded rows."""
+    cdef float* errors = s.part
+    cdef int32_t* places = <int32_t*>s.z
+    cdef int64_t p, n = 0
+    cdef float threshold
+    cdef Query query
+    score_rows(model, h, found.ids, 0, found.n_positive, 0, s.total, NULL)
+    query.values = s.query
+    round_query(h, model.n_columns, model.n_bytes, &query)
+    score_rounded(model, query, found.ids, found.n_positive, found.n, s.total, errors)
+    threshold = threshold_of(loss, errors, found, s)
+    for p in range(found.n_positive, found.n):
+        places[n] = <int32_t>p
+        n += not s.total[p] + errors[p] <= threshold  # NaN is scored
+    score_some(model, h, found.ids, places, n, s.total)
 
 
 cdef void neglect(float* gradient, int64_t n, double tau) noexcept nogil:
@@ -368,16 +473,25 @@ cdef double one_row(
     """The loss of a sample; OUT its set, gradient and, unless NULL, `left_out`."""
     cdef int64_t p
     cdef double value
-    collect(model, h, &named, positives, n_positive, weight, tau, found, s, place, left_out)
+    # Bits take less of a cache than places, which are needed once all are known.
+    cdef uint32_t* unseen = <uint32_t*>place
+    if model.rounded != NULL:
+        add_named(named, positives, n_positive, found, unseen)
+    else:
+        collect(model, h, &named, positives, n_positive, weight, tau, found, s, unseen, left_out)
     found.n_known = found.n
     for p in range(n_drawn):
-        add(found, drawn[p], place)
-    score_rows(model, h, found.ids, found.n_known, found.n, 0, s.total, NULL)
+        add(found, drawn[p], unseen)
+    forget(found, unseen)
+    loss.rest = n_classes - found.n if zero_rest else 0
+    if model.rounded != NULL:
+        score_contenders(model, h, loss, found, s)
+    else:
+        score_rows(model, h, found.ids, found.n_known, found.n, 0, s.total, NULL)
     if n_passes:
         score_parts(model, h, found.ids, 0, found.n, found.capacity, s.part, s.total)
     if loss.kind == CROSS_ENTROPY:
         weigh_drawn(found, s, model.n_chunks, n_passes > 0, n_classes)
-    loss.rest = n_classes - found.n if zero_rest else 0
     if n_passes:
         forget_elsewhere(named, found, s, place)
         value = pass_messages(loss, weight, model.n_chunks, n_passes, tau, found, s, gradient)
@@ -385,8 +499,6 @@ cdef double one_row(
         value = loss_gradient(loss, s.total, weight, found.n_positive, found.n, gradient, s.scratch)
         if loss.kind == CROSS_ENTROPY and tau > 0:
             neglect(gradient + found.n_positive, found.n - found.n_positive, tau)
-    for p in range(found.n):
-        place[found.ids[p]] = -1
     return value
 
 
@@ -396,6 +508,7 @@ def gradients(
     const int64_t[::1] positive_indptr, const int32_t[::1] positive_ids,
     const float[::1] positive_weight,
     int kind, double mu, bint zero_rest, int64_t n_passes, double tau, int64_t n_first,
+    const int8_t[:, ::1] rounded,
     int32_t[:, ::1] ids, float[:, ::1] gradient, int64_t[::1] counts, double[::1] losses,
     double[::1] left_out,
     int32_t[:, ::1] places, float[:, ::1] scratch, double[:, ::1] scratch64, int n_threads,
@@ -420,6 +533,9 @@ def gradients(
         without passes, gradients of negatives that together are smaller are put to 0
     n_first : IN, at least 1 unless n is 0: so many of each line are used at first, then twice as
         many, as long as `left_out` is larger than tau; without `left_out`, no more
+    rounded : IN (n_classes, n_bytes), the rows of W from `_byte_rows.round_rows`, or with no rows:
+        with them negatives that cannot have a gradient are not scored; not for cross-entropy, nor
+        with passes
     ids : OUT (n_rows, capacity), the classes of the set, positives first; capacity is at least
         n_chunks * n + n_drawn plus the largest number of positives
     gradient : OUT (n_rows, capacity), of the loss in the scores of these
@@ -428,8 +544,8 @@ def gradients(
     left_out : OUT (n_rows,), or of size 0: the largest gradient that a class outside the set can
         have if the searches were exact; cross-entropy only
     places : SCRATCH (n_threads, n_classes), -1 everywhere before and after
-    scratch, scratch64 : SCRATCH (n_threads, (2 n_chunks + 3) * capacity) and
-        (n_threads, 3 * capacity + 4)
+    scratch, scratch64 : SCRATCH (n_threads, (2 n_chunks + 3) * capacity + n_bytes / 2)
+        and (n_threads, 3 * capacity + 4)
     """
     cdef int64_t i, at, n = retrieved.shape[1] * retrieved.shape[2], capacity = ids.shape[1]
     cdef int64_t n_rows = H.shape[0], n_classes = W.shape[0], n_drawn = drawn.shape[1]
@@ -442,6 +558,8 @@ def gradients(
     if n_rows == 0:
         return
     model.W, model.n_columns = &W[0, 0], W.shape[1]
+    model.rounded = &rounded[0, 0] if rounded.shape[0] else NULL
+    model.n_bytes = rounded.shape[1]
     model.bounds, model.n_chunks = &bounds[0], retrieved.shape[1]
     loss.kind, loss.mu, loss.rest = kind, mu, 0
     with nogil, parallel(num_threads=n_threads):
