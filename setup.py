@@ -186,6 +186,8 @@ def extensions(build, simd, folder):
     macros = []
     if targets := clones(build, simd):
         macros.append(("XC_CLONE_TARGETS", targets))
+        if "v4" in targets:
+            macros.append(("XC_AVX512", "1"))  # for what no plain loop is compiled to
     modules = [
         Extension(
             f"sklearn_xc._kernels.{name}",

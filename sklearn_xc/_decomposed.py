@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ._chunk_lists import ChunkLists
-from ._kernels import _byte_rows
 from ._kernels import _decomposed as kernel
 from ._kernels._losses import KINDS
 from .mips import ExactIndex, HNSWIndex
@@ -45,6 +44,8 @@ class SetGradients(NamedTuple):
     values : ndarray of float32 (n_rows, capacity)
         The gradient at each of them; beyond, 0, since all are multiplied at once by some callers.
     counts : ndarray of int64 (n_rows,)
+    n_scored : ndarray of int64 (n_rows,)
+        The classes that were scored: as many, or more where some proved to have no gradient.
     losses : ndarray of float64 (n_rows,)
         The loss of the set, or with message passes the decomposed loss, eq. 12.
     left_out : ndarray of float64 (n_rows,), or of size 0
@@ -55,6 +56,7 @@ class SetGradients(NamedTuple):
     ids: np.ndarray
     values: np.ndarray
     counts: np.ndarray
+    n_scored: np.ndarray
     losses: np.ndarray
     left_out: np.ndarray
 
@@ -105,7 +107,7 @@ def set_gradients(
         Of -1, and left so: memory that one call can hand to the next.
     rounded : ByteRows, default=None
         Of W. Negatives that cannot have a gradient, by bounds of their scores, are then not read in
-        W. The result is the same. Not used by cross-entropy, nor with message passes.
+        W and not in the result. Not used by cross-entropy, nor with message passes.
 
     Returns
     -------
@@ -121,6 +123,7 @@ def set_gradients(
     found = SetGradients(
         np.empty((n_rows, capacity), dtype=np.int32),
         np.zeros((n_rows, capacity), dtype=np.float32),
+        np.empty(n_rows, dtype=np.int64),
         np.empty(n_rows, dtype=np.int64),
         np.empty(n_rows),
         left_out,
@@ -142,37 +145,6 @@ def set_gradients(
 def scratch_places(n_threads, n_classes):
     """Where kernels note what they have seen: int32 (n_threads, n_classes) of -1."""
     return np.full((n_threads, n_classes), -1, dtype=np.int32)
-
-
-class ByteRows:
-    """The rows of weights rounded to bytes, by which most that are scored need not be read.
-
-    Parameters
-    ----------
-    W : C-contiguous ndarray of float32 (n_rows, n_columns)
-    n_threads : int, default=1
-
-    Attributes
-    ----------
-    values : ndarray of int8 (n_rows, n_bytes)
-    """
-
-    def __init__(self, W, n_threads=1):
-        self._n_threads = n_threads
-        self.values = empty_on_lines((len(W), _byte_rows.bytes_of_row(W.shape[1])))
-        self.update(W, np.arange(len(W), dtype=np.int32))
-
-    def update(self, W, rows):
-        """Round some rows again; `rows` is int32, distinct."""
-        _byte_rows.round_rows(W, rows, self.values, self._n_threads)
-
-
-def empty_on_lines(shape):
-    """An array of int8 that begins with a cache line: rows of whole lines touch no others."""
-    size, line = shape[0] * shape[1], 64
-    memory = np.empty(size + line, dtype=np.int8)
-    first = -memory.ctypes.data % line
-    return memory[first : first + size].reshape(shape)
 
 
 class ChunkIndexes:

@@ -170,8 +170,9 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
 
     Memory: while training ``4 (n_classes + n_features) (hidden_dim + n_chunks)`` bytes of weights,
     one number more a row for "adagrad", as much as the classes' part again for the indexes (or the
-    gradient, with "exact" cross-entropy), and what a mini-batch scores; see the
-    user guide.
+    gradient, with "exact" cross-entropy), about a quarter of it with "spherical", another quarter
+    for "margin" and "triplet" where there is room, and what a mini-batch scores; see the user
+    guide.
 
     The signs of the paper's eqs. 3 and 7 are wrong; these are meant.
 

@@ -4,12 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._decomposed import (
-    ByteRows, ChunkIndexes, Positives, chunk_bounds, scratch_places, set_gradients,
-)  # fmt: skip
+from ._byte_rows import ByteRows
+from ._decomposed import ChunkIndexes, Positives, chunk_bounds, scratch_places, set_gradients
 from ._kernels import _all_classes, _sparse_rows
 from ._kernels._losses import KINDS
-from ._memory import require_memory
+from ._memory import memory_limit, require_memory
 from .mips._store import ranges
 
 NONE = np.empty(0, dtype=np.float32)
@@ -25,7 +24,7 @@ WIDENED = 4  # times the query size is the most that cross-entropy asks for
 RIDGE_AT_ONCE = 0.01
 # Sampling ends when the gradient of an average sample is that of fewer negatives than this share.
 CONCENTRATED = 0.5
-WORTH_ROUNDING = 30_000_000  # bytes of weights, more than a cache holds
+WORTH_ROUNDING = 2_000_000  # bytes of weights, about what the cache of a core holds
 WORTH_THREADS = 500_000  # multiply-adds, so that waiting for threads does not show
 MEMORY_OF_CONCENTRATION = 0.9  # of the running mean, for a mini-batch
 
@@ -188,12 +187,15 @@ class Steps:
         self.searching = searches and (searching or settings.warmup == 0)
         self.indexes, self.work_since, self.new_pass = None, 0, True
         self.concentration = 1.0
-        self.rounds = (
-            settings.gradient != "exact" and settings.loss != "cross_entropy"
-            and settings.n_message_passes == 0 and weights.W.nbytes > WORTH_ROUNDING
-        )  # fmt: skip
-        self.rounded = None
+        self.rounded, self.rounds = None, self._rounds()
         self._allocate()
+
+    def _rounds(self):
+        """Whether rounded weights are read first: where most then need not be, if there is room."""
+        s, W, limit = self.settings, self.weights.W, memory_limit()
+        sparse = s.gradient != "exact" and s.loss != "cross_entropy" and s.n_message_passes == 0
+        room = limit is None or W.nbytes // 4 + 64 * len(W) <= limit
+        return sparse and room and W.nbytes > WORTH_ROUNDING
 
     def _allocate(self):
         K, P = self.weights.W.shape
@@ -261,7 +263,7 @@ class Steps:
             n_scored = len(batch) * len(self.weights.W)
         else:
             found = self.approximate(H, positives, rng)
-            losses, n_scored = found.losses, int(found.counts.sum())
+            losses, n_scored = found.losses, int(found.n_scored.sum())
             of_H = self.back_and_step(
                 H, Lists(found.ids.ravel(), found.values.ravel(), *spans(found)), share, rate
             )
@@ -392,7 +394,7 @@ class Steps:
         retrieved = self.indexes.candidates(H, size, n_first)
         drawn = self.draw(len(H), s.query_size, rng) if weighs else None
         found = self.gradients(H, positives, retrieved, s.n_message_passes, widens, drawn, n_first)
-        self.work_since += int(found.counts.sum()) * self.layout.n_columns
+        self.work_since += int(found.n_scored.sum()) * self.layout.n_columns
         return found
 
     def gradients(
@@ -431,7 +433,8 @@ class Steps:
         active = squares > 0
         share = 0.0
         if active.any():
-            share = np.mean(total[active] ** 2 / squares[active] / negative[active].sum(axis=1))
+            n_negative = found.n_scored - np.diff(positives.indptr)
+            share = np.mean(total[active] ** 2 / squares[active] / n_negative[active])
         keep = MEMORY_OF_CONCENTRATION
         self.concentration = keep * self.concentration + (1 - keep) * share
         self.searching = self.concentration < CONCENTRATED or self.n_passes >= 1

@@ -321,7 +321,7 @@ class NamedSums:
         kernel.add_rows(own.ids, -own.share, own.rows, weighted, of_contexts, self.n_threads)
         if draws is not None:
             of_contexts[draws[0]] += drawn.T @ weighted
-        self.n_scored += (sets.counts.sum() + drawn.size) / self._pairs.n_words
+        self.n_scored += (sets.n_scored.sum() + drawn.size) / self._pairs.n_words
 
     def _retrieve(self, u):
         """The words that the searches name, int32 (n_rows, n_chunks, n)."""

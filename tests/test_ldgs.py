@@ -185,6 +185,25 @@ def test_threads_do_not_change_the_weights(labels, gradient, loss, monkeypatch):
         np.testing.assert_array_equal(getattr(models[0], name), getattr(models[1], name))
 
 
+@pytest.mark.parametrize("loss", ["margin", "triplet"])
+@pytest.mark.parametrize("gradient", ["decomposed", "mips", "sampled"])
+@pytest.mark.parametrize("similarity", ["linear", "sqeuclidean"])
+def test_reading_rounded_weights_first_changes_nothing(
+    labels, loss, gradient, similarity, monkeypatch
+):
+    X, Y = labels
+    models = []
+    for worth in (0, np.inf):
+        monkeypatch.setattr(_ldgs_steps, "WORTH_ROUNDING", worth)
+        model = LDGSClassifier(
+            loss, gradient=gradient, similarity=similarity, hidden_dim=8, max_iter=4, warmup=0.2,
+            query_size=6, alpha=0.03, random_state=3,
+        )  # fmt: skip
+        models.append(model.fit(X, Y))
+    for name in ("coef_", "input_embeddings_", "loss_curve_", "n_scored_"):
+        np.testing.assert_array_equal(getattr(models[0], name), getattr(models[1], name))
+
+
 def test_sparse_and_dense_rows_give_one_model(labels):
     X, Y = labels
     for hidden_dim in (None, 8):

@@ -23,6 +23,18 @@ cdef struct Query:
     float error  # of a score, for a row with a scale of 1
 
 
+cdef inline float largest_magnitude(const float* x, int64_t n) noexcept nogil:
+    """NaN if one is: without their sign, numbers are in the order of their bits, NaN above all."""
+    cdef int64_t c
+    cdef int32_t bits, most = 0
+    cdef float largest
+    for c in range(n):
+        memcpy(&bits, x + c, sizeof(bits))
+        most = max(most, bits & 0x7fffffff)
+    memcpy(&largest, &most, sizeof(largest))
+    return largest
+
+
 cdef inline void round_query(
     const float* h, int64_t n_columns, int64_t n_bytes, Query* query
 ) noexcept nogil:
@@ -32,12 +44,11 @@ cdef inline void round_query(
     arithmetic in float32 has its share.
     """
     cdef int64_t c
-    cdef float most = 0, length = 0, limit = <float>2e9 / (LARGEST * n_bytes)
+    cdef float length = 0, limit = <float>2e9 / (LARGEST * n_bytes)
     for c in range(n_columns):
         length += fabsf(h[c])
-        most = most if fabsf(h[c]) <= most else fabsf(h[c])  # NaN stays
     memset(query.values, 0, n_bytes * sizeof(int16_t))
-    query.scale = most / min(limit, <float>32767)
+    query.scale = largest_magnitude(h, n_columns) / min(limit, <float>32767)
     if <float>1e-30 < query.scale < <float>INFINITY:
         for c in range(n_columns):
             query.values[c] = <int16_t><int32_t>rintf(h[c] / query.scale)

@@ -1,7 +1,7 @@
 """Rounding rows of weights to bytes; see `_byte_rows.pxd`."""
 
 from cython.parallel cimport prange
-from libc.math cimport INFINITY, fabsf, rintf
+from libc.math cimport INFINITY, rintf
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memcpy, memset
 
@@ -20,10 +20,8 @@ cdef dispatched round_row(
 ) noexcept nogil:
     """OUT values (n_bytes,); of a row of tiny values zeros, with a scale that bounds the error."""
     cdef int64_t c
-    cdef float scale, most = 0
-    for c in range(n_columns):
-        most = most if fabsf(row[c]) <= most else fabsf(row[c])  # NaN stays
-    scale = most / LARGEST
+    cdef float most = largest_magnitude(row, n_columns)
+    cdef float scale = most / LARGEST
     memset(values, 0, n_bytes)
     if LEAST_SCALE < scale < <float>INFINITY:
         for c in range(n_columns):

@@ -82,6 +82,7 @@ cdef extern from *:
         __builtin_memcpy(highest, &h_bits, sizeof h);
         __builtin_memcpy(at, &a, sizeof a);
     }
+
     #else
     static inline void xc_score_block(const float *query, const float *values, long long width,
                                       float *scores) {
@@ -105,6 +106,44 @@ cdef extern from *:
             if (scores[k] > highest[k]) highest[k] = scores[k], at[k] = block;
     }
     #endif
+
+    /* The keys (see key_of) of the scores above a threshold, by instructions that close ranks;
+     * compilers make them from no plain loop. Up to sixteen keys beyond are written. */
+    #if defined(XC_AVX512) && defined(__x86_64__) && !defined(__clang__)
+    #include <immintrin.h>
+
+    #define XC_CLOSES_RANKS() __builtin_cpu_supports("avx512f")
+
+    __attribute__((target("avx512f,popcnt"))) static inline long long xc_keys_above(
+        float threshold, const float *scores, const int *ids, long long n_blocks,
+        unsigned long long *keys) {
+        const __m512i low =
+            _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+        const __m512i sign = _mm512_set1_epi32((int)0x80000000u), ones = _mm512_set1_epi32(-1);
+        const __m512 least = _mm512_set1_ps(threshold);
+        long long n = 0;
+        for (long long b = 0; b < n_blocks; b++) {
+            __m512 score = _mm512_loadu_ps(scores + 16 * b);
+            __m512i bits = _mm512_castps_si512(score);
+            __m512i id = _mm512_xor_si512(_mm512_loadu_si512(ids + 16 * b), ones);
+            unsigned mask = _mm512_cmp_ps_mask(score, least, _CMP_GT_OQ);
+            bits = _mm512_xor_si512(bits, _mm512_or_si512(_mm512_srai_epi32(bits, 31), sign));
+            __m512i first = _mm512_permutex2var_epi32(id, low, bits);
+            __m512i second = _mm512_permutex2var_epi32(id, high, bits);
+            first = _mm512_maskz_compress_epi64((__mmask8)mask, first);
+            second = _mm512_maskz_compress_epi64((__mmask8)(mask >> 8), second);
+            _mm512_storeu_si512(keys + n, first);
+            n += __builtin_popcount(mask & 255);
+            _mm512_storeu_si512(keys + n, second);
+            n += __builtin_popcount(mask >> 8);
+        }
+        return n;
+    }
+    #else
+    #define XC_CLOSES_RANKS() 0
+    #define xc_keys_above(threshold, scores, ids, n_blocks, keys) 0
+    #endif
     """
     void score_block "xc_score_block"(
         const float* query, const float* values, int64_t width, float* scores
@@ -116,6 +155,10 @@ cdef extern from *:
         const float* values, const float* thresholds
     ) noexcept nogil
     int lowest_bit "xc_lowest_bit"(unsigned int mask) noexcept nogil
+    bint closes_ranks "XC_CLOSES_RANKS"() noexcept nogil
+    int64_t keys_above_at_once "xc_keys_above"(
+        float threshold, const float* scores, const int32_t* ids, int64_t n_blocks, uint64_t* keys
+    ) noexcept nogil
     void keep_best "xc_keep_best"(
         const float* scores, int32_t block, float* highest, int32_t* at
     ) noexcept nogil
@@ -446,15 +489,16 @@ cdef float likely_threshold(const float* scores, int64_t n, int64_t wanted) noex
     return values[id_of(sample[rank])]
 
 
-cdef dispatched keys_above(
-    float threshold, const float* scores, const int32_t* ids, int64_t n_blocks, uint64_t* keys,
-    int64_t* n_keys
+cdef int64_t keys_above(
+    float threshold, const float* scores, const int32_t* ids, int64_t n_blocks, uint64_t* keys
 ) noexcept nogil:
-    """OUT the keys of scores above a threshold."""
+    """OUT the keys of scores above a threshold, and scratch up to as many as there are scores."""
     cdef float least[LANES]
     cdef int64_t b, e, n = 0
     cdef int32_t c
     cdef unsigned int mask
+    if closes_ranks():
+        return keys_above_at_once(threshold, scores, ids, n_blocks, keys)
     for c in range(LANES):
         least[c] = threshold
     for b in range(n_blocks):
@@ -464,12 +508,12 @@ cdef dispatched keys_above(
             mask &= mask - 1
             keys[n] = key_of(scores[e], ids[e])
             n += 1
-    n_keys[0] = n
+    return n
 
 
 cdef int64_t list_keys(Chunk chunk, Search search, Found found, int64_t n_scores) noexcept nogil:
     """OUT found.keys of the best rows, more than wanted, or of all; returns how many there are."""
-    cdef int64_t p, at = 0, n = 0, n_keys
+    cdef int64_t p, at = 0, n = 0
     cdef float threshold = <float>-INFINITY
     cdef Lists lists
     if n_scores > SAMPLE:
@@ -477,10 +521,9 @@ cdef int64_t list_keys(Chunk chunk, Search search, Found found, int64_t n_scores
     if threshold > <float>-INFINITY:
         for p in range(search.n_probes):
             lists = list_of(chunk, found.probes[p])
-            keys_above(
-                threshold, found.scores + at, lists.ids, lists.n_blocks, found.keys + n, &n_keys
+            n += keys_above(
+                threshold, found.scores + at, lists.ids, lists.n_blocks, found.keys + n
             )
-            n += n_keys
             at += lists.n_blocks * LANES
         if n >= search.n:
             return n

@@ -131,17 +131,6 @@ cdef dispatched score_rounded(
         errors[p] = scale * query.error
 
 
-cdef dispatched score_some(
-    Model model, const float* h, const int32_t* ids, const int32_t* places, int64_t n, float* total
-) noexcept nogil:
-    """OUT the scores of the rows in some places of the set."""
-    cdef int64_t e
-    for e in range(n):
-        if e + AHEAD < n:
-            fetch(model.W + ids[places[e + AHEAD]] * model.n_columns, model.n_columns)
-        total[places[e]] = dot(h, model.W + ids[places[e]] * model.n_columns, model.n_columns)
-
-
 cdef inline Named named_classes(
     const int32_t* ids, int64_t row, int64_t n_chunks, int64_t n_of_row, int64_t n_first
 ) noexcept nogil:
@@ -423,10 +412,9 @@ cdef float threshold_of(Loss loss, const float* errors, Set* found, Scores s) no
 cdef void score_contenders(
     Model model, const float* h, Loss loss, Set* found, Scores s
 ) noexcept nogil:
-    """OUT the scores of all that can have a gradient; of other negatives those of rounded rows."""
+    """Keep of the set the positives and what can have a gradient; OUT the scores of those."""
     cdef float* errors = s.part
-    cdef int32_t* places = <int32_t*>s.z
-    cdef int64_t p, n = 0
+    cdef int64_t p, n = found.n_positive
     cdef float threshold
     cdef Query query
     score_rows(model, h, found.ids, 0, found.n_positive, 0, s.total, NULL)
@@ -435,9 +423,10 @@ cdef void score_contenders(
     score_rounded(model, query, found.ids, found.n_positive, found.n, s.total, errors)
     threshold = threshold_of(loss, errors, found, s)
     for p in range(found.n_positive, found.n):
-        places[n] = <int32_t>p
-        n += not s.total[p] + errors[p] <= threshold  # NaN is scored
-    score_some(model, h, found.ids, places, n, s.total)
+        found.ids[n] = found.ids[p]
+        n += not s.total[p] + errors[p] <= threshold  # NaN stays
+    found.n = n
+    score_rows(model, h, found.ids, found.n_positive, n, 0, s.total, NULL)
 
 
 cdef void neglect(float* gradient, int64_t n, double tau) noexcept nogil:
@@ -468,9 +457,9 @@ cdef double one_row(
     Model model, const float* h, Named named, const int32_t* drawn, int64_t n_drawn,
     const int32_t* positives, int64_t n_positive, const float* weight, Loss loss,
     bint zero_rest, int64_t n_classes, int64_t n_passes, double tau, Set* found, Scores s,
-    int32_t* place, float* gradient, double* left_out
+    int32_t* place, float* gradient, int64_t* n_scored, double* left_out
 ) noexcept nogil:
-    """The loss of a sample; OUT its set, gradient and, unless NULL, `left_out`."""
+    """The loss of a sample; OUT its set, gradient, `n_scored` and, unless NULL, `left_out`."""
     cdef int64_t p
     cdef double value
     # Bits take less of a cache than places, which are needed once all are known.
@@ -483,6 +472,7 @@ cdef double one_row(
     for p in range(n_drawn):
         add(found, drawn[p], unseen)
     forget(found, unseen)
+    n_scored[0] = found.n
     loss.rest = n_classes - found.n if zero_rest else 0
     if model.rounded != NULL:
         score_contenders(model, h, loss, found, s)
@@ -509,8 +499,8 @@ def gradients(
     const float[::1] positive_weight,
     int kind, double mu, bint zero_rest, int64_t n_passes, double tau, int64_t n_first,
     const int8_t[:, ::1] rounded,
-    int32_t[:, ::1] ids, float[:, ::1] gradient, int64_t[::1] counts, double[::1] losses,
-    double[::1] left_out,
+    int32_t[:, ::1] ids, float[:, ::1] gradient, int64_t[::1] counts, int64_t[::1] n_scored,
+    double[::1] losses, double[::1] left_out,
     int32_t[:, ::1] places, float[:, ::1] scratch, double[:, ::1] scratch64, int n_threads,
 ):
     """Losses and gradients of samples on the classes named for them.
@@ -534,12 +524,13 @@ def gradients(
     n_first : IN, at least 1 unless n is 0: so many of each line are used at first, then twice as
         many, as long as `left_out` is larger than tau; without `left_out`, no more
     rounded : IN (n_classes, n_bytes), the rows of W from `_byte_rows.round_rows`, or with no rows:
-        with them negatives that cannot have a gradient are not scored; not for cross-entropy, nor
-        with passes
+        by them negatives that cannot have a gradient leave the set; not for cross-entropy, nor with
+        passes
     ids : OUT (n_rows, capacity), the classes of the set, positives first; capacity is at least
         n_chunks * n + n_drawn plus the largest number of positives
     gradient : OUT (n_rows, capacity), of the loss in the scores of these
     counts : OUT (n_rows,), how many there are
+    n_scored : OUT (n_rows,), how many there were before some left
     losses : OUT (n_rows,)
     left_out : OUT (n_rows,), or of size 0: the largest gradient that a class outside the set can
         have if the searches were exact; cross-entropy only
@@ -578,6 +569,6 @@ def gradients(
                 positive_indptr[i + 1] - at,
                 &positive_weight[0] + at if positive_weight.shape[0] else NULL,
                 loss, zero_rest, n_classes, n_passes, tau, &found, s, &places[thread, 0],
-                &gradient[i, 0], &left_out[i] if left_out.shape[0] else NULL,
+                &gradient[i, 0], &n_scored[i], &left_out[i] if left_out.shape[0] else NULL,
             )
             counts[i] = found.n
