@@ -29,6 +29,7 @@ EXTENSIONS = {
     "_all_classes": ("c", True),
     "_augment_reduce": ("c", True),
     "_byte_rows": ("c", True),
+    "_candidate_sets": ("c", False),
     "_chunk_lists": ("c", True),
     "_decomposed": ("c", True),
     "_descent": ("c", False),

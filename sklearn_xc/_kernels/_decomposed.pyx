@@ -7,176 +7,14 @@ what was drawn to stand for all others, each class once. Rows are independent of
 """
 
 from cython.parallel cimport parallel, prange, threadid
-from libc.math cimport INFINITY, exp, fabs, log
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t
+from libc.math cimport fabs, log
+from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t
 from libc.string cimport memcpy
 
-from sklearn_xc._kernels._byte_rows cimport Query, byte_product, fetch_byte_row, round_query, scale_of
-from sklearn_xc._kernels._common cimport dispatched, prefetch_far
-from sklearn_xc._kernels._dot cimport dot
-from sklearn_xc._kernels._losses cimport CROSS_ENTROPY, MARGIN, Loss, loss_gradient
-from sklearn_xc._kernels._math cimport fast_exp
-
-cdef enum:
-    LANES = 16
-    AHEAD = 6  # rows of weights asked for before they are needed
-    ROUNDED_AHEAD = 16
-
-cdef float SLACK = 1e-5  # of a threshold, for what float32 rounds
-
-
-cdef struct Model:
-    const float* W
-    const int8_t* rounded  # (n_classes, n_bytes): the rows of W in bytes, or NULL
-    int64_t n_bytes
-    int64_t n_columns
-    const int32_t* bounds
-    int64_t n_chunks
-
-cdef struct Named:
-    const int32_t* ids  # (n_chunks, n): what the searches named for a sample
-    int64_t n_chunks
-    int64_t n
-    int64_t used  # of each line, its first so many
-
-cdef struct Set:
-    int32_t* ids
-    int64_t n
-    int64_t n_positive
-    int64_t n_known  # the positives and what was retrieved; those drawn stand behind
-    int64_t capacity
-
-cdef struct Scores:
-    float* part  # (n_chunks, capacity): of each chunk
-    float* message  # (n_chunks, capacity): lambda
-    float* total  # (capacity,)
-    float* z  # (capacity,)
-    float* gradient  # (capacity,)
-    int16_t* query  # (n_bytes,)
-    double* scratch
-
-
-cdef inline void fetch(const float* row, int64_t n_columns) noexcept nogil:
-    cdef int64_t c
-    for c in range(0, n_columns, 16):
-        prefetch_far(row + c)
-
-
-cdef inline const float* row_at(
-    Model model, const int32_t* ids, int64_t p, int64_t n
-) noexcept nogil:
-    """Row ids[p] of the weights, of n in turn; one further on is asked for ahead."""
-    if p + AHEAD < n:
-        fetch(model.W + ids[p + AHEAD] * model.n_columns, model.n_columns)
-    return model.W + ids[p] * model.n_columns
-
-
-cdef dispatched score_rows(
-    Model model, const float* h, const int32_t* ids, int64_t first, int64_t n, int64_t chunk,
-    float* total, float* lowest
-) noexcept nogil:
-    """OUT the scores of rows ids[first] to ids[n - 1]; IN/OUT the lowest seen of one chunk."""
-    cdef int64_t p, column = model.bounds[chunk], width = model.bounds[chunk + 1] - column
-    cdef const float* w
-    cdef float score
-    for p in range(first, n):
-        w = row_at(model, ids, p, n)
-        total[p] = dot(h, w, model.n_columns)
-        if lowest != NULL:
-            score = dot(h + column, w + column, width)
-            lowest[0] = min(lowest[0], score)
-
-
-cdef dispatched score_chunk(
-    Model model, const float* h, int64_t k, int64_t chunk, float* score
-) noexcept nogil:
-    cdef int64_t column = model.bounds[chunk]
-    score[0] = dot(
-        h + column, model.W + k * model.n_columns + column, model.bounds[chunk + 1] - column
-    )
-
-
-cdef dispatched score_parts(
-    Model model, const float* h, const int32_t* ids, int64_t first, int64_t n, int64_t capacity,
-    float* part, float* total
-) noexcept nogil:
-    """OUT the scores of each chunk, and their sums."""
-    cdef int64_t p, j, column
-    cdef const float* w
-    cdef float score
-    for p in range(first, n):
-        w = row_at(model, ids, p, n)
-        total[p] = 0
-        for j in range(model.n_chunks):
-            column = model.bounds[j]
-            score = dot(h + column, w + column, model.bounds[j + 1] - column)
-            part[j * capacity + p] = score
-            total[p] += score
-
-
-cdef dispatched score_rounded(
-    Model model, Query query, const int32_t* ids, int64_t first, int64_t n, float* total,
-    float* errors
-) noexcept nogil:
-    """OUT the scores of rounded rows, and how far each can be off."""
-    cdef int64_t p
-    cdef const int8_t* row
-    cdef float scale
-    for p in range(first, n):
-        if p + ROUNDED_AHEAD < n:
-            fetch_byte_row(model.rounded + ids[p + ROUNDED_AHEAD] * model.n_bytes, model.n_bytes)
-        row = model.rounded + ids[p] * model.n_bytes
-        scale = scale_of(row, model.n_bytes)
-        total[p] = scale * query.scale * byte_product(query.values, row, model.n_bytes)
-        errors[p] = scale * query.error
-
-
-cdef inline Named named_classes(
-    const int32_t* ids, int64_t row, int64_t n_chunks, int64_t n_of_row, int64_t n_first
-) noexcept nogil:
-    cdef Named named
-    named.ids = ids + row * n_of_row if n_of_row else NULL
-    named.n_chunks, named.n = n_chunks, n_of_row // n_chunks
-    named.used = min(n_first, named.n)
-    return named
-
-
-cdef inline Set empty_set(int32_t* ids, int64_t capacity) noexcept nogil:
-    cdef Set found
-    found.ids, found.capacity = ids, capacity
-    found.n = found.n_positive = found.n_known = 0
-    return found
-
-
-cdef inline Scores scores_in(
-    float* memory, double* memory64, int64_t n_chunks, int64_t capacity
-) noexcept nogil:
-    cdef Scores s
-    s.part = memory
-    s.message = s.part + n_chunks * capacity
-    s.total = s.message + n_chunks * capacity
-    s.z = s.total + capacity
-    s.gradient = s.z + capacity
-    s.query = <int16_t*>(s.gradient + capacity)
-    s.scratch = memory64
-    return s
-
-
-cdef inline bint is_new(int32_t k, const uint32_t* unseen) noexcept nogil:
-    return unseen[k >> 5] >> (k & 31) & 1
-
-
-cdef inline void add(Set* found, int32_t k, uint32_t* unseen) noexcept nogil:
-    if k >= 0 and is_new(k, unseen):
-        unseen[k >> 5] ^= <uint32_t>1 << (k & 31)
-        found.ids[found.n] = k
-        found.n += 1
-
-
-cdef inline void forget(const Set* found, uint32_t* unseen) noexcept nogil:
-    cdef int64_t p
-    for p in range(found.n):
-        unseen[found.ids[p] >> 5] |= <uint32_t>1 << (found.ids[p] & 31)
+from sklearn_xc._kernels._candidate_sets cimport (
+    Model, Named, Sample, Scores, Set, collect, empty_set, named_classes, score_parts, scores_in,
+)
+from sklearn_xc._kernels._losses cimport CROSS_ENTROPY, Loss, loss_gradient
 
 
 cdef void weigh_drawn(
@@ -266,169 +104,6 @@ cdef double pass_messages(
     return value / n_chunks
 
 
-cdef dispatched sum_of_exponentials(
-    const float* z, int64_t n, float* top, double* total
-) noexcept nogil:
-    """OUT the maximum, and the sum of exp(z - maximum)."""
-    cdef float highest[LANES]
-    cdef float part[LANES]
-    cdef int64_t e
-    cdef int32_t c
-    for c in range(LANES):
-        highest[c] = <float>-INFINITY
-        part[c] = 0
-    for e in range(n // LANES):
-        for c in range(LANES):
-            highest[c] = max(highest[c], z[e * LANES + c])
-    for e in range(n - n % LANES, n):
-        highest[0] = max(highest[0], z[e])
-    top[0] = highest[0]
-    for c in range(LANES):
-        top[0] = max(top[0], highest[c])
-    for e in range(n // LANES):
-        for c in range(LANES):
-            part[c] += fast_exp(z[e * LANES + c] - top[0])
-    for e in range(n - n % LANES, n):
-        part[0] += fast_exp(z[e] - top[0])
-    total[0] = 0
-    for c in range(LANES):
-        total[0] += part[c]
-
-
-cdef double largest_left_out(
-    const float* weight, double highest, Set* found, Scores s
-) noexcept nogil:
-    """The largest gradient of cross-entropy at a class with this score, outside the set.
-
-    The sum over the set is a lower bound of the partition function (section 4).
-    """
-    cdef float top
-    cdef double total, of_positives = 0
-    cdef int64_t p
-    if found.n == 0:
-        return 0
-    sum_of_exponentials(s.total, found.n, &top, &total)
-    for p in range(found.n_positive):
-        of_positives += weight[p] if weight != NULL else 1
-    return of_positives * exp(min(highest - top - log(total), 0.0))
-
-
-cdef void score_named(
-    Model model, const float* h, Named named, int64_t begin, float* lowest, Set* found, Scores s,
-    uint32_t* unseen
-) noexcept nogil:
-    """OUT the set with the places from `begin` on of all lines, and the scores of all that is new.
-
-    IN/OUT `lowest` (n_chunks,), the lowest score named in each chunk, or NULL.
-    """
-    cdef int64_t j, q, before
-    cdef int32_t k
-    cdef float score
-    for j in range(named.n_chunks):
-        before = found.n
-        for q in range(begin, named.used):
-            k = named.ids[j * named.n + q]
-            if k < 0:
-                continue
-            if is_new(k, unseen):
-                add(found, k, unseen)
-            elif lowest != NULL:
-                score_chunk(model, h, k, j, &score)
-                lowest[j] = min(lowest[j], score)
-        score_rows(
-            model, h, found.ids, before, found.n, j, s.total,
-            lowest + j if lowest != NULL else NULL,
-        )
-
-
-cdef void add_named(
-    Named named, const int32_t* positives, int64_t n_positive, Set* found, uint32_t* unseen
-) noexcept nogil:
-    """OUT the set, positives first, without scores."""
-    cdef int64_t p, j, q
-    for p in range(n_positive):
-        add(found, positives[p], unseen)
-    found.n_positive = found.n
-    for j in range(named.n_chunks):
-        for q in range(named.used):
-            add(found, named.ids[j * named.n + q], unseen)
-
-
-cdef void collect(
-    Model model, const float* h, Named* named, const int32_t* positives, int64_t n_positive,
-    const float* weight, double enough, Set* found, Scores s, uint32_t* unseen, double* left_out
-) noexcept nogil:
-    """OUT the set and its scores: more of each line as long as `left_out` exceeds `enough`.
-
-    `named.used` of each line are taken at first, then twice as many; without `left_out` (NULL)
-    no more than that.
-    """
-    cdef int64_t p, j, begin = 0
-    cdef double highest
-    cdef float* lowest = s.message if left_out != NULL else NULL
-    for j in range(named.n_chunks):
-        s.message[j] = <float>INFINITY
-    for p in range(n_positive):
-        add(found, positives[p], unseen)
-    found.n_positive = found.n
-    score_rows(model, h, found.ids, 0, found.n, 0, s.total, NULL)
-    while True:
-        score_named(model, h, named[0], begin, lowest, found, s, unseen)
-        if left_out == NULL:
-            return
-        # A class that nobody named scores at most the lowest score named, in each chunk.
-        highest = 0
-        for j in range(named.n_chunks):
-            highest += lowest[j]
-        left_out[0] = largest_left_out(weight, highest, found, s)
-        if named.used == named.n or left_out[0] <= enough:
-            return
-        begin = named.used
-        named.used = min(2 * named.used, named.n)
-
-
-cdef float threshold_of(Loss loss, const float* errors, Set* found, Scores s) noexcept nogil:
-    """What a negative must score to have a gradient; see `_losses`.
-
-    It has none unless it comes within 1 of a positive, and in the margin unless it comes within mu
-    of the highest of all negatives. NaN if a positive's score is.
-    """
-    cdef float threshold = <float>INFINITY, highest = <float>-INFINITY
-    cdef int64_t p
-    for p in range(found.n_positive):
-        if not s.total[p] >= threshold:
-            threshold = s.total[p]
-    threshold -= 1
-    if loss.kind == MARGIN:
-        if loss.rest > 0:
-            highest = 0
-        for p in range(found.n_positive, found.n):
-            highest = max(highest, s.total[p] - errors[p])
-        if highest - loss.mu > threshold:
-            threshold = <float>(highest - loss.mu)
-    return threshold - SLACK * (1 + fabs(threshold))
-
-
-cdef void score_contenders(
-    Model model, const float* h, Loss loss, Set* found, Scores s
-) noexcept nogil:
-    """Keep of the set the positives and what can have a gradient; OUT the scores of those."""
-    cdef float* errors = s.part
-    cdef int64_t p, n = found.n_positive
-    cdef float threshold
-    cdef Query query
-    score_rows(model, h, found.ids, 0, found.n_positive, 0, s.total, NULL)
-    query.values = s.query
-    round_query(h, model.n_columns, model.n_bytes, &query)
-    score_rounded(model, query, found.ids, found.n_positive, found.n, s.total, errors)
-    threshold = threshold_of(loss, errors, found, s)
-    for p in range(found.n_positive, found.n):
-        found.ids[n] = found.ids[p]
-        n += not s.total[p] + errors[p] <= threshold  # NaN stays
-    found.n = n
-    score_rows(model, h, found.ids, found.n_positive, n, 0, s.total, NULL)
-
-
 cdef void neglect(float* gradient, int64_t n, double tau) noexcept nogil:
     """Zero in place of the smallest of some gradients, at least 0, that add up to less than tau.
 
@@ -454,42 +129,40 @@ cdef void neglect(float* gradient, int64_t n, double tau) noexcept nogil:
 
 
 cdef double one_row(
-    Model model, const float* h, Named named, const int32_t* drawn, int64_t n_drawn,
-    const int32_t* positives, int64_t n_positive, const float* weight, Loss loss,
-    bint zero_rest, int64_t n_classes, int64_t n_passes, double tau, Set* found, Scores s,
-    int32_t* place, float* gradient, int64_t* n_scored, double* left_out
+    Model model, Sample sample, Loss loss, int64_t n_passes, double tau, Set* found, Scores s,
+    int32_t* place, float* gradient, double* left_out
 ) noexcept nogil:
-    """The loss of a sample; OUT its set, gradient, `n_scored` and, unless NULL, `left_out`."""
-    cdef int64_t p
+    """The loss of a sample; OUT its set, gradient and, unless NULL, `left_out`."""
     cdef double value
-    # Bits take less of a cache than places, which are needed once all are known.
-    cdef uint32_t* unseen = <uint32_t*>place
-    if model.rounded != NULL:
-        add_named(named, positives, n_positive, found, unseen)
-    else:
-        collect(model, h, &named, positives, n_positive, weight, tau, found, s, unseen, left_out)
-    found.n_known = found.n
-    for p in range(n_drawn):
-        add(found, drawn[p], unseen)
-    forget(found, unseen)
-    n_scored[0] = found.n
-    loss.rest = n_classes - found.n if zero_rest else 0
-    if model.rounded != NULL:
-        score_contenders(model, h, loss, found, s)
-    else:
-        score_rows(model, h, found.ids, found.n_known, found.n, 0, s.total, NULL)
+    # Bits take less of a cache than places, which are of use once all are known.
+    collect(model, &sample, &loss, tau, found, s, <uint32_t*>place, left_out)
     if n_passes:
-        score_parts(model, h, found.ids, 0, found.n, found.capacity, s.part, s.total)
+        score_parts(model, sample.h, found, s)
     if loss.kind == CROSS_ENTROPY:
-        weigh_drawn(found, s, model.n_chunks, n_passes > 0, n_classes)
+        weigh_drawn(found, s, model.n_chunks, n_passes > 0, model.n_classes)
     if n_passes:
-        forget_elsewhere(named, found, s, place)
-        value = pass_messages(loss, weight, model.n_chunks, n_passes, tau, found, s, gradient)
-    else:
-        value = loss_gradient(loss, s.total, weight, found.n_positive, found.n, gradient, s.scratch)
-        if loss.kind == CROSS_ENTROPY and tau > 0:
-            neglect(gradient + found.n_positive, found.n - found.n_positive, tau)
+        forget_elsewhere(sample.named, found, s, place)
+        return pass_messages(
+            loss, sample.weight, model.n_chunks, n_passes, tau, found, s, gradient
+        )
+    value = loss_gradient(
+        loss, s.total, sample.weight, found.n_positive, found.n, gradient, s.scratch
+    )
+    if loss.kind == CROSS_ENTROPY and tau > 0:
+        neglect(gradient + found.n_positive, found.n - found.n_positive, tau)
     return value
+
+
+cdef inline Sample sample_of(
+    const float* h, const int64_t[::1] indptr, const int32_t[::1] positives,
+    const float[::1] weight, int64_t i, Named named, const int32_t* drawn, int64_t n_drawn
+) noexcept nogil:
+    cdef Sample sample
+    sample.h, sample.named, sample.drawn, sample.n_drawn = h, named, drawn, n_drawn
+    sample.n_positive = indptr[i + 1] - indptr[i]
+    sample.positives = &positives[0] + indptr[i] if positives.shape[0] else NULL
+    sample.weight = &weight[0] + indptr[i] if weight.shape[0] else NULL
+    return sample
 
 
 def gradients(
@@ -538,37 +211,36 @@ def gradients(
     scratch, scratch64 : SCRATCH (n_threads, (2 n_chunks + 3) * capacity + n_bytes / 2)
         and (n_threads, 3 * capacity + 4)
     """
-    cdef int64_t i, at, n = retrieved.shape[1] * retrieved.shape[2], capacity = ids.shape[1]
-    cdef int64_t n_rows = H.shape[0], n_classes = W.shape[0], n_drawn = drawn.shape[1]
+    cdef int64_t i, n = retrieved.shape[1] * retrieved.shape[2], capacity = ids.shape[1]
+    cdef int64_t n_rows = H.shape[0], n_drawn = drawn.shape[1]
     cdef int thread = 0
     cdef Model model
-    cdef Named named
+    cdef Sample sample
     cdef Set found
     cdef Scores s
     cdef Loss loss
     if n_rows == 0:
         return
-    model.W, model.n_columns = &W[0, 0], W.shape[1]
+    model.W, model.n_classes, model.n_columns = &W[0, 0], W.shape[0], W.shape[1]
     model.rounded = &rounded[0, 0] if rounded.shape[0] else NULL
     model.n_bytes = rounded.shape[1]
     model.bounds, model.n_chunks = &bounds[0], retrieved.shape[1]
-    loss.kind, loss.mu, loss.rest = kind, mu, 0
+    loss.kind, loss.mu, loss.rest = kind, mu, -1 if zero_rest else 0
     with nogil, parallel(num_threads=n_threads):
         thread = threadid()
         for i in prange(n_rows, schedule="dynamic"):
-            at = positive_indptr[i]
-            named = named_classes(
-                &retrieved[0, 0, 0] if n else NULL, i, retrieved.shape[1], n, n_first
+            sample = sample_of(
+                &H[i, 0], positive_indptr, positive_ids, positive_weight, i,
+                named_classes(
+                    &retrieved[0, 0, 0] if n else NULL, i, retrieved.shape[1], n, n_first
+                ),
+                &drawn[i, 0] if n_drawn else NULL, n_drawn,
             )
             found = empty_set(&ids[i, 0], capacity)
             s = scores_in(&scratch[thread, 0], &scratch64[thread, 0], model.n_chunks, capacity)
             losses[i] = one_row(
-                model, &H[i, 0], named,
-                &drawn[i, 0] if n_drawn else NULL, n_drawn,
-                &positive_ids[0] + at if positive_ids.shape[0] else NULL,
-                positive_indptr[i + 1] - at,
-                &positive_weight[0] + at if positive_weight.shape[0] else NULL,
-                loss, zero_rest, n_classes, n_passes, tau, &found, s, &places[thread, 0],
-                &gradient[i, 0], &n_scored[i], &left_out[i] if left_out.shape[0] else NULL,
+                model, sample, loss, n_passes, tau, &found, s, &places[thread, 0],
+                &gradient[i, 0], &left_out[i] if left_out.shape[0] else NULL,
             )
             counts[i] = found.n
+            n_scored[i] = found.n_scored
