@@ -37,6 +37,7 @@ EXTENSIONS = {
     "_draws": ("c", True),
     "_exact": ("c", True),
     "_folds": ("c", False),
+    "_halves": ("c", True),
     "_hamming": ("c", True),
     "_implicit": ("c", False),
     "_losses": ("c", False),

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ._kernels import _exact as kernel
+from ._kernels._halves import join_rows
 
 # Samples of a mini-batch, unless the user says otherwise: with fewer, what a step reads is still in
 # the caches when it is written; with more, threads wait for each other less often. Rounded steps
@@ -48,8 +49,8 @@ def shares_of_ridge(rows, alpha, samples):
 class ExactSteps:
     """Mini-batch steps of the exact softmax on weights that it changes in place.
 
-    Plain steps on many classes round small probabilities at random, and keep a factor of each row
-    of W until `finish`: see `_kernels/_rounded.pyx`.
+    Plain steps on many classes round small probabilities at random, and keep W in halves, with a
+    factor for each row, until `finish`: see `_kernels/_rounded.pyx`.
 
     Parameters
     ----------
@@ -85,6 +86,7 @@ class ExactSteps:
             self._state = np.zeros(shape, np.float32), np.zeros(shape[0], np.int64)
         rounded = not adaptive and W.shape[1] >= ROUNDED_FROM
         self._scales = np.ones(W.shape[0] if rounded else 0, dtype=np.float32)
+        self._halved = np.zeros(len(self._scales), dtype=np.uint8)
         self._intercept, self._n_threads = intercept, n_threads
         self._stop = np.zeros(1, dtype=np.int32) if stop is None else stop
         self.n_steps = 0
@@ -114,6 +116,7 @@ class ExactSteps:
             self._ridge,
             *self._state,
             self._scales,
+            self._halved,
             seed,
             self._intercept,
             self._stop,
@@ -123,8 +126,5 @@ class ExactSteps:
         return loss
 
     def finish(self):
-        """Multiply the rows of W by the factors that they have waited for."""
-        waiting = np.flatnonzero(self._scales != 1)
-        for feature in waiting:  # one by one: a copy of all of them could be as large as W
-            self.W[feature] *= self._scales[feature]
-        self._scales[waiting] = 1
+        """Make W the weights: what `epoch` leaves are halves, and factors beside them."""
+        join_rows(self.W, self._halved, self._scales, self._n_threads)

@@ -22,15 +22,21 @@ def problem(n=37, d=13, n_classes=70, seed=0, density=0.4):
     return X.astype(np.float32), y, weight, W, b
 
 
-def reference(X, y, weight, W, b, order, batch_size, rates, alpha, adaptive, intercept=True):
-    """The epoch in float64; weights (d, K), intercepts (K,)."""
+def reference(
+    X, y, weight, W, b, order, batch_size, rates, alpha, adaptive, intercept=True, seen=np.asarray
+):
+    """The epoch in float64; weights (d, K), intercepts (K,); scores are of the weights `seen`.
+
+    The weights are W times a scale for each row, which takes the shrinking of plain steps.
+    """
     W, b, s = W.astype(float), b.astype(float), np.zeros((X.shape[1] + 1, len(b)))
+    scale = np.ones((len(W), 1))
     counts = np.maximum((X != 0).sum(axis=0), 1)
     loss = 0
     for t, rate in enumerate(rates):
         rows = order[t * batch_size : (t + 1) * batch_size]
         x, w = X[rows].astype(float), weight[rows]
-        scores = x @ W + b
+        scores = x @ (scale * seen(W)) + b
         loss -= (w * log_softmax(scores, axis=1)[np.arange(len(rows)), y[rows]]).sum()
         residual = softmax(scores, axis=1)
         residual[np.arange(len(rows)), y[rows]] -= 1
@@ -45,9 +51,10 @@ def reference(X, y, weight, W, b, order, batch_size, rates, alpha, adaptive, int
             W[present] -= step[:-1][present]
             b = b - intercept * step[-1]
         else:
-            W[present] = ((W - rate * x.T @ residual) / (1 + rate * share))[present]
+            W[present] -= (rate / scale * (x.T @ residual))[present]
+            scale[present] /= (1 + rate * share)[present]
             b = b - intercept * rate * residual.sum(axis=0)
-    return W, b, loss
+    return scale * W, b, loss
 
 
 @pytest.mark.parametrize("adaptive", [False, True])

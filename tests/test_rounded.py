@@ -1,4 +1,7 @@
-"""Steps of the exact softmax on probabilities that are rounded at random, against plain ones."""
+"""Steps of the exact softmax on probabilities that are rounded at random, against plain ones.
+
+Their scores are of the upper halves of the weights.
+"""
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from test_exact import problem, reference
 from sklearn_xc import ImplicitSoftmaxRegressor
 from sklearn_xc import _exact as module
 from sklearn_xc._exact import ExactSteps
+from sklearn_xc._kernels._halves import halve_rows, join_rows
 from sklearn_xc._rows import as_rows, normalise
 
 GRAIN = 1 / 32
@@ -18,6 +22,51 @@ GRAIN = 1 / 32
 @pytest.fixture(autouse=True)
 def _always_rounded(monkeypatch):
     monkeypatch.setattr(module, "ROUNDED_FROM", 0)
+
+
+def upper_halves(W):
+    """The weights to a mantissa of eight bits."""
+    bits = W.astype(np.float32).view(np.uint32) + np.uint32(0x8000)
+    return (bits & np.uint32(0xFFFF0000)).view(np.float32)
+
+
+@pytest.mark.parametrize("n", [16, 32, 80, 1008])
+def test_halves_are_joined_to_the_last_bit(n):
+    rng = np.random.default_rng(0)
+    bits = rng.integers(2**32, size=(40, n), dtype=np.uint32)
+    bits[0] = np.float32([0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 3e38, 1] * (n // 8)).view("u4")
+    W, halved = bits.view(np.float32).copy(), np.zeros(40, np.uint8)
+    halved[7] = 1  # is taken for one in halves already
+    halve_rows(W, halved)
+    assert halved.all()
+    np.testing.assert_array_equal(W[7].view(np.uint32), bits[7])
+    halved[7] = 0
+    join_rows(W, halved, np.ones(40, np.float32), 2)
+    assert not halved.any()
+    finite = np.isfinite(bits.view(np.float32))
+    np.testing.assert_array_equal(W.view(np.uint32)[finite], bits[finite])
+    np.testing.assert_array_equal(W[~finite], bits.view(np.float32)[~finite])
+
+
+def test_upper_halves_are_near():
+    W = np.random.default_rng(0).normal(size=(20, 48)).astype(np.float32)
+    halves = W.copy()
+    halve_rows(halves, np.zeros(20, np.uint8))
+    words = halves.view(np.uint32)[:, :24]
+    low, high = (words << 16).view(np.float32), (words & np.uint32(0xFFFF0000)).view(np.float32)
+    order = [*low[:, :16].T, *high[:, :16].T, *low[:, 16:].T, *high[:, 16:].T]
+    np.testing.assert_array_equal(np.transpose(order), upper_halves(W))
+    np.testing.assert_allclose(np.transpose(order), W, rtol=2.0**-8)
+
+
+def test_factors_are_taken_off():
+    W = np.random.default_rng(0).normal(size=(5, 16)).astype(np.float32)
+    halves, halved = W.copy(), np.zeros(5, np.uint8)
+    halve_rows(halves[:3], halved[:3])
+    scales = np.array([1, 0.5, 3, 1, 1], np.float32)
+    join_rows(halves, halved, scales, 1)
+    np.testing.assert_array_equal(halves, W * np.float32([[1], [0.5], [3], [1], [1]]))
+    assert (scales == 1).all()
 
 
 def steps_on(X, y, weight, W, b, *, alpha=0.0, intercept=1.0, n_threads=1):
@@ -34,7 +83,9 @@ def test_probabilities_above_a_grain_stay_as_they_are(dense, alpha):
     W *= 0.1  # all probabilities are above a grain
     order = np.random.default_rng(1).permutation(len(X)).astype(np.int32)
     rates = 0.1 / np.arange(1, 9) ** 0.5
-    expected = reference(X, y, weight, W[:, :3], b[:3], order, 5, rates, alpha, False)
+    expected = reference(
+        X, y, weight, W[:, :3], b[:3], order, 5, rates, alpha, False, seen=upper_halves
+    )
     steps = steps_on(X if dense else sparse.csr_array(X), y, weight, W, b, alpha=alpha)
     loss = steps.epoch(order, 5, rates)
     steps.finish()
@@ -49,8 +100,9 @@ def test_the_mean_step_is_the_plain_one(n_classes):
     order = np.arange(len(X), dtype=np.int32)
     rates = np.array([0.5])
     expected = reference(
-        X, y, weight, W[:, :n_classes], b[:n_classes], order, 37, rates, 0.7, False
-    )
+        X, y, weight, W[:, :n_classes], b[:n_classes], order, 37, rates, 0.7, False,
+        seen=upper_halves,
+    )  # fmt: skip
     n_draws = 400
     changes = np.zeros((2, *W.shape))
     intercepts = np.zeros((2, len(b)))
@@ -81,6 +133,7 @@ def test_few_classes_are_touched():
     before = b.copy()
     steps = steps_on(X, y, None, W, b)
     steps.epoch(np.array([5], dtype=np.int32), 1, 1.0, 3)
+    steps.finish()
     touched = np.flatnonzero(b != before)
     assert set(touched) == set(np.flatnonzero(W.any(axis=0)))
     # 64 lanes start below a grain and end below one, in each of nine tiles.
@@ -110,6 +163,7 @@ def test_scores_of_any_size_give_finite_steps():
     W *= 1e30
     steps = steps_on(X, y, weight, W, b, intercept=0.0)
     steps.epoch(np.arange(37, dtype=np.int32), 7, 1e-3)
+    steps.finish()
     assert np.isfinite(W[:, :70]).all()
     assert (b[:70] == problem()[4][:70]).all()
 

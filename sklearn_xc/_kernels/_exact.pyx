@@ -12,7 +12,7 @@ sum runs across threads: the result is the same for any number of them.
 
 from cython.parallel cimport prange, threadid
 from libc.math cimport pow
-from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memset
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from sklearn_xc._kernels._common cimport dispatched, interrupted
 from sklearn_xc._kernels._math cimport one_and_root
 from sklearn_xc._kernels._mini_batch cimport NOWHERE, Batch, Samples, gather_columns
-from sklearn_xc._kernels._rounded cimport round_row, rounded_step, shrink_scales
+from sklearn_xc._kernels._rounded cimport halve_rows, round_row, rounded_step, shrink_scales
 from sklearn_xc._kernels._tiles cimport (
     FOUR, TILE, Scratch, Step, Weights, factor_of, first_tile, list_streams,
     normalise_row, score_tile, tile_of,
@@ -294,6 +294,7 @@ cdef double batch_step(
         for thread in prange(n_threads, schedule="static", chunksize=1, num_threads=n_threads):
             step_tiles(samples, batch, weights, scratch, step, thread, n_threads)
     else:
+        halve_rows(batch, weights, <uint32_t*>scratch.scores)
         for i in prange(batch.n_rows, schedule="dynamic", chunksize=1, num_threads=n_threads):
             round_row(
                 samples, batch, weights, scratch, step, i, min(i + n_threads, batch.n_rows - 1),
@@ -320,7 +321,8 @@ def epoch(
     const int32_t[::1] order, int32_t batch_size, const double[::1] rates, int64_t first_step,
     double n_samples,
     float[:, ::1] W, float[::1] b, const float[::1] ridge,
-    float[:, ::1] averages, int64_t[::1] touched, float[::1] scales, uint64_t seed,
+    float[:, ::1] averages, int64_t[::1] touched, float[::1] scales, unsigned char[::1] halved,
+    uint64_t seed,
     double intercept, const int32_t[::1] stop, int n_threads,
 ):
     """Steps over the mini-batches of `order`.
@@ -341,7 +343,8 @@ def epoch(
         plain steps, on the sum of the mini-batch's gradients. With them, steps are those of the
         adaptive schedule on the gradient scaled to all samples.
     scales : IN/OUT (n_features,), factors of the rows of W; or of size 0. With them, steps are
-        plain ones on rounded probabilities (see `_rounded`).
+        plain ones on rounded probabilities (see `_rounded`), and rows of W are left in halves.
+    halved : IN/OUT (n_features,), the rows of W that are in halves (see `_halves`); size as scales
     seed : IN, of the rounding
     intercept : IN, the constant feature that stands for the intercepts; 0 without
     stop : IN, one number; other than zero when another thread was interrupted
@@ -371,6 +374,7 @@ def epoch(
     weights.averages = &averages[0, 0] if averages.shape[0] else NULL
     weights.touched = &touched[0] if touched.shape[0] else NULL
     weights.scales = &scales[0] if scales.shape[0] else NULL
+    weights.halved = &halved[0] if halved.shape[0] else NULL
     weights.ridge = &ridge[0] if n_features else NULL
     weights.n_features = n_features
     weights.n_places = n_places

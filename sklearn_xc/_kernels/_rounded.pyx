@@ -7,14 +7,18 @@ the probability, so that a step need not read and write the weights of all. The 
 adds for a class, p (GRAIN - p), is below GRAIN / (1 - GRAIN) of p (1 - p), which is that of
 onehot(y) under the model.
 
+Scores come from the upper halves of the weights (`_halves`), whose relative error is 2^-8 at most:
+the gradient is that of weights so close by. Steps are made on both halves, and lose nothing.
+
 Rounding is systematic: a lane adds up the probabilities of its classes from a random start below
 GRAIN on, and gives one grain whenever the sum passes it. The ridge shrinks the weights of a feature
 for all classes, which a factor of the row does.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from sklearn_xc._kernels._common cimport dispatched, prefetch_far, random_unit, seed_for
+from sklearn_xc._kernels._halves cimport add_to_halves, halve_row, join_row
 from sklearn_xc._kernels._mini_batch cimport Batch, Samples
 from sklearn_xc._kernels._tiles cimport (
     FOUR, LANES, Scratch, Step, Weights, factor_of, normalise_row, part_of, score_row,
@@ -53,7 +57,7 @@ cdef inline int32_t take(
 
 cdef dispatched round_tile(
     const float* p, int32_t n, float factor, float offset, int32_t start,
-    int32_t* classes, float* kept, int32_t* count, const float* coming,
+    int32_t* classes, float* kept, int32_t* count, const uint32_t* coming,
 ) noexcept nogil:
     """The classes of a tile that keep a probability.
 
@@ -77,8 +81,8 @@ cdef dispatched round_tile(
         grain[c] = GRAIN
     for i in range(n // GROUP):
         values = p + i * GROUP
-        for c in range(QUAD):
-            prefetch_far(coming + i * GROUP + c * LANES)
+        for c in range(QUAD // 2):
+            prefetch_far(coming + i * GROUP // 2 + c * LANES)
         for c in range(GROUP):
             left[c] += factor * values[c]
         for c in range(LANES):
@@ -119,6 +123,17 @@ cdef inline float weight_of(Samples samples, const Batch* batch, int32_t i) noex
     return 1 if samples.weight == NULL else samples.weight[batch.rows[i]]
 
 
+cdef void halve_rows(const Batch* batch, const Weights* weights, uint32_t* spare) noexcept nogil:
+    """The weights of the mini-batch's features that are not in halves yet."""
+    cdef int32_t u
+    cdef int64_t feature
+    for u in range(batch.n_features):
+        feature = batch.features[u]
+        if not weights.halved[feature]:
+            halve_row(weights.W + feature * weights.n_places, weights.n_places, spare)
+            weights.halved[feature] = True
+
+
 cdef void round_row(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
     Step step, int32_t i, int32_t next_row, float* p
@@ -143,15 +158,27 @@ cdef void round_row(
 
 cdef void step_row(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
-    int32_t i, float factor, float* w
+    int32_t i, float factor, uint32_t* w
 ) noexcept nogil:
-    """w -= factor (rounded p - onehot(y)) of sample i."""
+    """w -= factor (rounded p - onehot(y)) of sample i, for weights in halves."""
     cdef int32_t e
     cdef const int32_t* classes = scratch.classes + i * weights.n_places
     cdef const float* kept = scratch.kept + i * weights.n_places
     for e in range(scratch.counts[i]):
-        w[classes[e]] -= factor * kept[e]
-    w[samples.y[batch.rows[i]]] += factor
+        add_to_halves(w, weights.n_places, classes[e], -factor * kept[e])
+    add_to_halves(w, weights.n_places, samples.y[batch.rows[i]], factor)
+
+
+cdef void step_intercepts(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
+    int32_t i, float factor
+) noexcept nogil:
+    cdef int32_t e
+    cdef const int32_t* classes = scratch.classes + i * weights.n_places
+    cdef const float* kept = scratch.kept + i * weights.n_places
+    for e in range(scratch.counts[i]):
+        weights.b[classes[e]] -= factor * kept[e]
+    weights.b[samples.y[batch.rows[i]]] += factor
 
 
 cdef void rounded_step(
@@ -161,22 +188,23 @@ cdef void rounded_step(
     """One step of the weights of a thread's share of the mini-batch's features."""
     cdef int64_t first = <int64_t>batch.n_features * thread // n_threads
     cdef int64_t last = <int64_t>batch.n_features * (thread + 1) // n_threads
-    cdef int64_t u, at, c
+    cdef int64_t u, at
     cdef int32_t i
     cdef float own, scale
     cdef float* w
+    cdef uint32_t* spare = <uint32_t*>(scratch.scores + thread * weights.n_places)
     for u in range(first, last):
         w = weights.W + batch.features[u] * weights.n_places
         for at in range(batch.starts[u], batch.starts[u + 1]):
             i = batch.row_of[at]
             own = step.rate * weight_of(samples, batch, i) * batch.value[at]
             own /= weights.scales[batch.features[u]]
-            step_row(samples, batch, weights, scratch, i, own, w)
+            step_row(samples, batch, weights, scratch, i, own, <uint32_t*>w)
         scale = next_scale(batch, weights, step, <int32_t>u)
         if scale < SMALLEST_SCALE:
-            for c in range(weights.n_places):
-                w[c] *= scale
+            join_row(w, weights.n_places, scale, spare)
+            halve_row(w, weights.n_places, spare)
     if weights.intercept > 0 and thread == 0:
         for i in range(batch.n_rows):
             own = step.rate * weight_of(samples, batch, i) * weights.intercept
-            step_row(samples, batch, weights, scratch, i, own, weights.b)
+            step_intercepts(samples, batch, weights, scratch, i, own)

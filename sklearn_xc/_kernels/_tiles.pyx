@@ -2,15 +2,16 @@
 
 The classes are cut into tiles, in which a sample's scores stay in the first cache while the weights
 of its features are added. A tile is scored for all samples of the mini-batch at a time, where all
-exponentials are wanted at the end, or a sample tile by tile, where they need not be kept. Tiles
-depend on the number of classes alone.
+exponentials are wanted at the end, or a sample tile by tile, where they need not be kept, and the
+upper halves of the weights (`_halves`) do. Tiles depend on the number of classes alone.
 """
 
 from libc.math cimport INFINITY, exp, log
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memcpy
 
 from sklearn_xc._kernels._common cimport dispatched, prefetch_far
+from sklearn_xc._kernels._halves cimport BLOCK, HALF, QUARTER, add_block_of_halves, of_upper_half
 from sklearn_xc._kernels._math cimport exp_below
 from sklearn_xc._kernels._mini_batch cimport Batch, Samples, entry
 
@@ -20,13 +21,13 @@ cdef enum:
 
 
 cdef int32_t tile_of(int64_t n_places) noexcept:
-    """The number of classes in a tile, a multiple of LANES.
+    """The number of classes in a tile, a multiple of BLOCK.
 
     The number of tiles is a multiple of TILES, and they are equal but for the last, so that threads
     have the same to do.
     """
     cdef int64_t n_tiles = TILES * ((n_places + TILES * TILE - 1) // (TILES * TILE))
-    cdef int64_t tile = (n_places + n_tiles * LANES - 1) // (n_tiles * LANES) * LANES
+    cdef int64_t tile = (n_places + n_tiles * BLOCK - 1) // (n_tiles * BLOCK) * BLOCK
     return <int32_t>max(tile, <int64_t>SMALLEST_TILE)
 
 
@@ -94,13 +95,41 @@ cdef dispatched add_four(
         out += LANES
 
 
+cdef dispatched add_four_halves(
+    float* out, const float* base, int32_t n,
+    const float** streams, const float* factors, int64_t start,
+    const float** coming, int64_t coming_start,
+) noexcept nogil:
+    """As `add_four` for rows in halves, of which the upper ones count; `start` begins a block."""
+    cdef const uint32_t* a = <const uint32_t*>streams[0] + start // 2
+    cdef const uint32_t* b = <const uint32_t*>streams[1] + start // 2
+    cdef const uint32_t* c = <const uint32_t*>streams[2] + start // 2
+    cdef const uint32_t* d = <const uint32_t*>streams[3] + start // 2
+    cdef float s = factors[0], t = factors[1], u = factors[2], v = factors[3]
+    cdef int64_t i, j, at
+    for i in range(n // BLOCK):
+        at = i * HALF
+        for j in range(FOUR):
+            prefetch_far(<const uint32_t*>coming[j] + coming_start // 2 + at)
+        add_block_of_halves(
+            out + i * BLOCK, base + i * BLOCK, a + at, s, b + at, t, c + at, u, d + at, v
+        )
+    at = n // BLOCK * HALF
+    for j in range(n % BLOCK):
+        out[2 * at + j] = base[2 * at + j] + (
+            s * of_upper_half(a + at, j, QUARTER) + t * of_upper_half(b + at, j, QUARTER)
+            + u * of_upper_half(c + at, j, QUARTER) + v * of_upper_half(d + at, j, QUARTER)
+        )
+
+
 cdef dispatched exponentials(
     float* scores, int32_t n, double* highest, double* total,
-    const float** coming, int64_t coming_start,
+    const float** coming, int64_t coming_start, int32_t size,
 ) noexcept nogil:
     """scores = exp(scores - highest); `total` is their sum. n is a multiple of LANES.
 
-    Meanwhile four streams are fetched, so that memory does not wait for the arithmetic.
+    Meanwhile four streams of numbers of `size` bytes are fetched, so that memory does not wait for
+    the arithmetic.
     """
     cdef float most[LANES]
     cdef float part[LANES]
@@ -113,7 +142,7 @@ cdef dispatched exponentials(
         part[c] = 0
     for i in range(n // LANES):
         for c in range(FOUR // 2):
-            prefetch_far(coming[c] + coming_start + i * LANES)
+            prefetch_far(<const char*>coming[c] + size * (coming_start + i * LANES))
         values = scores + i * LANES
         for c in range(LANES):
             most[c] = values[c] if values[c] > most[c] else most[c]
@@ -121,7 +150,7 @@ cdef dispatched exponentials(
         top = max(top, most[c])
     for i in range(n // LANES):
         for c in range(FOUR // 2, FOUR):
-            prefetch_far(coming[c] + coming_start + i * LANES)
+            prefetch_far(<const char*>coming[c] + size * (coming_start + i * LANES))
         values = scores + i * LANES
         for c in range(LANES):
             values[c] = exp_below(values[c] - top)
@@ -136,6 +165,7 @@ cdef struct Coming:  # fours of streams to be fetched, and from which class on
     const float** first
     const float** second
     int64_t start
+    bint halves  # whether the rows are
 
 
 cdef inline int64_t beginning(const Scratch* scratch, int32_t i) noexcept nogil:
@@ -151,20 +181,25 @@ cdef inline void score_part(
     cdef int64_t start = <int64_t>t * scratch.tile
     cdef int32_t size = <int32_t>min(scratch.tile, weights.n_places - start)
     cdef const float* base = weights.b + start
-    cdef int64_t at = beginning(scratch, i)
+    cdef int64_t at = beginning(scratch, i), following_start
     cdef int32_t y = samples.y[batch.rows[i]]
+    cdef const float** following
     if at == scratch.ends[i]:
         memcpy(out, base, size * sizeof(float))
     while at < scratch.ends[i]:
         if at + FOUR < scratch.ends[i]:
-            add_four(
+            following, following_start = scratch.streams + at + FOUR, start
+        else:
+            following, following_start = coming.first, coming.start
+        if coming.halves:
+            add_four_halves(
                 out, base, size, scratch.streams + at, scratch.factors + at, start,
-                scratch.streams + at + FOUR, start,
+                following, following_start,
             )
         else:
             add_four(
                 out, base, size, scratch.streams + at, scratch.factors + at, start,
-                coming.first, coming.start,
+                following, following_start,
             )
         base = out
         at += FOUR
@@ -172,7 +207,7 @@ cdef inline void score_part(
         scratch.own[i] = out[y - start]
     exponentials(
         out, size, &scratch.highest[t * batch.n_rows + i], &scratch.total[t * batch.n_rows + i],
-        coming.second, coming.start,
+        coming.second, coming.start, 2 if coming.halves else 4,
     )
 
 
@@ -182,7 +217,7 @@ cdef void score_tile(
     """Exponentials of the scores of all samples of the mini-batch in a tile."""
     cdef Coming coming
     cdef int32_t i
-    coming.start = <int64_t>t * scratch.tile
+    coming.start, coming.halves = <int64_t>t * scratch.tile, False
     for i in range(batch.n_rows):
         coming.first = scratch.streams + scratch.ends[i]
         coming.second = coming.first + FOUR
@@ -196,9 +231,13 @@ cdef void score_row(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
     int32_t i, int32_t next_row, float* out
 ) noexcept nogil:
-    """Exponentials of the scores of a sample in all tiles; `next_row` is probably the next one."""
+    """Exponentials of the scores of a sample in all tiles, of upper halves of the weights.
+
+    `next_row` is probably the next one.
+    """
     cdef Coming coming
     cdef int32_t t
+    coming.halves = True
     for t in range(scratch.n_tiles):
         coming.start = <int64_t>(t + 1) * scratch.tile
         coming.first = scratch.streams + beginning(scratch, i)
@@ -211,14 +250,14 @@ cdef void score_row(
         )
 
 
-cdef const float* part_of(
-    const Scratch* scratch, int32_t i, int64_t number
-) noexcept nogil:
+cdef const uint32_t* part_of(const Scratch* scratch, int32_t i, int64_t number) noexcept nogil:
     """What a sample's scores read, a stream in a tile at a time; anything beyond the last."""
+    cdef const uint32_t* row
     cdef int64_t n = scratch.ends[i] - beginning(scratch, i)
     if number >= n * scratch.n_tiles:
-        return scratch.scores
-    return scratch.streams[beginning(scratch, i) + number % n] + number // n * scratch.tile
+        return <const uint32_t*>scratch.scores
+    row = <const uint32_t*>scratch.streams[beginning(scratch, i) + number % n]
+    return row + number // n * scratch.tile // 2
 
 
 cdef void normalise_row(
