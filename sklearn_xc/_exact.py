@@ -14,6 +14,9 @@ BEYOND = -1e30
 # From so many classes on, plain steps round small probabilities at random. With fewer a step of all
 # of them takes no longer: their weights stand one beside the other.
 ROUNDED_FROM = 4096
+# And from so many bytes of weights on their scores read upper halves: a cache holds less than that,
+# and what it holds is read faster than it is put together.
+HALVED_FROM = 2**26
 EMPTY = np.empty((0, 0), dtype=np.float32), np.empty(0, dtype=np.int64)
 
 
@@ -49,8 +52,8 @@ def shares_of_ridge(rows, alpha, samples):
 class ExactSteps:
     """Mini-batch steps of the exact softmax on weights that it changes in place.
 
-    Plain steps on many classes round small probabilities at random, and keep W in halves, with a
-    factor for each row, until `finish`: see `_kernels/_rounded.pyx`.
+    Plain steps on many classes round small probabilities at random, and keep a factor of each row
+    of W, and large W in halves, until `finish`: see `_kernels/_rounded.pyx`.
 
     Parameters
     ----------
@@ -86,7 +89,8 @@ class ExactSteps:
             self._state = np.zeros(shape, np.float32), np.zeros(shape[0], np.int64)
         rounded = not adaptive and W.shape[1] >= ROUNDED_FROM
         self._scales = np.ones(W.shape[0] if rounded else 0, dtype=np.float32)
-        self._halved = np.zeros(len(self._scales), dtype=np.uint8)
+        halves = rounded and W.nbytes >= HALVED_FROM
+        self._halved = np.zeros(W.shape[0] if halves else 0, dtype=np.uint8)
         self._intercept, self._n_threads = intercept, n_threads
         self._stop = np.zeros(1, dtype=np.int32) if stop is None else stop
         self.n_steps = 0
@@ -126,5 +130,5 @@ class ExactSteps:
         return loss
 
     def finish(self):
-        """Make W the weights: what `epoch` leaves are halves, and factors beside them."""
+        """Make W the weights: what `epoch` leaves may be halves, and factors beside them."""
         join_rows(self.W, self._halved, self._scales, self._n_threads)

@@ -1,6 +1,6 @@
 """Steps of the exact softmax on probabilities that are rounded at random, against plain ones.
 
-Their scores are of the upper halves of the weights.
+With whole weights, and with scores of their upper halves.
 """
 
 import numpy as np
@@ -19,9 +19,12 @@ from sklearn_xc._rows import as_rows, normalise
 GRAIN = 1 / 32
 
 
-@pytest.fixture(autouse=True)
-def _always_rounded(monkeypatch):
+@pytest.fixture(params=["whole", "halves"], autouse=True)
+def seen(request, monkeypatch):
+    """The weights that scores are of."""
     monkeypatch.setattr(module, "ROUNDED_FROM", 0)
+    monkeypatch.setattr(module, "HALVED_FROM", 0 if request.param == "halves" else np.inf)
+    return upper_halves if request.param == "halves" else np.asarray
 
 
 def upper_halves(W):
@@ -78,14 +81,12 @@ def steps_on(X, y, weight, W, b, *, alpha=0.0, intercept=1.0, n_threads=1):
 
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("alpha", [0.0, 0.7, 1e7])
-def test_probabilities_above_a_grain_stay_as_they_are(dense, alpha):
+def test_probabilities_above_a_grain_stay_as_they_are(dense, alpha, seen):
     X, y, weight, W, b = problem(n_classes=3)
     W *= 0.1  # all probabilities are above a grain
     order = np.random.default_rng(1).permutation(len(X)).astype(np.int32)
     rates = 0.1 / np.arange(1, 9) ** 0.5
-    expected = reference(
-        X, y, weight, W[:, :3], b[:3], order, 5, rates, alpha, False, seen=upper_halves
-    )
+    expected = reference(X, y, weight, W[:, :3], b[:3], order, 5, rates, alpha, False, seen=seen)
     steps = steps_on(X if dense else sparse.csr_array(X), y, weight, W, b, alpha=alpha)
     loss = steps.epoch(order, 5, rates)
     steps.finish()
@@ -95,13 +96,13 @@ def test_probabilities_above_a_grain_stay_as_they_are(dense, alpha):
 
 
 @pytest.mark.parametrize("n_classes", [70, 1300])
-def test_the_mean_step_is_the_plain_one(n_classes):
+def test_the_mean_step_is_the_plain_one(n_classes, seen):
     X, y, weight, W, b = problem(n_classes=n_classes)
     order = np.arange(len(X), dtype=np.int32)
     rates = np.array([0.5])
     expected = reference(
         X, y, weight, W[:, :n_classes], b[:n_classes], order, 37, rates, 0.7, False,
-        seen=upper_halves,
+        seen=seen,
     )  # fmt: skip
     n_draws = 400
     changes = np.zeros((2, *W.shape))

@@ -294,7 +294,8 @@ cdef double batch_step(
         for thread in prange(n_threads, schedule="static", chunksize=1, num_threads=n_threads):
             step_tiles(samples, batch, weights, scratch, step, thread, n_threads)
     else:
-        halve_rows(batch, weights, <uint32_t*>scratch.scores)
+        if weights.halved != NULL:
+            halve_rows(batch, weights, <uint32_t*>scratch.scores)
         for i in prange(batch.n_rows, schedule="dynamic", chunksize=1, num_threads=n_threads):
             round_row(
                 samples, batch, weights, scratch, step, i, min(i + n_threads, batch.n_rows - 1),
@@ -343,8 +344,9 @@ def epoch(
         plain steps, on the sum of the mini-batch's gradients. With them, steps are those of the
         adaptive schedule on the gradient scaled to all samples.
     scales : IN/OUT (n_features,), factors of the rows of W; or of size 0. With them, steps are
-        plain ones on rounded probabilities (see `_rounded`), and rows of W are left in halves.
-    halved : IN/OUT (n_features,), the rows of W that are in halves (see `_halves`); size as scales
+        plain ones on rounded probabilities (see `_rounded`).
+    halved : IN/OUT (n_features,), the rows of W that are in halves (see `_halves`), as those of
+        features that occurred are left; or of size 0. For steps on rounded probabilities.
     seed : IN, of the rounding
     intercept : IN, the constant feature that stands for the intercepts; 0 without
     stop : IN, one number; other than zero when another thread was interrupted

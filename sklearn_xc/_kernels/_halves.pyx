@@ -65,20 +65,25 @@ def halve_rows(float[:, ::1] W, uint8_t[::1] halved):
 
 
 def join_rows(float[:, ::1] W, uint8_t[::1] halved, float[::1] scales, int n_threads):
-    """Join the rows that are in halves and multiply them by their factors.
+    """Join the rows that are in halves and multiply all by their factors.
 
     Parameters
     ----------
     W : IN/OUT (n_rows, n_columns), n_columns a multiple of 16
-    halved : IN/OUT (n_rows,), whether a row is; 0 after
-    scales : IN/OUT (n_rows,), 1 after; other than 1 for rows in halves only
+    halved : IN/OUT (n_rows,), whether a row is; 0 after. Of size 0 if none is
+    scales : IN/OUT (n_rows,), 1 after
     """
+    cdef int64_t c
     cdef int64_t u
     cdef int thread = 0
     cdef uint32_t[:, ::1] spare = np.empty((n_threads, W.shape[1] + 1), dtype=np.uint32)
     with nogil, parallel(num_threads=n_threads):
         thread = threadid()
-        for u in prange(halved.shape[0], schedule="dynamic", chunksize=16):
-            if halved[u]:
+        for u in prange(scales.shape[0], schedule="dynamic", chunksize=16):
+            if halved.shape[0] and halved[u]:
                 join_row(&W[u, 0], W.shape[1], scales[u], &spare[thread, 0])
-                halved[u], scales[u] = 0, 1
+                halved[u] = 0
+            elif scales[u] != 1:
+                for c in range(W.shape[1]):
+                    W[u, c] *= scales[u]
+            scales[u] = 1

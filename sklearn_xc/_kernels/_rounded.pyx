@@ -7,8 +7,9 @@ the probability, so that a step need not read and write the weights of all. The 
 adds for a class, p (GRAIN - p), is below GRAIN / (1 - GRAIN) of p (1 - p), which is that of
 onehot(y) under the model.
 
-Scores come from the upper halves of the weights (`_halves`), whose relative error is 2^-8 at most:
-the gradient is that of weights so close by. Steps are made on both halves, and lose nothing.
+Scores of large tables come from the upper halves of the weights (`_halves`), whose relative error
+is 2^-8 at most: the gradient is that of weights so close by. Steps are made on both halves, and
+lose nothing.
 
 Rounding is systematic: a lane adds up the probabilities of its classes from a random start below
 GRAIN on, and gives one grain whenever the sum passes it. The ridge shrinks the weights of a feature
@@ -21,7 +22,7 @@ from sklearn_xc._kernels._common cimport dispatched, prefetch_far, random_unit, 
 from sklearn_xc._kernels._halves cimport add_to_halves, halve_row, join_row
 from sklearn_xc._kernels._mini_batch cimport Batch, Samples
 from sklearn_xc._kernels._tiles cimport (
-    FOUR, LANES, Scratch, Step, Weights, factor_of, normalise_row, part_of, score_row,
+    FOUR, LANES, Scratch, Step, Weights, bytes_read, factor_of, normalise_row, part_of, score_row,
 )
 
 cdef enum:
@@ -57,7 +58,7 @@ cdef inline int32_t take(
 
 cdef dispatched round_tile(
     const float* p, int32_t n, float factor, float offset, int32_t start,
-    int32_t* classes, float* kept, int32_t* count, const uint32_t* coming,
+    int32_t* classes, float* kept, int32_t* count, const char* coming, int32_t size,
 ) noexcept nogil:
     """The classes of a tile that keep a probability.
 
@@ -66,7 +67,7 @@ cdef dispatched round_tile(
     start : IN, the first class
     classes, kept : OUT, those that keep one, and what it is
     count : IN/OUT, added up
-    coming : as many numbers that are needed soon, to be fetched meanwhile
+    coming : as many numbers of `size` bytes that are needed soon, to be fetched meanwhile
     """
     cdef float left[GROUP]
     cdef float grain[LANES]
@@ -81,8 +82,8 @@ cdef dispatched round_tile(
         grain[c] = GRAIN
     for i in range(n // GROUP):
         values = p + i * GROUP
-        for c in range(QUAD // 2):
-            prefetch_far(coming + i * GROUP // 2 + c * LANES)
+        for c in range(QUAD):
+            prefetch_far(coming + size * (i * GROUP + c * LANES))
         for c in range(GROUP):
             left[c] += factor * values[c]
         for c in range(LANES):
@@ -152,15 +153,17 @@ cdef void round_row(
             p + start, <int32_t>min(scratch.tile, weights.n_places - start),
             factor_of(batch, scratch, t, i), <float>random_unit(&state), <int32_t>start,
             scratch.classes + first + scratch.counts[i], scratch.kept + first + scratch.counts[i],
-            &scratch.counts[i], part_of(scratch, next_row, t + 2 * FOUR),  # two fours are there
+            &scratch.counts[i],
+            part_of(weights, scratch, next_row, t + 2 * FOUR),  # two fours are there
+            bytes_read(weights),
         )
 
 
-cdef void step_row(
+cdef void step_halves(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
     int32_t i, float factor, uint32_t* w
 ) noexcept nogil:
-    """w -= factor (rounded p - onehot(y)) of sample i, for weights in halves."""
+    """As `step_row` for weights in halves."""
     cdef int32_t e
     cdef const int32_t* classes = scratch.classes + i * weights.n_places
     cdef const float* kept = scratch.kept + i * weights.n_places
@@ -169,16 +172,27 @@ cdef void step_row(
     add_to_halves(w, weights.n_places, samples.y[batch.rows[i]], factor)
 
 
-cdef void step_intercepts(
+cdef void step_row(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
-    int32_t i, float factor
+    int32_t i, float factor, float* w
 ) noexcept nogil:
+    """w -= factor (rounded p - onehot(y)) of sample i."""
     cdef int32_t e
     cdef const int32_t* classes = scratch.classes + i * weights.n_places
     cdef const float* kept = scratch.kept + i * weights.n_places
     for e in range(scratch.counts[i]):
-        weights.b[classes[e]] -= factor * kept[e]
-    weights.b[samples.y[batch.rows[i]]] += factor
+        w[classes[e]] -= factor * kept[e]
+    w[samples.y[batch.rows[i]]] += factor
+
+
+cdef void scale_row(const Weights* weights, float* w, float factor, uint32_t* spare) noexcept nogil:
+    cdef int64_t c
+    if weights.halved != NULL:
+        join_row(w, weights.n_places, factor, spare)
+        halve_row(w, weights.n_places, spare)
+        return
+    for c in range(weights.n_places):
+        w[c] *= factor
 
 
 cdef void rounded_step(
@@ -199,12 +213,14 @@ cdef void rounded_step(
             i = batch.row_of[at]
             own = step.rate * weight_of(samples, batch, i) * batch.value[at]
             own /= weights.scales[batch.features[u]]
-            step_row(samples, batch, weights, scratch, i, own, <uint32_t*>w)
+            if weights.halved != NULL:
+                step_halves(samples, batch, weights, scratch, i, own, <uint32_t*>w)
+            else:
+                step_row(samples, batch, weights, scratch, i, own, w)
         scale = next_scale(batch, weights, step, <int32_t>u)
         if scale < SMALLEST_SCALE:
-            join_row(w, weights.n_places, scale, spare)
-            halve_row(w, weights.n_places, spare)
+            scale_row(weights, w, scale, spare)
     if weights.intercept > 0 and thread == 0:
         for i in range(batch.n_rows):
             own = step.rate * weight_of(samples, batch, i) * weights.intercept
-            step_intercepts(samples, batch, weights, scratch, i, own)
+            step_row(samples, batch, weights, scratch, i, own, weights.b)

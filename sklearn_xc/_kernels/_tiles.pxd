@@ -1,6 +1,6 @@
 """Scores of a mini-batch, tile by tile of the classes; see `_tiles.pyx`."""
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklearn_xc._kernels._mini_batch cimport Batch, Samples
 
@@ -10,12 +10,12 @@ cdef enum:
     TILE = 2048  # classes of the largest tile
 
 cdef struct Weights:
-    float* W  # (n_features, n_places); in rounded steps those of the mini-batch are in halves
+    float* W  # (n_features, n_places)
     float* b
     float* averages  # (n_features + 1, n_places), of squared gradients; NULL: plain steps
     int64_t* touched  # (n_features + 1,): the step that last touched a row of them
     float* scales  # (n_features,), factors of the rows of W in rounded steps; NULL: other steps
-    unsigned char* halved  # (n_features,), the rows of W that are in halves
+    unsigned char* halved  # (n_features,), the rows of W that are in halves; NULL: none will be
     const float* ridge  # of a feature, the share of the penalty that each of its samples carries
     int64_t n_features
     int64_t n_places
@@ -54,13 +54,20 @@ cdef void score_row(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
     int32_t i, int32_t next_row, float* out
 ) noexcept nogil
-cdef const uint32_t* part_of(const Scratch* scratch, int32_t i, int64_t number) noexcept nogil
+cdef const char* part_of(
+    const Weights* weights, const Scratch* scratch, int32_t i, int64_t number
+) noexcept nogil
 cdef void normalise_row(
     const Batch* batch, const Scratch* scratch, int32_t i
 ) noexcept nogil
 cdef float factor_of(
     const Batch* batch, const Scratch* scratch, int32_t t, int32_t i
 ) noexcept nogil
+
+
+cdef inline int32_t bytes_read(const Weights* weights) noexcept nogil:
+    """Of a weight, by scores."""
+    return 4 if weights.halved == NULL else 2
 
 
 cdef inline int32_t first_tile(const Scratch* scratch, int thread, int n_threads) noexcept nogil:

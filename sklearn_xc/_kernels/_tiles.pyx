@@ -2,8 +2,8 @@
 
 The classes are cut into tiles, in which a sample's scores stay in the first cache while the weights
 of its features are added. A tile is scored for all samples of the mini-batch at a time, where all
-exponentials are wanted at the end, or a sample tile by tile, where they need not be kept, and the
-upper halves of the weights (`_halves`) do. Tiles depend on the number of classes alone.
+exponentials are wanted at the end, or a sample tile by tile, where they need not be kept. Of rows
+in halves (`_halves`) the upper ones count. Tiles depend on the number of classes alone.
 """
 
 from libc.math cimport INFINITY, exp, log
@@ -165,7 +165,6 @@ cdef struct Coming:  # fours of streams to be fetched, and from which class on
     const float** first
     const float** second
     int64_t start
-    bint halves  # whether the rows are
 
 
 cdef inline int64_t beginning(const Scratch* scratch, int32_t i) noexcept nogil:
@@ -191,7 +190,7 @@ cdef inline void score_part(
             following, following_start = scratch.streams + at + FOUR, start
         else:
             following, following_start = coming.first, coming.start
-        if coming.halves:
+        if weights.halved != NULL:
             add_four_halves(
                 out, base, size, scratch.streams + at, scratch.factors + at, start,
                 following, following_start,
@@ -207,7 +206,7 @@ cdef inline void score_part(
         scratch.own[i] = out[y - start]
     exponentials(
         out, size, &scratch.highest[t * batch.n_rows + i], &scratch.total[t * batch.n_rows + i],
-        coming.second, coming.start, 2 if coming.halves else 4,
+        coming.second, coming.start, bytes_read(weights),
     )
 
 
@@ -217,7 +216,7 @@ cdef void score_tile(
     """Exponentials of the scores of all samples of the mini-batch in a tile."""
     cdef Coming coming
     cdef int32_t i
-    coming.start, coming.halves = <int64_t>t * scratch.tile, False
+    coming.start = <int64_t>t * scratch.tile
     for i in range(batch.n_rows):
         coming.first = scratch.streams + scratch.ends[i]
         coming.second = coming.first + FOUR
@@ -231,13 +230,9 @@ cdef void score_row(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
     int32_t i, int32_t next_row, float* out
 ) noexcept nogil:
-    """Exponentials of the scores of a sample in all tiles, of upper halves of the weights.
-
-    `next_row` is probably the next one.
-    """
+    """Exponentials of the scores of a sample in all tiles; `next_row` is probably the next one."""
     cdef Coming coming
     cdef int32_t t
-    coming.halves = True
     for t in range(scratch.n_tiles):
         coming.start = <int64_t>(t + 1) * scratch.tile
         coming.first = scratch.streams + beginning(scratch, i)
@@ -250,14 +245,16 @@ cdef void score_row(
         )
 
 
-cdef const uint32_t* part_of(const Scratch* scratch, int32_t i, int64_t number) noexcept nogil:
+cdef const char* part_of(
+    const Weights* weights, const Scratch* scratch, int32_t i, int64_t number
+) noexcept nogil:
     """What a sample's scores read, a stream in a tile at a time; anything beyond the last."""
-    cdef const uint32_t* row
+    cdef const char* row
     cdef int64_t n = scratch.ends[i] - beginning(scratch, i)
     if number >= n * scratch.n_tiles:
-        return <const uint32_t*>scratch.scores
-    row = <const uint32_t*>scratch.streams[beginning(scratch, i) + number % n]
-    return row + number // n * scratch.tile // 2
+        return <const char*>scratch.scores
+    row = <const char*>scratch.streams[beginning(scratch, i) + number % n]
+    return row + number // n * scratch.tile * bytes_read(weights)
 
 
 cdef void normalise_row(
