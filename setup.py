@@ -31,6 +31,7 @@ EXTENSIONS = {
     "_byte_rows": ("c", True),
     "_candidate_sets": ("c", False),
     "_chunk_lists": ("c", True),
+    "_chunk_search": ("c", True),
     "_decomposed": ("c", True),
     "_descent": ("c", False),
     "_double_sum": ("c", True),

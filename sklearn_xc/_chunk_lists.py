@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ._kernels import _chunk_lists as kernel
+from ._kernels._chunk_search import search
 from ._memory import require_memory
 from .mips._spherical import ITERATIONS, train
 
@@ -120,7 +121,7 @@ class ChunkLists:
         """
         named = np.empty((len(H), len(self._offsets), n), dtype=np.int32)
         n_threads = self._n_threads if len(H) * self.work_of_query > WORTH_THREADS else 1
-        kernel.search(
+        search(
             H, self._bounds, self._centroids, self._starts, self._values, self._scales,
             self._offsets, self._ids,
             self._n_probes, n_first or n, named, *self._scratch, n_threads,
