@@ -23,6 +23,11 @@ class ByteRows:
         self.values = empty_on_lines((len(W), kernel.bytes_of_row(W.shape[1])))
         self.update(W, np.arange(len(W), dtype=np.int32))
 
+    @staticmethod
+    def size_of(W):
+        """The bytes that the rows of W take."""
+        return len(W) * kernel.bytes_of_row(W.shape[1])
+
     def update(self, W, rows):
         """Round some rows again; `rows` is int32, distinct."""
         kernel.round_rows(W, rows, self.values, self._n_threads)

@@ -187,14 +187,14 @@ class Steps:
         self.searching = searches and (searching or settings.warmup == 0)
         self.indexes, self.work_since, self.new_pass = None, 0, True
         self.concentration = 1.0
-        self.rounded, self.rounds = None, self._rounds()
+        self.rounded, self.rounds = None, self._worth_rounding()
         self._allocate()
 
-    def _rounds(self):
+    def _worth_rounding(self):
         """Whether rounded weights are read first: where most then need not be, if there is room."""
         s, W, limit = self.settings, self.weights.W, memory_limit()
         sparse = s.gradient != "exact" and s.loss != "cross_entropy" and s.n_message_passes == 0
-        room = limit is None or W.nbytes // 4 + 64 * len(W) <= limit
+        room = limit is None or ByteRows.size_of(W) <= limit
         return sparse and room and W.nbytes > WORTH_ROUNDING
 
     def _allocate(self):

@@ -23,6 +23,11 @@ cdef struct Query:
     float error  # of a score, for a row with a scale of 1
 
 
+cdef inline bint divides(float scale) noexcept nogil:
+    """Whether quotients by a scale come out right: it is neither tiny nor infinite nor NaN."""
+    return <float>1e-30 < scale < <float>INFINITY
+
+
 cdef inline float largest_magnitude(const float* x, int64_t n) noexcept nogil:
     """NaN if one is: without their sign, numbers are in the order of their bits, NaN above all."""
     cdef int64_t c
@@ -49,12 +54,12 @@ cdef inline void round_query(
         length += fabsf(h[c])
     memset(query.values, 0, n_bytes * sizeof(int16_t))
     query.scale = largest_magnitude(h, n_columns) / min(limit, <float>32767)
-    if <float>1e-30 < query.scale < <float>INFINITY:
+    if divides(query.scale):
         for c in range(n_columns):
             query.values[c] = <int16_t><int32_t>rintf(h[c] / query.scale)
         query.error = <float>0.51 * (length + LARGEST * n_columns * query.scale)
-    else:  # too small for divisions, or not numbers
-        query.scale = 0 if query.scale <= <float>1e-30 else NAN
+    else:
+        query.scale = 0 if query.scale < 1 else NAN
         query.error = LARGEST * length
 
 

@@ -1,13 +1,11 @@
 """Rounding rows of weights to bytes; see `_byte_rows.pxd`."""
 
 from cython.parallel cimport prange
-from libc.math cimport INFINITY, rintf
+from libc.math cimport rintf
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from sklearn_xc._kernels._common cimport dispatched
-
-cdef float LEAST_SCALE = 1e-30  # below it divisions are not exact
 
 
 def bytes_of_row(n_columns):
@@ -23,10 +21,10 @@ cdef dispatched round_row(
     cdef float most = largest_magnitude(row, n_columns)
     cdef float scale = most / LARGEST
     memset(values, 0, n_bytes)
-    if LEAST_SCALE < scale < <float>INFINITY:
+    if divides(scale):
         for c in range(n_columns):
             values[c] = <int8_t><int32_t>rintf(row[c] / scale)
-    elif scale <= LEAST_SCALE:
+    elif scale < 1:
         scale = 2 * most
     memcpy(values + n_bytes - sizeof(scale), &scale, sizeof(scale))
 

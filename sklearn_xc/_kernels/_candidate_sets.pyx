@@ -19,7 +19,7 @@ from sklearn_xc._kernels._math cimport fast_exp
 cdef enum:
     LANES = 16
     AHEAD = 6  # rows of weights asked for before they are needed
-    ROUNDED_AHEAD = 16
+    ROUNDED_AHEAD = 16  # the same of rows of bytes
 
 cdef float SLACK = 1e-5  # of a threshold, for what float32 rounds
 

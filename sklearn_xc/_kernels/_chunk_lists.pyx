@@ -14,10 +14,8 @@ from libc.math cimport INFINITY, fabsf, rintf
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
 
+from sklearn_xc._kernels._byte_rows cimport LARGEST, divides
 from sklearn_xc._kernels._common cimport dispatched
-
-cdef float LARGEST = 127  # of the bytes
-cdef float LEAST_SCALE = 1e-30  # below it divisions are not exact
 
 cdef extern from *:
     # In words, as in _simd.h.
@@ -118,7 +116,7 @@ cdef void lay_out_block(
             most = most if value <= most else value  # NaN stays
     scale[0] = most / LARGEST
     memset(values, 0, words_of(width) * sizeof(int32_t))
-    if not LEAST_SCALE < scale[0] < <float>INFINITY:
+    if not divides(scale[0]):
         return
     for lane in range(LANES):
         for c in range(width if ids[lane] >= 0 else 0):

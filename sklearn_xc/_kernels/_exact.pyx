@@ -20,7 +20,7 @@ import numpy as np
 from sklearn_xc._kernels._common cimport dispatched, interrupted
 from sklearn_xc._kernels._math cimport one_and_root
 from sklearn_xc._kernels._mini_batch cimport NOWHERE, Batch, Samples, gather_columns
-from sklearn_xc._kernels._rounded cimport halve_rows, round_row, rounded_step, shrink_scales
+from sklearn_xc._kernels._rounded cimport halve_batch, round_row, rounded_step, shrink_scales
 from sklearn_xc._kernels._tiles cimport (
     FOUR, TILE, Scratch, Step, Weights, factor_of, first_tile, list_streams,
     normalise_row, score_tile, tile_of,
@@ -295,7 +295,7 @@ cdef double batch_step(
             step_tiles(samples, batch, weights, scratch, step, thread, n_threads)
     else:
         if weights.halved != NULL:
-            halve_rows(batch, weights, <uint32_t*>scratch.scores)
+            halve_batch(batch, weights, <uint32_t*>scratch.scores)
         for i in prange(batch.n_rows, schedule="dynamic", chunksize=1, num_threads=n_threads):
             round_row(
                 samples, batch, weights, scratch, step, i, min(i + n_threads, batch.n_rows - 1),

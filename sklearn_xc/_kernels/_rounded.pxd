@@ -6,7 +6,7 @@ from sklearn_xc._kernels._mini_batch cimport Batch, Samples
 from sklearn_xc._kernels._tiles cimport Scratch, Step, Weights
 
 
-cdef void halve_rows(const Batch* batch, const Weights* weights, uint32_t* spare) noexcept nogil
+cdef void halve_batch(const Batch* batch, const Weights* weights, uint32_t* spare) noexcept nogil
 cdef void round_row(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
     Step step, int32_t i, int32_t next_row, float* p

@@ -124,7 +124,7 @@ cdef inline float weight_of(Samples samples, const Batch* batch, int32_t i) noex
     return 1 if samples.weight == NULL else samples.weight[batch.rows[i]]
 
 
-cdef void halve_rows(const Batch* batch, const Weights* weights, uint32_t* spare) noexcept nogil:
+cdef void halve_batch(const Batch* batch, const Weights* weights, uint32_t* spare) noexcept nogil:
     """The weights of the mini-batch's features that are not in halves yet."""
     cdef int32_t u
     cdef int64_t feature
@@ -159,30 +159,26 @@ cdef void round_row(
         )
 
 
-cdef void step_halves(
-    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
-    int32_t i, float factor, uint32_t* w
+cdef inline void add_to(
+    float* w, int64_t n_places, int64_t k, float change, bint in_halves
 ) noexcept nogil:
-    """As `step_row` for weights in halves."""
-    cdef int32_t e
-    cdef const int32_t* classes = scratch.classes + i * weights.n_places
-    cdef const float* kept = scratch.kept + i * weights.n_places
-    for e in range(scratch.counts[i]):
-        add_to_halves(w, weights.n_places, classes[e], -factor * kept[e])
-    add_to_halves(w, weights.n_places, samples.y[batch.rows[i]], factor)
+    if in_halves:
+        add_to_halves(<uint32_t*>w, n_places, k, change)
+    else:
+        w[k] += change
 
 
 cdef void step_row(
-    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
-    int32_t i, float factor, float* w
+    Samples samples, const Batch* batch, int64_t n_places, const Scratch* scratch, int32_t i,
+    float factor, float* w, bint in_halves
 ) noexcept nogil:
     """w -= factor (rounded p - onehot(y)) of sample i."""
     cdef int32_t e
-    cdef const int32_t* classes = scratch.classes + i * weights.n_places
-    cdef const float* kept = scratch.kept + i * weights.n_places
+    cdef const int32_t* classes = scratch.classes + i * n_places
+    cdef const float* kept = scratch.kept + i * n_places
     for e in range(scratch.counts[i]):
-        w[classes[e]] -= factor * kept[e]
-    w[samples.y[batch.rows[i]]] += factor
+        add_to(w, n_places, classes[e], -factor * kept[e], in_halves)
+    add_to(w, n_places, samples.y[batch.rows[i]], factor, in_halves)
 
 
 cdef void scale_row(const Weights* weights, float* w, float factor, uint32_t* spare) noexcept nogil:
@@ -213,14 +209,13 @@ cdef void rounded_step(
             i = batch.row_of[at]
             own = step.rate * weight_of(samples, batch, i) * batch.value[at]
             own /= weights.scales[batch.features[u]]
-            if weights.halved != NULL:
-                step_halves(samples, batch, weights, scratch, i, own, <uint32_t*>w)
-            else:
-                step_row(samples, batch, weights, scratch, i, own, w)
+            step_row(
+                samples, batch, weights.n_places, scratch, i, own, w, weights.halved != NULL
+            )
         scale = next_scale(batch, weights, step, <int32_t>u)
         if scale < SMALLEST_SCALE:
             scale_row(weights, w, scale, spare)
     if weights.intercept > 0 and thread == 0:
         for i in range(batch.n_rows):
             own = step.rate * weight_of(samples, batch, i) * weights.intercept
-            step_row(samples, batch, weights, scratch, i, own, weights.b)
+            step_row(samples, batch, weights.n_places, scratch, i, own, weights.b, False)
