@@ -17,14 +17,14 @@ from libc.math cimport exp, fabs, fabsf, log, log1p
 from libc.stdint cimport int32_t
 
 from sklearn_xc._kernels._common cimport dispatched
-from sklearn_xc._kernels._math cimport exp64, fast_exp
+from sklearn_xc._kernels._math cimport exp64, fast_exp, log1p64, log64
 from sklearn_xc._kernels._noise cimport (
     PROBIT, gaussian_hazard, gaussian_log_cdf, gaussian_log_density, gaussian_log_density_slope,
     logistic_hazard, logistic_log_cdf, logistic_log_density, logistic_log_density_slope,
 )
 
 cdef enum:
-    CHUNK = 64  # terms that are computed at once, then added up in order
+    CHUNK = 64  # terms, or rows, that are computed at once
 
 # Exponents of the softmax gradient are cut here: e^64 times an importance and a weight is finite in
 # float32. In expectation eta is above every term, so that only a stale eta gets there.
@@ -56,24 +56,61 @@ cdef dispatched exp_terms(
         out[j] = importance[j] * fast_exp(exponent)
 
 
-cdef double log_normaliser(
-    const float* psi, const float* importance, Py_ssize_t n
+cdef double sum_of_exps(
+    const float* psi, const float* importance, Py_ssize_t n, double* top
 ) noexcept nogil:
-    """log(1 + sum of importance * exp(psi_s - psi_y)); psi begins with that of the own class."""
+    """The sum of importance * exp(psi_s - psi_y - top), top = max(psi_s - psi_y, 0).
+
+    psi begins with that of the own class.
+    """
     cdef float terms[CHUNK]
-    cdef float own = psi[0], top = 0
-    cdef double total
+    cdef float own = psi[0], highest = 0
+    cdef double total = 0
     cdef Py_ssize_t part, start, size, j
     for j in range(1, n + 1):
-        top = max(top, psi[j] - own)
-    total = exp(-<double>top)
+        highest = max(highest, psi[j] - own)
     for part in range((n + CHUNK - 1) // CHUNK):
         start = part * CHUNK
         size = min(CHUNK, n - start)
-        exp_terms(psi + 1 + start, importance + start, size, own, top, terms)
+        exp_terms(psi + 1 + start, importance + start, size, own, highest, terms)
         for j in range(size):
             total += terms[j]
-    return top + log(total)
+    top[0] = highest
+    return total
+
+
+cdef dispatched mix_in_logarithms(
+    double* log_eta, const double* top, const double* total, double log_keep, double log_step
+) noexcept nogil:
+    """log_eta <- log(e^(log_keep + log_eta) + e^(log_step + top) (e^-top + total)), of CHUNK rows.
+    """
+    cdef double old, new, high
+    cdef Py_ssize_t i
+    for i in range(CHUNK):
+        old = log_keep + log_eta[i]
+        new = log_step + top[i] + log64(exp64(-top[i]) + total[i])
+        high = new if new > old else old
+        log_eta[i] = high + log1p64(exp64((old if new > old else new) - high))
+
+
+cdef void local_chunk(
+    const float[:, ::1] psi, const float[:, ::1] importance, const int32_t[::1] batch,
+    double[::1] log_eta, double log_keep, double log_step, Py_ssize_t first
+) noexcept nogil:
+    cdef double eta[CHUNK]
+    cdef double top[CHUNK]
+    cdef double total[CHUNK]
+    cdef Py_ssize_t i, size = min(CHUNK, psi.shape[0] - first)
+    for i in range(CHUNK):
+        eta[i], top[i], total[i] = 0, 0, 0
+    for i in range(size):
+        eta[i] = log_eta[batch[first + i]]
+        total[i] = sum_of_exps(
+            &psi[first + i, 0], &importance[first + i, 0], importance.shape[1], &top[i]
+        )
+    mix_in_logarithms(eta, top, total, log_keep, log_step)
+    for i in range(size):
+        log_eta[batch[first + i]] = eta[i]
 
 
 def local_softmax(
@@ -85,16 +122,12 @@ def local_softmax(
     Parameters
     ----------
     log_eta : IN/OUT (n_samples,)
-    step : IN, from [0, 1]
+    step : IN, from (0, 1]
     """
-    cdef Py_ssize_t i
-    cdef double old, new, top
+    cdef Py_ssize_t chunk, n_chunks = (psi.shape[0] + CHUNK - 1) // CHUNK
     cdef double log_keep = log1p(-step), log_step = log(step)
-    for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
-        old = log_keep + log_eta[batch[i]]
-        new = log_step + log_normaliser(&psi[i, 0], &importance[i, 0], importance.shape[1])
-        top = max(old, new)
-        log_eta[batch[i]] = top + log1p(exp(min(old, new) - top))
+    for chunk in prange(n_chunks, nogil=True, schedule="static", num_threads=n_threads):
+        local_chunk(psi, importance, batch, log_eta, log_keep, log_step, chunk * CHUNK)
 
 
 def global_softmax(
