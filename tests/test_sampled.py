@@ -158,7 +158,8 @@ def test_plain_steps(dense, ridge):
 def test_adaptive_steps(dense, alpha, d, density):
     """Over so many steps that idle averages have to be brought up to date.
 
-    With few entries the coordinates are stepped one by one, otherwise all of a class.
+    With few entries the coordinates are stepped one by one, otherwise all of a class. Some
+    mini-batches are large, so that with few entries both happen to a class.
     """
     X, y, W, b, rows, sampler, rng = problem(dense, d=d, n_classes=31, density=density)
     width = _adaptive.width_of_averages(d)
@@ -170,7 +171,7 @@ def test_adaptive_steps(dense, alpha, d, density):
     for step in [*range(1, 60), *range(700, 730)]:
         if step == 700:
             s *= 0.9 ** (699 - 59)
-        batch = rng.permutation(24)[:3].astype(np.int32)
+        batch = rng.permutation(24)[: 3 if step % 7 else 20].astype(np.int32)
         classes, importance = sampler.draw(y[batch], 3, step)
         coefs = rng.normal(size=classes.shape).astype(np.float32)
         gradient, sums = scatter(X, batch, classes, coefs, 31)
@@ -189,6 +190,26 @@ def test_adaptive_steps(dense, alpha, d, density):
         )  # fmt: skip
     np.testing.assert_allclose(W, exact_W, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(b, exact_b, rtol=1e-3, atol=1e-4)
+
+
+def test_averages_do_not_fall_below_the_normal_numbers():
+    """A feature that no sample of a class has any more; subnormal numbers would take long."""
+    rows = as_rows(np.float32([[1, 1, 1], [1, 0, 1]]))
+    W, b = np.zeros((2, 3), dtype=np.float32), np.zeros(2, dtype=np.float32)
+    width = _adaptive.width_of_averages(3)
+    averages = np.zeros((2, width), dtype=np.float32)
+    stamps = np.zeros((2, _adaptive.stamps_of(width)), dtype=np.int32)
+    coefs, importance = np.float32([[1, -1]]), np.float32([[1]])
+    for step in range(1, 1200):
+        batch = np.full(1, step > 1, dtype=np.int32)
+        samples = _sampled.MiniBatch(*rows[:4], batch, np.array([[0, 1]], dtype=np.int32), 2)
+        _adaptive.ascend(
+            samples, coefs, importance, EMPTY, 0.5, 1.0, step, W, b, averages, stamps, None, None,
+            _adaptive.Scratch(3, 1), 1,
+        )  # fmt: skip
+    assert 1e-30 < averages[0, 1] < 1e-28
+    np.testing.assert_allclose(averages[0, [0, 2]], 1, rtol=1e-5)
+    np.testing.assert_allclose(W[:, 1], [0.5 / (1 + 0.1**0.5), -0.5 / (1 + 0.1**0.5)], rtol=1e-5)
 
 
 def test_the_size_of_a_step_at_every_magnitude():

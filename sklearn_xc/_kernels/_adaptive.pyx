@@ -2,8 +2,10 @@
 
 The step of a coordinate is rate * g / (1 + sqrt(s)) with s = 0.1 g^2 + 0.9 s, at every step of
 the algorithm and so also where g = 0 (Kucukelbir et al., 2017). Coordinates that a mini-batch
-leaves alone are not visited: a block of BLOCK averages shares the step at which its values were
-right, and is brought up to date when one of them is touched after more than OLDEST steps.
+leaves alone are not visited: their averages are right as of an earlier step, whose number stands
+for them all. A step of all of a class brings its averages up to date. A step of some does not,
+unless they are older than OLDEST steps: then their block of BLOCK averages gets a number of its
+own, until the next step of all.
 """
 
 from cython.parallel cimport prange
@@ -14,7 +16,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from sklearn_xc._kernels._common cimport dispatched
-from sklearn_xc._kernels._math cimport one_and_root
+from sklearn_xc._kernels._math cimport average_of_squares, one_and_root
 from sklearn_xc._kernels._sampled cimport (
     MiniBatch, Row, add_row, class_of, fetch_row, sample_at, score_group, score_groups,
 )
@@ -29,23 +31,46 @@ cdef struct Averages:
     float* values
     int32_t* stamps
     const float* powers  # 0.9^i, i = 0 ... OLDEST
-    const float* inverses  # 0.1 / 0.9^i
     int32_t number  # of the step
     float rate
     float gain  # to the scale of all samples
 
+cdef enum:  # places among the stamps
+    OF_CLASS = 0  # the step as of which averages are right, but for blocks with a later stamp
+    LATEST = 1  # of the blocks' stamps
+    OF_INTERCEPT = 2
+    OF_BLOCKS = 3
+
+
+cdef inline int64_t blocks_of(int64_t n_features) noexcept nogil:
+    return (n_features + BLOCK - 1) // BLOCK
+
+
+cdef inline float power_of(Averages averages, int32_t age) noexcept nogil:
+    return averages.powers[age] if age <= OLDEST else <float>pow(0.9, age)
+
+
+cdef inline int32_t age_of(Averages averages, int64_t block) noexcept nogil:
+    """Steps since the averages of a block were right."""
+    cdef int32_t stamp = averages.stamps[OF_BLOCKS + block]
+    return averages.number - max(stamp, averages.stamps[OF_CLASS])
+
 
 cdef inline float* fresh_block(Averages averages, int64_t block) noexcept nogil:
+    """A block of averages not older than OLDEST steps."""
     cdef float* values = averages.values + block * BLOCK
-    cdef int32_t age = averages.number - averages.stamps[block]
-    cdef int32_t c
-    cdef float factor
+    cdef int32_t age = age_of(averages, block)
     if age > OLDEST:
-        factor = <float>pow(0.9, age)
-        for c in range(BLOCK):
-            values[c] *= factor
-        averages.stamps[block] = averages.number
+        renew(averages, block)
     return values
+
+
+cdef void renew(Averages averages, int64_t block) noexcept nogil:
+    cdef int32_t c, age = age_of(averages, block)
+    cdef float factor = power_of(averages, age)
+    for c in range(BLOCK):
+        averages.values[block * BLOCK + c] *= factor
+    averages.stamps[OF_BLOCKS + block] = averages.stamps[LATEST] = averages.number
 
 
 cdef dispatched step_touched(
@@ -68,7 +93,7 @@ cdef dispatched step_touched(
         for c in range(size):
             j = touched[first + c]
             block = fresh_block(averages, j // BLOCK)
-            decay[c] = averages.powers[averages.number - averages.stamps[j // BLOCK]]
+            decay[c] = averages.powers[age_of(averages, j // BLOCK)]
             g[c] = gradient[j]
             s[c] = block[j % BLOCK]
             gradient[j] = 0
@@ -83,33 +108,27 @@ cdef dispatched step_touched(
 
 
 cdef dispatched step_all(
-    Averages averages, float* w, float* gradient, int64_t n_features
+    Averages averages, float* w, float* gradient, int64_t n_features, float keep
 ) noexcept nogil:
-    """Step every coordinate of a class; where g = 0 nothing moves.
+    """Step every coordinate of a class; where g = 0 no weight moves. Averages fall to `keep`.
 
     Block by block in arrays of its own, of which the compiler knows that they do not overlap.
     """
     cdef int64_t block, first
-    cdef int32_t age, c
+    cdef int32_t c
     cdef float v[BLOCK]
     cdef float g[BLOCK]
     cdef float s[BLOCK]
-    cdef float* average
-    cdef float decay, inverse
-    for block in range((n_features + BLOCK - 1) // BLOCK):
+    for block in range(blocks_of(n_features)):
         first = block * BLOCK
-        average = fresh_block(averages, block)
-        age = averages.number - averages.stamps[block]
-        decay = averages.powers[age]
-        inverse = averages.inverses[age]
-        memcpy(s, average, sizeof(s))
+        memcpy(s, averages.values + first, sizeof(s))
         memcpy(g, gradient + first, sizeof(g))
         memset(gradient + first, 0, sizeof(g))
         for c in range(BLOCK):
             g[c] *= averages.gain
-            s[c] += inverse * g[c] * g[c]
-            g[c] = averages.rate * g[c] / one_and_root(s[c] * decay)
-        memcpy(average, s, sizeof(s))
+            s[c] = average_of_squares(s[c], keep, g[c])
+            g[c] = averages.rate * g[c] / one_and_root(s[c])
+        memcpy(averages.values + first, s, sizeof(s))
         if first + BLOCK <= n_features:
             memcpy(v, w + first, sizeof(v))
             for c in range(BLOCK):
@@ -120,14 +139,32 @@ cdef dispatched step_all(
                 w[first + c] += g[c]
 
 
-cdef inline void step_intercept(
-    Averages averages, float* b, float gradient, int64_t block
+cdef void step_whole(
+    Averages averages, float* w, float* gradient, int64_t n_features
 ) noexcept nogil:
-    cdef float* s = fresh_block(averages, block)
-    cdef float decay = averages.powers[averages.number - averages.stamps[block]]
+    """Step every coordinate of a class, and bring its averages up to date."""
+    cdef int64_t block
+    cdef float keep
+    if averages.stamps[LATEST] > averages.stamps[OF_CLASS]:
+        # Averages as of different steps: at first all are brought to this one.
+        for block in range(blocks_of(n_features)):
+            renew(averages, block)
+        keep = 1
+    else:
+        keep = power_of(averages, averages.number - averages.stamps[OF_CLASS])
+    step_all(averages, w, gradient, n_features, keep)
+    averages.stamps[OF_CLASS] = averages.number
+
+
+cdef inline void step_intercept(
+    Averages averages, float* b, float gradient, int64_t n_features
+) noexcept nogil:
+    cdef float* s = averages.values + blocks_of(n_features) * BLOCK
     cdef float g = averages.gain * gradient
-    s[0] += <float>0.1 * g * g / decay
-    b[0] += averages.rate * g / one_and_root(s[0] * decay)
+    cdef float keep = power_of(averages, averages.number - averages.stamps[OF_INTERCEPT])
+    s[0] = average_of_squares(s[0], keep, g)
+    b[0] += averages.rate * g / one_and_root(s[0])
+    averages.stamps[OF_INTERCEPT] = averages.number
 
 
 cdef inline int64_t gather_row(
@@ -158,16 +195,15 @@ cdef inline void add_ridge(
 
 def width_of_averages(int64_t n_features):
     """Places of a class in the array of averages: whole blocks, and one for the intercept."""
-    return (n_features + BLOCK - 1) // BLOCK * BLOCK + BLOCK
+    return (blocks_of(n_features) + 1) * BLOCK
 
 
 def stamps_of(int64_t width):
     """Number of time stamps for a class's averages."""
-    return width // BLOCK
+    return OF_BLOCKS + width // BLOCK - 1
 
 
 POWERS = (0.9 ** np.arange(OLDEST + 1.0)).astype(np.float32)
-INVERSES = (0.1 * 0.9 ** -np.arange(OLDEST + 1.0)).astype(np.float32)
 
 
 cdef class Scratch:
@@ -195,9 +231,10 @@ cdef struct Weights:
     float* W  # (n_classes, n_features)
     float* b
     float* averages  # (n_classes, width)
-    int32_t* stamps  # (n_classes, width / BLOCK)
+    int32_t* stamps  # (n_classes, n_stamps)
     int64_t n_features
     int64_t width
+    int64_t n_stamps
 
 
 cdef struct Derivatives:
@@ -237,7 +274,7 @@ cdef void step_class(
     cdef Row row, next_row = sample_at(samples, order[0] // given.width)
     cdef bint whole = is_stepped_whole(samples, n_pairs, given, n_features)
     averages.values = weights.averages + k * weights.width
-    averages.stamps = weights.stamps + k * (weights.width // BLOCK)
+    averages.stamps = weights.stamps + k * weights.n_stamps
     for at in range(n_pairs):
         pair = order[at]
         row = next_row
@@ -254,12 +291,12 @@ cdef void step_class(
         if given.share != NULL:
             add_ridge(row, ridge_factor(given, pair), given.share, w, gradient)
     if whole:
-        step_all(averages, w, gradient, n_features)
+        step_whole(averages, w, gradient, n_features)
     else:
         step_touched(averages, w, gradient, touched, n)
         for at in range(n):
             mark[touched[at]] = False
-    step_intercept(averages, weights.b + k, total, (n_features + BLOCK - 1) // BLOCK)
+    step_intercept(averages, weights.b + k, total, n_features)
 
 
 cdef int64_t group_of(MiniBatch samples, int32_t k) noexcept nogil:
@@ -359,7 +396,7 @@ def ascend(
     cdef int64_t n_groups = samples.groups_for(W.shape[0], coefs.shape[0], coefs.shape[1])
     cdef int64_t n_coming = 0
     cdef unsigned char[::1] is_scored
-    cdef const float[::1] powers = POWERS, inverses = INVERSES
+    cdef const float[::1] powers = POWERS
     # A thread keeps its classes from step to step, and they its caches, while groups are the same.
     cdef int64_t[::1] bounds = np.empty(n_threads + 1, dtype=np.int64)
     cdef float* to_score = NULL
@@ -381,7 +418,6 @@ def ascend(
     given.importance = &importance[0, 0]
     given.share = &share[0] if share.shape[0] else NULL
     state.powers = &powers[0]
-    state.inverses = &inverses[0]
     state.number = number
     state.rate = <float>rate
     state.gain = <float>gain
@@ -391,6 +427,7 @@ def ascend(
     weights.stamps = &stamps[0, 0]
     weights.n_features = W.shape[1]
     weights.width = averages.shape[1]
+    weights.n_stamps = stamps.shape[1]
     divide(samples, given, W.shape[1], bounds)
     for part in prange(n_threads, nogil=True, schedule="static", num_threads=n_threads):
         step_part(

@@ -18,7 +18,7 @@ from libc.string cimport memset
 import numpy as np
 
 from sklearn_xc._kernels._common cimport dispatched, interrupted
-from sklearn_xc._kernels._math cimport one_and_root
+from sklearn_xc._kernels._math cimport average_of_squares, one_and_root
 from sklearn_xc._kernels._mini_batch cimport NOWHERE, Batch, Samples, gather_columns
 from sklearn_xc._kernels._rounded cimport halve_batch, round_row, rounded_step, shrink_scales
 from sklearn_xc._kernels._tiles cimport (
@@ -152,7 +152,7 @@ cdef dispatched adaptive_step(
     cdef float gradient
     for c in range(n):
         gradient = gain * (g[c] + ridge * w[c])
-        average[c] = <float>0.1 * gradient * gradient + keep * average[c]
+        average[c] = average_of_squares(average[c], keep, gradient)
         w[c] -= rate * gradient / one_and_root(average[c])
 
 

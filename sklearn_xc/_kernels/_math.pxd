@@ -58,6 +58,15 @@ cdef inline float exp_below(float x) noexcept nogil:
     return <float>0.0 if x < -87 else series * power
 
 
+cdef inline float average_of_squares(float average, float keep, float g) noexcept nogil:
+    """0.1 g^2 + keep * average, and so little that 1 + its square root is the same.
+
+    Without that, an average that only falls would end below 1e-38, where processors take long over
+    each operation.
+    """
+    return keep * average + <float>1e-30 + <float>0.1 * g * g
+
+
 cdef inline float one_and_root(float x) noexcept nogil:
     """1 + sqrt(x) within 5 units in the last place for x >= 0; infinity above 3e38, NaN for NaN.
 
