@@ -414,7 +414,8 @@ def _fit_augment_reduce(
     width = kernel.width_of_averages(n_features)
     averages = untouched_zeros((n_classes, width))
     stamps = np.zeros((n_classes, kernel.stamps_of(width)), dtype=np.int32)
-    n_draws = 2 if local.has_variables and not shared_draws else 1
+    left_out = sampler.left_out() if local.can_leave_out and not shared_draws else None
+    n_draws = 2 if local.has_variables and not shared_draws and left_out is None else 1
     scratch = kernel.Scratch(n_features, n_threads)
     rng = np.random.default_rng(seed)
     seeds = Seeds(*(int(s) for s in rng.integers(2**62, size=2)), n_steps)
@@ -437,9 +438,14 @@ def _fit_augment_reduce(
             if i + 1 < len(batches):
                 coming = drawn(batches[i + 1], n_steps + 1)
             psi = now.psi_of_draws()
-            if local.has_variables:
-                local.step(psi[-1], now.importance[-1], batch, epoch, seeds)
-            coefs = local.coefficients(psi[0], now.importance[0], batch, weight, seeds)
+            if left_out is not None:
+                coefs = local.step_and_coefficients(
+                    psi[0], now.importance[0], batch, weight, epoch, left_out
+                )
+            else:
+                if local.has_variables:
+                    local.step(psi[-1], now.importance[-1], batch, epoch, seeds)
+                coefs = local.coefficients(psi[0], now.importance[0], batch, weight, seeds)
             kernel.ascend(
                 now.stepped, coefs, now.importance[0], share,
                 rate, len(training) / len(batch), n_steps, W, b, averages, stamps,

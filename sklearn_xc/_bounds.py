@@ -20,6 +20,7 @@ class OneVsEach:
     """Eq. 10 (Titsias, 2016): no variables."""
 
     has_variables = False
+    can_leave_out = False
 
     def __init__(self, n_threads):
         self._n_threads = n_threads
@@ -45,6 +46,7 @@ class AugmentedSoftmax:
     """Eq. 8: log eta for each sample, at first that of equal utilities."""
 
     has_variables = True
+    can_leave_out = True
 
     def __init__(self, n_samples, n_classes, n_threads):
         self.log_eta = np.full(n_samples, np.log(n_classes))
@@ -52,7 +54,23 @@ class AugmentedSoftmax:
 
     def step(self, psi, importance, batch, t, seeds):
         """Local step of Algorithm 1; t counts the updates of these samples' variables, from 1."""
-        kernel.local_softmax(psi, importance, batch, self.log_eta, (1 + t) ** -0.9, self._n_threads)
+        kernel.local_softmax(psi, importance, batch, self.log_eta, self._step(t), self._n_threads)
+
+    @staticmethod
+    def _step(t):
+        return (1 + t) ** -0.9
+
+    def step_and_coefficients(self, psi, importance, batch, weight, t, left_out):
+        """Both at once, where no class drawn sees what it has itself contributed to eta.
+
+        `left_out` is that of the sampler.
+        """
+        coefs = np.empty_like(psi)
+        kernel.leave_one_out_softmax(
+            psi, importance, batch, weight, self.log_eta, self._step(t), *left_out, coefs,
+            self._n_threads,
+        )  # fmt: skip
+        return coefs
 
     def coefficients(self, psi, importance, batch, weight, seeds):
         """Derivative of the bound's estimate by psi, times the samples' weights."""
@@ -78,6 +96,7 @@ class AugmentedNoise:
     """
 
     has_variables = True
+    can_leave_out = False
 
     def __init__(self, model, n_samples, n_classes, n_threads):
         largest = ndtri(1 - 1 / (n_classes + 1)) if model == "probit" else np.log(n_classes)

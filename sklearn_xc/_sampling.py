@@ -44,6 +44,27 @@ class ClassSampler:
         self.probability = SAMPLINGS[sampling](np.asarray(counts, dtype=np.float64))
         self.threshold, self.alias = alias_table(self.probability)
 
+    def left_out(self):
+        """What estimates the sum over all other classes without the draw of one of them.
+
+        Returns
+        -------
+        own, others : float
+            Factors of the term of the class left out, and of the terms of the other classes drawn,
+            each times its importance. Given which class is left out, the estimate has the sum as
+            its expectation. None if too few classes are drawn.
+        """
+        n_others = self.n_classes - 1
+        if self.with_replacement:
+            return None if self.n_sampled == 1 else (0.0, self.n_sampled / (self.n_sampled - 1))
+        if n_others == 1:
+            return 1.0, 0.0
+        if self.n_sampled == 1:
+            return None
+        # The importance of n_others / n_sampled becomes (n_others - 1) / (n_sampled - 1).
+        missing = (n_others - 1) / (self.n_sampled - 1)
+        return 1.0, missing * self.n_sampled / n_others
+
     def draw(self, y, seed, step):
         """Classes for the samples of a mini-batch.
 

@@ -1,6 +1,6 @@
 """Steps and bounds of Augment-and-Reduce against NumPy, finite differences and the likelihood."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from scipy import special
 
 from sklearn_xc._kernels import _augment_reduce as kernel
 from sklearn_xc._noise import MODELS, expectation, log_probability_of
+from sklearn_xc._sampling import ClassSampler
 
 NO_WEIGHTS = np.empty(0, dtype=np.float32)
 BOUNDS = ["softmax", "one_vs_each", *MODELS]
@@ -67,6 +68,15 @@ class Problem:
             )
         return out
 
+    def leave_one_out(self, step, own, others, n_threads=1):
+        """log eta after the step, and coefficients."""
+        out, log_eta = np.empty_like(self.psi), self.log_eta.copy()
+        kernel.leave_one_out_softmax(
+            self.psi, self.importance, self.batch, self.weight, log_eta, step, own, others, out,
+            n_threads,
+        )  # fmt: skip
+        return log_eta, out
+
     def local_gradient(self, model, u=None):
         """By (mu, gamma), the same way."""
         if u is None:
@@ -108,6 +118,24 @@ def test_softmax_against_numpy():
         kernel.local_softmax(p.psi, p.importance, p.batch, log_eta, step, 1)
         expected = np.log((1 - step) * np.exp(p.log_eta) + step * eta)
         np.testing.assert_allclose(log_eta, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("own", "others"), [(1.0, 0.7), (0.0, 1.2)])
+@pytest.mark.parametrize("step", [0.0, 0.3, 1.0])
+def test_leaving_one_out_against_numpy(step, own, others):
+    p = random_problem(n_rows=150, n_classes=130)
+    p.importance[:] = np.random.default_rng(1).uniform(0.5, 3, p.importance.shape)
+    p.weight = np.random.default_rng(2).uniform(0, 2, 150).astype(np.float32)
+    terms = np.exp(p.psi[:, 1:].astype(float) - p.psi[:, :1])
+    weighted = p.importance * terms
+    without = own * terms + others * (weighted.sum(axis=1, keepdims=True) - weighted)
+    eta = (1 - step) * np.exp(p.log_eta)[:, None] + step * (1 + without)
+    pull = p.weight[:, None] * weighted / eta
+    log_eta, coefs = p.leave_one_out(step, own, others)
+    np.testing.assert_allclose(coefs[:, 1:], -pull, rtol=2e-6)
+    np.testing.assert_allclose(coefs[:, 0], pull.sum(axis=1), rtol=2e-6)
+    kernel.local_softmax(p.psi, p.importance, p.batch, p.log_eta, step, 1)
+    np.testing.assert_allclose(log_eta, p.log_eta, rtol=1e-6, atol=1e-6)
 
 
 def test_one_vs_each_against_numpy():
@@ -219,6 +247,47 @@ def test_the_best_posterior_comes_close_to_the_log_likelihood(model):
     np.testing.assert_allclose(p.local_gradient(model), 0, atol=1e-4)
 
 
+def eta_of(coefs, p):
+    """The eta by which the terms of the classes drawn were divided."""
+    terms = p.importance * np.exp(p.psi[:, 1:].astype(float) - p.psi[:, :1])
+    return -terms / coefs[:, 1:]
+
+
+@pytest.mark.parametrize("n_sampled", [2, 3, 5])
+def test_the_eta_of_a_class_left_out_is_unbiased_given_that_class(n_sampled):
+    """Its average over all the sets of classes that may be drawn with it; uniform sampling."""
+    p = random_problem(8, 6)
+    left_out = ClassSampler("uniform", np.ones(6), n_sampled).left_out()
+    seen = [[] for _ in range(5)]
+    for columns in combinations(range(5), n_sampled):
+        part = p.sampled([1 + j for j in columns])
+        eta = eta_of(part.leave_one_out(1.0, *left_out)[1], part)
+        for j, of_class in zip(columns, eta.T, strict=True):
+            seen[j].append(of_class)
+    exact = np.exp(-p.log_likelihood("softmax"))
+    for etas in seen:
+        np.testing.assert_allclose(np.mean(etas, axis=0), exact, rtol=1e-5)
+
+
+def test_the_eta_of_a_class_left_out_is_unbiased_with_replacement():
+    p = random_problem(8, 5)
+    sampler = ClassSampler("frequency", np.array([4, 1, 2, 8, 3]), 3)
+    chance = sampler.probability[1:] / sampler.probability[1:].sum()  # the own class is 0
+    mean = np.zeros(8)
+    for others in product(range(4), repeat=2):  # the classes drawn beside class 2
+        part = Problem(p.psi[:, [0, 2, *(1 + k for k in others)]])
+        part.importance[:] = 1 / (3 * chance[[1, *others]])
+        eta = eta_of(part.leave_one_out(1.0, *sampler.left_out())[1], part)
+        mean += chance[list(others)].prod() * eta[:, 0]
+    np.testing.assert_allclose(mean, np.exp(-p.log_likelihood("softmax")), rtol=1e-5)
+
+
+def test_no_class_can_be_left_out_of_one():
+    for sampling in "uniform", "frequency":
+        assert ClassSampler(sampling, np.ones(5), 1).left_out() is None
+    assert ClassSampler("uniform", np.ones(2), 20).left_out() == (1, 0)  # it is the only other one
+
+
 # ------------------------------------------------------------------------- gradients of the bounds
 
 
@@ -277,6 +346,8 @@ def test_nothing_overflows(model, size):
             kernel.local_noise(*rows, u, p.mu, p.gamma, 0.01, MODELS[model], 1)
         assert np.isfinite([p.log_eta, p.mu, p.gamma]).all()
         assert np.isfinite(p.coefs(model, u)).all()
+        for own, others in (1.0, 0.5), (0.0, 1.5):
+            assert np.isfinite(np.column_stack(p.leave_one_out(0.1, own, others))).all()
         assert np.isfinite(p.bound(model)).all()
 
 
@@ -321,6 +392,10 @@ def test_threads_change_nothing(model):
     u = np.random.default_rng(0).normal(size=200)
     np.testing.assert_array_equal(p.coefs(model, u, n_threads=3), p.coefs(model, u))
     np.testing.assert_array_equal(p.bound(model, n_threads=3), p.bound(model))
+    for some, other in zip(
+        p.leave_one_out(0.3, 1.0, 0.9, 3), p.leave_one_out(0.3, 1.0, 0.9), strict=True
+    ):
+        np.testing.assert_array_equal(some, other)
     results = []
     for n_threads in 1, 3:
         log_eta, mu, gamma = p.log_eta.copy(), p.mu.copy(), p.gamma.copy()

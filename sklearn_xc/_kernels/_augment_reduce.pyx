@@ -29,6 +29,7 @@ cdef enum:
 # Exponents of the softmax gradient are cut here: e^64 times an importance and a weight is finite in
 # float32. In expectation eta is above every term, so that only a stale eta gets there.
 cdef float STEEPEST = 64
+cdef double LEAST = 1.6038108905486378e-28  # e^-64
 cdef double DEEPEST = 600  # the same for the bound in double
 cdef double LARGEST = 1e36  # coefficients are cut at this size
 
@@ -56,19 +57,23 @@ cdef dispatched exp_terms(
         out[j] = importance[j] * fast_exp(exponent)
 
 
+cdef inline float highest_above_own(const float* psi, Py_ssize_t n) noexcept nogil:
+    """max(psi_s - psi_y, 0); psi begins with that of the own class."""
+    cdef float highest = 0
+    cdef Py_ssize_t j
+    for j in range(1, n + 1):
+        highest = max(highest, psi[j] - psi[0])
+    return highest
+
+
 cdef double sum_of_exps(
     const float* psi, const float* importance, Py_ssize_t n, double* top
 ) noexcept nogil:
-    """The sum of importance * exp(psi_s - psi_y - top), top = max(psi_s - psi_y, 0).
-
-    psi begins with that of the own class.
-    """
+    """The sum of importance * exp(psi_s - psi_y - top), and top = max(psi_s - psi_y, 0)."""
     cdef float terms[CHUNK]
-    cdef float own = psi[0], highest = 0
+    cdef float own = psi[0], highest = highest_above_own(psi, n)
     cdef double total = 0
     cdef Py_ssize_t part, start, size, j
-    for j in range(1, n + 1):
-        highest = max(highest, psi[j] - own)
     for part in range((n + CHUNK - 1) // CHUNK):
         start = part * CHUNK
         size = min(CHUNK, n - start)
@@ -122,7 +127,7 @@ def local_softmax(
     Parameters
     ----------
     log_eta : IN/OUT (n_samples,)
-    step : IN, from (0, 1]
+    step : IN, from [0, 1]
     """
     cdef Py_ssize_t chunk, n_chunks = (psi.shape[0] + CHUNK - 1) // CHUNK
     cdef double log_keep = log1p(-step), log_step = log(step)
@@ -142,6 +147,97 @@ def global_softmax(
             <float>log_eta[batch[i]], &coefs[i, 1],
         )
         finish_coefs(&coefs[i, 0], importance.shape[1], weight_of(sample_weight, batch[i]))
+
+
+cdef dispatched bases_in_logarithms(
+    const double* log_eta, const float* top, double keep, double step, float* shift, double* base
+) noexcept nogil:
+    """shift = max(top, log_eta), base = e^-shift (keep eta + step), of CHUNK rows."""
+    cdef Py_ssize_t i
+    cdef float eta
+    for i in range(CHUNK):
+        eta = <float>log_eta[i]
+        shift[i] = top[i] if top[i] > eta else eta
+        base[i] = keep * exp64(log_eta[i] - shift[i]) + step * exp64(-<double>shift[i])
+
+
+cdef dispatched back_to_logarithms(
+    const float* shift, const double* sums, double* log_eta
+) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(CHUNK):
+        log_eta[i] = shift[i] + log64(sums[i] if sums[i] > 1e-300 else 1e-300)
+
+
+cdef dispatched divide_by_others(
+    float* terms, const float* importance, Py_ssize_t n, double base, double step,
+    double own, double others, double total
+) noexcept nogil:
+    """Each term over the eta to which all but it contribute."""
+    cdef Py_ssize_t j
+    cdef double eta, term
+    for j in range(n):
+        term = terms[j]
+        eta = base + step * (own * term / importance[j] + others * (total - term))
+        terms[j] = <float>(term / (eta if eta > LEAST else LEAST))
+
+
+cdef void leave_one_out_chunk(
+    const float[:, ::1] psi, const float[:, ::1] importance, const int32_t[::1] batch,
+    const float[::1] sample_weight, double[::1] log_eta, double step, double own, double others,
+    float[:, ::1] coefs, Py_ssize_t first
+) noexcept nogil:
+    cdef double eta[CHUNK]
+    cdef double sums[CHUNK]
+    cdef float top[CHUNK]
+    cdef float shift[CHUNK]
+    cdef double total
+    cdef Py_ssize_t i, j, at, size = min(CHUNK, psi.shape[0] - first), n = importance.shape[1]
+    for i in range(CHUNK):
+        eta[i], top[i] = 0, 0
+    for i in range(size):
+        eta[i] = log_eta[batch[first + i]]
+        top[i] = highest_above_own(&psi[first + i, 0], n)
+    bases_in_logarithms(eta, top, 1 - step, step, shift, sums)
+    for i in range(size):
+        at = first + i
+        exp_terms(&psi[at, 1], &importance[at, 0], n, psi[at, 0], shift[i], &coefs[at, 1])
+        total = 0
+        for j in range(1, n + 1):
+            total += coefs[at, j]
+        divide_by_others(
+            &coefs[at, 1], &importance[at, 0], n, sums[i], step, own, others, total
+        )
+        finish_coefs(&coefs[at, 0], n, weight_of(sample_weight, batch[at]))
+        sums[i] += step * total
+    back_to_logarithms(shift, sums, eta)
+    for i in range(size):
+        log_eta[batch[first + i]] = eta[i]
+
+
+def leave_one_out_softmax(
+    const float[:, ::1] psi, const float[:, ::1] importance, const int32_t[::1] batch,
+    const float[::1] sample_weight, double[::1] log_eta, double step, double own, double others,
+    float[:, ::1] coefs, int n_threads,
+):
+    """`local_softmax`, and `global_softmax` where each class sees the eta that the others make.
+
+    That is (1 - step) eta + step (1 + own * exp(psi_s - psi_y) + others * the sum over the other
+    classes drawn): as far as drawing goes, independent of the term that it divides.
+
+    Parameters
+    ----------
+    log_eta : IN/OUT (n_samples,)
+    step : IN, from [0, 1]
+    own, others : IN, as `_sampling.ClassSampler.left_out`
+    coefs : OUT
+    """
+    cdef Py_ssize_t chunk, n_chunks = (psi.shape[0] + CHUNK - 1) // CHUNK
+    for chunk in prange(n_chunks, nogil=True, schedule="static", num_threads=n_threads):
+        leave_one_out_chunk(
+            psi, importance, batch, sample_weight, log_eta, step, own, others, coefs,
+            chunk * CHUNK,
+        )
 
 
 cdef dispatched finish_coefs(float* coefs, Py_ssize_t n, double weight) noexcept nogil:
