@@ -3,7 +3,7 @@
 All have the same methods, so that Algorithms 1 and 2 of Augment-and-Reduce read alike. `psi`
 (n_rows, n_sampled + 1) holds the utilities of each row's own class and of the classes drawn for it,
 `importance` (n_rows, n_sampled) how many of the others each of them stands for, `batch` the numbers
-of the rows' samples.
+of the rows' samples. Where `n_draws` is 2, the second draw is for the variables.
 """
 
 import numpy as np
@@ -19,16 +19,15 @@ UNIT_SCALE = np.log(np.e - 1)  # gamma of the scale 1
 class OneVsEach:
     """Eq. 10 (Titsias, 2016): no variables."""
 
-    has_variables = False
-    can_leave_out = False
+    n_draws = 1
 
     def __init__(self, n_threads):
         self._n_threads = n_threads
 
-    def coefficients(self, psi, importance, batch, weight, seeds):
-        """Derivative of the bound's estimate by psi, times the samples' weights."""
-        coefs = np.empty_like(psi)
-        kernel.global_one_vs_each(psi, importance, batch, weight, coefs, self._n_threads)
+    def coefficients(self, psi, importance, batch, weight, t, seeds):
+        """Derivative of the bound's estimate by psi, times the samples' weights; one draw."""
+        coefs = np.empty_like(psi[0])
+        kernel.global_one_vs_each(psi[0], importance[0], batch, weight, coefs, self._n_threads)
         return coefs
 
     def value(self, psi, batch):
@@ -43,39 +42,28 @@ class OneVsEach:
 
 
 class AugmentedSoftmax:
-    """Eq. 8: log eta for each sample, at first that of equal utilities."""
+    """Eq. 8: log eta for each sample, at first that of equal utilities.
 
-    has_variables = True
-    can_leave_out = True
+    `left_out` is that of the sampler if each class shall see the eta to which it has not
+    contributed itself, or None. That takes one draw.
+    """
 
-    def __init__(self, n_samples, n_classes, n_threads):
+    def __init__(self, n_samples, n_classes, n_draws, left_out, n_threads):
         self.log_eta = np.full(n_samples, np.log(n_classes))
-        self._n_threads = n_threads
+        self.n_draws = n_draws if left_out is None else 1
+        self._left_out, self._n_threads = left_out, n_threads
 
-    def step(self, psi, importance, batch, t, seeds):
-        """Local step of Algorithm 1; t counts the updates of these samples' variables, from 1."""
-        kernel.local_softmax(psi, importance, batch, self.log_eta, self._step(t), self._n_threads)
-
-    @staticmethod
-    def _step(t):
-        return (1 + t) ** -0.9
-
-    def step_and_coefficients(self, psi, importance, batch, weight, t, left_out):
-        """Both at once, where no class drawn sees what it has itself contributed to eta.
-
-        `left_out` is that of the sampler.
-        """
-        coefs = np.empty_like(psi)
-        kernel.leave_one_out_softmax(
-            psi, importance, batch, weight, self.log_eta, self._step(t), *left_out, coefs,
-            self._n_threads,
-        )  # fmt: skip
-        return coefs
-
-    def coefficients(self, psi, importance, batch, weight, seeds):
-        """Derivative of the bound's estimate by psi, times the samples' weights."""
-        coefs = np.empty_like(psi)
-        kernel.global_softmax(psi, importance, batch, weight, self.log_eta, coefs, self._n_threads)
+    def coefficients(self, psi, importance, batch, weight, t, seeds):
+        """Local step of Algorithm 1, the t-th of these samples, from 1 on; then as above."""
+        coefs, step = np.empty_like(psi[0]), (1 + t) ** -0.9
+        rows = psi[0], importance[0], batch, weight, self.log_eta
+        if self._left_out is not None:
+            kernel.leave_one_out_softmax(*rows, step, *self._left_out, coefs, self._n_threads)
+        else:
+            kernel.local_softmax(
+                psi[-1], importance[-1], batch, self.log_eta, step, self._n_threads
+            )
+            kernel.global_softmax(*rows, coefs, self._n_threads)
         return coefs
 
     def value(self, psi, batch):
@@ -95,13 +83,11 @@ class AugmentedNoise:
     At first the mean is about that of the largest of n_classes noises, as for equal utilities.
     """
 
-    has_variables = True
-    can_leave_out = False
-
-    def __init__(self, model, n_samples, n_classes, n_threads):
+    def __init__(self, model, n_samples, n_classes, n_draws, n_threads):
         largest = ndtri(1 - 1 / (n_classes + 1)) if model == "probit" else np.log(n_classes)
         self.mu = np.full(n_samples, largest)
         self.gamma = np.full(n_samples, UNIT_SCALE)
+        self.n_draws = n_draws
         self._name, self._model, self._n_threads = model, MODELS[model], n_threads
         self._expectation = expectation(model)
 
@@ -110,22 +96,19 @@ class AugmentedNoise:
         draw(batch, u, seeds.noise, seeds.step, is_global, self._model)
         return u
 
-    def step(self, psi, importance, batch, t, seeds):
-        """Local step of Algorithm 2; t counts the updates of these samples' variables, from 1."""
-        u = self._draw(batch, seeds, False)
-        kernel.local_noise(
-            psi, importance, batch, u, self.mu, self.gamma, 0.01 * (1 + t) ** -0.9, self._model,
-            self._n_threads,
-        )  # fmt: skip
+    def coefficients(self, psi, importance, batch, weight, t, seeds):
+        """Local step of Algorithm 2, the t-th of these samples, from 1 on; then as above.
 
-    def coefficients(self, psi, importance, batch, weight, seeds):
-        """One-sample estimate of the derivative by psi, times the samples' weights."""
+        The derivative is a one-sample estimate.
+        """
+        coefs, step = np.empty_like(psi[0]), 0.01 * (1 + t) ** -0.9
+        of_noise = self._model, self._n_threads
+        u = self._draw(batch, seeds, False)
+        kernel.local_noise(psi[-1], importance[-1], batch, u, self.mu, self.gamma, step, *of_noise)
         u = self._draw(batch, seeds, True)
-        coefs = np.empty_like(psi)
         kernel.global_noise(
-            psi, importance, batch, weight, u, self.mu, self.gamma, coefs, self._model,
-            self._n_threads,
-        )  # fmt: skip
+            psi[0], importance[0], batch, weight, u, self.mu, self.gamma, coefs, *of_noise
+        )
         return coefs
 
     def value(self, psi, batch):
@@ -143,13 +126,15 @@ class AugmentedNoise:
         return log_probability_of(psi, own, self._name, self._n_threads)
 
 
-def bound_for(model, bound, n_samples, n_classes, n_threads):
+def bound_for(model, bound, n_samples, sampler, shared_draws, n_threads):
     """The object for the parameters of the estimator."""
+    n_draws = 1 if shared_draws else 2
     if bound == "one_vs_each":
         return OneVsEach(n_threads)
     if model == "softmax":
-        return AugmentedSoftmax(n_samples, n_classes, n_threads)
-    return AugmentedNoise(model, n_samples, n_classes, n_threads)
+        left_out = None if shared_draws else sampler.left_out()
+        return AugmentedSoftmax(n_samples, sampler.n_classes, n_draws, left_out, n_threads)
+    return AugmentedNoise(model, n_samples, sampler.n_classes, n_draws, n_threads)
 
 
 def _all_count(psi):

@@ -160,6 +160,7 @@ def optimum(digits):
         ({"bound": "exact", "learning_rate": 0.3}, 0.01),
         ({"n_sampled_classes": 9, "learning_rate": 0.3}, 0.02),
         ({"n_sampled_classes": 3, "learning_rate": 0.1}, 0.04),
+        ({"n_sampled_classes": 1, "learning_rate": 0.1}, 0.08),  # with draws apart
         ({"n_sampled_classes": 3, "learning_rate": 0.1, "shared_draws": True}, 0.04),
         ({"n_sampled_classes": 3, "learning_rate": 0.1, "sampling": "frequency"}, 0.05),
     ],
