@@ -403,9 +403,8 @@ FIRST = (
     "PPDSparseClassifier gives no probabilities: its parameters are chosen by accuracy. *No "
     "arguments*: the defaults. Where most epochs tried were not 50 (A&R) or 20, the model's name "
     "says so. On oewn_hypernym implicit steps by frequency were given 120 epochs after 80 had been "
-    "0.022 below exact on the test rows. A&R without arguments on docstrings and oewn_hypernym was "
-    "timed beside other work. Single steps on sparse rows kept two copies of the weights when the "
-    "peaks were measured, but for implicit steps by frequency on oewn_hypernym."
+    "0.022 below exact on the test rows. Single steps on sparse rows kept two copies of the "
+    "weights when the peaks were measured, but for implicit steps by frequency on oewn_hypernym."
 )
 
 
