@@ -225,11 +225,9 @@ NOTES = {
     "eq. 5 without a cut, and the scale of the noise has the gradient of the entropy, which the "
     "program leaves out.",
     "omniglot": "Raw pixels, and another split than the paper's (drawers 1 to 16 of each character "
-    "against 17 to 20), so absolute figures compare in order of size only. Sampled columns but "
-    "A&R softmax were timed by the clock beside other work: on a quiet machine an epoch took two "
-    "thirds of that and less (OVE 0.353 s, probit 0.660 s). The exact softmax, which the paper "
-    "leaves out as too slow, overfits by the last epoch: after 150 it had log-likelihood -5.170 "
-    "and accuracy 0.205.",
+    "against 17 to 20), so absolute figures compare in order of size only. The exact softmax, "
+    "which the paper leaves out as too slow, overfits by the last epoch: after 150 it had log- "
+    "likelihood -5.170 and accuracy 0.205.",
 }
 
 
