@@ -438,7 +438,7 @@ def _fit_augment_reduce(
             now, coming = coming, None
             if i + 1 < len(batches):
                 coming = drawn(batches[i + 1], n_steps + 1)
-            coefs = local.coefficients(
+            coefs = local.stepped_coefficients(
                 now.psi_of_draws(), now.importance, batch, weight, epoch, seeds
             )
             kernel.ascend(

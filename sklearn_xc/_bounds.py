@@ -24,8 +24,8 @@ class OneVsEach:
     def __init__(self, n_threads):
         self._n_threads = n_threads
 
-    def coefficients(self, psi, importance, batch, weight, t, seeds):
-        """Derivative of the bound's estimate by psi, times the samples' weights; one draw."""
+    def stepped_coefficients(self, psi, importance, batch, weight, t, seeds):
+        """The derivative of the bound's estimate by psi, times the samples' weights."""
         coefs = np.empty_like(psi[0])
         kernel.global_one_vs_each(psi[0], importance[0], batch, weight, coefs, self._n_threads)
         return coefs
@@ -53,8 +53,8 @@ class AugmentedSoftmax:
         self.n_draws = n_draws if left_out is None else 1
         self._left_out, self._n_threads = left_out, n_threads
 
-    def coefficients(self, psi, importance, batch, weight, t, seeds):
-        """Local step of Algorithm 1, the t-th of these samples, from 1 on; then as above."""
+    def stepped_coefficients(self, psi, importance, batch, weight, t, seeds):
+        """The same after the local step of Algorithm 1, the t-th of these samples, from 1 on."""
         coefs, step = np.empty_like(psi[0]), (1 + t) ** -0.9
         rows = psi[0], importance[0], batch, weight, self.log_eta
         if self._left_out is not None:
@@ -96,11 +96,8 @@ class AugmentedNoise:
         draw(batch, u, seeds.noise, seeds.step, is_global, self._model)
         return u
 
-    def coefficients(self, psi, importance, batch, weight, t, seeds):
-        """Local step of Algorithm 2, the t-th of these samples, from 1 on; then as above.
-
-        The derivative is a one-sample estimate.
-        """
+    def stepped_coefficients(self, psi, importance, batch, weight, t, seeds):
+        """The same after the local step of Algorithm 2; a one-sample estimate."""
         coefs, step = np.empty_like(psi[0]), 0.01 * (1 + t) ** -0.9
         of_noise = self._model, self._n_threads
         u = self._draw(batch, seeds, False)

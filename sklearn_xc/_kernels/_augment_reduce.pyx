@@ -149,7 +149,7 @@ def global_softmax(
         finish_coefs(&coefs[i, 0], importance.shape[1], weight_of(sample_weight, batch[i]))
 
 
-cdef dispatched bases_in_logarithms(
+cdef dispatched out_of_logarithms(
     const double* log_eta, const float* top, double keep, double step, float* shift, double* base
 ) noexcept nogil:
     """shift = max(top, log_eta), base = e^-shift (keep eta + step), of CHUNK rows."""
@@ -198,7 +198,7 @@ cdef void leave_one_out_chunk(
     for i in range(size):
         eta[i] = log_eta[batch[first + i]]
         top[i] = highest_above_own(&psi[first + i, 0], n)
-    bases_in_logarithms(eta, top, 1 - step, step, shift, sums)
+    out_of_logarithms(eta, top, 1 - step, step, shift, sums)
     for i in range(size):
         at = first + i
         exp_terms(&psi[at, 1], &importance[at, 0], n, psi[at, 0], shift[i], &coefs[at, 1])
