@@ -23,7 +23,7 @@ SAMPLE = 256  # training rows by which an index measures its recall
 class ExactSearch:
     """All classes are candidates."""
 
-    recall_ = 1.0
+    search_, recall_ = "exact", 1.0
     samples_at_once = 4096
 
     def candidates(self, samples):
@@ -49,13 +49,13 @@ class IndexSearch:
     weights : Weights
     seed : int
         Chooses the rows by which the index measures its recall.
-    largest_share : float
-        Of all classes, that a sample has as candidates.
+    name : {"hnsw", "lsh"}
+        Whose LARGEST_SHARE of all classes a sample may have as candidates.
     """
 
-    def __init__(self, index, X, weights, seed, largest_share):
-        self.index, self.X, self.weights = index, X, weights
-        self.most = max(FEWEST_CANDIDATES, int(largest_share * weights.shape[0]))
+    def __init__(self, index, X, weights, seed, name):
+        self.index, self.X, self.weights, self.name = index, X, weights, name
+        self.most = max(FEWEST_CANDIDATES, int(LARGEST_SHARE[name] * weights.shape[0]))
         rng = np.random.default_rng([seed, 1])
         self.sample = np.sort(rng.permutation(X.shape[0])[:SAMPLE])
         self.samples_at_once = max(FEWEST_SAMPLES, int(SAMPLES_OF_A_CLASS * weights.shape[0]))
@@ -66,6 +66,11 @@ class IndexSearch:
     def recall_(self):
         """Of the candidates that it names; 1 where it has given up and all classes are scored."""
         return self.index.recall_ if self.built else 1.0
+
+    @property
+    def search_(self):
+        """What ran: "exact" where the index was never built, or has given up."""
+        return self.name if self.built and self.index.mode_ != "exact" else "exact"
 
     def candidates(self, samples):
         self.follow()
@@ -110,7 +115,7 @@ def make_search(search, rows, bias, weights, *, min_recall, n_bits, sketch_dim, 
     index = HNSWIndex(**options, **of_sketches)
     if search == "lsh":
         index = SimpleLSHIndex(n_bits=n_bits, **options)
-    return IndexSearch(index, X, weights, seed, LARGEST_SHARE[search])
+    return IndexSearch(index, X, weights, seed, search)
 
 
 def with_constant(X, bias):
@@ -124,10 +129,17 @@ def with_constant(X, bias):
 # Counted operations of a search: vectors of LANES numbers, or single entries of a list.
 LANES = 16
 BEAM, NEIGHBOURS, BUILD_BEAM = 64, 32, 100  # of an HNSW graph: vectors compared for each visited
+# With no more classes than these exact search costs less whatever else: a graph compares a sample
+# with so many vectors; beside the ten that a code names stand those that have moved, a tenth of all
+# and what the samples asked for together have moved since.
+FEWEST_CLASSES = {
+    "hnsw": BEAM * NEIGHBOURS,
+    "lsh": int((FEWEST_CANDIDATES + 2 * FEWEST_SAMPLES) / (1 - MOVED_SHARE)),
+}
 
 
 def choose_search(search, rows, y, shape, sketch_dim):
-    """The search itself, or for "auto" the one with fewer counted operations a sample.
+    """The search itself where an index can pay, or for "auto" that of fewer operations a sample.
 
     Exact search follows the lists of the features of a sample. A class is in the list of a feature
     when one of its samples has it, or when it was the rival of one that has: about twice the pairs
@@ -147,9 +159,11 @@ def choose_search(search, rows, y, shape, sketch_dim):
     -------
     search : {"exact", "hnsw", "lsh"}
     """
+    n_classes, n_features = shape
+    if n_classes <= FEWEST_CLASSES.get("hnsw" if search == "auto" else search, 0):
+        return "exact"
     if search != "auto":
         return search
-    n_classes, n_features = shape
     if rows.dense:
         exact = n_features * n_classes / LANES
         width = n_features

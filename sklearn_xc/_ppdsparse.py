@@ -10,18 +10,29 @@ from sklearn.utils import check_random_state
 
 from ._base import BaseXCClassifier, Interval, StrOptions
 from ._calibrated import CalibratedMixin
-from ._callbacks import FIT_CALLER, SILENT, with_callbacks
+from ._callbacks import FIT_CALLER, Progress, with_callbacks
 from ._class_weight import weights_of_labels
 from ._kernels._matrix import Matrix
 from ._kernels._ppdsparse import N_LANES, solve_classes
 from ._memory import require_memory
 from ._one_vs_rest import AddLabels
 from ._parallel import blocks_of_classes, run_blocks
-from ._rows import LARGEST_INDEX, above, as_rows, columns_of, fast_order, largest_magnitudes
+from ._penalties import penalties_of
+from ._rows import (
+    LARGEST_INDEX,
+    above,
+    as_rows,
+    columns_of,
+    compact,
+    fast_order,
+    largest_magnitudes,
+    weighted_norms,
+)
 from ._weights import weights_of_classes
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
 LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
+LARGEST_WEIGHT = 1e30  # of a loss, so that sums of losses do too
 N_PARTS = 8  # arguments of a Matrix
 
 
@@ -31,6 +42,8 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
     For each class k, with labels y_i in {-1, +1}, minimises::
 
         l1 * sum_j |w_j| + l2 / 2 * (||w||^2 + b^2) + sum_i C_i * loss(y_i, <w, x_i> + b)
+
+    By default the penalties follow the rows, so that these may have any scale.
 
     by a greedy active-set method in the dual. Most samples never become support vectors of a
     class and most features never get a weight, and the solver looks at little else: it keeps a
@@ -42,16 +55,23 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
 
     Parameters
     ----------
-    l1 : float, default=0.1
+    l1 : float or "auto", default="auto"
         Strength of the L1 penalty, from 0 to 1e12; the intercept is not part of it. Larger values
-        give fewer weights.
-    l2 : float, default=1.0
-        Strength of the L2 penalty, from 1e-12 to 1e12; the intercept is part of it.
-        The published settings are ``l1=0.01, l2=1``. The defaults were chosen on held-out fifths
-        of the training parts of six data sets: averaged over them they lose 0.9 points of
-        precision@1 to the best pair of each (the best pair on average loses 0.4, a standard error
-        is 0.4 to 1.5) and nothing on yso_finna_en_small, with half as many weights as
-        ``l1=0.05`` or less; see the page on benchmarks.
+        give fewer weights. "auto" is a tenth of the length of a row, at most half the size of an
+        entry, ``sum x_ij^2 / sum |x_ij|``: 0.1 for short rows of unit length, less for rows of
+        hundreds of small entries, whose weights 0.1 would keep at zero.
+    l2 : float or "auto", default="auto"
+        Strength of the L2 penalty, from 1e-12 to 1e12; the intercept is part of it. "auto" is 30
+        times the root mean square of ``<x_i, x_j>`` over pairs of rows less their mean, at most
+        1.5 times the mean of ``||x||^2``: about 1 for TF-IDF rows; less where rows differ in fewer
+        than 50 directions, such as those of a table of few columns. It also brings rows to unit
+        length before the fit and the weights back after it (so that the intercept is penalised
+        like the weight of a feature as long as the rows); dense rows are centred where the mean
+        row is most of them, and with ``l1="auto"`` dense columns measured in very different units
+        (deviations 30 times the median) are brought to one size. Multiplying X by a number changes
+        no prediction, and penalties do not depend on the labels.
+        The published settings are ``l1=0.01, l2=1``. How the defaults were chosen: see the page
+        on benchmarks.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         ``0.5 * max(0, 1 - y z)^2`` or ``max(0, 1 - y z)``. The paper found the squared hinge better
         (section 5.2).
@@ -77,9 +97,11 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
     feature_threshold : float, default=0.0
         Searches skip entries of X of at most this magnitude (section 5.3), with the same
         exceptions as `sparsification`. For rows in which most entries are tiny.
-    pruning : float, default=0.01
-        After training, weights with ``|w_j| * max_i |x_ij| <= pruning`` are dropped: none of them
-        moves a training score by more than `pruning`, where the margin is 1. 0 keeps all.
+    pruning : float, default=0.02
+        After training small weights are dropped, as long as the score of no training sample moves
+        by more than `pruning` in all, where the margin is 1, and the objective stays within `tol`
+        of its optimum by a bound, which ``dual_gap_`` reports. 0 keeps all. (The hinge has a
+        coarser bound than the squared hinge, and keeps more.)
     class_weight : "balanced", dict {class: weight} or None, default=None
         Factor on the loss of the positives of each class (for two classes: on the loss of the
         samples of each class). "balanced" makes it inversely proportional to the frequency of
@@ -91,7 +113,8 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
     random_state : int, RandomState instance or None, default=None
         For the order of the descent, the first negatives and the sparsification.
     verbose : int, default=0
-        joblib's progress messages.
+        A line for each block of classes that is done: how many there are, the largest duality gap
+        in it, the time taken and the time left.
     warm_start : bool, default=False
         Keep the dual variables in ``dual_coef_`` and start the next fit, which must be on the same
         samples and labels, from them.
@@ -111,17 +134,23 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
         Read-only; put a new matrix in its place to change the model.
     intercept_ : ndarray of float32, shape (n_classes,) or (1,)
         Classes without a positive sample have no weights and the intercept -1e18, the lowest score.
+    l1_, l2_ : float
+        The penalties used, in units of X; where columns were brought to one size, of those columns.
+        With ``l2="auto"`` the intercept's is ``l2_`` divided by the squared length of rows.
     classes_ : ndarray, shape (n_classes,)
         Labels, or the column numbers or names of the indicator.
     dual_gap_ : ndarray of float64, shape (n_classes,) or (1,)
-        (P - D) / P of each class for the objective P and the dual objective D, before pruning;
-        an upper bound of the relative suboptimality. Rounding can make it minus 1e-6 at most.
+        (P - D) / P of each class for the objective P and the dual objective D, an upper bound of
+        the relative suboptimality, for rows in the form in which the fit sees them. Where `pruning`
+        has dropped weights, P is an upper bound of the objective of those that are left. Rounding
+        can make it minus 1e-6 at most.
     n_active_ : ndarray of int64, shape (n_classes,) or (1,)
         Size of the active set of each class at the end: positives and support vectors.
     n_iter_ : int
         Outer rounds of the class that took most.
     dual_coef_ : csr_array of float32, shape (n_classes, n_samples) or (1, n_samples)
-        Dual variables; only with ``warm_start=True``.
+        Dual variables; only with ``warm_start=True``. Of a class that `max_iter` has cut short,
+        stored zeros are violators that its last search has found, for the next fit.
     calibration_ : object
         The fitted calibration; only with `calibration`.
     n_features_in_ : int
@@ -136,11 +165,11 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
 
     Notes
     -----
-    Rows of unit length (TF-IDF) need no scaling; other features should be brought to a similar
-    scale, as for any penalised linear model.
+    Dense rows of which at most a third of the entries are not zero are taken as CSR.
 
     Memory, beyond X in float32: 16 bytes a non-zero of X (its rows in a faster order and its
-    columns; dense X is used as it is), ``D * 109`` bytes and the lists of sixteen classes a
+    columns; dense X is used as it is), as much as X again where its scale is changed (rows of unit
+    length are not copied), ``D * 109`` bytes and the lists of sixteen classes a
     worker, and about 24 bytes a non-zero of the weights at the end. Nothing is N x K or D x K.
 
     Two bounds of the paper are not right as printed, since the trivial solution w = 0, b = -1 has
@@ -173,8 +202,8 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
     _not_merged_since = None
     _parameter_constraints = {  # noqa: RUF012
         # the kernels compute in float32: beyond these bounds a square would overflow
-        "l1": [Interval(Real, 0, 1e12, closed="both")],
-        "l2": [Interval(Real, 1e-12, 1e12, closed="both")],
+        "l1": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
+        "l2": [StrOptions({"auto"}), Interval(Real, 1e-12, 1e12, closed="both")],
         "loss": [StrOptions({"squared_hinge", "hinge"})],
         "fit_intercept": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -194,8 +223,8 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
 
     def __init__(
         self,
-        l1=0.1,
-        l2=1.0,
+        l1="auto",
+        l2="auto",
         *,
         loss="squared_hinge",
         fit_intercept=True,
@@ -205,7 +234,7 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
         sparsification=None,
         delta=0.5,
         feature_threshold=0.0,
-        pruning=0.01,
+        pruning=0.02,
         class_weight=None,
         n_jobs=None,
         random_state=None,
@@ -284,6 +313,7 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
                 X, Y, sample_weight, previous,
                 watch=lambda n_blocks: self._start_progress(n_blocks, *given, name="block"),
             )  # fmt: skip
+            self.l1_, self.l2_ = result["penalties"]
             self.n_iter_ = result["n_iter"]
             self.dual_gap_ = result["gap"]
             self.n_active_ = result["n_active"]
@@ -295,23 +325,39 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
         self._warn_if_late(self.dual_gap_, FIT_CALLER + 1)
         return self
 
-    def _solve(self, X, Y, sample_weight, dual, is_new=None, watch=lambda _: SILENT):
+    def _solve(self, X, Y, sample_weight, dual, is_new=None, watch=None):
+        if watch is None:  # for what callbacks are not told of
+
+            def watch(n_blocks):
+                return Progress(self, n_blocks, name="block", verbose=self.verbose)
+
         if sample_weight is None:
             sample_weight = np.ones(X.shape[0], dtype=np.float32)
+        class_weight = self._class_weights(Y, sample_weight, is_new)
+        _require_weights_in_range(sample_weight, class_weight)
+        require_memory(
+            X.shape[1] * N_LANES * 12,
+            f"fit: weights of {N_LANES} classes of {X.shape[1]} features",
+            "use fewer features (a hashing or a feature selection step before)",
+        )
+        X = compact(X)
+        penalties = penalties_of(self.l1, self.l2, X, sample_weight)
         result = _fit_ppdsparse(
-            X,
+            penalties.coordinates.inside(X),
             Y,
             sample_weight,
-            self._class_weights(Y, sample_weight, is_new),
-            settings=self._settings(),
+            class_weight,
+            settings=self._settings(penalties),
             feature_threshold=self.feature_threshold,
             dual=dual,
             keep_dual=self.warm_start,
             n_jobs=self.n_jobs,
-            verbose=self.verbose,
             watch=watch,
         )
         self._n_visits = result["n_visits"]
+        result["penalties"] = penalties.outside()
+        model = penalties.model_outside(result["coef"], result["intercept"])
+        result["coef"], result["intercept"] = model
         return result
 
     def _warn_if_late(self, gap, stacklevel=3):
@@ -333,11 +379,11 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
         ):
             raise ValueError("dual_coef_ is no CSR matrix, or names a sample twice")
 
-    def _settings(self):
+    def _settings(self, penalties):
         """The kernel's `Settings`."""
         return {
-            "l1": self.l1,
-            "l2": self.l2,
+            "l1": penalties.l1,
+            "l2": penalties.l2,
             "hinge": self.loss == "hinge",
             "intercept": self.fit_intercept,
             "tol": self.tol,
@@ -355,7 +401,8 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
         weights = np.ones((Y.shape[1], 2))
         if self.class_weight is None:
             return weights.astype(np.float32)
-        positives = Y.T @ sample_weight.astype(np.float64)
+        sample_weight = sample_weight.astype(np.float64)
+        positives = Y.T @ sample_weight
         counts = np.append(sample_weight.sum() - positives, positives) if binary else positives
         if is_new is not None:  # "balanced" is by the mean of the counts, of which those count
             counts[~is_new] = counts[is_new].mean()
@@ -377,7 +424,6 @@ def _fit_ppdsparse(
     dual,
     keep_dual,
     n_jobs,
-    verbose,
     watch,
 ):
     """Solve all classes, block by block.
@@ -387,22 +433,15 @@ def _fit_ppdsparse(
     dict with coef, intercept, n_iter, gap, n_active, dual (see the attributes of the estimator),
     n_visits, the rows of X that were read, and progress, which ``watch(n_blocks)`` has started
     """
-    n_features = X.shape[1]
     n_columns = Y.shape[1]
-    require_memory(
-        n_features * N_LANES * 12,
-        f"fit: weights of {N_LANES} classes of {n_features} features",
-        "use fewer features (a hashing or a feature selection step before)",
-    )
-    rows = as_rows(X)
-    order = fast_order(rows, settings["seed"])
-    rows, Y, sample_weight = order.rows(rows), Y[order.samples], sample_weight[order.samples]
+    rows, order = _rows_in_order(X, sample_weight, settings["seed"])
+    Y, sample_weight = Y[order.samples], sample_weight[order.samples]
     Y = Y.tocsc()
     Y.sort_indices()
     positives = (Y.indptr.astype(np.int64), Y.indices.astype(np.int32))
     squared_norms = _squared_norms(rows) + np.float32(settings["intercept"])
     coarse = above(rows, feature_threshold) if feature_threshold > 0 else None
-    blocks = blocks_of_classes(np.asarray(Y.T @ sample_weight), N_LANES)
+    blocks = blocks_of_classes(np.asarray(Y.T @ sample_weight.astype(np.float64)), N_LANES)
     if not blocks:
         raise ValueError("no class of y has a positive sample with a weight above zero")
     if dual is not None:
@@ -423,16 +462,27 @@ def _fit_ppdsparse(
             sample_weight,
             class_weight,
             largest_magnitudes(rows),
+            weighted_norms(rows, sample_weight),
             *positives,
             *((None,) * 3 if dual is None else _dual_arrays(dual)),
             n_jobs=n_jobs,
-            verbose=verbose,
             progress=progress,
+            reached=lambda part: {"gap": float(part[4].max())},
         )
     except BaseException:
         stop[0] = 1  # threads that are still at work give up
         raise
-    return {"progress": progress, **_assemble(parts, order, n_columns)}
+    return {"progress": progress, **_assemble(parts, order, n_columns, X.shape[0])}
+
+
+def _rows_in_order(X, sample_weight, seed):
+    """The rows of positive weight as the kernel reads them, and which they are."""
+    rows = as_rows(X)
+    there = np.flatnonzero(sample_weight > 0).astype(np.int32)
+    if len(there) < X.shape[0]:  # a row of weight zero has no part in norms, maxima or draws
+        rows = rows.take(there)
+    order = fast_order(rows, seed)
+    return order.rows(rows), order._replace(samples=there[order.samples])
 
 
 def _solve_block(labels, settings, keep_dual, stop, *arrays):
@@ -463,6 +513,16 @@ def _squared_norms(rows):
     return norms.astype(np.float32)
 
 
+def _require_weights_in_range(sample_weight, class_weight):
+    largest = float(sample_weight.max()) * float(class_weight.max())
+    if largest > LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight times class_weight reaches {largest:.3g}; the solver computes in "
+            f"float32 and takes up to {LARGEST_WEIGHT:g}: divide the weights, l1 and l2 by the "
+            "same number"
+        )
+
+
 def _dual_arrays(dual):
     return (
         dual.indptr.astype(np.int64),
@@ -471,7 +531,7 @@ def _dual_arrays(dual):
     )
 
 
-def _assemble(parts, order, n_columns):
+def _assemble(parts, order, n_columns, n_samples):
     """Put the classes of all blocks in their places, features and samples in the caller's order."""
     labels, n_weights, intercept, n_iter, gap, n_active, weights, n_dual, duals, visits = zip(
         *parts, strict=True
@@ -487,5 +547,6 @@ def _assemble(parts, order, n_columns):
     for name, values in ("intercept", intercept), ("gap", gap), ("n_active", n_active):
         result[name][labels] = np.concatenate(values)
     result["coef"] = weights_of_classes(labels, n_weights, weights, n_columns, order.features)
-    result["dual"] = weights_of_classes(labels, n_dual, duals, n_columns, order.samples)
+    dual = weights_of_classes(labels, n_dual, duals, n_columns, order.samples, n_samples)
+    result["dual"] = dual
     return result

@@ -278,23 +278,6 @@ def test_l1_makes_weights_sparse(multilabel):
     assert PPDSparseClassifier(l1=1e6).fit(X, Y).coef_.nnz == 0
 
 
-@pytest.mark.parametrize("dense", [False, True])
-@pytest.mark.parametrize("pruning", [0.001, 0.01, 0.1])
-def test_pruned_weights_move_no_training_score_far(multilabel, pruning, dense):
-    X, Y = multilabel
-    X = X.toarray() if dense else X
-    whole = PPDSparseClassifier(l1=0.01, pruning=0, random_state=0).fit(X, Y)
-    pruned = clone(whole).set_params(pruning=pruning).fit(X, Y)
-    np.testing.assert_array_equal(pruned.intercept_, whole.intercept_)
-    maxima = abs(X).max(axis=0)
-    maxima = maxima.toarray().ravel() if sparse.issparse(maxima) else maxima
-    effect = np.abs(whole.coef_.toarray()) * maxima
-    expected = np.where(effect > np.float32(pruning), whole.coef_.toarray(), 0)
-    np.testing.assert_array_equal(pruned.coef_.toarray(), expected)
-    assert pruned.coef_.nnz < whole.coef_.nnz
-    assert effect[pruned.coef_.toarray() == 0].max() <= np.float32(pruning)
-
-
 def test_class_weight_moves_the_decision(separable):
     X, _ = separable
     rng = np.random.default_rng(0)
@@ -331,13 +314,9 @@ def test_class_weights_by_column_name(multilabel):
     assert model.intercept_[0] == plain.intercept_[0]
 
 
-def test_verbose_prints(multilabel, capfd):
-    X, Y = multilabel
-    PPDSparseClassifier().fit(X, Y)
+def test_nothing_is_printed(multilabel, capfd):
+    PPDSparseClassifier().fit(*multilabel)
     assert capfd.readouterr() == ("", "")
-    PPDSparseClassifier(verbose=1).fit(X, Y)
-    output = capfd.readouterr()
-    assert "Done" in output.out + output.err
 
 
 def test_convergence_warning_tells_what_to_do(multilabel):
@@ -368,8 +347,9 @@ def test_smaller_tolerance_smaller_gap(multilabel):
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_warm_start_goes_on(multilabel, loss):
     X, Y = multilabel
-    cold = PPDSparseClassifier(loss=loss, tol=1e-4, max_iter=1000, random_state=0).fit(X, Y)
-    model = PPDSparseClassifier(loss=loss, tol=0.01, warm_start=True, random_state=0).fit(X, Y)
+    cold = PPDSparseClassifier(0.1, 1.0, loss=loss, tol=1e-4, max_iter=1000, random_state=0)
+    cold.fit(X, Y)
+    model = clone(cold).set_params(tol=0.01, warm_start=True).fit(X, Y)
     assert model.dual_coef_.shape == (40, 400)
     assert (model.dual_coef_.data > 0).all()
     model.set_params(tol=1e-4, max_iter=1000).fit(X, Y)

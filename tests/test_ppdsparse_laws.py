@@ -248,6 +248,20 @@ def test_norms_are_bounded_by_the_number_of_positives(seed, n, positives, l1, l2
     assert model.dual_coef_.sum() <= (l2 + 4 * y.sum()) * (1 + 1e-2)
 
 
+@pytest.mark.parametrize("l1", [1.0, 5.0])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_no_more_weights_than_support_vectors_with_hardly_any_l2(seed, l1):
+    """Theorem 3.1, which is about l2=0, close to it: rows in general position."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(40, 200))
+    y = rows[:, :3].sum(axis=1) + 0.3 * rng.normal(size=40) > 0
+    options = {"fit_intercept": False, "warm_start": True, **TIGHT, "tol": 1e-4}
+    model = PPDSparseClassifier(l1, 0.1, **options).fit(rows, y)
+    assert 0 < model.coef_.nnz <= model.dual_coef_.nnz < len(rows)
+    strong = PPDSparseClassifier(l1, 100.0, **options).fit(rows, y)
+    assert strong.coef_.nnz > model.coef_.nnz  # with much l2 weights do not have to balance
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_counter_example_to_the_printed_bounds(loss):
     """The printed bounds ||w||_1 <= 2 n_pos / l1 and ||a*||_1 <= 4 n_pos can fail.

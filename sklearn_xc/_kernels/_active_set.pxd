@@ -22,6 +22,9 @@ cdef class Workspace:
     cdef Py_ssize_t n_support
     # (n_samples,): bit c says that the sample is in the active set of lane c
     cdef uint16_t[::1] member
+    # (n_samples,) what the pruning has moved the score of each row by; all zero in between
+    cdef float[::1] shift
+    cdef double total_weight  # of all samples
     # scratch of the search (CHUNK, LANES), (n_features,), (LANES,) and of the sparsification
     cdef float[:, ::1] scores
     cdef int64_t[::1] cursor, positive_cursor

@@ -19,7 +19,7 @@ cdef enum:
 cdef class Workspace:
     """Scratch memory of one thread: O(D * LANES) dense, the lists as long as they are used."""
 
-    def __init__(self, Py_ssize_t n, Py_ssize_t d):
+    def __init__(self, Py_ssize_t n, Py_ssize_t d, double total_weight):
         # np.empty maps memory that stays unused until a list grows into it
         self.active = np.empty((LANES, n), dtype=np.int32)
         self.alpha = np.empty((LANES, n), dtype=np.float32)
@@ -40,6 +40,8 @@ cdef class Workspace:
         self.cursor = np.empty(d, dtype=np.int64)
         self.positive_cursor = np.empty(LANES, dtype=np.int64)
         self.member = np.zeros(n, dtype=np.uint16)
+        self.shift = np.zeros(n, dtype=np.float32)
+        self.total_weight = total_weight
         self.n_support = 0
         cdef Py_ssize_t c
         for c in range(LANES):
@@ -201,17 +203,20 @@ cdef void publish_weights(
 ) noexcept nogil:
     """w = soft_threshold(v, l1) / l2 into the class's column of the block, for the search."""
     cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t q, k, draws
+    cdef Py_ssize_t q, k, draws, n_weights = 0
     cdef int32_t j
     cdef float w
     cdef double l1_norm = 0
+    lane.sparsified = False
     for q in range(lane.n_touched):
         w = soft_threshold(work.saved[c, q], settings.l1) / settings.l2
         work.packed[q] = w
         l1_norm += fabs(w)
-    if sparsify and lane.n_touched:
+        n_weights += w != 0
+    if sparsify and n_weights:
         draws = n_draws(l1_norm, settings.delta)
-        if draws < lane.n_touched:
+        if draws < n_weights:
+            lane.sparsified = True
             sparsify_weights(
                 &work.packed[0], lane.n_touched, draws, &lane.rng, &work.cumulative[0],
                 &work.sparse[0],

@@ -41,7 +41,9 @@ cdef struct Lane:
     float precision  # smaller violations of the margin are left alone
     float threshold  # a score above it makes a negative a candidate
     double loss  # of all samples at the scores of the last search
+    double primal  # objective at the weights of the last search
     double gap  # relative, of the last search
+    bint sparsified  # whether that search had a sparse copy of the weights
     int n_iter
     double n_visits  # rows of X read; those of a search are shared by the lanes
     uint64_t rng

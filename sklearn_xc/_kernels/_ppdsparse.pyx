@@ -5,7 +5,6 @@ Sixteen classes are in work at a time.  A round lets every one of them descend o
 duality gap as well.  A class that is done leaves its lane to the next of the block.
 """
 
-from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
@@ -19,6 +18,7 @@ from sklearn_xc._kernels._active_set cimport (
 from sklearn_xc._kernels._common cimport interrupted
 from sklearn_xc._kernels._descent cimport descend
 from sklearn_xc._kernels._matrix cimport Matrix
+from sklearn_xc._kernels._pruning cimport prune_weights
 from sklearn_xc._kernels._search cimport search, search_sample
 
 cdef enum:
@@ -109,14 +109,13 @@ cdef int keep_class(
     Workspace work,
     Py_ssize_t c,
     const Settings *settings,
-    const float[::1] feature_maxima,
     bint keep_dual,
 ) except -1 nogil:
-    """Store a class that is done; only weights that move some training score by > `prune`."""
+    """Store a class that is done, with the weights that its pruning has left in `packed`."""
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t n = results.n_done, q, before = results.weights.size
-    cdef int32_t j, entry
-    cdef float w
+    cdef bint done = lane.gap <= settings.tol
+    cdef int32_t entry
     results.labels[n] = lane.label
     results.n_iter[n] = lane.n_iter
     results.gap[n] = lane.gap
@@ -124,10 +123,8 @@ cdef int keep_class(
     results.n_active[n] = lane.n_active
     results.intercept[n] = lane.bias / settings.l2
     for q in range(lane.n_touched):
-        j = work.touched[c, q]
-        w = soft_threshold(work.saved[c, q], settings.l1) / settings.l2
-        if fabs(w) * feature_maxima[j] > settings.prune:
-            append(&results.weights, j, w)
+        if work.packed[q] != 0:
+            append(&results.weights, work.touched[c, q], work.packed[q])
     results.n_weights[n] = results.weights.size - before
     if keep_dual:
         before = results.duals.size
@@ -135,6 +132,9 @@ cdef int keep_class(
             entry = work.active[c, q]
             if work.alpha[c, q] > 0:
                 append(&results.duals, entry if entry >= 0 else ~entry, work.alpha[c, q])
+        if not done:  # the violators just found are where the next fit goes on
+            for q in range(lane.n_candidates):
+                append(&results.duals, work.candidates[c, q], 0)
         results.n_duals[n] = results.duals.size - before
     results.n_done += 1
     return 0
@@ -169,6 +169,7 @@ cdef double relative_gap(
     const float[::1] sample_weight,
 ) noexcept nogil:
     cdef double primal = primal_value(work, c, settings)
+    work.lanes[c].primal = primal
     return (primal - dual_value(work, c, settings, X, sample_weight)) / max(primal, <double>1e-30)
 
 
@@ -193,6 +194,7 @@ def solve_classes(
     const float[::1] sample_weight,
     const float[:, ::1] class_weight,
     const float[::1] feature_maxima,
+    const float[::1] feature_norms,
     const int64_t[::1] positive_indptr,
     const int32_t[::1] positive_rows,
     const int32_t[::1] labels,
@@ -212,6 +214,7 @@ def solve_classes(
     sample_weight : (n_samples,)
     class_weight : (n_classes, 2), weight of the loss of a class's negatives and positives
     feature_maxima : (n_features,), largest |x_ij| of each feature, for the pruning
+    feature_norms : (n_features,), root of the sum of sample_weight_i x_ij^2, for the same
     positive_indptr, positive_rows : the positives of each class, sorted
     labels : the classes to fit; each has a positive of weight above zero
     dual : () or CSR arrays (indptr, rows, data) of earlier dual variables of all classes
@@ -226,7 +229,9 @@ def solve_classes(
     variables; the rows of X read for it, in which a search counts for a sixteenth.
     """
     cdef Py_ssize_t n_labels = labels.shape[0]
-    cdef Workspace work = Workspace(X.n_rows, X.n_columns)
+    cdef Workspace work = Workspace(
+        X.n_rows, X.n_columns, np.sum(sample_weight, dtype=np.float64)
+    )
     cdef Results results = Results(n_labels)
     cdef const int64_t[::1] dual_indptr
     cdef const int32_t[::1] dual_rows
@@ -235,7 +240,7 @@ def solve_classes(
     if resume:
         dual_indptr, dual_rows, dual_data = dual
     cdef bint approximate = settings.sparsify or coarse is not X
-    cdef bint exact, any_new, close = False
+    cdef bint exact, certain, any_new, close = False
     cdef Py_ssize_t c, n_started = 0, n_rounds = 0
     cdef double operations = 0, entries_per_row = X.data.shape[0] / max(1, X.n_rows)
     cdef Lane *lane
@@ -303,8 +308,13 @@ def solve_classes(
                 if lane.label == IDLE:
                     continue
                 lane.gap = relative_gap(work, c, &settings, X, sample_weight)
-                if exact and (lane.gap <= settings.tol or lane.n_iter == settings.max_iter):
-                    keep_class(results, work, c, &settings, feature_maxima, keep_dual)
+                # of a lane that was not sparsified, a search over all entries is exact
+                certain = (exact or coarse is X) and not lane.sparsified
+                if certain and (lane.gap <= settings.tol or lane.n_iter == settings.max_iter):
+                    prune_weights(
+                        work, c, &settings, X, sample_weight, feature_maxima, feature_norms
+                    )
+                    keep_class(results, work, c, &settings, keep_dual)
                     clear_lane(work, c)
                 else:
                     close = close or lane.gap <= settings.tol
