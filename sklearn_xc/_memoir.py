@@ -5,7 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ._base import Interval, StrOptions
+from ._base import Interval, Options, StrOptions
 from ._callbacks import with_callbacks
 from ._memoir_fit import BaseMemoir
 from ._multiclass import held_out_samples
@@ -26,7 +26,7 @@ PUBLISHED = {
     },
     "lsh": {
         "penalty": "l2", "alpha": 1.0, "rho": 1.0, "search": "lsh", "n_bits": 64,
-        "batch_size": "auto", "reduction": "sum", "eta0": 0.1, "eta_step": 0.02,
+        "min_recall": 0.0, "batch_size": "auto", "reduction": "sum", "eta0": 0.1, "eta_step": 0.02,
         "sampling": "uniform", "average": False, "normalize_scores": False,
         "fit_intercept": False,
     },
@@ -55,12 +55,14 @@ class MemoirSVC(BaseMemoir):
     penalty : {"l2", "l1"}, default="l2"
         "l2" shrinks all weights and projects them on the ball of radius ``1 / sqrt(alpha)`` after
         each batch (Algorithm 1). "l1" brings the weights of the classes that a batch asked for
-        nearer to zero (Algorithm 2, eq. 13), by ``alpha * eta * K / (number of these classes)``;
-        a batch of which this would cut more than 0.3 of the norm of all weights goes without. For
+        nearer to zero (Algorithm 2, eq. 13), by ``alpha * eta * K / (number of these classes)``,
+        or by less where this would cut more than 0.3 of the largest norm of all weights so far. For
         sparse weights set ``average=False`` with it: an average has the weights of all iterates.
     alpha : "auto" or float, default="auto"
         Strength of the penalty, up to 1e12. "auto" is 0.3 for "l2" and 0.03 for "l1", times the
-        mean of ``||x||^2`` and its root, over the number of samples; reported as ``alpha_``.
+        mean of ``||x||^2`` and its root, over the weight of all samples (their number without
+        `sample_weight`); reported as ``alpha_``. With `partial_fit` it follows the different rows
+        seen so far, and counts half for new ones: of a stream half has come at the mean.
         Published: 1 and 1e-6, with ``reduction="sum"``. The threshold of the paper's eq. 13
         belongs to ``alpha * ||W||_1``, as here; its eq. 11 has half of that.
     rho : float, default=1.0
@@ -71,27 +73,34 @@ class MemoirSVC(BaseMemoir):
         :class:`~sklearn_xc.mips.HNSWIndex` or :class:`~sklearn_xc.mips.SimpleLSHIndex` names, with
         those that have moved since the index followed the weights; they are scored with the
         weights of the moment. Until a quarter of the classes have moved both search exactly.
-        "auto" compares counted operations and reports its choice as ``search_``.
+        "auto" compares counted operations. No index is asked where exact search costs less
+        whatever else: "hnsw" not for 2048 classes or fewer, as many as a graph compares a sample
+        with, and "lsh" not for 28 or fewer, all of which would be scored. ``search_`` says what
+        ran.
     min_recall : float, default=0.9
         Share of the best ten classes that an index should name, from 0 to 1: it searches as wide as
         this takes, and where it still falls short it says so and hands over to "exact".
     n_bits : int, default=64
-        Length of the codes of "lsh", as published.
+        Length of the codes of "lsh", a multiple of 64 up to 1024. Published: 64.
     sketch_dim : int, default=512
         Sparse X of more features than this is indexed through a random linear sketch of so many
         dimensions; the classes found are scored with all features. Fewer of them need more
         candidates for the same recall.
     batch_size : "auto" or int, default="auto"
-        Samples of a batch; "auto" is ``100 * sqrt(K)``, as published, or all samples if they are
-        fewer. Batches of a pass have equal size. Between batches weights shrink, are truncated
-        and averaged; steps are taken sample by sample.
+        Samples of a batch; "auto" is ``100 * sqrt(K)``, as published, or a tenth of all samples if
+        these are fewer (with ``reduction="sum"`` all of them). Batches of a pass have equal size.
+        Between batches weights shrink, or are truncated; steps are taken sample by sample.
     reduction : {"mean", "sum"}, default="mean"
         Whether a sample's step is the batch's rate divided by its number of samples, which
         minimises the stated objective, or the rate itself, as printed in Algorithms 1 and 2: that
         is the objective with ``alpha / batch_size`` and rates times `batch_size`, except for the
         radius of the ball.
-    max_iter : int, default=10
-        Passes over the samples. T batches of the paper are ``T * batch_size / n_samples`` passes.
+    max_iter : "auto" or int, default="auto"
+        Passes over the samples. "auto" is 10, or of fewer than 2000 samples as many as visit 20 000
+        (1000 steps of 20 samples): small data needs more of them; with `early_stopping` it is 100
+        at most. T batches of the paper are ``T * batch_size / n_samples`` passes. There is no
+        tolerance: on sparse text the objective falls for hundreds of passes while accuracy is
+        best after ten, which are part of the regularisation; see `early_stopping`.
     eta0 : "auto" or float, default="auto"
         The rate of batch t is ``eta0 / (1 + eta_step * t)``. "auto" makes the first step of a
         sample ``rho / mean ||x||^2`` long: with it the step reaches a margin of rho about.
@@ -99,17 +108,22 @@ class MemoirSVC(BaseMemoir):
         "auto" is ``alpha * eta0``, for which the rate tends to ``1 / (alpha * t)`` (Theorem 2).
     fit_intercept : bool, default=True
         Whether x has one more feature, the same for all samples and as large as their root mean
-        square length, whose weights give the intercepts. The paper has none.
+        square length, whose weights give the intercepts. Dense X whose columns are in very
+        different units, the largest more than 30 times the median deviation, is then trained on
+        with its columns shifted and scaled to one size, in which the penalty counts; ``coef_`` is
+        for X as it is. The paper has neither.
     sampling : {"uniform", "balanced"}, default="uniform"
         Whether a pass visits every sample once, in random order, or draws as many samples, of each
         class equally often, as the authors' program does.
     average : bool, default=True
-        Whether ``coef_`` is the average of the weights after each batch (Theorem 2) or the last.
+        Whether ``coef_`` is the average of the weights that the samples found (Theorem 2, with
+        batches of one) or the last.
     normalize_scores : bool, default=False
         Whether the rows of ``coef_`` are brought to length 1 in the end, so that scores are
-        proportional to cosines, as the authors' program predicts.
+        proportional to cosines, as the authors' program predicts. Columns are then as they are.
     early_stopping : bool, default=False
-        Whether to keep samples apart and stop when their macro-averaged F1 no longer rises.
+        Whether to keep samples apart and stop when their macro-averaged F1 no longer rises. Where
+        `max_iter` comes first there is a ConvergenceWarning.
     validation_fraction : float, default=0.1
         Share of samples kept apart; each class keeps at least one for training.
     n_iter_no_change : int, default=5
@@ -124,7 +138,7 @@ class MemoirSVC(BaseMemoir):
     random_state : int, RandomState instance or None, default=None
         For the order of the samples, those kept apart and the index.
     verbose : int, default=0
-        A line for each pass.
+        A line for each pass: how many there are, the mean loss, the time taken and the time left.
     warm_start : bool, default=False
         Start the next fit, on the same classes and features, from the last iterate of this one.
     calibration : {"sigmoid", "isotonic", "temperature"} or None, default=None
@@ -146,7 +160,8 @@ class MemoirSVC(BaseMemoir):
     alpha_, eta0_, eta_step_ : float
         The values used.
     search_ : {"exact", "hnsw", "lsh"}
-        The search used.
+        The search that ran; "exact" also where the index asked for has handed over, or was never
+        built since few classes had moved.
     recall_ : float
         Share of the best ten classes among those that the index named for some training samples,
         when it was last built; 1.0 for "exact", and where an index has handed over to it.
@@ -175,6 +190,11 @@ class MemoirSVC(BaseMemoir):
     Notes
     -----
     Rows should be of unit length, or of a similar scale.
+
+    A pass of `fit` visits the samples in random order. `partial_fit` visits them in the order in
+    which they are given, so that a stream in parts is trained on as in one piece, unless samples of
+    one class stand together much more often than by chance; rates, penalty, averages and the weight
+    of a sample are relative to all rows seen, which are told apart by a hash.
 
     Memory: 8 bytes for each weight while it is trained, 12 with `average` (from a third of the
     classes on a feature has an array of all), up to half as much again as room to grow, and 20 in
@@ -222,11 +242,11 @@ class MemoirSVC(BaseMemoir):
         "rho": [Interval(Real, 1e-12, 1e12, closed="both")],
         "search": [StrOptions({"auto", "exact", "hnsw", "lsh"})],
         "min_recall": [Interval(Real, 0, 1, closed="both")],
-        "n_bits": [Interval(Integral, 1, 2**16, closed="both")],
+        "n_bits": [Options(Integral, set(range(64, 1025, 64)))],
         "sketch_dim": [Interval(Integral, 4, 2**16, closed="both")],
         "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "reduction": [StrOptions({"mean", "sum"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "eta0": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="right")],
         "eta_step": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
         "fit_intercept": ["boolean"],
@@ -256,7 +276,7 @@ class MemoirSVC(BaseMemoir):
         sketch_dim=512,
         batch_size="auto",
         reduction="mean",
-        max_iter=10,
+        max_iter="auto",
         eta0="auto",
         eta_step="auto",
         fit_intercept=True,
@@ -312,8 +332,8 @@ class MemoirSVC(BaseMemoir):
         y : array-like of shape (n_samples,)
             Labels of any dtype that sorts, of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            s_i, factors on the loss of each sample; not negative. Samples of weight zero are not
-            visited.
+            s_i, factors on the loss of each sample; not negative. A weight of two does what the
+            sample twice would do; samples of weight zero are nowhere.
 
         Returns
         -------
@@ -333,30 +353,42 @@ class MemoirSVC(BaseMemoir):
         with self._all_or_nothing():
             X, codes, sample_weight, start = self._validate_warm_start(X, y, sample_weight)
             self._calibrate(X, y, sample_weight)
-            saved = None
-            if start is not None:  # the iterate; rates and average begin anew
-                arrays, (scale, _, square), _ = start
-                nothing = np.empty(0, dtype=np.float32)
-                saved = (*arrays[:3], nothing), (scale, 0.0, square), 0
-            sample_weight = self._with_class_weight(codes, sample_weight)
+            weight = self._with_class_weight(codes, sample_weight, first=True)
+            # Held-out samples are judged without the weights of classes.
+            to_judge = None if sample_weight is None else sample_weight[weight > 0]
+            X, codes, weight = self._counted(X, codes, weight)
             rng = check_random_state(self.random_state)
-            held_out = np.zeros(len(codes), dtype=bool)
+            judge, held_out = None, np.zeros(len(codes), dtype=bool)
             if self.early_stopping:
                 held_out = held_out_samples(codes, self.validation_fraction, rng)
+            kept_apart = X[held_out], codes[held_out], None
+            if to_judge is not None:
+                kept_apart = *kept_apart[:2], to_judge[held_out]
+            if held_out.any():
+                X, codes = X[~held_out], codes[~held_out]
+                weight = weight[~held_out] if weight.size else weight
+
+                def judge(weights, bias):
+                    return self._held_out_score(weights, bias, *kept_apart)
+
+            saved = self._start_fit(X, weight, start)
+            rows = as_rows(self._coordinates.inside(X))
+            self._see(rows, weight)
+            n_passes = self._passes(len(codes))
             progress = self._start_progress(
-                self.max_iter, *given, name="pass",
+                n_passes, *given, name="pass",
                 set_model=lambda twin, weights, bias: twin._set_model(weights.save(), bias),
             )  # fmt: skip
-            curve, scores = self._train(
-                X, codes, sample_weight, held_out, saved, 0, self.max_iter, rng.randint(2**31),
-                progress,
-            )  # fmt: skip
+            curve, scores, stopped = self._train(
+                rows, codes, weight, saved, n_passes, rng.randint(2**31), progress, judge
+            )
             self.n_iter_ = len(curve)
             self.loss_curve_ = np.array(curve)
             vars(self).pop("validation_scores_", None)
             if self.early_stopping:
                 self.validation_scores_ = np.array(scores)
             if held_out.any():
-                self._count_held_out(as_rows(X[held_out]), codes[held_out])
+                self._count_held_out(as_rows(kept_apart[0]), kept_apart[1])
             progress.finish()
+        self._warn_if_still_rising(stopped)
         return self

@@ -11,10 +11,12 @@ from ._kernels._weight_lists import WeightLists
 from ._rows import narrow_indices, narrow_pointers
 
 SMALLEST_SCALE = 1e-4  # float32 values keep their precision above it
-# Theorem 3 wants truncations that change little: a batch whose truncation would cut a vector
-# longer than this share of all weights goes without.
-LARGEST_CUT = 0.3
+# Theorem 3 wants truncations that change little: none cuts a vector longer than this share of all
+# weights when they were longest. A threshold that would is lowered until its cut is this long, but
+# for a hundredth.
+LARGEST_CUT, CUT_TOLERANCE = 0.3, 0.01
 ENTRIES_AT_ONCE = 2**18
+SURPRISING = 5.0  # standard deviations
 
 
 class Settings(NamedTuple):
@@ -23,7 +25,7 @@ class Settings(NamedTuple):
     penalty: str
     alpha: float
     rho: float
-    batch_size: int
+    batch_size: float  # that eta0, eta_step and alpha * eta are meant for; a call may have fewer
     reduction: str
     eta0: float
     eta_step: float
@@ -48,6 +50,7 @@ class Weights:
         self.lists = WeightLists(n_features + 1, n_classes, averaged)
         self.state = np.array([1.0, 0.0, 0.0])  # scale, sum of the scales of iterates, ||V||^2
         self.n_iterates = self.n_folds = 0
+        self.longest = 0.0  # norm of W so far
         self.scores = np.full(self.lists.n_places, -np.inf, dtype=np.float32)
         self.scores[:n_classes] = 0
         if saved is not None:
@@ -86,21 +89,33 @@ class Weights:
             self.shrink(radius / norm)
 
     def truncate(self, classes, threshold):
-        """Eq. 13 on the weights of these classes; returns whether it was small enough."""
+        """Eq. 13 on the weights of these classes, by the threshold or the largest that it may be.
+
+        The cut of a threshold t is the root of the sum of min(|v|, t)^2, which divided by t falls:
+        thresholds made smaller by wanted / cut come down to the wanted one and never below.
+        """
         chosen = np.zeros(self.shape[0], dtype=np.uint8)
         chosen[classes] = 1
-        scaled = threshold / self.state[0]
-        cut, left = self.lists.truncate(chosen, scaled, self.state[1], True)
-        if cut > LARGEST_CUT**2 * self.state[2]:
-            return False
+        scale, norm = self.state[0], np.sqrt(max(self.state[2], 0))
+        self.longest = max(self.longest, scale * norm)
+        longest = LARGEST_CUT * self.longest / scale
+        scaled = min(threshold / scale, 2 * norm)  # more would cut no more
+        cut, left = self._cut(chosen, scaled)
+        while cut > longest:
+            scaled *= (1 - CUT_TOLERANCE) * longest / cut
+            cut, left = self._cut(chosen, scaled)
         self.state[2] = left
         self.lists.truncate(chosen, scaled, self.state[1], False)
-        return True
 
-    def count_iterate(self):
-        """W is an iterate of which the average consists."""
+    def _cut(self, chosen, threshold):
+        """The length of what a threshold would cut, and the square of what it would leave."""
+        square, left = self.lists.truncate(chosen, threshold, self.state[1], True)
+        return np.sqrt(square), left
+
+    def count_iterates(self, n):
+        """W is an iterate of which the average consists; the kernel has added n - 1 before it."""
         self.state[1] += self.state[0]
-        self.n_iterates += 1
+        self.n_iterates += n
 
     def values(self):
         """V with the column of the intercept last: CSR of float32 (n_classes, n_features + 1)."""
@@ -112,6 +127,19 @@ class Weights:
         csr = sparse.csc_array((data, classes, narrow_pointers(indptr)), shape=shape).tocsr()
         csr.sort_indices()
         return narrow_indices(csr)
+
+
+def sorted_by_class(y):
+    """Whether neighbours share their class much more often than in a random order.
+
+    In a random order the share of such pairs is about the sum of the squared frequencies.
+    """
+    if len(y) < 2:
+        return False
+    frequencies = np.bincount(y) / len(y)
+    by_chance = float((frequencies**2).sum())
+    deviation = np.sqrt(by_chance * (1 - by_chance) / (len(y) - 1))
+    return float((y[1:] == y[:-1]).mean()) > by_chance + SURPRISING * deviation
 
 
 def model_of(saved, n_classes, average):
@@ -153,6 +181,10 @@ class Steps:
     weights : Weights
     settings : Settings
     seed : int
+    mean_weight : float
+        Of the samples of all calls.
+    shuffled : bool
+        Whether passes visit the samples in random order, not in that of the rows.
     search : object
         ``candidates(samples)`` gives classes to look for the rivals in, int32 (n_samples, n), with
         n = 0 for all; it is asked for at most ``samples_at_once``, and then told by
@@ -160,71 +192,86 @@ class Steps:
     stop : ndarray of int32 (1,)
     """
 
-    def __init__(self, rows, y, sample_weight, weights, settings, seed, search, stop):
+    def __init__(
+        self, rows, y, sample_weight, weights, settings, seed, mean_weight, shuffled, search, stop
+    ):
         self.rows, self.y, self.sample_weight = rows, y, sample_weight
         self.weights, self.settings, self.seed = weights, settings, seed
+        self.mean_weight, self.shuffled = mean_weight, shuffled
         self.search, self.stop = search, stop
         self.squares = squared_norms(rows) + settings.bias**2
         counted = np.flatnonzero(sample_weight) if sample_weight.size else np.arange(len(y))
         self.visited = counted.astype(np.int32)
-        self.mean_weight = sample_weight[counted].mean() if sample_weight.size else 1.0
         self.n_scored = self.n_visited = 0
 
     def order(self, epoch):
         """The samples of a pass: each once, or each class equally often."""
         rng = np.random.default_rng([self.seed, epoch])
         if self.settings.sampling == "uniform":
-            return rng.permutation(self.visited)
+            return rng.permutation(self.visited) if self.shuffled else self.visited
         by_class = self.visited[np.argsort(self.y[self.visited], kind="stable")]
         present, counts = np.unique(self.y[by_class], return_counts=True)
         ends = np.cumsum(counts)
         drawn = rng.integers(len(present), size=len(self.visited))
         return by_class[ends[drawn] - 1 - rng.integers(counts[drawn])]
 
-    def epoch(self, number, first_batch):
-        """A pass; returns the mean loss of the samples, each before its step, and the batches."""
+    def epoch(self, number, n_before):
+        """A pass; returns the mean loss of the samples, each before its step.
+
+        Parameters
+        ----------
+        number : int
+        n_before : int
+            Samples visited before, in passes and calls.
+        """
         order = self.order(number)
         n_batches = max(1, round(len(order) / self.settings.batch_size))
-        loss = sum(
-            self.batch(samples, first_batch + i)
-            for i, samples in enumerate(np.array_split(order, n_batches))
-        )
-        return loss / (len(order) * self.mean_weight), n_batches
+        loss = 0.0
+        for samples in np.array_split(order, n_batches):
+            loss += self.batch(samples, n_before / self.settings.batch_size)
+            n_before += len(samples)
+        counted = self.sample_weight[order].sum(dtype=np.float64) if self.sample_weight.size else 0
+        return loss / (counted or len(order))
 
     def batch(self, samples, t):
-        """One round of the outer loop of Algorithm 1 or 2; returns the sum of the losses."""
+        """One round of the outer loop of Algorithm 1 or 2; returns the sum of the losses.
+
+        A batch of fewer samples than the settings speak of, as a part of the data may be, carries
+        its share of the penalty and of the time t, so that parts add up to the whole.
+        """
         s, weights = self.settings, self.weights
         eta = s.eta0 / (1 + s.eta_step * t)
+        share = len(samples) / s.batch_size
         if s.penalty == "l2":
-            weights.shrink(1 - s.alpha * eta)
+            weights.shrink(1 - s.alpha * eta * share)
         rate = eta / s.rho / self.mean_weight
         if s.reduction == "mean":
-            rate /= len(samples)
+            rate /= s.batch_size
         rivals = np.empty(len(samples), dtype=np.int32)
         loss = 0.0
         size = self.search.samples_at_once
         for start in range(0, len(samples), size):
             part = slice(start, start + size)
-            loss += self.visit(samples[part], rate, rivals[part], t)
+            loss += self.visit(samples[part], rate, rivals[part], start > 0, t)
         touched = np.union1d(self.y[samples], rivals)
         if s.penalty == "l2":
             weights.project(1 / np.sqrt(s.alpha) if s.alpha > 0 else np.inf)
         else:
-            weights.truncate(touched, weights.shape[0] / len(touched) * s.alpha * eta)
+            weights.truncate(touched, weights.shape[0] / len(touched) * s.alpha * eta * share)
         if s.average:
-            weights.count_iterate()
+            weights.count_iterates(len(samples))
         return loss
 
-    def visit(self, samples, rate, rivals, t):
+    def visit(self, samples, rate, rivals, continued, t):
         rows = self.rows
         loss, n_scored, bad = kernel.run_batch(
             rows.indptr, rows.indices, rows.data, rows.dense, samples, self.y, self.sample_weight,
             self.squares, self.search.candidates(samples), self.settings.bias,
             self.weights.lists, self.weights.state, rate, self.settings.rho,
-            self.weights.scores, rivals, self.stop,
+            self.weights.scores, rivals, continued, self.stop,
         )  # fmt: skip
         if bad >= 0:
-            raise FloatingPointError(f"the margin of a sample in batch {t + 1} was not finite")
+            raise FloatingPointError(f"the margin of a sample in batch {int(t) + 1} was not finite")
         self.search.changed(np.union1d(self.y[samples], rivals))
         self.n_scored += n_scored
         self.n_visited += len(samples)

@@ -40,7 +40,7 @@ def run_batch(
     const int32_t[::1] order, const int32_t[::1] y, const float[::1] weight,
     const double[::1] squares, const int32_t[:, ::1] candidates, float bias,
     WeightLists lists, double[::1] state, double rate, double rho,
-    float[::1] scores, int32_t[::1] rivals, const int32_t[::1] stop,
+    float[::1] scores, int32_t[::1] rivals, bint continued, const int32_t[::1] stop,
 ):  # fmt: skip
     """Visit samples in turn.
 
@@ -70,6 +70,10 @@ def run_batch(
         Zero for every class, minus infinity beyond; left so.
     rivals : OUT, (len(order),)
         The class found for each sample.
+    continued : bool
+        Whether samples of the same batch came before. The weights that a sample finds are an
+        iterate of the average, unless a batch begins with it: then they were one at the end of the
+        batch before.
     stop : IN
         Other than zero to end the run.
 
@@ -97,6 +101,8 @@ def run_batch(
     features = &indices[0] if indices.shape[0] else NULL
     with nogil:
         for t in range(order.shape[0]):
+            if lists.averaged and (t > 0 or continued):
+                state[1] += state[0]
             row = order[t]
             own = y[row]
             start = indptr[row]
