@@ -3,15 +3,15 @@
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 
+from ._available import available_if
 from ._base import BaseXCClassifier, Interval, StrOptions
 from ._callbacks import with_callbacks
 from ._checks import check_k
-from ._ldgs_fit import BaseLDGS
+from ._ldgs_fit import BaseLDGS, Task
 from ._ldgs_prediction import SCORES_AT_ONCE, Search, embedded
 from ._rows import LARGEST_INDEX
 from ._topk import topk_matrix
@@ -36,9 +36,12 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
 
     Scores are ``z = W phi(x) + b``, with phi the features as they are or a linear layer learned
     with W; what is minimised is the mean of a loss ``L(z, P)``, with P the labels of a sample, plus
-    ``alpha / 2 (||W||^2 + ||phi||^2)``. Few classes carry the gradient of these losses. They are
-    searched for: the columns of W are cut into chunks, an index for inner products holds each, and
-    what they name for a sample is scored exactly (or by the message passing of [1]_).
+    ``alpha / 2 (||W||^2 + ||phi||^2)``. Without arguments what the data ask for is chosen: whether
+    there is a layer, which gradient, rate and ridge, and how many passes.
+
+    Few classes carry the gradient of these losses. Where there are many, they are searched for: the
+    columns of W are cut into chunks, an index for inner products holds each, and what they name for
+    a sample is scored exactly (or by the message passing of [1]_).
 
     Multiclass and multilabel.
 
@@ -53,10 +56,12 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
     similarity : {"linear", "sqeuclidean"}, default="linear"
         Whether scores are inner products or minus the squared distances ``||phi(x) - w_k||^2`` to
         label embeddings, without intercepts.
-    gradient : {"decomposed", "mips", "sampled", "exact"}, default="decomposed"
+    gradient : {"auto", "decomposed", "mips", "sampled", "exact"}, default="auto"
         The classes that a step scores beside the labels of a sample: those that the indexes of
         `n_chunks` chunks name; those that one index of all columns names (Algorithm 1); uniformly
-        drawn ones; all, by matrix products.
+        drawn ones; all, by matrix products. "auto": "exact" for sparse rows without a layer, and
+        elsewhere up to the some ten thousand classes where it costs less by count; then
+        "decomposed".
     n_chunks : int, default=4
         Chunks of "decomposed"; published: 8 for 128 columns, 4 for 100. At most one a column.
     n_message_passes : int, default=0
@@ -88,9 +93,12 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         negatives. "exclude": nothing. "zero": as many scores of 0, as in the printed Algorithm 1.
     mu : float, default=1.0
         Smoothing of "margin"; published: 1 for one label a sample, 5 for several.
-    hidden_dim : int or None, default=None
-        Width of the linear layer; None takes the features as they are. With sparse X a step of the
-        layer touches the features of its samples only.
+    hidden_dim : "auto", int or None, default="auto"
+        Width of the linear layer; None takes the features as they are. With sparse X a step touches
+        the features of its samples only, with a layer, or without one by the exact gradient of
+        linear scores; the other gradients without a layer make the rows of a mini-batch dense.
+        "auto": 100 for sparse rows where features by classes are more than 2**27, or scores are
+        distances; else None, which needs no layer to get through.
     fit_intercept : bool, default=True
         Whether classes have intercepts. The paper has none.
     warmup : "auto" or float, default=0.1
@@ -102,22 +110,36 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
     solver : {"adagrad", "sgd"}, default="adagrad"
         Whether the rate of each row of weights (of a class, of a feature) is divided by the root of
         the sum of its squared gradients so far, or is the same for all, as published.
-    learning_rate : float, default=0.5
-        The first rate. Steps are on the mean loss of a mini-batch.
+    learning_rate : "auto" or float, default="auto"
+        The first rate. Steps are on the mean loss of a mini-batch. A number is for X as it is.
+        "auto" measures X first, so that its scale does not matter: steps are taken on rows of which
+        a typical one is of unit length (and on dense rows without a layer, with linear scores, on
+        columns of mean zero and the same deviation), and what they learn is brought back exactly.
+        The rates of "adagrad" are then 0.5 with a layer, 2 on sparse rows and 10 on dense ones
+        without; those of "sgd" 1 and 4. For squared distances X is taken as it is, and the rate of
+        "adagrad" is half the length of a row. In a step a row of more than ten typical lengths
+        counts no more than one of just ten, so that one corrupt row does not decide. X of which at
+        least four entries in five are zero counts as sparse, whatever holds it.
     decay : "linear" or float, default="linear"
         "linear" brings the rate to zero over `max_iter` passes; with a number it is
         ``learning_rate / (1 + decay * t)`` after t passes. Published: 1.
-    max_iter : int, default=10
-        Passes over the samples.
-    alpha : float, default=0.0
-        Strength of the ridge on both layers, not on intercepts. It is taken off apart from the
-        steps ("decoupled"), from all weights at once whenever it has grown to a hundredth of them.
+    max_iter : "auto" or int, default="auto"
+        Passes over the samples. "auto": 10, and at least as many as make 1000 steps; on dense rows
+        without a layer up to 5000 steps where there are fewer weights than samples. There is no
+        `tol`: rates fall to zero over just these passes, which are the schedule and part of the
+        regularisation; to stop early, see `early_stopping`.
+    alpha : "auto" or float, default="auto"
+        Strength of the ridge on both layers, not on intercepts. "auto": none with a layer, or with
+        a number for `learning_rate`; else 0.04 over the number of samples, on weights for X in the
+        units of `learning_rate`. Rows of weights that a step does not touch bear the ridge later,
+        for all steps at once.
     early_stopping : bool, default=False
         Whether to keep samples apart and stop when their precision@1 no longer rises.
     validation_fraction : float, default=0.1
         Share of samples kept apart; of single classes each keeps at least one for training.
     n_iter_no_change : int, default=5
-        Passes without a higher precision after which training stops.
+        Passes without a higher precision after which training stops. A ConvergenceWarning tells if
+        `max_iter` passes ended before.
     n_jobs : int or None, default=None
         Threads; None is 1 unless :func:`joblib.parallel_config` says otherwise, -1 all cores. The
         samples of a mini-batch, and the rows of weights, are shared among them, each row of
@@ -125,7 +147,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
     random_state : int, RandomState instance or None, default=None
         For the first layer's start, the order of the samples, the classes drawn and the indexes.
     verbose : int, default=0
-        A line for each pass.
+        A line for each pass: how many there are, the mean loss, the time taken and the time left.
     warm_start : bool, default=False
         Start the next fit, on the same classes and features, from the weights of the last.
 
@@ -139,6 +161,14 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
     input_embeddings_ : ndarray of float32, shape (n_features, hidden_dim), or None
         The linear layer. Read-only.
     classes_ : ndarray, shape (n_classes,)
+    hidden_dim_ : int or None
+        Width of the layer, if there is one.
+    gradient_ : str
+        The gradient of the steps.
+    learning_rate_ : float
+        The first rate of the last call.
+    alpha_ : float
+        The ridge of the last call; with ``alpha="auto"`` on weights in the units of "auto" rates.
     n_scored_ : float
         Mean number of classes scored for a training sample in the last `fit` or `partial_fit`.
     search_recall_ : float
@@ -161,7 +191,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
 
     Notes
     -----
-    Rows should be of unit length, or of a similar scale.
+    With a number for `learning_rate`, rows should be of unit length, or of a similar scale.
 
     None of the losses changes when a constant is added to all scores of a sample. So that
     `predict` can tell labels from others by the sign, with several labels a sample the constant is
@@ -198,7 +228,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
     _parameter_constraints: dict = {  # noqa: RUF012
         "loss": [StrOptions({"cross_entropy", "margin", "triplet"})],
         "similarity": [StrOptions({"linear", "sqeuclidean"})],
-        "gradient": [StrOptions({"decomposed", "mips", "sampled", "exact"})],
+        "gradient": [StrOptions({"auto", "decomposed", "mips", "sampled", "exact"})],
         "n_chunks": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "n_message_passes": [Interval(Integral, 0, 10**6, closed="both")],
         "query_size": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
@@ -208,15 +238,15 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         "tau": [Interval(Real, 0, 1e12, closed="both")],
         "unretrieved": [StrOptions({"exclude", "sampled", "zero"})],
         "mu": [Interval(Real, 1e-6, 1e6, closed="both")],
-        "hidden_dim": [Interval(Integral, 1, 2**16, closed="both"), None],
+        "hidden_dim": [StrOptions({"auto"}), Interval(Integral, 1, 2**16, closed="both"), None],
         "fit_intercept": ["boolean"],
         "warmup": [StrOptions({"auto"}), Interval(Real, 0, 1e9, closed="both")],
         "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "solver": [StrOptions({"adagrad", "sgd"})],
-        "learning_rate": [Interval(Real, 0, 1e12, closed="right")],
+        "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="right")],
         "decay": [StrOptions({"linear"}), Interval(Real, 0, 1e12, closed="both")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, 1e12, closed="both")],
+        "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
@@ -231,7 +261,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         loss="cross_entropy",
         *,
         similarity="linear",
-        gradient="decomposed",
+        gradient="auto",
         n_chunks=4,
         n_message_passes=0,
         query_size="auto",
@@ -241,15 +271,15 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         tau=1e-3,
         unretrieved="sampled",
         mu=1.0,
-        hidden_dim=None,
+        hidden_dim="auto",
         fit_intercept=True,
         warmup=0.1,
         batch_size=32,
         solver="adagrad",
-        learning_rate=0.5,
+        learning_rate="auto",
         decay="linear",
-        max_iter=10,
-        alpha=0.0,
+        max_iter="auto",
+        alpha="auto",
         early_stopping=False,
         validation_fraction=0.1,
         n_iter_no_change=5,
@@ -335,20 +365,23 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
             start = None
             if before is not None:
                 start = self._check_before(*before)
+            self._plan_fit(X)
+            if start is not None:
+                self._require_same_layer(start)
             rng = check_random_state(self.random_state)
             held_out = np.zeros(X.shape[0], dtype=bool)
             if self.early_stopping:
-                held_out = self._held_out(positives, rng)
+                held_out = self._held_out(positives, rng, sample_weight)
+            n_visited = np.count_nonzero(
+                ~held_out if sample_weight is None else ~held_out & (sample_weight > 0)
+            )
+            n_passes = self._passes(n_visited, X.shape[1])
             progress = self._start_progress(
-                self.max_iter, *given, name="pass",
-                set_model=lambda twin, model, weights, layout: twin._set_model(
-                    *model(), weights.U, layout
-                ),
+                n_passes, *given, name="pass",
+                set_model=lambda twin, model: twin._set_model(*model()),
             )  # fmt: skip
-            self._train(
-                X, positives, sample_weight, held_out, start, 0, self.max_iter, rng.randint(2**31),
-                progress,
-            )  # fmt: skip
+            task = Task(X, positives, sample_weight, held_out, start, True, rng.randint(2**31))
+            self._train(task, 0, n_passes, progress)
             if held_out.any() and self._encoding.kind != "multilabel":
                 rows = self._rows(X[held_out])
                 self._count_held_out(rows, positives.ids[held_out])
@@ -356,10 +389,14 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         return self
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Go on training with one pass over more samples.
+        """Go on training with one pass over more samples, whose classes may be new.
 
-        With ``decay="linear"`` all calls keep the first rate, which costs some precision at the end
-        (see the user guide); with a number it falls over the calls.
+        Many small parts do what few large ones do: what a sample adds to a step, its weight, the
+        ridge and the time by which rates fall are relative to all rows seen, not to the call. With
+        ``decay="linear"`` there is no last pass to which rates could fall: after t passes they are
+        the first over ``sqrt(1 + t)``. What "auto" chose at the first call stays; the units of X
+        follow all rows seen. Samples are visited in the order given, unless neighbours share their
+        class far more often than by chance.
 
         Parameters
         ----------
@@ -367,8 +404,10 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         y : array-like or sparse, shape (n_samples,) or (n_samples, n_classes)
             An indicator has the same columns in all calls.
         classes : array-like of shape (n_classes,), default=None
-            All classes that any call will see; required at the first call with one class a
-            sample, where no fit came before.
+            Required at the first call with one class a sample, where no fit came before: the
+            classes to begin with. Later, all classes from this call on: those of before, and any
+            new ones; then y may hold no others. Without it, a label that no call before has named
+            becomes a class, whose weights start as those of a fit do.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns
@@ -378,25 +417,32 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         Raises
         ------
         ValueError
-            If ``classes`` is missing at the first call or differs later, or X or y does not fit
-            the calls before.
+            If ``classes`` is missing at the first call, later leaves out a class of before or does
+            not name a label of y, or if X or an indicator does not fit the calls before.
         """
         with self._all_or_nothing():
             first = not self.__sklearn_is_fitted__()
             X, positives, sample_weight = self._validate_part(X, y, classes, sample_weight, first)
+            start = None if first else self._start()
+            if first:
+                self._plan_fit(X)
+            else:
+                self._require_same_layer(start)
+                self._plan_part()
             n_before = 0 if first else self.n_iter_
             seed = np.random.default_rng(
                 [check_random_state(self.random_state).randint(2**31), n_before]
             ).integers(2**31)
             nobody = np.zeros(X.shape[0], dtype=bool)
-            start = None if first else self._start()
-            self._train(X, positives, sample_weight, nobody, start, n_before, None, int(seed))
+            task = Task(X, positives, sample_weight, nobody, start, False, int(seed))
+            self._train(task, n_before, 1, self._progress_of_part())
             self.n_iter_ = n_before + 1
         return self
 
     @property
     def _n_features_out(self):
-        return self.n_features_in_ if self.hidden_dim is None else self.hidden_dim
+        table = self.input_embeddings_
+        return self.n_features_in_ if table is None else table.shape[1]
 
     # ------------------------------------------------------------------------------- prediction
 
@@ -499,16 +545,44 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
 
         Returns
         -------
-        p : ndarray of float32, shape (n_samples, n_classes)
+        p : ndarray of float64, shape (n_samples, n_classes)
+            Each row sums to 1. The scores are of float32, the softmax is not.
 
         Raises
         ------
         MemoryError
             If they would take more than half of the memory available.
         """
-        rows = self._rows(X)
-        self._require_output(rows, np.float32, "predict_proba")
-        scores = self._model().scores(rows, self._threads())
-        if self._encoding.kind == "binary":
-            scores = np.hstack([np.zeros_like(scores), scores])
-        return softmax(scores, axis=1)
+        return self._of_scores(softmax, self._rows(X), "predict_proba")
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of all classes; where :meth:`predict_proba` is.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_p : ndarray of float64, shape (n_samples, n_classes)
+
+        Raises
+        ------
+        MemoryError
+            If they would take more than half of the memory available.
+        """
+        return self._of_scores(log_softmax, self._rows(X), "predict_log_proba")
+
+    def _of_scores(self, function, rows, method):
+        """A function of the scores of all classes, row by row, in float64."""
+        self._require_output(rows, np.float64, method, len(self.classes_))
+        out = np.empty((rows.shape[0], len(self.classes_)))
+        size = max(1, SCORES_AT_ONCE // len(self.classes_))
+        for start in range(0, len(out), size):
+            part = slice(start, min(start + size, len(out)))
+            scores = self._model().scores(rows.block(part.start, part.stop), self._threads())
+            if self._encoding.kind == "binary":
+                scores = np.hstack([np.zeros_like(scores), scores])
+            out[part] = function(scores.astype(np.float64), axis=1)
+        return out

@@ -6,7 +6,6 @@ import numpy as np
 from scipy import sparse
 
 from ._kernels import _sparse_rows
-from ._ldgs_steps import embed
 from ._rows import as_matrix, as_rows
 from ._topk import InvertedIndex
 from .mips import ExactIndex, HNSWIndex, SphericalIndex
@@ -129,47 +128,46 @@ class Search:
         return ids, scores, index.recall_
 
 
-def score_blocks(rows, samples, weights, layout, n_threads):
-    """Slices of `samples`, and their scores (n, n_classes) while both layers are trained."""
-    size = max(1, SCORES_AT_ONCE // len(weights.W))
+def score_blocks(steps, samples):
+    """Slices of `samples`, and their scores (n, n_classes) while they are trained."""
+    size = max(1, SCORES_AT_ONCE // steps.n_classes)
     for start in range(0, len(samples), size):
         part = slice(start, start + size)
-        E = embed(rows, samples[part], weights.U, layout, n_threads)
-        square = np.einsum("ij,ij->i", E, E)[:, None]
-        scores = layout.queries(E) @ weights.W.T
-        yield part, scores - square if layout.squared else scores
+        yield part, steps.scores(samples[part])
 
 
-def precision_at_1(rows, positives, samples, weights, layout, n_threads):
-    """Share of the samples whose best class is one of theirs."""
-    hits = 0
-    for part, scores in score_blocks(rows, samples, weights, layout, n_threads):
-        for i, best in zip(samples[part], scores.argmax(axis=1), strict=True):
-            hits += best in positives.ids[positives.indptr[i] : positives.indptr[i + 1]]
-    return hits / len(samples)
+def precision_at_1(steps, samples, sample_weight):
+    """Share of the samples, by their weights, whose best class is one of theirs."""
+    hits, positives = np.zeros(len(samples), dtype=bool), steps.positives
+    for part, scores in score_blocks(steps, samples):
+        hits[part] = [
+            best in positives.ids[positives.indptr[i] : positives.indptr[i + 1]]
+            for i, best in zip(samples[part], scores.argmax(axis=1), strict=True)
+        ]
+    weight = None if sample_weight is None else sample_weight[samples].astype(np.float64)
+    return float(np.average(hits, weights=weight))
 
 
-def best_threshold(rows, positives, samples, sample_weight, weights, layout, seed, n_threads):
+def best_threshold(steps, samples, sample_weight):
     """The score above which labels are best predicted: that of the highest micro-averaged F1.
 
     Parameters
     ----------
-    rows, positives : of all samples
+    steps : Steps
+        That have been made.
     samples : ndarray of int
         Those to judge by; of more than `JUDGED`, so many are drawn.
     sample_weight : ndarray of float32 (n_samples,), or None
-    weights : Weights
-    layout : Layout
-    seed, n_threads : int
     """
+    positives, seed = steps.positives, steps.seed
     if len(samples) > JUDGED:
         rng = np.random.default_rng([seed, JUDGED])
         samples = np.sort(rng.choice(samples, JUDGED, replace=False))
     weight = np.ones(len(positives.indptr) - 1) if sample_weight is None else sample_weight
-    n_best = min(HIGHEST, len(weights.W))
+    n_best = min(HIGHEST, steps.n_classes)
     n_positive = np.diff(positives.indptr)[samples] @ weight[samples]
     values, hits, counted = [], [], []
-    for part, scores in score_blocks(rows, samples, weights, layout, n_threads):
+    for part, scores in score_blocks(steps, samples):
         best = np.argpartition(-scores, n_best - 1, axis=1)[:, :n_best]
         values.append(np.take_along_axis(scores, best, axis=1).ravel())
         counted.append(np.repeat(weight[samples[part]], n_best))

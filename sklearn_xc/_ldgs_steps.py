@@ -1,18 +1,19 @@
 """The loop of LDGS: mini-batches, the gradients of their scores, steps on both layers."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ._byte_rows import ByteRows
-from ._decomposed import ChunkIndexes, Positives, chunk_bounds, scratch_places, set_gradients
+from ._decomposed import ChunkIndexes, Positives, scratch_places, set_gradients
 from ._kernels import _all_classes, _sparse_rows
 from ._kernels._losses import KINDS
+from ._kernels._pace import Pace
+from ._ldgs_layout import NO_NORMS, Layout, Lists, Settings, Weights, embed
+from ._ldgs_ridge import Ridge
 from ._memory import memory_limit, require_memory
 from .mips._store import ranges
 
-NONE = np.empty(0, dtype=np.float32)
-NO_NORMS = np.empty(0, dtype=np.int32)
+__all__ = ["Layout", "Settings", "Steps", "Weights"]
+
 QUERIES = 256  # embeddings that stand for all when an index is built
 # Indexes are built again when the multiply-adds of the steps since then are so many times those of
 # building, which compares each class with all centroids. Within a pass so many more a chunk count
@@ -20,133 +21,11 @@ QUERIES = 256  # embeddings that stand for all when an index is built
 REBUILD_AFTER = 4.0
 BUILDING = 1_000_000
 WIDENED = 4  # times the query size is the most that cross-entropy asks for
-# The ridge is taken off when it has grown to this share of the weights: one pass over all of them.
-RIDGE_AT_ONCE = 0.01
 # Sampling ends when the gradient of an average sample is that of fewer negatives than this share.
 CONCENTRATED = 0.5
 WORTH_ROUNDING = 2_000_000  # bytes of weights, about what the cache of a core holds
 WORTH_THREADS = 500_000  # multiply-adds, so that waiting for threads does not show
 MEMORY_OF_CONCENTRATION = 0.9  # of the running mean, for a mini-batch
-
-
-class Settings(NamedTuple):
-    """The parameters of the steps, as in the estimator, with their "auto" values settled."""
-
-    loss: str
-    score: str
-    gradient: str
-    n_chunks: int
-    n_message_passes: int
-    query_size: int
-    index: str
-    n_centroids: int
-    n_probes: int
-    tau: float
-    mu: float
-    unretrieved: str
-    fit_intercept: bool
-    solver: str
-    warmup: float | str
-    batch_size: int
-    learning_rate: float
-    decay: float | str
-    max_iter: int
-    alpha: float
-
-
-class Layout:
-    """The columns of embeddings while they are trained: each chunk ends with one more.
-
-    With linear scores the last column of a chunk holds its part of the intercept; with squared
-    distances minus the squared length of the chunk of the label embedding, whose product with
-    ``(2 x, 1)`` is then the score but for ``||x||^2``, which no loss sees.
-
-    Parameters
-    ----------
-    dim : int
-    n_chunks : int
-    score : {"linear", "sqeuclidean"}
-    fit_intercept : bool
-    """
-
-    def __init__(self, dim, n_chunks, score, fit_intercept):
-        self.bounds = chunk_bounds(dim, n_chunks)
-        self.bounds += np.arange(n_chunks + 1, dtype=np.int32)
-        self.n_columns = int(self.bounds[-1])
-        self.last = self.bounds[1:] - 1
-        self.plain = np.delete(np.arange(self.n_columns), self.last)
-        self.squared = score == "sqeuclidean"
-        # each chunk sees the same gradient of its part: together they step as one intercept would
-        self._constant = np.float32(n_chunks**-0.5 if fit_intercept else 0)
-        self.norms = self.bounds if self.squared else NO_NORMS
-
-    def weights(self, coef, intercept):
-        """The table of label embeddings (n_classes, n_columns) that scores as these."""
-        W = np.zeros((len(coef), self.n_columns), dtype=np.float32)
-        W[:, self.plain] = coef
-        if self.squared:
-            starts = self.bounds[:-1]
-            W[:, self.last] = -np.add.reduceat(W * W, starts, axis=1)
-        elif self._constant:
-            W[:, self.last] = intercept[:, None] / (self._constant * len(self.last))
-        return W
-
-    def coef(self, W):
-        """Label embeddings (n_classes, dim) and intercepts (n_classes,) of a table."""
-        if self.squared:
-            return W[:, self.plain], np.zeros(len(W), dtype=np.float32)
-        return W[:, self.plain], self._constant * W[:, self.last].sum(axis=1)
-
-    def queries(self, E):
-        """What is multiplied with label embeddings, from embeddings (n, n_columns), in place."""
-        if self.squared:
-            E *= 2
-        E[:, self.last] = 1 if self.squared else self._constant
-        return E
-
-    def of_embeddings(self, of_queries):
-        """The gradient in the embeddings from that in their queries, in place."""
-        if self.squared:
-            of_queries *= 2
-        of_queries[:, self.last] = 0
-        return of_queries
-
-    def shrink(self, W, factor):
-        """Multiply embeddings by a factor, but not their intercepts."""
-        last = W[:, self.last] * (np.float32(factor) ** 2 if self.squared else np.float32(1))
-        W *= np.float32(factor)
-        W[:, self.last] = last
-
-
-class Weights:
-    """Both layers and, for Adagrad, the sums of their squared gradients.
-
-    Attributes
-    ----------
-    W : ndarray of float32 (n_classes, n_columns)
-    U : ndarray of float32 (n_features, n_columns), or None
-    squares_W, squares_U : ndarray of float32, one a row, or of size 0
-    """
-
-    def __init__(self, W, U, adaptive, squares=None):
-        self.W, self.U = W, U
-        if squares is None or not adaptive:
-            n_features = 0 if U is None else len(U)
-            squares = (
-                np.zeros(len(W) * adaptive, np.float32),
-                np.zeros(n_features * adaptive, np.float32),
-            )
-        self.squares_W, self.squares_U = squares
-
-
-class Lists(NamedTuple):
-    """The entries of the samples of a mini-batch; see `_kernels/_sparse_rows.pyx`."""
-
-    ids: np.ndarray
-    values: np.ndarray
-    begin: np.ndarray
-    count: np.ndarray
-    shared: bool = False
 
 
 class Steps:
@@ -167,28 +46,53 @@ class Steps:
     n_threads : int
     searching : bool, default=False
         Whether the warm-up is over.
+    mean_weight : float, default=None
+        Of a sample, over all calls; None takes that of the samples visited.
+    strengths : (float or ndarray of float (dim,), float), default=None
+        Of the ridge on W, for each dimension, and on U; None takes alpha for both.
+    held_back : ndarray of float32 (n_samples,), default=None
+        Factors on what samples count in a step, not in the loss that is told; None for 1.
+    shuffled : bool, default=True
+        Whether passes visit the samples in random order.
+
+    Notes
+    -----
+    A step is on the sum of the losses over the size of a whole mini-batch, also where there are
+    fewer samples left: what a sample adds does not depend on how the samples are cut.
     """
 
     def __init__(
         self, rows, positives, sample_weight, visited, weights, layout, settings, seed, n_threads,
-        searching=False,
+        searching=False, mean_weight=None, strengths=None, held_back=None, shuffled=True,
     ):  # fmt: skip
         self.rows, self.positives, self.weights = rows, positives, weights
         self.layout, self.settings, self.seed, self.n_threads = layout, settings, seed, n_threads
+        self.pace = Pace(n_threads)
         self.visited = np.asarray(visited, dtype=np.int32)
         if sample_weight is None:
             self.factor = np.ones(len(positives.indptr) - 1, dtype=np.float32)
         else:
-            self.factor = (sample_weight / sample_weight[visited].mean()).astype(np.float32)
+            if mean_weight is None:
+                mean_weight = sample_weight[visited].mean(dtype=np.float64)
+            self.factor = (sample_weight / mean_weight).astype(np.float32)
+        self.in_steps = self.factor if held_back is None else self.factor * held_back
+        self.shuffled = shuffled
         self.n_batches = max(1, -(-len(self.visited) // settings.batch_size))
         self.n_passes = self.n_visited = self.n_scored = 0
-        self.ridge = 0.0
+        self._set_ridges(*(strengths or (settings.alpha, settings.alpha)))
         searches = settings.gradient in ("decomposed", "mips")
         self.searching = searches and (searching or settings.warmup == 0)
         self.indexes, self.work_since, self.new_pass = None, 0, True
         self.concentration = 1.0
         self.rounded, self.rounds = None, self._worth_rounding()
         self._allocate()
+
+    def _set_ridges(self, of_W, of_U):
+        w, layout = self.weights, self.layout
+        self.ridge_W = Ridge(w.W, w.squares_W, layout.columns(of_W), layout.norms)
+        self.ridge_U = None
+        if w.U is not None:
+            self.ridge_U = Ridge(w.U, w.squares_U, layout.columns(of_U), NO_NORMS)
 
     def _worth_rounding(self):
         """Whether rounded weights are read first: where most then need not be, if there is room."""
@@ -231,17 +135,25 @@ class Steps:
 
     # ----------------------------------------------------------------------------------- a pass
 
-    def epoch(self, number):
-        """Visit all samples once; returns their mean loss, each before the step on it."""
+    def epoch(self, number, start=None, span=1.0):
+        """Visit all samples once; returns their mean loss, each before the step on it.
+
+        Rates and the warm-up go by time in passes over all samples that there are: from `start`,
+        by default the number of the pass, so much on.
+        """
+        start = number if start is None else start
         rng = np.random.default_rng([self.seed, number])
         self.new_pass = True
-        order = rng.permutation(self.visited)
+        order = rng.permutation(self.visited) if self.shuffled else self.visited
         loss = 0.0
         for b in range(self.n_batches):
             size = self.settings.batch_size
             batch = order[b * size : (b + 1) * size]
-            self.n_passes = number + (b + 1) / self.n_batches  # also those of calls before
-            loss += self.step(batch, self.rate(number + b / self.n_batches), rng)
+            self.n_passes = start + span * (b + 1) / self.n_batches  # also those of calls before
+            if self.searching:
+                self.reindex()  # not a part of the step: it takes as long as many
+            with self.pace.on(len(batch)):
+                loss += self.step(batch, self.rate(start + span * b / self.n_batches), rng)
             if not np.isfinite(loss):
                 raise FloatingPointError(f"the loss in pass {number + 1} was not finite")
         return loss / self.factor[order].sum(dtype=np.float64)
@@ -250,6 +162,8 @@ class Steps:
         s = self.settings
         if s.decay == "linear":
             return s.learning_rate * max(0.0, 1 - passes / s.max_iter)
+        if s.decay == "root":  # of parts: there is no last pass to which rates could fall
+            return s.learning_rate / (1 + passes) ** 0.5
         return s.learning_rate / (1 + s.decay * passes)
 
     def step(self, batch, rate, rng):
@@ -257,7 +171,9 @@ class Steps:
         E = self.embed(batch)
         H = self.layout.queries(E)
         positives = self.positives_of(batch)
-        share = self.factor[batch] / np.float32(len(batch))
+        share = self.share_of(batch)
+        carried = rate * float(share.sum())
+        self.ridge_W.advance(carried)
         if self.settings.gradient == "exact":
             losses, of_H = self.exact(H, positives, share, rate)
             n_scored = len(batch) * len(self.weights.W)
@@ -270,30 +186,59 @@ class Steps:
         if self.weights.U is not None:
             of_E = self.layout.of_embeddings(of_H)
             w = self.weights
+            self.ridge_U.advance(carried)
             self.step_rows(
                 self.lists_of(batch), np.ones(len(batch), np.float32), of_E, w.U, w.squares_U,
-                self.place_U, NO_NORMS, rate,
+                self.place_U, self.ridge_U, rate,
             )  # fmt: skip
-        self.shrink(rate)
+        self.take_off_what_is_due()
         self.n_visited += len(batch)
         self.n_scored += n_scored
         return float(losses @ self.factor[batch])
 
-    def shrink(self, rate):
-        """The ridge, decoupled from the other steps."""
-        self.ridge += rate * self.settings.alpha
-        if self.ridge > RIDGE_AT_ONCE:
-            self.finish()
+    @property
+    def n_classes(self):
+        return len(self.weights.W)
+
+    def share_of(self, batch):
+        """What the loss of each sample counts in a step."""
+        return self.in_steps[batch] / np.float32(self.settings.batch_size)
+
+    def take_off_what_is_due(self):
+        """The ridge of rows that no step touches, now and then."""
+        if self.ridge_W.is_due():
+            self.ridge_W.finish(self.n_threads)
+            self.rounded = None
+        if self.ridge_U is not None and self.ridge_U.is_due():
+            self.ridge_U.finish(self.n_threads)
 
     def finish(self):
-        """Take off the ridge that is due."""
-        if self.ridge:
-            factor = max(0.0, 1 - self.ridge)
-            self.layout.shrink(self.weights.W, factor)
+        """Take off all of the ridge."""
+        if self.ridge_W.finish(self.n_threads):
             self.rounded = None
-            if self.weights.U is not None:
-                self.weights.U *= np.float32(factor)
-            self.ridge = 0.0
+        if self.ridge_U is not None:
+            self.ridge_U.finish(self.n_threads)
+
+    def forget_untouched(self):
+        """Zero what no sample of a whole fit has moved, if there is a ridge."""
+        self.ridge_W.forget_untouched()
+        if self.ridge_U is not None:
+            self.ridge_U.forget_untouched()
+
+    def model(self):
+        """Label embeddings, intercepts and the table of features so far; changes nothing."""
+        table = None
+        if self.ridge_U is not None:
+            U = self.ridge_U.taken_off(self.n_threads)
+            table = np.ascontiguousarray(U[:, self.layout.plain])
+        return *self.layout.coef(self.ridge_W.taken_off(self.n_threads)), table
+
+    def scores(self, samples):
+        """Scores (n, n_classes) of samples."""
+        E = self.embed(samples)
+        square = np.einsum("ij,ij->i", E, E)[:, None]
+        scores = self.layout.queries(E) @ self.weights.W.T
+        return scores - square if self.layout.squared else scores
 
     # ---------------------------------------------------------------------------- the input side
 
@@ -325,7 +270,10 @@ class Steps:
                 w.W, H, positives.indptr, positives.ids, share, self.Z[:n], tops, totals,
                 normaliser, part, of_W, of_H, losses, self.n_threads,
             )  # fmt: skip
-            _sparse_rows.step_all(w.W, of_W, w.squares_W, rate, self.layout.norms, self.n_threads)
+            _sparse_rows.step_all(
+                w.W, of_W, w.squares_W, rate, *self.ridge_W.of_step(), self.n_threads
+            )
+            self.ridge_W.all_are_settled()
             return losses, of_H
         ids, gradient = (buffer[:n] for buffer in self.buffers)
         counts = np.empty(n, dtype=np.int64)
@@ -348,13 +296,13 @@ class Steps:
             _sparse_rows.combine(*lists, w.W, of_H, n_threads)
             of_H *= share[:, None]
         touched = self.step_rows(
-            lists, share, H, w.W, w.squares_W, self.places[0], self.layout.norms, rate
+            lists, share, H, w.W, w.squares_W, self.places[0], self.ridge_W, rate
         )
         if self.rounded is not None:
             self.rounded.update(w.W, touched)
         return of_H
 
-    def step_rows(self, lists, share, source, table, squares, place, norms, rate):
+    def step_rows(self, lists, share, source, table, squares, place, ridge, rate):
         """Step the rows of a table that have an entry; returns which."""
         n_entries = int(lists.count.sum())
         most = min(n_entries, len(table))
@@ -365,8 +313,8 @@ class Steps:
         n = _sparse_rows.group(*lists, share, place, touched, starts, sample, value)
         if n:
             _sparse_rows.step(
-                touched, starts, sample, value, n, source, table, squares, rate, norms,
-                self.scratch, self.threads(n_entries),
+                touched, starts, sample, value, n, source, table, squares, rate,
+                *ridge.of_step(), self.scratch, self.threads(n_entries),
             )  # fmt: skip
         return touched[:n]
 
@@ -385,7 +333,6 @@ class Steps:
             if s.gradient != "sampled":
                 self.watch_warmup(found, positives)
             return found
-        self.reindex()
         most = len(self.weights.W)
         size = n_first = min(s.query_size, most)
         widens = s.loss == "cross_entropy" and s.tau > 0 and not weighs
@@ -465,32 +412,6 @@ class Steps:
             queries = self.layout.queries(self.embed(np.sort(some)))
         self.indexes.build(self.weights.W, queries)
         self.work_since, self.new_pass = 0, False
-
-
-def embed(rows, batch, U, layout, n_threads):
-    """Embeddings of samples, (n, n_columns), zero in the last column of each chunk.
-
-    Parameters
-    ----------
-    rows : Rows
-    batch : ndarray of int
-    U : ndarray of float32 (n_features, n_columns), or None: the samples themselves
-    layout : Layout
-    n_threads : int
-    """
-    E = np.zeros((len(batch), layout.n_columns), dtype=np.float32)
-    begin = rows.indptr[batch]
-    count = rows.indptr[batch + 1] - begin
-    if U is not None:
-        _sparse_rows.combine(rows.indices, rows.data, begin, count, rows.dense, U, E, n_threads)
-    elif rows.dense:
-        E[:, layout.plain] = rows.data.reshape(rows.shape)[batch]
-    else:
-        entries = ranges(begin, count)
-        E[np.repeat(np.arange(len(batch)), count), layout.plain[rows.indices[entries]]] = rows.data[
-            entries
-        ]
-    return E
 
 
 def spans(found):

@@ -255,6 +255,36 @@ def test_theorem_2_bounds_the_gap(loss, seed):
         assert (found.losses - values <= gap + 1e-4).all()
 
 
+@pytest.mark.parametrize("tau", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize("loss", SMOOTH)
+@pytest.mark.parametrize("seed", range(3))
+def test_theorem_2_bounds_the_gap_that_small_gradients_leave(loss, seed, tau):
+    """With tau_2 > 0 the bound has a second term, 2 tau_2 ln(t) ||Lambda*||_1."""
+    problem, n_chunks = Problem(seed=seed), 4
+    values, _ = problem.exact(loss)
+    bounds = chunk_bounds(12, n_chunks)
+    parts = np.stack([problem.H[:, a:b] @ problem.W[:, a:b].T for a, b in pairwise(bounds)])
+    messages = parts.mean(axis=0) - parts
+    squares, lengths = (messages**2).sum(axis=(0, 2)), abs(messages).sum(axis=(0, 2))
+    mu = 1.0 / np.diff(problem.positives.indptr) if loss == "cross_entropy" else 1.0
+
+    def gap(n_passes):
+        return (
+            problem.gradient(loss, n_chunks, n_message_passes=n_passes, tau=tau)[1].losses - values
+        )
+
+    for n_passes in (1, 3, 10, 100, 3000):
+        first = 2 * n_chunks * squares / (mu * (n_passes + 3))  # after T updates t = T + 1
+        second = 2 * tau * np.log(n_passes + 1) * lengths
+        assert (gap(n_passes) <= first + second + 1e-4).all()
+    if tau == 0.5:  # messages never sent leave a gap that the first term alone does not bound
+        assert (gap(3000) > first).any()
+    for t in (2, 3, 10, 100):  # eq. 13, of which theorem 2 is the sum
+        eta = 2 / (t + 2)
+        step = eta * tau * lengths + eta**2 * n_chunks / (2 * mu) * squares
+        assert (gap(t) <= (1 - eta) * gap(t - 1) + step + 1e-4).all()
+
+
 def test_what_a_chunk_did_not_retrieve_counts_as_zero_there():
     problem = Problem(n_rows=1)
     first, second = np.array([3, 4, 5], np.int32), np.array([5, 6, -1], np.int32)

@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.datasets import load_digits
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize
 
@@ -293,10 +293,10 @@ def test_probabilities_are_refused_where_there_are_none(digits, labels):
     X, y = digits
     with pytest.raises(AttributeError, match="predict_proba") as error:
         LDGSClassifier("margin", max_iter=1).fit(X, y).predict_proba(X)
-    assert "cross_entropy" in str(error.value.__cause__)
+    assert "cross_entropy" in str(error.value)
     with pytest.raises(AttributeError, match="predict_proba") as error:
         LDGSClassifier(max_iter=1).fit(*labels).predict_proba(labels[0])
-    assert "TopKCalibratedClassifier" in str(error.value.__cause__)
+    assert "TopKCalibratedClassifier" in str(error.value)
 
 
 def test_it_is_a_transformer_in_a_pipeline(labels):
@@ -350,7 +350,9 @@ def test_partial_fit_learns_part_by_part(digits, labels, similarity):
 
 def test_warm_up_counts_the_passes_of_all_calls(digits):
     X, y = digits
-    model = LDGSClassifier(hidden_dim=8, warmup=2.5, query_size=2, random_state=0)
+    model = LDGSClassifier(
+        gradient="decomposed", hidden_dim=8, warmup=2.5, query_size=2, random_state=0
+    )
     searching = []
     for _ in range(4):
         model.partial_fit(X, y, classes=np.arange(10))
@@ -365,13 +367,9 @@ def test_early_stopping_keeps_samples_apart(digits, labels):
     )
     assert model.fit(X, y).n_iter_ < 50
     assert len(model.validation_scores_) == model.n_iter_
-    model.set_params(max_iter=2).fit(*labels)
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        model.set_params(max_iter=2).fit(*labels)
     assert len(model.validation_scores_) == 2
-
-
-def test_verbose_reports_each_pass(digits, capsys):
-    LDGSClassifier(max_iter=2, verbose=1).fit(*digits)
-    assert capsys.readouterr().out.count("mean loss") == 2
 
 
 # --------------------------------------------------------------------------------- bad input

@@ -167,6 +167,42 @@ def cross_entropy(
                     of_H[i, c] += part[block, i, c]
 
 
+cdef double softmax_row(
+    float* z, int64_t n_classes, const int32_t* own, int64_t n_own
+) noexcept nogil:
+    """The cross-entropy of a row; its scores become the gradient."""
+    cdef int64_t e
+    cdef double loss = 0, total
+    cdef float top
+    for e in range(n_own):
+        loss -= z[own[e]]
+    exponentials(z, n_classes, &top, &total)
+    scale(z, n_classes, <float>(n_own / total))
+    for e in range(n_own):
+        z[own[e]] -= 1
+    return loss + n_own * (top + log(total))
+
+
+def softmax_gradients(
+    float[:, ::1] Z, const int64_t[::1] indptr, const int32_t[::1] ids, double[::1] losses,
+    int n_threads,
+):
+    """Cross-entropy of scores and its gradients in them.
+
+    Parameters
+    ----------
+    Z : IN/OUT (n_rows, n_classes), scores, then gradients
+    indptr, ids : IN, the positives of each row
+    losses : OUT (n_rows,)
+    """
+    cdef int64_t i
+    cdef const int32_t* own = &ids[0] if ids.shape[0] else NULL
+    for i in prange(Z.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        losses[i] = softmax_row(
+            &Z[i, 0], Z.shape[1], own + indptr[i], indptr[i + 1] - indptr[i]
+        )
+
+
 cdef double one_row(
     Loss loss, const float* z, int64_t n_classes, const int32_t* positives, int64_t n_positive,
     int32_t* ids, int64_t* count, float* own, float* gradient, double* scratch, int32_t* place

@@ -162,39 +162,74 @@ cdef void refresh_norms(float* row, const int32_t[::1] bounds) noexcept nogil:
         row[last] = <float>-square
 
 
+cdef dispatched shrink(float* row, const float* strength, float due, int64_t n) noexcept nogil:
+    """The ridge of so many steps: each weight times e^-x about, x the rates due times its strength.
+
+    1 / (1 + x + x^2 / 2 + x^3 / 6) in place of e^-x: a loop of vectors, and no x is too large.
+    """
+    cdef int64_t c
+    cdef float x
+    for c in range(n):
+        x = due * strength[c]
+        row[c] /= 1 + x * (1 + x * (<float>0.5 + x * <float>(1.0 / 6)))
+
+
+cdef dispatched draw_in(float* row, const float* strength, float rate, int64_t n) noexcept nogil:
+    """The ridge of one step, implicitly: where the loss alone would lead, divided by 1 + x.
+
+    The point that does not move is that of the objective, whatever the rate.
+    """
+    cdef int64_t c
+    for c in range(n):
+        row[c] /= 1 + rate * strength[c]
+
+
 cdef void move(
     float* row, float* gradient, int64_t n_columns, float* squares, float rate,
-    const int32_t[::1] norms
+    const int32_t[::1] norms, const float* strength, double* settled, double before, double now
 ) noexcept nogil:
-    """A step of one row against its gradient, which is overwritten."""
+    """A step of one row against its gradient, which is overwritten.
+
+    The ridge goes by the same metric as the step (Adagrad divides both rates by the root of the
+    squares): `strength` is NULL where there is none, and `settled` the sum of rates up to which
+    that of this row has been taken off, `before` and `now` these sums around this step.
+    """
     cdef double square
     if norms.shape[0]:
         proxy_gradient(gradient, row, norms)
+    if strength != NULL and squares[0] > 0 and settled[0] < before:
+        shrink(row, strength, <float>((before - settled[0]) / sqrt(squares[0])), n_columns)
     if squares != NULL:
         sum_of_squares(gradient, n_columns, &square)
         squares[0] += <float>square
         rate = <float>(rate / sqrt(squares[0])) if squares[0] > 0 else 0
     add_multiple(row, gradient, -rate, n_columns)
+    if strength != NULL:
+        if squares[0] > 0:
+            draw_in(row, strength, <float>((now - before) / sqrt(squares[0])), n_columns)
+        settled[0] = now
     if norms.shape[0]:
         refresh_norms(row, norms)
 
 
 cdef void step_row(
     const int32_t* sample, const float* value, int64_t n, const float[:, ::1] source,
-    float* row, float* squares, float rate, const int32_t[::1] norms, float* gradient
+    float* row, float* squares, float rate, const int32_t[::1] norms, const float* strength,
+    double* settled, double before, double now, float* gradient
 ) noexcept nogil:
     cdef int64_t e, c, n_columns = source.shape[1]
     for c in range(n_columns):
         gradient[c] = 0
     for e in range(n):
         add_multiple(gradient, &source[sample[e], 0], value[e], n_columns)
-    move(row, gradient, n_columns, squares, rate, norms)
+    move(row, gradient, n_columns, squares, rate, norms, strength, settled, before, now)
 
 
 def step(
     const int32_t[::1] touched, const int64_t[::1] starts, const int32_t[::1] sample,
     const float[::1] value, int64_t n_touched, const float[:, ::1] source,
     float[:, ::1] table, float[::1] squares, float rate, const int32_t[::1] norms,
+    const float[::1] strength, double[::1] settled, double before, double now,
     float[:, ::1] scratch, int n_threads,
 ):
     """A step of the rows touched, against the sum of ``value * source[sample]`` over their entries.
@@ -209,30 +244,57 @@ def step(
     rate : IN
     norms : IN, of size 0, or the bounds of chunks whose last columns hold minus the squared length
         of the others: they follow, and their gradient counts for the others
+    strength : IN (n_columns,), of the ridge on each column, of size 0 for none; only with squares
+    settled : IN/OUT (n_rows,), the sum of rates up to which a row has borne its ridge; of size 0
+        where strength is
+    before, now : IN, that sum before this step, and after
     scratch : SCRATCH (n_threads, n_columns)
     """
-    cdef int64_t u
+    cdef int64_t u, k
     cdef int thread = 0
+    cdef bint adaptive = squares.shape[0] > 0, ridge = strength.shape[0] > 0
     with nogil, parallel(num_threads=n_threads):
         thread = threadid()
         for u in prange(n_touched, schedule="dynamic", chunksize=16):
             if u + AHEAD < n_touched:
                 fetch(&table[touched[u + AHEAD], 0], table.shape[1])
+            k = touched[u]
             step_row(
                 &sample[starts[u]], &value[starts[u]], starts[u + 1] - starts[u], source,
-                &table[touched[u], 0], &squares[touched[u]] if squares.shape[0] else NULL, rate,
-                norms, &scratch[thread, 0],
+                &table[k, 0], &squares[k] if adaptive else NULL, rate, norms,
+                &strength[0] if ridge else NULL, &settled[k] if ridge else NULL, before, now,
+                &scratch[thread, 0],
             )
 
 
 def step_all(
     float[:, ::1] table, float[:, ::1] gradient, float[::1] squares, float rate,
-    const int32_t[::1] norms, int n_threads,
+    const int32_t[::1] norms, const float[::1] strength, double[::1] settled, double before,
+    double now, int n_threads,
 ):
     """A step of all rows against their gradients, which are overwritten; see `step`."""
     cdef int64_t k
+    cdef bint adaptive = squares.shape[0] > 0, ridge = strength.shape[0] > 0
     for k in prange(table.shape[0], nogil=True, schedule="static", num_threads=n_threads):
         move(
-            &table[k, 0], &gradient[k, 0], table.shape[1],
-            &squares[k] if squares.shape[0] else NULL, rate, norms,
+            &table[k, 0], &gradient[k, 0], table.shape[1], &squares[k] if adaptive else NULL,
+            rate, norms, &strength[0] if ridge else NULL, &settled[k] if ridge else NULL, before,
+            now,
         )
+
+
+def settle(
+    float[:, ::1] table, const float[::1] squares, const int32_t[::1] norms,
+    const float[::1] strength, double[::1] settled, double now, int n_threads,
+):
+    """Take off the ridge that rows still owe; those without a gradient so far owe none."""
+    cdef int64_t k
+    for k in prange(table.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        if squares[k] > 0 and settled[k] < now:
+            shrink(
+                &table[k, 0], &strength[0], <float>((now - settled[k]) / sqrt(squares[k])),
+                table.shape[1],
+            )
+            if norms.shape[0]:
+                refresh_norms(&table[k, 0], norms)
+        settled[k] = now

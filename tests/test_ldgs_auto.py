@@ -1,0 +1,166 @@
+"""What LDGSClassifier() chooses by itself: independent of the scale of X, and good enough."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, normalize
+
+from sklearn_xc import LDGSClassifier, _ldgs_auto, _ldgs_features
+from sklearn_xc._ldgs_units import Change, Units
+from sklearn_xc._rows import as_rows, normalise
+
+
+@pytest.fixture(scope="module")
+def text():
+    rng = np.random.default_rng(0)
+    y = rng.integers(12, size=1200)
+    topics = rng.random((12, 300)) ** 12
+    words = sparse.random_array((1200, 300), density=0.03, rng=rng, format="csr")
+    own = rng.poisson(topics[y] * 20 / topics.sum(axis=1)[y][:, None])
+    return normalize(sparse.csr_array(words + own)), y
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:700], y[:700]
+
+
+@pytest.mark.parametrize("options", [{}, {"hidden_dim": 8}, {"solver": "sgd"}, {"loss": "margin"}])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("factor", [1e-3, 1e4])
+def test_the_scale_of_x_does_not_matter(kind, options, factor, digits, text):
+    X, y = digits if kind == "dense" else text
+    options = {"random_state": 0, "max_iter": 3} | options
+    plain = LDGSClassifier(**options).fit(X, y)
+    scaled = LDGSClassifier(**options).fit(X * factor, y)
+    found, expected = scaled.decision_function(X * factor), plain.decision_function(X)
+    np.testing.assert_allclose(found, expected, atol=2e-2 * np.abs(expected).max())
+    assert scaled.learning_rate_ == plain.learning_rate_
+
+
+def test_columns_may_have_units_of_their_own(digits):
+    X, y = digits
+    rng = np.random.default_rng(0)
+    factors, shifts = 10.0 ** rng.integers(-3, 4, X.shape[1]), rng.normal(size=X.shape[1])
+    other = (X + 10 * shifts) * factors
+    plain = LDGSClassifier(random_state=0).fit(X[:500], y[:500])
+    scaled = LDGSClassifier(random_state=0).fit(other[:500], y[:500])
+    assert (plain.predict(X[500:]) == scaled.predict(other[500:])).mean() > 0.98
+
+
+def test_distances_step_in_the_unit_of_the_rows(digits):
+    X, y = digits
+    rates = [
+        LDGSClassifier(similarity="sqeuclidean", max_iter=1, random_state=0).fit(c * X, y)
+        .learning_rate_ for c in (1, 10)
+    ]  # fmt: skip
+    assert rates[1] == pytest.approx(10 * rates[0])
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
+def test_small_data_raw_or_not_are_learnt(load):
+    X, y = load(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, random_state=1, stratify=y)
+    best = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    model = LDGSClassifier(random_state=0).fit(X, y)
+    error = 2 * np.sqrt(0.25 / len(y_test))
+    assert model.score(X_test, y_test) > best.score(X_test, y_test) - 0.01 - error / 2
+    losses = [log_loss(y_test, m.predict_proba(X_test)) for m in (model, best)]
+    assert losses[0] < 1.3 * losses[1]
+
+
+def test_what_was_chosen_is_told(digits, text):
+    model = LDGSClassifier(random_state=0, max_iter=1).fit(*digits)
+    assert (model.hidden_dim_, model.gradient_, model.learning_rate_) == (None, "exact", 10.0)
+    assert model.alpha_ == pytest.approx(0.04 / 700)
+    model.fit(*text)
+    assert (model.hidden_dim_, model.gradient_, model.learning_rate_) == (None, "exact", 2.0)
+    model.set_params(hidden_dim=7, gradient="mips", learning_rate=0.3, alpha=0.01).fit(*text)
+    assert (model.hidden_dim_, model.gradient_, model.learning_rate_) == (7, "mips", 0.3)
+    assert model.alpha_ == 0.01
+
+
+def test_many_weights_of_sparse_rows_get_a_layer(text, monkeypatch):
+    monkeypatch.setattr(_ldgs_auto, "MOST_WEIGHTS", 1000)
+    model = LDGSClassifier(random_state=0, max_iter=2).fit(*text)
+    assert model.hidden_dim_ == 100
+    assert model.input_embeddings_.shape == (300, 100)
+    assert model.score(*text) > 0.5
+
+
+def test_many_classes_are_searched_for():
+    X = np.zeros((1, 3), dtype=np.float32) + 1
+    plans = [_ldgs_auto.make_plan(LDGSClassifier(), X, n) for n in (5000, 100_000)]
+    assert [plan.gradient for plan in plans] == ["exact", "decomposed"]
+
+
+def test_small_data_get_a_thousand_steps_at_least(text):
+    X, y = text
+    model = LDGSClassifier(random_state=0).fit(X[:64], y[:64])
+    assert model.n_iter_ == 500
+    assert LDGSClassifier(random_state=0, max_iter=4).fit(X, y).n_iter_ == 4
+
+
+@pytest.mark.parametrize("loss", ["cross_entropy", "margin", "triplet"])
+def test_mostly_zeros_are_one_model_in_any_container(text, loss):
+    X, y = text
+    options = {"random_state": 0, "max_iter": 2}
+    some = LDGSClassifier(loss, **options).fit(X, y)
+    other = LDGSClassifier(loss, **options).fit(X.toarray(), y)
+    np.testing.assert_allclose(some.coef_, other.coef_, atol=1e-6)
+
+
+def test_sparse_rows_without_a_layer_touch_their_features_only(text):
+    X, y = text
+    X = sparse.csr_array(sparse.hstack([X, sparse.csr_array((X.shape[0], 9))]))
+    model = LDGSClassifier(random_state=0, max_iter=2, alpha=0.0).fit(X, y)
+    assert model.coef_[:, :300].any(axis=0).mean() > 0.9
+    assert not model.coef_[:, 300:].any()
+
+
+@pytest.mark.parametrize("loss", ["cross_entropy", "triplet"])
+def test_a_step_by_features_follows_the_gradient(loss):
+    """The same step as that of dense rows, where rates are the same for all weights."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((40, 12), density=0.3, rng=rng, format="csr")
+    y = rng.integers(5, size=40)
+    options = {"solver": "sgd", "learning_rate": 0.1, "alpha": 0.1, "max_iter": 3}
+    options |= {"gradient": "exact", "hidden_dim": None, "batch_size": 7, "random_state": 0}
+    some = LDGSClassifier(loss, **options).fit(X, y)
+    other = LDGSClassifier(loss, **options).fit(X.toarray(), y)
+    assert some._form == "features"
+    assert other._form == "rows"
+    np.testing.assert_allclose(some.coef_, other.coef_, atol=1e-6)
+    np.testing.assert_allclose(some.intercept_, other.intercept_, atol=1e-6)
+
+
+def test_threads_do_not_change_weights_by_features(text, monkeypatch):
+    monkeypatch.setattr(_ldgs_features, "WORTH_THREADS", 0)
+    models = [LDGSClassifier(max_iter=2, n_jobs=n, random_state=0).fit(*text) for n in (1, 2)]
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_units_are_changed_forth_and_back(fit_intercept):
+    rng = np.random.default_rng(0)
+    X = normalise(rng.normal(size=(60, 5)) * [1, 10, 0.1, 3, 0] + [5, 0, 1, -2, 7])
+    units = Units(True, fit_intercept)
+    for part in np.array_split(np.arange(60), 3):
+        units = units.with_rows(as_rows(X), part)
+    change = Change(units, False)
+    W, b = rng.normal(size=(4, 5)), rng.normal(size=4)
+    inside, shifted, _ = change.inside(W, b, None)
+    Z = change.rows(as_rows(X)).data.reshape(X.shape)
+    np.testing.assert_allclose(Z @ inside.T + shifted, X @ W.T + b, atol=1e-4)
+    back, intercept, _ = change.outside(inside, shifted, None)
+    np.testing.assert_allclose(back, W, rtol=1e-5)
+    np.testing.assert_allclose(intercept, b, atol=1e-4)
+    if fit_intercept:
+        np.testing.assert_allclose(Z[:, :4].mean(axis=0), 0, atol=1e-4)
+        np.testing.assert_allclose(Z[:, :4].std(axis=0), 0.5, rtol=1e-3)

@@ -1,0 +1,60 @@
+"""One corrupt row, far longer than the others, does not decide what LDGSClassifier learns."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits
+
+from sklearn_xc import LDGSClassifier
+from sklearn_xc._ldgs_units import FAR, held_back, row_lengths
+from sklearn_xc._rows import as_rows
+
+
+def topics():
+    rng = np.random.default_rng(0)
+    y = rng.integers(12, size=600)
+    topics = rng.random((12, 200)) ** 12
+    X = rng.poisson(topics[y] * 20 / topics.sum(axis=1)[y][:, None])
+    return X.astype(float), y
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        ("digits", {}),
+        ("raw digits", {}),
+        ("digits", {"solver": "sgd"}),
+        ("digits", {"similarity": "sqeuclidean"}),
+        ("topics", {}),
+        ("topics", {"hidden_dim": 20}),
+        ("topics", {"hidden_dim": 20, "solver": "sgd"}),
+    ],
+)
+@pytest.mark.parametrize("row", [7, 100])
+def test_one_long_row_leaves_the_others_their_classes(data, options, row):
+    X, y = topics() if data == "topics" else load_digits(return_X_y=True)
+    if data == "digits":
+        X = X / 16
+    corrupt = X.copy()
+    corrupt[row] *= 1e4
+    others = np.arange(len(y)) != row
+    if data == "topics":
+        X, corrupt = sparse.csr_array(X), sparse.csr_array(corrupt)
+    options = options | {"random_state": 0}
+    clean = LDGSClassifier(**options).fit(X, y).score(X[others], y[others])
+    assert clean > 0.9
+    found = LDGSClassifier(**options).fit(corrupt, y).score(X[others], y[others])
+    assert found > clean - 0.01
+
+
+def test_lengths_of_sparse_rows_do_not_round_off_beside_a_long_one():
+    X = sparse.csr_array(np.array([[1e18, 0], [3e-4, 4e-4], [0, 0], [0, 2.0]], dtype=np.float32))
+    found = row_lengths(as_rows(X[1:]))
+    np.testing.assert_allclose(found, [5e-4, 0, 2])
+    np.testing.assert_allclose(row_lengths(as_rows(X)), [1e18, 5e-4, 0, 2])
+
+
+def test_a_long_row_counts_no_more_than_one_of_far_typical_lengths():
+    X = np.diag([1, 2, FAR, 4 * FAR]).astype(np.float32)
+    np.testing.assert_allclose(held_back(as_rows(X), 1.0), [1, 1, 1, 0.25])
+    assert held_back(as_rows(X), 4.0) is None
