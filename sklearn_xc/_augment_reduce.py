@@ -1,32 +1,37 @@
 """Augment-and-Reduce: softmax, probit and logistic models over very many classes."""
 
 from numbers import Integral, Real
-from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_softmax
+from scipy import sparse
+from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
+from ._augment_reduce_fit import CLASSES_AT_ONCE, PATIENCE, Samples, Settings, in_memory, run
 from ._base import Interval, StrOptions
-from ._bounds import bound_for
-from ._callbacks import SILENT, with_callbacks
-from ._dense import feature_major, padded_intercept, untouched_zeros
-from ._exact import BEYOND, ExactSteps, shares_of_ridge
-from ._kernels import _adaptive as kernel
-from ._kernels._sampled import scores, scores_by_class
+from ._bounds import LOCAL_STEPS
+from ._callbacks import with_callbacks
+from ._convergence import number_of_passes, warn_not_converged
+from ._coordinates import Coordinates
+from ._dense import untouched_zeros
+from ._feature_moments import FeatureMoments
 from ._multiclass import held_out_samples
 from ._noise import log_probabilities
-from ._rows import LARGEST_INDEX, as_matrix, as_rows
-from ._sampling import SAMPLINGS, ClassSampler, Drawn, side_by_side
+from ._rows import LARGEST_INDEX, as_rows
+from ._rows_seen import RowsSeen
+from ._sampling import SAMPLINGS
 from ._softmax import BaseSoftmaxClassifier
-from ._topk import InvertedIndex
 
-# The bound is watched on so many samples, fewer where they would have more scores than WATCHED.
-MOST_WATCHED, FEWEST_WATCHED, WATCHED = 200, 16, 4_000_000
-PATIENCE = 5  # epochs without improvement after which a fit stops
-DECAY, DECAY_STEPS = 0.9, 2000  # of the learning rate (section 4 of the paper)
 PUBLISHED_RATE, PUBLISHED_LENGTH = 0.02, 68  # on Bibtex, with so many ones in a row
-UNSCALED = np.empty(0, dtype=np.float32)
+PASSES = 20  # of max_iter="auto", where they make enough steps
+RIDGE = 1.0  # of alpha="auto", as LogisticRegression() has on standardised columns
+# With some 30 times the classes that a sample of A&R sees, a step of all classes, whose weights
+# stand one beside the other, takes as long; with so many it still repays what more it takes.
+EXACT_CLASSES = 50
+# Samples that gradients of automatic steps are scaled to, where there are more: so a step does not
+# depend on how much data is still to come. With 500 to 5000 of them, models were about the same.
+REFERENCE = 500
+NOISE = 0.01  # share of the bound by which the last steps leave it now higher, now lower
 
 
 class AugmentReduceClassifier(BaseSoftmaxClassifier):
@@ -46,10 +51,12 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     ----------
     model : {"softmax", "probit", "logistic"}, default="softmax"
         The distribution of the noise: Gumbel, Gaussian, logistic.
-    bound : {"augment_reduce", "one_vs_each", "exact"}, default="augment_reduce"
+    bound : {"auto", "augment_reduce", "one_vs_each", "exact"}, default="auto"
         "augment_reduce" is the paper's bound, Algorithm 1 for the softmax and Algorithm 2 for the
         others. The softmax also has the bound of Titsias (2016), eq. 10, and "exact", the
-        log-likelihood itself over all classes. All take the same steps.
+        log-likelihood itself over all classes. All take the same steps. "auto" is "exact" for the
+        softmax of up to 50 times ``n_sampled_classes + 1`` classes (1050 by default), which takes
+        hardly longer there and has no noise from drawing, and "augment_reduce" otherwise.
     batch_size : int, default=500
         Samples of a mini-batch (the paper: 379 to 1987).
     n_sampled_classes : int, default=20
@@ -65,28 +72,44 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         a class out of the step of the variable that it sees itself. Probit and logistic, and a
         softmax with one class drawn, draw classes for the variables apart, which takes about a
         fifth more time.
-    max_iter : int, default=100
-        Passes over the data. The paper counts mini-batches: its 5000 iterations on Bibtex, ten a
-        pass, are ``max_iter=500``.
+    local_steps : {"auto", "published"}, default="auto"
+        Steps of the variables of probit and logistic after t passes: ``0.3 * (1 + t)^-0.5``, or the
+        published ``0.01 * (1 + t)^-0.9``, which leave them about where they start. The softmax has
+        steps of its own, ``(1 + t)^-0.9``, and does not use this.
+    max_iter : "auto" or int, default="auto"
+        Passes over the data. "auto" is 20, or as many as make 1000 steps. The paper counts
+        mini-batches: its 5000 iterations on Bibtex, ten a pass, are ``max_iter=500``.
     learning_rate : "auto" or float, default="auto"
         rho_0 of the published schedule: iteration t steps by ``rho_0 * 0.9^(t // 2000) * t^(-1/2) *
         g / (1 + sqrt(s))``, where g is the gradient over all samples and s a running average of its
         square, coordinate by coordinate. Such a step moves every weight by about rho_0 whatever the
         gradient, and hence a score by rho_0 times the sum of the row's values. The published 0.02
-        goes with rows of some 68 ones (Bibtex); "auto" is ``0.02 * 68 / mean of ||x||_1``, which
-        moves scores as much on rows of any scale. On rows of unit length that is 0.1 to 0.5.
-    alpha : float, default=0.0
+        goes with rows of some 68 ones (Bibtex).
+
+        "auto" takes steps that are free of the scale of X. Columns are brought to size 1, all by
+        one factor, or each by its own where they are measured in very different units (the largest
+        more than 30 times the median one), and dense columns without zeros are centred; rho_0
+        is ``0.02 * 69 / (1 + n)`` for rows of n entries on average, so that a step moves scores as
+        much as on Bibtex. The model is one for X as it is. A number takes the published steps on
+        the columns as they are.
+    alpha : "auto" or float, default="auto"
         Strength of the penalty ``alpha / 2 * ||W||^2`` against the sum of the samples'
-        log-likelihoods; 0, as published, is maximum likelihood. Intercepts are free of it.
-    init_scale : float, default=0.1
+        log-likelihoods; 0, as published, is maximum likelihood. Intercepts are free of it. "auto"
+        is 1 on weights of columns of size 1 (see `learning_rate`), what
+        ``LogisticRegression()`` has after standardising: so the model does not depend on the scale
+        of X, and has an optimum on data that a linear rule separates.
+    init_scale : "auto" or float, default="auto"
         Standard deviation of the random weights at the start; that of the intercepts is a hundredth
-        of it. As published. 0 starts from zero weights.
-    tol : float or None, default=1e-4
-        The fit stops when the bound has not risen by more than this share of it over five passes.
-        None makes all `max_iter` passes.
+        of it. Published is 0.1, which suits rows of 0 and 1. "auto" starts from zero: it suits rows
+        of any size, and the log-likelihood was as good or better on all data tried.
+    tol : float or None, default=None
+        The fit stops when the bound has not risen by more than this share of it over five passes,
+        and a ConvergenceWarning says so if it never does. None makes all `max_iter` passes: the
+        rate falls from step to step by a schedule whose length is part of the method, and the bound
+        of a few samples, as drawn classes leave it, is a poor judge of an end.
     early_stopping : bool, default=False
-        Watch the log-likelihood of samples that are kept from training instead of the bound of
-        samples that are not.
+        Watch the (weighted) log-likelihood of samples that are kept from training instead of the
+        bound of samples that are not; with `tol`.
     validation_fraction : float, default=0.1
         Share of the samples kept; every class keeps one at least for training.
     n_jobs : int or None, default=None
@@ -95,7 +118,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     random_state : int, RandomState instance or None, default=None
         For the initial weights, the mini-batches, the drawn classes and the noise.
     verbose : int, default=0
-        1 prints the bound after every pass.
+        A line for each pass: how many there are, the bound a sample, the time taken and the time
+        left.
     warm_start : bool, default=False
         Start from the weights of the fit before, which must have had the same classes and features.
 
@@ -105,12 +129,14 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         Read-only; put a new array in its place to change the model.
     intercept_ : ndarray of float32, shape (n_classes,) or (1,)
     classes_ : ndarray, shape (n_classes,)
+    bound_ : str
+        What ``bound="auto"`` chose, or `bound`.
     elbo_curve_ : ndarray of float64, shape (n_epochs,)
-        The mean of the bound, after each pass, over up to 200 samples: always the same training
-        samples with all classes, or, with ``early_stopping=True``, samples kept from training, of
-        which it is the log-likelihood.
+        The weighted mean of the bound, after each pass, over up to 200 samples: always the same
+        training samples with all classes, or, with ``early_stopping=True``, samples kept from
+        training, of which it is the log-likelihood.
     learning_rate_ : float
-        rho_0.
+        rho_0; with ``learning_rate="auto"`` that of columns of size 1.
     n_iter_ : int
         Passes over the data of the last call.
     n_steps_ : int
@@ -129,13 +155,18 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     Notes
     -----
     Memory of a fit: two float32 numbers a weight (the weight, and the running average of its
-    squared gradient), that is ``8 * n_classes * n_features`` bytes, and 8 to 24 bytes a sample. The
-    fitted model keeps one.
+    squared gradient), that is ``8 * n_classes * n_features`` bytes, 8 to 24 bytes a sample, and a
+    copy of the values of X. The fitted model keeps one number a weight; after `partial_fit`, and
+    with ``warm_start=True``, both.
 
-    The variable of a sample takes steps of size ``(1 + t)^-0.9`` (for the softmax) or ``0.01 *
-    (1 + t)^-0.9``, where t counts the passes, and hence the updates of that variable, as in the
-    authors' program; with t counting mini-batches, as printed, it would all but stand still. At the
-    start it is the optimum for equal utilities.
+    `partial_fit` takes its part for one of many: gradients and penalty are scaled to all different
+    rows of all calls so far, which are counted, and sizes of columns are those over all calls. The
+    averages go on from call to call. A sample's variable is not kept: it begins at what the classes
+    that are drawn for the sample suggest.
+
+    In the steps of the variables t counts the passes, and hence the updates of that variable, as in
+    the authors' program; with t counting mini-batches, as printed, it would all but stand still. At
+    the start it is the optimum for equal utilities.
 
     References
     ----------
@@ -151,27 +182,28 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     >>> from sklearn.datasets import load_digits
     >>> from sklearn_xc import AugmentReduceClassifier
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = AugmentReduceClassifier(max_iter=50, random_state=0).fit(X / 16, y)
-    >>> model.score(X / 16, y) > 0.9
+    >>> model = AugmentReduceClassifier(random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.9
     True
-    >>> model.predict_proba(X[:1] / 16).argmax().item()
+    >>> model.predict_proba(X[:1]).argmax().item()
     0
     """
 
     def __init__(
         self,
         model="softmax",
-        bound="augment_reduce",
+        bound="auto",
         *,
         batch_size=500,
         n_sampled_classes=20,
         sampling="uniform",
         shared_draws=False,
-        max_iter=100,
+        local_steps="auto",
+        max_iter="auto",
         learning_rate="auto",
-        alpha=0.0,
-        init_scale=0.1,
-        tol=1e-4,
+        alpha="auto",
+        init_scale="auto",
+        tol=None,
         early_stopping=False,
         validation_fraction=0.1,
         n_jobs=None,
@@ -185,6 +217,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         self.n_sampled_classes = n_sampled_classes
         self.sampling = sampling
         self.shared_draws = shared_draws
+        self.local_steps = local_steps
         self.max_iter = max_iter
         self.learning_rate = learning_rate
         self.alpha = alpha
@@ -199,15 +232,16 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
 
     _parameter_constraints: dict = {  # noqa: RUF012
         "model": [StrOptions({"softmax", "probit", "logistic"})],
-        "bound": [StrOptions({"augment_reduce", "one_vs_each", "exact"})],
+        "bound": [StrOptions({"auto", "augment_reduce", "one_vs_each", "exact"})],
         "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "n_sampled_classes": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "sampling": [StrOptions(set(SAMPLINGS))],
         "shared_draws": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "local_steps": [StrOptions(set(LOCAL_STEPS))],
+        "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "init_scale": [Interval(Real, 0, None, closed="left")],
+        "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "init_scale": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -242,258 +276,247 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             If the dense weights would take more than half of the memory available.
         KeyboardInterrupt
             On Ctrl-C; the estimator is then as it was before the call.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If `tol` is not met, or the bound ends below its start.
         """
         given = X, y, sample_weight
         with self._all_or_nothing():
             X, codes, sample_weight, weights = self._validate_warm_start(X, y, sample_weight)
             self._check_bound()
             if weights is None:
-                self.n_steps_ = 0
-            progress = self._watch(self.max_iter, *given)
-            self._train(X, codes, sample_weight, weights, self.max_iter, progress)
+                self.n_steps_, self._averages = 0, None
+            n_visited = len(codes) if sample_weight is None else np.count_nonzero(sample_weight)
+            max_iter = number_of_passes(self.max_iter, PASSES, n_visited, self.batch_size)
+            progress = self._watch(max_iter, *given)
+            rows = as_rows(X)
+            self._seen = RowsSeen().with_rows(rows, sample_weight)
+            self._moments = FeatureMoments(rows.shape[1]).with_rows(rows, sample_weight)
+            result = self._train(X, codes, sample_weight, weights, max_iter, progress)
             progress.finish()
+            self._warn(result, max_iter, cold=weights is None)
         return self
 
     def _partial_fit(self, X, codes, sample_weight, first):
         self._check_bound()
+        rows, seen, moments = as_rows(X), RowsSeen(), FeatureMoments(X.shape[1])
+        weights = None
         if first:
-            self.n_steps_ = 0
-        self._train(X, codes, sample_weight, None if first else self._start_weights(), 1)
+            self.n_steps_, self._averages = 0, None
+        else:
+            weights = self._start_weights()
+            seen = getattr(self, "_seen", seen)  # not of models of other origin
+            moments = getattr(self, "_moments", moments)
+        self._seen = seen.with_rows(rows, sample_weight)
+        self._moments = moments.with_rows(rows, sample_weight)
+        self._train(X, codes, sample_weight, weights, 1, self._progress_of_part(), part=True)
 
     def _weights_of_new_classes(self, n_new):
-        """Random as at the start, with draws of their own for each number of classes."""
+        """As at the start, with draws of their own for each number of classes."""
         seed = check_random_state(self.random_state).randint(2**31)
         rng = np.random.default_rng([seed, len(self.classes_)])
         return _initial_weights(n_new, self.n_features_in_, self.init_scale, rng.integers(2**31))
 
+    def _place_classes(self, places):
+        super()._place_classes(places)
+        averages = vars(self).get("_averages")  # not there in models of file format 1.0
+        if averages is None:
+            return
+        grown = []
+        for of_classes in averages:
+            new = np.zeros((len(self.classes_), *of_classes.shape[1:]), dtype=np.float32)
+            new[places] = of_classes
+            grown.append(new)
+        self._averages = tuple(grown)
+
     def _check_bound(self):
-        if self.model != "softmax" and self.bound != "augment_reduce":
+        if self.model != "softmax" and self.bound not in ("auto", "augment_reduce"):
             raise ValueError(
                 f"bound={self.bound!r} is one of the softmax; with model={self.model!r} only "
                 "bound='augment_reduce' is possible"
             )
 
-    def _train(self, X, codes, sample_weight, weights, max_iter, progress=SILENT):
-        exact = self.bound == "exact"
-        also = 32 * X.shape[0]
-        if exact:  # the scores of a mini-batch
+    def _bound_by_count(self):
+        """The bound of "auto"."""
+        if self.bound != "auto":
+            return self.bound
+        few = len(self.classes_) <= EXACT_CLASSES * (self.n_sampled_classes + 1)
+        return "exact" if self.model == "softmax" and few else "augment_reduce"
+
+    def _coordinates(self, X):
+        """Those of the steps; published steps are steps on the columns as they are."""
+        if self.learning_rate != "auto":
+            return Coordinates(scale=np.ones(X.shape[1]))
+        return self._moments.coordinates(dense=not sparse.issparse(X))
+
+    def _ridge(self, X):
+        """The strength of the penalty on each column's weights as they are."""
+        if self.alpha != "auto":
+            return np.full(X.shape[1], float(self.alpha))
+        return RIDGE * self._moments.coordinates(dense=not sparse.issparse(X)).scale ** 2
+
+    def _train(self, X, codes, sample_weight, weights, max_iter, progress, part=False):
+        self.bound_ = self._bound_by_count()
+        keeps = part or self.warm_start
+        also = 32 * X.shape[0] + 4 * (X.nnz if sparse.issparse(X) else X.size)
+        if self.bound_ == "exact":  # the scores of a mini-batch
             also += 4 * min(self.batch_size, X.shape[0]) * len(self.classes_)
-        self._require_weights(3 if self.warm_start else 2, also)
+        self._require_weights(4 if keeps else 2, also)
         rng = check_random_state(self.random_state)
         seed = rng.randint(2**31)
         held_out = np.zeros(X.shape[0], dtype=bool)
         if self.early_stopping and max_iter > 1:
-            held_out = held_out_samples(codes, self.validation_fraction, rng)
-            if sample_weight is not None:
-                held_out &= sample_weight > 0
+            held_out = held_out_samples(codes, self.validation_fraction, rng, sample_weight)
+        starts_at_zero = weights is None and self.init_scale in ("auto", 0)
         if weights is None:
             weights = _initial_weights(
                 len(self.classes_), X.shape[1], self.init_scale, rng.randint(2**31)
             )
-        rows = as_rows(X)
+            if self.init_scale == "auto":
+                frequencies = np.bincount(
+                    codes, weights=sample_weight, minlength=len(self.classes_)
+                )
+                weights[1][:] = utilities_of_frequencies(frequencies, self.model)
+        coordinates, ridge = self._coordinates(X), self._ridge(X)
         rate = self.learning_rate
-        if rate == "auto":  # that of the first part, where data come in parts
-            rate = self.learning_rate_ if self.n_steps_ else automatic_rate(rows, sample_weight)
-        run = _fit_exact if exact else _fit_augment_reduce
-        W, b, curve, n_steps = run(
-            rows,
-            codes,
-            sample_weight,
-            *weights,
-            held_out,
+        if rate == "auto":
+            rate = automatic_rate(self._moments.entries_of_row)
+        n_rows = self._seen.n_rows if part else np.count_nonzero(_visited(held_out, sample_weight))
+        n_whole = n_rows
+        if self.learning_rate == "auto":
+            n_whole = min(n_rows, REFERENCE)
+            if sample_weight is not None:
+                n_whole /= _mean_weight(sample_weight)
+        settings = Settings(
             model=self.model,
-            bound=self.bound,
+            bound=self.bound_,
             batch_size=min(self.batch_size, X.shape[0]),
             n_sampled=self.n_sampled_classes,
             sampling=self.sampling,
             shared_draws=self.shared_draws,
+            local_steps=self.local_steps,
             max_iter=max_iter,
             learning_rate=rate,
-            alpha=self.alpha,
+            alpha=ridge / coordinates.scale**2,
             tol=self.tol if max_iter > 1 else None,
-            early_stopping=bool(held_out.any()),
             n_steps=self.n_steps_,
             seed=seed,
             n_threads=self._threads(),
-            verbose=self.verbose,
-            progress=progress,
+            n_whole=n_whole,
+            entries=self._entries(coordinates, n_rows) if part else None,
+            keeps_averages=keeps,
         )
-        self._set_dense_model(W, b)
-        self.n_steps_, self.n_iter_, self.learning_rate_ = n_steps, len(curve), float(rate)
-        self.elbo_curve_ = np.array(curve)
+        inside = coordinates.inside(X) if self.learning_rate == "auto" else X
+        samples = Samples(as_rows(inside), codes, sample_weight, held_out)
+        if not starts_at_zero:
+            to_inside(*weights, coordinates)
+        averages = vars(self).get("_averages")
+        if averages is not None:  # of gradients by the weights as they are
+            averages = averages[0] / (coordinates.scale**2).astype(np.float32), averages[1]
+        result = run(
+            samples, *weights, averages, settings, progress,
+            lambda W, b: to_outside(np.array(W), np.array(b), coordinates),
+        )  # fmt: skip
+        self._set_dense_model(*to_outside(result.W, result.b, coordinates))
+        self._averages = None
+        if keeps:
+            squares = (coordinates.scale**2).astype(np.float32)
+            self._averages = result.averages[0] * squares, result.averages[1]
+        self.n_steps_, self.n_iter_ = result.n_steps, len(result.curve)
+        self.learning_rate_, self.elbo_curve_ = float(rate), np.array(result.curve)
         if held_out.any():
-            self._count_held_out(rows.take(held_out), codes[held_out])
+            self._count_held_out(as_rows(X).take(held_out), codes[held_out])
+        return result
+
+    def _entries(self, coordinates, n_rows):
+        """Samples of all parts that have each feature; once shifted, a column has no zeros."""
+        entries = self._moments.entries_of_feature(n_rows)
+        return entries if coordinates.mean is None else np.where(coordinates.mean, n_rows, entries)
+
+    def _warn(self, result, max_iter, cold):
+        if self.tol is not None and not result.ended_by_itself:
+            warn_not_converged(
+                f"the bound still rose by more than tol={self.tol:g} of it over {PATIENCE} passes "
+                f"when the {max_iter} passes of max_iter ended: increase max_iter or tol"
+            )
+        if cold and result.curve[-1] < result.start - NOISE * abs(result.start):
+            warn_not_converged(
+                f"the bound ended at {result.curve[-1]:.4g} a sample, below the "
+                f"{result.start:.4g} of its start: use a smaller learning_rate"
+                + (" or a larger alpha" if self.early_stopping else "")
+            )
 
     def _log_probabilities(self, scores):
         if self.model == "softmax":
             return super()._log_probabilities(scores)
-        return log_probabilities(scores, self.model, self._threads())
+        log_p = np.empty(scores.shape)
+        log_probabilities(scores, self.model, self._threads(), out=log_p)
+        # by quadrature and interpolation they sum to 1 within 1e-9
+        log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
+        return log_p
 
 
 def _initial_weights(n_classes, n_features, scale, seed):
     """Normal weights, and intercepts of a hundredth of their deviation (section 4)."""
     generator = np.random.default_rng(seed)
     W = untouched_zeros((n_classes, n_features))
-    generator.standard_normal(out=W, dtype=np.float32)
-    W *= np.float32(scale)
+    if scale == "auto" or scale == 0:
+        return in_memory(W), np.zeros(n_classes, dtype=np.float32)
+    for start in range(0, n_classes, CLASSES_AT_ONCE):
+        block = W[start : start + CLASSES_AT_ONCE]
+        generator.standard_normal(out=block, dtype=np.float32)
+        block *= np.float32(scale)
     b = generator.standard_normal(n_classes, dtype=np.float32) * np.float32(scale / 100)
     return W, b
 
 
-def _training(held_out, sample_weight):
-    """The samples to visit: those of weight zero are not."""
-    visited = ~held_out if sample_weight is None else ~held_out & (sample_weight > 0)
-    return np.flatnonzero(visited)
+def utilities_of_frequencies(counts, model):
+    """Intercepts under which classes are chosen about as often as in the samples.
+
+    With features that are zero, those of the softmax are the logarithms of the frequencies; the
+    tail of the logistic distribution is that of Gumbel's, and the Gaussian's near the largest of
+    many draws falls off faster by about the size of that draw. A class has half a sample more.
+    """
+    logarithms = np.log((counts + 0.5) / (counts.sum() + 0.5 * len(counts)))
+    logarithms -= logarithms.mean()
+    if model == "probit":
+        logarithms /= max(1.0, ndtri(1 - 1 / len(counts)))
+    return logarithms.astype(np.float32)
 
 
-def automatic_rate(rows, sample_weight):
-    """The published rate for rows whose values are not 0 and 1 (see the parameter)."""
-    lengths = abs(as_matrix(rows)).sum(axis=1, dtype=np.float64)
-    length = np.average(lengths, weights=sample_weight)
-    return PUBLISHED_RATE * PUBLISHED_LENGTH / length if length else PUBLISHED_RATE
+def _visited(held_out, sample_weight):
+    return ~held_out if sample_weight is None else ~held_out & (sample_weight > 0)
 
 
-def step_size(t, learning_rate):
-    """rho of iterations t = 1, 2, ... without its adaptive part (section 4)."""
-    return learning_rate * DECAY ** (t // DECAY_STEPS) * t**-0.5
+def _mean_weight(sample_weight):
+    return float(sample_weight[sample_weight > 0].mean(dtype=np.float64))
 
 
-class Seeds(NamedTuple):
-    """What the draws of a step depend on, beside the sample: never on threads."""
-
-    classes: int
-    noise: int
-    step: int
+def automatic_rate(entries_of_row):
+    """The published rate for rows of so many entries; the intercept is one more."""
+    return PUBLISHED_RATE * (PUBLISHED_LENGTH + 1) / (entries_of_row + 1)
 
 
-class _Watch:
-    """Follows the bound on a few fixed samples, epoch by epoch, and says when to stop."""
-
-    def __init__(self, tol, patience, verbose):
-        self.tol, self.patience, self.verbose = tol, patience, verbose
-        self.curve = []
-
-    def add(self, value):
-        self.curve.append(value)
-        if self.verbose:
-            print(f"epoch {len(self.curve)}: bound {value:.5g} a sample")
-
-    def done(self):
-        """No value of the last epochs is better than the best before by more than tol of it."""
-        if self.tol is None or len(self.curve) <= self.patience:
-            return False
-        before, last = max(self.curve[: -self.patience]), max(self.curve[-self.patience :])
-        return last - before <= self.tol * abs(before)
+def to_inside(W, b, coordinates):
+    """Bring weights and intercepts into coordinates, in place; some classes at a time."""
+    for block, intercepts in _blocks(W, b):
+        if coordinates.mean is not None:
+            intercepts += (block @ coordinates.mean).astype(np.float32)
+        block *= coordinates.scale.astype(np.float32)
 
 
-def _batches(rng, samples, batch_size):
-    """The mini-batches of an epoch: the samples in a random order, cut."""
-    order = rng.permutation(samples).astype(np.int32)
-    return np.split(order, range(batch_size, len(order), batch_size))
+def to_outside(W, b, coordinates):
+    """The inverse, in place too; returns W and b."""
+    for block, intercepts in _blocks(W, b):
+        block /= coordinates.scale.astype(np.float32)
+        if coordinates.mean is not None:
+            intercepts -= (block @ coordinates.mean).astype(np.float32)
+    return W, b
 
 
-def _watched(samples, n_classes, seed):
-    """A few of the samples, always the same for a seed, to evaluate the bound on."""
-    size = max(FEWEST_WATCHED, min(MOST_WATCHED, WATCHED // n_classes))
-    chosen = np.random.default_rng(seed).permutation(samples)[:size]
-    return np.sort(chosen).astype(np.int32)
-
-
-def _fit_augment_reduce(
-    rows, y, sample_weight, W, b, held_out, *, model, bound, batch_size, n_sampled, sampling,
-    shared_draws, max_iter, learning_rate, alpha, tol, early_stopping, n_steps, seed, n_threads,
-    verbose, progress,
-):  # fmt: skip
-    """Algorithms 1 and 2, and the one-vs-each bound; W and b are changed in place."""
-    n_classes, n_features = W.shape
-    training = _training(held_out, sample_weight)
-    weight = np.ones(rows.shape[0], np.float32) if sample_weight is None else sample_weight
-    counts = np.bincount(y[training], minlength=n_classes)
-    sampler = ClassSampler(sampling, counts, n_sampled, n_threads)
-    local = bound_for(model, bound, rows.shape[0], sampler, shared_draws, n_threads)
-    watch = _Watch(tol, PATIENCE, verbose)
-    watched = _watched(np.flatnonzero(held_out) if early_stopping else training, n_classes, seed)
-    share = shares_of_ridge(rows, alpha, training) if alpha else UNSCALED
-    width = kernel.width_of_averages(n_features)
-    averages = untouched_zeros((n_classes, width))
-    stamps = np.zeros((n_classes, kernel.stamps_of(width)), dtype=np.int32)
-    scratch = kernel.Scratch(n_features, n_threads)
-    rng = np.random.default_rng(seed)
-    seeds = Seeds(*(int(s) for s in rng.integers(2**62, size=2)), n_steps)
-
-    def drawn(batch, step):
-        draws = [sampler.draw(y[batch], seeds.classes, 2 * step + i) for i in range(local.n_draws)]
-        near = side_by_side(rows, batch, n_threads)
-        return Drawn(near, n_classes, *zip(*draws, strict=True), n_threads)
-
-    for epoch in range(1, max_iter + 1):
-        progress.begin()
-        batches = _batches(rng, training, batch_size)
-        rates = step_size(n_steps + 1 + np.arange(len(batches)), learning_rate)
-        coming = drawn(batches[0], n_steps + 1)
-        scores_by_class(coming.scored, W, b, coming.psi, n_threads)
-        for i, (batch, rate) in enumerate(zip(batches, rates, strict=True)):
-            n_steps += 1
-            seeds = seeds._replace(step=n_steps)
-            now, coming = coming, None
-            if i + 1 < len(batches):
-                coming = drawn(batches[i + 1], n_steps + 1)
-            coefs = local.stepped_coefficients(
-                now.psi_of_draws(), now.importance, batch, weight, epoch, seeds
-            )
-            kernel.ascend(
-                now.stepped, coefs, now.importance[0], share,
-                rate, len(training) / len(batch), n_steps, W, b, averages, stamps,
-                coming and coming.scored, coming and coming.psi, scratch, n_threads,
-            )  # fmt: skip
-        classes = _all_classes(y[watched], n_classes)
-        psi = np.empty(classes.shape, dtype=np.float32)
-        scores(*rows[:4], watched, classes, W, UNSCALED, b, psi, n_threads)
-        watch.add(_watched_bound(local, psi, watched, early_stopping))
-        if progress.end(lambda: (W, b)) or watch.done():
-            break
-    return W, b, watch.curve, n_steps
-
-
-def _all_classes(y, n_classes):
-    """Every class for each sample, its own first, as the kernels want them."""
-    classes = np.tile(np.arange(n_classes, dtype=np.int32), (len(y), 1))
-    own = np.arange(len(y)), y
-    classes[own] = 0
-    classes[:, 0] = y
-    return classes
-
-
-def _watched_bound(local, psi, watched, held_out):
-    if held_out:
-        return float(local.at_best(psi).mean())
-    return float(local.value(psi, watched).mean())
-
-
-def _fit_exact(
-    rows, y, sample_weight, W, b, held_out, *, batch_size, max_iter, learning_rate, alpha, tol,
-    early_stopping, n_steps, seed, n_threads, verbose, progress, **_,
-):  # fmt: skip
-    """Softmax over all classes with the same steps and mini-batches."""
-    n_classes = len(b)
-    training = _training(held_out, sample_weight)
-    W, b = feature_major(W), padded_intercept(b, BEYOND)
-    steps = ExactSteps(
-        rows, y, sample_weight, W, b, training, alpha=alpha, intercept=1, adaptive=True,
-        n_threads=n_threads,
-    )  # fmt: skip
-    watch = _Watch(tol, PATIENCE, verbose)
-    watched = _watched(np.flatnonzero(held_out) if early_stopping else training, n_classes, seed)
-    few = rows.take(watched)
-    rng = np.random.default_rng(seed)
-    for _epoch in range(max_iter):
-        progress.begin()
-        order = rng.permutation(training).astype(np.int32)
-        n_batches = -(-len(order) // batch_size)
-        steps.epoch(order, batch_size, step_size(n_steps + 1 + np.arange(n_batches), learning_rate))
-        n_steps += n_batches
-        psi = InvertedIndex(W[:, :n_classes].T, b[:n_classes]).scores(few, n_threads)
-        watch.add(float(log_softmax(psi, axis=1)[np.arange(len(watched)), y[watched]].mean()))
-        if progress.end(lambda: (W[:, :n_classes].T, b[:n_classes])) or watch.done():
-            break
-    return W[:, :n_classes].T, b[:n_classes], watch.curve, n_steps
+def _blocks(W, b):
+    for start in range(0, len(b), CLASSES_AT_ONCE):
+        part = slice(start, start + CLASSES_AT_ONCE)
+        yield W[part], b[part]

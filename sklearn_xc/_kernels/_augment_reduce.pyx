@@ -13,7 +13,7 @@ weights of 1.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport exp, fabs, fabsf, log, log1p
+from libc.math cimport exp, expm1, fabs, fabsf, log, log1p, sqrt
 from libc.stdint cimport int32_t
 
 from sklearn_xc._kernels._common cimport dispatched
@@ -312,6 +312,62 @@ cdef double sum_of_hazards(
     return total
 
 
+cdef double slope_of_joint(
+    const float* psi, const float* importance, Py_ssize_t n, double noise, int model
+) noexcept nogil:
+    """The derivative by the noise of the logarithm in eq. 9; it falls as the noise rises."""
+    cdef double slope = sum_of_hazards(psi, importance, n, noise, model)
+    if model == PROBIT:
+        return slope + gaussian_log_density_slope(noise)
+    return slope + logistic_log_density_slope(noise)
+
+
+cdef double mode_of_joint(
+    const float* psi, const float* importance, Py_ssize_t n, int model
+) noexcept nogil:
+    """Where the noise is most probable, given the choice; within a thousandth."""
+    cdef double low = 0, high = 1, middle  # at zero the slope is that of the other classes, above 0
+    while high < 1e9 and slope_of_joint(psi, importance, n, high, model) > 0:
+        low, high = high, 2 * high
+    while high - low > 1e-3 * (1 + low):
+        middle = (low + high) / 2
+        if slope_of_joint(psi, importance, n, middle, model) > 0:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def start_noise(
+    const float[:, ::1] psi, const float[:, ::1] importance, const int32_t[::1] batch,
+    double[::1] mu, double[::1] gamma, int model, int n_threads,
+):
+    """Laplace's approximation as the q of samples that have none yet.
+
+    The mean is the mode of the noise given the choice, and the scale the one whose density is as
+    much curved there.
+
+    Parameters
+    ----------
+    mu, gamma : OUT (n_samples,), of the samples in the batch; as `local_noise`
+    model : IN
+    """
+    cdef Py_ssize_t i, n = importance.shape[1]
+    cdef double mode, curvature, scale
+    cdef double h = 0.01
+    for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        mode = mode_of_joint(&psi[i, 0], &importance[i, 0], n, model)
+        curvature = (
+            slope_of_joint(&psi[i, 0], &importance[i, 0], n, mode - h, model)
+            - slope_of_joint(&psi[i, 0], &importance[i, 0], n, mode + h, model)
+        ) / (2 * h)
+        curvature = max(curvature, <double>1e-4)
+        # Minus the second derivative of log q at its mean: 1 / scale^2, or 1 / (2 scale^2).
+        scale = sqrt((1 if model == PROBIT else 0.5) / curvature)
+        mu[batch[i]] = mode
+        gamma[batch[i]] = scale + log(-expm1(-scale))
+
+
 def local_noise(
     const float[:, ::1] psi, const float[:, ::1] importance, const int32_t[::1] batch,
     const double[::1] u, double[::1] mu, double[::1] gamma, double step, int model, int n_threads,
@@ -333,11 +389,7 @@ def local_noise(
     for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
         row = batch[i]
         noise = mu[row] + softplus(gamma[row]) * u[i]
-        slope = sum_of_hazards(&psi[i, 0], &importance[i, 0], importance.shape[1], noise, model)
-        if model == PROBIT:
-            slope = slope + gaussian_log_density_slope(noise)
-        else:
-            slope = slope + logistic_log_density_slope(noise)
+        slope = slope_of_joint(&psi[i, 0], &importance[i, 0], importance.shape[1], noise, model)
         # sigmoid(gamma) / beta tends to 1 where both tend to zero
         entropy = sigmoid(gamma[row]) / softplus(gamma[row]) if gamma[row] > -30 else 1
         mu[row] += step * slope
