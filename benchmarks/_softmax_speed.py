@@ -13,12 +13,12 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-import sklearn_xc._augment_reduce as augment_reduce
+import sklearn_xc._augment_reduce_fit as augment_reduce
 from sklearn_xc import AugmentReduceClassifier
 from sklearn_xc._double_sum import NONE, Data, Settings
 from sklearn_xc._exact import BATCH
-from sklearn_xc._implicit_softmax import PUBLISHED, _solver_class
 from sklearn_xc._rows import as_rows, normalise
+from sklearn_xc._softmax_fit import PUBLISHED, solver_class
 
 SCRIPT = "softmax_speed"
 CLASSES = [10**3, 10**4, 10**5, 10**6]
@@ -43,11 +43,12 @@ def clocked_watch(n_passes, seconds):
     """A stand-in for what watches the bound, which notes the time between passes."""
 
     class Clock:
-        def __init__(self, tol, patience, verbose):
+        def __init__(self, tol, patience):
             self.times, self.curve = [], []
 
         def add(self, value):
             self.times.append(time.perf_counter())
+            self.curve.append(value)
             if len(self.times) > n_passes:
                 seconds.extend(np.diff(self.times))
                 raise Enough
@@ -62,9 +63,11 @@ def pass_of_augment_reduce(X, y, threads, n_passes=3, **options):
     """Seconds of a pass after the first, the best of some."""
     seconds = []
     watch = clocked_watch(n_passes, seconds)
+    published = {"learning_rate": 0.02, "alpha": 0.0, "init_scale": 0.1}
     model = AugmentReduceClassifier(
-        max_iter=n_passes + 1, tol=None, n_jobs=threads, random_state=data.SEED, **options
-    )
+        bound="augment_reduce", max_iter=n_passes + 1, tol=None, n_jobs=threads,
+        random_state=data.SEED, **published, **options,
+    )  # fmt: skip
     with mock.patch.multiple(augment_reduce, MOST_WATCHED=1, FEWEST_WATCHED=1, _Watch=watch):
         try:
             model.fit(X, y)
@@ -82,7 +85,7 @@ def pass_of_solver(solver, X, y, n_classes, threads, n_passes=3, rate=0.1):
     )  # fmt: skip
     rows = Data(as_rows(normalise(X)), y.astype(np.int32), NONE)
     stop = np.zeros(1, dtype=np.int32)
-    worker = _solver_class(settings)(rows, n_classes, None, settings, data.SEED, threads, stop)
+    worker = solver_class(settings)(rows, n_classes, None, settings, data.SEED, threads, stop)
     return min(_common.timed(worker.epoch, i, rate)[0] for i in range(n_passes + 1))
 
 

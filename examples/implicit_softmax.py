@@ -9,8 +9,10 @@ on a part of the rows, and draws the training log-loss against the passes over t
 """
 
 import time
+import warnings
 
 from _passages import load, parse_options, pyplot
+from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_xc import ImplicitSoftmaxRegressor
 
@@ -43,7 +45,9 @@ def main():
         )
         start = time.perf_counter()
         try:
-            model.fit(X, y)
+            with warnings.catch_warnings():  # plain steps may well end above their start
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(X, y)
         except ValueError as error:  # a rate that went well on the part and not on the whole
             print(f"{solver:14}{error}")
             continue

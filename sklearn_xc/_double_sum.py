@@ -2,8 +2,9 @@
 
 A solver object holds the weights in its own form; ``epoch(number, rate)`` makes one pass over the
 samples and ``weights()`` gives class-major weights and intercepts. The rate multiplies the gradient
-of each sample's term; the ridge of a step is alpha divided by the number of steps of a pass, so
-that a pass adds up to `rate` times the gradient of the whole objective.
+of each sample's term; the ridge of a step is alpha divided by the number of steps of a pass over
+the samples of all calls, so that such a pass adds up to `rate` times the gradient of the whole
+objective.
 """
 
 from dataclasses import dataclass
@@ -13,8 +14,10 @@ import numpy as np
 
 from ._dense import feature_major, n_places, untouched_zeros
 from ._kernels import _augment_reduce, _double_sum, _implicit, _sampled
+from ._kernels._pace import Pace
 from ._rows import Rows
 from ._sampling import SAMPLINGS, ClassSampler, alias_table
+from ._stream import Whole
 
 NONE = np.empty(0, dtype=np.float32)
 NO_DOUBLES = np.empty(0)
@@ -52,25 +55,31 @@ class Data(NamedTuple):
             return float(self.weight.sum(dtype=np.float64))
         return float(self.rows.shape[0])
 
-    def mean_length(self):
-        """Root mean square length of the samples, by their weights."""
-        weight = self.weight if self.weight.size else None
-        return float(np.sqrt(np.average(squared_norms(self.rows), weights=weight)))
+    def whole(self, n_classes):
+        """These samples, as all that there are."""
+        visited = self.visited()
+        counts = np.bincount(self.y[visited], minlength=n_classes)
+        return Whole(len(visited), self.total_weight(), counts)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What to solve and how (see the parameters of ImplicitSoftmaxRegressor)."""
+    """What to solve and how (see the parameters of ImplicitSoftmaxRegressor).
+
+    `alpha` is that of the whole objective, and `whole` says of what the samples at hand are a part;
+    None if they are all. One strength for each feature is for "exact" alone.
+    """
 
     solver: str
     raman: bool
     batch_size: int | None
     n_sampled: int
     sampling: str
-    alpha: float
+    alpha: float | np.ndarray
     delta: float
     intercept: float  # the constant feature that stands for intercepts; 0 without
     shuffle: bool
+    whole: Whole | None = None
 
 
 class Solver:
@@ -96,6 +105,8 @@ class Solver:
         self.seed, self.n_threads, self.stop = seed, n_threads, stop
         self.visited = data.visited()
         self.counts = np.bincount(data.y[self.visited], minlength=n_classes)
+        self.whole = data.whole(n_classes) if settings.whole is None else settings.whole
+        self.share = len(self.visited) / self.whole.n_samples  # of the ridge
         self.u = np.full(data.rows.shape[0], np.log(n_classes))
         self.W, self.b = self.initial(start, n_classes, data.rows.shape[1])
 
@@ -168,13 +179,14 @@ class Projection(NamedTuple):
     radius: float
 
 
-def projection(data, n_classes, settings, squares):
+def projection(data, n_classes, settings, squares, total_weight):
     """Lemmas 1 and 2, and a bound on u that holds with an intercept as well.
 
     In the pairwise formulation the best u of a sample is its log-loss, and at the optimum all
     losses together are at most those of W = 0. Lemma 2 needs intercepts bounded like the weights.
+    `total_weight` is that of all samples, of which `data` may be a part.
     """
-    at_zero = data.total_weight() * np.log(n_classes)
+    at_zero = total_weight * np.log(n_classes)
     radius = np.sqrt(2 * at_zero / settings.alpha) if settings.alpha > 0 else np.inf
     if settings.solver != "umax":
         return Projection(-np.inf, np.inf, np.inf)
@@ -200,20 +212,21 @@ class SingleSteps(Solver):
         super().__init__(data, n_classes, start, settings, seed, n_threads, stop)
         self.squares = squared_norms(data.rows)
         self.scale = np.ones(n_classes)
-        self.projection = projection(data, n_classes, settings, self.squares)
+        self.projection = projection(data, n_classes, settings, self.squares, self.whole.weight)
         self.norms = NO_DOUBLES
         if np.isfinite(self.projection.radius):
             W = self.of_classes()
             self.norms = np.einsum("kj,kj->k", W, W, dtype=np.float64)
         self.sampler = NO_DOUBLES, np.empty(0, np.int32), NO_DOUBLES, NO_DOUBLES
-        probability = SAMPLINGS[settings.sampling](self.counts)
+        probability = SAMPLINGS[settings.sampling](self.whole.class_counts)
         if settings.sampling != "uniform":
             logs = np.log(probability), np.log1p(-probability)
             self.sampler = *alias_table(probability), *logs
         self.ridge = NO_DOUBLES
         if settings.alpha > 0:
             steps = len(self.visited)
-            self.ridge = settings.alpha / steps / chance_of_touch(self.counts, probability)
+            chance = chance_of_touch(self.counts, probability)
+            self.ridge = settings.alpha * self.share / steps / chance
 
     @staticmethod
     def by_feature(dense):
@@ -278,7 +291,10 @@ class SampledBatches(Solver):
 
     def __init__(self, data, n_classes, start, settings, seed, n_threads, stop):
         super().__init__(data, n_classes, start, settings, seed, n_threads, stop)
-        self.sampler = ClassSampler(settings.sampling, self.counts, settings.n_sampled, n_threads)
+        self.sampler = ClassSampler(
+            settings.sampling, self.whole.class_counts, settings.n_sampled, n_threads
+        )
+        self.pace = Pace(n_threads)
         self.batch_size = min(settings.batch_size, len(self.visited))
         self.n_batches = -(-len(self.visited) // self.batch_size)
         self.scale = self.shrink = NONE
@@ -286,7 +302,7 @@ class SampledBatches(Solver):
             self.scale, self.shrink = np.ones((2, n_classes), dtype=np.float32)
             self.last_touch = np.zeros(n_classes, dtype=np.int64)
         squares = squared_norms(data.rows)
-        self.projection = projection(data, n_classes, settings, squares)
+        self.projection = projection(data, n_classes, settings, squares, self.whole.weight)
         self.bounded = np.isfinite(self.projection.radius)
         if self.bounded:
             self.lengths = np.sqrt(squares)
@@ -304,28 +320,39 @@ class SampledBatches(Solver):
         for step in range(self.n_batches):
             self.check_stop()
             batch = order[step * self.batch_size : (step + 1) * self.batch_size]
-            classes, importance = self.sampler.draw(self.data.y[batch], self.seed, first + step)
-            psi = np.empty(classes.shape, dtype=np.float32)
-            _sampled.scores(
-                *self.row_arrays(), batch, classes, self.W, self.scale, self.b, psi, self.n_threads
-            )
-            coefs = np.empty_like(psi)
-            if self.coefficients(psi, importance, batch, rate, coefs):
+            with self.pace.on(len(batch)):
+                finite = self.step(batch, step + 1, first + step, rate)
+            if not finite:
                 raise DivergenceError(f"step {step + 1} of epoch {number + 1} was not finite")
-            touched = np.unique(classes) if self.settings.alpha > 0 else None
-            if touched is not None:
-                self.catch_up(touched, step + 1, rate)
-            _sampled.ascend(
-                _sampled.MiniBatch(*self.row_arrays(), batch, classes, len(self.b)),
-                coefs, rate, self.shrink, self.W, self.scale, self.b, self.settings.intercept,
-                self.n_threads,
-            )  # fmt: skip
-            if self.bounded:
-                self.project(batch, classes, coefs, rate)
         if self.settings.alpha > 0:
             self.catch_up(np.arange(len(self.b)), self.n_batches, rate, least=0.0)
             self.scale *= self.shrink
             self.last_touch[:] = 0
+
+    def step(self, batch, number, number_of_all, rate):
+        """A step, the first in its pass being number 1; whether it is finite, otherwise not made.
+
+        `number_of_all` counts from 0 over all passes, for the draws.
+        """
+        classes, importance = self.sampler.draw(self.data.y[batch], self.seed, number_of_all)
+        psi = np.empty(classes.shape, dtype=np.float32)
+        _sampled.scores(
+            *self.row_arrays(), batch, classes, self.W, self.scale, self.b, psi, self.n_threads
+        )
+        coefs = np.empty_like(psi)
+        if self.coefficients(psi, importance, batch, rate, coefs):
+            return False
+        touched = np.unique(classes) if self.settings.alpha > 0 else None
+        if touched is not None:
+            self.catch_up(touched, number, rate)
+        _sampled.ascend(
+            _sampled.MiniBatch(*self.row_arrays(), batch, classes, len(self.b)),
+            coefs, rate, self.shrink, self.W, self.scale, self.b, self.settings.intercept,
+            self.n_threads,
+        )  # fmt: skip
+        if self.bounded:
+            self.project(batch, classes, coefs, rate)
+        return True
 
     def coefficients(self, psi, importance, batch, rate, coefs):
         """Fill `coefs` and step u; the number of samples whose step is not finite."""
@@ -354,7 +381,7 @@ class SampledBatches(Solver):
 
         A factor that is closer to 1 than `least` waits for the next touch: float32 would round it.
         """
-        factor = max(1 - rate * self.settings.alpha / self.n_batches, 0)
+        factor = max(1 - rate * self.settings.alpha * self.share / self.n_batches, 0)
         shrink = factor ** (step - self.last_touch[classes])
         due = shrink <= 1 - least
         self.shrink[classes] = np.where(due, shrink, 1)

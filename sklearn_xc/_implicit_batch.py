@@ -36,7 +36,7 @@ class ImplicitBatches(Solver):
         cuts = range(settings.batch_size, len(order), settings.batch_size)
         self.batches = np.split(order, cuts)
         self.labels = [np.unique(data.y[batch]) for batch in self.batches]
-        self.ridge = settings.alpha / len(self.batches) / self.chance_of_touch()
+        self.ridge = settings.alpha * self.share / len(self.batches) / self.chance_of_touch()
 
     def n_drawn(self, labels):
         return min(self.settings.n_sampled, len(self.b) - len(labels))

@@ -9,8 +9,8 @@ from ._dense import feature_major
 from ._memory import require_memory
 from ._multiclass import BaseMulticlassClassifier, known_codes
 
-# Rows whose scores are held at once where probabilities are wanted for few of the classes.
-SCORES_AT_ONCE = 2**24
+# Scores that are held at once, on the way to probabilities.
+SCORES_AT_ONCE = 2**23
 
 
 class BaseSoftmaxClassifier(BaseMulticlassClassifier):
@@ -68,10 +68,10 @@ class BaseSoftmaxClassifier(BaseMulticlassClassifier):
             W = feature_major(W)[:, : len(W)].T
         self._set_linear_model(W, b.astype(np.float32, copy=False))
 
-    def _watch(self, n_epochs, X, y, sample_weight):
+    def _watch(self, n_epochs, X, y, sample_weight, n_before=0):
         """The progress of a fit; its epochs end with a function that returns W and b."""
         return self._start_progress(
-            n_epochs, X, y, sample_weight,
+            n_epochs, X, y, sample_weight, n_before=n_before,
             set_model=lambda twin, weights: twin._set_dense_model(*map(np.array, weights())),
         )  # fmt: skip
 
@@ -103,11 +103,11 @@ class BaseSoftmaxClassifier(BaseMulticlassClassifier):
     # ----------------------------------------------------------------------------- prediction
 
     def _log_probabilities(self, scores):
-        """Log-probabilities of utilities (n_samples, n_classes); may overwrite them."""
-        scores -= scores.max(axis=1, keepdims=True)
-        total = np.exp(scores).sum(axis=1, dtype=np.float64, keepdims=True)
-        scores -= np.log(total).astype(np.float32)
-        return scores
+        """Log-probabilities, float64, of utilities of float32 (n_samples, n_classes)."""
+        log_p = scores.astype(np.float64)
+        log_p -= log_p.max(axis=1, keepdims=True)
+        log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
+        return log_p
 
     def _utilities(self, rows):
         scores = self._model().scores(rows, self._threads())
@@ -124,7 +124,7 @@ class BaseSoftmaxClassifier(BaseMulticlassClassifier):
 
         Returns
         -------
-        log_p : ndarray of float32, shape (n_samples, n_classes)
+        log_p : ndarray of float64, shape (n_samples, n_classes)
 
         Raises
         ------
@@ -133,9 +133,10 @@ class BaseSoftmaxClassifier(BaseMulticlassClassifier):
             scores="proba")`` never does.
         """
         rows = self._rows(X)
-        self._require_output(rows, np.float32, "predict_log_proba")
-        log_p = self._log_probabilities(self._utilities(rows))
-        log_p[log_p > -np.finfo(np.float32).epsneg] = 0  # of probabilities that round to 1
+        self._require_output(rows, np.float64, "predict_log_proba", len(self.classes_))
+        log_p = np.empty((rows.shape[0], len(self.classes_)))
+        for part, block in self._log_probability_blocks(rows):
+            log_p[part] = block
         return log_p
 
     def predict_proba(self, X):
@@ -147,7 +148,10 @@ class BaseSoftmaxClassifier(BaseMulticlassClassifier):
 
         Returns
         -------
-        p : ndarray of float32, shape (n_samples, n_classes)
+        p : ndarray of float64, shape (n_samples, n_classes)
+            Each row sums to 1. The scores are of float32; the softmax is not, since in float32
+            probabilities near 0 and 1 would be cut where measures such as
+            :func:`sklearn.metrics.log_loss` still tell them apart.
 
         Raises
         ------
@@ -156,9 +160,11 @@ class BaseSoftmaxClassifier(BaseMulticlassClassifier):
             scores="proba")`` never does.
         """
         rows = self._rows(X)
-        self._require_output(rows, np.float32, "predict_proba")
-        log_p = self._log_probabilities(self._utilities(rows))
-        return np.exp(log_p, out=log_p)
+        self._require_output(rows, np.float64, "predict_proba", len(self.classes_))
+        p = np.empty((rows.shape[0], len(self.classes_)))
+        for part, log_p in self._log_probability_blocks(rows):
+            np.exp(log_p, out=p[part])
+        return p
 
     def _topk_probabilities(self, rows, k):
         places = np.empty((rows.shape[0], k), dtype=np.int64)

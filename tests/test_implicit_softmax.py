@@ -17,9 +17,9 @@ from sklearn.preprocessing import normalize
 from sklearn_xc import ImplicitSoftmaxRegressor
 from sklearn_xc import _implicit_softmax as module
 from sklearn_xc._double_sum import NONE, DivergenceError, SingleSteps
-from sklearn_xc._implicit_softmax import PUBLISHED
-from sklearn_xc._learning_rate import RATES, objective, search_rate
+from sklearn_xc._learning_rate import RATES, climb, objective, search_rate
 from sklearn_xc._rows import as_rows
+from sklearn_xc._softmax_fit import PUBLISHED, passes, solver_class
 
 pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
 
@@ -229,22 +229,22 @@ def test_objective_of_diverged_weights_is_not_finite():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_search_sees_a_tenth_of_the_rows_and_of_the_ridge(weighted):
+def test_search_sees_a_tenth_of_the_rows_and_of_the_ridge_and_judges_on_others(weighted):
     X = np.arange(20_000, dtype=np.float32)[:, None]
     y = np.zeros(20_000, dtype=np.int32)
     weight = np.tile(np.float32([0, 2]), 10_000) if weighted else NONE
     seen = []
 
     def train(rows, y, weight, alpha, rate):
-        if rate >= 100:
+        if rate > 100:
             raise DivergenceError
         seen.append((rate, rows.shape[0], alpha, rows.data.copy()))
         W = np.float32([[0], [abs(np.log10(rate) - 1) / 20_000]])  # best at a rate of 10
         return W, np.zeros(2, np.float32)
 
-    rate = search_rate(train, as_rows(X), y, weight, 7.0, 0, None, 0)
-    assert rate == 10
-    assert [entry[0] for entry in seen] == [0.001, 0.01, 0.1, 1, 10]
+    found = search_rate(train, as_rows(X), y, weight, 7.0, 0, None)
+    assert found == (10, False)
+    np.testing.assert_allclose([entry[0] for entry in seen], [0.1, 1, 10, 100, 10**0.5, 10**1.5])
     rows = {entry[1] for entry in seen}
     assert rows == ({1000} if weighted else {2000})
     np.testing.assert_allclose([entry[2] for entry in seen], 0.7, rtol=1e-6)
@@ -253,18 +253,63 @@ def test_search_sees_a_tenth_of_the_rows_and_of_the_ridge(weighted):
         assert len(np.unique(entry[3])) == entry[1]
         assert not weighted or (entry[3] % 2 == 1).all()
 
+    def never_right_on_the_part(rows, y, weight, alpha, rate):
+        """Scores of the wrong class are high on the part, at 1 more than elsewhere."""
+        part = set(rows.data.tolist())
+        level = {1.0: 100.0}.get(rate, 1.0)
+        assert len(part) == rows.shape[0]
+        table[:] = [level if value in part else 1 / level for value in X[:, 0]]
+        return np.float32([[0], [1]]), np.zeros(2, np.float32)
+
+    table = np.ones(20_000)
+    rows_judged = []
+
+    def spy(rows, *rest):
+        rows_judged.append(set(rows.data.tolist()))
+        return float(np.mean([table[int(value)] for value in rows.data]))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sklearn_xc._learning_rate.objective", spy)
+        assert search_rate(never_right_on_the_part, as_rows(X), y, weight, 7.0, 0, None)[0] == 1
+    assert not rows_judged[0] & set(seen[0][3].tolist())
+    assert len(rows_judged[0]) == len(seen[0][3])
+
+
+def test_climb_goes_on_for_as_long_as_it_gets_better():
+    def climbed(loss):
+        tried = []
+
+        def losses(places):
+            tried.extend(RATES[places].tolist())
+            return [loss(np.log10(RATES[place])) for place in places]
+
+        return climb(losses), tried
+
+    for best in (-3.5, -2, 0, 0.5, 3):
+        found, tried = climbed(lambda x, best=best: 1 + (x - best) ** 2)
+        assert found == (10.0**best, False)
+        assert len(tried) <= 9
+    assert climbed(lambda x: np.exp(x))[0].rate < 1e-2  # flat below, not worth going on
+    found, tried = climbed(lambda x: 10 - x)
+    assert found == (1e4, True)
+    assert len(tried) == 6
+    assert climbed(lambda x: np.inf if x > -2 else x + 20)[0] == (1e-4, True)
+    assert climbed(lambda x: np.inf if x > -1.6 else 2 - x)[0].rate == 10**-2
+    with pytest.raises(DivergenceError, match=r"every rate from 0.0001 to 10 did"):
+        climbed(lambda x: np.inf)
+
 
 def test_search_takes_the_rate_of_the_best_fit(digits):
     """With a thousand rows or fewer the search is a fit at each rate."""
     X, y = digits[0][:1000], digits[1][:1000]
-    options = {"max_iter": 5, "alpha": 0.1, "random_state": 0}
+    options = {"solver": "implicit", "max_iter": 5, "alpha": 0.1, "random_state": 0}
     auto = ImplicitSoftmaxRegressor(**options).fit(X, y)
     found = {}
-    for rate in RATES:
+    for rate in RATES[RATES < 1000]:
         model = ImplicitSoftmaxRegressor(**options, learning_rate=rate).fit(X, y)
         W, b = model.coef_, model.intercept_
         found[rate] = mean_objective(X, y, np.ones(1000), W, b, 0.1)
-    assert auto.learning_rate_ == min(found, key=found.get)
+    assert auto.learning_rate_ == pytest.approx(min(found, key=found.get))
     chosen = ImplicitSoftmaxRegressor(**options, learning_rate=auto.learning_rate_).fit(X, y)
     assert_same_model(auto, chosen)
 
@@ -292,7 +337,7 @@ def test_the_search_needs_no_more_memory_than_a_fit_or_its_workers(small, monkey
     X, y = small
     size = 4 * X.shape[1] * len(np.unique(y))
     for n_jobs, copies in [(1, 2), (2, 2), (3, 3)]:
-        model = ImplicitSoftmaxRegressor(max_iter=1, n_jobs=n_jobs, random_state=0)
+        model = ImplicitSoftmaxRegressor("implicit", max_iter=1, n_jobs=n_jobs, random_state=0)
         needed = copies * size + 16 * len(y)
         monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", str(needed - 1))
         with pytest.raises(MemoryError, match="dense weights"):
@@ -314,13 +359,6 @@ def test_loss_curve(small):
         np.testing.assert_allclose(watched.coef_, unwatched.coef_, rtol=1e-4, atol=1e-5)
     watched.set_params(loss_curve=False).fit(X, y)
     assert not hasattr(watched, "loss_curve_")
-
-
-def test_verbose_tells_of_every_epoch(small, capsys):
-    make("implicit", verbose=1, loss_curve=True).fit(*small)
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("epoch")]
-    assert len(lines) == 4
-    assert "objective" in lines[0]
 
 
 # ----------------------------------------------------------------------------- going on training
@@ -363,16 +401,19 @@ def test_partial_fit_learns_part_by_part(name, digits):
     np.testing.assert_array_equal(model.classes_, np.arange(10))
 
 
-def test_partial_fit_searches_once(small, digits):
-    model = make("implicit", learning_rate="auto", max_iter=1)
-    model.partial_fit(*small, classes=np.arange(10))
-    rate = model.learning_rate_
-    called = []
+def test_partial_fit_takes_its_rate_from_the_length_of_the_first_rows(digits):
+    X, y = digits[0][:300], digits[1][:300]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "search_rate", lambda *_: called.append(1))
-        model.partial_fit(digits[0][300:600], digits[1][300:600])
-    assert model.learning_rate_ == rate
-    assert called == []
+        patch.setattr(module, "search_rate", None)
+        models = [
+            make("implicit", learning_rate="auto").partial_fit(c * X, y, classes=np.arange(10))
+            for c in (1.0, 8.0)
+        ]
+        rate = models[0].learning_rate_
+        assert rate == pytest.approx(1)
+        assert models[1].learning_rate_ == pytest.approx(rate / 64)
+        models[0].partial_fit(5 * digits[0][300:600], digits[1][300:600])
+        assert models[0].learning_rate_ == rate
 
 
 def test_partial_fit_after_fit_goes_on_with_its_rate_and_its_draws(small):
@@ -392,7 +433,7 @@ def test_partial_fit_after_fit_goes_on_with_its_rate_and_its_draws(small):
     [
         ({"solver": "adam"}, "'solver' parameter"),
         ({"formulation": "double"}, "'formulation' parameter"),
-        ({"formulation": "raman"}, "solver='umax' and solver='sgd', not for solver='implicit'"),
+        ({"formulation": "raman"}, "solver='umax' and solver='sgd', not for solver='auto'"),
         ({"formulation": "raman", "solver": "nce"}, "not for solver='nce'"),
         ({"batch_size": 0}, "'batch_size' parameter"),
         ({"batch_size": 2.5}, "'batch_size' parameter"),
@@ -446,9 +487,13 @@ def test_overflow_is_reported_and_leaves_nothing_half_fitted(options, small):
     assert vars(model) == fitted
 
 
-def test_a_search_in_which_every_rate_overflows_is_reported(small):
-    with pytest.raises(ValueError, match=r"every rate from 0.001 to 1000"):
-        ImplicitSoftmaxRegressor("sgd", max_iter=3, random_state=0).fit(1e6 * small[0], small[1])
+def test_a_search_in_which_every_rate_overflows_is_reported(small, monkeypatch):
+    def diverging(*_):
+        raise DivergenceError("as if")
+
+    monkeypatch.setattr("sklearn_xc._softmax_fit.SingleSteps.epoch", diverging)
+    with pytest.raises(ValueError, match=r"every rate from 0.0001 to 10 did"):
+        ImplicitSoftmaxRegressor("sgd", max_iter=3, random_state=0).fit(*small)
 
 
 def test_impossible_sizes_are_refused_by_number(small, monkeypatch):
@@ -464,7 +509,7 @@ def test_impossible_sizes_are_refused_by_number(small, monkeypatch):
 def test_an_interrupted_fit_leaves_the_estimator_as_it_was(name, small, monkeypatch):
     model = make(name).fit(*small)
     before = vars(model).copy()
-    steps = module._solver_class(model._settings())
+    steps = solver_class(model._settings(small[0], None))
     real = steps.epoch
 
     def interrupted(self, number, rate):
@@ -501,11 +546,11 @@ def test_a_stopped_thread_gives_up(small):
     data = module.Data(as_rows(X), y.astype(np.int32), NONE)
     stop = np.ones(1, dtype=np.int32)
     for name in ("implicit batches", "umax batches", "exact"):
-        settings = make(name)._settings()
-        solver = module._solver_class(settings)(data, 10, None, settings, 0, 1, stop)
+        settings = make(name)._settings(X, None)
+        solver = solver_class(settings)(data, 10, None, settings, 0, 1, stop)
         with pytest.raises(KeyboardInterrupt):
             solver.epoch(0, 0.1)
-    assert module._solver_class(model._settings()) is SingleSteps
+    assert solver_class(model._settings(small[0], None)) is SingleSteps
 
 
 # ------------------------------------------------------------------------------- the docstring
@@ -515,8 +560,11 @@ def test_published_settings_are_the_defaults():
     assert PUBLISHED["implicit"] == PUBLISHED["umax"] == PUBLISHED["sgd"] == (1, 1)
     assert PUBLISHED["one_vs_each"] == PUBLISHED["nce"] == PUBLISHED["importance"] == (100, 5)
     model = ImplicitSoftmaxRegressor()
-    assert (model.max_iter, model.delta) == (50, 1.0)
-    settings = model.set_params(solver="nce")._settings()
+    assert model.delta == 1.0
+    for solver in PUBLISHED:
+        settings = model.set_params(solver=solver)._settings(np.ones((1, 1)), None)
+        assert passes("auto", settings, 10**5) == (10 if solver == "exact" else 50)
+    settings = model.set_params(solver="nce")._settings(np.ones((1, 1)), None)
     assert (settings.batch_size, settings.n_sampled) == (100, 5)
 
 
@@ -524,7 +572,8 @@ def test_classes_are_drawn_by_frequency_unless_the_solver_cannot(small):
     for changes, sampling in [
         ({}, "frequency"), ({"batch_size": 5}, "uniform"), ({"solver": "umax"}, "uniform"),
     ]:  # fmt: skip
-        options = {"learning_rate": 0.01, "max_iter": 2, "random_state": 0} | changes
+        options = {"solver": "implicit", "learning_rate": 0.01, "max_iter": 2, "random_state": 0}
+        options |= changes
         default = ImplicitSoftmaxRegressor(**options).fit(*small)
         same = ImplicitSoftmaxRegressor(sampling=sampling, **options).fit(*small)
         np.testing.assert_array_equal(default.coef_, same.coef_)
