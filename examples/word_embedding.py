@@ -84,7 +84,7 @@ def save_map(path, model, words):
     plt = pyplot()
     if plt is None:
         return
-    vectors = model.transform(words) - model.embeddings_.mean(axis=0)
+    vectors = model.transform([[word] for word in words]) - model.embeddings_.mean(axis=0)
     perplexity = min(15, (len(words) - 1) / 3)
     places = TSNE(metric="cosine", init="random", perplexity=perplexity, random_state=0)
     places = places.fit_transform(vectors)

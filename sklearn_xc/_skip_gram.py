@@ -21,6 +21,7 @@ from ._kernels import _adagrad as adagrad_kernel
 from ._kernels import _skip_gram as kernel
 from ._kernels import _sparse_rows as rows_kernel
 from ._kernels import _word_blocks as blocks_kernel
+from ._kernels._pace import Pace
 from ._parallel import in_threads, single_threaded_blas
 
 QUERIES = 256  # words that stand for all when indexes are built
@@ -276,6 +277,7 @@ class NamedSums:
         self._pairs, self._options, self._seed = pairs, options, seed
         self.batch_size, self.n_threads, self.n_scored = batch_size, n_threads, 0.0
         self._bounds = chunk_bounds(dim, options.n_chunks)
+        self._pace = Pace(n_threads)
         self._places = scratch_places(n_threads, pairs.n_words)
         self._place, self._place_of_draw = (
             np.full(pairs.n_words, -1, dtype=np.int32) for _ in range(2)
@@ -304,7 +306,8 @@ class NamedSums:
             retrieved = self._retrieve(U[some])
             for start in range(0, len(some), self.batch_size):
                 part = slice(start, start + self.batch_size)
-                self._visit(some[part], retrieved[part], step, V, of_contexts)
+                with self._pace.on(len(some[part])):
+                    self._visit(some[part], retrieved[part], step, V, of_contexts)
 
     def _visit(self, rows, named, step, V, of_contexts):
         draws = self._draw(V, rows[0])

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import _cooccurrence as counting
 from ._base import Interval, StrOptions, all_or_nothing, check_parameters
 from ._batch_sums import BatchSums
+from ._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from ._memory import require_memory
 from ._negative_sampling import negative_sampling
 from ._parallel import effective_threads
@@ -23,7 +24,7 @@ PART, MAX_PARTS = 1024, 32  # words of a part, and parts at most, of "auto"
 LAST_RATE = 0.05  # of "linear", as a share of the first
 
 
-class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
+class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseEstimator):
     """Word vectors by skip-gram with a softmax over all words, found by decomposed search (LDGS).
 
     Minimises, over a vector u for each word and a vector v for each word as a context::
@@ -86,7 +87,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
         Words drawn for each pair in epochs of negative sampling.
     n_init_epochs : int, default=0
         Such epochs at the beginning, 1 as published; 0 begins with random vectors of words, and
-        contexts that know their frequency alone, which was faster and led further.
+        contexts that know their frequency alone, which was faster and gave better vectors.
     learning_rate : float, default=0.2
         Length of the first steps of the coordinates (of Adagrad [3]_, whatever the gradient).
     decay : "linear" or float, default="linear"
@@ -116,7 +117,8 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
     random_state : int, RandomState instance or None, default=None
         For dropped words, negative sampling, clusters and words drawn.
     verbose : int, default=0
-        A line for each pass.
+        A line for each pass: how many there are, with `compute_loss` the objective, the number of
+        words scored for a word, the time taken and the time left.
     warm_start : bool, default=False
         Begin the next fit with the vectors of this one, for words that both know; negative sampling
         is left out then.
@@ -178,7 +180,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
     >>> model = LDGSWordEmbedding(dim=4, subsample=0, max_iter=50, random_state=0).fit(corpus)
     >>> sorted(model.vocabulary_)
     ['and', 'cats', 'one', 'purr', 'three', 'two']
-    >>> model.transform([["cats", "purr"], "two"]).shape
+    >>> model.transform([["cats", "purr"], ["two"]]).shape
     (2, 4)
     >>> [word for word, _ in model.most_similar("one", topn=1)]
     ['three']
@@ -288,6 +290,7 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
 
     # -------------------------------------------------------------------------------- training
 
+    @with_callbacks
     def fit(self, X, y=None):
         """Learn the vectors of the words of a corpus.
 
@@ -335,8 +338,14 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
             U, V = self._start(pairs, counts, before, seed, n_threads)
             del counts
             trained = self.n_init_epochs > 0 or self._goes_on(before)
-            self._train(self._passes(pairs, U, V, seed, n_threads, trained), n_threads)
+            progress = Progress(
+                self, self.max_iter, {"X": X, "y": y, "sample_weight": None}, name="pass",
+                set_model=_set_vectors, verbose=self.verbose,
+            )  # fmt: skip
+            passes = self._passes(pairs, U, V, seed, n_threads, trained)
+            self._train(passes, n_threads, progress)
             self.embeddings_, self.context_embeddings_ = U, V
+            progress.finish()
         return self
 
     def _check(self):
@@ -480,18 +489,20 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
             tau=self.tau,
         )
 
-    def _train(self, model, n_threads):
+    def _train(self, model, n_threads, progress):
         """Make the passes; sets n_iter_, n_scored_ and, if asked, the objective."""
         curve = []
-        for number in range(self.max_iter):
+        self.n_iter_ = 0
+        for _ in range(self.max_iter):
+            progress.begin()
             model.iterate(self._rate)
-            line = f"pass {number + 1}: {model.sums.n_scored:.0f} words scored for a word"
             if self.compute_loss:
                 curve.append(objective(model.pairs, model.U, model.V, self.batch_size, n_threads))
-                line += f", objective {curve[-1]:.5f}"
-            if self.verbose:
-                print(line)
-        self.n_iter_ = self.max_iter
+            loss = curve[-1] if curve else None
+            self.n_iter_ += 1
+            reached = {"loss": loss, "words_scored": model.sums.n_scored}
+            if progress.end(model.U, model.V, **reached):
+                break
         self.n_scored_ = model.sums.n_scored
         for name in ("loss_curve_", "objective_"):
             vars(self).pop(name, None)
@@ -536,3 +547,8 @@ class LDGSWordEmbedding(SaveMixin, WordVectorsMixin, BaseEstimator):
             Pairs(counts), self.embeddings_, self.context_embeddings_, self.batch_size,
             effective_threads(self.n_jobs),
         )  # fmt: skip
+
+
+def _set_vectors(twin, U, V):
+    """Give a copy of the estimator, which callbacks see, the vectors of this moment."""
+    twin.embeddings_, twin.context_embeddings_ = U.copy(), V.copy()

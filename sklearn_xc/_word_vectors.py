@@ -106,17 +106,20 @@ class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
         Parameters
         ----------
-        X : iterable of (iterable of str, or str)
-            Documents; a string stands for a document of this one word.
+        X : iterable of iterables of str
+            Documents as lists of words, as in `fit`.
 
         Returns
         -------
         vectors : ndarray of float32, shape (n_documents, dim)
             Zero where no word is known.
+
+        Raises
+        ------
+        ValueError
+            If X, or a document, is a string, or a word is none.
         """
         check_is_fitted(self)
-        if isinstance(X, Iterable) and not isinstance(X, str | bytes):
-            X = ([item] if isinstance(item, str) else item for item in X)
         ids, ends = [], [0]
         for document in encoded(X, self.vocabulary_):
             ids.append(document)

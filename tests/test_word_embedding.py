@@ -243,7 +243,7 @@ def test_lookups_refuse(fitted, call, message):
 
 
 def test_transform_is_the_mean_of_known_words(fitted):
-    found = fitted.transform([["dog", "cat", "zebra"], "the", [], "zebra"])
+    found = fitted.transform([["dog", "cat", "zebra"], ["the"], [], ["zebra"]])
     vectors = {word: fitted.embeddings_[i] for word, i in fitted.vocabulary_.items()}
     expected = [(vectors["dog"] + vectors["cat"]) / 2, vectors["the"]]
     np.testing.assert_allclose(found[:2], expected, atol=1e-6)
@@ -253,6 +253,8 @@ def test_transform_is_the_mean_of_known_words(fitted):
     assert fitted.get_feature_names_out().shape == (6,)
     with pytest.raises(ValueError, match="got a str"):
         fitted.transform("dog")
+    with pytest.raises(ValueError, match="split it into words"):
+        fitted.transform(["dog cat"])
 
 
 # ----------------------------------------------------------------------------------------- files
