@@ -24,6 +24,7 @@ from ._inner import find_inner
 from ._inspect import InspectionMixin
 from ._labels import LabelEncoding, check_labels, encode, label_names
 from ._memory import require_memory
+from ._nearly_empty import NearlyEmptyMixin
 from ._parallel import effective_threads
 from ._persistence import LoadedWeights, SaveMixin, weights_to_store
 from ._rows import as_rows, normalise
@@ -114,8 +115,9 @@ def check_parameters(estimator):
 
 
 class BaseXCClassifier(
-    WeightSurgery, InspectionMixin, SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator
-):
+    WeightSurgery, InspectionMixin, NearlyEmptyMixin, SaveMixin, CallbackSupportMixin,
+    ClassifierMixin, BaseEstimator,
+):  # fmt: skip
     """Base of all classifiers here.
 
     A subclass declares ``_parameter_constraints``, has the parameter ``n_jobs``, and fits inside
@@ -138,8 +140,10 @@ class BaseXCClassifier(
     def _all_or_nothing(self):
         return all_or_nothing(self)
 
-    def _start_progress(self, n_steps, X, y, sample_weight, name="epoch", set_model=None):
-        """Tell callbacks that a fit of at most so many steps begins; see `Progress`.
+    def _start_progress(
+        self, n_steps, X, y, sample_weight, name="epoch", set_model=None, n_before=0
+    ):
+        """Begin to tell of a fit of at most so many steps; see `Progress`.
 
         Parameters
         ----------
@@ -148,13 +152,19 @@ class BaseXCClassifier(
             As they were given to fit.
         name : str
         set_model : callable or None
+        n_before : int
+            Steps of another kind before these at most.
 
         Returns
         -------
         progress : Progress
         """
         data = {"X": X, "y": y, "sample_weight": sample_weight}
-        return Progress(self, n_steps, data, name, set_model)
+        return Progress(self, n_steps, data, name, set_model, self.verbose, n_before)
+
+    def _progress_of_part(self):
+        """What `verbose` prints of a call of partial_fit; callbacks are told of fits only."""
+        return Progress(self, None, name="part", verbose=self.verbose)
 
     def _validate_fit(self, X, y, sample_weight=None):
         """Check parameters and data; set classes_ and what scikit-learn records of X.
@@ -175,6 +185,7 @@ class BaseXCClassifier(
         check_labels(y)
         names = label_names(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)
+        self._check_validated_labels(y)
         self._encoding, Y = encode(y, names)
         self.classes_ = self._encoding.classes_
         if sample_weight is not None:
@@ -182,7 +193,12 @@ class BaseXCClassifier(
             if self._encoding.kind != "multilabel":
                 require_two_classes(Y, sample_weight, self.classes_)
         self._set_support(Y, sample_weight)
+        if self._encoding.kind == "multilabel":
+            self._count_rows_with_labels(Y, sample_weight)
         return normalise(X), Y, sample_weight
+
+    def _check_validated_labels(self, y):
+        """Refuse what this estimator does not take; y as scikit-learn's validation returns it."""
 
     def _validate_more(self, X, y, sample_weight=None):
         """Check parameters and data that come after a fit; y is not encoded."""
@@ -334,6 +350,14 @@ class BaseXCClassifier(
             The class with the highest score; where y was an indicator, the labels with a score
             above zero (possibly none), in the container and dtype of fit's y.
 
+        Warns
+        -----
+        UserWarning
+            Once for each fit, if nine in ten of a hundred rows or more get no label, while rows
+            of fit had some. With many rare labels few scores are above zero:
+            :meth:`predict_topk` ranks all the same, and :class:`TopKThresholdClassifier` finds
+            the threshold that serves.
+
         Raises
         ------
         MemoryError
@@ -349,7 +373,9 @@ class BaseXCClassifier(
             return self.classes_[model.topk(rows, 1, self._threads())[0].ravel()]
         if encoding.container is None:
             self._require_output(rows, encoding.dtype, "predict")
-        return encoding.indicator(model.positives(rows, self._threads()))
+        pattern = model.positives(rows, self._threads())
+        self._warn_if_nearly_empty(np.diff(pattern.indptr))
+        return encoding.indicator(pattern)
 
     def predict_topk(self, X, k=None, scores="decision", sparse_output=False):
         """The k best classes of each sample, best first; never builds all scores.
@@ -361,7 +387,8 @@ class BaseXCClassifier(
             From 1 to the number of classes K; by default the smaller of 5 and K.
         scores : {"decision", "proba"}, default="decision"
             What to return beside the labels: scores as of :meth:`decision_function`, or
-            probabilities, where the estimator has them.
+            probabilities, where the estimator has them: those of :meth:`predict_proba`, rounded to
+            float32.
         sparse_output : bool, default=False
             Whether to return one sparse matrix with k entries a row instead of two arrays.
 
@@ -404,8 +431,8 @@ class BaseXCClassifier(
         """As :meth:`_topk`, with probabilities; for the estimators that have them."""
         raise ValueError(f"scores='proba': {type(self).__name__} has no probabilities")
 
-    def _require_output(self, rows, dtype, method):
-        shape = rows.shape[0], self._encoding.n_columns
+    def _require_output(self, rows, dtype, method, n_columns=None):
+        shape = rows.shape[0], self._encoding.n_columns if n_columns is None else n_columns
         require_memory(
             shape[0] * shape[1] * np.dtype(dtype).itemsize,
             f"{method}: a dense output of shape {shape}",

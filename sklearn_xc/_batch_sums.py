@@ -22,6 +22,7 @@ import numpy as np
 from ._decomposed import chunk_bounds, scratch_places
 from ._kernels import _word_blocks as kernel
 from ._kernels import _word_layout
+from ._kernels._pace import Pace
 from ._skip_gram import QUERIES, chances, chunk_indexes
 from .mips._spherical import assign, train
 
@@ -52,7 +53,7 @@ class BatchSums:
         self._pairs, self._options, self._seed = pairs, options, seed
         self.batch_size, self.n_threads, self.n_scored = batch_size, n_threads, 0.0
         self._bounds = chunk_bounds(dim, options.n_chunks)
-        self._trained, self._indexes = trained, None
+        self._trained, self._indexes, self._pace = trained, None, Pace(n_threads)
         order = np.argsort(-pairs.context_share, kind="stable")
         self._frequent = np.sort(order[: options.n_frequent]).astype(np.int32)
         self._others = np.sort(order[options.n_frequent :]).astype(np.int32)
@@ -110,8 +111,9 @@ class BatchSums:
         blocks = self._parts[part]
         for i in range(0, len(blocks), self._at_once):
             words, means, named = zip(*blocks[i : i + self._at_once], strict=True)
-            laid = self._lay_out(words, named, rng.random((len(words), 2)))
-            visit_blocks(laid, step, np.stack(means), V, of_contexts, self.n_threads)
+            with self._pace.on(sum(map(len, words))):
+                laid = self._lay_out(words, named, rng.random((len(words), 2)))
+                visit_blocks(laid, step, np.stack(means), V, of_contexts, self.n_threads)
             self.n_scored += laid.n_scored() / len(U)
 
     def _lay_out(self, words, named, offsets):

@@ -4,11 +4,12 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ._available import available_if
 from ._base import Interval, StrOptions
-from ._calibration import METHODS, N_CANDIDATES, fit_calibration
+from ._calibration import METHODS, N_CANDIDATES, fit_calibration, rounded_inside
+from ._callbacks import CALLBACKS
 from ._held_out import held_out_topk, read_labels, splits_of
 from ._memory import require_memory
 
@@ -17,7 +18,8 @@ def _has_calibration(estimator):
     if estimator.calibration is None:
         raise AttributeError(
             f"{type(estimator).__name__} has probabilities only with calibration='sigmoid', "
-            "'isotonic' or 'temperature', not with calibration=None"
+            "'isotonic' or 'temperature', not with calibration=None; a model that is fitted gets "
+            "them from TopKCalibratedClassifier(FrozenEstimator(model)), on other samples"
         )
     return True
 
@@ -49,14 +51,14 @@ class CalibratedMixin:
         if self.calibration == "temperature" and labels.kind == "multilabel":
             refuse_temperature()
         copy = clone(self).set_params(calibration=None, warm_start=False)
-        vars(copy).pop("_skl_callbacks", None)  # they are told of one fit only
+        vars(copy).pop(CALLBACKS, None)  # they are told of one fit only
         _, held_out, _ = held_out_topk(
             copy,
             X,
             y,
             labels,
             k=min(N_CANDIDATES, len(labels.classes)),
-            splits=splits_of(self.calibration_cv, X, y, labels.kind),
+            splits=splits_of(self.calibration_cv, X, y, labels.kind, weight=sample_weight),
             weight=sample_weight,
             params=None if sample_weight is None else {"sample_weight": sample_weight},
         )
@@ -101,7 +103,7 @@ class CalibratedMixin:
 
         Returns
         -------
-        p : ndarray of float32, shape (n_samples, n_classes)
+        p : ndarray of float64, shape (n_samples, n_classes)
             Where samples have one class, each row sums to 1. Of the labels of an indicator each
             has a probability of its own, inside (0, 1). The ten best classes of a sample have
             calibrated probabilities; the others share one, by how often they were true.
@@ -127,7 +129,7 @@ class CalibratedMixin:
 
         Returns
         -------
-        log_p : ndarray of float32, shape (n_samples, n_classes)
+        log_p : ndarray of float64, shape (n_samples, n_classes)
         """
         p = self.predict_proba(X)
         return np.log(p, out=p)
@@ -157,21 +159,21 @@ def topk_probabilities(calibration, topk, k):
     probabilities : ndarray of float32 (n_rows, k)
     """
     if calibration.kind == "binary":
-        p = _binary_probabilities(calibration, topk)
+        p = rounded_inside(_binary_probabilities(calibration, topk))
         best = np.argsort(-p, axis=1, kind="stable")[:, :k]
         return best, np.take_along_axis(p, best, axis=1)
     m = calibration.n_candidates
     best, scores = topk(max(k, m))
     p, rest = calibration.candidates(scores[:, :m])
     p = np.hstack([p, np.broadcast_to(rest[:, None], (len(p), max(0, k - m)))])
-    return best[:, :k], p[:, :k]
+    return best[:, :k], rounded_inside(p[:, :k])
 
 
 def all_probabilities(calibration, topk, n_rows):
-    """Probabilities of all classes: ndarray of float32 (n_rows, n_classes)."""
+    """Probabilities of all classes: ndarray of float64 (n_rows, n_classes)."""
     shape = n_rows, calibration.n_classes
     require_memory(
-        4 * shape[0] * shape[1],
+        8 * shape[0] * shape[1],
         f"predict_proba: a dense output of shape {shape}",
         "use predict_topk(X, k, scores='proba'), or fewer rows at a time",
     )

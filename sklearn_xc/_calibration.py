@@ -19,8 +19,9 @@ METHODS = "sigmoid", "isotonic", "temperature"
 N_CANDIDATES = 10
 # Below any score of a model: what PPDSparseClassifier gives to classes without positives.
 NO_SCORE = -1e17
-# Probabilities stay strictly inside (0, 1) in float32.
-SMALLEST, LARGEST = np.finfo(np.float32).tiny, np.float32(1) - np.finfo(np.float32).epsneg
+# Probabilities stay strictly inside (0, 1), the smallest in float32 too.
+SMALLEST, LARGEST = float(np.finfo(np.float32).tiny), 1 - float(np.finfo(np.float64).epsneg)
+LARGEST_FLOAT32 = np.float32(1) - np.finfo(np.float32).epsneg
 
 
 class HeldOut(NamedTuple):
@@ -57,7 +58,7 @@ class Sigmoid:
 
 
 @record
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Isotonic:
     """Linear between the points (score, probability), constant beyond the first and the last."""
 
@@ -66,6 +67,13 @@ class Isotonic:
 
     def __call__(self, scores):
         return np.interp(scores, self.score, self.probability)
+
+    def __repr__(self):
+        (first, last), (low, high) = self.score[[0, -1]], self.probability[[0, -1]]
+        return (
+            f"Isotonic({len(self.score)} points, score {first:.4g} to {last:.4g}, "
+            f"probability {low:.4g} to {high:.4g})"
+        )
 
 
 @record
@@ -119,7 +127,7 @@ class Calibration:
             raise ValueError(f"{self.n_candidates} candidates of {self.n_classes} classes")
 
     def binary(self, scores):
-        """Probabilities of the second of two classes: float32, of the shape of the scores."""
+        """Probabilities of the second of two classes: float64, of the shape of the scores."""
         if self.method == "temperature":
             return _inside(expit(2 * self.transform.inverse * np.asarray(scores, np.float64)))
         return _inside(self.transform(np.asarray(scores, dtype=np.float64)))
@@ -136,8 +144,8 @@ class Calibration:
 
         Returns
         -------
-        probabilities : ndarray of float32 (n_rows, n_candidates)
-        rest : ndarray of float32 (n_rows,)
+        probabilities : ndarray of float64 (n_rows, n_candidates)
+        rest : ndarray of float64 (n_rows,)
         """
         scores = np.asarray(scores, dtype=np.float64)
         scored = scores > NO_SCORE
@@ -160,7 +168,12 @@ class Calibration:
 
 
 def _inside(probabilities):
-    return np.clip(probabilities, SMALLEST, LARGEST).astype(np.float32)
+    return np.clip(probabilities, SMALLEST, LARGEST)
+
+
+def rounded_inside(probabilities):
+    """In float32, still below 1."""
+    return np.minimum(probabilities.astype(np.float32), LARGEST_FLOAT32)
 
 
 def fit_calibration(method, kind, n_classes, held_out):

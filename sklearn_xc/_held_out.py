@@ -17,9 +17,10 @@ from ._persistence import record
 from ._topk import topk_matrix
 from .metrics._ranking import _hits, _with_column_for_unknown, one_per_row
 from .metrics._ranking import codes as codes_in
-from .model_selection import RareLabelKFold, cross_val_topk, train_test_split
-from .model_selection._common import n_rows
-from .model_selection._topk import codes_of
+from .model_selection import RareLabelKFold, train_test_split
+from .model_selection._common import n_rows, part_of
+from .model_selection._rows import take
+from .model_selection._topk import codes_of, out_of_fold_topk
 
 
 @record
@@ -104,14 +105,22 @@ def read_labels(y, known=None):
     return Labels(encoding, classes, one_per_row(codes, len(classes) + 1))
 
 
-def splits_of(cv, X, y, kind, split_params=None):
-    """The (training, test) rows that `cv` means.
+def splits_of(cv, X, y, kind, split_params=None, weight=None):
+    """The (training, test) rows that `cv` means, of the rows with a weight above zero.
 
     An integer is the number of folds of :class:`RareLabelKFold`, a fraction the part that is held
     out once. Of two classes rows are pinned so that every training part has both. Otherwise rows
     that hold the only positive of a label are tested as well: new rows hold such labels too, and
     leaving them out would make the model look better than it is.
     """
+    split_params = split_params or {}
+    if hasattr(cv, "__iter__") and not hasattr(cv, "split"):
+        return list(cv)
+    counted = None if weight is None else np.flatnonzero(np.asarray(weight) > 0)
+    if counted is not None and 0 < len(counted) < n_rows(X):
+        split_params = part_of(split_params, n_rows(X), counted)
+        of_counted = splits_of(cv, take(X, counted), take(y, counted), kind, split_params)
+        return [(counted[train], counted[test]) for train, test in of_counted]
     pin = kind == "binary"
     if isinstance(cv, Real) and not isinstance(cv, Integral):
         rows = np.arange(n_rows(X))
@@ -122,12 +131,13 @@ def splits_of(cv, X, y, kind, split_params=None):
     cv = 5 if cv is None else cv
     if isinstance(cv, Integral):
         cv = RareLabelKFold(int(cv), pin_singletons=pin)
-    if not hasattr(cv, "split"):
-        return list(cv)
-    return list(cv.split(X, y, **(split_params or {})))
+    return list(cv.split(X, y, **split_params))
 
 
-def held_out_topk(estimator, X, y, labels, *, k, splits, weight=None, params=None, n_jobs=None):
+def held_out_topk(
+    estimator, X, y, labels, *, k, splits, weight=None, params=None, n_jobs=None,
+    response="decision", next_fit=None,
+):  # fmt: skip
     """The k best scores of the samples held out.
 
     Parameters
@@ -144,6 +154,10 @@ def held_out_topk(estimator, X, y, labels, *, k, splits, weight=None, params=Non
     params : dict, default=None
         Of the estimator's fit.
     n_jobs : int or None, default=None
+    response : {"decision", "proba"}, default="decision"
+        Which scores.
+    next_fit : callable or None, default=None
+        ``next_fit("fold")`` is what tells callbacks of the fit of a fold, an `InnerFit`.
 
     Returns
     -------
@@ -156,11 +170,19 @@ def held_out_topk(estimator, X, y, labels, *, k, splits, weight=None, params=Non
     """
     k = 2 if labels.kind == "binary" else k
     if splits is None:
-        names, scores = predict_topk(estimator, X, k)
+        names, scores = predict_topk(estimator, X, k, response)
         codes = codes_of(names, labels.classes).astype(np.int64)
     else:
-        codes, scores, _ = cross_val_topk(
-            estimator, X, y, k=k, cv=splits, n_jobs=n_jobs, params=params
+        codes, scores, _ = out_of_fold_topk(
+            estimator,
+            X,
+            y,
+            k=k,
+            cv=splits,
+            n_jobs=n_jobs,
+            params=params,
+            scores=response,
+            next_fit=next_fit,
         )
         codes = codes.astype(np.int64)
     weight = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)

@@ -79,10 +79,16 @@ def check_labels(y):
     Raises
     ------
     ValueError
-        If y has no columns, is sparse with one dimension, lacks labels (None, NaN, pandas.NA), or
-        holds one list of labels a sample. Lists of equal length above one that hold only 0 and 1
-        are an indicator and pass.
+        If y is a tuple of arrays, has no columns, is sparse with one dimension, lacks labels (None,
+        NaN, pandas.NA), or holds one list of labels a sample. Lists of equal length above one that
+        hold only 0 and 1 are an indicator and pass.
     """
+    if isinstance(y, tuple) and any(getattr(part, "ndim", 0) for part in y):
+        raise ValueError(
+            f"y is a tuple of {len(y)} arrays, not the labels. If it comes from first_label, write "
+            "`labels, has_label = first_label(Y)` and give X[has_label] and labels[has_label] to "
+            "fit; if from repeat_per_label, `X, y, rows = repeat_per_label(X, Y)`"
+        )
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 0:
         raise ValueError(f"y has no columns (shape {y.shape}): at least one class is required")
     if sparse.issparse(y):
@@ -95,6 +101,15 @@ def check_labels(y):
         raise ValueError("Input y contains NaN: every sample needs a label")
     if isinstance(y, (list, tuple)) or getattr(getattr(y, "dtype", None), "kind", None) == "O":
         _check_items(y)
+
+
+def is_indicator(y):
+    """Whether a raw y that has passed :func:`check_labels` holds labels, not one class a sample."""
+    if sparse.issparse(y):
+        return True
+    if hasattr(y, "shape"):
+        return len(y.shape) == 2 and y.shape[1] > 1
+    return isinstance(y, (list, tuple)) and len(y) > 0 and isinstance(y[0], NESTED)
 
 
 def _check_items(y):

@@ -1,7 +1,8 @@
 """What the estimators share that take one class a sample: their labels, partial_fit."""
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from scipy import sparse
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from ._base import BaseXCClassifier, check_parameters
 from ._checks import check_sample_weight
@@ -34,9 +35,11 @@ class BaseMulticlassClassifier(BaseXCClassifier):
             Numbers of the samples' classes in ``classes_``.
         sample_weight : ndarray of float32 (n_samples,), or None
         """
-        _refuse_multilabel(self, y)
         X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
         return X, _codes(Y), sample_weight
+
+    def _check_validated_labels(self, y):
+        refuse_indicator(self, y)
 
     def _validate_warm_start(self, X, y, sample_weight):
         """:meth:`_validate_multiclass`, and the weights to start from, None for a cold start."""
@@ -89,7 +92,6 @@ class BaseMulticlassClassifier(BaseXCClassifier):
         """
         with self._all_or_nothing():
             first = not self.__sklearn_is_fitted__()
-            _refuse_multilabel(self, y)
             X, codes, sample_weight = validate_part(self, X, y, classes, sample_weight)
             self._partial_fit(X, codes, sample_weight, first)
         return self
@@ -105,7 +107,9 @@ def validate_part(estimator, X, y, classes, sample_weight):
     check_labels(y)
     first = not estimator.__sklearn_is_fitted__()
     before = None if first else (estimator.classes_, estimator._support)
-    X, y = validate_data(estimator, X, y, accept_sparse="csr", reset=first)
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True, reset=first)
+    refuse_indicator(estimator, y)
+    y = column_or_1d(y, warn=True)
     if first:
         if classes is None:
             raise ValueError("classes must be given at the first call of partial_fit")
@@ -150,11 +154,21 @@ def _grow(estimator, y, classes, may_add):
         estimator._place_classes(places)
 
 
-def _refuse_multilabel(estimator, y):
-    shape = getattr(y, "shape", ())
-    if len(shape) == 2 and shape[1] > 1:
+def refuse_indicator(estimator, y):
+    """Raise for a validated y of several labels a sample.
+
+    Parameters
+    ----------
+    estimator : estimator
+    y : ndarray or sparse
+        As scikit-learn's validation returns it, so that no container of an indicator is missed:
+        arrays and DataFrames of several columns, lists of lists, sparse matrices of any width.
+    """
+    if sparse.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
+        what = "a sparse matrix" if sparse.issparse(y) else "an array"
         raise ValueError(
-            f"{type(estimator).__name__} takes one class a sample, but y has shape {shape}: "
+            f"{type(estimator).__name__} takes one class a sample, but y is {what} of shape "
+            f"{y.shape}: "
             "use sklearn_xc.datasets.first_label or repeat_per_label, or PPDSparseClassifier, "
             "which takes several labels a sample. Multioutput target data is not supported"
         )
@@ -174,11 +188,27 @@ def known_codes(y, classes):
     return np.where(classes[places] == y, places, -1).astype(np.int32)
 
 
-def held_out_samples(codes, fraction, rng):
-    """Samples kept from training, at random; a class keeps at least one of its samples."""
-    order = rng.permutation(len(codes))
+def held_out_samples(codes, fraction, rng, sample_weight=None):
+    """Samples kept from training, at random; a class keeps at least one of its samples.
+
+    Parameters
+    ----------
+    codes : ndarray of int (n_samples,)
+    fraction : float
+    rng : RandomState
+    sample_weight : ndarray (n_samples,), default=None
+        Samples of weight zero are neither drawn nor counted; None or of size 0 for weights of 1.
+
+    Returns
+    -------
+    held_out : ndarray of bool (n_samples,)
+    """
+    counted = np.arange(len(codes))
+    if sample_weight is not None and len(sample_weight):
+        counted = np.flatnonzero(sample_weight > 0)
+    order = counted[rng.permutation(len(counted))]
     _, first = np.unique(codes[order], return_index=True)
     free = np.delete(order, first)
     held_out = np.zeros(len(codes), dtype=bool)
-    held_out[free[: int(fraction * len(codes))]] = True
+    held_out[free[: int(fraction * len(counted))]] = True
     return held_out

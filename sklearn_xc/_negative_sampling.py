@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from ._kernels import _skip_gram as kernel
+from ._kernels._pace import Pace
 from ._parallel import single_threaded_blas
 from ._sampling import alias_table
 from ._skip_gram import softmax
@@ -97,13 +98,15 @@ def _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads):
     change = np.empty((n_parts, dim - 1), dtype=np.float32)
     n_rounds = n_epochs * n_parts
     rates = np.linspace(FIRST_RATE, LAST_RATE, n_rounds + 1)
+    pace = Pace(n_threads)
     for number in range(n_rounds):
-        kernel.negative_sampling(
-            cells.words, cells.contexts, cells.counts, cells.starts, number % n_parts,
-            words_of_part, part_starts.astype(np.int64), threshold, alias.astype(np.int32),
-            inner_U, inner_V, n_negatives, rates[number], rates[number + 1],
-            int(rng.integers(2**63)), change, n_threads,
-        )  # fmt: skip
+        with pace.on(1):
+            kernel.negative_sampling(
+                cells.words, cells.contexts, cells.counts, cells.starts, number % n_parts,
+                words_of_part, part_starts.astype(np.int64), threshold, alias.astype(np.int32),
+                inner_U, inner_V, n_negatives, rates[number], rates[number + 1],
+                int(rng.integers(2**63)), change, n_threads,
+            )  # fmt: skip
     U[:, :-1], V[:, :-1] = inner_U, inner_V
 
 

@@ -1,5 +1,6 @@
 """Threads of a kernel, and blocks of work over joblib's backends."""
 
+import os
 import sys
 import threading
 import warnings
@@ -63,6 +64,14 @@ class _SingleThreadedBlas:
         self._controller = None
         self._n_modules = 0
 
+    def forget_threads(self):
+        """In a forked child: nobody else is inside, and whoever had the lock is not there."""
+        self._lock = threading.Lock()
+        self._inside = 0
+        if self._limits is not None:
+            self._limits.restore_original_limits()
+            self._limits = None
+
     def _libraries(self):
         """What finds and limits the BLAS libraries.
 
@@ -76,21 +85,29 @@ class _SingleThreadedBlas:
 
     @contextmanager
     def __call__(self):
-        with self._lock:
+        lock = self._lock
+        with lock:
             if self._inside == 0:
                 self._limits = self._libraries().limit(limits=1, user_api="blas")
             self._inside += 1
         try:
             yield
         finally:
-            with self._lock:
-                self._inside -= 1
-                if self._inside == 0:
-                    self._limits.restore_original_limits()
-                    self._limits = None
+            self._leave(lock)
+
+    def _leave(self, lock):
+        if lock is not self._lock:
+            return  # in a child that was forked since: there is nothing to restore
+        with lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limits.restore_original_limits()
+                self._limits = None
 
 
 single_threaded_blas = _SingleThreadedBlas()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=single_threaded_blas.forget_threads)
 
 
 def _run_block(function, block, *shared):
@@ -98,7 +115,7 @@ def _run_block(function, block, *shared):
         return function(block, *shared)
 
 
-def run_blocks(function, blocks, *shared, n_jobs=None, verbose=0, progress=None):
+def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=None):
     """Call ``function(block, *shared)`` for every block, over joblib.
 
     Threads by default, for kernels that release the GIL; :func:`joblib.parallel_config` chooses
@@ -116,23 +133,25 @@ def run_blocks(function, blocks, *shared, n_jobs=None, verbose=0, progress=None)
         Passed on to every call.
     n_jobs : int or None, default=None
         As in joblib; must not change the results.
-    verbose : int, default=0
-        joblib's progress messages.
     progress : Progress or None, default=None
         Told of each block when it and those before it are done.
+    reached : callable or None, default=None
+        ``reached(result)`` returns what a block has come to, as a dict, for `progress`.
 
     Returns
     -------
     results : list
         In the order of the blocks.
     """
-    watched = progress is not None and progress.watched
+    followed = progress is not None and progress.followed
     tasks = (joblib.delayed(_run_block)(function, block, *shared) for block in blocks)
     with single_threaded_blas():
-        return_as = "generator" if watched else "list"
-        run = joblib.Parallel(n_jobs=n_jobs, verbose=verbose, prefer="threads", return_as=return_as)
+        backend, _ = joblib.parallel.get_active_backend(prefer="threads")
+        one_by_one = followed and backend.supports_return_generator
+        return_as = "generator" if one_by_one else "list"
+        run = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)
         results = run(tasks)
-        return _followed(results, len(blocks), progress) if watched else results
+        return _followed(results, progress, len(blocks), reached) if followed else results
 
 
 def in_threads(function, items, *shared, n_threads, n_ahead=None):
@@ -172,12 +191,13 @@ def in_threads(function, items, *shared, n_threads, n_ahead=None):
         pool.shutdown(cancel_futures=True)
 
 
-def _followed(results, n_blocks, progress):
-    followed = []
+def _followed(results, progress, n_blocks, reached):
+    results, followed = iter(results), []
     for _ in range(n_blocks):
         progress.begin()
         followed.append(next(results))
-        progress.end()  # whatever it says: without the other blocks there is no model
+        told = {} if reached is None or not progress.verbose else reached(followed[-1])
+        progress.end(**told)  # whatever it says: without the other blocks there is no model
     return followed
 
 

@@ -42,6 +42,31 @@ class Rows(NamedTuple):
         return as_rows(as_matrix(self)[samples])
 
 
+MOST_ENTRIES = 1 / 3  # of dense rows that are taken as sparse ones
+
+
+def compact(X):
+    """Dense rows that are mostly zeros as CSR, others as they are.
+
+    A kernel that reads an entry of a dense row to multiply sixteen weights by zero has the cost of
+    one that is not zero, and cannot walk columns or order rows and features. With a third of the
+    entries CSR has a third of the operations, and with what is kept beside it (rows in another
+    order, columns) about twice the memory.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of float32 (n_samples, n_features)
+        As from :func:`normalise`.
+
+    Returns
+    -------
+    X : ndarray or csr_array of float32 (n_samples, n_features)
+    """
+    if sparse.issparse(X) or np.count_nonzero(X) > MOST_ENTRIES * X.size:
+        return X
+    return normalise(sparse.csr_array(X))
+
+
 class Columns(NamedTuple):
     """The non-zero entries of a matrix column by column.
 
@@ -190,6 +215,29 @@ def largest_magnitudes(rows):
     largest = np.zeros(rows.shape[1], dtype=np.float32)
     np.maximum.at(largest, rows.indices, magnitudes)
     return largest
+
+
+def entry_counts(rows, sample_weight=None):
+    """How many samples of weight above zero have each feature, int64 (n_features,)."""
+    counted = np.ones(rows.shape[0], bool) if sample_weight is None else sample_weight > 0
+    if rows.dense:
+        return np.count_nonzero(rows.data.reshape(rows.shape)[counted], axis=0)
+    of_entry = np.repeat(counted, np.diff(rows.indptr)) & (rows.data != 0)
+    return np.bincount(rows.indices[of_entry], minlength=rows.shape[1])
+
+
+def weighted_norms(rows, sample_weight):
+    """sqrt(sum_i sample_weight_i x_ij^2) of each feature j, float32 (n_features,)."""
+    if rows.dense:
+        X = rows.data.reshape(rows.shape)
+        squares = np.einsum("ij,ij,i->j", X, X, sample_weight, dtype=np.float64)
+    else:
+        weight = np.repeat(sample_weight.astype(np.float64), np.diff(rows.indptr))
+        weight *= rows.data
+        weight *= rows.data
+        squares = np.bincount(rows.indices, weight, minlength=rows.shape[1])
+    with np.errstate(over="ignore"):
+        return np.sqrt(squares).astype(np.float32)
 
 
 def above(rows, threshold):

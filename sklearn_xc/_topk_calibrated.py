@@ -9,13 +9,16 @@ from sklearn.utils.validation import check_is_fitted
 from ._base import HasMethods, Interval, StrOptions, all_or_nothing
 from ._calibrated import all_probabilities, refuse_temperature, topk_probabilities
 from ._calibration import METHODS, N_CANDIDATES, fit_calibration
+from ._callbacks import with_callbacks
 from ._checks import check_k
+from ._held_out import held_out_topk
+from ._nearly_empty import NearlyEmptyMixin
 from ._topk import topk_matrix
 from ._wrapper import BaseTopKWrapper
 from .model_selection._common import n_rows
 
 
-class TopKCalibratedClassifier(BaseTopKWrapper):
+class TopKCalibratedClassifier(NearlyEmptyMixin, BaseTopKWrapper):
     """Calibrated probabilities for a classifier with very many classes or labels.
 
     A transform with a handful of parameters, shared by all classes, maps the scores of the k best
@@ -91,6 +94,8 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
     True
     """
 
+    _limit = "probability above one half"
+
     _parameter_constraints = {  # noqa: RUF012
         "estimator": [HasMethods(["fit", "predict"]), None],
         "method": [StrOptions(set(METHODS))],
@@ -110,6 +115,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         self.k = k
         self.n_jobs = n_jobs
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None, **fit_params):
         """Fit the estimator and its calibration.
 
@@ -132,17 +138,25 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
             If a parameter or y is not as described, or ``method="temperature"`` meets an
             indicator.
         """
+        given = X, y, sample_weight
         with all_or_nothing(self):
             X, y, labels, weight, params, split_params = self._read(X, y, sample_weight, fit_params)
             if self.method == "temperature" and labels.kind == "multilabel":
                 refuse_temperature()
             self._labels = replace(labels, truth=None)
-            self._fit_estimator(X, y, params)
-            k = min(self.k, len(labels.classes))
-            (_, held_out, _), _ = self._hold_out(X, y, labels, k, weight, params, split_params)
+            self._count_rows_with_labels(labels.truth, weight)
+            splits = self._splits(X, y, labels, split_params, weight)
+            fits = self._start_fits(splits, *given)
+            self._fit_estimator(X, y, params, fits)
+            _, held_out, _ = held_out_topk(
+                self._wrapped(), X, y, labels,
+                k=min(self.k, len(labels.classes)), splits=splits, weight=weight, params=params,
+                n_jobs=self.n_jobs, next_fit=fits.next,
+            )  # fmt: skip
             self.calibration_ = fit_calibration(
                 self.method, labels.kind, len(labels.classes), held_out
             )
+            fits.finish()
         return self
 
     def predict(self, X):
@@ -156,6 +170,12 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         -------
         y : ndarray of shape (n_samples,), or (n_samples, n_classes) dense or CSR
             In the container of fit's y.
+
+        Warns
+        -----
+        UserWarning
+            Once for each fit, if nine in ten of a hundred rows or more get no label, while rows
+            of fit had some: put :class:`TopKThresholdClassifier` around this one.
         """
         check_is_fitted(self)
         if self._labels.kind != "multilabel":
@@ -163,6 +183,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
             return self.classes_[best.ravel()]
         k = self.calibration_.n_candidates
         best, p = topk_probabilities(self.calibration_, lambda m: self._best(X, m), k)
+        self._warn_if_nearly_empty((p > 0.5).sum(axis=1))
         return self._labels.indicator(best, p > 0.5)
 
     def predict_topk(self, X, k=None, scores="decision", sparse_output=False):
@@ -207,7 +228,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
 
         Returns
         -------
-        p : ndarray of float32, shape (n_samples, n_classes)
+        p : ndarray of float64, shape (n_samples, n_classes)
             Where samples have one class, each row sums to 1. Of the labels of an indicator each
             has a probability of its own, inside (0, 1).
 
@@ -229,7 +250,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
 
         Returns
         -------
-        log_p : ndarray of float32, shape (n_samples, n_classes)
+        log_p : ndarray of float64, shape (n_samples, n_classes)
         """
         p = self.predict_proba(X)
         return np.log(p, out=p)

@@ -1,22 +1,26 @@
 """Thresholds that decide which of the k best labels of a sample are predicted."""
 
+import warnings
 from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ._available import available_if
 from ._base import HasMethods, Interval, StrOptions, all_or_nothing, predict_topk
 from ._calibration import NO_SCORE
-from ._held_out import held_out_topk, is_prefit, splits_of
+from ._callbacks import FIT_CALLER, with_callbacks
+from ._held_out import held_out_topk
+from ._inner import find_inner
 from ._rows import LARGEST_INDEX
 from ._threshold_search import Pairs, global_threshold, label_thresholds
 from ._wrapper import BaseTopKWrapper
 from .model_selection._common import fit_with
 from .model_selection._rows import take
 
+RESPONSES = {"predict_proba": "proba", "decision_function": "decision"}  # for predict_topk
 MOST_LABELS = 100  # looked at without max_labels
 
 
@@ -60,6 +64,12 @@ class TopKThresholdClassifier(BaseTopKWrapper):
         With ``scope="per_label"``: labels with fewer held-out positives among the scores looked at
         share one threshold, tuned for them together. One of their own would follow one or two
         scores: it fits them and fails on others [2]_.
+    response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
+        Whether thresholds are on probabilities or on scores. "auto" is "predict_proba" where the
+        estimator has it, such as a :class:`TopKCalibratedClassifier` or one with `calibration`,
+        otherwise "decision_function", as in
+        :class:`~sklearn.model_selection.TunedThresholdClassifierCV`. A calibration tells apart its
+        own k best labels only; if more are looked at, fit warns and names the parameter.
     max_labels : int, default=None
         The most labels of a sample that are predicted, and looked at when thresholds are chosen.
         None is the largest number of labels of a sample of `fit`, at least 5 and at most 100.
@@ -80,8 +90,10 @@ class TopKThresholdClassifier(BaseTopKWrapper):
     estimator_ : estimator
         The fitted one that predicts.
     best_threshold_ : float or ndarray of float64, shape (n_classes,)
-        Labels are predicted whose scores are at least as high; infinite where nothing could be
-        learned about a label.
+        Labels are predicted whose probabilities or scores (see `response_method_`) are at least as
+        high; infinite where nothing could be learned about a label.
+    response_method_ : {"predict_proba", "decision_function"}
+        What `best_threshold_` is compared with.
     best_score_ : float
         The measure with it, on the samples held out: somewhat optimistic, as it is the highest.
     max_labels_ : int
@@ -129,6 +141,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
         "beta": [Interval(Real, 1e-3, 1e3, closed="both")],
         "scope": [StrOptions({"global", "per_label"})],
         "min_positives": [Interval(Integral, 1, None, closed="left")],
+        "response_method": [StrOptions({"auto", *RESPONSES})],
         "max_labels": [Interval(Integral, 1, LARGEST_INDEX, closed="both"), None],
         "cv": [
             Interval(Integral, 2, None, closed="left"),
@@ -148,6 +161,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
         beta=1.0,
         scope="global",
         min_positives=5,
+        response_method="auto",
         max_labels=None,
         cv=5,
         refit=True,
@@ -158,6 +172,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
         self.beta = beta
         self.scope = scope
         self.min_positives = min_positives
+        self.response_method = response_method
         self.max_labels = max_labels
         self.cv = cv
         self.refit = refit
@@ -168,6 +183,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
         tags.classifier_tags.multi_class = False
         return tags
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None, **fit_params):
         """Fit the estimator and choose thresholds.
 
@@ -191,24 +207,34 @@ class TopKThresholdClassifier(BaseTopKWrapper):
             If a parameter or y is not as described, thresholds per label are asked for
             "example_f1", or `refit` and `cv` do not go together.
         """
+        given = X, y, sample_weight
         with all_or_nothing(self):
             X, y, labels, weight, params, split_params = self._read(X, y, sample_weight, fit_params)
             self._check_combinations(labels)
             self._labels = replace(labels, truth=None)
-            self.max_labels_ = self._most_labels(labels)
-            if is_prefit(self._wrapped(), self.cv) or self.refit:
-                self._fit_estimator(X, y, params)
-                found, _ = self._hold_out(
-                    X, y, labels, self.max_labels_, weight, params, split_params
-                )
+            self.max_labels_ = self._most_labels(labels, weight)
+            splits = self._splits(X, y, labels, split_params, weight)
+            if splits is None or self.refit:
+                fits = self._start_fits(splits, *given)
+                self._fit_estimator(X, y, params, fits)
+                self._choose_response()
+                found = held_out_topk(
+                    self._wrapped(), X, y, labels,
+                    k=self.max_labels_, splits=splits, weight=weight, params=params,
+                    n_jobs=self.n_jobs, response=self._response(), next_fit=fits.next,
+                )  # fmt: skip
             else:
-                found = self._fit_on_single_split(X, y, labels, weight, params, split_params)
+                if len(splits) != 1:
+                    raise ValueError("When cv has several folds, refit cannot be False.")
+                fits = self._start_fits(splits, *given, also=0)
+                found = self._fit_on_single_split(X, y, labels, weight, params, splits[0], fits)
             pairs = _pairs(labels, *found)
             if self.scope == "global":
                 best = global_threshold(self.metric, pairs, self.beta)
             else:
                 best = label_thresholds(self.metric, pairs, self.beta, self.min_positives)
             self.best_threshold_, self.best_score_ = best
+            fits.finish()
         return self
 
     def _check_combinations(self, labels):
@@ -226,20 +252,57 @@ class TopKThresholdClassifier(BaseTopKWrapper):
         if isinstance(self.cv, str) and self.refit:
             raise ValueError("When cv='prefit', refit cannot be True.")
 
-    def _most_labels(self, labels):
+    def _choose_response(self):
+        """Set response_method_, by what the fitted estimator has."""
+        self.response_method_ = self.response_method
+        if self.response_method == "auto":
+            has_it = hasattr(self.estimator_, "predict_proba")
+            self.response_method_ = "predict_proba" if has_it else "decision_function"
+        if self.response_method_ == "predict_proba" and self._labels.kind == "multilabel":
+            self._warn_of_few_candidates()
+
+    def _warn_of_few_candidates(self):
+        try:
+            calibrated = find_inner(self.estimator_, "calibration_").estimator
+        except TypeError:  # probabilities of another kind
+            return
+        k = calibrated.calibration_.n_candidates
+        if k < min(self.max_labels_, len(self.classes_)):
+            more = (
+                f"k={self.max_labels_} or more in {type(calibrated).__name__}"
+                if hasattr(calibrated, "k")
+                else "a TopKCalibratedClassifier with a larger k"
+            )
+            warnings.warn(
+                f"the probabilities of {type(calibrated).__name__} tell apart the {k} best labels "
+                f"of a sample, but max_labels_={self.max_labels_} are looked at: the others are "
+                f"predicted all or none; use {more}, a smaller max_labels, or "
+                "response_method='decision_function'",
+                UserWarning,
+                stacklevel=FIT_CALLER + 2,
+            )
+
+    def _response(self):
+        """What `predict_topk` is asked for."""
+        # a model saved before there was a choice has thresholds on scores
+        return RESPONSES[vars(self).get("response_method_", "decision_function")]
+
+    def _most_labels(self, labels, weight):
         if self.max_labels is not None:
             return min(self.max_labels, len(labels.classes))
-        largest = int(np.diff(labels.truth.indptr).max())
+        n_labels = np.diff(labels.truth.indptr)
+        largest = int(
+            n_labels.max() if weight is None else n_labels.max(where=weight > 0, initial=0)
+        )
         return min(len(labels.classes), MOST_LABELS, max(5, largest))
 
-    def _fit_on_single_split(self, X, y, labels, weight, params, split_params):
+    def _fit_on_single_split(self, X, y, labels, weight, params, split, fits):
         """Keep the estimator that was fitted on the training part; its scores on the other."""
-        splits = splits_of(self.cv, X, y, labels.kind, split_params)
-        if len(splits) != 1:
-            raise ValueError("When cv has several folds, refit cannot be False.")
-        train, test = splits[0]
-        self.estimator_ = fit_with(clone(self._wrapped()), X, y, train, params)
+        train, test = split
+        self.estimator_ = clone(self._wrapped())
+        fit_with(self.estimator_, X, y, train, params, fits.next("fold"))
         self._remember()
+        self._choose_response()
         found = held_out_topk(
             self.estimator_,
             take(X, test),
@@ -248,12 +311,13 @@ class TopKThresholdClassifier(BaseTopKWrapper):
             k=self.max_labels_,
             splits=None,
             weight=None if weight is None else weight[test],
+            response=self._response(),
         )
         codes, held_out, samples = found
         return codes, held_out, test[samples]
 
     def predict(self, X):
-        """The labels whose scores reach the thresholds, possibly none.
+        """The labels whose probabilities or scores reach the thresholds, possibly none.
 
         Parameters
         ----------
@@ -267,10 +331,10 @@ class TopKThresholdClassifier(BaseTopKWrapper):
         check_is_fitted(self)
         threshold = np.asarray(self.best_threshold_)
         if self._labels.kind == "binary":
-            best, scores = self._best(X, 2)
+            best, scores = self._best(X, 2, self._response())
             above = scores[best == 1] >= threshold.ravel()[-1]
             return self.classes_[above.astype(int)]
-        best, scores = self._best(X, self.max_labels_)
+        best, scores = self._best(X, self.max_labels_, self._response())
         return self._labels.indicator(
             best, scores >= (threshold if threshold.ndim == 0 else threshold[best])
         )

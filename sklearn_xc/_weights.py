@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 
-def weights_of_classes(labels, counts, entries, n_classes, names):
+def weights_of_classes(labels, counts, entries, n_classes, names, n_features=None):
     """CSR weights from the results of all blocks.
 
     Parameters
@@ -18,6 +18,8 @@ def weights_of_classes(labels, counts, entries, n_classes, names):
     n_classes : int
     names : ndarray of int32 (n_features,)
         The feature that each position stands for.
+    n_features : int, default=None
+        How many there are, where not all have a position.
 
     Returns
     -------
@@ -27,6 +29,7 @@ def weights_of_classes(labels, counts, entries, n_classes, names):
     indices = names[np.concatenate([block[0] for block in entries])]
     data = np.concatenate([block[1] for block in entries])
     of_class = np.repeat(labels, np.concatenate(counts))
-    weights = sparse.coo_array((data, (of_class, indices)), shape=(n_classes, len(names))).tocsr()
+    shape = n_classes, len(names) if n_features is None else n_features
+    weights = sparse.coo_array((data, (of_class, indices)), shape=shape).tocsr()
     weights.sort_indices()
     return weights

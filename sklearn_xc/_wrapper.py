@@ -10,15 +10,18 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import check_parameters, predict_topk
+from ._callbacks import FIT_CALLER, CallbackSupportMixin, InnerFits
 from ._checks import check_sample_weight
-from ._held_out import held_out_topk, is_prefit, read_labels, splits_of
+from ._held_out import is_prefit, read_labels, splits_of
 from ._persistence import SaveMixin
 from ._ppdsparse import PPDSparseClassifier
 from .model_selection._common import n_rows
 from .model_selection._topk import codes_of
 
 
-class BaseTopKWrapper(SaveMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class BaseTopKWrapper(
+    SaveMixin, CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
     """Base of the classifiers that fit something on the held-out k best classes of another.
 
     A subclass has the parameters ``estimator``, ``cv`` and ``n_jobs``, and declares
@@ -100,27 +103,30 @@ class BaseTopKWrapper(SaveMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstima
                     f"used by {type(self).__name__} alone; name the step that takes them "
                     "(step__sample_weight), or enable metadata routing",
                     UserWarning,
-                    stacklevel=3,
+                    stacklevel=FIT_CALLER + 1,
                 )
         return X, y, labels, sample_weight, params, {}
 
-    def _hold_out(self, X, y, labels, k, weight, params, split_params):
-        """The k best of held-out samples, and the splits; see `held_out_topk`."""
-        estimator, splits = self._wrapped(), None
-        if not is_prefit(estimator, self.cv):
-            splits = splits_of(self.cv, X, y, labels.kind, split_params)
-        found = held_out_topk(
-            estimator, X, y, labels,
-            k=k, splits=splits, weight=weight, params=params, n_jobs=self.n_jobs,
-        )  # fmt: skip
-        return found, splits
+    def _splits(self, X, y, labels, split_params, weight):
+        """The (training, test) rows of `cv`; None where the estimator is fitted already."""
+        if is_prefit(self._wrapped(), self.cv):
+            return None
+        return splits_of(self.cv, X, y, labels.kind, split_params, weight)
 
-    def _fit_estimator(self, X, y, params):
+    def _start_fits(self, splits, X, y, sample_weight, also=1):
+        """Tell callbacks that the fits of all folds begin, and `also` one on all samples."""
+        n_fits = 0 if splits is None else len(splits) + also
+        return InnerFits(self, n_fits, X, y, sample_weight)
+
+    def _fit_estimator(self, X, y, params, fits):
         """Set estimator_, fitted on all samples unless it is fitted already, and what it saw."""
-        estimator = self._wrapped()
-        self.estimator_ = (
-            estimator if is_prefit(estimator, self.cv) else clone(estimator).fit(X, y, **params)
-        )
+        self.estimator_ = self._wrapped()
+        if not is_prefit(self.estimator_, self.cv):
+            self.estimator_ = clone(self.estimator_)
+            with fits.next("all samples").around(
+                self.estimator_, X, y, params.get("sample_weight")
+            ):
+                self.estimator_.fit(X, y, **params)
         self._remember()
 
     def _remember(self):
@@ -140,9 +146,9 @@ class BaseTopKWrapper(SaveMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstima
         check_is_fitted(self)
         return self._labels.classes
 
-    def _best(self, X, k):
+    def _best(self, X, k, response="decision"):
         """Numbers and scores of the k best classes of the estimator."""
-        labels, scores = predict_topk(self.estimator_, X, k)
+        labels, scores = predict_topk(self.estimator_, X, k, response)
         return codes_of(labels, self._labels.classes), scores
 
 

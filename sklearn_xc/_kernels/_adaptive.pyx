@@ -203,6 +203,35 @@ def stamps_of(int64_t width):
     return OF_BLOCKS + width // BLOCK - 1
 
 
+def averages_as_of(
+    int32_t number, float[:, ::1] averages, int32_t[:, ::1] stamps, int64_t n_features
+):
+    """Bring the averages of all classes up to a step.
+
+    Parameters
+    ----------
+    number : IN, of the step
+    averages, stamps : IN/OUT, as those of `ascend`
+    n_features : IN
+    """
+    cdef const float[::1] powers = POWERS
+    cdef Averages state
+    cdef int64_t k, block
+    cdef float factor
+    state.powers = &powers[0]
+    state.number = number
+    for k in range(averages.shape[0]):
+        state.values = &averages[k, 0]
+        state.stamps = &stamps[k, 0]
+        with nogil:
+            for block in range(blocks_of(n_features)):
+                renew(state, block)
+        factor = power_of(state, number - stamps[k, OF_INTERCEPT])
+        averages[k, blocks_of(n_features) * BLOCK] *= factor
+        stamps[k, OF_INTERCEPT] = number
+
+
+BLOCK_OF_INTERCEPT = BLOCK  # places at the end of a class's averages: its intercept's comes first
 POWERS = (0.9 ** np.arange(OLDEST + 1.0)).astype(np.float32)
 
 

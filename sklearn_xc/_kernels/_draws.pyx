@@ -3,35 +3,31 @@
 A sample's draw depends on the seed, the step and its place in the mini-batch, never on threads.
 """
 
-from cython.parallel cimport prange
+from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memset
+
+import numpy as np
 
 from sklearn_xc._kernels._common cimport random_below, random_unit, seed_for
 
-cdef enum:
-    SEEN = 8  # words of 64 bits
-
 
 cdef void draw_distinct_row(
-    int32_t* classes, int32_t n_sampled, int32_t n_classes, uint64_t state
+    int32_t* classes, int32_t n_sampled, int32_t n_classes, uint64_t* drawn, uint64_t state
 ) noexcept nogil:
-    """Floyd's method among the n_classes - 1 others, numbered without the own class."""
-    cdef int32_t j, p, c, last
-    cdef uint64_t[SEEN] seen  # a bit for many classes: where it is not set, none was drawn
-    cdef bint taken
-    memset(seen, 0, sizeof(seen))
+    """Floyd's method among the n_classes - 1 others, numbered without the own class.
+
+    `drawn` has a bit for each class, all zero before and after.
+    """
+    cdef int32_t j, c, last
     for j in range(1, n_sampled + 1):
         last = n_classes - 2 - n_sampled + j
         c = <int32_t>random_below(&state, last + 1)
-        taken = False
-        if seen[c // 64 % SEEN] >> (c % 64) & 1:
-            for p in range(1, j):
-                taken |= classes[p] == c
-        c = last if taken else c
+        if drawn[c // 64] >> (c % 64) & 1:
+            c = last
         classes[j] = c
-        seen[c // 64 % SEEN] |= <uint64_t>1 << (c % 64)
+        drawn[c // 64] |= <uint64_t>1 << (c % 64)
     for j in range(1, n_sampled + 1):
+        drawn[classes[j] // 64] = 0
         classes[j] += classes[j] >= classes[0]
 
 
@@ -42,8 +38,11 @@ def draw_distinct(
     cdef Py_ssize_t i
     cdef int32_t n_sampled = <int32_t>classes.shape[1] - 1
     cdef uint64_t stream = seed_for(seed, step)
+    cdef uint64_t[:, ::1] drawn = np.zeros((n_threads, n_classes // 64 + 1), dtype=np.uint64)
     for i in prange(classes.shape[0], nogil=True, schedule="static", num_threads=n_threads):
-        draw_distinct_row(&classes[i, 0], n_sampled, n_classes, seed_for(stream, i))
+        draw_distinct_row(
+            &classes[i, 0], n_sampled, n_classes, &drawn[threadid(), 0], seed_for(stream, i)
+        )
 
 
 cdef void draw_alias_row(

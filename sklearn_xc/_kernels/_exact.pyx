@@ -20,6 +20,7 @@ import numpy as np
 from sklearn_xc._kernels._common cimport dispatched, interrupted
 from sklearn_xc._kernels._math cimport average_of_squares, one_and_root
 from sklearn_xc._kernels._mini_batch cimport NOWHERE, Batch, Samples, gather_columns
+from sklearn_xc._kernels._pace cimport Pace
 from sklearn_xc._kernels._rounded cimport halve_batch, round_row, rounded_step, shrink_scales
 from sklearn_xc._kernels._tiles cimport (
     FOUR, TILE, Scratch, Step, Weights, factor_of, first_tile, list_streams,
@@ -319,12 +320,12 @@ cdef double batch_step(
 def epoch(
     const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
     const int32_t[::1] y, const float[::1] sample_weight,
-    const int32_t[::1] order, int32_t batch_size, const double[::1] rates, int64_t first_step,
+    const int32_t[::1] order, const int64_t[::1] cuts, const double[::1] rates, int64_t first_step,
     double n_samples,
     float[:, ::1] W, float[::1] b, const float[::1] ridge,
     float[:, ::1] averages, int64_t[::1] touched, float[::1] scales, unsigned char[::1] halved,
     uint64_t seed,
-    double intercept, const int32_t[::1] stop, int n_threads,
+    double intercept, const int32_t[::1] stop, Pace pace,
 ):
     """Steps over the mini-batches of `order`.
 
@@ -334,10 +335,10 @@ def epoch(
     y : IN (n_samples,), class of each sample
     sample_weight : IN (n_samples,), or of size 0 for weights of 1
     order : IN, samples in the order in which they are visited
-    batch_size : IN
-    rates : IN, the rate of each mini-batch
+    cuts : IN (n_batches + 1,), the place in `order` of each mini-batch's first sample, and the end
+    rates : IN (n_batches,), the rate of each mini-batch
     first_step : IN, number of the first mini-batch, from 1 on; for `averages`
-    n_samples : IN, number of samples that the mini-batches stand for; for `averages`
+    n_samples : IN, number of samples that a mini-batch stands for; for `averages`
     W, b : IN/OUT (n_features, n_places) and (n_places,); b is very low beyond the classes
     ridge : IN (n_features,), what one sample contributes to the penalty's factor
     averages, touched : IN/OUT (n_features + 1, n_places) and (n_features + 1,), or of size 0 for
@@ -350,6 +351,7 @@ def epoch(
     seed : IN, of the rounding
     intercept : IN, the constant feature that stands for the intercepts; 0 without
     stop : IN, one number; other than zero when another thread was interrupted
+    pace : IN/OUT, chooses the threads of each mini-batch
 
     Returns
     -------
@@ -362,8 +364,9 @@ def epoch(
     cdef Scratch scratch
     cdef Step step
     cdef int64_t i, n_entries, most_entries = 0, n_features = W.shape[0], n_places = W.shape[1]
-    cdef int64_t position, n_batches = rates.shape[0]
-    cdef double loss = 0, operations = 0
+    cdef int64_t position, most_rows = 0, n_batches = rates.shape[0]
+    cdef double loss = 0, operations = 0, n_operations
+    cdef int n_threads = pace.n_threads
     cdef Buffers buffers
     samples.indptr = &indptr[0]
     samples.features = &indices[0] if indices.shape[0] else NULL
@@ -383,27 +386,32 @@ def epoch(
     weights.intercept = <float>(intercept * intercept)
     scratch.tile = tile_of(n_places)
     scratch.n_tiles = <int32_t>((n_places + scratch.tile - 1) // scratch.tile)
-    for position in range(0, order.shape[0], batch_size):
+    for position in range(n_batches):
         n_entries = 0
-        for i in range(position, min(position + batch_size, order.shape[0])):
+        for i in range(cuts[position], cuts[position + 1]):
             n_entries += indptr[order[i] + 1] - indptr[order[i]]
         most_entries = max(most_entries, n_entries)
+        most_rows = max(most_rows, cuts[position + 1] - cuts[position])
     if most_entries * n_places < WORTH_THREADS:
         n_threads = 1
+        pace = Pace(1)
     buffers = Buffers(
-        batch_size, n_places, scratch.n_tiles, n_features, most_entries, n_threads,
+        most_rows, n_places, scratch.n_tiles, n_features, most_entries, n_threads,
         scales.shape[0] > 0,
     )
     buffers.point(&batch, &scratch)
     with nogil:
         for position in range(n_batches):
-            batch.rows = &order[position * batch_size]
-            batch.n_rows = <int32_t>min(batch_size, order.shape[0] - position * batch_size)
+            batch.rows = &order[cuts[position]]
+            batch.n_rows = <int32_t>(cuts[position + 1] - cuts[position])
             step.rate = <float>rates[position]
             step.gain = <float>(n_samples / batch.n_rows)
             step.number = first_step + position
             step.seed = seed
+            n_threads = pace.begin()
             loss += batch_step(samples, &batch, &weights, &scratch, step, n_threads)
-            operations += 3 * <double>(batch.starts[batch.n_features] + batch.n_rows) * n_places
+            n_operations = 3 * <double>(batch.starts[batch.n_features] + batch.n_rows) * n_places
+            pace.end(n_operations)
+            operations += n_operations
             interrupted(stop, &operations)
     return loss

@@ -8,6 +8,7 @@ from numbers import Real
 
 from sklearn.utils.validation import check_is_fitted
 
+from .._callbacks import CALLBACKS
 from ._file import Reader, write
 from ._state import Decoder, Encoder, record
 from ._weights import DTYPES, LoadedWeights, require_lists, weights_to_store
@@ -24,7 +25,7 @@ class SaveMixin:
     one with attributes that are made anew when they are needed adds their names to ``_not_saved``.
     """
 
-    _not_saved = "_index_cache", "_origin"
+    _not_saved = "_index_cache", "_origin", "_warned_of_empty", CALLBACKS
 
     def save(self, path, *, dtype="float32", threshold=0.0):
         """Save the fitted estimator in a file that :func:`sklearn_xc.load` reads.

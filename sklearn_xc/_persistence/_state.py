@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -130,10 +131,17 @@ class Encoder:
             return {"$": "record", "class": type(value).__name__, "fields": fields}
         if hasattr(value, "_state_to_save") and not isinstance(value, type):
             return self.estimator(value)
+        instead = ""
+        if isinstance(value, BaseEstimator):
+            instead = (
+                "; save the whole with joblib.dump or skops, which take any estimator, or make "
+                "ours the last step of the Pipeline, and save that: pipeline[-1].save(path)"
+            )
         raise TypeError(
             f"{where} is {value!r:.100} of type {type(value).__module__}.{type(value).__name__}, "
             "which a model file cannot hold: it takes numbers, texts, None, lists, tuples, dicts, "
             "NumPy and SciPy sparse arrays, RandomState and estimators of sklearn_xc"
+            f"{instead}"
         )
 
     def _add(self, segment):

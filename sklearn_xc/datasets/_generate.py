@@ -6,6 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
+from ._labels import INDICATOR_DTYPE
+
 _ROWS_PER_BLOCK = 1 << 16
 
 
@@ -68,7 +70,7 @@ def make_xc_classification(
     X : csr_matrix of shape (n_samples, n_features), dtype float32
         Rows of unit length, column indices int32 and sorted.
     y : ndarray of shape (n_samples,), dtype int64, or csr_matrix of shape (n_samples, n_classes)
-        The class of every row, or with `n_labels` the label indicator (dtype uint8).
+        The class of every row, or with `n_labels` the label indicator (dtype int32).
 
     Raises
     ------
@@ -176,7 +178,8 @@ def _unit_rows_of_counts(features, indptr, n_features):
 
 def _indicator(labels, label_ptr, n_classes):
     Y = sp.csr_matrix(
-        (np.ones(len(labels), np.uint8), labels, label_ptr), shape=(len(label_ptr) - 1, n_classes)
+        (np.ones(len(labels), INDICATOR_DTYPE), labels, label_ptr),
+        shape=(len(label_ptr) - 1, n_classes),
     )
     Y.sum_duplicates()
     Y.data[:] = 1

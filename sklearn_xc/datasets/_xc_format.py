@@ -13,6 +13,8 @@ import scipy.sparse as sp
 
 from sklearn_xc._kernels._xc_format import Problem, parse_rows
 
+from ._labels import INDICATOR_DTYPE
+
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _CHUNK_BYTES = 1 << 20
 _ROWS_PER_WRITE = 4096
@@ -53,8 +55,9 @@ def load_xc(path):
         Features. Column indices are int32, sorted and without duplicates: the values of a feature
         that a row names more than once are added up. A value written as 0 stays a stored entry.
         Every value is the float32 nearest to the decimal number in the file.
-    Y : csr_matrix of shape (N, K), dtype uint8
-        Label indicator. All stored entries are 1; a label that a row names twice counts once.
+    Y : csr_matrix of shape (N, K), dtype int32
+        Label indicator. All stored entries are 1; a label that a row names twice counts once. Of 32
+        bits and with a sign, so that ``Y.T @ Y`` and ``-Y.sum(axis=0)`` are what they look like.
 
     Raises
     ------
@@ -91,7 +94,7 @@ def load_xc(path):
            [1. , 0. , 0. , 0. ]], dtype=float32)
     >>> Y.toarray()
     array([[1, 0, 1],
-           [0, 0, 0]], dtype=uint8)
+           [0, 0, 0]], dtype=int32)
     """
     path = fsdecode(path)
     with _open(path, "rb") as stream:
@@ -281,7 +284,7 @@ class _Rows:
         if X.nnz < n_values and not np.isfinite(X.data).all():
             row = np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(X.data))[0], "right") - 1
             raise self.error(row, "values of one feature add up to more than float32 can hold")
-        ones = [np.ones(len(piece), np.uint8) for piece in self.labels]
+        ones = [np.ones(len(piece), INDICATOR_DTYPE) for piece in self.labels]
         Y = _csr(ones, self.labels, self.label_counts, (n_rows, n_classes))
         Y.sum_duplicates()
         Y.data[:] = 1

@@ -81,8 +81,11 @@ def n_rows(X):
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
-def fit_with(estimator, X, y, train, params):
-    """Fit on some rows of X, y and params."""
-    if y is None:
-        return estimator.fit(take(X, train), **part_of(params, n_rows(X), train))
-    return estimator.fit(take(X, train), take(y, train), **part_of(params, n_rows(X), train))
+def fit_with(estimator, X, y, train, params, inner_fit=None):
+    """Fit on some rows of X, y and params; `inner_fit` (an `InnerFit`) tells callbacks of it."""
+    params = part_of(params, n_rows(X), train)
+    given = (take(X, train),) if y is None else (take(X, train), take(y, train))
+    if inner_fit is None:
+        return estimator.fit(*given, **params)
+    with inner_fit.around(estimator, *given, params.get("sample_weight")):
+        return estimator.fit(*given, **params)

@@ -82,6 +82,14 @@ def cross_val_topk(estimator, X, y, *, k=None, cv=None, n_jobs=None, params=None
     >>> codes.shape, scores.dtype, len(classes)
     ((300, 3), dtype('float32'), 40)
     """
+    return out_of_fold_topk(estimator, X, y, k=k, cv=cv, n_jobs=n_jobs, params=params)
+
+
+def out_of_fold_topk(estimator, X, y, *, k, cv, n_jobs, params, scores="decision", next_fit=None):
+    """As :func:`cross_val_topk`, with these scores of :func:`sklearn_xc.predict_topk`.
+
+    ``next_fit("fold")`` is an `InnerFit` to tell callbacks of the fit of a fold.
+    """
     X, y = indexable(X, y)
     classes, Y = label_pattern(y)
     k = check_k(k, len(classes))
@@ -97,25 +105,36 @@ def cross_val_topk(estimator, X, y, *, k=None, cv=None, n_jobs=None, params=None
             f"{np.flatnonzero(times > 1)[0]} for one; cross_val_topk needs one prediction a row"
         )
     results = Parallel(n_jobs=n_jobs)(
-        delayed(_predict_fold)(clone(estimator), X, y, train, test, k, routed.fit, classes)
+        delayed(_predict_fold)(
+            clone(estimator),
+            X,
+            y,
+            train,
+            test,
+            k,
+            routed.fit,
+            classes,
+            scores,
+            None if next_fit is None else next_fit("fold"),
+        )
         for train, test in folds
     )
     codes = np.full((Y.shape[0], k), -1, dtype=np.int32)
-    scores = np.full((Y.shape[0], k), np.nan, dtype=np.float32)
+    values = np.full((Y.shape[0], k), np.nan, dtype=np.float32)
     for (_, test), (fold_codes, fold_scores) in zip(folds, results, strict=True):
         codes[test, : fold_codes.shape[1]] = fold_codes
-        scores[test, : fold_codes.shape[1]] = fold_scores
-    return TopkPredictions(codes, scores, classes)
+        values[test, : fold_codes.shape[1]] = fold_scores
+    return TopkPredictions(codes, values, classes)
 
 
-def _predict_fold(estimator, X, y, train, test, k, params, classes):
+def _predict_fold(estimator, X, y, train, test, k, params, classes, scores, inner_fit):
     from sklearn_xc import predict_topk
 
-    fit_with(estimator, X, y, train, params)
+    fit_with(estimator, X, y, train, params, inner_fit)
     found = getattr(estimator, "classes_", None)
     k = k if found is None else min(k, len(found))
-    labels, scores = predict_topk(estimator, take(X, test), k)
-    return codes_of(labels, classes), scores
+    labels, values = predict_topk(estimator, take(X, test), k, scores)
+    return codes_of(labels, classes), values
 
 
 def codes_of(labels, classes):

@@ -1,0 +1,37 @@
+"""Methods that an estimator has with some parameters only."""
+
+from functools import update_wrapper
+from types import MethodType
+
+
+def available_if(check):
+    """As :func:`sklearn.utils.metaestimators.available_if`, with the reason in the error itself.
+
+    scikit-learn's says only that there is no such attribute, and the reason stands far above it in
+    the traceback.
+
+    Parameters
+    ----------
+    check : callable
+        ``check(estimator)`` raises AttributeError, which says how to get the method, where there is
+        none.
+    """
+    return lambda method: _Available(method, check)
+
+
+class _Available:
+    def __init__(self, method, check):
+        self._method, self._check = method, check
+        update_wrapper(self, method)
+
+    def __get__(self, estimator, owner=None):
+        if estimator is None:
+            return self._method
+        try:
+            self._check(estimator)
+        except AttributeError as error:
+            name = self._method.__name__
+            raise AttributeError(
+                f"This {type(estimator).__name__!r} has no attribute {name!r}: {error}"
+            ) from error
+        return MethodType(self._method, estimator)

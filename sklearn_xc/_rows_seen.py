@@ -1,0 +1,139 @@
+"""How many different rows a model has been given, over all calls of fit and partial_fit.
+
+An objective that sums over samples has to know how many there are before it can say what part of
+its penalty one of them carries. `fit` sees them all; a stream of parts does not, and may come by
+several times. Rows are told apart by a hash, and the hashes are counted by a HyperLogLog sketch
+(Flajolet et al., 2007), whose size does not grow with the stream.
+"""
+
+import numpy as np
+
+from ._persistence import record
+
+BITS = 14  # of a hash that choose a register: 2**14 of them count to 0.8 % about
+N_REGISTERS = 2**BITS
+ERROR = 1.04 / N_REGISTERS**0.5  # relative standard error of the number
+ENTRIES_AT_ONCE = 2**20
+
+
+@record
+class RowsSeen:
+    """The rows of all calls, without those of weight zero.
+
+    Attributes
+    ----------
+    registers : ndarray of uint8 (N_REGISTERS,)
+        For each the largest number of leading zeros, and one, of a hash that fell into it.
+    n_visits : int
+        Rows of all calls, those that came again too.
+    weight_of_visits : float
+        Their sample weights.
+    largest_call : int
+        Rows of the call with most: these count, also where some are equal.
+    """
+
+    def __init__(self):
+        self.registers = np.zeros(N_REGISTERS, dtype=np.uint8)
+        self.n_visits, self.weight_of_visits, self.largest_call = 0, 0.0, 0
+
+    def _check_record(self):
+        registers = self.registers
+        if not isinstance(registers, np.ndarray) or registers.dtype != np.uint8:
+            raise ValueError("the registers of a RowsSeen are of the wrong kind")
+        if registers.shape != (N_REGISTERS,) or registers.max() > 64 - BITS + 1:
+            raise ValueError("the registers of a RowsSeen are out of range")
+
+    def with_rows(self, rows, sample_weight=None):
+        """A record with the rows of another call; this one stays as it is.
+
+        Parameters
+        ----------
+        rows : Rows
+        sample_weight : ndarray of float (n_samples,), or None
+
+        Returns
+        -------
+        seen : RowsSeen
+        """
+        hashes = row_hashes(rows)
+        weight = float(len(hashes))
+        if sample_weight is not None:
+            hashes = hashes[sample_weight > 0]
+            weight = float(sample_weight.sum(dtype=np.float64))
+        seen = RowsSeen()
+        seen.registers = self.registers.copy()
+        register = (hashes >> np.uint64(64 - BITS)).astype(np.intp)
+        rest = (hashes << np.uint64(BITS)) | np.uint64(2 ** (BITS - 1))  # never 0
+        rank = 64 - np.floor(np.log2(rest.astype(np.float64))).astype(np.int64)
+        np.maximum.at(seen.registers, register, np.minimum(rank, 64 - BITS + 1).astype(np.uint8))
+        seen.n_visits = self.n_visits + len(hashes)
+        seen.weight_of_visits = self.weight_of_visits + weight
+        seen.largest_call = max(self.largest_call, len(hashes))
+        return seen
+
+    @property
+    def n_rows(self):
+        """Different rows, about; at least those of the largest call, at most those of all.
+
+        Exactly those of the largest call if the sketch does not speak clearly for more: where one
+        call brings all rows, more calls change nothing.
+        """
+        estimate = self._estimate()
+        if estimate < (1 + 4 * ERROR) * self.largest_call:
+            return self.largest_call
+        return min(estimate, self.n_visits)
+
+    @property
+    def weight(self):
+        """What the different rows weigh: their number times the mean weight of a visit."""
+        if not self.n_visits:
+            return 0.0
+        return self.n_rows * self.weight_of_visits / self.n_visits
+
+    def _estimate(self):
+        m = N_REGISTERS
+        n_empty = np.count_nonzero(self.registers == 0)
+        raw = 0.7213 / (1 + 1.079 / m) * m * m / np.exp2(-self.registers.astype(np.float64)).sum()
+        if n_empty and raw <= 2.5 * m:
+            return m * np.log(m / n_empty)
+        return raw
+
+
+def row_hashes(rows):
+    """64 bits for each row, the same for equal rows, sparse or dense.
+
+    Parameters
+    ----------
+    rows : Rows
+
+    Returns
+    -------
+    hashes : ndarray of uint64 (n_samples,)
+    """
+    n_samples = rows.shape[0]
+    hashes = np.zeros(n_samples, dtype=np.uint64)
+    lengths = np.diff(rows.indptr)
+    ends = rows.indptr[1:]
+    start = 0
+    while start < n_samples:
+        room = rows.indptr[start] + ENTRIES_AT_ONCE
+        stop = max(start + 1, int(np.searchsorted(ends, room, side="right")))
+        part = slice(rows.indptr[start], rows.indptr[stop])
+        values = rows.data[part]
+        of_row = lengths[start:stop]
+        features = np.tile(rows.indices, stop - start) if rows.dense else rows.indices[part]
+        entries = _mixed(features.astype(np.uint64) << np.uint64(32) | values.view(np.uint32))
+        entries[values == 0] = 0
+        sums = np.append(np.uint64(0), np.cumsum(entries))  # modulo 2**64
+        bounds = np.append(0, np.cumsum(of_row))
+        hashes[start:stop] = sums[bounds[1:]] - sums[bounds[:-1]]
+        start = stop
+    return _mixed(hashes)
+
+
+def _mixed(bits):
+    """splitmix64 of each number."""
+    z = bits + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
