@@ -22,7 +22,7 @@ BOUNDS = {"augment_reduce": "softmax A&R", "one_vs_each": "OVE"}
 COLUMNS = {
     "exact": {"bound": "exact"},
     "one_vs_each": {"bound": "one_vs_each"},
-    "softmax": {},
+    "softmax": {"bound": "augment_reduce"},
     "probit": {"model": "probit"},
     "logistic": {"model": "logistic"},
 }
@@ -33,6 +33,8 @@ TITLES = {
     "probit": "A&R probit",
     "logistic": "A&R logistic",
 }
+PUBLISHED = {"learning_rate": 0.02, "alpha": 0.0, "init_scale": 0.1, "local_steps": "published"}
+COLOURS = {"exact": "C0", "one_vs_each": "C1", "softmax": "C2", "augment_reduce": "C2"}
 # Table 1: samples and classes of a mini-batch; epochs: the paper's iterations.
 SETTINGS = {
     "synthetic": {"batch_size": 500, "n_sampled_classes": 100, "max_iter": 834},
@@ -64,8 +66,8 @@ PAPER = {  # seconds an epoch, test log-likelihood, accuracy
 
 def fit(name, X, y, epochs, **column):
     """A model after exactly so many epochs on one thread, and what its training showed."""
-    settings = SETTINGS[name] | ({"max_iter": epochs} if epochs else {})
-    model = AugmentReduceClassifier(tol=None, random_state=data.SEED, **settings, **column)
+    settings = PUBLISHED | SETTINGS[name] | ({"max_iter": epochs} if epochs else {}) | column
+    model = AugmentReduceClassifier(tol=None, random_state=data.SEED, **settings)
     start = time.process_time()  # of one thread: the same while others use the machine
     model.fit(X, y)
     seconds = time.process_time() - start
@@ -246,7 +248,7 @@ def draw(results):
             curve = -np.array(r["elbo"])
             seconds = r["seconds"] * np.arange(1, len(curve) + 1) / len(curve)
             style = ":" if key == "exact" else "-"
-            axis.plot(seconds, curve, style, label=title)
+            axis.plot(seconds, curve, style, color=COLOURS[key], label=title)
         axis.set(xlabel="seconds, one thread", xscale="log", yscale="log", title=name)
         axis.invert_yaxis()
         axis.yaxis.set_major_formatter(lambda value, _: f"{-value:g}")

@@ -28,7 +28,7 @@ from sklearn_xc.datasets import first_label
 SCRIPT = "ldgs"
 THREADS = 2
 PASSES = 10
-EVALUATED = 6000  # test rows, at random
+EVALUATED = 6000  # test rows, and training rows, at random
 CURVES = {
     "omniglot": {"hidden_dim": 128, "n_chunks": 8},
     "oewn_hypernym": {"hidden_dim": 128, "n_chunks": 8},
@@ -38,7 +38,9 @@ CURVES = {
 MULTICLASS = ("omniglot", "oewn_hypernym")
 CURVE_PASSES = {"omniglot": 10, "oewn_hypernym": 3, "yso_finna_en_small": 4, "delicious": 4}
 SHARE = 0.2  # of the classes may be scored
-SHARED = {"random_state": data.SEED, "n_jobs": THREADS}
+OF_ALL = {"random_state": data.SEED, "n_jobs": THREADS}
+SHARED = OF_ALL | {"learning_rate": 0.5, "alpha": 0.0}
+DECOMPOSED = {"gradient": "decomposed"}
 PRINTED = {"gradient": "mips", "loss": "margin", "unretrieved": "zero"}
 WIDE = "mips_wide", "sampled"  # as many classes as all chunks and those drawn come to
 SYSTEMS = {
@@ -70,13 +72,16 @@ CLASS_SYSTEMS = {
     "softmax": ("exact softmax", {"gradient": "exact"}),
     "margin": ("exact margin", {"gradient": "exact", "loss": "margin"}),
     "mips": ("MIPS, margin", {"gradient": "mips", "loss": "margin"}),
-    "decomposed": ("decomposed, margin", {"loss": "margin"}),
-    "decomposed_softmax": ("decomposed, softmax", {}),
+    "decomposed": ("decomposed, margin", {"loss": "margin"} | DECOMPOSED),
+    "decomposed_softmax": ("decomposed, softmax", DECOMPOSED),
     "half": (
         "decomposed, margin, half as many named",
-        {"loss": "margin", "query_share": 2 / CHUNKS},
+        {"loss": "margin", "query_share": 2 / CHUNKS} | DECOMPOSED,
     ),
-    "half_softmax": ("decomposed, softmax, half as many named", {"query_share": 2 / CHUNKS}),
+    "half_softmax": (
+        "decomposed, softmax, half as many named",
+        {"query_share": 2 / CHUNKS} | DECOMPOSED,
+    ),
 }
 CLASS_TWINS = {
     "mips": "margin", "decomposed": "margin", "half": "margin",
@@ -90,17 +95,23 @@ PATIENCE = 300  # seconds
 
 
 def load(name):
-    """Training and test rows, targets as the estimator takes them, and indicators to judge by."""
-    split = _common.load(name)
-    X, Y, X_test, Y_test = split
+    """Training and test rows, targets as the estimator takes them, and indicators to judge by.
+
+    The last two are rows of the training part and their indicators.
+    """
+    X, Y, X_test, Y_test = _common.load(name)
+    y = Y
     if name in MULTICLASS:
         y, labelled = first_label(Y)
         _, labelled_test = first_label(Y_test)
-        X, y, X_test, Y_test = X[labelled], y, X_test[labelled_test], Y_test[labelled_test]
-    else:
-        y = Y
-    chosen = np.random.default_rng(data.SEED).permutation(X_test.shape[0])[:EVALUATED]
-    return X, y, X_test[chosen], Y_test.tocsr()[chosen]
+        X, Y = X[labelled], Y[labelled]
+        X_test, Y_test = X_test[labelled_test], Y_test[labelled_test]
+    return X, y, *some(X_test, Y_test), *some(X, Y)
+
+
+def some(X, Y):
+    chosen = np.random.default_rng(data.SEED).permutation(X.shape[0])[:EVALUATED]
+    return X[chosen], Y.tocsr()[chosen]
 
 
 def precision(model, X, Y):
@@ -143,19 +154,19 @@ class Judge(Clock):
 
 def curves(names, systems, passes):
     for name in names:
-        X, y, X_test, Y_test = load(name)
+        X, y, X_test, Y_test, *seen = load(name)
         n_classes = len(np.unique(y)) if name in MULTICLASS else y.shape[1]
         for system in systems:
             mu = 1.0 if name in MULTICLASS else 5.0
             options = CURVES[name] | SYSTEMS[system][1] | SHARED | {"mu": mu}
             options["max_iter"] = passes or CURVE_PASSES[name]
             options["query_size"] = query_size(n_classes, options, system in WIDE)
-            clock, judge = Clock(), Judge(X_test, Y_test)
-            model = LDGSClassifier(**options).set_callbacks(clock, judge).fit(X, y)
+            clock, judge, teacher = Clock(), Judge(X_test, Y_test), Judge(*seen)
+            model = LDGSClassifier(**options).set_callbacks(clock, judge, teacher).fit(X, y)
             seconds = np.cumsum(clock.seconds).tolist()
             data.save(
                 SCRIPT, f"curves-{name}-{system}", seconds=seconds, precision=judge.points,
-                n_scored=model.n_scored_, n_classes=n_classes,
+                training=teacher.points, n_scored=model.n_scored_, n_classes=n_classes,
                 options={key: str(value) for key, value in options.items()},
             )  # fmt: skip
             found = " ".join(f"{100 * p:.2f}" for p in judge.points[-1])
@@ -225,8 +236,12 @@ def time_of_steps(system, X, y, W, n_threads, busy):
     n_classes, options = len(W), dict(CLASS_SYSTEMS[system][1])
     if "query_share" in options:
         options["query_size"] = int(np.ceil(options.pop("query_share") * n_classes**0.5))
-    model = LDGSClassifier(n_chunks=CHUNKS, warmup=0, **options, random_state=0, n_jobs=n_threads)
-    settings = model._settings(n_classes, X.shape[1], len(X))
+    model = LDGSClassifier(
+        n_chunks=CHUNKS, warmup=0, learning_rate=0.5, **options, random_state=0, n_jobs=n_threads
+    )
+    model.classes_ = np.arange(n_classes)
+    model._plan_fit(X)
+    settings = model._settings(X.shape[1], len(X))
     layout = Layout(X.shape[1], settings.n_chunks, "linear", True)
     weights = Weights(layout.weights(W, np.zeros(n_classes, np.float32)), None, True)
     positives = Positives(np.arange(len(y) + 1, dtype=np.int64), y.astype(np.int32))
@@ -281,17 +296,18 @@ def missed(steps, y, n=64):
 
 def fasttext(names, peer, passes, dims, modes):
     for name in names:
-        X, y, X_test, Y_test = load(name)
+        X, y, X_test, Y_test, *_ = load(name)
         for loss, dim in BESIDE_FASTTEXT:
             if dim not in dims:
                 continue
-            model = LDGSClassifier(loss, hidden_dim=dim, max_iter=passes, mu=MU, **SHARED)
+            options = {"hidden_dim": dim, "max_iter": passes, "mu": MU} | SHARED | DECOMPOSED
+            model = LDGSClassifier(loss, **options)
             seconds, _ = _common.timed(model.fit, X, y)
             found = precision(model, X_test, Y_test)
             key = f"fasttext-{name}-{loss}_{dim}"
             data.save(SCRIPT, key, seconds=seconds, precision=found, n_scored=model.n_scored_)
             print(key, seconds, found, flush=True)
-        seconds, model = _common.timed(PPDSparseClassifier(**SHARED).fit, X, y)
+        seconds, model = _common.timed(PPDSparseClassifier(**OF_ALL).fit, X, y)
         data.save(
             SCRIPT, f"fasttext-{name}-ppdsparse", seconds=seconds,
             precision=precision(model, X_test, Y_test),
@@ -352,13 +368,9 @@ def report_curves(results):
         if not found:
             continue
         n_classes = next(iter(found.values()))["n_classes"]
-        figure, (left, right) = data.axes(2)
         rows = []
         for system, result in found.items():
-            p1 = [100 * point[0] for point in result["precision"]]
-            title = SYSTEMS[system][0]
-            left.plot(result["seconds"], p1, ".-", label=title)
-            right.plot(range(1, len(p1) + 1), p1, ".-", label=title)
+            p1, title = result["precision"], SYSTEMS[system][0]
             last, twin, kept = result["precision"][-1], found.get(TWINS.get(system)), "-"
             if twin and len(twin["precision"]) == len(p1):
                 kept = f"{100 * last[0] / twin['precision'][-1][0]:.1f} %"
@@ -368,17 +380,14 @@ def report_curves(results):
                 [title, len(p1), f"{result['seconds'][-1]:.1f}", *last,
                  kept, f"{result['n_scored'] / n_classes:.3f}"]
             )  # fmt: skip
-        left.set(xlabel="seconds of training", ylabel="precision@1, %", xscale="log")
-        left.tick_params(axis="x", which="minor", labelsize=6)
-        right.set(xlabel="passes")
-        right.locator_params(axis="x", integer=True)
-        figure.legend(*right.get_legend_handles_labels(), fontsize=7, ncols=3,
-                      loc="outside lower center")  # fmt: skip
+        figure = draw_curves(found)
         figure.suptitle(f"{name}, {n_classes} classes")
         header = ["gradient", "passes", "seconds", "P@1", "P@3", "P@5", "of its exact twin",
                   "classes scored / K"]  # fmt: skip
         lines += [f"### {name}", "", _common.table(header, rows), "",
                   data.picture(figure, f"ldgs_{name}", f"Precision on {name}"), ""]  # fmt: skip
+    if any("training" in result for result in results.values()):
+        lines += [f"Precision on training rows is that of {EVALUATED} of them, at random.", ""]
     lines += [
         "With one class a sample, P@3 and P@5 are the shares of samples whose class is among the",
         "first three and five. mu is 1 with one class a sample, 5 with several; the rate falls to",
@@ -393,6 +402,26 @@ def report_curves(results):
         "",
     ]
     return lines
+
+
+def draw_curves(found):
+    """Precision@1 by seconds and by passes, on test rows and, where it was taken, training rows."""
+    kinds = {"precision": "precision@1", "training": "precision@1 on training rows"}
+    kinds = {kind: label for kind, label in kinds.items() if any(kind in r for r in found.values())}
+    figure, axes = data.axes(2, len(kinds))
+    for (kind, label), left, right in zip(kinds.items(), axes[::2], axes[1::2], strict=True):
+        for system, result in found.items():
+            p1 = [100 * point[0] for point in result.get(kind, [])]
+            title = SYSTEMS[system][0]
+            left.plot(result["seconds"][: len(p1)], p1, ".-", label=title)
+            right.plot(range(1, len(p1) + 1), p1, ".-", label=title)
+        left.set(xlabel="seconds of training", ylabel=f"{label}, %", xscale="log")
+        left.tick_params(axis="x", which="minor", labelsize=6)
+        right.set(xlabel="passes")
+        right.locator_params(axis="x", integer=True)
+    handles = axes[1].get_legend_handles_labels()
+    figure.legend(*handles, fontsize=7, ncols=3, loc="outside lower center")
+    return figure
 
 
 def report_classes(results):

@@ -26,7 +26,7 @@ SETS = ["bibtex", "docstrings", "oewn_hypernym", "omniglot", "oewn_hypernym-500"
 # Where only what comes without arguments is measured, beside PPDSparseClassifier.
 WITHOUT_ARGUMENTS = ["corel5k", "cooking_fasttext", "delicious", "yso_finna_en_small"]
 AR_GRID = [
-    {"learning_rate": "auto"},
+    {"learning_rate": "auto", "init_scale": 0.1},
     {"learning_rate": "auto", "init_scale": 0.0},
     {"learning_rate": 1.0, "init_scale": 0.0},
 ]
@@ -38,7 +38,7 @@ EPOCHS = [5, 20]
 RIDGE, RIDGE_RATES = 0.02, [1.0, 10.0]  # tried with the larger number of epochs
 AR = {
     "ar_exact": ("A&R: exact", {"bound": "exact"}),
-    "ar_softmax": ("A&R: softmax", {}),
+    "ar_softmax": ("A&R: softmax", {"bound": "augment_reduce"}),
     "ar_probit": ("A&R: probit", {"model": "probit"}),
     "ar_logistic": ("A&R: logistic", {"model": "logistic"}),
     "ar_ove": ("A&R: one-vs-each", {"bound": "one_vs_each"}),

@@ -1,0 +1,281 @@
+"""Estimators without arguments beside LogisticRegression() and LinearSVC(), on many data sets.
+
+    python benchmarks/without_arguments.py [--data iris_raw bibtex ...] [--systems memoir ...]
+
+One class a sample. Everything runs with its defaults, only `random_state` is given, on one thread.
+The bars are those of `BARS`. Figures are kept in build/bench/without_arguments; the page
+doc/benchmark_without_arguments.md is written from all of them.
+"""
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from typing import NamedTuple
+
+import _common
+import _softmax_data
+import numpy as np
+from _common import figure, table
+from _softmax_data import Rows, rows_of, subset
+
+FOLDER = _common.BUILD / "without_arguments"
+SEED = 0
+SMALL = ("iris", "wine", "breast_cancer", "digits")
+TEXTS = ("bibtex", "cooking_fasttext", "delicious", "corel5k")
+N_SPLITS = 5  # of small data, a test part of which has few rows
+DIMENSIONS = 256
+# What scikit-learn's solvers can do in minutes: of the other data sets, classes with most rows.
+MOST_CLASSES = {"omniglot": 200, "docstrings": 300}
+RIVALS = ("logistic", "svc")
+POINTS, POINTS_UNSCALED, STANDARD_ERRORS = 1.0, 3.0, 2.0
+LOG_LOSS_RATIO, CPU_RATIO, CPU_MORE = 1.15, 3.0, 2.0
+BARS = (
+    f"accuracy at most {POINTS:g} point ({POINTS_UNSCALED:g} on raw columns) plus "
+    f"{STANDARD_ERRORS:g} standard errors of the test part below the better of the two; log-loss "
+    f"at most {LOG_LOSS_RATIO:g} times that of LogisticRegression(); CPU seconds of fit at most "
+    f"{CPU_RATIO:g} times those of the slower of the two, plus {CPU_MORE:g}"
+)
+TITLES = {
+    "logistic": "LogisticRegression",
+    "svc": "LinearSVC",
+    "ppdsparse": "PPDSparseClassifier",
+    "memoir": "MemoirSVC",
+    "ldgs": "LDGSClassifier",
+    "augment_reduce": "AugmentReduceClassifier",
+    "implicit": "ImplicitSoftmaxRegressor",
+}
+DATA_SETS = [
+    *(f"{name}_{form}" for name in SMALL for form in ("raw", "standardised")),
+    *TEXTS,
+    "bibtex_counts",
+    "omniglot",
+    "docstrings",
+    *(f"{name}_svd" for name in TEXTS),
+]
+
+
+def splits(name):
+    """The splits of a data set into training and test rows: some of small data, else one."""
+    base, _, form = name.rpartition("_")
+    if base in SMALL:
+        return [small(base, form, seed) for seed in range(N_SPLITS)]
+    if form == "svd":
+        return [embedded(_softmax_data.load(base))]
+    if name == "bibtex_counts":
+        return [_softmax_data.load("bibtex", form="raw")]
+    rows = _softmax_data.load(name)
+    return [subset(rows, MOST_CLASSES[name]) if name in MOST_CLASSES else rows]
+
+
+def small(name, form, seed):
+    from sklearn import datasets
+    from sklearn.model_selection import train_test_split
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, random_state=seed, stratify=y)
+    if form == "standardised":
+        scaler = StandardScaler().fit(X)
+        X, X_test = scaler.transform(X), scaler.transform(X_test)
+    return rows_of(X, y, X_test, y_test)
+
+
+def embedded(rows):
+    """Dense rows: the truncated SVD of TF-IDF, of unit length."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.preprocessing import normalize
+
+    svd = TruncatedSVD(DIMENSIONS, random_state=SEED).fit(rows.X)
+    dense = (normalize(svd.transform(X)).astype(np.float32) for X in (rows.X, rows.X_test))
+    return Rows(next(dense), rows.y, next(dense), rows.y_test)
+
+
+def make(system):
+    if system in RIVALS:
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.svm import LinearSVC
+
+        return {"logistic": LogisticRegression, "svc": LinearSVC}[system](random_state=SEED)
+    import sklearn_xc
+
+    return getattr(sklearn_xc, TITLES[system])(random_state=SEED)
+
+
+class Fit(NamedTuple):
+    """One fit: right answers and log-losses of test rows, CPU seconds, warnings."""
+
+    hits: np.ndarray
+    losses: np.ndarray  # empty without probabilities
+    cpu: float
+    warned: list
+
+
+def fit(system, rows):
+    from threadpoolctl import threadpool_limits
+
+    model = make(system)
+    with warnings.catch_warnings(record=True) as found, threadpool_limits(1):
+        warnings.simplefilter("always")
+        start = time.process_time()
+        model.fit(rows.X, rows.y)
+        cpu = time.process_time() - start
+    hits = model.predict(rows.X_test) == rows.y_test
+    return Fit(hits, log_losses(model, rows), cpu, [w.category.__name__ for w in found])
+
+
+def log_losses(model, rows):
+    """Minus the log-probability of the class of each test row that training has seen."""
+    if not hasattr(model, "predict_proba"):
+        return np.empty(0)
+    losses = []
+    for part in np.array_split(np.arange(len(rows.y_test)), len(rows.y_test) // 1000 + 1):
+        y = rows.y_test[part]
+        p = np.asarray(model.predict_proba(rows.X_test[part]), dtype=np.float64)
+        own = p[np.flatnonzero(y >= 0), y[y >= 0]]
+        losses.append(-np.log(np.clip(own, np.finfo(float).eps, 1)))
+    return np.concatenate(losses)
+
+
+def measure(data, system):
+    """The figures of a system on a data set, over its splits."""
+    fits = [fit(system, rows) for rows in splits(data)]
+    hits = np.concatenate([f.hits for f in fits])
+    losses = np.concatenate([f.losses for f in fits])
+    accuracy = float(hits.mean())
+    # The splits of small data overlap: a test part is as large as one of them.
+    n_test = len(hits) / len(fits)
+    return {
+        "accuracy": 100 * accuracy,
+        "standard_error": 100 * float(np.sqrt(accuracy * (1 - accuracy) / n_test)),
+        "log_loss": float(losses.mean()) if len(losses) else None,
+        "cpu": float(np.mean([f.cpu for f in fits])),
+        "warned": sorted({w for f in fits for w in f.warned}),
+    }
+
+
+def misses(data, figures, rivals, timed=True):
+    """The bars that a system misses on a data set, in words; empty if it holds them all.
+
+    Without those of seconds if not `timed`, as tests want it.
+    """
+    best = max(rivals.values(), key=lambda f: f["accuracy"])
+    allowed = POINTS_UNSCALED if data.endswith("_raw") else POINTS
+    allowed += STANDARD_ERRORS * best["standard_error"]
+    slowest = max(f["cpu"] for f in rivals.values())
+    found = []
+    if figures["accuracy"] < best["accuracy"] - allowed:
+        lost = best["accuracy"] - figures["accuracy"]
+        found.append(f"accuracy {lost:.1f} points below ({allowed:.1f} allowed)")
+    if figures["log_loss"] is not None:
+        ratio = figures["log_loss"] / rivals["logistic"]["log_loss"]
+        if ratio > LOG_LOSS_RATIO:
+            found.append(f"log-loss {ratio:.2f} times that of LogisticRegression")
+    if timed and figures["cpu"] > CPU_RATIO * slowest + CPU_MORE:
+        found.append(f"{figures['cpu']:.1f} CPU seconds ({slowest:.1f})")
+    return found
+
+
+# ------------------------------------------------------------------------------------ figures, page
+
+
+def kept(data, system):
+    """The file of a system's figures on a data set."""
+    return FOLDER / data / f"{system}.json"
+
+
+def read(data, system):
+    path = kept(data, system)
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def rivals_on(data):
+    """The figures of scikit-learn's estimators, measured if they are not there."""
+    for system in RIVALS:
+        if read(data, system) is None:
+            write(data, system)
+    return {system: read(data, system) for system in RIVALS}
+
+
+def write(data, system):
+    figures = measure(data, system)
+    path = kept(data, system)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(figures, indent=1))
+    return figures
+
+
+def one_line(figures):
+    loss = "-" if figures["log_loss"] is None else f"{figures['log_loss']:.3f}"
+    warned = ", ".join(figures["warned"])
+    return f"{figures['accuracy']:.1f} / {loss} / {figure(figures['cpu'])} s {warned}".rstrip()
+
+
+def cell(data, figures, rivals):
+    if figures is None:
+        return "-"
+    loss = "-" if figures["log_loss"] is None else f"{figures['log_loss']:.2f}"
+    text = f"{figures['accuracy']:.1f} / {loss} / {figure(figures['cpu'], 2)}"
+    return f"**{text}**" if rivals and misses(data, figures, rivals) else text
+
+
+def write_page():
+    rows, missed = [], []
+    for data in DATA_SETS:
+        figures = {system: read(data, system) for system in TITLES}
+        if not any(figures.values()):
+            continue
+        ready = all(figures[r] for r in RIVALS)
+        rivals = {r: figures[r] for r in RIVALS} if ready else None
+        own = {s: f for s, f in figures.items() if s not in RIVALS}
+        rows.append(
+            [data, *(cell(data, figures[r], None) for r in RIVALS)]
+            + [cell(data, f, rivals) for f in own.values()]
+        )
+        missed += [
+            f"* {data}, {TITLES[s]}: {'; '.join(misses(data, f, rivals))}"
+            for s, f in own.items()
+            if f and rivals and misses(data, f, rivals)
+        ]
+    parts = [
+        "# Without arguments",
+        _common.source(__file__, sys.argv[1:]),
+        "Test accuracy in per cent / log-loss / CPU seconds of `fit` on one thread. One class a "
+        "row; every estimator with its defaults. `_raw` columns are as they come, `_counts` are "
+        f"words counted, `_svd` rows are {DIMENSIONS} dimensions of a truncated SVD; other texts "
+        f"are unit rows of TF-IDF. Small data: means over {N_SPLITS} splits. "
+        + "; ".join(f"{k} has its {v} largest classes" for k, v in MOST_CLASSES.items())
+        + f". The bars: {BARS}. Bold: a bar is missed.",
+        table(["data", *TITLES.values()], rows),
+        "## Bars missed",
+        "\n".join(missed) or "None.",
+    ]
+    _common.write_doc("benchmark_without_arguments.md", "\n\n".join(parts))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", nargs="+", choices=DATA_SETS, default=DATA_SETS, metavar="NAME")
+    systems = [s for s in TITLES if s not in RIVALS]
+    parser.add_argument("--systems", nargs="+", choices=systems, default=systems, metavar="NAME")
+    parser.add_argument("--rivals", action="store_true", help="measure scikit-learn's anew too")
+    parser.add_argument("--report", action="store_true", help="write the page, measure nothing")
+    parser.add_argument("--no-page", action="store_true", help="measure and print only")
+    options = parser.parse_args()
+    for data in [] if options.report else options.data:
+        for system in RIVALS if options.rivals else ():
+            write(data, system)
+        rivals = rivals_on(data)
+        for system, figures in rivals.items():
+            print(f"{data:26}{TITLES[system]:26}{one_line(figures)}", flush=True)
+        for system in options.systems:
+            figures = write(data, system)
+            verdict = "; ".join(misses(data, figures, rivals)) or "holds"
+            print(f"{data:26}{TITLES[system]:26}{one_line(figures)}: {verdict}", flush=True)
+    if not options.no_page:
+        write_page()
+
+
+if __name__ == "__main__":
+    main()
