@@ -20,6 +20,7 @@ from sklearn_xc import (
     MemoirSVC,
     PPDSparseClassifier,
     TopKCalibratedClassifier,
+    TopKThresholdClassifier,
 )
 from sklearn_xc._calibration import HeldOut, fit_calibration
 from sklearn_xc.datasets import make_xc_classification
@@ -139,12 +140,12 @@ def test_extreme_scores(method, scale):
     )
     scores = scale * np.array([[1e30, 1e30, 1e29, 0], [3, 2, 1, 0], [-1, -2, -3e5, -3e5]])
     p, rest = calibration.candidates(np.append(scores, [[1, -1e18, -1e18, -1e18]], axis=0))
-    assert p.dtype == rest.dtype == np.float32
+    assert p.dtype == rest.dtype == np.float64
     assert (p > 0).all()
     assert (p < 1).all()
     assert (rest > 0).all()
     assert (np.diff(np.column_stack([p, rest]), axis=1) <= 0).all()
-    np.testing.assert_allclose(p.sum(axis=1) + 16 * rest, 1, rtol=1e-5)
+    np.testing.assert_allclose(p.sum(axis=1) + 16 * rest, 1, rtol=1e-12)
 
 
 def test_scores_that_separate_stay_finite():
@@ -187,13 +188,13 @@ def test_probabilities_of_classes(model, method, multiclass):
     np.testing.assert_array_equal(plain.predict(X_test), model.predict(X_test))
     p = model.predict_proba(X_test)
     assert p.shape == (len(y_test), len(model.classes_))
-    assert p.dtype == np.float32
-    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-5)
+    assert p.dtype == np.float64
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X_test)), p, rtol=1e-5)
     labels, top = model.predict_topk(X_test, k=15, scores="proba")
     np.testing.assert_array_equal(labels, model.predict_topk(X_test, k=15)[0])
     codes = np.searchsorted(model.classes_, labels)
-    np.testing.assert_array_equal(np.take_along_axis(p, codes, axis=1), top)
+    np.testing.assert_allclose(np.take_along_axis(p, codes, axis=1), top, rtol=1e-7)
     assert (np.diff(top, axis=1) <= 0).all()
 
 
@@ -226,7 +227,7 @@ def test_probabilities_of_two_classes():
         np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-6)
         assert (np.diff(p[np.argsort(model.decision_function(X)), 1]) >= 0).all()
         labels, top = model.predict_topk(X, k=2, scores="proba")
-        np.testing.assert_array_equal(top[:, 0], p.max(axis=1))
+        np.testing.assert_allclose(top[:, 0], p.max(axis=1), rtol=1e-7)
         np.testing.assert_array_equal(labels[:, 0], model.classes_[p.argmax(axis=1)])
         assert expected_calibration_error(y, labels, top, k=1) < 0.08
 
@@ -291,7 +292,7 @@ def test_labels_without_a_positive_have_the_probability_of_the_rest(multilabel):
     few[:, [2, 4]] = 0
     model = PPDSparseClassifier(calibration="sigmoid", random_state=0).fit(X, few)
     p = model.predict_proba(X_test)
-    assert 0 < p[:, [2, 4]].max() <= np.float32(model.calibration_.rest_probability)
+    assert 0 < p[:, [2, 4]].max() <= model.calibration_.rest_probability
     assert p[:, [0, 1]].mean() > 10 * p[:, [2, 4]].mean()
 
 
@@ -383,7 +384,7 @@ def test_other_estimators_and_routing(multiclass):
         AugmentReduceClassifier(max_iter=2, random_state=0), method="temperature", cv=0.2
     )
     p = model.fit(X, y).predict_proba(X_test)
-    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
     weight = np.arange(len(y)) % 2 + 1
     default = TopKCalibratedClassifier(cv=0.2).fit(X, y, weight)
     with sklearn_config():
@@ -415,3 +416,26 @@ def test_failed_fit_leaves_nothing(multiclass):
     with pytest.raises(ValueError, match="cv holds out no sample"):
         model.fit(X, y)
     assert not [name for name in vars(model) if name.endswith("_")]
+
+
+def test_the_error_itself_says_how_to_get_probabilities(multiclass):
+    X, y, *_ = multiclass
+    model = PPDSparseClassifier(random_state=0).fit(X, y)
+    for name in ("predict_proba", "predict_log_proba"):
+        assert not hasattr(model, name)
+        with pytest.raises(AttributeError, match=rf"'{name}': .*calibration='sigmoid'.*Frozen"):
+            getattr(model, name)
+    with pytest.raises(AttributeError, match=r"'predict_proba': .*calibration='sigmoid'"):
+        TopKThresholdClassifier(model).predict_proba(X)
+    assert PPDSparseClassifier.predict_proba.__doc__.startswith("Calibrated probabilities")
+    assert PPDSparseClassifier(calibration="sigmoid").predict_proba.__name__ == "predict_proba"
+
+
+def test_a_calibration_is_shown_in_a_line(multiclass):
+    X, y, *_ = multiclass
+    for method in ("sigmoid", "isotonic", "temperature"):
+        model = PPDSparseClassifier(calibration=method, calibration_cv=0.3, random_state=0)
+        shown = repr(model.fit(X, y).calibration_)
+        assert "\n" not in shown
+        assert len(shown) < 250
+        assert method.capitalize() in shown

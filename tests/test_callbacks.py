@@ -1,7 +1,9 @@
 """Callbacks of scikit-learn 1.9: told of every epoch, may stop it, and get estimators to score."""
 
 import inspect
+import re
 
+import joblib
 import numpy as np
 import pytest
 import sklearn
@@ -56,10 +58,11 @@ class Recorder:
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
         self.told.append(f"end {context.task_name}")
-        self.models.append(fitted_estimator)
+        if fitted_estimator is not None:
+            self.models.append(fitted_estimator)
         if self.fail_in == context.task_name:
             raise RuntimeError("a callback failed")
-        steps = sum(text.startswith("end") and text != "end fit" for text in self.told)
+        steps = sum(text in ("end epoch", "end pass") for text in self.told)
         return self.stop_after == steps
 
 
@@ -73,6 +76,11 @@ def test_every_step_is_told_in_order(estimator, data):
     assert recorder.told[:2] == ["setup", "begin fit"]
     assert recorder.told[-2:] == ["end fit", "teardown"]
     steps = recorder.told[2:-2]
+    if estimator is sklearn_xc.ImplicitSoftmaxRegressor:  # the rates that are tried come first
+        n_rates = steps.count("begin rate")
+        assert 5 <= n_rates <= 8
+        assert steps[: 2 * n_rates] == ["begin rate", "end rate"] * n_rates
+        steps = steps[2 * n_rates :]
     name = steps[0].split()[1]
     assert steps == [f"begin {name}", f"end {name}"] * (len(steps) // 2)
     if estimator in EPOCHS:
@@ -129,6 +137,16 @@ def test_a_callback_that_fails_leaves_the_estimator_as_it_was(estimator, data):
 
 
 @needs_callbacks
+def test_callbacks_are_not_saved_with_a_model(data, tmp_path):
+    X, y = data
+    model = make(sklearn_xc.LDGSClassifier).set_callbacks(Recorder()).fit(X, y)
+    model.save(tmp_path / "model.sxc")
+    loaded = sklearn_xc.load(tmp_path / "model.sxc")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert not hasattr(loaded, _callbacks.CALLBACKS)
+
+
+@needs_callbacks
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_scores_of_every_epoch_are_monitored(estimator, data):
     from sklearn.callback import ScoringMonitor
@@ -168,17 +186,165 @@ def test_callbacks_outlive_a_clone_and_workers(data):
     assert "end block" in recorder.told
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_verbose_tells_without_callbacks(estimator, data, capsys):
-    make(estimator, verbose=1).fit(*data)
+TIME = r"\d+(\.\d)? (s|min|h)"
+LINE = re.compile(
+    rf"(?P<estimator>\w+): (?P<name>\w+)( (?P<number>\d+) of (?P<total>\d+))?"
+    rf"(, (?P<loss>loss|bound|log likelihood|gap) (?P<value>\S+))(, [\w ]+ \S+)*"
+    rf", {TIME}(?P<left>, about {TIME} left)?"
+)
+
+
+def lines_of(capsys):
+    """What was printed, as matches of LINE."""
     captured = capsys.readouterr()
-    assert captured.out + captured.err != ""
+    assert captured.err == ""
+    matches = [LINE.fullmatch(line) for line in captured.out.splitlines()]
+    assert None not in matches, captured.out
+    return matches
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_verbose_tells_total_loss_and_times(estimator, data, capsys):
+    model = make(estimator, verbose=1).fit(*data)
+    lines = lines_of(capsys)
+    rates = [line for line in lines if line["name"] == "rate"]
+    if estimator is sklearn_xc.ImplicitSoftmaxRegressor:
+        assert [int(line["number"]) for line in rates] == list(range(1, len(rates) + 1))
+        assert 5 <= len(rates) <= 8
+    else:
+        assert not rates
+    steps = lines[len(rates) :]
+    assert len({line["total"] for line in steps}) == 1
+    for number, line in enumerate(steps, 1):
+        assert line["estimator"] == estimator.__name__
+        assert int(line["number"]) == number <= int(line["total"])
+        assert np.isfinite(float(line["value"]))
+        assert line["left"]
+    if estimator in EPOCHS:
+        assert len(steps) == model.n_iter_ == 3
+
+
+@pytest.mark.parametrize("options", [{"bound": "exact"}, {"model": "probit"}])
+def test_verbose_of_other_bounds(options, data, capsys):
+    make(sklearn_xc.AugmentReduceClassifier, verbose=1, **options).fit(*data)
+    assert len(lines_of(capsys)) == 3
+
+
+def test_verbose_tells_the_loss_that_is_kept(data, capsys):
+    options = {"verbose": 1, "early_stopping": True, "max_iter": 30, "n_iter_no_change": 1}
+    model = make(sklearn_xc.LDGSClassifier, **options).fit(*data)
+    assert capsys.readouterr().out.count("held out precision") == model.n_iter_
+    model = make(
+        sklearn_xc.ImplicitSoftmaxRegressor, verbose=1, loss_curve=True, learning_rate=0.1
+    ).fit(*data)
+    told = [float(line["value"]) for line in lines_of(capsys)]
+    np.testing.assert_allclose(told, model.loss_curve_, rtol=1e-3)
+
+
+def test_verbose_without_a_curve_looks_at_few_samples(data, monkeypatch, capsys):
+    monkeypatch.setattr("sklearn_xc._learning_rate.FEW", 50)
+    options = {"verbose": 1, "learning_rate": 0.1}
+    told = {}
+    for curve in (False, True):
+        make(sklearn_xc.ImplicitSoftmaxRegressor, loss_curve=curve, **options).fit(*data)
+        told[curve] = np.array([float(line["value"]) for line in lines_of(capsys)])
+    assert np.all(told[False] != told[True])
+    np.testing.assert_allclose(told[False], told[True], rtol=0.3)
+
+
+@pytest.mark.parametrize("estimator", EPOCHS)
+def test_verbose_of_a_part(estimator, data, capsys):
+    X, y = data
+    model = make(estimator, verbose=1)
+    for part in np.split(np.arange(200), 2):
+        model.partial_fit(X[part], y[part], classes=np.arange(8))
+    lines = [line for line in lines_of(capsys) if line["name"] != "rate"]
+    assert [line["name"] for line in lines] == ["part"] * 2
+    assert not any(line["total"] or line["left"] for line in lines)
+
+
+def test_verbose_of_word_vectors(capsys):
+    corpus = [["one", "and", "two"], ["two", "and", "three"], ["cats", "purr"]] * 50
+    options = {"dim": 4, "subsample": 0, "max_iter": 3, "random_state": 0, "verbose": 1}
+    sklearn_xc.LDGSWordEmbedding(**options, compute_loss=True).fit(corpus)
+    lines = lines_of(capsys)
+    assert [(line["name"], line["number"], line["total"]) for line in lines] == [
+        ("pass", number, "3") for number in "123"
+    ]
+    sklearn_xc.LDGSWordEmbedding(**options).fit(corpus)
+    assert capsys.readouterr().out.count("words scored") == 3
+
+
+def word_vectors(**options):
+    options = {"dim": 4, "subsample": 0, "max_iter": 3, "random_state": 0} | options
+    return sklearn_xc.LDGSWordEmbedding(**options)
+
+
+@needs_callbacks
+def test_word_vectors_tell_of_each_pass(tmp_path):
+    corpus = [["one", "and", "two"], ["two", "and", "three"], ["cats", "purr"]] * 50
+    plain = word_vectors().fit(corpus)
+    recorder = Recorder()
+    model = word_vectors().set_callbacks(recorder).fit(corpus)
+    steps = ["begin pass", "end pass"] * 3
+    assert recorder.told == ["setup", "begin fit", *steps, "end fit", "teardown"]
+    assert all(X is corpus and y is None for X, y, _ in recorder.data)
+    assert not any(name in vars(model) for name in _callbacks.STATE)
+    np.testing.assert_array_equal(model.embeddings_, plain.embeddings_)
+    scores = [twin.score(corpus) for twin in recorder.models]  # each is of its own pass
+    assert len(set(scores[:3])) == 3
+    assert scores[2] == scores[3] == model.score(corpus)
+    assert scores[0] < scores[2]
+
+    stopped = word_vectors(compute_loss=True).set_callbacks(Recorder(stop_after=2)).fit(corpus)
+    assert stopped.n_iter_ == len(stopped.loss_curve_) == 2
+    np.testing.assert_array_equal(stopped.embeddings_, recorder.models[1].embeddings_)
+
+    model.save(tmp_path / "words.sxc")
+    assert not hasattr(sklearn_xc.load(tmp_path / "words.sxc"), _callbacks.CALLBACKS)
+    before = vars(model).copy()
+    model.set_callbacks(Recorder(fail_in="fit"))
+    with pytest.raises(RuntimeError, match="a callback failed"):
+        model.fit(corpus[:60])
+    assert model.embeddings_ is before["embeddings_"]
+    assert not any(name in vars(model) for name in _callbacks.STATE)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
+def test_verbose_changes_nothing_whatever_works(backend, n_jobs, data, capsys):
+    X, y = make_xc_classification(400, 100, 80, random_state=0)
+    told = {}
+    for verbose in (0, 1):
+        with joblib.parallel_config(backend=backend):
+            model = make(sklearn_xc.PPDSparseClassifier, verbose=verbose, n_jobs=n_jobs).fit(X, y)
+        told[verbose] = model.decision_function(X)
+    np.testing.assert_array_equal(told[0], told[1])
+    assert len(lines_of(capsys)) == 5
+
+
+def test_remaining_time_is_that_of_the_steps_that_are_left(monkeypatch, capsys):
+    now = iter([0.0, 100.0, 110.0, 120.0, 9000.0, 90000.0])
+    monkeypatch.setattr(_callbacks, "perf_counter", lambda: next(now))
+    progress = _callbacks.Progress(object(), 10, name="pass", verbose=1)
+    for loss in (1.23456, None):
+        progress.begin()  # the first at 100 s, after other work
+        progress.end(loss=loss)
+    progress.end(held_out_loss=1)
+    progress.end()
+    assert capsys.readouterr().out.splitlines() == [
+        "object: pass 1 of 10, loss 1.235, 110 s, about 90 s left",
+        "object: pass 2 of 10, 2 min, about 80 s left",
+        "object: pass 3 of 10, held out loss 1, 2.5 h, about 5.8 h left",
+        "object: pass 4 of 10, 25.0 h, about 37.5 h left",
+    ]
 
 
 def test_without_callbacks_in_scikit_learn_nothing_is_asked_of_the_estimator():
     progress = _callbacks.Progress(object(), 3, {"sample_weight": None})
     progress.begin()
     assert progress.end(lambda: 1 / 0) is False
+    assert progress.before(2, "rate").end() is False
     progress.finish()
     assert not progress.watched
 
@@ -193,3 +359,118 @@ def test_fits_for_a_calibration_are_not_told(estimator, data):
         model.set_callbacks(recorder).fit(*data)
         told.append(recorder.told)
     assert told[0] == told[1] != []
+
+
+# ----------------------------------------------------------------------------------- wrappers
+
+WRAPPERS = {
+    "calibrated": (sklearn_xc.TopKCalibratedClassifier, {"cv": 3}, 4),
+    "calibrated once": (sklearn_xc.TopKCalibratedClassifier, {"cv": 0.3}, 2),
+    "threshold": (sklearn_xc.TopKThresholdClassifier, {"cv": 3}, 4),
+    "threshold once": (sklearn_xc.TopKThresholdClassifier, {"cv": 0.3, "refit": False}, 1),
+}
+
+
+class Propagated(Recorder):
+    """A recorder that scikit-learn hands on to the estimators inside, as its progress bar."""
+
+    max_propagation_depth = None
+
+    def on_fit_task_begin(self, estimator, context):
+        self.told.append(f"begin {type(estimator).__name__} {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context):
+        self.told.append(f"end {type(estimator).__name__} {context.task_name}")
+
+
+@pytest.fixture(scope="module")
+def labels():
+    return make_xc_classification(
+        n_samples=200, n_features=100, n_classes=8, n_labels=2.0, random_state=0
+    )
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_wrappers_fit_the_same_with_callbacks(name, n_jobs, labels):
+    wrapper, options, _ = WRAPPERS[name]
+    plain = wrapper(**options).fit(*labels)
+    told = wrapper(**options, n_jobs=n_jobs)
+    if NEW:
+        told.set_callbacks(Recorder())
+    with joblib.parallel_config(backend="threading"):
+        told.fit(*labels)
+    assert not any(name in vars(told) for name in _callbacks.STATE)
+    np.testing.assert_array_equal(
+        plain.predict(labels[0]).toarray(), told.predict(labels[0]).toarray()
+    )
+
+
+@needs_callbacks
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_fits_inside_wrappers_are_told(name, labels):
+    X, y = labels
+    wrapper, options, n_fits = WRAPPERS[name]
+    recorder, weight = Recorder(), np.ones(200)
+    model = wrapper(**options).set_callbacks(recorder).fit(X, y, weight)
+    assert recorder.told[:2] == ["setup", "begin fit"]
+    assert recorder.told[-2:] == ["end fit", "teardown"]
+    first = ["begin all samples", "end all samples"] if n_fits > 1 else []
+    folds = n_fits - len(first) // 2
+    assert recorder.told[2:-2] == first + ["begin fold", "end fold"] * folds
+    assert recorder.data[0][0] is X
+    assert recorder.data[0][2]["sample_weight"] is weight
+    sizes = [len(metadata["sample_weight"]) for _, _, metadata in recorder.data]
+    assert sizes[: 1 + len(first) // 2] == [200] * (1 + len(first) // 2)
+    assert all(
+        told_X.shape[0] == size < 200
+        for (told_X, _, _), size in zip(recorder.data[-folds:], sizes[-folds:], strict=True)
+    )
+    assert len(recorder.models) == 1  # the wrapper itself, at the end
+    assert (recorder.models[0].predict(X) != model.predict(X)).nnz == 0
+
+
+@needs_callbacks
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_callbacks_that_propagate_see_the_steps_inside(name, labels):
+    wrapper, options, n_fits = WRAPPERS[name]
+    recorder = Propagated()
+    inner = make_pipeline("passthrough", make(sklearn_xc.LDGSClassifier))
+    model = wrapper(inner, **options).set_callbacks(recorder).fit(*labels)
+    assert recorder.told.count("begin LDGSClassifier pass") == 3 * n_fits
+    assert recorder.told.count("end LDGSClassifier fit") == n_fits
+    assert recorder.told.count("setup") == recorder.told.count("teardown") == 1
+    last = model.estimator_[-1]
+    assert not hasattr(last, "_skl_callbacks")
+    assert not hasattr(last, "_parent_callback_ctx")
+
+
+@needs_callbacks
+def test_a_wrapper_that_fits_nothing_is_told(labels):
+    from sklearn.frozen import FrozenEstimator
+
+    frozen = FrozenEstimator(sklearn_xc.PPDSparseClassifier(random_state=0).fit(*labels))
+    recorder = Recorder()
+    sklearn_xc.TopKCalibratedClassifier(frozen).set_callbacks(recorder).fit(*labels)
+    assert recorder.told == ["setup", "begin fit", "end fit", "teardown"]
+
+
+@needs_callbacks
+@pytest.mark.parametrize("fail_in", ["fold", "all samples", "fit"])
+def test_a_callback_that_fails_leaves_the_wrapper_as_it_was(fail_in, labels):
+    model = sklearn_xc.TopKThresholdClassifier(cv=2).set_callbacks(Recorder(fail_in=fail_in))
+    before = vars(model).copy()
+    with pytest.raises(RuntimeError, match="a callback failed"):
+        model.fit(*labels)
+    assert vars(model) == before
+
+
+@needs_callbacks
+def test_workers_tell_of_their_folds(labels):
+    from sklearn.callback import ScoringMonitor
+
+    monitor = ScoringMonitor(scoring={"hit": make_topk_scorer("precision_at_k", 1)})
+    inner = make(sklearn_xc.LDGSClassifier).set_callbacks(monitor)
+    sklearn_xc.TopKThresholdClassifier(inner, cv=2, n_jobs=2).fit(*labels)
+    rows = [row for log in monitor.get_logs(select="all") for row in log.data]
+    assert len(rows) == 3 * (3 + 1)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sklearn_xc.datasets import dump_xc, load_xc
+from sklearn_xc.datasets import dump_xc, load_xc, make_xc_classification
 
 COMPRESS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 FLOAT32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -48,7 +48,7 @@ def data_sets(draw):
     pairs = st.dictionaries(st.integers(0, n_features - 1), FLOAT32)
     label_sets = st.sets(st.integers(0, n_classes - 1))
     X, Y = sp.lil_matrix((n_rows, n_features)), sp.lil_matrix((n_rows, n_classes))
-    X, Y = X.astype(np.float32), Y.astype(np.uint8)
+    X, Y = X.astype(np.float32), Y.astype(np.int32)
     for row in range(n_rows):
         features = draw(pairs)
         X.rows[row], X.data[row] = sorted(features), [features[j] for j in sorted(features)]
@@ -72,7 +72,7 @@ def test_endings(tmp_path, ending):
     X, Y = load_xc(str(path))
     np.testing.assert_array_equal(X.toarray(), [[0.5, 0, 0, -20], [0, 7, 0, 0], [0, 0, 0, 0]])
     np.testing.assert_array_equal(Y.toarray(), [[1, 0, 0, 0, 1], [0, 0, 0, 0, 0], [0, 0, 1, 0, 0]])
-    assert (X.dtype, X.indices.dtype, Y.dtype) == (np.float32, np.int32, np.uint8)
+    assert (X.dtype, X.indices.dtype, Y.dtype) == (np.float32, np.int32, np.int32)
     dump_xc(path, X, Y)
     for A, B in zip((X, Y), load_xc(path), strict=True):
         assert_same(A, B)
@@ -96,7 +96,7 @@ def test_round_trip_over_many_pieces(tmp_path):
     assert path.stat().st_size > 2 << 20
     X_read, Y_read = load_xc(path)
     assert_same(X_read, X)
-    assert_same(Y_read, Y.astype(np.uint8))
+    assert_same(Y_read, Y.astype(np.int32))
 
 
 def test_line_longer_than_a_piece(tmp_path):
@@ -198,6 +198,19 @@ def test_label_named_256_times(tmp_path):
     """The sum of as many ones is 0 in uint8."""
     _, Y = load_text(tmp_path, "1 1 1\n" + ",".join(["0"] * 256) + "\n")
     np.testing.assert_array_equal(Y.toarray(), [[1]])
+
+
+def test_what_is_computed_with_an_indicator_does_not_overflow(tmp_path):
+    _, loaded = load_text(tmp_path, "300 1 3\n" + "0,2\n" * 299 + "0\n")
+    _, made = make_xc_classification(3000, n_features=50, n_classes=4, n_labels=2.0, random_state=0)
+    assert (loaded.T @ loaded).toarray().tolist() == [[300, 0, 299], [0, 0, 0], [299, 0, 299]]
+    for Y in loaded, made:
+        counts = Y.toarray().astype(np.int64)
+        assert (Y.T @ Y).max() == (counts.T @ counts).max() > 255
+        frequency = np.asarray(Y.sum(axis=0)).ravel()
+        assert np.argsort(-frequency, kind="stable")[0] == np.argmax(counts.sum(axis=0))
+        np.testing.assert_array_equal(-frequency, -counts.sum(axis=0))
+        np.testing.assert_array_equal((Y - Y[::-1]).toarray(), counts - counts[::-1])
 
 
 def test_stored_zero_stays(tmp_path):

@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.special import log_softmax, softmax
 
 from sklearn_xc._dense import n_places, padded_intercept
-from sklearn_xc._exact import BEYOND, ExactSteps
+from sklearn_xc._exact import BEYOND, ExactSteps, cuts_at, equal_cuts
 from sklearn_xc._rows import as_rows, normalise
 
 
@@ -33,8 +33,9 @@ def reference(
     scale = np.ones((len(W), 1))
     counts = np.maximum((X != 0).sum(axis=0), 1)
     loss = 0
-    for t, rate in enumerate(rates):
-        rows = order[t * batch_size : (t + 1) * batch_size]
+    cuts = (equal_cuts if adaptive else cuts_at)(len(order), batch_size)
+    for rate, start, stop in zip(rates, cuts[:-1], cuts[1:], strict=True):
+        rows = order[start:stop]
         x, w = X[rows].astype(float), weight[rows]
         scores = x @ (scale * seen(W)) + b
         loss -= (w * log_softmax(scores, axis=1)[np.arange(len(rows)), y[rows]]).sum()
@@ -76,6 +77,14 @@ def test_epochs_are_those_of_numpy(adaptive, dense, n_classes, batch_size):
     np.testing.assert_allclose(W[:, :n_classes], expected[0], rtol=2e-4, atol=2e-5)
     np.testing.assert_allclose(b[:n_classes], expected[1], rtol=2e-4, atol=2e-5)
     assert steps.n_steps == n_batches
+
+
+def test_cuts():
+    assert cuts_at(11, 5).tolist() == [0, 5, 10, 11]
+    assert cuts_at(10, 5).tolist() == [0, 5, 10]
+    assert equal_cuts(11, 5).tolist() == [0, 3, 7, 11]
+    assert equal_cuts(10, 5).tolist() == [0, 5, 10]
+    assert equal_cuts(3, 5).tolist() == [0, 3]
 
 
 def test_averages_decay_over_steps_that_leave_a_feature_alone():

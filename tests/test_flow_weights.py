@@ -62,7 +62,7 @@ def test_search_with_weights_in_fit_and_score(bibtex, weight):
         search = GridSearchCV(model, {"l1": [0.1]}, scoring=scorer, cv=cv, refit=False)
         search.fit(bibtex.X, bibtex.Y, sample_weight=weight)
     for number, (train, test) in enumerate(cv.split(bibtex.X, bibtex.Y)):
-        model = PPDSparseClassifier(random_state=0)
+        model = PPDSparseClassifier(l1=0.1, random_state=0)
         model.fit(bibtex.X[train], bibtex.Y[train], weight[train])
         labels, _ = sklearn_xc.predict_topk(model, bibtex.X[test], 1)
         hits = bibtex.Y[test].toarray()[np.arange(len(test)), labels.ravel()]

@@ -13,9 +13,9 @@ from sklearn_xc._growing import merge_labels, rows_in_places
 
 # With its parameter of the size of steps: as small as this, a call only makes room.
 MODELS = [
-    (AugmentReduceClassifier(random_state=0), "learning_rate"),
-    (AugmentReduceClassifier(bound="exact", random_state=0), "learning_rate"),
-    (AugmentReduceClassifier(model="probit", random_state=0), "learning_rate"),
+    (AugmentReduceClassifier(init_scale=0.1, random_state=0), "learning_rate"),
+    (AugmentReduceClassifier(bound="exact", init_scale=0.1, random_state=0), "learning_rate"),
+    (AugmentReduceClassifier(model="probit", init_scale=0.1, random_state=0), "learning_rate"),
     (ImplicitSoftmaxRegressor(random_state=0, learning_rate=1.0), "learning_rate"),
     (ImplicitSoftmaxRegressor("umax", random_state=0, learning_rate=0.1), "learning_rate"),
     (ImplicitSoftmaxRegressor("nce", random_state=0, learning_rate=0.1), "learning_rate"),

@@ -201,7 +201,7 @@ def test_reliability_of_the_five_best():
 # --------------------------------------------------------------------------------- contributions
 
 PASSAGES = ["sort an array", "sort a list", "sum of an array", "sum of squares"]
-WORDS = make_pipeline(CountVectorizer(), PPDSparseClassifier(l1=0.01, random_state=0))
+WORDS = make_pipeline(CountVectorizer(), PPDSparseClassifier(l1=0.01, l2=1.0, random_state=0))
 WORDS.fit(PASSAGES, ["sort", "sort", "sum", "sum"])
 
 

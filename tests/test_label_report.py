@@ -81,7 +81,7 @@ def test_parts_of_the_data_are_added_up(estimator):
 @pytest.mark.parametrize(
     "estimator",
     [
-        MemoirSVC(early_stopping=True, max_iter=3, random_state=0),
+        MemoirSVC(early_stopping=True, max_iter=100, random_state=0),
         AugmentReduceClassifier(early_stopping=True, max_iter=3, random_state=0),
         AugmentReduceClassifier(early_stopping=True, bound="exact", max_iter=3, random_state=0),
     ],

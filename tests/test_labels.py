@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
+from sklearn_xc import PPDSparseClassifier
 from sklearn_xc._labels import check_labels, encode, label_names
+from sklearn_xc.inspection import label_report
+from sklearn_xc.metrics import micro_f1
 
 INDICATOR = np.array([[0, 1, 0], [0, 0, 0], [1, 1, 0], [1, 0, 0]])
 
@@ -244,3 +247,25 @@ def test_half_a_million_rows_and_25000_labels_take_no_time():
     encode(y)
     encode(y.indices[::3])
     assert time.process_time() - start < 3  # 0.1 s on an idle machine; dense it could not be held
+
+
+def test_an_indicator_of_bytes_counts_beyond_255():
+    """Whatever the dtype of y, counts of labels are not made in it."""
+    rng = np.random.default_rng(0)
+    Y = (rng.random((900, 4)) < [0.5, 0.4, 0.9, 0.01]).astype(np.int64)
+    X = Y @ rng.normal(size=(4, 10)) + rng.normal(size=(900, 10))
+    reports = []
+    for dtype in (np.int64, np.uint8, np.int8, bool):
+        indicator = sparse.csr_array(Y.astype(dtype))
+        model = PPDSparseClassifier(random_state=0, class_weight="balanced", tol=0.3)
+        model.fit(X, indicator)
+        found = model.predict(X)
+        assert found.dtype == dtype
+        report = label_report(model, X, indicator)
+        assert report.support.tolist() == report.n_true.tolist() == Y.sum(axis=0).tolist()
+        reports.append(
+            (model.coef_.toarray(), report.n_predicted, report.n_hits, micro_f1(indicator, found))
+        )
+    for other in reports[1:]:
+        for a, b in zip(reports[0], other, strict=True):
+            np.testing.assert_array_equal(a, b)

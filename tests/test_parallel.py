@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
 from sklearn_xc import _parallel
+from sklearn_xc._callbacks import Progress
 from sklearn_xc._parallel import (
     MAX_BLOCKS,
     MIN_BLOCKS,
@@ -128,10 +129,14 @@ def test_errors_reach_the_caller_and_limits_are_restored(n_jobs):
     assert blas_threads() == before
 
 
-def test_verbose_is_joblibs(capsys):
-    run_blocks(fail_at_two, [0, 1], n_jobs=1, verbose=1)
-    output = capsys.readouterr()
-    assert "Done" in output.out + output.err
+def test_blocks_are_followed_one_by_one(capsys):
+    progress = Progress(object(), 2, name="block", verbose=1)
+    run_blocks(
+        fail_at_two, [0, 1], n_jobs=1, progress=progress, reached=lambda block: {"gap": block}
+    )
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("object: block 1 of 2, gap 0, ")
+    assert second.startswith("object: block 2 of 2, gap 1, ")
 
 
 @settings(max_examples=60)

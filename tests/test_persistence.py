@@ -54,7 +54,8 @@ INDICATOR = sparse.csr_array((Y_TEXT[:, None] == np.unique(Y_TEXT)).astype(np.in
 @pytest.fixture(scope="module")
 def models():
     found = {name: clone(model).fit(X, Y_TEXT) for name, model in ESTIMATORS.items()}
-    found["multilabel"] = PPDSparseClassifier(random_state=0).fit(X, INDICATOR)
+    # labels here are random: with penalties that let every label be learnt by heart
+    found["multilabel"] = PPDSparseClassifier(0.1, 1.0, random_state=0).fit(X, INDICATOR)
     found["binary"] = PPDSparseClassifier(random_state=0).fit(X, Y_TEXT < "class 3")
     found["dense binary"] = clone(ESTIMATORS["implicit_softmax"]).fit(X, Y_TEXT < "class 3")
     return found
@@ -156,7 +157,7 @@ def test_labels_of_any_dtype(name, mode, tmp_path):
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix, sparse.csr_array])
 def test_container_and_dtype_of_indicators(container, tmp_path):
     Y = container(INDICATOR.toarray().astype(np.float32))
-    PPDSparseClassifier(random_state=0).fit(X, Y).save(tmp_path / "model")
+    PPDSparseClassifier(0.1, 1.0, random_state=0).fit(X, Y).save(tmp_path / "model")
     for mode in MODES:
         found = load(tmp_path / "model", mode).predict(X)
         assert type(found) is type(Y)
@@ -166,7 +167,9 @@ def test_container_and_dtype_of_indicators(container, tmp_path):
 def test_names_of_columns_come_back(tmp_path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X.toarray(), columns=[f"word {i}" for i in range(X.shape[1])])
-    model = PPDSparseClassifier(random_state=0).fit(frame, pandas.DataFrame(INDICATOR.toarray()))
+    model = PPDSparseClassifier(0.1, 1.0, random_state=0).fit(
+        frame, pandas.DataFrame(INDICATOR.toarray())
+    )
     model.save(tmp_path / "model")
     loaded = load(tmp_path / "model")
     same_arrays(model.feature_names_in_, loaded.feature_names_in_)
@@ -456,12 +459,17 @@ TRUSTED = [
     "sklearn_xc._calibration.Isotonic",
     "sklearn_xc._calibration.Sigmoid",
     "sklearn_xc._calibration.Temperature",
+    "sklearn_xc._coordinates.Coordinates",
+    "sklearn_xc._feature_moments.FeatureMoments",
     "sklearn_xc._held_out.Labels",
     "sklearn_xc._implicit_softmax.ImplicitSoftmaxRegressor",
     "sklearn_xc._labels.LabelEncoding",
     "sklearn_xc._ldgs.LDGSClassifier",
+    "sklearn_xc._ldgs_units.Units",
     "sklearn_xc._memoir.MemoirSVC",
     "sklearn_xc._ppdsparse.PPDSparseClassifier",
+    "sklearn_xc._rows_seen.RowsSeen",
+    "sklearn_xc._stream.Stream",
     "sklearn_xc._topk_calibrated.TopKCalibratedClassifier",
     "sklearn_xc._topk_threshold.TopKThresholdClassifier",
     "sklearn_xc._word_embedding.LDGSWordEmbedding",

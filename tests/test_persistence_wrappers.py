@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
 from sklearn_xc import (
     LDGSClassifier,
@@ -91,3 +92,14 @@ def test_a_calibration_for_other_classes_is_refused(labelled):
     model.calibration_ = few.fit(X, Y[:, :12]).calibration_
     with pytest.raises(ValueError, match="for 12 classes, but the model has 20"):
         model.predict_proba(X)
+
+
+def test_a_wrapper_around_a_pipeline_says_what_to_do(labelled, tmp_path):
+    X, Y = labelled
+    around = TopKCalibratedClassifier(make_pipeline("passthrough", PPDSparseClassifier()), cv=0.3)
+    with pytest.raises(TypeError, match=r"(?s)is Pipeline.*joblib.dump.*pipeline\[-1\].save"):
+        around.fit(X, Y).save(tmp_path / "model.sxc")
+    inside = make_pipeline("passthrough", TopKCalibratedClassifier(PPDSparseClassifier(), cv=0.3))
+    inside.fit(X, Y)[-1].save(tmp_path / "model.sxc")
+    loaded = make_pipeline("passthrough", load(tmp_path / "model.sxc"))
+    np.testing.assert_array_equal(loaded.predict_proba(X), inside.predict_proba(X))

@@ -10,9 +10,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import f1_score, fbeta_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sklearn_xc import PPDSparseClassifier, TopKThresholdClassifier
+import sklearn_xc
+from sklearn_xc import PPDSparseClassifier, TopKCalibratedClassifier, TopKThresholdClassifier
 from sklearn_xc._threshold_search import Pairs, global_threshold, label_thresholds
 from sklearn_xc.datasets import make_xc_classification
 
@@ -275,3 +277,82 @@ def test_failed_fit_leaves_nothing(data):
     with pytest.raises(ValueError, match="cv holds out no sample"):
         model.fit(X, Y)
     assert not [name for name in vars(model) if name.endswith("_")]
+
+
+# ------------------------------------------------------------------ probabilities or scores
+
+
+def calibrated(**options):
+    return TopKCalibratedClassifier(base(), cv=0.3, **options)
+
+
+@pytest.mark.parametrize("scope", ["global", "per_label"])
+@pytest.mark.parametrize("inner", ["wrapper", "parameter", "pipeline", "search"])
+def test_thresholds_are_on_probabilities_where_there_are_any(inner, scope, data, tmp_path):
+    X, Y, X_test, _ = data
+    estimator = {
+        "wrapper": calibrated(),
+        "parameter": base().set_params(calibration="sigmoid", calibration_cv=0.3),
+        "pipeline": make_pipeline("passthrough", calibrated()),
+        "search": GridSearchCV(calibrated(), {"k": [10]}, cv=2, scoring=lambda *_: 0.0),
+    }[inner]
+    model = TopKThresholdClassifier(estimator, scope=scope, max_labels=5, cv=0.3).fit(X, Y)
+    assert model.response_method_ == "predict_proba"
+    threshold = np.ravel(model.best_threshold_)
+    assert 0 < threshold.min() < 1
+    assert threshold[np.isfinite(threshold)].max() < 1
+    codes, p = model.predict_topk(X_test, 5, scores="proba")
+    expected = np.zeros((len(codes), 25), dtype=int)
+    above = p >= (threshold if scope == "global" else threshold[codes])
+    np.put_along_axis(expected, codes, above, axis=1)
+    np.testing.assert_array_equal(model.predict(X_test).toarray(), expected)
+    if inner in ("wrapper", "parameter"):
+        model.save(tmp_path / "model.sxc")
+        loaded = sklearn_xc.load(tmp_path / "model.sxc")
+        np.testing.assert_array_equal(loaded.predict(X_test).toarray(), expected)
+
+
+def test_thresholds_on_scores_can_be_asked_for(data):
+    X, Y, X_test, Y_test = data
+    split = [(np.arange(300), np.arange(300, 400))]
+    options = {"max_labels": 5, "cv": split, "refit": False}
+    scores = TopKThresholdClassifier(calibrated(), response_method="decision_function", **options)
+    plain = TopKThresholdClassifier(base(), **options)
+    scores.fit(X, Y)
+    plain.fit(X, Y)
+    assert scores.response_method_ == plain.response_method_ == "decision_function"
+    assert scores.best_threshold_ == plain.best_threshold_ < 0
+    # a sigmoid rises with the score: the best decisions by either are the same
+    p = TopKThresholdClassifier(calibrated(), **options).fit(X, Y)
+    assert p.best_score_ == pytest.approx(scores.best_score_, abs=1e-12)
+    assert f1_score(Y_test, p.predict(X_test), average="micro") == pytest.approx(
+        f1_score(Y_test, scores.predict(X_test), average="micro"), abs=0.01
+    )
+    with pytest.raises((AttributeError, ValueError), match="calibration"):
+        TopKThresholdClassifier(base(), response_method="predict_proba", **options).fit(X, Y)
+
+
+def test_a_threshold_on_the_probability_of_the_second_class():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = np.where(X[:, 0] + rng.normal(size=400) > 1.2, "yes", "no")
+    model = TopKThresholdClassifier(
+        sklearn_xc.ImplicitSoftmaxRegressor(learning_rate=0.1, random_state=0)
+    ).fit(X, y)
+    assert 0 < model.best_threshold_ < 0.5
+    p = model.predict_proba(X)[:, 1].astype(np.float32)
+    np.testing.assert_array_equal(
+        model.predict(X), np.where(p >= model.best_threshold_, "yes", "no")
+    )
+
+
+def test_a_calibration_of_fewer_labels_than_are_looked_at_warns(data):
+    X, Y, *_ = data
+    with pytest.warns(UserWarning, match=r"apart the 3 best labels .* use k=5 or more in TopKCal"):
+        TopKThresholdClassifier(calibrated(k=3), max_labels=5, cv=0.3).fit(X, Y)
+    inside = base().set_params(calibration="sigmoid", calibration_cv=0.3)
+    with pytest.warns(UserWarning, match=r"the 10 best .* use a TopKCalibratedClassifier with a"):
+        TopKThresholdClassifier(inside, max_labels=20, cv=0.3).fit(X, Y)
+    TopKThresholdClassifier(
+        calibrated(k=3), max_labels=5, cv=0.3, response_method="decision_function"
+    ).fit(X, Y)

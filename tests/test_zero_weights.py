@@ -1,0 +1,135 @@
+"""Rows of weight zero are nowhere: neither in the fits of wrappers nor in what these tune."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GroupKFold
+
+from sklearn_xc import (
+    AugmentReduceClassifier,
+    LDGSClassifier,
+    MemoirSVC,
+    PPDSparseClassifier,
+    TopKCalibratedClassifier,
+    TopKThresholdClassifier,
+)
+from sklearn_xc._decomposed import Positives
+from sklearn_xc._labels import LabelEncoding
+from sklearn_xc._multiclass import held_out_samples
+from sklearn_xc.datasets import make_xc_classification
+
+BASE = PPDSparseClassifier(random_state=0)
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Rows, and the same with others between them that have weight zero and another truth."""
+    X, Y = make_xc_classification(400, 200, 12, n_labels=2.0, random_state=0)
+    rng = np.random.default_rng(0)
+    order = rng.permutation(600)
+    nothing = sparse.csr_matrix((rng.random((200, 12)) < 0.8).astype(Y.dtype))
+    X_all = sparse.vstack([X, X[:200]], format="csr")[order]
+    Y_all = sparse.vstack([Y, nothing], format="csr")[order]
+    kept = order[order < 400]
+    return X[kept], Y[kept], X_all, Y_all, (order < 400).astype(float)
+
+
+def tuned(model):
+    if isinstance(model, TopKThresholdClassifier):
+        return [model.best_threshold_, model.best_score_, model.max_labels_]
+    calibration = model.calibration_
+    return [*vars(calibration.transform).values(), calibration.rest_probability]
+
+
+@pytest.mark.parametrize("cv", [2, 0.25, "frozen"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        TopKCalibratedClassifier(BASE),
+        TopKCalibratedClassifier(BASE, method="isotonic"),
+        TopKThresholdClassifier(BASE),
+        TopKThresholdClassifier(BASE, scope="per_label", metric="macro_f1"),
+        BASE,
+    ],
+)
+def test_rows_of_weight_zero_are_nowhere(model, cv, data):
+    X, Y, X_all, Y_all, weight = data
+    if model is BASE:
+        if cv == "frozen":
+            pytest.skip("no wrapper")
+        options = {"calibration": "sigmoid", "calibration_cv": cv}
+    elif cv == "frozen":
+        frozen = FrozenEstimator(PPDSparseClassifier(random_state=0).fit(X[:300], Y[:300]))
+        options = {"estimator": frozen}
+    else:
+        options = {"cv": cv}
+    expected = type(model)(**{**model.get_params(deep=False), **options}).fit(X, Y)
+    found = type(model)(**{**model.get_params(deep=False), **options}).fit(X_all, Y_all, weight)
+    for a, b in zip(tuned(found), tuned(expected), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4)
+    np.testing.assert_array_equal(found.predict(X).toarray(), expected.predict(X).toarray())
+
+
+def test_splitters_and_their_groups_see_rows_with_weight_only(data):
+    *_, X_all, Y_all, weight = data
+    groups = np.arange(600) % 3
+    seen = []
+
+    class Splitter(GroupKFold):
+        def split(self, X, y=None, groups=None):
+            seen.append((X.shape[0], groups))
+            return super().split(X, y, groups)
+
+    from sklearn_xc._held_out import splits_of
+
+    splits = splits_of(Splitter(3), X_all, Y_all, "multilabel", {"groups": groups}, weight)
+    assert seen[0][0] == 400
+    np.testing.assert_array_equal(seen[0][1], groups[weight > 0])
+    tested = np.sort(np.concatenate([test for _, test in splits]))
+    np.testing.assert_array_equal(tested, np.flatnonzero(weight))
+
+
+EARLY = {"early_stopping": True, "validation_fraction": 0.3, "max_iter": 4, "random_state": 0}
+ON_LINE = [
+    AugmentReduceClassifier(tol=None, **EARLY),
+    AugmentReduceClassifier(bound="exact", tol=None, **EARLY),
+    LDGSClassifier(n_iter_no_change=2, **EARLY),
+    MemoirSVC(alpha=1e-4, **EARLY),
+]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_no_row_of_weight_zero_is_held_out(several):
+    codes, weight = np.repeat(np.arange(4), 50), np.tile([0.0, 1.0], 100)
+    rng = np.random.RandomState(0)
+    if several:
+        positives = Positives(np.arange(201, dtype=np.int64), codes.astype(np.int32))
+        model = LDGSClassifier(validation_fraction=0.5)
+        model._encoding = LabelEncoding("multilabel", np.arange(4), np.dtype(int))
+        held_out = model._held_out(positives, rng, weight)
+    else:
+        held_out = held_out_samples(codes, 0.5, rng, weight)
+        alone = held_out_samples(codes[1::2], 0.5, np.random.RandomState(0))
+        np.testing.assert_array_equal(held_out[1::2], alone)
+    assert held_out.sum() == 50
+    assert not held_out[weight == 0].any()
+
+
+# Four passes are fewer than it takes to see that a score no longer rises.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", ON_LINE, ids=repr)
+def test_held_out_rows_are_judged_by_their_weights(model):
+    """With one class all but alone in weight, the score is that of its rows."""
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:600] / 16, y[:600]
+    weight = np.where(y == 3, 1e4, 1e-4)
+    model = clone(model).fit(X, y, weight)
+    score = {
+        "MemoirSVC": lambda: 10 * model.validation_scores_[-1],  # macro: of one class of ten
+        "LDGSClassifier": lambda: model.validation_scores_[-1],
+        "AugmentReduceClassifier": lambda: np.exp(model.elbo_curve_[-1]),
+    }[type(model).__name__]()
+    assert score > 0.9
