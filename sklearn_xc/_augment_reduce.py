@@ -17,6 +17,7 @@ from ._dense import untouched_zeros
 from ._feature_moments import FeatureMoments
 from ._multiclass import held_out_samples
 from ._noise import log_probabilities
+from ._records import savable
 from ._rows import LARGEST_INDEX, as_rows
 from ._rows_seen import RowsSeen
 from ._sampling import SAMPLINGS
@@ -34,6 +35,7 @@ REFERENCE = 500
 NOISE = 0.01  # share of the bound by which the last steps leave it now higher, now lower
 
 
+@savable
 class AugmentReduceClassifier(BaseSoftmaxClassifier):
     """Softmax, multinomial probit and multinomial logistic by Augment-and-Reduce.
 

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 from sklearn.isotonic import IsotonicRegression
 
-from ._persistence import record
+from ._records import record
 
 METHODS = "sigmoid", "isotonic", "temperature"
 N_CANDIDATES = 10

@@ -10,7 +10,7 @@ v with the factor ``1 / scale^2``.
 import numpy as np
 from scipy import sparse
 
-from ._persistence import record
+from ._records import record
 
 # Columns are brought to one size where the root mean square of one exceeds the median deviation so
 # many times: then it is measured in other units, or far from zero. Columns that fall off as those

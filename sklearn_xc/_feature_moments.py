@@ -7,7 +7,7 @@ whether the rows come at once or in parts.
 import numpy as np
 
 from ._coordinates import UNEVEN, Coordinates
-from ._persistence import record
+from ._records import record
 
 # A row counts as if it were no longer than so many times the median row: none decides alone.
 LONGEST = 3.0

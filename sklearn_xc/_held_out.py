@@ -9,11 +9,11 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import predict_topk
 from ._calibration import NO_SCORE, HeldOut
 from ._labels import LabelEncoding, check_labels, encode, label_names
 from ._memory import require_memory
-from ._persistence import record
+from ._predict import predict_topk
+from ._records import record
 from ._topk import topk_matrix
 from .metrics._ranking import _hits, _with_column_for_unknown, one_per_row
 from .metrics._ranking import codes as codes_in

@@ -14,6 +14,7 @@ from ._callbacks import with_callbacks
 from ._convergence import warn_not_converged
 from ._double_sum import NONE, Data, DivergenceError, Settings
 from ._learning_rate import FIRST, MOST_TRIED, few_of, objective, search_rate
+from ._records import savable
 from ._rows import LARGEST_INDEX, as_rows
 from ._sampling import SAMPLINGS
 from ._softmax import BaseSoftmaxClassifier
@@ -42,6 +43,7 @@ SHARE_OF_LENGTH = 0.1  # of a row, for the constant feature of the intercepts
 RIDGE = 0.05  # of alpha="auto", on rows of length 1
 
 
+@savable
 class ImplicitSoftmaxRegressor(BaseSoftmaxClassifier):
     """Softmax regression for very many classes by implicit stochastic gradients.
 

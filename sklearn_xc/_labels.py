@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from ._persistence import record
+from ._records import record
 from ._rows import LARGEST_INDEX, narrow_indices
 
 NESTED = list, tuple, set, frozenset, np.ndarray

@@ -13,6 +13,7 @@ from ._callbacks import with_callbacks
 from ._checks import check_k
 from ._ldgs_fit import BaseLDGS, Task
 from ._ldgs_prediction import SCORES_AT_ONCE, Search, embedded
+from ._records import savable
 from ._rows import LARGEST_INDEX
 from ._topk import topk_matrix
 
@@ -31,6 +32,7 @@ def _has_probabilities(estimator):
     return True
 
 
+@savable
 class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS):
     """Large output layers whose gradient touches only the classes that matter (LDGS).
 

@@ -8,7 +8,7 @@ changes of variables, which are undone in the weights.
 
 import numpy as np
 
-from ._persistence import record
+from ._records import record
 from ._rows import as_matrix
 
 ENTRIES_AT_ONCE = 2**20

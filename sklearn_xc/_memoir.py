@@ -9,6 +9,7 @@ from ._base import Interval, Options, StrOptions
 from ._callbacks import with_callbacks
 from ._memoir_fit import BaseMemoir
 from ._multiclass import held_out_samples
+from ._records import savable
 from ._rows import LARGEST_INDEX, as_rows
 
 # What the paper trained with; `max_iter`, there 25 to 80 batches by data set, is for each to find.
@@ -33,6 +34,7 @@ PUBLISHED = {
 }  # fmt: skip
 
 
+@savable
 class MemoirSVC(BaseMemoir):
     """Multiclass support vector machine whose training asks an index, not every class (MEMOIR).
 

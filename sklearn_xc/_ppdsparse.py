@@ -18,6 +18,7 @@ from ._memory import require_memory
 from ._one_vs_rest import AddLabels
 from ._parallel import blocks_of_classes, run_blocks
 from ._penalties import penalties_of
+from ._records import savable
 from ._rows import (
     LARGEST_INDEX,
     above,
@@ -36,6 +37,7 @@ LARGEST_WEIGHT = 1e30  # of a loss, so that sums of losses do too
 N_PARTS = 8  # arguments of a Matrix
 
 
+@savable
 class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
     """Sparse one-vs-rest linear classifiers for very many classes (PPDSparse).
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._coordinates import Coordinates
-from ._persistence import record
+from ._records import record
 from ._rows import entry_counts
 from ._rows_seen import RowsSeen, row_hashes
 

@@ -13,11 +13,13 @@ from ._callbacks import with_callbacks
 from ._checks import check_k
 from ._held_out import held_out_topk
 from ._nearly_empty import NearlyEmptyMixin
+from ._records import savable
 from ._topk import topk_matrix
 from ._wrapper import BaseTopKWrapper
 from .model_selection._common import n_rows
 
 
+@savable
 class TopKCalibratedClassifier(NearlyEmptyMixin, BaseTopKWrapper):
     """Calibrated probabilities for a classifier with very many classes or labels.
 

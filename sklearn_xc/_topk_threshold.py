@@ -9,11 +9,13 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ._available import available_if
-from ._base import HasMethods, Interval, StrOptions, all_or_nothing, predict_topk
+from ._base import HasMethods, Interval, StrOptions, all_or_nothing
 from ._calibration import NO_SCORE
 from ._callbacks import FIT_CALLER, with_callbacks
 from ._held_out import held_out_topk
 from ._inner import find_inner
+from ._predict import predict_topk
+from ._records import savable
 from ._rows import LARGEST_INDEX
 from ._threshold_search import Pairs, global_threshold, label_thresholds
 from ._wrapper import BaseTopKWrapper
@@ -32,6 +34,7 @@ def _estimator_has(method):
     return check
 
 
+@savable
 class TopKThresholdClassifier(BaseTopKWrapper):
     """Predict the labels whose scores reach thresholds, which are tuned for an F measure.
 

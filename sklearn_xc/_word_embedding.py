@@ -16,6 +16,7 @@ from ._memory import require_memory
 from ._negative_sampling import negative_sampling
 from ._parallel import effective_threads
 from ._persistence import SaveMixin
+from ._records import savable
 from ._rows import LARGEST_INDEX
 from ._skip_gram import ExactSums, NamedSums, Options, Pairs, SkipGram, objective
 from ._word_vectors import WordVectorsMixin
@@ -24,6 +25,7 @@ PART, MAX_PARTS = 1024, 32  # words of a part, and parts at most, of "auto"
 LAST_RATE = 0.05  # of "linear", as a share of the first
 
 
+@savable
 class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseEstimator):
     """Word vectors by skip-gram with a softmax over all words, found by decomposed search (LDGS).
 

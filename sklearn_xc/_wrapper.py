@@ -9,12 +9,13 @@ from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import check_parameters, predict_topk
+from ._base import check_parameters
 from ._callbacks import FIT_CALLER, CallbackSupportMixin, InnerFits
 from ._checks import check_sample_weight
 from ._held_out import is_prefit, read_labels, splits_of
 from ._persistence import SaveMixin
 from ._ppdsparse import PPDSparseClassifier
+from ._predict import predict_topk
 from .model_selection._common import n_rows
 from .model_selection._topk import codes_of
 

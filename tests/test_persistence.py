@@ -21,10 +21,12 @@ from sklearn_xc import (
     LDGSClassifier,
     MemoirSVC,
     PPDSparseClassifier,
+    _records,
     load,
 )
-from sklearn_xc._persistence import SaveMixin, record
+from sklearn_xc._persistence import SaveMixin
 from sklearn_xc._persistence._file import FORMAT
+from sklearn_xc._records import record
 
 ESTIMATORS = {
     "ppdsparse": PPDSparseClassifier(random_state=0, warm_start=True),
@@ -552,8 +554,7 @@ class Wrapper(SaveMixin, ClassifierMixin, BaseEstimator):
 
 @pytest.fixture
 def with_wrapper(monkeypatch):
-    monkeypatch.setattr(sklearn_xc, "Wrapper", Wrapper, raising=False)
-    monkeypatch.setattr(sklearn_xc, "__all__", [*sklearn_xc.__all__, "Wrapper"])
+    monkeypatch.setitem(_records.ESTIMATORS, "Wrapper", Wrapper)
 
 
 @pytest.mark.parametrize("mode", MODES)

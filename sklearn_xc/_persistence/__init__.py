@@ -1,7 +1,7 @@
 """Saving estimators in a file, and loading them again.
 
 `_file` knows the bytes, `_state` what they stand for, `_weights` the arrays that kernels read. An
-estimator takes part by inheriting from :class:`SaveMixin` and by being public.
+estimator takes part by inheriting from :class:`SaveMixin` and with the decorator `savable`.
 """
 
 from numbers import Real
@@ -9,11 +9,12 @@ from numbers import Real
 from sklearn.utils.validation import check_is_fitted
 
 from .._callbacks import CALLBACKS
+from .._version import __version__
 from ._file import Reader, write
-from ._state import Decoder, Encoder, record
+from ._state import Decoder, Encoder
 from ._weights import DTYPES, LoadedWeights, require_lists, weights_to_store
 
-__all__ = ["LoadedWeights", "SaveMixin", "load", "record", "require_lists", "weights_to_store"]
+__all__ = ["LoadedWeights", "SaveMixin", "load", "require_lists", "weights_to_store"]
 
 
 class SaveMixin:
@@ -66,8 +67,6 @@ class SaveMixin:
                 f"dtype={dtype!r} and threshold={threshold!r} are for linear weights, and "
                 f"{type(self).__name__} has none"
             )
-        from sklearn_xc import __version__
-
         manifest = {"library": "sklearn-xc", "version": __version__, "model": model}
         write(path, manifest, encoder.segments)
 

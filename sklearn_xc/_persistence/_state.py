@@ -2,7 +2,7 @@
 
 What Python calls a value is told by a tag, ``{"$": kind, ...}``; numbers, texts, truth values, None
 and lists stand for themselves. Nothing in a file names code: classes come from the two tables
-:func:`estimators` and ``RECORDS``, and every other kind is made here.
+``ESTIMATORS`` and ``RECORDS``, and every other kind is made here.
 """
 
 import math
@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from .._records import ESTIMATORS, RECORDS
 from ._file import array_segment, dtype_of, json_segment
 from ._weights import LoadedWeights, StoredWeights
 
@@ -20,30 +21,6 @@ MATRICES = {
     name: getattr(sparse, name) for name in ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
 }
 INDICES = "<i4", "<i8"
-RECORDS = {}  # see `record`
-
-
-def record(cls):
-    """Class decorator: objects of this class, with what ``vars`` says of them, can be saved.
-
-    The names of its attributes are part of the file format from then on. If the class has a method
-    ``_check_record``, it is called after loading and raises ValueError where they do not fit
-    together.
-    """
-    RECORDS[cls.__name__] = cls
-    return cls
-
-
-def estimators():
-    """Name -> class of everything that a file may hold as an estimator."""
-    import sklearn_xc
-
-    members = {name: getattr(sklearn_xc, name) for name in sklearn_xc.__all__}
-    return {
-        name: member
-        for name, member in members.items()
-        if isinstance(member, type) and hasattr(member, "_state_to_save")
-    }
 
 
 def _is_fitted(estimator):
@@ -76,7 +53,7 @@ class Encoder:
 
     def estimator(self, estimator):
         cls = type(estimator)
-        if estimators().get(cls.__name__) is not cls:
+        if ESTIMATORS.get(cls.__name__) is not cls:
             raise TypeError(
                 f"{cls.__module__}.{cls.__qualname__} is not an estimator of sklearn_xc; save the "
                 "parts that are, or use skops or joblib"
@@ -216,7 +193,7 @@ class Decoder:
         return method(node)
 
     def _estimator(self, node):
-        cls = estimators().get(node["class"])
+        cls = ESTIMATORS.get(node["class"])
         if cls is None:
             raise ValueError(f"{node['class']!r} is not an estimator of this version")
         parameters = {name: self.decode(value) for name, value in node["parameters"].items()}

@@ -3,9 +3,9 @@
 import numpy as np
 from scipy import sparse
 
-from .._base import predict_topk
 from .._inner import find_inner
 from .._label_report import LabelReport
+from .._predict import predict_topk
 from ..metrics._ranking import codes, true_labels
 
 

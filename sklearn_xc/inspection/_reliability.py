@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .._base import predict_topk
 from .._inner import find_inner
+from .._predict import predict_topk
 from ..metrics import reliability_curve
 from ._display import GREY, axes_for, draw_curve, has_curves, name_of, names_for
 

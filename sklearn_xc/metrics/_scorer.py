@@ -7,6 +7,7 @@ from contextvars import ContextVar
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from .._predict import predict_topk
 from ._propensities import check_propensities
 from ._ranking import check_k, rank
 from ._topk import hit_rate, ndcg, precision, psndcg, psprecision, recall
@@ -80,8 +81,6 @@ class TopkScorer:
 
     def _predict(self, estimator, X, y):
         """The k best labels; from what an earlier scorer left, where predictions are shared."""
-        from sklearn_xc import predict_topk  # late: metrics must not depend on estimators
-
         shared = _shared.get()
         if shared is None:
             return predict_topk(estimator, X, _n_ranks(self.k, estimator, y))[0]

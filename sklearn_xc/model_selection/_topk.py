@@ -8,6 +8,7 @@ from sklearn.utils import indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._checks import check_k
+from .._predict import predict_topk
 from ._common import fit_with, route, splitter
 from ._parts import label_pattern
 from ._rows import take
@@ -128,8 +129,6 @@ def out_of_fold_topk(estimator, X, y, *, k, cv, n_jobs, params, scores="decision
 
 
 def _predict_fold(estimator, X, y, train, test, k, params, classes, scores, inner_fit):
-    from sklearn_xc import predict_topk
-
     fit_with(estimator, X, y, train, params, inner_fit)
     found = getattr(estimator, "classes_", None)
     k = k if found is None else min(k, len(found))
