@@ -29,7 +29,7 @@ KERNEL_TESTS ?= $(filter-out %_parallel.py,$(wildcard tests/test_package.py test
 	tests/test_implicit_batch.py tests/test_intercept_scaling.py))
 
 BUILD_FILES := setup.py pyproject.toml \
-	$(wildcard sklearn_xc/_kernels/*.pyx sklearn_xc/_kernels/*.pxd sklearn_xc/_kernels/*.h)
+	$(wildcard sklearn_xc/_kernels/*/*.pyx sklearn_xc/_kernels/*/*.pxd sklearn_xc/_kernels/*/*.h)
 
 .PHONY: demo test test-full test-debug test-asan bench lint docs clean
 
@@ -69,7 +69,7 @@ docs: $(VENV)/.ready-docs
 
 clean:
 	rm -rf build doc/_build doc/generated .pytest_cache .ruff_cache .hypothesis *.egg-info
-	rm -f sklearn_xc/_kernels/*.so $(VENV)/.installed $(VENV)/.ready-*
+	rm -f sklearn_xc/_kernels/*/*.so $(VENV)/.installed $(VENV)/.ready-*
 	find sklearn_xc tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The project, in place: Python files take effect at once, kernels after another `make`.
@@ -87,7 +87,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # build/debug and build/asan: the package alone, the rest comes from the virtual environment.
-build/%/.ready: $(BUILD_FILES) $(wildcard sklearn_xc/*.py sklearn_xc/*/*.py) \
+build/%/.ready: $(BUILD_FILES) $(wildcard sklearn_xc/*.py sklearn_xc/*/*.py sklearn_xc/*/*/*.py) \
 		| $(VENV)/.ready-test $(VENV)/.ready-dev
 	SKLEARN_XC_BUILD=$* $(BIN)/pip install --quiet --upgrade --no-deps --no-build-isolation \
 		--target build/$* .

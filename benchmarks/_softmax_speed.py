@@ -13,12 +13,12 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-import sklearn_xc._augment_reduce_fit as augment_reduce
+import sklearn_xc.augment_reduce._train as augment_reduce
 from sklearn_xc import AugmentReduceClassifier
-from sklearn_xc._double_sum import NONE, Data, Settings
-from sklearn_xc._exact import BATCH
-from sklearn_xc._rows import as_rows, normalise
-from sklearn_xc._softmax_fit import PUBLISHED, solver_class
+from sklearn_xc.implicit_softmax._solvers import NONE, Data, Settings
+from sklearn_xc.implicit_softmax._train import PUBLISHED, solver_class
+from sklearn_xc.softmax._full_softmax import BATCH
+from sklearn_xc.utils._matrix import as_rows, normalise
 
 SCRIPT = "softmax_speed"
 CLASSES = [10**3, 10**4, 10**5, 10**6]

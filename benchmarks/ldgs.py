@@ -228,10 +228,10 @@ def seconds_of(busy, function, *arguments):
 
 def time_of_steps(system, X, y, W, n_threads, busy):
     """Seconds a sample of steps, and of building indexes again; what the gradients miss."""
-    from sklearn_xc._decomposed import Positives
-    from sklearn_xc._ldgs_steps import REBUILD_AFTER, Layout, Steps, Weights
-    from sklearn_xc._parallel import single_threaded_blas
-    from sklearn_xc._rows import as_rows
+    from sklearn_xc.ldgs._candidate_gradients import Positives
+    from sklearn_xc.ldgs._train import REBUILD_AFTER, Layout, Steps, Weights
+    from sklearn_xc.utils._matrix import as_rows
+    from sklearn_xc.utils._parallel import single_threaded_blas
 
     n_classes, options = len(W), dict(CLASS_SYSTEMS[system][1])
     if "query_share" in options:
@@ -273,8 +273,8 @@ def time_of_steps(system, X, y, W, n_threads, busy):
 
 def missed(steps, y, n=64):
     """The sum of what is wrong with gradients in scores, over that of the exact gradients."""
-    from sklearn_xc._decomposed import Positives
-    from sklearn_xc._kernels import _losses
+    from sklearn_xc._kernels.ldgs import _losses
+    from sklearn_xc.ldgs._candidate_gradients import Positives
 
     H = steps.layout.queries(steps.embed(np.arange(n)))
     positives = Positives(np.arange(n + 1, dtype=np.int64), y[:n].astype(np.int32))

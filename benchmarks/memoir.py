@@ -22,7 +22,8 @@ import _softmax_data as data
 import numpy as np
 from scipy import sparse
 
-from sklearn_xc import MemoirSVC, PPDSparseClassifier, _memoir_steps
+from sklearn_xc import MemoirSVC, PPDSparseClassifier
+from sklearn_xc.memoir import _train
 from sklearn_xc.mips import HNSWIndex
 
 PUBLISHED = MemoirSVC.PUBLISHED
@@ -36,8 +37,8 @@ PHASES = {  # of a pass: where it is spent, and the object and method that do it
     "index built": (HNSWIndex, "build"),
     "index kept up": (HNSWIndex, "update"),
     "index asked": (HNSWIndex, "candidates"),
-    "weights copied": (_memoir_steps.Weights, "values"),
-    "scores and steps": (_memoir_steps.kernel, "run_batch"),
+    "weights copied": (_train.Weights, "values"),
+    "scores and steps": (_train.kernel, "run_batch"),
 }
 PATIENCE = 600  # seconds, if not given
 DIMENSIONS = 128  # of the embedded docstrings

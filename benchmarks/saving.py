@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from sklearn_xc import ImplicitSoftmaxRegressor, PPDSparseClassifier, load
-from sklearn_xc._labels import LabelEncoding
+from sklearn_xc.base._labels import LabelEncoding
 from sklearn_xc.metrics import precision_at_k
 
 DATA_SETS = ["bibtex", "cooking_fasttext", "yso_finna_en_small"]

@@ -22,17 +22,17 @@ from scipy import sparse, stats
 from scipy.special import logsumexp
 
 from sklearn_xc import LDGSWordEmbedding
-from sklearn_xc._cooccurrence import (
+from sklearn_xc.utils._parallel import single_threaded_blas
+from sklearn_xc.word_embedding._cooccurrence import (
     cooccurrences,
     count_words,
     encoded,
     frequent_words,
     probability_kept,
-)  # fmt: skip
-from sklearn_xc._negative_sampling import negative_sampling
-from sklearn_xc._parallel import single_threaded_blas
-from sklearn_xc._skip_gram import Pairs, objective
-from sklearn_xc._word_embedding import MAX_PARTS, PART
+)
+from sklearn_xc.word_embedding._estimator import MAX_PARTS, PART
+from sklearn_xc.word_embedding._negative_sampling import negative_sampling
+from sklearn_xc.word_embedding._train import Pairs, objective
 
 CORPUS = _common.DATA / "corpus"
 FOLDER = _common.BUILD / "words"

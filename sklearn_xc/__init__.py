@@ -1,18 +1,18 @@
 """scikit-learn compatible estimators for problems with very many classes or labels."""
 
-from ._augment_reduce import AugmentReduceClassifier
-from ._explain import explain
-from ._implicit_softmax import ImplicitSoftmaxRegressor
-from ._ldgs import LDGSClassifier
-from ._memoir import MemoirSVC
-from ._one_vs_rest import merge
-from ._persistence import load
-from ._ppdsparse import PPDSparseClassifier
-from ._predict import predict_topk
-from ._topk_calibrated import TopKCalibratedClassifier
-from ._topk_threshold import TopKThresholdClassifier
 from ._version import __version__ as __version__
-from ._word_embedding import LDGSWordEmbedding
+from .augment_reduce._classifier import AugmentReduceClassifier
+from .implicit_softmax._regressor import ImplicitSoftmaxRegressor
+from .inspection._explain import explain
+from .ldgs._classifier import LDGSClassifier
+from .memoir._classifier import MemoirSVC
+from .meta._calibrated import TopKCalibratedClassifier
+from .meta._threshold import TopKThresholdClassifier
+from .persistence import load
+from .ppdsparse._add_labels import merge
+from .ppdsparse._classifier import PPDSparseClassifier
+from .topk._predict import predict_topk
+from .word_embedding._estimator import LDGSWordEmbedding
 
 __all__ = [
     "AugmentReduceClassifier",

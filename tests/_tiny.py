@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sklearn_xc._double_sum import Data, Settings
-from sklearn_xc._rows import as_rows
+from sklearn_xc.implicit_softmax._solvers import Data, Settings
+from sklearn_xc.utils._matrix import as_rows
 
 NONE = np.empty(0, dtype=np.float32)
 NO_DOUBLES = np.empty(0)

@@ -14,9 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from sklearn_xc import AugmentReduceClassifier
-from sklearn_xc import _augment_reduce as estimator_module
-from sklearn_xc import _augment_reduce_fit as module
-from sklearn_xc import _exact as exact_module
+from sklearn_xc.augment_reduce import _classifier as estimator_module
+from sklearn_xc.augment_reduce import _train as module
+from sklearn_xc.softmax import _full_softmax as exact_module
 
 pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
 

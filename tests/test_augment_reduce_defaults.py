@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 from sklearn_xc import AugmentReduceClassifier
-from sklearn_xc._feature_moments import FeatureMoments
-from sklearn_xc._rows import as_rows, normalise
-from sklearn_xc._sampling import ClassSampler
+from sklearn_xc.augment_reduce._feature_moments import FeatureMoments
+from sklearn_xc.softmax._class_sampling import ClassSampler
+from sklearn_xc.utils._matrix import as_rows, normalise
 
 pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
 RAW = {

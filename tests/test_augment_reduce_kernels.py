@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from sklearn_xc._kernels import _augment_reduce as kernel
-from sklearn_xc._noise import MODELS, expectation, log_probability_of
-from sklearn_xc._sampling import ClassSampler
+from sklearn_xc._kernels.augment_reduce import _bounds as kernel
+from sklearn_xc.augment_reduce._noise_models import MODELS, expectation, log_probability_of
+from sklearn_xc.softmax._class_sampling import ClassSampler
 
 NO_WEIGHTS = np.empty(0, dtype=np.float32)
 BOUNDS = ["softmax", "one_vs_each", *MODELS]

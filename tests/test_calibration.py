@@ -22,7 +22,7 @@ from sklearn_xc import (
     TopKCalibratedClassifier,
     TopKThresholdClassifier,
 )
-from sklearn_xc._calibration import HeldOut, fit_calibration
+from sklearn_xc.calibration._calibrators import HeldOut, fit_calibration
 from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import expected_calibration_error
 

@@ -13,10 +13,10 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils.fixes import parse_version
 
 import sklearn_xc
-from sklearn_xc import _callbacks
-from sklearn_xc._base import BaseXCClassifier
+from sklearn_xc.base._classifier import BaseXCClassifier
 from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import make_topk_scorer
+from sklearn_xc.utils import _callbacks
 
 ESTIMATORS = [
     member
@@ -242,7 +242,7 @@ def test_verbose_tells_the_loss_that_is_kept(data, capsys):
 
 
 def test_verbose_without_a_curve_looks_at_few_samples(data, monkeypatch, capsys):
-    monkeypatch.setattr("sklearn_xc._learning_rate.FEW", 50)
+    monkeypatch.setattr("sklearn_xc.implicit_softmax._rate_search.FEW", 50)
     options = {"verbose": 1, "learning_rate": 0.1}
     told = {}
     for curve in (False, True):

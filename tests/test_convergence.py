@@ -3,7 +3,7 @@
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_xc._convergence import FEWEST_STEPS, number_of_passes, warn_not_converged
+from sklearn_xc.utils._convergence import FEWEST_STEPS, number_of_passes, warn_not_converged
 
 
 @pytest.mark.parametrize("n_samples", [1, 10, 150, 999, 5000, 10**6])

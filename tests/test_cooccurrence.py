@@ -6,7 +6,7 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from sklearn_xc import _cooccurrence as counting
+from sklearn_xc.word_embedding import _cooccurrence as counting
 
 rng = np.random.default_rng(0)
 WORDS = [f"w{i}" for i in range(12)]

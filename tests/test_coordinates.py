@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
-from sklearn_xc._coordinates import Coordinates
-from sklearn_xc._rows import normalise
+from sklearn_xc.utils._coordinates import Coordinates
+from sklearn_xc.utils._matrix import normalise
 
 RNG = np.random.default_rng(0)
 

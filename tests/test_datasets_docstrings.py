@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from sklearn_xc.datasets import load_docstrings
+from sklearn_xc.datasets._docstring_collector import public_docstrings
 from sklearn_xc.datasets._docstrings import cut_into_passages
-from sklearn_xc.datasets._public_api import public_docstrings
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize
 
-from sklearn_xc._byte_rows import ByteRows
-from sklearn_xc._decomposed import ChunkIndexes, Positives, chunk_bounds, set_gradients
-from sklearn_xc._kernels import _losses as kernel
+from sklearn_xc._kernels.ldgs import _losses as kernel
+from sklearn_xc.ldgs._candidate_gradients import (
+    ChunkIndexes,
+    Positives,
+    chunk_bounds,
+    set_gradients,
+)
+from sklearn_xc.ldgs._int8_rows import ByteRows
 
 LOSSES = ["cross_entropy", "margin", "triplet"]
 SMOOTH = LOSSES[:2]

@@ -8,8 +8,12 @@ from _tiny import GO, NONE, K, N, Y, data_of, settings
 from scipy.optimize import approx_fprime
 from scipy.special import log_expit, logsumexp
 
-from sklearn_xc._double_sum import SampledBatches, SingleSteps
-from sklearn_xc._kernels._double_sum import double_sum, noise_contrastive, sampled_softmax
+from sklearn_xc._kernels.implicit_softmax._coefficients import (
+    double_sum,
+    noise_contrastive,
+    sampled_softmax,
+)
+from sklearn_xc.implicit_softmax._solvers import SampledBatches, SingleSteps
 
 
 def draws(n_sampled, own):

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 from scipy.special import log_softmax, softmax
 
-from sklearn_xc._dense import n_places, padded_intercept
-from sklearn_xc._exact import BEYOND, ExactSteps, cuts_at, equal_cuts
-from sklearn_xc._rows import as_rows, normalise
+from sklearn_xc.softmax._full_softmax import BEYOND, ExactSteps, cuts_at, equal_cuts
+from sklearn_xc.topk._feature_major import n_places, padded_intercept
+from sklearn_xc.utils._matrix import as_rows, normalise
 
 
 def problem(n=37, d=13, n_classes=70, seed=0, density=0.4):

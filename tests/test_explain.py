@@ -27,9 +27,9 @@ from sklearn_xc import (
     TopKThresholdClassifier,
     explain,
 )
-from sklearn_xc._explain import weights_at
-from sklearn_xc._rows import as_matrix, as_rows
 from sklearn_xc.datasets import load_xc
+from sklearn_xc.inspection._explain import weights_at
+from sklearn_xc.utils._matrix import as_matrix, as_rows
 
 ESTIMATORS = [
     PPDSparseClassifier(l1=0.01, random_state=0),

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 import sklearn_xc
 from sklearn_xc import *
-from sklearn_xc._kernels._pace import region_size
+from sklearn_xc._kernels.common._pace import region_size
 from sklearn_xc.mips import *
 
 SECONDS = 60
@@ -169,7 +169,7 @@ def test_a_child_forked_while_others_keep_blas_to_one_thread():
     run(
         """
 from threadpoolctl import threadpool_info
-from sklearn_xc._parallel import single_threaded_blas
+from sklearn_xc.utils._parallel import single_threaded_blas
 
 def blas():
     return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from sklearn_xc import AugmentReduceClassifier, ImplicitSoftmaxRegressor, MemoirSVC
-from sklearn_xc._growing import merge_labels, rows_in_places
+from sklearn_xc.base._new_classes import merge_labels, rows_in_places
 
 # With its parameter of the size of steps: as small as this, a call only makes room.
 MODELS = [

@@ -8,9 +8,13 @@ from _tiny import GO, K, Y, data_of, settings, tiny
 from scipy import sparse
 from scipy.optimize import minimize
 
-from sklearn_xc._double_sum import chance_of_touch
-from sklearn_xc._implicit_batch import ImplicitBatches, draw_others, implicit_step
-from sklearn_xc._kernels._implicit import solve_step
+from sklearn_xc._kernels.implicit_softmax._single_steps import solve_step
+from sklearn_xc.implicit_softmax._implicit_batches import (
+    ImplicitBatches,
+    draw_others,
+    implicit_step,
+)
+from sklearn_xc.implicit_softmax._solvers import chance_of_touch
 
 CONTAINERS = {"dense": np.asarray, "sparse": sparse.csr_array}
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_xc import ImplicitSoftmaxRegressor
-from sklearn_xc._softmax_fit import chosen_solver
+from sklearn_xc.implicit_softmax._train import chosen_solver
 
 FORMS = {"dense": np.asarray, "sparse": lambda X: sparse.csr_array(np.where(X > 10, X, 0))}
 

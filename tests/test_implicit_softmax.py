@@ -15,11 +15,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
 from sklearn_xc import ImplicitSoftmaxRegressor
-from sklearn_xc import _implicit_softmax as module
-from sklearn_xc._double_sum import NONE, DivergenceError, SingleSteps
-from sklearn_xc._learning_rate import RATES, climb, objective, search_rate
-from sklearn_xc._rows import as_rows
-from sklearn_xc._softmax_fit import PUBLISHED, passes, solver_class
+from sklearn_xc.implicit_softmax import _regressor as module
+from sklearn_xc.implicit_softmax._rate_search import RATES, climb, objective, search_rate
+from sklearn_xc.implicit_softmax._solvers import NONE, DivergenceError, SingleSteps
+from sklearn_xc.implicit_softmax._train import PUBLISHED, passes, solver_class
+from sklearn_xc.utils._matrix import as_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
 
@@ -206,7 +206,7 @@ def mean_objective(X, y, weight, W, b, alpha):
 @pytest.mark.parametrize("n_classes", [2, 256, 600])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_objective_is_that_of_numpy(n_classes, container, monkeypatch):
-    monkeypatch.setattr("sklearn_xc._learning_rate.SCORES_AT_ONCE", 256 * 7)
+    monkeypatch.setattr("sklearn_xc.implicit_softmax._rate_search.SCORES_AT_ONCE", 256 * 7)
     rng = np.random.default_rng(n_classes)
     X = rng.normal(size=(50, 6)).astype(np.float32)
     W, b = rng.normal(size=(n_classes, 6)).astype(np.float32) * 5, rng.normal(size=n_classes)
@@ -269,7 +269,7 @@ def test_search_sees_a_tenth_of_the_rows_and_of_the_ridge_and_judges_on_others(w
         return float(np.mean([table[int(value)] for value in rows.data]))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sklearn_xc._learning_rate.objective", spy)
+        patch.setattr("sklearn_xc.implicit_softmax._rate_search.objective", spy)
         assert search_rate(never_right_on_the_part, as_rows(X), y, weight, 7.0, 0, None)[0] == 1
     assert not rows_judged[0] & set(seen[0][3].tolist())
     assert len(rows_judged[0]) == len(seen[0][3])
@@ -491,7 +491,7 @@ def test_a_search_in_which_every_rate_overflows_is_reported(small, monkeypatch):
     def diverging(*_):
         raise DivergenceError("as if")
 
-    monkeypatch.setattr("sklearn_xc._softmax_fit.SingleSteps.epoch", diverging)
+    monkeypatch.setattr("sklearn_xc.implicit_softmax._train.SingleSteps.epoch", diverging)
     with pytest.raises(ValueError, match=r"every rate from 0.0001 to 10 did"):
         ImplicitSoftmaxRegressor("sgd", max_iter=3, random_state=0).fit(*small)
 

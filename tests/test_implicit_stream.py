@@ -11,9 +11,9 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 import sklearn_xc
 from sklearn_xc import ImplicitSoftmaxRegressor
-from sklearn_xc._coordinates import Coordinates
-from sklearn_xc._rows import as_rows
-from sklearn_xc._stream import Stream, sample_keys
+from sklearn_xc.implicit_softmax._stream import Stream, sample_keys
+from sklearn_xc.utils._coordinates import Coordinates
+from sklearn_xc.utils._matrix import as_rows
 
 PARTS = 1, 10, 100
 SOLVERS = {
@@ -177,7 +177,7 @@ def test_auxiliary_variables_come_back_with_their_rows():
 
 
 def test_auxiliary_variables_are_kept_of_so_many_rows(monkeypatch):
-    monkeypatch.setattr("sklearn_xc._stream.MOST_KEPT", 50)
+    monkeypatch.setattr("sklearn_xc.implicit_softmax._stream.MOST_KEPT", 50)
     rng = np.random.default_rng(0)
     keys = rng.integers(2**63, size=80).astype(np.uint64)
     stream = Stream(Coordinates())

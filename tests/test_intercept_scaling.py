@@ -7,8 +7,8 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 
 from sklearn_xc import ImplicitSoftmaxRegressor
-from sklearn_xc import _implicit_softmax as module
-from sklearn_xc._coordinates import Coordinates
+from sklearn_xc.implicit_softmax import _regressor as module
+from sklearn_xc.utils._coordinates import Coordinates
 
 SHORT = {
     "implicit": {"solver": "implicit", "learning_rate": 0.5},

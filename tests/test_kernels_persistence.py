@@ -318,7 +318,7 @@ def test_arrays_that_do_not_fit_together(tmp_path, files, number, mode):
 @pytest.mark.parametrize("name", ["sparse", "iterates"])
 def test_classes_out_of_range(tmp_path, files, name, value, monkeypatch):
     """Noticed on loading, or when a mapped model reads them."""
-    monkeypatch.setattr("sklearn_xc._persistence._file.SMALL", 0)
+    monkeypatch.setattr("sklearn_xc.persistence._file.SMALL", 0)
     file = File(files[name])
     file.array("classes")[:] = value
     refused(tmp_path, file.bytes(), "classes holds numbers outside", None)
@@ -333,7 +333,7 @@ def test_classes_out_of_range(tmp_path, files, name, value, monkeypatch):
 @pytest.mark.parametrize("name", ["sparse", "dense"])
 def test_files_that_change_while_they_are_mapped(tmp_path, files, name, monkeypatch):
     """Another program writes into the file: errors or other numbers, and no crash."""
-    monkeypatch.setattr("sklearn_xc._persistence._file.SMALL", 0)
+    monkeypatch.setattr("sklearn_xc.persistence._file.SMALL", 0)
     path = tmp_path / "model"
     path.write_bytes(files[name])
     loaded = load(path, "r")
@@ -415,7 +415,7 @@ def test_texts_that_are_none(tmp_path, files, mode):
 @pytest.mark.parametrize("name", ["sparse", "iterates", "dense", "embeddings", "distances"])
 def test_random_edits_with_right_checksums(tmp_path, files, name, monkeypatch):
     """Whatever numbers an array or the manifest holds: an error, or a model that can be used."""
-    monkeypatch.setattr("sklearn_xc._persistence._file.SMALL", 256)
+    monkeypatch.setattr("sklearn_xc.persistence._file.SMALL", 256)
     rng = np.random.default_rng(1)
     path, used = tmp_path / "model", 0
     for trial in range(80):

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sklearn_xc._kernels._matrix import Matrix
-from sklearn_xc._kernels._ppdsparse import N_LANES, solve_classes
-from sklearn_xc._rows import as_rows, columns_of, normalise
+from sklearn_xc._kernels.ppdsparse._matrix import Matrix
+from sklearn_xc._kernels.ppdsparse._solver import N_LANES, solve_classes
+from sklearn_xc.utils._matrix import as_rows, columns_of, normalise
 
 CHUNK = 4096  # rows of a search at a time
 DEFAULTS = {

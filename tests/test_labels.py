@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from sklearn_xc import PPDSparseClassifier
-from sklearn_xc._labels import check_labels, encode, label_names
+from sklearn_xc.base._labels import check_labels, encode, label_names
 from sklearn_xc.inspection import label_report
 from sklearn_xc.metrics import micro_f1
 

@@ -13,10 +13,11 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize
 
-from sklearn_xc import LDGSClassifier, PPDSparseClassifier, _chunk_lists, _ldgs_steps, predict_topk
-from sklearn_xc._decomposed import Positives
-from sklearn_xc._ldgs_steps import Layout, Settings, Steps, Weights
-from sklearn_xc._rows import as_rows, normalise
+from sklearn_xc import LDGSClassifier, PPDSparseClassifier, predict_topk
+from sklearn_xc.ldgs import _inverted_lists, _train
+from sklearn_xc.ldgs._candidate_gradients import Positives
+from sklearn_xc.ldgs._train import Layout, Settings, Steps, Weights
+from sklearn_xc.utils._matrix import as_rows, normalise
 
 GRADIENTS = ["exact", "sampled", "mips", "decomposed"]
 LOSSES = ["cross_entropy", "margin", "triplet"]
@@ -171,7 +172,7 @@ def test_options_learn(digits, options, loss):
 @pytest.mark.parametrize("gradient", GRADIENTS)
 @pytest.mark.parametrize("loss", ["cross_entropy", "margin"])
 def test_threads_do_not_change_the_weights(labels, gradient, loss, monkeypatch):
-    for module in (_ldgs_steps, _chunk_lists):
+    for module in (_train, _inverted_lists):
         monkeypatch.setattr(module, "WORTH_THREADS", 0)  # threads even for so little work
     X, Y = labels
     models = [
@@ -194,7 +195,7 @@ def test_reading_rounded_weights_first_changes_nothing(
     X, Y = labels
     models = []
     for worth in (0, np.inf):
-        monkeypatch.setattr(_ldgs_steps, "WORTH_ROUNDING", worth)
+        monkeypatch.setattr(_train, "WORTH_ROUNDING", worth)
         model = LDGSClassifier(
             loss, gradient=gradient, similarity=similarity, hidden_dim=8, max_iter=4, warmup=0.2,
             query_size=6, alpha=0.03, random_state=3,

@@ -10,9 +10,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 
-from sklearn_xc import LDGSClassifier, _ldgs_auto, _ldgs_features
-from sklearn_xc._ldgs_units import Change, Units
-from sklearn_xc._rows import as_rows, normalise
+from sklearn_xc import LDGSClassifier
+from sklearn_xc.ldgs import _auto, _features
+from sklearn_xc.ldgs._units import Change, Units
+from sklearn_xc.utils._matrix import as_rows, normalise
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +88,7 @@ def test_what_was_chosen_is_told(digits, text):
 
 
 def test_many_weights_of_sparse_rows_get_a_layer(text, monkeypatch):
-    monkeypatch.setattr(_ldgs_auto, "MOST_WEIGHTS", 1000)
+    monkeypatch.setattr(_auto, "MOST_WEIGHTS", 1000)
     model = LDGSClassifier(random_state=0, max_iter=2).fit(*text)
     assert model.hidden_dim_ == 100
     assert model.input_embeddings_.shape == (300, 100)
@@ -96,7 +97,7 @@ def test_many_weights_of_sparse_rows_get_a_layer(text, monkeypatch):
 
 def test_many_classes_are_searched_for():
     X = np.zeros((1, 3), dtype=np.float32) + 1
-    plans = [_ldgs_auto.make_plan(LDGSClassifier(), X, n) for n in (5000, 100_000)]
+    plans = [_auto.make_plan(LDGSClassifier(), X, n) for n in (5000, 100_000)]
     assert [plan.gradient for plan in plans] == ["exact", "decomposed"]
 
 
@@ -141,7 +142,7 @@ def test_a_step_by_features_follows_the_gradient(loss):
 
 
 def test_threads_do_not_change_weights_by_features(text, monkeypatch):
-    monkeypatch.setattr(_ldgs_features, "WORTH_THREADS", 0)
+    monkeypatch.setattr(_features, "WORTH_THREADS", 0)
     models = [LDGSClassifier(max_iter=2, n_jobs=n, random_state=0).fit(*text) for n in (1, 2)]
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
 

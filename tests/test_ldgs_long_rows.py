@@ -6,8 +6,8 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 
 from sklearn_xc import LDGSClassifier
-from sklearn_xc._ldgs_units import FAR, held_back, row_lengths
-from sklearn_xc._rows import as_rows
+from sklearn_xc.ldgs._units import FAR, held_back, row_lengths
+from sklearn_xc.utils._matrix import as_rows
 
 
 def topics():

@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
 from sklearn_xc import LDGSClassifier
-from sklearn_xc._kernels import _sparse_rows
-from sklearn_xc._ldgs_layout import NO_NORMS
+from sklearn_xc._kernels.ldgs import _row_updates
+from sklearn_xc.ldgs._layers import NO_NORMS
 
 ALPHA = 0.01
 
@@ -118,6 +118,6 @@ def test_rows_that_were_not_touched_bear_the_ridge_of_all_steps():
     for k in range(4):
         due = (rates - settled[k]) / np.sqrt(squares[k])
         expected[k] *= np.exp(-due * strength)
-    _sparse_rows.settle(table, squares, NO_NORMS, strength, settled, rates, 1)
+    _row_updates.settle(table, squares, NO_NORMS, strength, settled, rates, 1)
     np.testing.assert_allclose(table, expected, rtol=2e-3)
     assert (settled == rates).all()

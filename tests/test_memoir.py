@@ -16,13 +16,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, normalize
 from sklearn.svm import LinearSVC
 
-from sklearn_xc import MemoirSVC, _memoir_search, _memoir_steps, predict_topk
-from sklearn_xc._memoir_search import IndexSearch, choose_search
-from sklearn_xc._memoir_steps import Weights
-from sklearn_xc._rows import as_rows
+from sklearn_xc import MemoirSVC, predict_topk
 from sklearn_xc.datasets import make_xc_classification, repeat_per_label
+from sklearn_xc.memoir import _rival_search, _train
+from sklearn_xc.memoir._rival_search import IndexSearch, choose_search
+from sklearn_xc.memoir._train import Weights
 from sklearn_xc.metrics import make_topk_scorer
 from sklearn_xc.mips import HNSWIndex, SimpleLSHIndex
+from sklearn_xc.utils._matrix import as_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
 
@@ -140,7 +141,7 @@ def test_theorem_2_holds_on_a_run_under_its_conditions(digits):
 @pytest.fixture
 def any_number(monkeypatch):
     """An index where it is asked for, also of classes so few that exact search costs less."""
-    monkeypatch.setattr(_memoir_search, "FEWEST_CLASSES", {})
+    monkeypatch.setattr(_rival_search, "FEWEST_CLASSES", {})
 
 
 @pytest.mark.parametrize("search", ["hnsw", "lsh"])
@@ -331,7 +332,7 @@ def test_early_stopping_watches_the_macro_f1_of_samples_kept_apart(digits):
 
 
 def test_early_stopping_scores_are_those_of_the_held_out_samples(digits, monkeypatch):
-    from sklearn_xc import _memoir as module
+    from sklearn_xc.memoir import _classifier as module
 
     seen = {}
 
@@ -495,7 +496,7 @@ def test_impossible_sizes_are_refused_by_number(monkeypatch):
 
 @pytest.mark.parametrize("n_epochs", [1, 2])
 def test_an_interrupted_fit_leaves_the_estimator_as_it_was(n_epochs, digits, monkeypatch):
-    from sklearn_xc._memoir_steps import Steps
+    from sklearn_xc.memoir._train import Steps
 
     model = MemoirSVC(max_iter=4, random_state=0).fit(*digits)
     before = vars(model).copy()
@@ -513,12 +514,12 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(n_epochs, digits, mon
 
 
 def test_a_fit_ends_beside_no_copies_of_its_model(monkeypatch):
-    monkeypatch.setattr(_memoir_steps, "ENTRIES_AT_ONCE", 2**12)
+    monkeypatch.setattr(_train, "ENTRIES_AT_ONCE", 2**12)
     X, y = make_xc_classification(4000, 3000, 400, random_state=0)
     model = MemoirSVC(max_iter=2, random_state=0).fit(X, y)
     tracemalloc.start()
     try:
-        coef, _ = _memoir_steps.model_of(model._saved, 400, average=True)
+        coef, _ = _train.model_of(model._saved, 400, average=True)
         kept, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import optimize, sparse
 
-from sklearn_xc import _memoir_steps
-from sklearn_xc._kernels import _memoir as kernel
-from sklearn_xc._kernels._weight_lists import WeightLists
-from sklearn_xc._memoir_search import ExactSearch
-from sklearn_xc._memoir_steps import LARGEST_CUT, Settings, Steps, Weights, model_of
-from sklearn_xc._rows import as_rows, normalise
+from sklearn_xc._kernels.memoir import _steps as kernel
+from sklearn_xc._kernels.memoir._growing_weights import WeightLists
+from sklearn_xc.memoir import _train
+from sklearn_xc.memoir._rival_search import ExactSearch
+from sklearn_xc.memoir._train import LARGEST_CUT, Settings, Steps, Weights, model_of
+from sklearn_xc.utils._matrix import as_rows, normalise
 
 NONE = np.empty(0, dtype=np.float32)
 
@@ -122,7 +122,7 @@ def reference(X, y, weight, n_classes, s, batches):
 )
 def test_steps_are_those_of_numpy(changes, weighted, n_classes, dense, monkeypatch):
     monkeypatch.setattr(ExactSearch, "samples_at_once", 4)
-    monkeypatch.setattr(_memoir_steps, "CUT_TOLERANCE", 1e-5)
+    monkeypatch.setattr(_train, "CUT_TOLERANCE", 1e-5)
     X, rows, y = problem(n_classes=n_classes, dense=dense, bias=changes.get("bias", 0))
     chosen = settings(**changes)
     weight = np.random.default_rng(1).choice([0.5, 1.0, 2.0], size=len(y)).astype(np.float32)

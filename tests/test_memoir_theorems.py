@@ -7,9 +7,9 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 
 from sklearn_xc import MemoirSVC
-from sklearn_xc._memoir_search import ExactSearch
-from sklearn_xc._memoir_steps import Settings, Steps, Weights, model_of
-from sklearn_xc._rows import as_rows, normalise
+from sklearn_xc.memoir._rival_search import ExactSearch
+from sklearn_xc.memoir._train import Settings, Steps, Weights, model_of
+from sklearn_xc.utils._matrix import as_rows, normalise
 
 RNG = np.random.default_rng(0)
 NO_WEIGHTS = np.empty(0, dtype=np.float32)

@@ -2,8 +2,13 @@
 
 import pytest
 
-from sklearn_xc import _memory
-from sklearn_xc._memory import VARIABLE, memory_available, memory_limit, require_memory
+from sklearn_xc.utils import _memory_limit
+from sklearn_xc.utils._memory_limit import (
+    VARIABLE,
+    memory_available,
+    memory_limit,
+    require_memory,
+)
 
 GIB = 2**30
 
@@ -13,9 +18,9 @@ def system(tmp_path, monkeypatch):
     """A made-up /proc and /sys with 8 GiB available and no control groups."""
     monkeypatch.delenv(VARIABLE, raising=False)
     (tmp_path / "meminfo").write_text("MemTotal: 16777216 kB\nMemAvailable: 8388608 kB\n")
-    monkeypatch.setattr(_memory, "MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(_memory, "OWN_CGROUPS", tmp_path / "cgroup")
-    monkeypatch.setattr(_memory, "CGROUP_ROOT", tmp_path / "fs")
+    monkeypatch.setattr(_memory_limit, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(_memory_limit, "OWN_CGROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(_memory_limit, "CGROUP_ROOT", tmp_path / "fs")
     return tmp_path
 
 
@@ -52,14 +57,16 @@ def test_control_groups_of_both_versions(system, groups, limits, available):
 
 
 def test_without_meminfo_the_physical_memory_counts(system, monkeypatch):
-    monkeypatch.setattr(_memory, "MEMINFO", system / "absent")
-    monkeypatch.setattr(_memory.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 10}.get)
+    monkeypatch.setattr(_memory_limit, "MEMINFO", system / "absent")
+    monkeypatch.setattr(
+        _memory_limit.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 10}.get
+    )
     assert memory_available() == 40960
 
 
 def test_nothing_is_refused_where_nothing_is_known(system, monkeypatch):
-    monkeypatch.setattr(_memory, "MEMINFO", system / "absent")
-    monkeypatch.delattr(_memory.os, "sysconf", raising=False)
+    monkeypatch.setattr(_memory_limit, "MEMINFO", system / "absent")
+    monkeypatch.delattr(_memory_limit.os, "sysconf", raising=False)
     assert memory_available() is None
     assert memory_limit() is None
     assert require_memory(2**80, "everything", "think again") is None

@@ -11,7 +11,14 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from sklearn_xc.mips import ExactIndex, HNSWIndex, SimpleLSHIndex, SphericalIndex, _scan, _spherical
+from sklearn_xc.mips import (
+    ExactIndex,
+    HNSWIndex,
+    SimpleLSHIndex,
+    SphericalIndex,
+    _exact_search,
+    _spherical,
+)
 
 INDEXES = {
     "exact": ExactIndex(random_state=0),
@@ -50,7 +57,7 @@ def recall(ids, expected):
 def either_way(request, monkeypatch):
     """Little work goes another way than much: both are tested with little."""
     if request.param == "blas":
-        for module in (_scan, _spherical):
+        for module in (_exact_search, _spherical):
             monkeypatch.setattr(module, "BLAS_WORK", 0)
 
 
@@ -311,7 +318,7 @@ def test_threads_of_the_caller(name, kind):
 @pytest.mark.parametrize("name", INDEXES)
 @pytest.mark.parametrize("kind", ["dense", "sparse", "wide"])
 def test_seed_decides_and_threads_do_not(name, kind, monkeypatch):
-    monkeypatch.setattr(_scan, "BLAS_WORK", 0)
+    monkeypatch.setattr(_exact_search, "BLAS_WORK", 0)
     monkeypatch.setattr(_spherical, "BLAS_WORK", 0)
     rows, queries = make(kind, K, 0), make(kind, 150, 1)
     answers = []

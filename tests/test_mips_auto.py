@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from sklearn_xc.mips import AutoIndex, _auto, _cost
-from sklearn_xc.mips._store import RowStore, check_vectors
+from sklearn_xc.mips._row_store import RowStore, check_vectors
 
 
 def clustered(n, d, seed):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_xc._memory import VARIABLE
 from sklearn_xc.mips import ExactIndex, HNSWIndex, LinearSketch, SimpleLSHIndex, SphericalIndex
+from sklearn_xc.utils._memory_limit import VARIABLE
 
 ROWS = np.random.default_rng(0).normal(size=(40, 5))
 NOT_FINITE = ROWS.copy()

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sklearn_xc._kernels import _hamming, _mips
-from sklearn_xc.mips._store import Heaps, RowStore, check_vectors
+from sklearn_xc._kernels.mips import _hamming, _scores
+from sklearn_xc.mips._row_store import Heaps, RowStore, check_vectors
 
 rng = np.random.default_rng(0)
 
@@ -111,7 +111,7 @@ def test_nothing_to_do():
     top = Heaps(0, 3)
     assert top.sorted()[0].shape == (0, 3)
     empty = np.empty((0, 2), dtype=np.float32)
-    _mips.offer(
+    _scores.offer(
         empty,
         np.empty((1, 2), np.int32),
         np.empty(0, np.int32),

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sklearn_xc._rows import normalise
 from sklearn_xc.mips import LinearSketch, SphericalIndex, _spherical
 from sklearn_xc.mips._hnsw import Graph
 from sklearn_xc.mips._lsh import Codes, encode
 from sklearn_xc.mips._reductions import MODES, reduction
+from sklearn_xc.mips._row_store import RowStore
 from sklearn_xc.mips._sketch import heavy_features
 from sklearn_xc.mips._spherical import Lists, assign, train
-from sklearn_xc.mips._store import RowStore
+from sklearn_xc.utils._matrix import normalise
 
 
 def lognormal(n, d, seed):

@@ -14,13 +14,14 @@ from sklearn.naive_bayes import GaussianNB
 
 from sklearn_xc import PPDSparseClassifier
 from sklearn_xc.datasets import load_xc
-from sklearn_xc.model_selection import (
-    IterativeStratifiedKFold,
-    RareLabelKFold,
-    train_test_split,
+from sklearn_xc.model_selection import IterativeStratifiedKFold, RareLabelKFold, train_test_split
+from sklearn_xc.model_selection._fold_assignment import (
+    deal,
+    label_pattern,
+    make_problem,
+    place_by_shares,
 )
-from sklearn_xc.model_selection._parts import deal, label_pattern, make_problem, place_by_shares
-from sklearn_xc.model_selection._rows import take
+from sklearn_xc.model_selection._take_rows import take
 
 SPLITTERS = [RareLabelKFold, IterativeStratifiedKFold]
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 import sklearn_xc
 from sklearn_xc import LDGSClassifier, PPDSparseClassifier, TopKCalibratedClassifier
-from sklearn_xc._nearly_empty import FEWEST_ROWS
+from sklearn_xc.base._nearly_empty import FEWEST_ROWS
 
 
 def rare_labels(n_samples=600, share_with_labels=1.0):

@@ -8,8 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
-from sklearn_xc._kernels import _noise as kernel
-from sklearn_xc._noise import MODELS, expectation, log_probabilities, log_probability_of
+from sklearn_xc._kernels.augment_reduce import _noise as kernel
+from sklearn_xc.augment_reduce._noise_models import (
+    MODELS,
+    expectation,
+    log_probabilities,
+    log_probability_of,
+)
 
 EXTREME = np.array([0.0, 1e-30, 1e-9, 1e-3, 1, 5, 8.3, 20, 38, 40, 100, 1e4, 1e10, 1e20, 2e30])
 POINTS = np.concatenate([-EXTREME, EXTREME, np.linspace(-45, 45, 9001)])

@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
-from sklearn_xc import _optional
+from sklearn_xc.utils import _optional_import
 
 
 def test_returns_the_module_asked_for():
-    pyplot = _optional.optional_import("matplotlib.pyplot", "the picture")
+    pyplot = _optional_import.optional_import("matplotlib.pyplot", "the picture")
     assert pyplot.__name__ == "matplotlib.pyplot"
 
 
@@ -26,7 +26,7 @@ def test_missing_package_is_explained(monkeypatch, name, hints):
     for module in [package, name]:
         monkeypatch.setitem(sys.modules, module, None)  # makes its import fail
     with pytest.raises(ImportError) as raised:
-        _optional.optional_import(name, "this feature")
+        _optional_import.optional_import(name, "this feature")
     message = str(raised.value)
     assert message.startswith(f"this feature needs {package}, which cannot be imported here (")
     assert [hint for hint in hints if hint not in message] == []

@@ -14,15 +14,14 @@ from sklearn_xc import (
     ImplicitSoftmaxRegressor,
     LDGSClassifier,
     LDGSWordEmbedding,
-    _augment_reduce_fit,
-    _batch_sums,
-    _double_sum,
-    _exact,
-    _ldgs_steps,
-    _negative_sampling,
 )
 from sklearn_xc._kernels import SPIN_COUNT
-from sklearn_xc._kernels._pace import Pace, region_size
+from sklearn_xc._kernels.common._pace import Pace, region_size
+from sklearn_xc.augment_reduce import _train as augment_reduce_train
+from sklearn_xc.implicit_softmax import _solvers
+from sklearn_xc.ldgs import _train as ldgs_train
+from sklearn_xc.softmax import _full_softmax
+from sklearn_xc.word_embedding import _block_sums, _negative_sampling
 
 threads = pytest.mark.skipif(region_size(2) < 2, reason="built without OpenMP, or limited by it")
 
@@ -143,7 +142,7 @@ def documents():
     return [[str(w) for w in rng.zipf(1.5, size=20) if w < 300] for _ in range(200)]
 
 
-LOOPS = _augment_reduce_fit, _batch_sums, _double_sum, _exact, _ldgs_steps, _negative_sampling
+LOOPS = augment_reduce_train, _block_sums, _solvers, _full_softmax, ldgs_train, _negative_sampling
 
 WITH_PACE = [
     ImplicitSoftmaxRegressor("exact", learning_rate=1.0, max_iter=3),
@@ -187,7 +186,7 @@ WAIT = """
 import os, time
 chosen = {k: v for k, v in os.environ.items() if k in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
 import sklearn_xc
-from sklearn_xc._kernels._pace import region_size
+from sklearn_xc._kernels.common._pace import region_size
 left = {k: v for k, v in os.environ.items() if k in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
 assert left == chosen, (left, chosen)
 region_size(2)

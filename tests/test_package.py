@@ -17,13 +17,6 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(sklearn_xc.__file__).parent
 GENERATED = {".c", ".cpp", ".so", ".pyd", ".o", ".html"}
 
-# Modules below the estimators: none of them may import one.
-SHARED = ["metrics", "datasets", "mips", "_rows", "_labels", "_memory", "_parallel", "_topk"]
-SHARED += ["_optional", "_inner", "_explain", "_explanation", "_label_report", "inspection"]
-SHARED += ["_callbacks", "model_selection"]
-SHARED += ["_checks", "_persistence"]
-SHARED += ["_calibration", "_threshold_search"]
-
 
 @pytest.fixture(scope="module")
 def tracked():
@@ -46,8 +39,8 @@ def tracked():
 
 
 def kernels():
-    names = [module.name for module in pkgutil.iter_modules(sklearn_xc._kernels.__path__)]
-    return [importlib.import_module(f"sklearn_xc._kernels.{name}") for name in names]
+    found = pkgutil.walk_packages(sklearn_xc._kernels.__path__, "sklearn_xc._kernels.")
+    return [importlib.import_module(module.name) for module in found if not module.ispkg]
 
 
 def sources(name):
@@ -104,23 +97,10 @@ def test_all_lists_every_public_name_of_the_package():
     assert public == {name for name in sklearn_xc.__all__ if not name.startswith("_")} - modules
 
 
-@pytest.mark.parametrize("name", SHARED)
-def test_shared_parts_import_no_estimator(name):
-    estimators = [getattr(sklearn_xc, member) for member in sklearn_xc.__all__]
-    estimators = [member for member in estimators if isinstance(member, type)]
-    forbidden = {f"sklearn_xc.{member.__name__}" for member in estimators}
-    files = sources(name)
-    assert files != []
-    for path in files:
-        for imported in imported_names(path):
-            assert imported not in forbidden
-            assert not imported.startswith(tuple(member.__module__ for member in estimators))
-
-
 def test_kernels_are_compiled_beside_the_package():
     assert kernels() != []
     for kernel in kernels():
-        assert Path(kernel.__file__).parent == PACKAGE / "_kernels"
+        assert Path(kernel.__file__).parent.parent == PACKAGE / "_kernels"
         assert Path(kernel.__file__).suffix in {".so", ".pyd"}
 
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
-from sklearn_xc import _parallel
-from sklearn_xc._callbacks import Progress
-from sklearn_xc._parallel import (
+from sklearn_xc.utils import _parallel
+from sklearn_xc.utils._callbacks import Progress
+from sklearn_xc.utils._parallel import (
     MAX_BLOCKS,
     MIN_BLOCKS,
     blocks_of_classes,

@@ -11,9 +11,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler, normalize
 
 from sklearn_xc import PPDSparseClassifier, merge
-from sklearn_xc._penalties import penalties_of
-from sklearn_xc._rows import compact, normalise
 from sklearn_xc.datasets import make_xc_classification
+from sklearn_xc.ppdsparse._penalties import penalties_of
+from sklearn_xc.utils._matrix import compact, normalise
 
 X, Y = make_xc_classification(400, 300, 40, n_labels=3, random_state=0)
 X = sparse.csr_array(X, dtype=np.float32)

@@ -21,12 +21,12 @@ from sklearn_xc import (
     LDGSClassifier,
     MemoirSVC,
     PPDSparseClassifier,
-    _records,
     load,
 )
-from sklearn_xc._persistence import SaveMixin
-from sklearn_xc._persistence._file import FORMAT
-from sklearn_xc._records import record
+from sklearn_xc.persistence import SaveMixin
+from sklearn_xc.persistence._file import FORMAT
+from sklearn_xc.utils import _records
+from sklearn_xc.utils._records import record
 
 ESTIMATORS = {
     "ppdsparse": PPDSparseClassifier(random_state=0, warm_start=True),
@@ -327,7 +327,7 @@ def test_options_that_do_not_fit_the_weights(models, tmp_path):
 
 def test_mapped_models_read_only_what_they_need(models, tmp_path, monkeypatch):
     """With no array taken for small, everything that can stays in the file."""
-    monkeypatch.setattr("sklearn_xc._persistence._file.SMALL", 0)
+    monkeypatch.setattr("sklearn_xc.persistence._file.SMALL", 0)
     for name in NAMES:
         models[name].save(tmp_path / name)
         loaded = load(tmp_path / name, "r")
@@ -456,25 +456,25 @@ TRUSTED = [
     "numpy.dtype",
     "scipy.sparse._csr.csr_array",
     "scipy.sparse._csr.csr_matrix",
-    "sklearn_xc._augment_reduce.AugmentReduceClassifier",
-    "sklearn_xc._calibration.Calibration",
-    "sklearn_xc._calibration.Isotonic",
-    "sklearn_xc._calibration.Sigmoid",
-    "sklearn_xc._calibration.Temperature",
-    "sklearn_xc._coordinates.Coordinates",
-    "sklearn_xc._feature_moments.FeatureMoments",
-    "sklearn_xc._held_out.Labels",
-    "sklearn_xc._implicit_softmax.ImplicitSoftmaxRegressor",
-    "sklearn_xc._labels.LabelEncoding",
-    "sklearn_xc._ldgs.LDGSClassifier",
-    "sklearn_xc._ldgs_units.Units",
-    "sklearn_xc._memoir.MemoirSVC",
-    "sklearn_xc._ppdsparse.PPDSparseClassifier",
-    "sklearn_xc._rows_seen.RowsSeen",
-    "sklearn_xc._stream.Stream",
-    "sklearn_xc._topk_calibrated.TopKCalibratedClassifier",
-    "sklearn_xc._topk_threshold.TopKThresholdClassifier",
-    "sklearn_xc._word_embedding.LDGSWordEmbedding",
+    "sklearn_xc.augment_reduce._classifier.AugmentReduceClassifier",
+    "sklearn_xc.calibration._calibrators.Calibration",
+    "sklearn_xc.calibration._calibrators.Isotonic",
+    "sklearn_xc.calibration._calibrators.Sigmoid",
+    "sklearn_xc.calibration._calibrators.Temperature",
+    "sklearn_xc.utils._coordinates.Coordinates",
+    "sklearn_xc.augment_reduce._feature_moments.FeatureMoments",
+    "sklearn_xc.model_selection._out_of_fold.Labels",
+    "sklearn_xc.implicit_softmax._regressor.ImplicitSoftmaxRegressor",
+    "sklearn_xc.base._labels.LabelEncoding",
+    "sklearn_xc.ldgs._classifier.LDGSClassifier",
+    "sklearn_xc.ldgs._units.Units",
+    "sklearn_xc.memoir._classifier.MemoirSVC",
+    "sklearn_xc.ppdsparse._classifier.PPDSparseClassifier",
+    "sklearn_xc.utils._rows_seen.RowsSeen",
+    "sklearn_xc.implicit_softmax._stream.Stream",
+    "sklearn_xc.meta._calibrated.TopKCalibratedClassifier",
+    "sklearn_xc.meta._threshold.TopKThresholdClassifier",
+    "sklearn_xc.word_embedding._estimator.LDGSWordEmbedding",
 ]
 
 

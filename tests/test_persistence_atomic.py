@@ -13,7 +13,7 @@ SCRIPT = """
 import itertools, json, os, random, signal, sys, time
 import numpy as np
 from sklearn_xc import PPDSparseClassifier, load
-from sklearn_xc._persistence import _file
+from sklearn_xc.persistence import _file
 
 folder = sys.argv[1]
 path = os.path.join(folder, "model")

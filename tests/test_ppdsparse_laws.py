@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.svm import LinearSVC
 
 from sklearn_xc import PPDSparseClassifier
-from sklearn_xc._kernels._sparsify import sparsify
+from sklearn_xc._kernels.ppdsparse._sparsify import sparsify
 
 TIGHT = {"tol": 1e-6, "pruning": 0.0, "max_iter": 5000, "random_state": 0}
 LOSSES = ["squared_hinge", "hinge"]

@@ -11,10 +11,10 @@ from sklearn.linear_model import LogisticRegression
 from test_exact import problem, reference
 
 from sklearn_xc import ImplicitSoftmaxRegressor
-from sklearn_xc import _exact as module
-from sklearn_xc._exact import ExactSteps
-from sklearn_xc._kernels._halves import halve_rows, join_rows
-from sklearn_xc._rows import as_rows, normalise
+from sklearn_xc._kernels.softmax._split_float import halve_rows, join_rows
+from sklearn_xc.softmax import _full_softmax as module
+from sklearn_xc.softmax._full_softmax import ExactSteps
+from sklearn_xc.utils._matrix import as_rows, normalise
 
 GRAIN = 1 / 32
 

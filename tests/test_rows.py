@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sklearn_xc._rows import (
+from sklearn_xc.utils._matrix import (
     STRETCH,
     Rows,
     above,

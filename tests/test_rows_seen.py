@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_xc._rows import as_rows, normalise
-from sklearn_xc._rows_seen import N_REGISTERS, RowsSeen, row_hashes
+from sklearn_xc.utils._matrix import as_rows, normalise
+from sklearn_xc.utils._rows_seen import N_REGISTERS, RowsSeen, row_hashes
 
 
 def rows_of(X):
@@ -60,7 +60,7 @@ def test_a_row_has_one_hash_sparse_or_dense_with_explicit_zeros_or_without():
 def test_long_rows_are_hashed_part_by_part(monkeypatch):
     X = np.random.default_rng(0).normal(size=(20, 30))
     whole = row_hashes(rows_of(X))
-    monkeypatch.setattr("sklearn_xc._rows_seen.ENTRIES_AT_ONCE", 7)
+    monkeypatch.setattr("sklearn_xc.utils._rows_seen.ENTRIES_AT_ONCE", 7)
     np.testing.assert_array_equal(row_hashes(rows_of(X)), whole)
     np.testing.assert_array_equal(row_hashes(rows_of(sparse.csr_array(X))), whole)
 

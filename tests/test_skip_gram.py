@@ -7,12 +7,12 @@ import pytest
 from scipy import sparse
 from scipy.special import softmax
 
-from sklearn_xc import _batch_sums
-from sklearn_xc import _skip_gram as skip_gram
-from sklearn_xc._batch_sums import BatchSums
-from sklearn_xc._kernels import _skip_gram as kernel
-from sklearn_xc._kernels import _word_blocks as blocks_kernel
-from sklearn_xc._negative_sampling import CONSTANT, NOISE_POWER, negative_sampling
+from sklearn_xc._kernels.word_embedding import _block_softmax as blocks_kernel
+from sklearn_xc._kernels.word_embedding import _negative_sampling as kernel
+from sklearn_xc.word_embedding import _block_sums
+from sklearn_xc.word_embedding import _train as skip_gram
+from sklearn_xc.word_embedding._block_sums import BatchSums
+from sklearn_xc.word_embedding._negative_sampling import CONSTANT, NOISE_POWER, negative_sampling
 
 N_WORDS, DIM = 40, 12
 
@@ -252,13 +252,13 @@ def estimated_gradients(blocks, counts, U, V, with_expected=True):
 @pytest.fixture
 def laid(monkeypatch):
     """The blocks that are visited."""
-    blocks, visit_blocks = [], _batch_sums.visit_blocks
+    blocks, visit_blocks = [], _block_sums.visit_blocks
 
     def visit(some, *others):
         blocks.append(some)
         visit_blocks(some, *others)
 
-    monkeypatch.setattr(_batch_sums, "visit_blocks", visit)
+    monkeypatch.setattr(_block_sums, "visit_blocks", visit)
     return blocks
 
 
@@ -366,7 +366,7 @@ def test_memory_bounds_the_blocks_at_once_and_nothing_else(laid, monkeypatch):
     few = options(query_size=2, n_sampled=9, rest="sampled")
     found, n_visits = [], []
     for n_bytes in (2**28, 1):
-        monkeypatch.setattr(_batch_sums, "BYTES_AT_ONCE", n_bytes)
+        monkeypatch.setattr(_block_sums, "BYTES_AT_ONCE", n_bytes)
         found.append(gradients(counts, U, V, block_sums(pairs, DIM, few, 2, 0, 1)))
         n_visits.append(len(laid))
         laid.clear()
@@ -507,7 +507,7 @@ def test_negative_sampling_learns_pointwise_mutual_information():
 
 @pytest.mark.parametrize(("n_words", "part"), [(9, 1), (17, 1), (40, 8), (40, 64)])
 def test_negative_sampling_does_not_depend_on_threads(monkeypatch, n_words, part):
-    monkeypatch.setattr("sklearn_xc._negative_sampling.PART_WORDS", part)
+    monkeypatch.setattr("sklearn_xc.word_embedding._negative_sampling.PART_WORDS", part)
     counts = some_counts()[:n_words, :n_words]
     found = [
         negative_sampling(

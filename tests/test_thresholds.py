@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 
 import sklearn_xc
 from sklearn_xc import PPDSparseClassifier, TopKCalibratedClassifier, TopKThresholdClassifier
-from sklearn_xc._threshold_search import Pairs, global_threshold, label_thresholds
 from sklearn_xc.datasets import make_xc_classification
+from sklearn_xc.meta._threshold_search import Pairs, global_threshold, label_thresholds
 
 METRICS = ["micro_f1", "macro_f1", "example_f1"]
 AVERAGE = {"micro_f1": "micro", "macro_f1": "macro", "example_f1": "samples"}

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sklearn_xc import _topk
-from sklearn_xc._kernels import _topk as kernel
-from sklearn_xc._rows import as_rows, normalise
-from sklearn_xc._topk import InvertedIndex
+from sklearn_xc._kernels.topk import _inverted_index as kernel
+from sklearn_xc.topk import _inverted_index
+from sklearn_xc.topk._inverted_index import InvertedIndex
+from sklearn_xc.utils._matrix import as_rows, normalise
 
 
 def problem(n_rows, n_classes, n_features, density=0.3, seed=0):
@@ -50,7 +50,7 @@ def test_topk_is_a_stable_sort(
     X, W, b = problem(n_rows, n_classes, n_features, density, seed)
     k = min(k, n_classes)
     rows = as_rows(normalise(X if dense else sparse.csr_array(X)))
-    with mock.patch.object(_topk, "FULL_SHARE", full_share):
+    with mock.patch.object(_inverted_index, "FULL_SHARE", full_share):
         index = InvertedIndex(W, b)
     best, scores = index.topk(rows, k, n_threads, way)
     expected_best, expected_scores = reference(X, W, b, k)
@@ -113,7 +113,7 @@ def test_results_do_not_depend_on_the_row_blocks(large, monkeypatch):
     X, W, b = large
     index, rows = InvertedIndex(W, b), as_rows(normalise(X))
     expected = index.topk(rows, 3, 2), index.scores(rows, 2), index.positives(rows, 2)
-    monkeypatch.setattr(_topk, "ROW_BLOCK", 33)
+    monkeypatch.setattr(_inverted_index, "ROW_BLOCK", 33)
     best, scores = index.topk(rows, 3, 2)
     np.testing.assert_array_equal(best, expected[0][0])
     np.testing.assert_array_equal(scores, expected[0][1])
@@ -175,7 +175,7 @@ def test_overflow_is_an_error(way):
 @pytest.mark.parametrize("n_features", [256, 257, 600])
 def test_more_features_than_one_pass_over_the_classes_takes(n_features):
     X, W, b = problem(7, 70, n_features, density=0.9)
-    with mock.patch.object(_topk, "FULL_SHARE", 0.0):
+    with mock.patch.object(_inverted_index, "FULL_SHARE", 0.0):
         rows, index = as_rows(normalise(X)), InvertedIndex(W, b)
     assert (index.full_column >= 0).all()
     expected = reference(X, W, b, 6)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_xc._weights import weights_of_classes
+from sklearn_xc.ppdsparse._assembly import weights_of_classes
 
 
 @given(

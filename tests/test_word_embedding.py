@@ -9,8 +9,9 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from sklearn_xc import LDGSWordEmbedding, _memory
-from sklearn_xc._cooccurrence import cooccurrences, encoded
+from sklearn_xc import LDGSWordEmbedding
+from sklearn_xc.utils import _memory_limit
+from sklearn_xc.word_embedding._cooccurrence import cooccurrences, encoded
 
 GRADIENTS = ["decomposed", "mips", "sampled", "exact"]
 TOPICS = [["red", "green", "blue", "pink"], ["dog", "cat", "cow", "hen"], ["one", "two", "six"]]
@@ -395,6 +396,6 @@ def test_steps_too_long_stay_finite():
 
 
 def test_refuses_more_memory_than_there_is(monkeypatch):
-    monkeypatch.setenv(_memory.VARIABLE, "100")
+    monkeypatch.setenv(_memory_limit.VARIABLE, "100")
     with pytest.raises(MemoryError, match="vectors of 12 words and 6 dimensions"):
         model().fit(CORPUS)

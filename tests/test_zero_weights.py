@@ -16,10 +16,10 @@ from sklearn_xc import (
     TopKCalibratedClassifier,
     TopKThresholdClassifier,
 )
-from sklearn_xc._decomposed import Positives
-from sklearn_xc._labels import LabelEncoding
-from sklearn_xc._multiclass import held_out_samples
+from sklearn_xc.base._labels import LabelEncoding
+from sklearn_xc.base._multiclass import held_out_samples
 from sklearn_xc.datasets import make_xc_classification
+from sklearn_xc.ldgs._candidate_gradients import Positives
 
 BASE = PPDSparseClassifier(random_state=0)
 
@@ -83,7 +83,7 @@ def test_splitters_and_their_groups_see_rows_with_weight_only(data):
             seen.append((X.shape[0], groups))
             return super().split(X, y, groups)
 
-    from sklearn_xc._held_out import splits_of
+    from sklearn_xc.model_selection._out_of_fold import splits_of
 
     splits = splits_of(Splitter(3), X_all, Y_all, "multilabel", {"groups": groups}, weight)
     assert seen[0][0] == 400

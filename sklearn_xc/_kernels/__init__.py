@@ -19,7 +19,7 @@ def _load():
     if not chosen:
         os.environ["GOMP_SPINCOUNT"] = SPIN_COUNT
     try:
-        from . import _pace  # noqa: F401
+        from .common import _pace  # noqa: F401
     finally:
         if not chosen:
             del os.environ["GOMP_SPINCOUNT"]

@@ -2,7 +2,7 @@
 
 from ._docstrings import load_docstrings
 from ._generate import make_xc_classification
-from ._labels import first_label, repeat_per_label
+from ._single_label import first_label, repeat_per_label
 from ._xc_format import dump_xc, load_xc
 
 __all__ = [

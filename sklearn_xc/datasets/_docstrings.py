@@ -10,7 +10,7 @@ from operator import itemgetter
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
-from ._public_api import public_docstrings
+from ._docstring_collector import public_docstrings
 
 _PACKAGES = ("numpy", "scipy", "sklearn", "stdlib")
 # Short sentences say little by themselves: a passage takes in the next one of its paragraph until

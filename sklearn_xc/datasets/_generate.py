@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from ._labels import INDICATOR_DTYPE
+from ._single_label import INDICATOR_DTYPE
 
 _ROWS_PER_BLOCK = 1 << 16
 

@@ -11,9 +11,8 @@ from os import fsdecode
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_xc._kernels._xc_format import Problem, parse_rows
-
-from ._labels import INDICATOR_DTYPE
+from .._kernels.datasets._xc_format import Problem, parse_rows
+from ._single_label import INDICATOR_DTYPE
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _CHUNK_BYTES = 1 << 20

@@ -6,9 +6,9 @@ made by ``from_estimator`` or ``from_predictions`` (here also ``from_explanation
 ``plot(ax=None)``, and keep the figure and axes in ``figure_`` and ``ax_``. They need matplotlib.
 """
 
-from .._explanation import Explanation, Explanations
-from .._label_report import LabelReport
 from ._contributions import ContributionsDisplay
+from ._explanation import Explanation, Explanations
+from ._label_counts import LabelReport
 from ._label_frequency import LabelFrequencyDisplay
 from ._label_report import label_report
 from ._precision_at_k import PrecisionAtKDisplay

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from .._explain import explain
-from .._explanation import INTERCEPT, Explanation
 from ._display import BLUE, GREY, VERMILION, axes_for
+from ._explain import explain
+from ._explanation import INTERCEPT, Explanation
 
 LONGEST_NAME = 40  # characters of a feature's name
 

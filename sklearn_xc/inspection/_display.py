@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from .._inner import find_inner
-from .._optional import optional_import
-from .._predict import predict_topk
+from ..topk._predict import predict_topk
+from ..utils._optional_import import optional_import
+from ..utils._unwrap import find_inner
 
 # Colours that colour-blind readers tell apart too (Okabe and Ito's palette).
 BLUE, VERMILION, GREY = "#0072b2", "#d55e00", "#8c8c8c"

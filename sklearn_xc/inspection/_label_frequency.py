@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .._inner import find_inner
 from ..metrics._ranking import rank, true_labels
+from ..utils._unwrap import find_inner
 from ._display import axes_for, default_k, draw_curve, has_curves, name_of, ranked
 
 MOST_BINS = 8  # beside that of labels never seen: more would not leave room for their names

@@ -3,10 +3,10 @@
 import numpy as np
 from scipy import sparse
 
-from .._inner import find_inner
-from .._label_report import LabelReport
-from .._predict import predict_topk
 from ..metrics._ranking import codes, true_labels
+from ..topk._predict import predict_topk
+from ..utils._unwrap import find_inner
+from ._label_counts import LabelReport
 
 
 def label_report(estimator, X, y, k=None):

@@ -3,7 +3,16 @@
 import numpy as np
 
 from ..metrics._ranking import rank
-from ._display import GREY, axes_for, default_k, draw_curve, has_curves, name_of, names_for, ranked
+from ._display import (
+    GREY,
+    axes_for,
+    default_k,
+    draw_curve,
+    has_curves,
+    name_of,
+    names_for,
+    ranked,
+)
 
 MOST = 10  # ranks drawn where the user says nothing
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from .._inner import find_inner
-from .._predict import predict_topk
 from ..metrics import reliability_curve
+from ..topk._predict import predict_topk
+from ..utils._unwrap import find_inner
 from ._display import GREY, axes_for, draw_curve, has_curves, name_of, names_for
 
 N_BINS = 15  # as in expected_calibration_error

@@ -28,11 +28,7 @@ it. A true label that is not in ``classes``, such as one never seen in training,
 predicted: a miss.
 """
 
-from ._calibration import expected_calibration_error, reliability_curve
-from ._f1 import macro_f1, micro_f1
-from ._propensities import propensities
-from ._scorer import make_topk_scorer
-from ._topk import (
+from ._at_k import (
     ndcg_at_k,
     precision_at_k,
     psndcg_at_k,
@@ -40,6 +36,10 @@ from ._topk import (
     recall_at_k,
     top_k_accuracy,
 )
+from ._f1 import macro_f1, micro_f1
+from ._propensities import propensities
+from ._reliability import expected_calibration_error, reliability_curve
+from ._scorer import make_topk_scorer
 
 __all__ = [
     "expected_calibration_error",

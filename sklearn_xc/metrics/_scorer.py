@@ -7,10 +7,10 @@ from contextvars import ContextVar
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from .._predict import predict_topk
+from ..topk._predict import predict_topk
+from ._at_k import hit_rate, ndcg, precision, psndcg, psprecision, recall
 from ._propensities import check_propensities
 from ._ranking import check_k, rank
-from ._topk import hit_rate, ndcg, precision, psndcg, psprecision, recall
 
 _METRICS = {
     "precision_at_k": precision,

@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._memory import require_memory
-from .._parallel import single_threaded_blas
+from ..utils._memory_limit import require_memory
+from ..utils._parallel import single_threaded_blas
 from ._base import BaseIndex
+from ._exact_search import as_dense, query_blocks
 from ._recall import judges
 from ._reductions import MODES, Reduction, reduction
-from ._scan import as_dense, query_blocks
+from ._row_store import RowStore
 from ._sketch import LinearSketch, heavy_features
-from ._store import RowStore
 
 # With more rows than this, reductions are compared on so many of them drawn at random, and only
 # the best is built whole.

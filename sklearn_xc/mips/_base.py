@@ -10,11 +10,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from .._parallel import effective_threads, single_threaded_blas
+from ..utils._parallel import effective_threads, single_threaded_blas
+from ._exact_search import ExactSearch
 from ._parameters import check_parameters
 from ._recall import SAMPLE
-from ._scan import ExactSearch
-from ._store import RowStore, check_ids, check_vectors
+from ._row_store import RowStore, check_ids, check_vectors
 
 
 class BaseIndex(BaseEstimator):

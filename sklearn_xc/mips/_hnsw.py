@@ -4,12 +4,12 @@ from numbers import Integral
 
 import numpy as np
 
-from .._optional import optional_import
+from ..utils._optional_import import optional_import
 from . import _cost as cost
 from ._approximate import ApproximateIndex, doublings
+from ._exact_search import product
 from ._recall import TOP
 from ._reductions import MODES, RANGES
-from ._scan import product
 
 ADDED = 10_000  # rows added at once: between two of them Python can take an interrupt
 ASKED = 256  # queries that fail together

@@ -4,10 +4,10 @@ from numbers import Integral
 
 import numpy as np
 
-from .._kernels import _hamming as kernel
+from .._kernels.mips import _hamming as kernel
 from . import _cost as cost
 from ._approximate import ApproximateIndex, doublings
-from ._scan import for_blocks, product
+from ._exact_search import for_blocks, product
 
 CODED = 8192  # rows projected at once
 FIRST = 128

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy import sparse
 
-from .._rows import normalise
-from ._scan import ExactSearch
+from ..utils._matrix import normalise
+from ._exact_search import ExactSearch
 
 TOP = 10  # recall@10
 SAMPLE = 256  # queries: half choose, half measure, with a standard error below 0.01

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._parallel import single_threaded_blas
+from ..utils._parallel import single_threaded_blas
 
 MODES = ("ip", "xbox", "ip-centred", "xbox-centred")
 RANGES = "ranges"  # of graphs only

@@ -7,9 +7,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from .._memory import require_memory
+from ..utils._memory_limit import require_memory
 from ._parameters import check_parameters
-from ._store import check_ids, check_vectors
+from ._row_store import check_ids, check_vectors
 
 COMMON = 0.1  # share of the queries that have a feature which is worth keeping
 BLOCK = 4096  # rows multiplied at once: a sparse product of them is turned into a dense one

@@ -5,12 +5,12 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
-from .._kernels import _mips as kernel
-from .._parallel import single_threaded_blas
+from .._kernels.mips import _scores as kernel
+from ..utils._parallel import single_threaded_blas
 from . import _cost as cost
 from ._approximate import ApproximateIndex, doublings
-from ._scan import BLAS_WORK, for_blocks, multiply, product
-from ._store import Heaps
+from ._exact_search import BLAS_WORK, for_blocks, multiply, product
+from ._row_store import Heaps
 
 BATCH = 1024  # queries that share the reading of a list
 ASSIGNED = 4096  # rows assigned at once

@@ -5,8 +5,8 @@ refuse a sparse y. What stands here does neither; the splitters also serve as ``
 :class:`~sklearn.model_selection.GridSearchCV` and everywhere else in scikit-learn.
 """
 
+from ._cross_val_topk import cross_val_topk
 from ._split import IterativeStratifiedKFold, RareLabelKFold, train_test_split
-from ._topk import cross_val_topk
 from ._validation import cross_val_score, cross_validate
 
 __all__ = [

@@ -7,8 +7,15 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state, indexable
 
-from ._parts import PINNED, deal, keep_labels, label_pattern, make_problem, place_by_shares
-from ._rows import take
+from ._fold_assignment import (
+    PINNED,
+    deal,
+    keep_labels,
+    label_pattern,
+    make_problem,
+    place_by_shares,
+)
+from ._take_rows import take
 
 
 class _LabelKFold(BaseCrossValidator):

@@ -13,10 +13,9 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import indexable
 from sklearn.utils.parallel import Parallel, delayed
 
-from sklearn_xc.metrics._scorer import TopkScorer, shared_predictions
-
-from ._common import fit_with, n_rows, part_of, route, splitter
-from ._rows import take
+from ..metrics._scorer import TopkScorer, shared_predictions
+from ._routing import fit_with, n_rows, part_of, route, splitter
+from ._take_rows import take
 
 
 def cross_validate(

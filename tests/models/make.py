@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sklearn_xc import AugmentReduceClassifier, MemoirSVC, PPDSparseClassifier
-from sklearn_xc._persistence._file import FORMAT
+from sklearn_xc.persistence._file import FORMAT
 
 FOLDER = Path(__file__).parent
 N_CLASSES, N_FEATURES = 12, 9

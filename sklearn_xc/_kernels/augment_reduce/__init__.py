@@ -1,0 +1,1 @@
+"""Kernels of augment_reduce."""

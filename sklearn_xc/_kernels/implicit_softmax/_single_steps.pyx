@@ -1,0 +1,412 @@
+"""Steps on one sample and one class of the double sum: implicit, U-max and vanilla.
+
+The term of sample i and class k of the pairwise formulation (eq. 6), with z = psi_k - psi_y, is
+``u + exp(-u) + rivals * exp(z - u)``; that of Raman et al. (eq. 8) is
+``u - psi_y + exp(psi_y - u) + rivals * exp(psi_k - u)``. `rivals` is the inverse of the probability
+of k, K - 1 where classes are drawn uniformly. Weights are scale_k W_k, so that the ridge of a step
+costs no more than the non-zeros of its row.
+"""
+
+from libc.math cimport exp, fabs, isfinite, log, log1p, sqrt
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from sklearn_xc._kernels.common._common cimport dispatched, interrupted, prefetch, random_below
+from sklearn_xc._kernels.common._common cimport random_unit, seed_for
+from sklearn_xc._kernels.softmax._sampled_scores cimport Row, row_at
+
+cdef enum:
+    LANES = 16
+    MAX_NEWTON = 100  # four to six are usual
+    FAR = 1 << 20  # weights beyond this number are fetched ahead of their step
+    STEP_COST = 100  # operations of a step beside those on its row
+
+cdef double LARGEST = 1e30  # a longer step would overflow the float32 weights soon
+cdef double LOWEST = -100  # u beyond top's bounds, so that rounding cannot make e^-u infinite
+cdef double SMALLEST_SCALE = 1e-6  # float32 weights keep their precision above it
+
+
+cdef enum Method:
+    IMPLICIT = 0
+    UMAX = 1
+    VANILLA = 2
+
+
+cdef struct Settings:
+    int method
+    bint raman
+    double intercept  # the constant feature that stands for intercepts; 0: none
+    double rate
+    double delta  # how far below its lower bound u may lie in U-max
+    double lowest_u  # U-max projects u on [lowest_u, highest_u]
+    double highest_u
+    double radius  # and w on the ball of this radius
+    uint64_t seed
+
+
+cdef struct Sampler:
+    int32_t n_classes
+    const double* threshold  # an alias table, or NULL for uniform
+    const int32_t* alias
+
+
+cdef struct Weights:
+    float* W
+    float* b
+    double* scale
+    double* norms  # ||w_k||^2, or NULL where no ball bounds them
+    const double* ridge  # alpha beta_k / N, or NULL
+    int64_t n_features
+    int64_t of_class  # from the weights of a class to those of the next
+    int64_t of_feature  # from a weight of a class to the next; 1 with dense samples
+
+
+# ----------------------------------------------------------------------------- the scalar step
+
+
+cdef inline double implicit_step(
+    double rate, double z, double log_rivals, double curvature, double* u
+) noexcept nogil:
+    """The g >= 0 of the implicit step, which adds g x / c_y to w_y and -g x / c_k to w_k; moves u.
+
+    With curvature = sum over both classes of ||x||^2 / c (+ intercept^2), the step solves
+
+        log g + curvature g + u = log(rate rivals) + z,    rate (1 - e^-u) + u - u_old = g
+
+    (appendix F.1, where a = curvature g). In t = log g the second is a concave, falling function of
+    one unknown, so Newton's method comes down on its root from any point beyond it; the bounds of
+    F.1 cap the first step.
+    """
+    cdef double old = u[0]
+    cdef double c = log(rate) + log_rivals + z
+    # u <= max(u_old, log(1 + rivals e^z)), hence g <= rate + the rise of u
+    cdef double rise = max(log_rivals + z, 0) + 0.7 - old
+    cdef double top = log(rate + max(rise, 0))
+    cdef double cap, t, g, decay, new, step
+    cdef int _iteration
+    # u >= 0, hence curvature g + log(curvature g) <= c + log(curvature)
+    cap = c
+    if curvature > 0:
+        cap += log(curvature)
+        cap = (log(cap) if cap > 1 else min(cap, 0)) - log(curvature)
+    top = min(top, cap)
+    t = min(top, c - old)
+    for _iteration in range(MAX_NEWTON):
+        g = exp(t)
+        new = max(c - t - curvature * g, LOWEST)
+        decay = rate * exp(-new)
+        step = (rate - decay + (new - old) - g) / ((decay + 1) * (1 + curvature * g) + g)
+        t = min(t + step, top)
+        if fabs(step) <= 1e-12 * (1 + fabs(t)):
+            break
+    g = exp(t)
+    # The first equation loses digits where c is huge, the second where u is small.
+    u[0] = max(old + g - rate + decay if decay < 1 else c - t - curvature * g, 0)
+    return g
+
+
+cdef inline double log_add_exp(double a, double b) noexcept nogil:
+    return max(a, b) + log1p(exp(-fabs(a - b)))
+
+
+cdef inline void explicit_step(
+    const Settings* settings, double rate, double own, double rival, double log_rivals,
+    double* u, double* gain, double* loss
+) noexcept nogil:
+    """Lengths along x by which w_y gains and w_k loses; `own`, `rival` are the scores."""
+    cdef double base = own if settings.raman else 0
+    cdef double z = rival if settings.raman else rival - own
+    cdef double bound, p, q
+    if settings.method == UMAX:
+        bound = log_add_exp(base, z)  # below the best u whatever the other classes are
+        if u[0] < bound - settings.delta:
+            u[0] = bound
+    p = rate * exp(base - u[0])
+    q = rate * exp(log_rivals + z - u[0])
+    gain[0] = rate - p if settings.raman else q
+    loss[0] = q
+    u[0] -= rate - p - q
+    if settings.method == UMAX:
+        u[0] = min(max(u[0], settings.lowest_u), settings.highest_u)
+
+
+def solve_step(double rate, double z, double rivals, double curvature, double u):
+    """g and the new u of :func:`implicit_step`, for tests."""
+    cdef double new = u
+    cdef double g = implicit_step(rate, z, log(rivals), curvature, &new)
+    return g, new
+
+
+# ---------------------------------------------------------------------------------- one row
+
+
+cdef dispatched dense_dots(
+    const float* x, const float* v, const float* w, int64_t n, double* out
+) noexcept nogil:
+    cdef float a[LANES]
+    cdef float b[LANES]
+    cdef int64_t e
+    cdef int32_t c
+    for c in range(LANES):
+        a[c] = b[c] = 0
+    for e in range(n // LANES):
+        for c in range(LANES):
+            a[c] += x[LANES * e + c] * v[LANES * e + c]
+            b[c] += x[LANES * e + c] * w[LANES * e + c]
+    for e in range(n - n % LANES, n):
+        a[0] += x[e] * v[e]
+        b[0] += x[e] * w[e]
+    out[0] = out[1] = 0
+    for c in range(LANES):
+        out[0] += a[c]
+        out[1] += b[c]
+
+
+cdef inline void sparse_dots(
+    Row row, const float* v, const float* w, int64_t stride, double* out
+) noexcept nogil:
+    """Four sums, since one would wait for itself."""
+    cdef float a = 0, b = 0, c = 0, d = 0
+    cdef const float* x = row.values
+    cdef int64_t e, i, j
+    for e in range(0, row.n - 1, 2):
+        i = row.features[e] * stride
+        j = row.features[e + 1] * stride
+        a += x[e] * v[i]
+        c += x[e] * w[i]
+        b += x[e + 1] * v[j]
+        d += x[e + 1] * w[j]
+    if row.n & 1:
+        i = row.features[row.n - 1] * stride
+        a += x[row.n - 1] * v[i]
+        c += x[row.n - 1] * w[i]
+    out[0] = a + b
+    out[1] = c + d
+
+
+cdef dispatched dense_update(
+    const float* x, float* v, float* w, int64_t n, float gain, float loss
+) noexcept nogil:
+    cdef int64_t e
+    for e in range(n):
+        v[e] += gain * x[e]
+    for e in range(n):
+        w[e] -= loss * x[e]
+
+
+cdef inline void sparse_update(
+    Row row, float* v, float* w, int64_t stride, float gain, float loss
+) noexcept nogil:
+    cdef int64_t e, j
+    for e in range(row.n):
+        j = row.features[e] * stride
+        v[j] += gain * row.values[e]
+        w[j] -= loss * row.values[e]
+
+
+cdef inline void fetch(Row row, const Weights* weights, int32_t k) noexcept nogil:
+    cdef const float* w = weights.W + k * weights.of_class
+    cdef int64_t e
+    if not row.dense:  # the machine itself sees a stream coming
+        for e in range(row.n):
+            prefetch(w + row.features[e] * weights.of_feature)
+
+
+cdef inline int32_t draw(const Sampler* sampler, int32_t own, uint64_t* rng) noexcept nogil:
+    """A class other than the own one."""
+    cdef int32_t k = own
+    if sampler.threshold == NULL:
+        k = <int32_t>random_below(rng, sampler.n_classes - 1)
+        return k + (k >= own)
+    while k == own:
+        k = <int32_t>random_below(rng, sampler.n_classes)
+        if random_unit(rng) >= sampler.threshold[k]:
+            k = sampler.alias[k]
+    return k
+
+
+# ---------------------------------------------------------------------------- scaled weights
+
+
+cdef void fold(const Weights* weights, int32_t k) noexcept nogil:
+    """Multiply a class's weights by its scale."""
+    cdef float* w = weights.W + k * weights.of_class
+    cdef int64_t j
+    for j in range(weights.n_features):
+        w[j * weights.of_feature] = <float>(w[j * weights.of_feature] * weights.scale[k])
+    weights.scale[k] = 1
+
+
+cdef inline void multiply(const Weights* weights, int32_t k, double factor) noexcept nogil:
+    weights.scale[k] *= factor
+    if weights.norms != NULL:
+        weights.norms[k] *= factor * factor
+    if weights.scale[k] < SMALLEST_SCALE:
+        fold(weights, k)
+
+
+cdef inline void lengthen(
+    const Weights* weights, int32_t k, double product, double step, double square, double radius
+) noexcept nogil:
+    """The norm of w_k after a step of this length along x, and the projection on the ball.
+
+    `product` was <w_k, x> before, `square` is ||x||^2.
+    """
+    cdef double norm = max(weights.norms[k] + step * (2 * product + step * square), 0)
+    weights.norms[k] = norm
+    if norm > radius * radius:
+        multiply(weights, k, radius / sqrt(norm))
+
+
+# ------------------------------------------------------------------------------------- steps
+
+
+cdef inline bint take_step(
+    const Settings* settings, const Weights* weights, Row row, double square,
+    double rate, double log_rivals, int32_t y, int32_t k, double* u
+) noexcept nogil:
+    """Step w_y, w_k, their intercepts and u; whether all went well.
+
+    `rate` is settings.rate times the weight of the sample, `square` is ||x||^2.
+    """
+    cdef float* v = weights.W + y * weights.of_class
+    cdef float* w = weights.W + k * weights.of_class
+    cdef bint implicit = settings.method == IMPLICIT
+    cdef double c_y = 1, c_k = 1, own, rival, gain, loss, product_y, product_k
+    cdef double dots[2]
+    cdef float up, down
+    if row.dense:
+        dense_dots(row.values, v, w, row.n, dots)
+    else:
+        sparse_dots(row, v, w, weights.of_feature, dots)
+    if implicit and weights.ridge != NULL:
+        c_y += settings.rate * weights.ridge[y]
+        c_k += settings.rate * weights.ridge[k]
+        weights.scale[y] /= c_y
+        weights.scale[k] /= c_k
+    product_y = weights.scale[y] * dots[0]
+    product_k = weights.scale[k] * dots[1]
+    own = product_y + weights.b[y]
+    rival = product_k + weights.b[k]
+    if implicit:
+        gain = loss = implicit_step(
+            rate, rival - own, log_rivals,
+            square / c_y + square / c_k + 2 * settings.intercept * settings.intercept, u,
+        )
+    else:
+        explicit_step(settings, rate, own, rival, log_rivals, u, &gain, &loss)
+    # false for NaN as well
+    if not (fabs(gain) < LARGEST and fabs(loss) < LARGEST and isfinite(u[0])):
+        return False
+    if settings.intercept:
+        weights.b[y] += <float>(settings.intercept * settings.intercept * gain)
+        weights.b[k] -= <float>(settings.intercept * settings.intercept * loss)
+    if implicit:
+        if weights.scale[y] < SMALLEST_SCALE:
+            fold(weights, y)
+        if weights.scale[k] < SMALLEST_SCALE:
+            fold(weights, k)
+    elif weights.ridge != NULL:
+        # Where alpha beta_k rate / N exceeds 1, w_k goes to zero and not beyond.
+        c_y = max(1 - settings.rate * weights.ridge[y], 0)
+        c_k = max(1 - settings.rate * weights.ridge[k], 0)
+        multiply(weights, y, c_y)
+        multiply(weights, k, c_k)
+        product_y *= c_y
+        product_k *= c_k
+        c_y = c_k = 1
+    gain /= c_y
+    loss /= c_k
+    up = <float>(gain / weights.scale[y])
+    down = <float>(loss / weights.scale[k])
+    if row.dense:
+        dense_update(row.values, v, w, row.n, up, down)
+    else:
+        sparse_update(row, v, w, weights.of_feature, up, down)
+    if weights.norms != NULL:
+        lengthen(weights, y, product_y, gain, square, settings.radius)
+        lengthen(weights, k, product_k, -loss, square, settings.radius)
+    return True
+
+
+def run_steps(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    const int32_t[::1] order, const int32_t[::1] y, const float[::1] sample_weight,
+    const double[::1] squares, const double[::1] ridge,
+    const double[::1] threshold, const int32_t[::1] alias,
+    const double[::1] log_probability, const double[::1] log_others,
+    Settings settings, uint64_t epoch,
+    float[:, ::1] W, bint by_feature, float[::1] b, double[::1] scale, double[::1] norms,
+    double[::1] u,
+    const int32_t[::1] stop,
+):
+    """One step for each sample of `order`, with a class drawn for it.
+
+    Parameters
+    ----------
+    indptr, indices, data, dense : IN, the samples (see `_rows.Rows`)
+    order : IN, samples in the order in which they are visited
+    y, squares : IN (n_samples,), class and ||x||^2 of each sample
+    sample_weight : IN (n_samples,), above zero for samples of `order`; or of size 0 for 1
+    ridge : IN (n_classes,), alpha beta_k / N; or of size 0
+    threshold, alias, log_probability, log_others : IN (n_classes,), the alias table of the
+        classes' probabilities, log q_k and log(1 - q_k); or of size 0 to draw uniformly
+    settings : IN
+    epoch : IN, chooses the stream of random classes together with settings.seed
+    W : IN/OUT (n_classes, n_features); with `by_feature`, for sparse samples only,
+        (n_features, at least n_classes)
+    b, scale : IN/OUT (n_classes,), (n_classes,); w_k = scale_k W_k
+    norms : IN/OUT (n_classes,), ||w_k||^2; of size 0 where settings.radius is infinite
+    u : IN/OUT (n_samples,)
+    stop : IN, one number; other than zero when another thread was interrupted
+
+    Returns
+    -------
+    n_steps : int
+        Smaller than the number of samples if a step was not finite; that one was not taken.
+    """
+    cdef Py_ssize_t t, i, n_steps = order.shape[0]
+    cdef int32_t k, k_next = 0
+    cdef double rate, log_rivals, operations = 0
+    cdef uint64_t rng = seed_for(settings.seed, epoch)
+    cdef bint weighted = sample_weight.shape[0] > 0, far = W.shape[0] * W.shape[1] > FAR
+    cdef Sampler sampler
+    cdef Weights weights
+    cdef Row row, next_row
+    if n_steps == 0:
+        return 0
+    sampler.n_classes = <int32_t>b.shape[0]
+    sampler.threshold = &threshold[0] if threshold.shape[0] else NULL
+    sampler.alias = &alias[0] if alias.shape[0] else NULL
+    weights.W = &W[0, 0] if W.size else NULL
+    weights.b = &b[0]
+    weights.scale = &scale[0]
+    weights.norms = &norms[0] if norms.shape[0] else NULL
+    weights.ridge = &ridge[0] if ridge.shape[0] else NULL
+    weights.n_features = W.shape[0] if by_feature else W.shape[1]
+    weights.of_class = 1 if by_feature else W.shape[1]
+    weights.of_feature = W.shape[1] if by_feature else 1
+    log_rivals = log(sampler.n_classes - 1)
+    with nogil:
+        next_row = row_at(indptr, indices, data, dense, order[0])
+        k_next = draw(&sampler, y[order[0]], &rng)
+        for t in range(order.shape[0]):
+            i = order[t]
+            row = next_row
+            k = k_next
+            if t + 1 < order.shape[0]:
+                next_row = row_at(indptr, indices, data, dense, order[t + 1])
+                k_next = draw(&sampler, y[order[t + 1]], &rng)
+                if far:
+                    fetch(next_row, &weights, y[order[t + 1]])
+                    fetch(next_row, &weights, k_next)
+            if sampler.threshold != NULL:
+                log_rivals = log_others[y[i]] - log_probability[k]
+            rate = settings.rate * sample_weight[i] if weighted else settings.rate
+            if not take_step(
+                &settings, &weights, row, squares[i], rate, log_rivals, y[i], k, &u[i]
+            ):
+                n_steps = t
+                break
+            operations += 4 * row.n + STEP_COST
+            interrupted(stop, &operations)
+    return n_steps

@@ -1,0 +1,270 @@
+"""The gradient of a mini-batch in the scores of all classes, by matrix products.
+
+The classes are cut into blocks, whose number does not depend on that of the threads; a thread
+takes a whole block. Nothing is summed across threads but in the order of the blocks.
+"""
+
+from cython.parallel cimport parallel, prange, threadid
+from libc.math cimport INFINITY, exp, log
+from libc.stdint cimport int32_t, int64_t
+
+from sklearn_xc._kernels.common._blas cimport matmul
+from sklearn_xc._kernels.common._common cimport dispatched
+from sklearn_xc._kernels.ldgs._losses cimport MARGIN, Loss, loss_gradient
+from sklearn_xc._kernels.common._math cimport fast_exp
+
+cdef enum:
+    BLOCK = 1024  # classes
+
+
+def block_size():
+    """The number of classes in a block."""
+    return BLOCK
+
+
+cdef dispatched exponentials(float* z, int64_t n, float* top, double* total) noexcept nogil:
+    """z <- exp(z - max z); OUT the maximum and the sum."""
+    cdef float highest[16]
+    cdef float sums[16]
+    cdef float most = <float>-INFINITY, value
+    cdef int64_t e
+    cdef int32_t c
+    for c in range(16):
+        highest[c] = <float>-INFINITY
+        sums[c] = 0
+    for e in range(n // 16):
+        for c in range(16):
+            highest[c] = max(highest[c], z[16 * e + c])
+    for e in range(n - n % 16, n):
+        most = max(most, z[e])
+    for c in range(16):
+        most = max(most, highest[c])
+    total[0] = 0
+    for e in range(n // 16):
+        for c in range(16):
+            value = fast_exp(z[16 * e + c] - most)
+            z[16 * e + c] = value
+            sums[c] += value
+    for e in range(n - n % 16, n):
+        z[e] = fast_exp(z[e] - most)
+        total[0] += z[e]
+    for c in range(16):
+        total[0] += sums[c]
+    top[0] = most
+
+
+cdef dispatched scale(float* z, int64_t n, float factor) noexcept nogil:
+    cdef int64_t e
+    for e in range(n):
+        z[e] *= factor
+
+
+cdef void score_block(
+    const float[:, ::1] W, const float[:, ::1] H, int64_t block, float[:, ::1] Z
+) noexcept nogil:
+    cdef int64_t first = block * BLOCK
+    matmul(
+        b"N", b"T", <int>H.shape[0], <int>min(<int64_t>BLOCK, W.shape[0] - first),
+        <int>W.shape[1], 1, &H[0, 0], <int>W.shape[1], &W[first, 0], <int>W.shape[1],
+        0, &Z[0, first], <int>Z.shape[1],
+    )
+
+
+def scores(const float[:, ::1] W, const float[:, ::1] H, float[:, ::1] Z, int n_threads):
+    """OUT Z = H @ W.T, (n_rows, n_classes)."""
+    cdef int64_t block
+    for block in prange(
+        (W.shape[0] + BLOCK - 1) // BLOCK, nogil=True, schedule="static", num_threads=n_threads
+    ):
+        score_block(W, H, block, Z)
+
+
+cdef void exponentials_of_block(
+    const float[:, ::1] W, const float[:, ::1] H, int64_t block, float[:, ::1] Z,
+    float[:, ::1] tops, double[:, ::1] totals
+) noexcept nogil:
+    cdef int64_t i, first = block * BLOCK
+    score_block(W, H, block, Z)
+    for i in range(H.shape[0]):
+        exponentials(
+            &Z[i, first], min(<int64_t>BLOCK, W.shape[0] - first), &tops[block, i],
+            &totals[block, i],
+        )
+
+
+cdef void gradient_of_block(
+    const float[:, ::1] W, const float[:, ::1] H, int64_t block, const int64_t[::1] indptr,
+    const int32_t[::1] ids, const float[::1] factor, const double[::1] log_normaliser,
+    float[:, ::1] Z, const float[:, ::1] tops, float[:, :, ::1] part, float[:, ::1] gradient
+) noexcept nogil:
+    cdef int64_t i, e, first = block * BLOCK
+    cdef int32_t n = <int32_t>min(<int64_t>BLOCK, W.shape[0] - first)
+    cdef int32_t width = <int32_t>W.shape[1]
+    for i in range(H.shape[0]):
+        scale(
+            &Z[i, first], n, <float>(
+                factor[i] * (indptr[i + 1] - indptr[i]) * exp(tops[block, i] - log_normaliser[i])
+            ),
+        )
+        for e in range(indptr[i], indptr[i + 1]):
+            if first <= ids[e] < first + n:
+                Z[i, ids[e]] -= factor[i]
+    matmul(
+        b"N", b"N", <int>H.shape[0], width, n, 1, &Z[0, first], <int>Z.shape[1],
+        &W[first, 0], width, 0, &part[block, 0, 0], width,
+    )
+    matmul(
+        b"T", b"N", n, width, <int>H.shape[0], 1, &Z[0, first], <int>Z.shape[1],
+        &H[0, 0], width, 0, &gradient[first, 0], width,
+    )
+
+
+def cross_entropy(
+    const float[:, ::1] W, const float[:, ::1] H, const int64_t[::1] indptr,
+    const int32_t[::1] ids, const float[::1] factor, float[:, ::1] Z, float[:, ::1] tops,
+    double[:, ::1] totals, double[::1] log_normaliser, float[:, :, ::1] part,
+    float[:, ::1] of_W, float[:, ::1] of_H, double[::1] losses, int n_threads,
+):
+    """Cross-entropy and its gradients in W and H.
+
+    Parameters
+    ----------
+    W, H : IN (n_classes, n_columns) and (n_rows, n_columns)
+    indptr, ids : IN, the positives of each row
+    factor : IN (n_rows,), of the gradients
+    Z, tops, totals, log_normaliser, part : SCRATCH (n_rows, n_classes), (n_blocks, n_rows) twice,
+        (n_rows,) and (n_blocks, n_rows, n_columns)
+    of_W, of_H : OUT (n_classes, n_columns) and (n_rows, n_columns)
+    losses : OUT (n_rows,), without the factor
+    """
+    cdef int64_t block, i, e, c, n_blocks = (W.shape[0] + BLOCK - 1) // BLOCK
+    cdef double top, total
+    with nogil:
+        for block in prange(n_blocks, schedule="static", num_threads=n_threads):
+            exponentials_of_block(W, H, block, Z, tops, totals)
+        for i in range(H.shape[0]):
+            top, total = -INFINITY, 0
+            for block in range(n_blocks):
+                top = max(top, <double>tops[block, i])
+            for block in range(n_blocks):
+                total += totals[block, i] * exp(tops[block, i] - top)
+            log_normaliser[i] = top + log(total)
+            losses[i] = 0
+            for e in range(indptr[i], indptr[i + 1]):
+                losses[i] += log_normaliser[i]
+                for c in range(W.shape[1]):
+                    losses[i] -= W[ids[e], c] * H[i, c]
+        for block in prange(n_blocks, schedule="static", num_threads=n_threads):
+            gradient_of_block(
+                W, H, block, indptr, ids, factor, log_normaliser, Z, tops, part, of_W
+            )
+        for i in range(H.shape[0]):
+            for c in range(W.shape[1]):
+                of_H[i, c] = 0
+        for block in range(n_blocks):
+            for i in range(H.shape[0]):
+                for c in range(W.shape[1]):
+                    of_H[i, c] += part[block, i, c]
+
+
+cdef double softmax_row(
+    float* z, int64_t n_classes, const int32_t* own, int64_t n_own
+) noexcept nogil:
+    """The cross-entropy of a row; its scores become the gradient."""
+    cdef int64_t e
+    cdef double loss = 0, total
+    cdef float top
+    for e in range(n_own):
+        loss -= z[own[e]]
+    exponentials(z, n_classes, &top, &total)
+    scale(z, n_classes, <float>(n_own / total))
+    for e in range(n_own):
+        z[own[e]] -= 1
+    return loss + n_own * (top + log(total))
+
+
+def softmax_gradients(
+    float[:, ::1] Z, const int64_t[::1] indptr, const int32_t[::1] ids, double[::1] losses,
+    int n_threads,
+):
+    """Cross-entropy of scores and its gradients in them.
+
+    Parameters
+    ----------
+    Z : IN/OUT (n_rows, n_classes), scores, then gradients
+    indptr, ids : IN, the positives of each row
+    losses : OUT (n_rows,)
+    """
+    cdef int64_t i
+    cdef const int32_t* own = &ids[0] if ids.shape[0] else NULL
+    for i in prange(Z.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        losses[i] = softmax_row(
+            &Z[i, 0], Z.shape[1], own + indptr[i], indptr[i + 1] - indptr[i]
+        )
+
+
+cdef double one_row(
+    Loss loss, const float* z, int64_t n_classes, const int32_t* positives, int64_t n_positive,
+    int32_t* ids, int64_t* count, float* own, float* gradient, double* scratch, int32_t* place
+) noexcept nogil:
+    """The loss of a row; OUT the classes whose gradient may not be zero, and these gradients."""
+    cdef int64_t p, k, n = 0
+    cdef double least
+    cdef float top = <float>-INFINITY, lowest = <float>INFINITY
+    for p in range(n_positive):
+        place[positives[p]] = 1
+        ids[n] = positives[p]
+        own[n] = z[positives[p]]
+        lowest = min(lowest, own[n])
+        n += 1
+    if loss.kind == MARGIN:
+        for k in range(n_classes):
+            if place[k] < 0:
+                top = max(top, z[k])
+        least = top - loss.mu  # lower ones lie outside the simplex
+    else:
+        least = lowest - 1.0  # lower ones violate nothing
+    if n_positive:
+        for k in range(n_classes):
+            if z[k] > least and place[k] < 0:
+                ids[n] = <int32_t>k
+                own[n] = z[k]
+                n += 1
+    for p in range(n_positive):
+        place[positives[p]] = -1
+    count[0] = n
+    return loss_gradient(loss, own, NULL, n_positive, n, gradient, scratch)
+
+
+def sparse_gradients(
+    int kind, double mu, const float[:, ::1] Z, const int64_t[::1] indptr,
+    const int32_t[::1] positive_ids, int32_t[:, ::1] ids, int64_t[::1] counts,
+    float[:, ::1] gradient, double[::1] losses, float[:, ::1] own, double[:, ::1] scratch,
+    int32_t[:, ::1] places, int n_threads,
+):
+    """Margin and triplet losses of all classes, and the classes that they touch.
+
+    Parameters
+    ----------
+    kind, mu : IN, MARGIN or TRIPLET of `_losses`
+    Z : IN (n_rows, n_classes), scores
+    indptr, positive_ids : IN, the positives of each row
+    ids, gradient : OUT (n_rows, n_classes), the classes with a gradient, positives first
+    counts : OUT (n_rows,), how many
+    losses : OUT (n_rows,)
+    own, scratch, places : SCRATCH (n_threads, n_classes), (n_threads, 3 * n_classes + 4),
+        (n_threads, n_classes) with -1 everywhere before and after
+    """
+    cdef int64_t i
+    cdef int thread = 0
+    cdef Loss loss
+    cdef const int32_t* positives = &positive_ids[0] if positive_ids.shape[0] else NULL
+    loss.kind, loss.mu, loss.rest = kind, mu, 0
+    with nogil, parallel(num_threads=n_threads):
+        thread = threadid()
+        for i in prange(Z.shape[0], schedule="dynamic"):
+            losses[i] = one_row(
+                loss, &Z[i, 0], Z.shape[1], positives + indptr[i], indptr[i + 1] - indptr[i],
+                &ids[i, 0], &counts[i], &own[thread, 0], &gradient[i, 0], &scratch[thread, 0],
+                &places[thread, 0],
+            )

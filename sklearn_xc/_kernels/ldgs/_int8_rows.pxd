@@ -1,0 +1,87 @@
+"""Rows of weights rounded to bytes, and scores from them with a bound of their error.
+
+A row takes a quarter of the memory: where the weights of many classes from all over the memory are
+to be scored, and only the highest scores count, most rows need not be read. Column c of a row is
+byte c, as a multiple of a scale that the last four bytes hold; between them are zeros, up to whole
+cache lines. The query is rounded to 16 bits, so that scores are sums of integers.
+"""
+
+from libc.math cimport INFINITY, NAN, fabsf, rintf
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+from sklearn_xc._kernels.common._common cimport prefetch_far
+
+cdef enum:
+    LINE = 64  # bytes
+    LARGEST = 127  # of the bytes
+
+
+cdef struct Query:
+    int16_t* values  # (n_bytes,), zero behind the columns
+    float scale
+    float error  # of a score, for a row with a scale of 1
+
+
+cdef inline bint divides(float scale) noexcept nogil:
+    """Whether quotients by a scale come out right: it is neither tiny nor infinite nor NaN."""
+    return <float>1e-30 < scale < <float>INFINITY
+
+
+cdef inline float largest_magnitude(const float* x, int64_t n) noexcept nogil:
+    """NaN if one is: without their sign, numbers are in the order of their bits, NaN above all."""
+    cdef int64_t c
+    cdef int32_t bits, most = 0
+    cdef float largest
+    for c in range(n):
+        memcpy(&bits, x + c, sizeof(bits))
+        most = max(most, bits & 0x7fffffff)
+    memcpy(&largest, &most, sizeof(largest))
+    return largest
+
+
+cdef inline void round_query(
+    const float* h, int64_t n_columns, int64_t n_bytes, Query* query
+) noexcept nogil:
+    """OUT what to score with; no sum of products leaves 32 bits.
+
+    Values of a row are wrong by half its scale at most, those of the query by half of its own;
+    arithmetic in float32 has its share.
+    """
+    cdef int64_t c
+    cdef float length = 0, limit = <float>2e9 / (LARGEST * n_bytes)
+    for c in range(n_columns):
+        length += fabsf(h[c])
+    memset(query.values, 0, n_bytes * sizeof(int16_t))
+    query.scale = largest_magnitude(h, n_columns) / min(limit, <float>32767)
+    if divides(query.scale):
+        for c in range(n_columns):
+            query.values[c] = <int16_t><int32_t>rintf(h[c] / query.scale)
+        query.error = <float>0.51 * (length + LARGEST * n_columns * query.scale)
+    else:
+        query.scale = 0 if query.scale < 1 else NAN
+        query.error = LARGEST * length
+
+
+cdef inline float scale_of(const int8_t* row, int64_t n_bytes) noexcept nogil:
+    cdef float scale
+    memcpy(&scale, row + n_bytes - sizeof(scale), sizeof(scale))
+    return scale
+
+
+cdef inline int32_t byte_product(
+    const int16_t* query, const int8_t* row, int64_t n_bytes
+) noexcept nogil:
+    """Their inner product; the bytes of the scale meet zeros."""
+    cdef int64_t v
+    cdef int32_t c, total = 0
+    for v in range(n_bytes // LINE):
+        for c in range(LINE):
+            total += <int32_t>query[v * LINE + c] * <int32_t>row[v * LINE + c]
+    return total
+
+
+cdef inline void fetch_byte_row(const int8_t* row, int64_t n_bytes) noexcept nogil:
+    cdef int64_t v
+    for v in range(n_bytes // LINE):
+        prefetch_far(row + v * LINE)

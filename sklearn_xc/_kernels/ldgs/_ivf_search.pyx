@@ -1,0 +1,467 @@
+"""The search in the inverted lists of `_chunk_lists`: which rows score best, chunk by chunk.
+
+The lists of the nearest centroids are read and scored; a threshold is guessed from a sample of the
+scores, and only what lies above it is sorted.
+"""
+
+from cython.parallel cimport parallel, prange, threadid
+from libc.math cimport INFINITY, sqrt
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from sklearn_xc._kernels.ldgs._ivf_build cimport LANES, score_block, words_of
+from sklearn_xc._kernels.common._common cimport dispatched, prefetch_far
+from sklearn_xc._kernels.common._heap cimport sift
+
+cdef enum:
+    AHEAD = 4  # blocks asked for before they are needed
+    SAMPLE = 128  # scores that a threshold is guessed from
+
+cdef extern from *:
+    # In words, as in _simd.h.
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    #define XC_ADD_BYTE(k)                                                            \\
+        do {                                                                          \\
+            byte = (xc_ints)((words << (24 - 8 * (k))) >> 24);                        \\
+            total += query[c + (k)] * __builtin_convertvector(byte, xc_floats);       \\
+        } while (0)
+
+    static inline __attribute__((always_inline)) void xc_score_bytes(
+        const float *query, const int *values, float scale, long long width, float *scores) {
+        xc_floats total = {0};
+        xc_ints words, byte;
+        long long c = 0;
+        for (; c < width; c += 4, values += 16) {
+            __builtin_memcpy(&words, values, sizeof words);
+            XC_ADD_BYTE(0);
+            if (c + 1 < width) XC_ADD_BYTE(1);
+            if (c + 2 < width) XC_ADD_BYTE(2);
+            if (c + 3 < width) XC_ADD_BYTE(3);
+        }
+        total *= scale;
+        __builtin_memcpy(scores, &total, sizeof total);
+    }
+    #else
+    static inline void xc_score_bytes(const float *query, const int *values, float scale,
+                                      long long width, float *scores) {
+        float total[16] = {0};
+        for (long long c = 0; c < width; c++)
+            for (int k = 0; k < 16; k++)
+                total[k] += query[c] * (signed char)(values[c / 4 * 16 + k] >> 8 * (c % 4));
+        for (int k = 0; k < 16; k++) scores[k] = scale * total[k];
+    }
+    #endif
+
+    /* The keys (see key_of) of the scores above a threshold, by instructions that close ranks;
+     * compilers make them from no plain loop. Up to sixteen keys beyond are written. */
+    #if defined(XC_AVX512) && defined(__x86_64__) && !defined(__clang__)
+    #include <immintrin.h>
+
+    #define XC_CLOSES_RANKS() __builtin_cpu_supports("avx512f")
+
+    __attribute__((target("avx512f,popcnt"))) static inline long long xc_keys_above(
+        float threshold, const float *scores, const int *ids, long long n_blocks,
+        unsigned long long *keys) {
+        const __m512i low =
+            _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+        const __m512i sign = _mm512_set1_epi32((int)0x80000000u), ones = _mm512_set1_epi32(-1);
+        const __m512 least = _mm512_set1_ps(threshold);
+        long long n = 0;
+        for (long long b = 0; b < n_blocks; b++) {
+            __m512 score = _mm512_loadu_ps(scores + 16 * b);
+            __m512i bits = _mm512_castps_si512(score);
+            __m512i id = _mm512_xor_si512(_mm512_loadu_si512(ids + 16 * b), ones);
+            unsigned mask = _mm512_cmp_ps_mask(score, least, _CMP_GT_OQ);
+            bits = _mm512_xor_si512(bits, _mm512_or_si512(_mm512_srai_epi32(bits, 31), sign));
+            __m512i first = _mm512_permutex2var_epi32(id, low, bits);
+            __m512i second = _mm512_permutex2var_epi32(id, high, bits);
+            first = _mm512_maskz_compress_epi64((__mmask8)mask, first);
+            second = _mm512_maskz_compress_epi64((__mmask8)(mask >> 8), second);
+            _mm512_storeu_si512(keys + n, first);
+            n += __builtin_popcount(mask & 255);
+            _mm512_storeu_si512(keys + n, second);
+            n += __builtin_popcount(mask >> 8);
+        }
+        return n;
+    }
+    #else
+    #define XC_CLOSES_RANKS() 0
+    #define xc_keys_above(threshold, scores, ids, n_blocks, keys) 0
+    #endif
+    """
+    void score_bytes "xc_score_bytes"(
+        const float* query, const int32_t* values, float scale, int64_t width, float* scores
+    ) noexcept nogil
+    unsigned int mask_above "xc_mask_above"(
+        const float* values, const float* thresholds
+    ) noexcept nogil
+    int lowest_bit "xc_lowest_bit"(unsigned int mask) noexcept nogil
+    bint closes_ranks "XC_CLOSES_RANKS"() noexcept nogil
+    int64_t keys_above_at_once "xc_keys_above"(
+        float threshold, const float* scores, const int32_t* ids, int64_t n_blocks, uint64_t* keys
+    ) noexcept nogil
+
+
+# -------------------------------------------------------------------------------------- scores
+
+
+cdef dispatched score_blocks(
+    const float* query, const float* values, int64_t n_blocks, int64_t width, float* scores
+) noexcept nogil:
+    """OUT scores (n_blocks, LANES)."""
+    cdef int64_t b
+    for b in range(n_blocks):
+        score_block(query, values + b * width * LANES, width, scores + b * LANES)
+
+
+cdef inline void fetch(const int32_t* values, int64_t n_words) noexcept nogil:
+    """Ask for a block, which may lie beyond the end."""
+    cdef int64_t word
+    for word in range(n_words // LANES):
+        prefetch_far(values + word * LANES)
+
+
+cdef dispatched score_list(
+    const float* query, const int32_t* values, const float* scales, const int32_t* ids,
+    int64_t n_blocks, int64_t width, float* scores
+) noexcept nogil:
+    """The same of rounded values, which lie in memory mostly, as do the ids needed soon."""
+    cdef int64_t b, n_words = words_of(width)
+    for b in range(n_blocks):
+        fetch(values + (b + AHEAD) * n_words, n_words)
+        prefetch_far(ids + b * LANES)
+        score_bytes(query, values + b * n_words, scales[b], width, scores + b * LANES)
+
+
+# ---------------------------------------------------------------------------------- the search
+
+cdef struct Chunk:
+    const float* query  # the part of it that the chunk sees
+    const float* centroids
+    const int32_t* values
+    const float* scales
+    const int32_t* ids
+    const int64_t* starts
+    int64_t width
+
+cdef struct Search:
+    const int32_t* bounds
+    const float* centroids
+    const int64_t* starts
+    const int32_t* values
+    const float* scales
+    const int64_t* offsets
+    const int32_t* ids
+    int64_t n_chunks
+    int64_t n_clusters
+    int64_t n_blocks  # of the centroids of a chunk
+    int64_t n_probes
+    int64_t n  # wanted
+    int64_t n_first
+
+cdef struct Lists:  # one of them
+    const int32_t* values
+    const float* scales
+    const int32_t* ids
+    int64_t n_blocks
+    int64_t n
+
+cdef struct Found:
+    float* scores  # room for those of all centroids, or of all rows that are read, in blocks
+    uint64_t* keys
+    float* top
+    int32_t* probes
+
+
+cdef inline uint64_t key_of(float score, int32_t id) noexcept nogil:
+    """A number in the order of scores, ties to the smaller id, from which the id follows.
+
+    The bits of positive floats are in the order of their values, those of negative ones in the
+    opposite order.
+    """
+    cdef int32_t signed_bits
+    cdef uint32_t bits
+    memcpy(&signed_bits, &score, sizeof(float))
+    bits = <uint32_t>signed_bits ^ (<uint32_t>(signed_bits >> 31) | <uint32_t>0x80000000)
+    return (<uint64_t>bits << 32) | <uint32_t>~id
+
+
+cdef dispatched to_keys(
+    const float* scores, const int32_t* ids, int64_t n, uint64_t* keys
+) noexcept nogil:
+    cdef int64_t e
+    for e in range(n):
+        keys[e] = key_of(scores[e], ids[e])
+
+
+cdef inline int32_t id_of(uint64_t key) noexcept nogil:
+    return <int32_t>~<uint32_t>key
+
+
+cdef inline int64_t middle_of_three(
+    const uint64_t* keys, int64_t a, int64_t b, int64_t c
+) noexcept nogil:
+    """Where the middle one of three keys is."""
+    if keys[a] > keys[b]:
+        a, b = b, a
+    if keys[b] > keys[c]:
+        b = c if keys[c] > keys[a] else a
+    return b
+
+
+cdef void select(uint64_t* keys, int64_t n, int64_t k) noexcept nogil:
+    """IN/OUT distinct keys: the k largest first, in any order (Hoare's selection)."""
+    cdef int64_t low = 0, high = n, e, split
+    cdef uint64_t pivot, key
+    while low < k < high:
+        e = middle_of_three(keys, low, (low + high) // 2, high - 1)
+        pivot = keys[e]
+        keys[e] = keys[high - 1]
+        split = low
+        for e in range(low, high - 1):  # no branch depends on the scores
+            key = keys[e]
+            keys[e] = keys[split]
+            keys[split] = key
+            split += key > pivot
+        keys[high - 1] = keys[split]
+        keys[split] = pivot
+        if split >= k:
+            high = split
+        else:
+            low = split + 1
+
+
+cdef dispatched best_of_scores(
+    const float* scores, int64_t n, float* top, int32_t* at, int64_t k
+) noexcept nogil:
+    """IN / OUT a heap: the k largest of n scores and where they are, ties to the first."""
+    cdef float least[LANES]
+    cdef int64_t first, e
+    cdef int32_t c
+    cdef unsigned int mask
+    for first in range(n // LANES):
+        for c in range(LANES):
+            least[c] = top[0]
+        mask = mask_above(scores + first * LANES, least)
+        while mask:
+            e = first * LANES + lowest_bit(mask)
+            mask &= mask - 1
+            if scores[e] > top[0]:
+                sift(top, at, k, scores[e], <int32_t>e)
+
+
+cdef void choose_probes(Chunk chunk, Search search, Found found) noexcept nogil:
+    """OUT found.probes, the clusters to read; where too few have a score the last without."""
+    cdef int64_t c, last = search.n_clusters
+    for c in range(search.n_probes):
+        found.top[c], found.probes[c] = <float>-INFINITY, <int32_t>c
+    if search.n_probes == search.n_clusters:
+        return
+    score_blocks(chunk.query, chunk.centroids, search.n_blocks, chunk.width, found.scores)
+    for c in range(search.n_clusters, search.n_blocks * LANES):
+        found.scores[c] = <float>-INFINITY
+    best_of_scores(
+        found.scores, search.n_blocks * LANES, found.top, found.probes, search.n_probes
+    )
+    for c in range(search.n_probes):
+        if found.top[c] == <float>-INFINITY:
+            last -= 1
+            while found.scores[last] > <float>-INFINITY:
+                last -= 1
+            found.probes[c] = <int32_t>last
+
+
+cdef inline Lists list_of(Chunk chunk, int32_t cluster) noexcept nogil:
+    cdef Lists lists
+    cdef int64_t first = chunk.starts[cluster]
+    lists.n_blocks = chunk.starts[cluster + 1] - first
+    lists.ids = chunk.ids + first * LANES
+    lists.scales = chunk.scales + first
+    lists.values = chunk.values + first * words_of(chunk.width)
+    lists.n = lists.n_blocks * LANES
+    while lists.n > 0 and lists.ids[lists.n - 1] < 0:
+        lists.n -= 1
+    return lists
+
+
+cdef int64_t read_lists(Chunk chunk, Search search, Found found) noexcept nogil:
+    """OUT found.scores of the rows in the lists to read, in blocks; returns how many numbers."""
+    cdef int64_t p, b, e, at = 0, n_words = words_of(chunk.width)
+    cdef Lists lists, coming
+    for p in range(search.n_probes):
+        lists = list_of(chunk, found.probes[p])
+        if p + 1 < search.n_probes:
+            coming = list_of(chunk, found.probes[p + 1])
+            for b in range(AHEAD):
+                fetch(coming.values + b * n_words, n_words)
+        score_list(
+            chunk.query, lists.values, lists.scales, lists.ids, lists.n_blocks, chunk.width,
+            found.scores + at,
+        )
+        for e in range(lists.n, lists.n_blocks * LANES):
+            found.scores[at + e] = <float>-INFINITY
+        at += lists.n_blocks * LANES
+    return at
+
+
+cdef float likely_threshold(const float* scores, int64_t n, int64_t wanted) noexcept nogil:
+    """What more than those wanted most likely lie above, but not many more, by a sample."""
+    cdef uint64_t sample[SAMPLE]
+    cdef int32_t places[SAMPLE]
+    cdef float values[SAMPLE]
+    cdef int64_t e, rank
+    cdef double expected = <double>SAMPLE * wanted / n
+    for e in range(SAMPLE):
+        places[e] = <int32_t>e
+        values[e] = scores[e * n // SAMPLE]
+    rank = <int64_t>(expected + 3 * sqrt(expected) + 2)
+    if rank >= SAMPLE:
+        return <float>-INFINITY
+    to_keys(values, places, SAMPLE, sample)
+    select(sample, SAMPLE, rank)
+    rank -= 1
+    for e in range(rank):  # the least of the first
+        if sample[e] < sample[rank]:
+            rank = e
+    return values[id_of(sample[rank])]
+
+
+cdef int64_t keys_above(
+    float threshold, const float* scores, const int32_t* ids, int64_t n_blocks, uint64_t* keys
+) noexcept nogil:
+    """OUT the keys of scores above a threshold, and scratch up to as many as there are scores."""
+    cdef float least[LANES]
+    cdef int64_t b, e, n = 0
+    cdef int32_t c
+    cdef unsigned int mask
+    if closes_ranks():
+        return keys_above_at_once(threshold, scores, ids, n_blocks, keys)
+    for c in range(LANES):
+        least[c] = threshold
+    for b in range(n_blocks):
+        mask = mask_above(scores + b * LANES, least)
+        while mask:
+            e = b * LANES + lowest_bit(mask)
+            mask &= mask - 1
+            keys[n] = key_of(scores[e], ids[e])
+            n += 1
+    return n
+
+
+cdef int64_t list_keys(Chunk chunk, Search search, Found found, int64_t n_scores) noexcept nogil:
+    """OUT found.keys of the best rows, more than wanted, or of all; returns how many there are."""
+    cdef int64_t p, at = 0, n = 0
+    cdef float threshold = <float>-INFINITY
+    cdef Lists lists
+    if n_scores > SAMPLE:
+        threshold = likely_threshold(found.scores, n_scores, search.n)
+    if threshold > <float>-INFINITY:
+        for p in range(search.n_probes):
+            lists = list_of(chunk, found.probes[p])
+            n += keys_above(
+                threshold, found.scores + at, lists.ids, lists.n_blocks, found.keys + n
+            )
+            at += lists.n_blocks * LANES
+        if n >= search.n:
+            return n
+    at, n = 0, 0
+    for p in range(search.n_probes):
+        lists = list_of(chunk, found.probes[p])
+        to_keys(found.scores + at, lists.ids, lists.n, found.keys + n)
+        n += lists.n
+        at += lists.n_blocks * LANES
+    return n
+
+
+cdef void search_chunk(Chunk chunk, Search search, Found found, int32_t* named) noexcept nogil:
+    cdef int64_t n, cut, e
+    choose_probes(chunk, search, found)
+    n = read_lists(chunk, search, found)
+    n = list_keys(chunk, search, found, n)
+    select(found.keys, n, search.n)
+    cut = search.n_first
+    while cut < search.n:
+        cut *= 2
+    while cut > search.n_first:
+        cut //= 2
+        select(found.keys, min(n, search.n, 2 * cut), cut)
+    for e in range(min(n, search.n)):
+        named[e] = id_of(found.keys[e])
+    for e in range(n, search.n):
+        named[e] = -1
+
+
+cdef void search_chunks(
+    const float* query, Search search, Found found, int32_t* named
+) noexcept nogil:
+    """OUT named (n_chunks, n)."""
+    cdef int64_t j, first_block = 0
+    cdef Chunk chunk
+    for j in range(search.n_chunks):
+        chunk.query = query + search.bounds[j]
+        chunk.width = search.bounds[j + 1] - search.bounds[j]
+        chunk.centroids = search.centroids + search.n_blocks * LANES * search.bounds[j]
+        chunk.values = search.values + search.offsets[j]
+        chunk.ids = search.ids + first_block * LANES
+        chunk.scales = search.scales + first_block
+        chunk.starts = search.starts + j * (search.n_clusters + 1)
+        search_chunk(chunk, search, found, named + j * search.n)
+        first_block += chunk.starts[search.n_clusters]
+
+
+cdef inline Found memory(
+    float* scores, uint64_t* keys, float* top, int32_t* probes
+) noexcept nogil:
+    cdef Found found
+    found.scores, found.keys, found.top, found.probes = scores, keys, top, probes
+    return found
+
+
+def search(
+    const float[:, ::1] H, const int32_t[::1] bounds, const float[::1] centroids,
+    const int64_t[:, ::1] starts, const int32_t[::1] values, const float[::1] scales,
+    const int64_t[::1] offsets, const int32_t[:, ::1] ids, int64_t n_probes, int64_t n_first,
+    int32_t[:, :, ::1] named, float[:, ::1] scores, uint64_t[:, ::1] keys, float[:, ::1] top,
+    int32_t[:, ::1] probes, int n_threads,
+):
+    """The rows that score best in each chunk, among those in some of its lists.
+
+    Parameters
+    ----------
+    H : IN (n_queries, n_columns)
+    bounds : IN (n_chunks + 1,): chunk j has columns bounds[j] to bounds[j + 1] - 1
+    centroids : IN, those of each chunk, (n_blocks, width, LANES), chunk after chunk
+    starts : IN (n_chunks, n_clusters + 1): the blocks of list c of chunk j are starts[j, c] to
+        starts[j, c + 1] - 1, counted from the first of the chunk
+    values, offsets : IN, the blocks of chunk j are (n_blocks, width / 4, LANES) from offsets[j] on
+    scales : IN (n_blocks of all chunks,), what the values of a block are to be multiplied by
+    ids : IN (n_blocks of all chunks, LANES), the rows in each block
+    n_probes : IN, lists to read in each chunk
+    n_first : IN: the first `n_first` of the rows named are the best of them, the first twice as
+        many again, and so on; in any order otherwise
+    named : OUT (n_queries, n_chunks, n), -1 where the lists have fewer rows
+    scores, keys : SCRATCH (n_threads, the most rows, counted with those that fill up blocks, that
+        a query reads in a chunk, and at least the number of centroids in blocks)
+    top, probes : SCRATCH (n_threads, n_probes)
+    """
+    cdef int64_t i
+    cdef int thread = 0
+    cdef Search how
+    if H.shape[0] == 0 or named.shape[2] == 0:
+        return
+    how.bounds, how.starts, how.offsets = &bounds[0], &starts[0, 0], &offsets[0]
+    how.centroids, how.values, how.ids = &centroids[0], &values[0], &ids[0, 0]
+    how.scales = &scales[0]
+    how.n_chunks, how.n_clusters = starts.shape[0], starts.shape[1] - 1
+    how.n_blocks = (how.n_clusters + LANES - 1) // LANES
+    how.n_probes, how.n, how.n_first = n_probes, named.shape[2], n_first
+    with nogil, parallel(num_threads=n_threads):
+        thread = threadid()
+        for i in prange(H.shape[0], schedule="dynamic"):
+            search_chunks(
+                &H[i, 0], how,
+                memory(&scores[thread, 0], &keys[thread, 0], &top[thread, 0], &probes[thread, 0]),
+                &named[i, 0, 0],
+            )

@@ -1,0 +1,246 @@
+"""Gradients of a loss on the classes that searches have named: Algorithms 1 and 2 of LDGS.
+
+The weights W (n_classes, n_columns) and the embeddings H (n_rows, n_columns) of samples are cut
+into chunks of columns; chunk j of a sample was asked of an index of its own, which named the
+classes ``retrieved[i, j]``. The set of a sample are its positives, then what was retrieved, then
+what was drawn to stand for all others, each class once. Rows are independent of one another.
+"""
+
+from cython.parallel cimport parallel, prange, threadid
+from libc.math cimport fabs, log
+from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t
+from libc.string cimport memcpy
+
+from sklearn_xc._kernels.ldgs._candidate_sets cimport (
+    Model, Named, Sample, Scores, Set, collect, empty_set, named_classes, score_parts, scores_in,
+)
+from sklearn_xc._kernels.ldgs._losses cimport CROSS_ENTROPY, Loss, loss_gradient
+
+
+cdef void weigh_drawn(
+    Set* found, Scores s, int64_t n_chunks, bint has_parts, int64_t n_classes
+) noexcept nogil:
+    """Add to the scores of classes drawn the logarithm of how many each stands for.
+
+    Their sum of exp is then an estimate, without bias, of that over all classes outside the set.
+    """
+    cdef int64_t j, p, n_drawn = found.n - found.n_known
+    cdef float shift
+    if n_drawn == 0:
+        return
+    shift = <float>log(<double>(n_classes - found.n_known) / n_drawn)
+    for p in range(found.n_known, found.n):
+        s.total[p] += shift
+        for j in range(n_chunks if has_parts else 0):
+            s.part[j * found.capacity + p] += shift / n_chunks
+
+
+cdef void forget_elsewhere(Named named, Set* found, Scores s, int32_t* place) noexcept nogil:
+    """Step 2 of Algorithm 2: in each chunk, negatives that were not retrieved there score 0."""
+    cdef int64_t j, q, p
+    cdef int32_t k
+    cdef float* part
+    for p in range(found.n):
+        place[found.ids[p]] = <int32_t>p
+    for j in range(named.n_chunks):
+        part = s.part + j * found.capacity
+        for p in range(found.n):
+            s.z[p] = part[p]
+        for p in range(found.n_positive, found.n_known):
+            part[p] = 0
+        for q in range(named.used):
+            k = named.ids[j * named.n + q]
+            if k >= 0:
+                part[place[k]] = s.z[place[k]]
+    for p in range(found.n):
+        place[found.ids[p]] = -1
+        s.total[p] = 0
+        for j in range(named.n_chunks):
+            s.total[p] += s.part[j * found.capacity + p]
+
+
+cdef double chunk_gradient(
+    Loss loss, const float* weight, int64_t j, int64_t n_chunks, Set* found, Scores s
+) noexcept nogil:
+    """L(B (z_j + lambda_j)); OUT s.gradient."""
+    cdef int64_t p, first = j * found.capacity
+    for p in range(found.n):
+        s.z[p] = n_chunks * (s.part[first + p] + s.message[first + p])
+    return loss_gradient(loss, s.z, weight, found.n_positive, found.n, s.gradient, s.scratch)
+
+
+cdef double pass_messages(
+    Loss loss, const float* weight, int64_t n_chunks, int64_t n_passes, double tau, Set* found,
+    Scores s, float* out
+) noexcept nogil:
+    """Steps 3 to 9 of Algorithm 2; the decomposed loss (12), OUT its gradient."""
+    cdef int64_t t, j, p
+    cdef double value = 0
+    cdef float eta, best
+    for p in range(n_chunks * found.capacity):
+        s.message[p] = 0
+    for t in range(1, n_passes + 1):
+        for p in range(found.n):
+            out[p] = 0
+        for j in range(n_chunks):
+            chunk_gradient(loss, weight, j, n_chunks, found, s)
+            for p in range(found.n):
+                if fabs(s.gradient[p]) > tau:
+                    out[p] = 1  # it is in the set A
+        eta = <float>(2.0 / (t + 2))
+        for j in range(n_chunks):
+            for p in range(found.n):
+                best = s.total[p] / n_chunks - s.part[j * found.capacity + p]
+                if out[p] != 0:
+                    s.message[j * found.capacity + p] += eta * (
+                        best - s.message[j * found.capacity + p]
+                    )
+    for p in range(found.n):
+        out[p] = 0
+    for j in range(n_chunks):
+        value += chunk_gradient(loss, weight, j, n_chunks, found, s)
+        for p in range(found.n):
+            out[p] += s.gradient[p] / n_chunks
+    return value / n_chunks
+
+
+cdef void neglect(float* gradient, int64_t n, double tau) noexcept nogil:
+    """Zero in place of the smallest of some gradients, at least 0, that add up to less than tau.
+
+    The bits of a float begin with its exponent: those with the same go together.
+    """
+    cdef double sums[256]
+    cdef double total = 0
+    cdef int32_t bits, least = 0
+    cdef int64_t p
+    cdef float smallest
+    for p in range(256):
+        sums[p] = 0
+    for p in range(n):
+        memcpy(&bits, &gradient[p], sizeof(bits))
+        sums[(bits >> 23) & 255] += gradient[p]
+    while least < 255 and total + sums[least] < tau:
+        total += sums[least]
+        least += 1
+    bits = least << 23
+    memcpy(&smallest, &bits, sizeof(bits))
+    for p in range(n):
+        gradient[p] = gradient[p] if gradient[p] >= smallest else 0
+
+
+cdef double one_row(
+    Model model, Sample sample, Loss loss, int64_t n_passes, double tau, Set* found, Scores s,
+    int32_t* place, float* gradient, double* left_out
+) noexcept nogil:
+    """The loss of a sample; OUT its set, gradient and, unless NULL, `left_out`."""
+    cdef double value
+    # Bits take less of a cache than places, which are of use once all are known.
+    collect(model, &sample, &loss, tau, found, s, <uint32_t*>place, left_out)
+    if n_passes:
+        score_parts(model, sample.h, found, s)
+    if loss.kind == CROSS_ENTROPY:
+        weigh_drawn(found, s, model.n_chunks, n_passes > 0, model.n_classes)
+    if n_passes:
+        forget_elsewhere(sample.named, found, s, place)
+        return pass_messages(
+            loss, sample.weight, model.n_chunks, n_passes, tau, found, s, gradient
+        )
+    value = loss_gradient(
+        loss, s.total, sample.weight, found.n_positive, found.n, gradient, s.scratch
+    )
+    if loss.kind == CROSS_ENTROPY and tau > 0:
+        neglect(gradient + found.n_positive, found.n - found.n_positive, tau)
+    return value
+
+
+cdef inline Sample sample_of(
+    const float* h, const int64_t[::1] indptr, const int32_t[::1] positives,
+    const float[::1] weight, int64_t i, Named named, const int32_t* drawn, int64_t n_drawn
+) noexcept nogil:
+    cdef Sample sample
+    sample.h, sample.named, sample.drawn, sample.n_drawn = h, named, drawn, n_drawn
+    sample.n_positive = indptr[i + 1] - indptr[i]
+    sample.positives = &positives[0] + indptr[i] if positives.shape[0] else NULL
+    sample.weight = &weight[0] + indptr[i] if weight.shape[0] else NULL
+    return sample
+
+
+def gradients(
+    const float[:, ::1] W, const float[:, ::1] H, const int32_t[::1] bounds,
+    const int32_t[:, :, ::1] retrieved, const int32_t[:, ::1] drawn,
+    const int64_t[::1] positive_indptr, const int32_t[::1] positive_ids,
+    const float[::1] positive_weight,
+    int kind, double mu, bint zero_rest, int64_t n_passes, double tau, int64_t n_first,
+    const int8_t[:, ::1] rounded,
+    int32_t[:, ::1] ids, float[:, ::1] gradient, int64_t[::1] counts, int64_t[::1] n_scored,
+    double[::1] losses, double[::1] left_out,
+    int32_t[:, ::1] places, float[:, ::1] scratch, double[:, ::1] scratch64, int n_threads,
+):
+    """Losses and gradients of samples on the classes named for them.
+
+    Parameters
+    ----------
+    W, H : IN (n_classes, n_columns) and (n_rows, n_columns)
+    bounds : IN (n_chunks + 1,), from 0 to n_columns: chunk j has columns bounds[j] to
+        bounds[j + 1] - 1
+    retrieved : IN (n_rows, n_chunks, n), classes, distinct in a line but for -1, which is nobody
+    drawn : IN (n_rows, n_drawn), classes that stand for those neither positive nor retrieved; those
+        that are, and repetitions, do not count. In cross-entropy each has the weight of as many
+    positive_indptr, positive_ids : IN, the positives of each row
+    positive_weight : IN, as many, or of size 0 for ones; for cross-entropy
+    kind, mu : IN, the loss, one of `_losses.KINDS`, and its smoothing
+    zero_rest : IN, whether classes outside the set count as scored 0 (Algorithm 1 as printed), or
+        not at all
+    n_passes : IN, T of Algorithm 2, or 0 to score the set exactly
+    tau : IN, tau_2 of Algorithm 2, and what is small enough for `left_out`; in cross-entropy
+        without passes, gradients of negatives that together are smaller are put to 0
+    n_first : IN, at least 1 unless n is 0: so many of each line are used at first, then twice as
+        many, as long as `left_out` is larger than tau; without `left_out`, no more
+    rounded : IN (n_classes, n_bytes), the rows of W from `_byte_rows.round_rows`, or with no rows:
+        by them negatives that cannot have a gradient leave the set; not for cross-entropy, nor with
+        passes
+    ids : OUT (n_rows, capacity), the classes of the set, positives first; capacity is at least
+        n_chunks * n + n_drawn plus the largest number of positives
+    gradient : OUT (n_rows, capacity), of the loss in the scores of these
+    counts : OUT (n_rows,), how many there are
+    n_scored : OUT (n_rows,), how many there were before some left
+    losses : OUT (n_rows,)
+    left_out : OUT (n_rows,), or of size 0: the largest gradient that a class outside the set can
+        have if the searches were exact; cross-entropy only
+    places : SCRATCH (n_threads, n_classes), -1 everywhere before and after
+    scratch, scratch64 : SCRATCH (n_threads, (2 n_chunks + 3) * capacity + n_bytes / 2)
+        and (n_threads, 3 * capacity + 4)
+    """
+    cdef int64_t i, n = retrieved.shape[1] * retrieved.shape[2], capacity = ids.shape[1]
+    cdef int64_t n_rows = H.shape[0], n_drawn = drawn.shape[1]
+    cdef int thread = 0
+    cdef Model model
+    cdef Sample sample
+    cdef Set found
+    cdef Scores s
+    cdef Loss loss
+    if n_rows == 0:
+        return
+    model.W, model.n_classes, model.n_columns = &W[0, 0], W.shape[0], W.shape[1]
+    model.rounded = &rounded[0, 0] if rounded.shape[0] else NULL
+    model.n_bytes = rounded.shape[1]
+    model.bounds, model.n_chunks = &bounds[0], retrieved.shape[1]
+    loss.kind, loss.mu, loss.rest = kind, mu, -1 if zero_rest else 0
+    with nogil, parallel(num_threads=n_threads):
+        thread = threadid()
+        for i in prange(n_rows, schedule="dynamic"):
+            sample = sample_of(
+                &H[i, 0], positive_indptr, positive_ids, positive_weight, i,
+                named_classes(
+                    &retrieved[0, 0, 0] if n else NULL, i, retrieved.shape[1], n, n_first
+                ),
+                &drawn[i, 0] if n_drawn else NULL, n_drawn,
+            )
+            found = empty_set(&ids[i, 0], capacity)
+            s = scores_in(&scratch[thread, 0], &scratch64[thread, 0], model.n_chunks, capacity)
+            losses[i] = one_row(
+                model, sample, loss, n_passes, tau, &found, s, &places[thread, 0],
+                &gradient[i, 0], &left_out[i] if left_out.shape[0] else NULL,
+            )
+            counts[i] = found.n
+            n_scored[i] = found.n_scored

@@ -1,0 +1,300 @@
+"""Steps on the rows of a table that a mini-batch touches: label embeddings, feature embeddings.
+
+A list is the entries of one sample of the mini-batch: rows of the table and a number for each.
+Lists lie anywhere in two arrays. Forward, a sample is the combination of the rows in its list;
+backward, the entries of all lists are grouped by row, so that each row belongs to one thread and
+takes its samples in their order. Results do not depend on the number of threads.
+"""
+
+from cython.parallel cimport parallel, prange, threadid
+from libc.math cimport sqrt
+from libc.stdint cimport int32_t, int64_t
+
+from sklearn_xc._kernels.common._common cimport dispatched, prefetch
+
+cdef enum:
+    AHEAD = 4  # rows asked for before they are needed
+
+
+cdef dispatched add_multiple(float* out, const float* x, float factor, int64_t n) noexcept nogil:
+    cdef int64_t c
+    for c in range(n):
+        out[c] += factor * x[c]
+
+
+cdef dispatched sum_of_squares(const float* x, int64_t n, double* out) noexcept nogil:
+    cdef double part[8]
+    cdef double total = 0
+    cdef int64_t e
+    cdef int32_t c
+    for c in range(8):
+        part[c] = 0
+    for e in range(n // 8):
+        for c in range(8):
+            part[c] += x[8 * e + c] * x[8 * e + c]
+    for e in range(n - n % 8, n):
+        total += x[e] * x[e]
+    for c in range(8):
+        total += part[c]
+    out[0] = total
+
+
+cdef inline void fetch(const float* row, int64_t n) noexcept nogil:
+    cdef int64_t c
+    for c in range(0, n, 16):
+        prefetch(row + c)
+
+
+cdef void combine_row(
+    const int32_t* ids, const float* values, int64_t n, const float[:, ::1] table, float* out
+) noexcept nogil:
+    cdef int64_t e, c, n_columns = table.shape[1]
+    for c in range(n_columns):
+        out[c] = 0
+    for e in range(n):
+        if e + AHEAD < n and values[e + AHEAD] != 0:
+            fetch(&table[ids[e + AHEAD], 0], n_columns)
+        if values[e] != 0:
+            add_multiple(out, &table[ids[e], 0], values[e], n_columns)
+
+
+def combine(
+    const int32_t[::1] ids, const float[::1] values, const int64_t[::1] begin,
+    const int64_t[::1] count, bint shared, const float[:, ::1] table, float[:, ::1] out,
+    int n_threads,
+):
+    """OUT out[i], the sum of ``values[e] * table[ids[e]]`` over the list of sample i.
+
+    Parameters
+    ----------
+    ids, values : IN, entries of the lists
+    begin, count : IN (n,), where the list of each sample begins, and its length
+    shared : IN, whether all lists have the ids 0, 1, ... in `ids` (dense rows)
+    table : IN (n_rows, n_columns)
+    out : OUT (n, n_columns)
+    """
+    cdef Py_ssize_t i
+    cdef const int32_t* first = &ids[0] if ids.shape[0] else NULL
+    cdef const float* data = &values[0] if values.shape[0] else NULL
+    if out.shape[1] == 0:
+        return
+    for i in prange(out.shape[0], nogil=True, schedule="dynamic", num_threads=n_threads):
+        combine_row(
+            first if shared else first + begin[i], data + begin[i], count[i], table, &out[i, 0]
+        )
+
+
+def group(
+    const int32_t[::1] ids, const float[::1] values, const int64_t[::1] begin,
+    const int64_t[::1] count, bint shared, const float[::1] factor,
+    int32_t[::1] place, int32_t[::1] touched, int64_t[::1] starts, int32_t[::1] sample,
+    float[::1] value,
+):
+    """The entries of all lists, other than zeros, row by row of the table.
+
+    Parameters
+    ----------
+    ids, values, begin, count, shared : IN, as for `combine`
+    factor : IN (n,), of the values of each sample
+    place : SCRATCH (n_rows of the table,), -1 everywhere before and after
+    touched : OUT, the rows, in the order of their first entries; room for all entries or rows
+    starts : OUT, one longer, where the entries of each row begin
+    sample, value : OUT, the entries; room for all
+
+    Returns
+    -------
+    n_touched : int
+    """
+    cdef int64_t i, e, at, n = 0
+    cdef int32_t k, u
+    starts[0] = 0
+    with nogil:
+        for i in range(begin.shape[0]):
+            for e in range(count[i]):
+                if values[begin[i] + e] == 0 or factor[i] == 0:
+                    continue
+                k = ids[e if shared else begin[i] + e]
+                if place[k] < 0:
+                    place[k] = <int32_t>n
+                    touched[n] = k
+                    starts[n + 1] = 0
+                    n += 1
+                starts[place[k] + 1] += 1
+        for u in range(n):
+            starts[u + 1] += starts[u]
+        for i in range(begin.shape[0]):
+            for e in range(count[i]):
+                if values[begin[i] + e] == 0 or factor[i] == 0:
+                    continue
+                u = place[ids[e if shared else begin[i] + e]]
+                at = starts[u]
+                sample[at] = <int32_t>i
+                value[at] = factor[i] * values[begin[i] + e]
+                starts[u] = at + 1
+        for u in range(n, 0, -1):
+            starts[u] = starts[u - 1]
+        starts[0] = 0
+        for u in range(n):
+            place[touched[u]] = -1
+    return n
+
+
+cdef void proxy_gradient(
+    float* gradient, const float* row, const int32_t[::1] bounds
+) noexcept nogil:
+    """From the gradient in the columns (2 y, -||y||^2) of each chunk to that in y."""
+    cdef int64_t j, c, last
+    cdef float total
+    for j in range(bounds.shape[0] - 1):
+        last = bounds[j + 1] - 1
+        total = gradient[last]
+        gradient[last] = 0
+        for c in range(bounds[j], last):
+            gradient[c] -= 2 * total * row[c]
+
+
+cdef void refresh_norms(float* row, const int32_t[::1] bounds) noexcept nogil:
+    cdef int64_t j, last
+    cdef double square
+    for j in range(bounds.shape[0] - 1):
+        last = bounds[j + 1] - 1
+        sum_of_squares(row + bounds[j], last - bounds[j], &square)
+        row[last] = <float>-square
+
+
+cdef dispatched shrink(float* row, const float* strength, float due, int64_t n) noexcept nogil:
+    """The ridge of so many steps: each weight times e^-x about, x the rates due times its strength.
+
+    1 / (1 + x + x^2 / 2 + x^3 / 6) in place of e^-x: a loop of vectors, and no x is too large.
+    """
+    cdef int64_t c
+    cdef float x
+    for c in range(n):
+        x = due * strength[c]
+        row[c] /= 1 + x * (1 + x * (<float>0.5 + x * <float>(1.0 / 6)))
+
+
+cdef dispatched draw_in(float* row, const float* strength, float rate, int64_t n) noexcept nogil:
+    """The ridge of one step, implicitly: where the loss alone would lead, divided by 1 + x.
+
+    The point that does not move is that of the objective, whatever the rate.
+    """
+    cdef int64_t c
+    for c in range(n):
+        row[c] /= 1 + rate * strength[c]
+
+
+cdef void move(
+    float* row, float* gradient, int64_t n_columns, float* squares, float rate,
+    const int32_t[::1] norms, const float* strength, double* settled, double before, double now
+) noexcept nogil:
+    """A step of one row against its gradient, which is overwritten.
+
+    The ridge goes by the same metric as the step (Adagrad divides both rates by the root of the
+    squares): `strength` is NULL where there is none, and `settled` the sum of rates up to which
+    that of this row has been taken off, `before` and `now` these sums around this step.
+    """
+    cdef double square
+    if norms.shape[0]:
+        proxy_gradient(gradient, row, norms)
+    if strength != NULL and squares[0] > 0 and settled[0] < before:
+        shrink(row, strength, <float>((before - settled[0]) / sqrt(squares[0])), n_columns)
+    if squares != NULL:
+        sum_of_squares(gradient, n_columns, &square)
+        squares[0] += <float>square
+        rate = <float>(rate / sqrt(squares[0])) if squares[0] > 0 else 0
+    add_multiple(row, gradient, -rate, n_columns)
+    if strength != NULL:
+        if squares[0] > 0:
+            draw_in(row, strength, <float>((now - before) / sqrt(squares[0])), n_columns)
+        settled[0] = now
+    if norms.shape[0]:
+        refresh_norms(row, norms)
+
+
+cdef void step_row(
+    const int32_t* sample, const float* value, int64_t n, const float[:, ::1] source,
+    float* row, float* squares, float rate, const int32_t[::1] norms, const float* strength,
+    double* settled, double before, double now, float* gradient
+) noexcept nogil:
+    cdef int64_t e, c, n_columns = source.shape[1]
+    for c in range(n_columns):
+        gradient[c] = 0
+    for e in range(n):
+        add_multiple(gradient, &source[sample[e], 0], value[e], n_columns)
+    move(row, gradient, n_columns, squares, rate, norms, strength, settled, before, now)
+
+
+def step(
+    const int32_t[::1] touched, const int64_t[::1] starts, const int32_t[::1] sample,
+    const float[::1] value, int64_t n_touched, const float[:, ::1] source,
+    float[:, ::1] table, float[::1] squares, float rate, const int32_t[::1] norms,
+    const float[::1] strength, double[::1] settled, double before, double now,
+    float[:, ::1] scratch, int n_threads,
+):
+    """A step of the rows touched, against the sum of ``value * source[sample]`` over their entries.
+
+    Parameters
+    ----------
+    touched, starts, sample, value, n_touched : IN, from `group`
+    source : IN (n, n_columns)
+    table : IN/OUT (n_rows, n_columns)
+    squares : IN/OUT (n_rows,), the sum of the squared lengths of the gradients of each row, by
+        whose root its rate is divided (Adagrad, row by row); of size 0 for plain steps
+    rate : IN
+    norms : IN, of size 0, or the bounds of chunks whose last columns hold minus the squared length
+        of the others: they follow, and their gradient counts for the others
+    strength : IN (n_columns,), of the ridge on each column, of size 0 for none; only with squares
+    settled : IN/OUT (n_rows,), the sum of rates up to which a row has borne its ridge; of size 0
+        where strength is
+    before, now : IN, that sum before this step, and after
+    scratch : SCRATCH (n_threads, n_columns)
+    """
+    cdef int64_t u, k
+    cdef int thread = 0
+    cdef bint adaptive = squares.shape[0] > 0, ridge = strength.shape[0] > 0
+    with nogil, parallel(num_threads=n_threads):
+        thread = threadid()
+        for u in prange(n_touched, schedule="dynamic", chunksize=16):
+            if u + AHEAD < n_touched:
+                fetch(&table[touched[u + AHEAD], 0], table.shape[1])
+            k = touched[u]
+            step_row(
+                &sample[starts[u]], &value[starts[u]], starts[u + 1] - starts[u], source,
+                &table[k, 0], &squares[k] if adaptive else NULL, rate, norms,
+                &strength[0] if ridge else NULL, &settled[k] if ridge else NULL, before, now,
+                &scratch[thread, 0],
+            )
+
+
+def step_all(
+    float[:, ::1] table, float[:, ::1] gradient, float[::1] squares, float rate,
+    const int32_t[::1] norms, const float[::1] strength, double[::1] settled, double before,
+    double now, int n_threads,
+):
+    """A step of all rows against their gradients, which are overwritten; see `step`."""
+    cdef int64_t k
+    cdef bint adaptive = squares.shape[0] > 0, ridge = strength.shape[0] > 0
+    for k in prange(table.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        move(
+            &table[k, 0], &gradient[k, 0], table.shape[1], &squares[k] if adaptive else NULL,
+            rate, norms, &strength[0] if ridge else NULL, &settled[k] if ridge else NULL, before,
+            now,
+        )
+
+
+def settle(
+    float[:, ::1] table, const float[::1] squares, const int32_t[::1] norms,
+    const float[::1] strength, double[::1] settled, double now, int n_threads,
+):
+    """Take off the ridge that rows still owe; those without a gradient so far owe none."""
+    cdef int64_t k
+    for k in prange(table.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        if squares[k] > 0 and settled[k] < now:
+            shrink(
+                &table[k, 0], &strength[0], <float>((now - settled[k]) / sqrt(squares[k])),
+                table.shape[1],
+            )
+            if norms.shape[0]:
+                refresh_norms(&table[k, 0], norms)
+        settled[k] = now

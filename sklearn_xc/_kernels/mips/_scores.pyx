@@ -1,0 +1,250 @@
+"""Inner products of queries with rows named for each, and the best of scored rows.
+
+The rows are dense, row i at `data[starts[i]]` with all features, or sparse, its entries at
+`starts[i], ..., starts[i] + lengths[i] - 1` of `indices` and `data`; lists of rows may lie in any
+order and leave gaps, so that a row can be replaced without moving the others. Every score that an
+index returns comes from `score`, whatever found the row: so the same row has the same score, to
+the last bit, from each of them.
+"""
+
+from cython.parallel cimport parallel, prange, threadid
+from libc.math cimport INFINITY
+from libc.stdint cimport INT32_MAX, int32_t, int64_t
+
+from sklearn_xc._kernels.common._common cimport dispatched
+from sklearn_xc._kernels.common._dot cimport dot
+from sklearn_xc._kernels.common._heap cimport better, sift, sort_heap
+
+cdef enum:
+    BLOCK = 64  # scores compared with the worst of the best at once
+    CHUNK = 8  # queries that a thread takes at a time
+
+cdef struct Query:
+    const int32_t* features
+    const float* values
+    int64_t n
+    bint dense
+
+cdef struct Store:
+    const int64_t* starts
+    const int64_t* lengths
+    const int32_t* features
+    const float* values
+    bint dense
+
+
+cdef dispatched dot_dense(const float* x, const float* w, int64_t n, float* out) noexcept nogil:
+    out[0] = dot(x, w, n)
+
+
+cdef inline float gather(
+    const int32_t* features, const float* values, int64_t n, const float* x
+) noexcept nogil:
+    cdef float a = 0, b = 0, c = 0, d = 0
+    cdef int64_t e
+    for e in range(0, n - 3, 4):
+        a += values[e] * x[features[e]]
+        b += values[e + 1] * x[features[e + 1]]
+        c += values[e + 2] * x[features[e + 2]]
+        d += values[e + 3] * x[features[e + 3]]
+    for e in range(n - n % 4, n):
+        a += values[e] * x[features[e]]
+    return (a + b) + (c + d)
+
+
+cdef inline Query query_at(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    int64_t i,
+) noexcept nogil:
+    cdef Query query
+    query.n = indptr[i + 1] - indptr[i]
+    query.dense = dense
+    query.features = NULL
+    query.values = NULL
+    if query.n:
+        query.features = &indices[0 if dense else indptr[i]]
+        query.values = &data[indptr[i]]
+    return query
+
+
+cdef void score_query(
+    Query query, Store store, const int32_t* candidates, int64_t n, float* scores, float* scratch
+) noexcept nogil:
+    """The scores of one query; `scratch` is zero in each feature before and after."""
+    cdef const float* x = query.values
+    cdef int64_t e, j
+    cdef int32_t i
+    cdef float value
+    if not store.dense and not query.dense:
+        for e in range(query.n):
+            scratch[query.features[e]] = query.values[e]
+        x = scratch
+    for j in range(n):
+        i = candidates[j]
+        if i < 0:
+            value = -INFINITY
+        elif not store.dense:
+            value = gather(
+                store.features + store.starts[i], store.values + store.starts[i],
+                store.lengths[i], x,
+            )
+        elif query.dense:
+            dot_dense(x, store.values + store.starts[i], query.n, &value)
+        else:
+            value = gather(query.features, x, query.n, store.values + store.starts[i])
+        scores[j] = value
+    if not store.dense and not query.dense:
+        for e in range(query.n):
+            scratch[query.features[e]] = 0
+
+
+def score(
+    const int64_t[::1] starts, const int64_t[::1] lengths, const int32_t[::1] row_indices,
+    const float[::1] row_data, bint row_dense,
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    const int32_t[:, ::1] candidates, float[:, ::1] scores, float[:, ::1] scratch, int n_threads,
+):
+    """OUT scores[i, j]: inner product of query i with row candidates[i, j].
+
+    Parameters
+    ----------
+    starts, lengths, row_indices, row_data, row_dense : IN, the rows (see `mips._store`)
+    indptr, indices, data, dense : IN, the queries (see `_rows.Rows`)
+    candidates : IN (n_queries, n), or (1, n) when all queries have the same; -1 scores -infinity
+    scores : OUT (n_queries, n)
+    scratch : IN/OUT (n_threads, n_features), zero before and after; used where both are sparse
+    """
+    cdef Py_ssize_t i, n_queries = scores.shape[0]
+    cdef int64_t n = scores.shape[1]
+    cdef bint shared = candidates.shape[0] == 1
+    cdef Store store
+    cdef Query query
+    cdef float* mine = NULL
+    if n_queries == 0 or n == 0:
+        return
+    store.starts = &starts[0]
+    store.lengths = &lengths[0]
+    store.features = &row_indices[0] if row_indices.shape[0] else NULL
+    store.values = &row_data[0] if row_data.shape[0] else NULL
+    store.dense = row_dense
+    with nogil, parallel(num_threads=n_threads):
+        mine = &scratch[threadid(), 0] if scratch.shape[1] else NULL
+        for i in prange(n_queries, schedule="dynamic", chunksize=CHUNK):
+            query = query_at(indptr, indices, data, dense, i)
+            score_query(query, store, &candidates[0 if shared else i, 0], n, &scores[i, 0], mine)
+
+
+# ------------------------------------------------------------------------------ the best of them
+
+
+cdef dispatched offer_row(
+    const float* scores, const int32_t* ids, int64_t n, float* top, int32_t* labels, int64_t k
+) noexcept nogil:
+    """Offer n scored rows to a heap; negative ids are none."""
+    cdef int64_t block, start, j
+    cdef int32_t hits
+    cdef float worst
+    for block in range(n // BLOCK):
+        start = block * BLOCK
+        worst = top[0]
+        hits = 0
+        for j in range(BLOCK):
+            hits |= scores[start + j] >= worst
+        if hits:
+            for j in range(start, start + BLOCK):
+                if scores[j] >= top[0] and ids[j] >= 0:
+                    if better(scores[j], ids[j], top[0], labels[0]):
+                        sift(top, labels, k, scores[j], ids[j])
+    for j in range(n - n % BLOCK, n):
+        if ids[j] >= 0 and better(scores[j], ids[j], top[0], labels[0]):
+            sift(top, labels, k, scores[j], ids[j])
+
+
+def empty(float[:, ::1] top_scores, int32_t[:, ::1] top_ids):
+    """OUT: heaps without a row in them, to be offered to and then sorted."""
+    top_scores[:, :] = -INFINITY
+    top_ids[:, :] = INT32_MAX
+
+
+def offer(
+    const float[:, ::1] scores, const int32_t[:, ::1] ids, const int32_t[::1] into,
+    float[:, ::1] top_scores, int32_t[:, ::1] top_ids, int n_threads,
+):
+    """Offer scored rows to the heaps of their queries.
+
+    Parameters
+    ----------
+    scores : IN (n, m)
+    ids : IN (n, m), or (1, m) when all have the same; -1 for none
+    into : IN (n,), the heap of each line of scores; distinct
+    top_scores, top_ids : IN/OUT (n_queries, k)
+    """
+    cdef Py_ssize_t i, n = scores.shape[0]
+    cdef int64_t m = scores.shape[1], k = top_scores.shape[1]
+    cdef bint shared = ids.shape[0] == 1
+    if m == 0 or k == 0:
+        return
+    for i in prange(n, nogil=True, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads):
+        offer_row(
+            &scores[i, 0], &ids[0 if shared else i, 0], m,
+            &top_scores[into[i], 0], &top_ids[into[i], 0], k,
+        )
+
+
+def sort(float[:, ::1] top_scores, int32_t[:, ::1] top_ids):
+    """IN/OUT: heaps put into order, best first; places never filled get the id -1."""
+    cdef Py_ssize_t i, j, k = top_scores.shape[1]
+    if k == 0:
+        return
+    with nogil:
+        for i in range(top_scores.shape[0]):
+            sort_heap(&top_scores[i, 0], &top_ids[i, 0], k)
+            j = k - 1
+            while j >= 0 and top_ids[i, j] == INT32_MAX:
+                top_ids[i, j] = -1
+                j -= 1
+
+
+# ---------------------------------------------------------------------------- inverted lists
+
+
+cdef void search_row(
+    const float* query, const float* matrix, int64_t width, const int32_t* members,
+    const int64_t* starts, const int64_t* probes, int64_t n_probes, float* top, int32_t* labels,
+    int64_t k
+) noexcept nogil:
+    cdef int64_t p, e
+    cdef float score
+    for p in range(n_probes):
+        for e in range(starts[probes[p]], starts[probes[p] + 1]):
+            dot_dense(query, matrix + members[e] * width, width, &score)
+            if better(score, members[e], top[0], labels[0]):
+                sift(top, labels, k, score, members[e])
+
+
+def search_lists(
+    const float[:, ::1] queries, const float[:, ::1] matrix, const int32_t[::1] members,
+    const int64_t[::1] starts, const int64_t[:, ::1] probes,
+    float[:, ::1] top_scores, int32_t[:, ::1] top_ids, int n_threads,
+):
+    """Offer the rows of some lists to the heap of each query.
+
+    Parameters
+    ----------
+    queries : IN (n_queries, d)
+    matrix : IN (n_rows, d)
+    members, starts : IN, list c has the rows members[starts[c]] to members[starts[c + 1] - 1]
+    probes : IN (n_queries, n_probes), the lists that each query reads
+    top_scores, top_ids : IN/OUT (n_queries, k)
+    """
+    cdef Py_ssize_t i
+    cdef int64_t k = top_scores.shape[1]
+    if queries.shape[0] == 0 or members.shape[0] == 0 or k == 0:
+        return
+    for i in prange(
+        queries.shape[0], nogil=True, schedule="dynamic", num_threads=n_threads
+    ):
+        search_row(
+            &queries[i, 0], &matrix[0, 0], matrix.shape[1], &members[0], &starts[0],
+            &probes[i, 0], probes.shape[1], &top_scores[i, 0], &top_ids[i, 0], k,
+        )

@@ -1,0 +1,94 @@
+"""The state of sixteen classes in work and what is done to one of them between searches."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+
+from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
+from sklearn_xc._kernels.ppdsparse._solver cimport LANES, Lane, Settings
+
+
+cdef class Workspace:
+    cdef Lane lanes[LANES]
+    # (LANES, n_samples) and (LANES, n_features) lists, as long as the lane says
+    cdef int32_t[:, ::1] active, candidates, touched
+    cdef float[:, ::1] alpha, candidate_scores, saved
+    # v of the class that is descending, and which features it touches; all zero in between
+    cdef float[::1] v
+    cdef double[::1] exact_v
+    cdef uint8_t[::1] seen
+    # The weights for a search, packed so that they stay in the caches: feature j has those of row
+    # slot[j], row 0 is zero, for features without any, and support[s - 1] is the feature of row s
+    cdef float[:, ::1] weights
+    cdef int32_t[::1] slot, support
+    cdef Py_ssize_t n_support
+    # (n_samples,): bit c says that the sample is in the active set of lane c
+    cdef uint16_t[::1] member
+    # (n_samples,) what the pruning has moved the score of each row by; all zero in between
+    cdef float[::1] shift
+    cdef double total_weight  # of all samples
+    # scratch of the search (CHUNK, LANES), (n_features,), (LANES,) and of the sparsification
+    cdef float[:, ::1] scores
+    cdef int64_t[::1] cursor, positive_cursor
+    cdef float[::1] packed, sparse
+    cdef double[::1] cumulative
+
+
+cdef inline void activate(
+    Workspace work, Py_ssize_t c, Py_ssize_t i, bint positive, float alpha
+) noexcept nogil:
+    """Sample i joins the active set of lane c; positives are stored as ~i."""
+    cdef Lane *lane = &work.lanes[c]
+    work.active[c, lane.n_active] = <int32_t>(~i if positive else i)
+    work.alpha[c, lane.n_active] = alpha
+    work.member[i] |= <uint16_t>(1 << c)
+    lane.n_active += 1
+
+
+cdef void start_class(
+    Workspace work,
+    Py_ssize_t c,
+    int32_t label,
+    const Settings *settings,
+    const float[:, ::1] class_weight,
+    const float[::1] sample_weight,
+    const int64_t[::1] positive_indptr,
+    const int32_t[::1] positive_rows,
+) noexcept nogil
+
+cdef void draw_negatives(
+    Workspace work, Py_ssize_t c, const float[::1] sample_weight
+) noexcept nogil
+
+cdef void resume_class(
+    Workspace work,
+    Py_ssize_t c,
+    const Settings *settings,
+    Matrix X,
+    const int64_t[::1] dual_indptr,
+    const int32_t[::1] dual_rows,
+    const float[::1] dual_data,
+    const float[::1] sample_weight,
+) noexcept nogil
+
+cdef void load_v(Workspace work, Py_ssize_t c) noexcept nogil
+
+cdef void store_v(Workspace work, Py_ssize_t c) noexcept nogil
+
+cdef void drop_idle_negatives(Workspace work, Py_ssize_t c) noexcept nogil
+
+cdef void publish_weights(
+    Workspace work, Py_ssize_t c, const Settings *settings, bint sparsify
+) noexcept nogil
+
+cdef double dual_value(
+    Workspace work,
+    Py_ssize_t c,
+    const Settings *settings,
+    Matrix X,
+    const float[::1] sample_weight,
+) noexcept nogil
+
+cdef double primal_value(Workspace work, Py_ssize_t c, const Settings *settings) noexcept nogil
+
+cdef void clear_lane(Workspace work, Py_ssize_t c) noexcept nogil
+
+cdef void refresh_v(Workspace work, Py_ssize_t c, const Settings *settings) noexcept nogil

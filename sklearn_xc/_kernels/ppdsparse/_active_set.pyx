@@ -1,0 +1,317 @@
+"""One class between searches: its active set, dual variables, weights and objective values."""
+
+from libc.math cimport fabs
+from libc.stdint cimport int32_t, int64_t, uint16_t
+
+import numpy as np
+
+from sklearn_xc._kernels.common._common cimport random_below, seed_for
+from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
+from sklearn_xc._kernels.ppdsparse._solver cimport (
+    CHUNK, IDLE, LANES, Lane, Settings, soft_threshold,
+)
+from sklearn_xc._kernels.ppdsparse._sparsify cimport n_draws, sparsify_weights
+
+cdef enum:
+    FEW = 100  # random negatives at the start, at least
+
+
+cdef class Workspace:
+    """Scratch memory of one thread: O(D * LANES) dense, the lists as long as they are used."""
+
+    def __init__(self, Py_ssize_t n, Py_ssize_t d, double total_weight):
+        # np.empty maps memory that stays unused until a list grows into it
+        self.active = np.empty((LANES, n), dtype=np.int32)
+        self.alpha = np.empty((LANES, n), dtype=np.float32)
+        self.candidates = np.empty((LANES, n), dtype=np.int32)
+        self.candidate_scores = np.empty((LANES, n), dtype=np.float32)
+        self.touched = np.empty((LANES, d), dtype=np.int32)
+        self.saved = np.empty((LANES, d), dtype=np.float32)
+        self.weights = np.zeros((d + 1, LANES), dtype=np.float32)
+        self.scores = np.empty((CHUNK, LANES), dtype=np.float32)
+        self.v = np.zeros(d, dtype=np.float32)
+        self.packed = np.empty(d, dtype=np.float32)
+        self.sparse = np.empty(d, dtype=np.float32)
+        self.exact_v = np.zeros(d)
+        self.cumulative = np.empty(d)
+        self.seen = np.zeros(d, dtype=np.uint8)
+        self.slot = np.zeros(d, dtype=np.int32)
+        self.support = np.empty(d, dtype=np.int32)
+        self.cursor = np.empty(d, dtype=np.int64)
+        self.positive_cursor = np.empty(LANES, dtype=np.int64)
+        self.member = np.zeros(n, dtype=np.uint16)
+        self.shift = np.zeros(n, dtype=np.float32)
+        self.total_weight = total_weight
+        self.n_support = 0
+        cdef Py_ssize_t c
+        for c in range(LANES):
+            self.lanes[c].label = IDLE
+
+
+cdef void start_class(
+    Workspace work,
+    Py_ssize_t c,
+    int32_t label,
+    const Settings *settings,
+    const float[:, ::1] class_weight,
+    const float[::1] sample_weight,
+    const int64_t[::1] positive_indptr,
+    const int32_t[::1] positive_rows,
+) noexcept nogil:
+    """The active set starts with the positives, all their dual variables zero."""
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t e, i
+    lane.label = label
+    lane.negative_weight = class_weight[label, 0]
+    lane.positive_weight = class_weight[label, 1]
+    lane.n_active = lane.n_touched = lane.n_candidates = 0
+    lane.bias = 0
+    lane.n_iter = 0
+    lane.n_visits = 0
+    lane.fresh = True
+    lane.precision = <float>(0.1 * settings.tol)
+    lane.rng = seed_for(settings.seed, label)
+    for e in range(positive_indptr[label], positive_indptr[label + 1]):
+        i = positive_rows[e]
+        if sample_weight[i] > 0:
+            activate(work, c, i, True, 0)
+
+
+cdef void draw_negatives(
+    Workspace work, Py_ssize_t c, const float[::1] sample_weight
+) noexcept nogil:
+    """A few random negatives join the positives of a class that is new.
+
+    Without them every sample would violate the margin at first, and choosing among them would cost
+    more than everything else.
+    """
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t _, i, n = sample_weight.shape[0]
+    for _ in range(min(n // 2, max(<Py_ssize_t>FEW, 5 * lane.n_active))):
+        i = random_below(&lane.rng, <unsigned int>n)
+        # a positive of weight zero is no member, and no negative either: it is drawn here only
+        # with weight zero, which keeps it out
+        if not (work.member[i] >> c) & 1 and sample_weight[i] > 0:
+            activate(work, c, i, False, 0)
+
+
+cdef Py_ssize_t place_of_positive(
+    const int32_t[:, ::1] active, Py_ssize_t c, Py_ssize_t n_positives, int32_t wanted
+) noexcept nogil:
+    """Where a positive stands in a fresh active set, which begins with them, ascending; or -1."""
+    cdef Py_ssize_t low = 0, middle, high = n_positives
+    while low < high:
+        middle = (low + high) // 2
+        if ~active[c, middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < n_positives and ~active[c, low] == wanted else -1
+
+
+cdef void resume_class(
+    Workspace work,
+    Py_ssize_t c,
+    const Settings *settings,
+    Matrix X,
+    const int64_t[::1] dual_indptr,
+    const int32_t[::1] dual_rows,
+    const float[::1] dual_data,
+    const float[::1] sample_weight,
+) noexcept nogil:
+    """Warm start: take the dual variables of an earlier fit, clipped to the box of this one.
+
+    A class whose negatives come with them needs no random ones, and its first search is a whole
+    one, which along a path of penalties often is the last.
+    """
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t a, d, e, i, start, first, n_positives = lane.n_active
+    cdef int32_t j
+    cdef float y, value, weight
+    for d in range(dual_indptr[lane.label], dual_indptr[lane.label + 1]):
+        i = dual_rows[d]
+        value = dual_data[d]
+        if (work.member[i] >> c) & 1:
+            a = place_of_positive(work.active, c, n_positives, <int32_t>i)
+            if a < 0:  # a negative that is there twice
+                continue
+            y = 1
+            weight = lane.positive_weight
+        elif sample_weight[i] > 0:
+            a = lane.n_active
+            activate(work, c, i, False, 0)
+            y = -1
+            weight = lane.negative_weight
+        else:
+            continue
+        if settings.hinge:
+            value = min(value, weight * sample_weight[i])
+        work.alpha[c, a] = value
+        if value == 0:
+            continue
+        if settings.intercept:
+            lane.bias += value * y
+        start = X.indptr[i]
+        first = 0 if X.dense else start
+        for e in range(X.indptr[i + 1] - start):
+            j = X.indices[first + e]
+            if not work.seen[j]:
+                work.seen[j] = 1
+                work.touched[c, lane.n_touched] = j
+                lane.n_touched += 1
+            work.v[j] += value * y * X.data[start + e]
+    store_v(work, c)
+    lane.n_visits += lane.n_active
+    lane.fresh = lane.n_active == n_positives
+
+
+cdef void load_v(Workspace work, Py_ssize_t c) noexcept nogil:
+    cdef Py_ssize_t q
+    for q in range(work.lanes[c].n_touched):
+        work.v[work.touched[c, q]] = work.saved[c, q]
+        work.seen[work.touched[c, q]] = 1
+
+
+cdef void store_v(Workspace work, Py_ssize_t c) noexcept nogil:
+    cdef Py_ssize_t q
+    cdef int32_t j
+    for q in range(work.lanes[c].n_touched):
+        j = work.touched[c, q]
+        work.saved[c, q] = work.v[j]
+        work.v[j] = 0
+        work.seen[j] = 0
+
+
+cdef void drop_idle_negatives(Workspace work, Py_ssize_t c) noexcept nogil:
+    """Algorithm 1, step 4: negatives whose dual variable is zero leave, positives never do."""
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t a, kept = 0
+    cdef int32_t entry
+    for a in range(lane.n_active):
+        entry = work.active[c, a]
+        if work.alpha[c, a] == 0 and entry >= 0:
+            work.member[entry] &= <uint16_t>~(1 << c)
+        else:
+            work.active[c, kept] = entry
+            work.alpha[c, kept] = work.alpha[c, a]
+            kept += 1
+    lane.n_active = kept
+
+
+cdef void publish_weights(
+    Workspace work, Py_ssize_t c, const Settings *settings, bint sparsify
+) noexcept nogil:
+    """w = soft_threshold(v, l1) / l2 into the class's column of the block, for the search."""
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t q, k, draws, n_weights = 0
+    cdef int32_t j
+    cdef float w
+    cdef double l1_norm = 0
+    lane.sparsified = False
+    for q in range(lane.n_touched):
+        w = soft_threshold(work.saved[c, q], settings.l1) / settings.l2
+        work.packed[q] = w
+        l1_norm += fabs(w)
+        n_weights += w != 0
+    if sparsify and n_weights:
+        draws = n_draws(l1_norm, settings.delta)
+        if draws < n_weights:
+            lane.sparsified = True
+            sparsify_weights(
+                &work.packed[0], lane.n_touched, draws, &lane.rng, &work.cumulative[0],
+                &work.sparse[0],
+            )
+            for q in range(lane.n_touched):
+                work.packed[q] = work.sparse[q]
+    for q in range(lane.n_touched):
+        j = work.touched[c, q]
+        if work.packed[q] == 0:
+            continue
+        if work.slot[j] == 0:
+            work.support[work.n_support] = j
+            work.n_support += 1
+            work.slot[j] = <int32_t>work.n_support
+            for k in range(LANES):
+                work.weights[work.n_support, k] = 0
+        work.weights[work.slot[j], c] = work.packed[q]
+
+
+cdef double dual_value(
+    Workspace work,
+    Py_ssize_t c,
+    const Settings *settings,
+    Matrix X,
+    const float[::1] sample_weight,
+) noexcept nogil:
+    """sum a_i - ||s||^2 / (2 l2) - sum a_i^2 / (2 C_i).
+
+    v is summed afresh in float64; `refresh_v` can put it in the place of the float32 sum that the
+    descent keeps, which small steps let drift away from the dual variables.
+    """
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t a, e, i, q, start, first
+    cdef int32_t j
+    cdef double alpha, y, bias = 0, total = 0, squares = 0, s
+    cdef float weight
+    for a in range(lane.n_active):
+        alpha = work.alpha[c, a]
+        if alpha == 0:
+            continue
+        i = work.active[c, a]
+        y = -1
+        weight = lane.negative_weight
+        if i < 0:
+            i = ~i
+            y = 1
+            weight = lane.positive_weight
+        total += alpha
+        if not settings.hinge:
+            squares += alpha * alpha / (<double>2 * weight * sample_weight[i])
+        bias += alpha * y
+        start = X.indptr[i]
+        first = 0 if X.dense else start
+        for e in range(X.indptr[i + 1] - start):
+            work.exact_v[X.indices[first + e]] += alpha * y * X.data[start + e]
+    lane.n_visits += lane.n_active
+    if settings.intercept:
+        lane.fresh_bias = <float>bias
+        squares += bias * bias / (2 * settings.l2)
+    for q in range(lane.n_touched):
+        j = work.touched[c, q]
+        work.packed[q] = <float>work.exact_v[j]
+        s = fabs(work.exact_v[j]) - settings.l1
+        if s > 0:
+            squares += s * s / (2 * settings.l2)
+        work.exact_v[j] = 0
+    return total - squares
+
+
+cdef void refresh_v(Workspace work, Py_ssize_t c, const Settings *settings) noexcept nogil:
+    """Take over the v that `dual_value` has just summed for this lane."""
+    cdef Py_ssize_t q
+    if settings.intercept:
+        work.lanes[c].bias = work.lanes[c].fresh_bias
+    for q in range(work.lanes[c].n_touched):
+        work.saved[c, q] = work.packed[q]
+
+
+cdef double primal_value(Workspace work, Py_ssize_t c, const Settings *settings) noexcept nogil:
+    """The objective at the weights of the last search, whose losses it has summed."""
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t q
+    cdef double w = lane.bias / settings.l2, l1_norm = 0, squares = w * w
+    for q in range(lane.n_touched):
+        w = soft_threshold(work.saved[c, q], settings.l1) / settings.l2
+        l1_norm += fabs(w)
+        squares += w * w
+    return settings.l1 * l1_norm + 0.5 * settings.l2 * squares + lane.loss
+
+
+cdef void clear_lane(Workspace work, Py_ssize_t c) noexcept nogil:
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t a
+    cdef int32_t entry
+    for a in range(lane.n_active):
+        entry = work.active[c, a]
+        work.member[entry if entry >= 0 else ~entry] &= <uint16_t>~(1 << c)
+    lane.label = IDLE

@@ -1,0 +1,208 @@
+"""Weights of a finished class that change next to nothing are dropped (`pruning`).
+
+Two things hold for what is left: no score of a training row has moved by more than `prune`, and the
+objective is certified to lie within `tol` of its optimum.  Neither follows from the size of single
+weights, since thousands of small ones add up.
+"""
+
+from libc.math cimport fabs, sqrt
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc, qsort
+
+from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
+from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
+from sklearn_xc._kernels.ppdsparse._solver cimport Lane, Settings, soft_threshold
+
+# What pruning may read, as a share of the entries of X that the fit of the class has read.
+cdef double SHARE = 1.0 / 16
+
+
+cdef struct Candidate:
+    float key  # |w_j| times the norm of the feature's column
+    float w
+    int32_t feature
+    int32_t place  # among the features that the lane touches
+
+
+cdef struct Rise:  # what dropping has done to the objective
+    double factor  # largest weight of the loss by class
+    double squares  # sum_i C_i shift_i^2, for the squared hinge
+    double shifts  # sum_i C_i shift_i, for the hinge
+    double gained  # of the l1 penalty, which gets smaller
+    double ridge  # sum of l2 w_j^2 / 2
+
+
+cdef int by_key(const void *a, const void *b) noexcept nogil:
+    cdef const Candidate *first = <const Candidate *>a
+    cdef const Candidate *second = <const Candidate *>b
+    if first.key != second.key:
+        return -1 if first.key < second.key else 1
+    return -1 if first.feature < second.feature else 1
+
+
+cdef double gap_with(const Rise *rise, double gap, bint hinge) noexcept nogil:
+    """An upper bound of P(w') - D, w' being w without what was dropped.
+
+    The hinge changes by at most C_i shift_i for each row.  The squared hinge L is smooth: with
+    d = w - w', L(w') - L(w) <= -<grad L(w), d> + sum_i C_i <x_i, d>^2 / 2, and -<grad L(w), d> is
+    <v, d> up to sum_i r_i y_i <x_i, d> for the residuals r_i = C_i max(0, 1 - m_i) - a_i, which
+    the gap bounds: sum_i r_i^2 / (2 C_i) <= P(w) - D.  On dropped features
+    v_j w_j = l1 |w_j| + l2 w_j^2, so that of the penalties only l2 w_j^2 / 2 is left.
+    """
+    cdef double root
+    if hinge:
+        return gap + max(<double>0, rise.factor * rise.shifts - rise.gained - rise.ridge)
+    root = sqrt(max(<double>0, gap)) + sqrt(0.5 * rise.factor * rise.squares)
+    return root * root + min(gap, <double>0) + rise.ridge
+
+
+cdef double relative(double gap, double dual) noexcept nogil:
+    return gap / max(gap + dual, <double>1e-30)
+
+
+cdef bint drop_in_rows(
+    const Candidate *one,
+    const int64_t[::1] column_indptr,
+    const int32_t[::1] column_rows,
+    const float[::1] column_data,
+    const float[::1] sample_weight,
+    float prune,
+    float[::1] shift,  # IN / OUT (n_samples,): sum of |w_j x_ij| over dropped features
+    Rise *rise,
+) noexcept nogil:
+    """Drop a weight as far as the rows are concerned; says whether all of them allow it."""
+    cdef int64_t e
+    cdef int32_t i
+    cdef float old, new, highest = 0
+    cdef double squares = 0, shifts = 0
+    for e in range(column_indptr[one.feature], column_indptr[one.feature + 1]):
+        i = column_rows[e]
+        old = shift[i]
+        new = old + <float>fabs(one.w * column_data[e])
+        shift[i] = new
+        highest = max(highest, new)
+        squares += sample_weight[i] * (<double>new * new - <double>old * old)
+        shifts += sample_weight[i] * <double>(new - old)
+    rise.squares += squares
+    rise.shifts += shifts
+    return highest <= prune
+
+
+cdef void take_back_in_rows(
+    const Candidate *one,
+    const int64_t[::1] column_indptr,
+    const int32_t[::1] column_rows,
+    const float[::1] column_data,
+    float[::1] shift,
+) noexcept nogil:
+    cdef int64_t e
+    for e in range(column_indptr[one.feature], column_indptr[one.feature + 1]):
+        shift[column_rows[e]] -= <float>fabs(one.w * column_data[e])
+
+
+cdef Py_ssize_t collect(
+    Workspace work,
+    Py_ssize_t c,
+    const Settings *settings,
+    const float[::1] feature_maxima,
+    const float[::1] feature_norms,
+    Candidate *candidates,
+) noexcept nogil:
+    """The weights of the lane into `packed`, and those that alone are small enough to go."""
+    cdef Py_ssize_t q, n = 0
+    cdef int32_t j
+    cdef float w
+    for q in range(work.lanes[c].n_touched):
+        j = work.touched[c, q]
+        w = soft_threshold(work.saved[c, q], settings.l1) / settings.l2
+        work.packed[q] = w
+        if w != 0 and fabs(w) * feature_maxima[j] <= settings.prune:
+            candidates[n].key = <float>fabs(w) * feature_norms[j]
+            candidates[n].w = w
+            candidates[n].feature = j
+            candidates[n].place = <int32_t>q
+            n += 1
+    return n
+
+
+cdef int prune_weights(
+    Workspace work,
+    Py_ssize_t c,
+    const Settings *settings,
+    Matrix X,
+    const float[::1] sample_weight,
+    const float[::1] feature_maxima,
+    const float[::1] feature_norms,
+) except -1 nogil:
+    """The weights of a lane that stay into `packed`, 0 for others; the gap of what stays.
+
+    Where there are columns, the sum of |w_j x_ij| over dropped features is kept for each row,
+    within the reading that `SHARE` allows; otherwise the sum of |w_j| max_i |x_ij| stands for
+    every row, and that of |w_j| ||x_j|| for the root of the sum of the squares.
+    """
+    cdef Lane *lane = &work.lanes[c]
+    cdef Rise rise, before
+    cdef double gap = lane.gap * lane.primal, dual = lane.primal - gap, total = 0, norms = 0
+    cdef double left = SHARE * lane.n_visits * X.data.shape[0] / max(1, X.n_rows)
+    cdef Py_ssize_t n, u, length, kept = 0
+    cdef bint fits
+    cdef Candidate *one
+    cdef Candidate *candidates = <Candidate *>malloc((lane.n_touched + 1) * sizeof(Candidate))
+    if candidates == NULL:
+        raise MemoryError(f"no memory for {lane.n_touched} weights of a class")
+    rise.factor = max(lane.positive_weight, lane.negative_weight)
+    rise.squares = rise.shifts = rise.gained = rise.ridge = 0
+    n = collect(work, c, settings, feature_maxima, feature_norms, candidates)
+    if relative(gap, dual) > settings.tol:
+        n = 0  # nothing to spare
+    qsort(candidates, n, sizeof(Candidate), by_key)
+    for u in range(n):
+        one = &candidates[u]
+        before = rise
+        rise.gained += settings.l1 * fabs(one.w)
+        rise.ridge += 0.5 * settings.l2 * <double>one.w * one.w
+        if X.has_columns:
+            length = X.column_indptr[one.feature + 1] - X.column_indptr[one.feature]
+            if length > left:
+                rise = before
+                continue
+            left -= length
+            fits = drop_in_rows(
+                one, X.column_indptr, X.column_rows, X.column_data, sample_weight,
+                settings.prune, work.shift, &rise,
+            )
+        else:
+            total += fabs(one.w) * feature_maxima[one.feature]
+            norms += one.key
+            fits = total <= settings.prune
+            rise.squares = norms * norms
+            rise.shifts += one.key * sqrt(work.total_weight)
+        if fits and relative(gap_with(&rise, gap, settings.hinge), dual) <= settings.tol:
+            work.packed[one.place] = 0
+            candidates[kept] = one[0]
+            kept += 1
+            continue
+        rise = before
+        if not X.has_columns:
+            break  # whatever follows is larger
+        take_back_in_rows(
+            one, X.column_indptr, X.column_rows, X.column_data, work.shift
+        )
+    if X.has_columns:
+        for u in range(kept):
+            clear_rows(candidates[u].feature, X.column_indptr, X.column_rows, work.shift)
+    if kept:
+        lane.gap = relative(gap_with(&rise, gap, settings.hinge), dual)
+    free(candidates)
+    return 0
+
+
+cdef void clear_rows(
+    int32_t feature,
+    const int64_t[::1] column_indptr,
+    const int32_t[::1] column_rows,
+    float[::1] shift,
+) noexcept nogil:
+    cdef int64_t e
+    for e in range(column_indptr[feature], column_indptr[feature + 1]):
+        shift[column_rows[e]] = 0

@@ -1,0 +1,388 @@
+"""The search for violating samples, sixteen classes at a time (PPDSparse, Algorithm 1, steps 1-2).
+
+The scores of a chunk of rows are computed either row by row (all entries of X are read) or by
+walking the columns of the features on which any of the classes has a weight (equation 14); then
+one scan sums the losses for the duality gap and collects the samples of largest negative gradient.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+
+from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
+from sklearn_xc._kernels.common._common cimport dispatched, interrupted
+from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
+from sklearn_xc._kernels.ppdsparse._solver cimport CHUNK, IDLE, LANES, Lane, Settings
+
+cdef enum:
+    GROUP = 64  # rows whose losses are summed in float32 before they go to a double
+    FEW = 100  # candidates a search, at least
+    # The search for new classes reads one stretch of rows in eight.
+    STRETCH = 512
+    ONE_IN = 8
+    QUAD = 4  # rows that are compared with the thresholds at once, since most have no violator
+
+cdef extern from "_simd.h" nogil:
+    unsigned int mask_above "xc_mask_above" (const float *values, const float *thresholds)
+    int lowest_bit "xc_lowest_bit" (unsigned int mask)
+
+# The cost model of the search, in units of one entry of X read row by row: an entry reached
+# through a column, and going back to a column in the next chunk of rows.
+cdef double COLUMN_ENTRY = 4.0
+cdef double COLUMN_VISIT = 5.0
+
+cdef float FAR = -1e30  # a score that is neither a loss nor a violation
+
+
+cdef dispatched scores_by_rows(
+    Py_ssize_t low,
+    Py_ssize_t high,
+    const float *bias,
+    const int64_t[::1] indptr,
+    const int32_t[::1] indices,
+    const float[::1] data,
+    bint dense,
+    const float[:, ::1] weights,
+    const int32_t[::1] slot,
+    float[:, ::1] scores,  # OUT (CHUNK, LANES)
+) noexcept nogil:
+    cdef Py_ssize_t i, e, c, start, first
+    cdef float z[LANES]
+    for i in range(low, high):
+        for c in range(LANES):
+            z[c] = bias[c]
+        start = indptr[i]
+        first = 0 if dense else start
+        for e in range(indptr[i + 1] - start):
+            for c in range(LANES):
+                z[c] += data[start + e] * weights[slot[indices[first + e]], c]
+        for c in range(LANES):
+            scores[i - low, c] = z[c]
+
+
+cdef dispatched scores_by_columns(
+    Py_ssize_t low,
+    Py_ssize_t high,
+    const float *bias,
+    const int64_t[::1] column_indptr,
+    const int32_t[::1] column_rows,
+    const float[::1] column_data,
+    const float[:, ::1] weights,
+    const int32_t[::1] support,
+    Py_ssize_t n_support,
+    int64_t[::1] cursor,  # IN / OUT: where each support feature's column goes on
+    float[:, ::1] scores,  # OUT (CHUNK, LANES)
+) noexcept nogil:
+    cdef Py_ssize_t i, u, c, at, end
+    cdef int32_t j
+    cdef float w[LANES]
+    for i in range(high - low):
+        for c in range(LANES):
+            scores[i, c] = bias[c]
+    for u in range(n_support):
+        j = support[u]
+        at = cursor[u]
+        end = column_indptr[j + 1]
+        if at == end or column_rows[at] >= high:
+            continue
+        for c in range(LANES):
+            w[c] = weights[u + 1, c]
+        while at < end and column_rows[at] < high:
+            i = column_rows[at] - low
+            for c in range(LANES):
+                scores[i, c] += column_data[at] * w[c]
+            at += 1
+        cursor[u] = at
+
+
+cdef dispatched sum_losses(
+    Py_ssize_t low,
+    Py_ssize_t n,
+    bint hinge,
+    const float *threshold,
+    const float[::1] sample_weight,
+    const float[:, ::1] scores,
+    double *loss,  # OUT (LANES,)
+    uint8_t *hit,  # OUT: for each QUAD of rows whether any lane is above its threshold
+) noexcept nogil:
+    """Losses of the rows taken as negatives, in the lanes of a vector."""
+    cdef Py_ssize_t i, c, group, quad, end
+    cdef float part[LANES]
+    cdef float highest[LANES]
+    cdef float margin
+    for c in range(LANES):
+        loss[c] = 0
+    for group in range((n + GROUP - 1) // GROUP):
+        for c in range(LANES):
+            part[c] = 0
+        for quad in range(group * (GROUP // QUAD), (group + 1) * (GROUP // QUAD)):
+            end = min(quad * QUAD + QUAD, n)
+            for c in range(LANES):
+                highest[c] = FAR
+            for i in range(quad * QUAD, end):
+                if hinge:
+                    for c in range(LANES):
+                        highest[c] = max(highest[c], scores[i, c])
+                        part[c] += sample_weight[low + i] * max(1 + scores[i, c], <float>0)
+                else:
+                    for c in range(LANES):
+                        highest[c] = max(highest[c], scores[i, c])
+                        margin = max(1 + scores[i, c], <float>0)
+                        part[c] += sample_weight[low + i] * margin * margin
+            hit[quad] = mask_above(highest, threshold) != 0
+        for c in range(LANES):
+            loss[c] += part[c]
+
+
+cdef void keep_best(
+    Py_ssize_t c,
+    Py_ssize_t n,
+    Py_ssize_t keep,
+    int32_t[:, ::1] candidates,
+    float[:, ::1] scores,
+) noexcept nogil:
+    """Move the `keep` largest scores, and their candidates, to the front (quickselect)."""
+    cdef Py_ssize_t low = 0, high = n - 1, left, right
+    cdef float pivot, score
+    cdef int32_t candidate
+    while low < high:
+        pivot = scores[c, (low + high) // 2]
+        left, right = low, high
+        while left <= right:
+            while scores[c, left] > pivot:
+                left += 1
+            while scores[c, right] < pivot:
+                right -= 1
+            if left <= right:
+                score, candidate = scores[c, left], candidates[c, left]
+                scores[c, left], candidates[c, left] = scores[c, right], candidates[c, right]
+                scores[c, right], candidates[c, right] = score, candidate
+                left += 1
+                right -= 1
+        if keep - 1 <= right:
+            high = right
+        elif keep - 1 >= left:
+            low = left
+        else:
+            return
+
+
+cdef void add_candidate(
+    Lane *lane,
+    Py_ssize_t c,
+    int32_t i,
+    float score,
+    int32_t[:, ::1] candidates,
+    float[:, ::1] scores,
+) noexcept nogil:
+    """Collect up to 2 kappa, keep the best kappa, raise the class's own threshold, go on."""
+    cdef Py_ssize_t q
+    cdef Py_ssize_t room = min(2 * lane.n_select, candidates.shape[1])
+    candidates[c, lane.n_candidates] = i
+    scores[c, lane.n_candidates] = score
+    lane.n_candidates += 1
+    if lane.n_candidates < room:
+        return
+    if lane.n_select < room:
+        keep_best(c, room, lane.n_select, candidates, scores)
+        lane.n_candidates = lane.n_select
+        lane.threshold = scores[c, 0]
+        for q in range(1, lane.n_select):
+            lane.threshold = min(lane.threshold, scores[c, q])
+
+
+cdef dispatched collect_candidates(
+    Lane *lanes,
+    Py_ssize_t low,
+    Py_ssize_t n,
+    const float *threshold,
+    const uint8_t *hit,
+    const float[::1] sample_weight,
+    const uint16_t[::1] member,
+    const float[:, ::1] scores,
+    int32_t[:, ::1] candidates,
+    float[:, ::1] candidate_scores,
+) noexcept nogil:
+    """The violators among rows that are not in the active set of the class already."""
+    cdef Py_ssize_t i
+    cdef unsigned int mask
+    cdef int c
+    for i in range(n):
+        if not hit[i // QUAD]:
+            continue
+        mask = mask_above(&scores[i, 0], threshold) & ~<unsigned int>member[low + i]
+        if sample_weight[low + i] == 0:
+            continue
+        while mask:
+            c = lowest_bit(mask)
+            mask &= mask - 1
+            if scores[i, c] > lanes[c].threshold:  # it may have risen since
+                add_candidate(
+                    &lanes[c], c, <int32_t>(low + i), scores[i, c], candidates, candidate_scores
+                )
+
+
+cdef void search_chunk(
+    Lane *lanes,  # IN / OUT: loss, threshold and number of candidates of each lane
+    const Settings *settings,
+    Py_ssize_t low,
+    Py_ssize_t high,
+    bint by_columns,
+    Matrix X,
+    const float[::1] sample_weight,
+    const int64_t[::1] positive_indptr,
+    const int32_t[::1] positive_rows,
+    const float[:, ::1] weights,
+    const int32_t[::1] slot,
+    const int32_t[::1] support,
+    Py_ssize_t n_support,
+    int64_t[::1] cursor,
+    int64_t[::1] positive_cursor,  # IN / OUT (LANES,)
+    const uint16_t[::1] member,  # (n_samples,): bit c says that lane c has the sample already
+    float[:, ::1] scores,  # scratch (CHUNK, LANES)
+    int32_t[:, ::1] candidates,  # OUT (LANES, n_samples)
+    float[:, ::1] candidate_scores,  # OUT (LANES, n_samples)
+) noexcept nogil:
+    """Score the rows [low, high), add up the losses, collect the violators."""
+    cdef Py_ssize_t i, c, at, end
+    cdef float bias[LANES]
+    cdef float threshold[LANES]
+    cdef double loss[LANES]
+    cdef double margin
+    cdef uint8_t hit[CHUNK]
+    cdef Lane *lane
+    for c in range(LANES):
+        bias[c] = lanes[c].bias / settings.l2 if lanes[c].searched else FAR
+        threshold[c] = lanes[c].threshold
+    if by_columns:
+        scores_by_columns(
+            low, high, bias, X.column_indptr, X.column_rows, X.column_data, weights, support,
+            n_support, cursor, scores,
+        )
+    else:
+        scores_by_rows(low, high, bias, X.indptr, X.indices, X.data, X.dense, weights, slot, scores)
+
+    for c in range(LANES):  # positives have their own loss and are no candidates
+        lane = &lanes[c]
+        if not lane.searched:
+            continue
+        at = positive_cursor[c]
+        end = positive_indptr[lane.label + 1]
+        while at < end and positive_rows[at] < low:  # between two stretches of a sample
+            at += 1
+        while at < end and positive_rows[at] < high:
+            i = positive_rows[at]
+            margin = max(<double>0, 1 - <double>scores[i - low, c])
+            if not settings.hinge:
+                margin *= 0.5 * margin
+            lane.loss += lane.positive_weight * sample_weight[i] * margin
+            scores[i - low, c] = FAR
+            at += 1
+        positive_cursor[c] = at
+
+    sum_losses(low, high - low, settings.hinge, threshold, sample_weight, scores, loss, hit)
+    for c in range(LANES):
+        lanes[c].loss += lanes[c].negative_weight * loss[c] * (1 if settings.hinge else 0.5)
+
+    collect_candidates(
+        lanes, low, high - low, threshold, hit, sample_weight, member, scores, candidates,
+        candidate_scores,
+    )
+
+
+cdef void prepare_search(
+    Workspace work,
+    const Settings *settings,
+    const int64_t[::1] positive_indptr,
+    Py_ssize_t n_rows,
+    bint warm_up,
+) noexcept nogil:
+    cdef Py_ssize_t c
+    cdef Lane *lane
+    for c in range(LANES):
+        lane = &work.lanes[c]
+        lane.searched = lane.label != IDLE and (lane.fresh and lane.n_iter == 0 or not warm_up)
+        lane.threshold = 1e30
+        if not lane.searched:
+            continue
+        lane.threshold = -1 + lane.precision
+        lane.n_visits += <double>n_rows / LANES
+        lane.loss = 0
+        lane.n_candidates = 0
+        lane.n_select = settings.n_select
+        if lane.n_select == 0:
+            lane.n_select = max(<Py_ssize_t>FEW, lane.n_active)
+        work.positive_cursor[c] = positive_indptr[lane.label]
+
+
+cdef void finish_search(Workspace work) noexcept nogil:
+    cdef Py_ssize_t c, u
+    cdef Lane *lane
+    for c in range(LANES):
+        lane = &work.lanes[c]
+        if lane.searched and lane.n_candidates > lane.n_select:
+            keep_best(c, lane.n_candidates, lane.n_select, work.candidates, work.candidate_scores)
+            lane.n_candidates = lane.n_select
+    for u in range(work.n_support):
+        work.slot[work.support[u]] = 0
+    work.n_support = 0
+
+
+cdef int search(
+    Workspace work,
+    const Settings *settings,
+    Matrix X,
+    const float[::1] sample_weight,
+    const int64_t[::1] positive_indptr,
+    const int32_t[::1] positive_rows,
+    const int32_t[::1] stop,
+    double *operations,
+) except -1 nogil:
+    """One search over all samples for the classes in work; picks the cheaper way by counting."""
+    cdef Py_ssize_t chunk, u, n = X.n_rows, n_chunks = (n + CHUNK - 1) // CHUNK
+    cdef double by_rows = X.data.shape[0], by_columns = 0
+    if X.has_columns:
+        by_columns = COLUMN_VISIT * work.n_support * n_chunks
+        for u in range(work.n_support):
+            work.cursor[u] = X.column_indptr[work.support[u]]
+            by_columns += COLUMN_ENTRY * (X.column_indptr[work.support[u] + 1] - work.cursor[u])
+    prepare_search(work, settings, positive_indptr, n, False)
+    for chunk in range(n_chunks):
+        search_chunk(
+            work.lanes, settings, chunk * CHUNK, min(chunk * CHUNK + CHUNK, n),
+            X.has_columns and by_columns < by_rows, X, sample_weight, positive_indptr,
+            positive_rows, work.weights, work.slot, work.support, work.n_support, work.cursor,
+            work.positive_cursor, work.member, work.scores, work.candidates,
+            work.candidate_scores,
+        )
+        operations[0] += 16 * CHUNK + by_rows / n_chunks
+        interrupted(stop, operations)
+    finish_search(work)
+    return 0
+
+
+cdef int search_sample(
+    Workspace work,
+    const Settings *settings,
+    Matrix X,
+    const float[::1] sample_weight,
+    const int64_t[::1] positive_indptr,
+    const int32_t[::1] positive_rows,
+    const int32_t[::1] stop,
+    double *operations,
+) except -1 nogil:
+    """A search over every eighth stretch of rows, for classes that are new in their lanes.
+
+    It finds most of what a first search over all rows would, at an eighth of the cost.
+    """
+    cdef Py_ssize_t stretch, n = X.n_rows, step = STRETCH * ONE_IN
+    prepare_search(work, settings, positive_indptr, n // ONE_IN, True)
+    for stretch in range((n + step - 1) // step):
+        search_chunk(
+            work.lanes, settings, stretch * step, min(stretch * step + STRETCH, n), False, X,
+            sample_weight, positive_indptr, positive_rows, work.weights, work.slot, work.support, 0,
+            work.cursor, work.positive_cursor, work.member, work.scores, work.candidates,
+            work.candidate_scores,
+        )
+    operations[0] += X.data.shape[0] / ONE_IN
+    interrupted(stop, operations)
+    finish_search(work)
+    return 0

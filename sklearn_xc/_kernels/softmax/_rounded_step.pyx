@@ -1,0 +1,221 @@
+"""Steps of the exact softmax that touch few classes: small probabilities are rounded at random.
+
+The gradient of a sample's log-loss on the scores is p - onehot(y), and nearly all of its entries
+are tiny. One below GRAIN is replaced by GRAIN with the probability p / GRAIN, else by 0. The mean
+is the gradient itself, and 1 / GRAIN classes a sample are left, or fewer where some have much of
+the probability, so that a step need not read and write the weights of all. The variance that this
+adds for a class, p (GRAIN - p), is below GRAIN / (1 - GRAIN) of p (1 - p), which is that of
+onehot(y) under the model.
+
+Scores of large tables come from the upper halves of the weights (`_halves`), whose relative error
+is 2^-8 at most: the gradient is that of weights so close by. Steps are made on both halves, and
+lose nothing.
+
+Rounding is systematic: a lane adds up the probabilities of its classes from a random start below
+GRAIN on, and gives one grain whenever the sum passes it. The ridge shrinks the weights of a feature
+for all classes, which a factor of the row does.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+from sklearn_xc._kernels.common._common cimport dispatched, prefetch_far, random_unit, seed_for
+from sklearn_xc._kernels.softmax._split_float cimport add_to_halves, halve_row, join_row
+from sklearn_xc._kernels.softmax._mini_batch cimport Batch, Samples
+from sklearn_xc._kernels.softmax._tiles cimport (
+    FOUR, LANES, Scratch, Step, Weights, bytes_read, factor_of, normalise_row, part_of, score_row,
+)
+
+cdef enum:
+    QUAD = 4  # vectors of LANES that are looked at together, since few of them pass a grain
+    GROUP = 64  # QUAD * LANES
+
+cdef extern from "_simd.h" nogil:
+    unsigned int mask_above "xc_mask_above" (const float *values, const float *thresholds)
+    int lowest_bit "xc_lowest_bit" (unsigned int mask)
+
+cdef float GRAIN = 1.0 / 32
+cdef float SMALLEST_SCALE = 1e-6
+
+
+cdef inline int32_t take(
+    const float* p, int32_t n_taken, int32_t first, float factor, float* left, const float* grain,
+    int32_t start, int32_t* classes, float* kept,
+) noexcept nogil:
+    """Take the classes of one vector that have passed a grain."""
+    cdef unsigned int mask = mask_above(left, grain)
+    cdef int32_t c
+    cdef float value
+    while mask:
+        c = lowest_bit(mask)
+        mask &= mask - 1
+        value = max(GRAIN, factor * p[first + c])
+        left[c] -= value
+        kept[n_taken] = value
+        classes[n_taken] = start + first + c
+        n_taken += 1
+    return n_taken
+
+
+cdef dispatched round_tile(
+    const float* p, int32_t n, float factor, float offset, int32_t start,
+    int32_t* classes, float* kept, int32_t* count, const char* coming, int32_t size,
+) noexcept nogil:
+    """The classes of a tile that keep a probability.
+
+    p : IN, times `factor` the probabilities of n classes (a multiple of LANES)
+    offset : IN, in [0, 1), where the first lane starts
+    start : IN, the first class
+    classes, kept : OUT, those that keep one, and what it is
+    count : IN/OUT, added up
+    coming : as many numbers of `size` bytes that are needed soon, to be fetched meanwhile
+    """
+    cdef float left[GROUP]
+    cdef float grain[LANES]
+    cdef float highest[LANES]
+    cdef float above
+    cdef const float* values
+    cdef int32_t i, j, c, n_taken = 0
+    for c in range(GROUP):
+        left[c] = offset + c * <float>0.6180339887  # starts far from each other
+        left[c] = GRAIN * (left[c] - <int32_t>left[c])
+    for c in range(LANES):
+        grain[c] = GRAIN
+    for i in range(n // GROUP):
+        values = p + i * GROUP
+        for c in range(QUAD):
+            prefetch_far(coming + size * (i * GROUP + c * LANES))
+        for c in range(GROUP):
+            left[c] += factor * values[c]
+        for c in range(LANES):
+            above = max(left[c], left[LANES + c])
+            highest[c] = max(above, max(left[2 * LANES + c], left[3 * LANES + c]))
+        if mask_above(highest, grain):
+            for j in range(QUAD):
+                n_taken = take(
+                    p, n_taken, i * GROUP + j * LANES, factor,
+                    left + j * LANES, grain, start, classes, kept,
+                )
+    for i in range(n // GROUP * QUAD, n // LANES):
+        for c in range(LANES):
+            left[c] += factor * p[i * LANES + c]
+        n_taken = take(p, n_taken, i * LANES, factor, left, grain, start, classes, kept)
+    count[0] += n_taken
+
+
+cdef inline float next_scale(
+    const Batch* batch, const Weights* weights, Step step, int32_t u
+) noexcept nogil:
+    """The factor of a feature's weights after the step's share of the ridge."""
+    cdef int64_t feature = batch.features[u]
+    cdef float ridge = (batch.starts[u + 1] - batch.starts[u]) * weights.ridge[feature]
+    return weights.scales[feature] / (1 + step.rate * ridge)
+
+
+cdef void shrink_scales(const Batch* batch, const Weights* weights, Step step) noexcept nogil:
+    """To be done after the step of all threads, which use both the old factors and the new."""
+    cdef int32_t u
+    cdef float scale
+    for u in range(batch.n_features):
+        scale = next_scale(batch, weights, step, u)
+        weights.scales[batch.features[u]] = 1 if scale < SMALLEST_SCALE else scale
+
+
+cdef inline float weight_of(Samples samples, const Batch* batch, int32_t i) noexcept nogil:
+    return 1 if samples.weight == NULL else samples.weight[batch.rows[i]]
+
+
+cdef void halve_batch(const Batch* batch, const Weights* weights, uint32_t* spare) noexcept nogil:
+    """The weights of the mini-batch's features that are not in halves yet."""
+    cdef int32_t u
+    cdef int64_t feature
+    for u in range(batch.n_features):
+        feature = batch.features[u]
+        if not weights.halved[feature]:
+            halve_row(weights.W + feature * weights.n_places, weights.n_places, spare)
+            weights.halved[feature] = True
+
+
+cdef void round_row(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
+    Step step, int32_t i, int32_t next_row, float* p
+) noexcept nogil:
+    """Score a sample and round its probabilities; `p` (n_places,) is scratch memory."""
+    cdef uint64_t state, seed = seed_for(step.seed, step.number)
+    cdef int64_t start, first = i * weights.n_places
+    cdef int32_t t
+    score_row(samples, batch, weights, scratch, i, next_row, p)
+    normalise_row(batch, scratch, i)
+    scratch.counts[i] = 0
+    for t in range(scratch.n_tiles):
+        start = <int64_t>t * scratch.tile
+        state = seed_for(seed, <int64_t>t * batch.n_rows + i)
+        round_tile(
+            p + start, <int32_t>min(scratch.tile, weights.n_places - start),
+            factor_of(batch, scratch, t, i), <float>random_unit(&state), <int32_t>start,
+            scratch.classes + first + scratch.counts[i], scratch.kept + first + scratch.counts[i],
+            &scratch.counts[i],
+            part_of(weights, scratch, next_row, t + 2 * FOUR),  # two fours are there
+            bytes_read(weights),
+        )
+
+
+cdef inline void add_to(
+    float* w, int64_t n_places, int64_t k, float change, bint in_halves
+) noexcept nogil:
+    if in_halves:
+        add_to_halves(<uint32_t*>w, n_places, k, change)
+    else:
+        w[k] += change
+
+
+cdef void step_row(
+    Samples samples, const Batch* batch, int64_t n_places, const Scratch* scratch, int32_t i,
+    float factor, float* w, bint in_halves
+) noexcept nogil:
+    """w -= factor (rounded p - onehot(y)) of sample i."""
+    cdef int32_t e
+    cdef const int32_t* classes = scratch.classes + i * n_places
+    cdef const float* kept = scratch.kept + i * n_places
+    for e in range(scratch.counts[i]):
+        add_to(w, n_places, classes[e], -factor * kept[e], in_halves)
+    add_to(w, n_places, samples.y[batch.rows[i]], factor, in_halves)
+
+
+cdef void scale_row(const Weights* weights, float* w, float factor, uint32_t* spare) noexcept nogil:
+    cdef int64_t c
+    if weights.halved != NULL:
+        join_row(w, weights.n_places, factor, spare)
+        halve_row(w, weights.n_places, spare)
+        return
+    for c in range(weights.n_places):
+        w[c] *= factor
+
+
+cdef void rounded_step(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
+    Step step, int thread, int n_threads
+) noexcept nogil:
+    """One step of the weights of a thread's share of the mini-batch's features."""
+    cdef int64_t first = <int64_t>batch.n_features * thread // n_threads
+    cdef int64_t last = <int64_t>batch.n_features * (thread + 1) // n_threads
+    cdef int64_t u, at
+    cdef int32_t i
+    cdef float own, scale
+    cdef float* w
+    cdef uint32_t* spare = <uint32_t*>(scratch.scores + thread * weights.n_places)
+    for u in range(first, last):
+        w = weights.W + batch.features[u] * weights.n_places
+        for at in range(batch.starts[u], batch.starts[u + 1]):
+            i = batch.row_of[at]
+            own = step.rate * weight_of(samples, batch, i) * batch.value[at]
+            own /= weights.scales[batch.features[u]]
+            step_row(
+                samples, batch, weights.n_places, scratch, i, own, w, weights.halved != NULL
+            )
+        scale = next_scale(batch, weights, step, <int32_t>u)
+        if scale < SMALLEST_SCALE:
+            scale_row(weights, w, scale, spare)
+    if weights.intercept > 0 and thread == 0:
+        for i in range(batch.n_rows):
+            own = step.rate * weight_of(samples, batch, i) * weights.intercept
+            step_row(samples, batch, weights.n_places, scratch, i, own, weights.b, False)

@@ -1,0 +1,347 @@
+"""Mini-batch steps on sampled classes (see `_draws`): score them, step their weights.
+
+Weights are class-major (n_classes, n_features). A mini-batch has `n_rows` samples; `classes`
+(n_rows, n_sampled + 1) names the classes that a sample sees, its own first. Scores and
+coefficients have the same shape. The pairs of sample and class are grouped by class (`MiniBatch`):
+a class belongs to one thread, and its samples keep their order, so that results do not depend on
+the number of threads.
+"""
+
+from cython.parallel cimport prange
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from sklearn_xc._kernels.common._common cimport dispatched, dot_gathered, gathered, gathers_quickly
+from sklearn_xc._kernels.common._dot cimport dot as inner_product
+
+cdef enum:
+    RADIX = 2048
+    RADIX_BITS = 11
+
+# ------------------------------------------------------------------------------ mini-batches
+
+
+def pack(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+    const int32_t[::1] batch, int n_threads,
+):
+    """The sparse rows of a mini-batch side by side: indptr, indices and data of copies.
+
+    Each of them is read once for every class that its sample sees.
+    """
+    cdef Py_ssize_t i
+    cdef int64_t n, start
+    cdef int64_t[::1] starts = np.zeros(batch.shape[0] + 1, dtype=np.int64)
+    for i in range(batch.shape[0]):
+        starts[i + 1] = starts[i] + indptr[batch[i] + 1] - indptr[batch[i]]
+    cdef int32_t[::1] features = np.empty(starts[batch.shape[0]], dtype=np.int32)
+    cdef float[::1] values = np.empty(starts[batch.shape[0]], dtype=np.float32)
+    for i in prange(batch.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        start = indptr[batch[i]]
+        n = starts[i + 1] - starts[i]
+        if n:
+            memcpy(&features[starts[i]], &indices[start], n * sizeof(int32_t))
+            memcpy(&values[starts[i]], &data[start], n * sizeof(float))
+    return starts.base, features.base, values.base
+
+
+# ----------------------------------------------------------------------------------- scores
+
+
+cdef dispatched dot_dense(const float* x, const float* w, int64_t n, float* out) noexcept nogil:
+    out[0] = inner_product(x, w, n)
+
+
+cdef gathered dot_sparse(
+    const int32_t* features, const float* values, int64_t n, const float* w
+) noexcept nogil:
+    cdef float a = 0, b = 0, c = 0, d = 0
+    cdef int64_t e
+    for e in range(0, n - 3, 4):
+        a += values[e] * w[features[e]]
+        b += values[e + 1] * w[features[e + 1]]
+        c += values[e + 2] * w[features[e + 2]]
+        d += values[e + 3] * w[features[e + 3]]
+    for e in range(n - n % 4, n):
+        a += values[e] * w[features[e]]
+    return (a + b) + (c + d)
+
+
+cdef inline float dot(Row row, const float* w) noexcept nogil:
+    cdef float total
+    if row.dense:
+        dot_dense(row.values, w, row.n, &total)
+        return total
+    if gathers_quickly():
+        return dot_gathered(row.features, row.values, row.n, w)
+    return dot_sparse(row.features, row.values, row.n, w)
+
+
+def scores(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    const int32_t[::1] batch, const int32_t[:, ::1] classes,
+    const float[:, ::1] W, const float[::1] scale, const float[::1] b,
+    float[:, ::1] out, int n_threads,
+):
+    """OUT out[i, j] = scale_k <w_k, x> + b_k of sample batch[i] and class k = classes[i, j].
+
+    IN W (n_classes, n_features), scale (n_classes,) or of size 0 for 1, b (n_classes,).
+    """
+    cdef Py_ssize_t i, j
+    cdef int32_t k
+    cdef Row row
+    cdef int64_t n_features = W.shape[1]
+    cdef const float* first = &W[0, 0] if W.shape[1] else NULL
+    cdef bint scaled = scale.shape[0] > 0
+    for i in prange(batch.shape[0], nogil=True, schedule="static", num_threads=n_threads):
+        row = row_at(indptr, indices, data, dense, batch[i])
+        for j in range(classes.shape[1]):
+            k = classes[i, j]
+            out[i, j] = dot(row, first + k * n_features)
+            if scaled:
+                out[i, j] = out[i, j] * scale[k]
+            out[i, j] = out[i, j] + b[k]
+
+
+# -------------------------------------------------------------------------- grouping by class
+
+
+cdef int64_t starts_from(int64_t* histogram, int32_t* starts) noexcept nogil:
+    """Turn the numbers of each digit into first places; in `starts` of the digits that occur.
+
+    Returns how many occur.
+    """
+    cdef int64_t digit, count, total = 0, n_groups = 0
+    for digit in range(RADIX):
+        count = histogram[digit]
+        histogram[digit] = total
+        starts[n_groups] = <int32_t>total
+        n_groups += count > 0
+        total += count
+    starts[n_groups] = <int32_t>total
+    return n_groups
+
+
+cdef int64_t sort_by_class(
+    const int32_t* classes, int64_t n_pairs, int64_t n_classes,
+    int32_t* order, int32_t* spare, int32_t* starts
+) noexcept nogil:
+    """Sort the pairs by class, keeping their order in a class; the number of groups.
+
+    `order` names the pairs; group g is order[starts[g]:starts[g + 1]]. A radix sort: `starts` has
+    room for all digits and one more.
+    """
+    cdef int64_t histogram[RADIX]
+    cdef int64_t p, digit, n_groups
+    cdef int32_t pair, shift = 0, last = 0
+    cdef const int32_t* source = NULL  # at first the pairs one after the other
+    cdef int32_t* target = order
+    while last + RADIX_BITS < 31 and (n_classes - 1) >> (last + RADIX_BITS) > 0:
+        last += RADIX_BITS
+        target = spare if target == order else order
+    while True:
+        memset(histogram, 0, sizeof(histogram))
+        for p in range(n_pairs):
+            histogram[(classes[p] >> shift) & (RADIX - 1)] += 1
+        n_groups = starts_from(histogram, starts)
+        for p in range(n_pairs):
+            pair = <int32_t>p if source == NULL else source[p]
+            digit = (classes[pair] >> shift) & (RADIX - 1)
+            target[histogram[digit]] = pair
+            histogram[digit] += 1
+        if shift == last:
+            break
+        source, target = target, spare if target == order else order
+        shift += RADIX_BITS
+    if last == 0:
+        return n_groups
+    n_groups = 0
+    for p in range(n_pairs):
+        if p == 0 or classes[order[p]] != classes[order[p - 1]]:
+            starts[n_groups] = <int32_t>p
+            n_groups += 1
+    starts[n_groups] = <int32_t>n_pairs
+    return n_groups
+
+
+cdef class MiniBatch:
+    """Samples, the classes that each of them sees, and the pairs of both grouped by class.
+
+    Parameters
+    ----------
+    indptr, indices, data, dense : IN, the samples (see `_rows.Rows`)
+    batch : IN (n_rows,), the places of the samples in these
+    classes : IN (n_rows, n_seen), the own class of a sample first
+    n_classes : int
+    """
+
+    def __init__(
+        self, const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+        bint dense, const int32_t[::1] batch, const int32_t[:, ::1] classes, int32_t n_classes,
+    ):
+        self.take(indptr, indices, data, dense, batch, classes, n_classes)
+        self.group()
+
+    cdef void take(
+        self, const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+        bint dense, const int32_t[::1] batch, const int32_t[:, ::1] classes, int32_t n_classes,
+    ) except *:
+        cdef int64_t n_pairs = classes.shape[0] * classes.shape[1]
+        if classes.shape[0] != batch.shape[0]:
+            raise ValueError(f"{batch.shape[0]} samples, but classes of {classes.shape[0]}")
+        self.indptr, self.indices, self.data, self.dense = indptr, indices, data, dense
+        self.batch, self.classes, self.n_classes = batch, classes, n_classes
+        self.order = np.empty(n_pairs, dtype=np.int32)
+        self.spare = np.empty(n_pairs, dtype=np.int32)
+        self.starts = np.empty(max(n_pairs, RADIX) + 1, dtype=np.int32)
+        self.n_groups = 0
+
+    cdef void group(self) noexcept nogil:
+        cdef int64_t n_pairs = self.order.shape[0]
+        if n_pairs:
+            self.n_groups = sort_by_class(
+                &self.classes[0, 0], n_pairs, self.n_classes,
+                &self.order[0], &self.spare[0], &self.starts[0],
+            )
+
+    cdef int64_t groups_for(
+        self, Py_ssize_t n_classes, Py_ssize_t n_rows, Py_ssize_t n_seen
+    ) except -1:
+        """The number of groups, for weights of so many classes and so many numbers of pairs."""
+        if n_classes != self.n_classes:
+            raise ValueError(f"weights of {n_classes} classes, {self.n_classes} were grouped")
+        if n_rows != self.classes.shape[0] or n_seen != self.classes.shape[1]:
+            raise ValueError(
+                f"an array ({n_rows}, {n_seen}) for pairs of {self.classes.shape[0]} samples and "
+                f"{self.classes.shape[1]} classes each"
+            )
+        return self.n_groups
+
+
+def two_mini_batches(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    const int32_t[::1] batch, const int32_t[:, ::1] classes, const int32_t[:, ::1] others,
+    int32_t n_classes, int n_threads,
+):
+    """As two of MiniBatch of the same samples with different classes, grouped at the same time."""
+    cdef MiniBatch first = MiniBatch.__new__(MiniBatch), second = MiniBatch.__new__(MiniBatch)
+    cdef int i
+    first.take(indptr, indices, data, dense, batch, classes, n_classes)
+    second.take(indptr, indices, data, dense, batch, others, n_classes)
+    for i in prange(2, nogil=True, schedule="static", chunksize=1, num_threads=min(n_threads, 2)):
+        if i == 0:
+            first.group()
+        else:
+            second.group()
+    return first, second
+
+
+def scores_by_class(
+    MiniBatch samples, const float[:, ::1] W, const float[::1] b, float[:, ::1] out, int n_threads
+):
+    """As `scores` with all scales 1, class by class: the weights of a class are read once.
+
+    While a class is scored, the weights of the next one are on their way to the caches.
+    """
+    cdef int64_t n_features = W.shape[1]
+    if samples.groups_for(W.shape[0], out.shape[0], out.shape[1]):
+        score_groups(
+            samples, NULL, &W[0, 0] if n_features else NULL, n_features, &b[0], &out[0, 0],
+            n_threads,
+        )
+
+
+cdef void score_groups(
+    MiniBatch samples, const unsigned char* is_scored, const float* first, int64_t n_features,
+    const float* b, float* out, int n_threads
+) noexcept nogil:
+    """Scores of all groups, or of those that are not scored, from the first class's weights on."""
+    cdef int64_t g, k, following
+    for g in prange(samples.n_groups, schedule="dynamic", chunksize=8, num_threads=n_threads):
+        if is_scored != NULL and is_scored[g]:
+            continue
+        k = class_of(samples, g)
+        following = class_of(samples, min(g + 1, samples.n_groups - 1))
+        score_group(
+            samples, g, first + k * n_features, first + following * n_features, n_features, b[k],
+            out,
+        )
+
+
+cdef void score_group(
+    MiniBatch samples, int64_t g, const float* w, const float* following, int64_t n_features,
+    float b, float* out
+) noexcept nogil:
+    """Scores of the samples that see a class; `following` are weights to be fetched, or NULL."""
+    cdef int64_t at, n_pairs = samples.starts[g + 1] - samples.starts[g]
+    cdef int64_t n_lines = lines_of_part(n_features, n_pairs)
+    cdef int32_t width = <int32_t>samples.classes.shape[1]
+    cdef const int32_t* order = &samples.order[samples.starts[g]]
+    cdef Row row, next_row = sample_at(samples, order[0] // width)
+    for at in range(n_pairs):
+        row = next_row
+        if at + 1 < n_pairs:
+            next_row = sample_at(samples, order[at + 1] // width)
+            fetch_row(next_row)
+        if following != NULL and LINE * n_pairs * row.n > n_features:
+            fetch_part(following, n_features, at, n_lines)
+        out[order[at]] = b + dot(row, w)
+
+
+# -------------------------------------------------------------------------------- plain steps
+
+
+cdef dispatched add_dense(const float* x, float factor, float* w, int64_t n) noexcept nogil:
+    cdef int64_t e
+    for e in range(n):
+        w[e] += factor * x[e]
+
+
+cdef void add_dense_row(const float* x, float factor, float* w, int64_t n) noexcept nogil:
+    add_dense(x, factor, w, n)
+
+
+def ascend(
+    MiniBatch samples, const float[:, ::1] coefs, double rate, const float[::1] shrink,
+    float[:, ::1] W, float[::1] scale, float[::1] b, double intercept, int n_threads,
+):
+    """w_k += rate * sum of coefs[i, j] x_i over the pairs of class k, where w_k = scale_k W_k.
+
+    Before that, scale_k of each class in the mini-batch is multiplied by shrink_k (no shrink and
+    scale for arrays of size 0). A scale that has become tiny is folded into the weights.
+
+    Parameters
+    ----------
+    coefs : IN (n_rows, n_seen)
+    W, scale, b : IN/OUT (n_classes, n_features), (n_classes,), (n_classes,)
+    intercept : IN, the constant feature that stands for the intercepts; 0 without
+    """
+    cdef Py_ssize_t g, at, j
+    cdef int64_t n_groups = samples.groups_for(W.shape[0], coefs.shape[0], coefs.shape[1])
+    cdef int64_t width = samples.classes.shape[1], n_features = W.shape[1]
+    cdef const float* coef = &coefs[0, 0]
+    cdef float* first = &W[0, 0] if W.shape[1] else NULL
+    cdef float* w
+    cdef int32_t k, pair
+    cdef double factor
+    cdef bint scaled = scale.shape[0] > 0
+    for g in prange(n_groups, nogil=True, schedule="dynamic", chunksize=8, num_threads=n_threads):
+        k = class_of(samples, g)
+        w = first + k * n_features
+        factor = rate
+        if scaled:
+            if shrink.shape[0] > 0:
+                scale[k] *= shrink[k]
+            if scale[k] < 1e-6:
+                for j in range(n_features):
+                    w[j] *= scale[k]
+                scale[k] = 1
+            factor = rate / scale[k]
+        for at in range(samples.starts[g], samples.starts[g + 1]):
+            pair = samples.order[at]
+            if coef[pair] == 0:
+                continue
+            add_row(sample_at(samples, pair // width), <float>(factor * coef[pair]), w)
+            b[k] += <float>(rate * intercept * intercept * coef[pair])

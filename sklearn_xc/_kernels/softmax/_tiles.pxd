@@ -1,0 +1,75 @@
+"""Scores of a mini-batch, tile by tile of the classes; see `_tiles.pyx`."""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from sklearn_xc._kernels.softmax._mini_batch cimport Batch, Samples
+
+cdef enum:
+    FOUR = 4
+    LANES = 16
+    TILE = 2048  # classes of the largest tile
+
+cdef struct Weights:
+    float* W  # (n_features, n_places)
+    float* b
+    float* averages  # (n_features + 1, n_places), of squared gradients; NULL: plain steps
+    int64_t* touched  # (n_features + 1,): the step that last touched a row of them
+    float* scales  # (n_features,), factors of the rows of W in rounded steps; NULL: other steps
+    unsigned char* halved  # (n_features,), the rows of W that are in halves; NULL: none will be
+    const float* ridge  # of a feature, the share of the penalty that each of its samples carries
+    int64_t n_features
+    int64_t n_places
+    float intercept  # squared: the constant feature that stands for intercepts; 0: none
+
+cdef struct Scratch:
+    float* scores  # (n_rows, n_places); in rounded steps (n_threads, n_places)
+    double* highest  # (n_tiles, n_rows): highest score in the tile
+    double* total  # (n_tiles, n_rows): sum of exp(score - highest)
+    float* own  # (n_rows,): score of the sample's own class
+    double* log_normaliser  # (n_rows,)
+    int32_t* classes  # (n_rows, n_places): first those that a rounded step touches
+    float* kept  # (n_rows, n_places): their rounded probabilities
+    int32_t* counts  # (n_rows,): how many they are
+    const float** streams  # (n_entries + 3 n_rows + 8,): rows of W, four at a time
+    float* factors  # of the streams
+    int64_t* ends  # (n_rows,): where the streams of a sample end
+    int32_t tile
+    int32_t n_tiles
+
+cdef struct Step:
+    float rate
+    float gain  # of the gradient, where steps are scaled by its average square
+    int64_t number
+    uint64_t seed
+
+
+cdef int32_t tile_of(int64_t n_places) noexcept
+cdef void list_streams(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch
+) noexcept nogil
+cdef void score_tile(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch, int32_t t
+) noexcept nogil
+cdef void score_row(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
+    int32_t i, int32_t next_row, float* out
+) noexcept nogil
+cdef const char* part_of(
+    const Weights* weights, const Scratch* scratch, int32_t i, int64_t number
+) noexcept nogil
+cdef void normalise_row(
+    const Batch* batch, const Scratch* scratch, int32_t i
+) noexcept nogil
+cdef float factor_of(
+    const Batch* batch, const Scratch* scratch, int32_t t, int32_t i
+) noexcept nogil
+
+
+cdef inline int32_t bytes_read(const Weights* weights) noexcept nogil:
+    """Of a weight, by scores."""
+    return 4 if weights.halved == NULL else 2
+
+
+cdef inline int32_t first_tile(const Scratch* scratch, int thread, int n_threads) noexcept nogil:
+    """Where the tiles of a thread begin, and those of the one before it end."""
+    return <int32_t>(<int64_t>scratch.n_tiles * thread // n_threads)

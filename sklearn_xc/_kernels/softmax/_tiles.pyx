@@ -1,0 +1,279 @@
+"""Scores of a mini-batch over all classes, and their exponentials.
+
+The classes are cut into tiles, in which a sample's scores stay in the first cache while the weights
+of its features are added. A tile is scored for all samples of the mini-batch at a time, where all
+exponentials are wanted at the end, or a sample tile by tile, where they need not be kept. Of rows
+in halves (`_halves`) the upper ones count. Tiles depend on the number of classes alone.
+"""
+
+from libc.math cimport INFINITY, exp, log
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.string cimport memcpy
+
+from sklearn_xc._kernels.common._common cimport dispatched, prefetch_far
+from sklearn_xc._kernels.softmax._split_float cimport BLOCK, HALF, QUARTER, add_block_of_halves, of_upper_half
+from sklearn_xc._kernels.common._math cimport exp_below
+from sklearn_xc._kernels.softmax._mini_batch cimport Batch, Samples, entry
+
+cdef enum:
+    SMALLEST_TILE = 64
+    TILES = 8  # for threads to share, where classes suffice
+
+
+cdef int32_t tile_of(int64_t n_places) noexcept:
+    """The number of classes in a tile, a multiple of BLOCK.
+
+    The number of tiles is a multiple of TILES, and they are equal but for the last, so that threads
+    have the same to do.
+    """
+    cdef int64_t n_tiles = TILES * ((n_places + TILES * TILE - 1) // (TILES * TILE))
+    cdef int64_t tile = (n_places + n_tiles * BLOCK - 1) // (n_tiles * BLOCK) * BLOCK
+    return <int32_t>max(tile, <int64_t>SMALLEST_TILE)
+
+
+cdef void list_streams(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch
+) noexcept nogil:
+    """The rows of W that the scores of each sample add up, and what they are multiplied by.
+
+    They are added four at a time, which spares reading and writing the sum; zero times a row fills
+    up the last four.
+    """
+    cdef int64_t e, row, feature, at = 0
+    cdef int32_t i
+    cdef float value
+    for i in range(batch.n_rows):
+        row = batch.rows[i]
+        for e in range(samples.indptr[row + 1] - samples.indptr[row]):
+            value = samples.values[samples.indptr[row] + e]
+            if value == 0:
+                continue
+            feature = samples.features[entry(samples, row, e)]
+            if weights.scales != NULL:
+                value *= weights.scales[feature]
+            scratch.streams[at] = weights.W + feature * weights.n_places
+            scratch.factors[at] = value
+            at += 1
+        while at % FOUR:
+            scratch.streams[at] = scratch.streams[at - 1]
+            scratch.factors[at] = 0
+            at += 1
+        scratch.ends[i] = at
+    for e in range(2 * FOUR):  # fetched after the last ones: the first ones of the next tile
+        scratch.streams[at + e] = weights.W if e >= at else scratch.streams[e] + scratch.tile
+
+
+cdef dispatched add_four(
+    float* out, const float* base, int32_t n,
+    const float** streams, const float* factors, int64_t start,
+    const float** coming, int64_t coming_start,
+) noexcept nogil:
+    """out = base + four streams times their factors, from `start` on; n is a multiple of LANES.
+
+    Meanwhile the four to come are fetched: each is too short for the processor to foresee it.
+    """
+    cdef const float* a = streams[0] + start
+    cdef const float* b = streams[1] + start
+    cdef const float* c = streams[2] + start
+    cdef const float* d = streams[3] + start
+    cdef float s = factors[0], t = factors[1], u = factors[2], v = factors[3]
+    cdef float sums[LANES]
+    cdef int32_t i, j
+    for i in range(n // LANES):
+        for j in range(FOUR):
+            prefetch_far(coming[j] + coming_start + i * LANES)
+        # Written down apart from `out`, which the compiler would have to tell from the streams.
+        for j in range(LANES):
+            sums[j] = base[j] + s * a[j] + t * b[j] + u * c[j] + v * d[j]
+        for j in range(LANES):
+            out[j] = sums[j]
+        a += LANES
+        b += LANES
+        c += LANES
+        d += LANES
+        base += LANES
+        out += LANES
+
+
+cdef dispatched add_four_halves(
+    float* out, const float* base, int32_t n,
+    const float** streams, const float* factors, int64_t start,
+    const float** coming, int64_t coming_start,
+) noexcept nogil:
+    """As `add_four` for rows in halves, of which the upper ones count; `start` begins a block."""
+    cdef const uint32_t* a = <const uint32_t*>streams[0] + start // 2
+    cdef const uint32_t* b = <const uint32_t*>streams[1] + start // 2
+    cdef const uint32_t* c = <const uint32_t*>streams[2] + start // 2
+    cdef const uint32_t* d = <const uint32_t*>streams[3] + start // 2
+    cdef float s = factors[0], t = factors[1], u = factors[2], v = factors[3]
+    cdef int64_t i, j, at
+    for i in range(n // BLOCK):
+        at = i * HALF
+        for j in range(FOUR):
+            prefetch_far(<const uint32_t*>coming[j] + coming_start // 2 + at)
+        add_block_of_halves(
+            out + i * BLOCK, base + i * BLOCK, a + at, s, b + at, t, c + at, u, d + at, v
+        )
+    at = n // BLOCK * HALF
+    for j in range(n % BLOCK):
+        out[2 * at + j] = base[2 * at + j] + (
+            s * of_upper_half(a + at, j, QUARTER) + t * of_upper_half(b + at, j, QUARTER)
+            + u * of_upper_half(c + at, j, QUARTER) + v * of_upper_half(d + at, j, QUARTER)
+        )
+
+
+cdef dispatched exponentials(
+    float* scores, int32_t n, double* highest, double* total,
+    const float** coming, int64_t coming_start, int32_t size,
+) noexcept nogil:
+    """scores = exp(scores - highest); `total` is their sum. n is a multiple of LANES.
+
+    Meanwhile four streams of numbers of `size` bytes are fetched, so that memory does not wait for
+    the arithmetic.
+    """
+    cdef float most[LANES]
+    cdef float part[LANES]
+    cdef float* values
+    cdef float top = -INFINITY
+    cdef double s = 0
+    cdef int32_t i, c
+    for c in range(LANES):
+        most[c] = -INFINITY
+        part[c] = 0
+    for i in range(n // LANES):
+        for c in range(FOUR // 2):
+            prefetch_far(<const char*>coming[c] + size * (coming_start + i * LANES))
+        values = scores + i * LANES
+        for c in range(LANES):
+            most[c] = values[c] if values[c] > most[c] else most[c]
+    for c in range(LANES):
+        top = max(top, most[c])
+    for i in range(n // LANES):
+        for c in range(FOUR // 2, FOUR):
+            prefetch_far(<const char*>coming[c] + size * (coming_start + i * LANES))
+        values = scores + i * LANES
+        for c in range(LANES):
+            values[c] = exp_below(values[c] - top)
+            part[c] += values[c]
+    for c in range(LANES):
+        s += part[c]
+    highest[0] = top
+    total[0] = s
+
+
+cdef struct Coming:  # fours of streams to be fetched, and from which class on
+    const float** first
+    const float** second
+    int64_t start
+
+
+cdef inline int64_t beginning(const Scratch* scratch, int32_t i) noexcept nogil:
+    """Where the streams of sample i begin."""
+    return 0 if i == 0 else scratch.ends[i - 1]
+
+
+cdef inline void score_part(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
+    int32_t t, int32_t i, float* out, Coming coming
+) noexcept nogil:
+    """Exponentials of the scores of sample i in tile t."""
+    cdef int64_t start = <int64_t>t * scratch.tile
+    cdef int32_t size = <int32_t>min(scratch.tile, weights.n_places - start)
+    cdef const float* base = weights.b + start
+    cdef int64_t at = beginning(scratch, i), following_start
+    cdef int32_t y = samples.y[batch.rows[i]]
+    cdef const float** following
+    if at == scratch.ends[i]:
+        memcpy(out, base, size * sizeof(float))
+    while at < scratch.ends[i]:
+        if at + FOUR < scratch.ends[i]:
+            following, following_start = scratch.streams + at + FOUR, start
+        else:
+            following, following_start = coming.first, coming.start
+        if weights.halved != NULL:
+            add_four_halves(
+                out, base, size, scratch.streams + at, scratch.factors + at, start,
+                following, following_start,
+            )
+        else:
+            add_four(
+                out, base, size, scratch.streams + at, scratch.factors + at, start,
+                following, following_start,
+            )
+        base = out
+        at += FOUR
+    if start <= y < start + size:
+        scratch.own[i] = out[y - start]
+    exponentials(
+        out, size, &scratch.highest[t * batch.n_rows + i], &scratch.total[t * batch.n_rows + i],
+        coming.second, coming.start, bytes_read(weights),
+    )
+
+
+cdef void score_tile(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch, int32_t t
+) noexcept nogil:
+    """Exponentials of the scores of all samples of the mini-batch in a tile."""
+    cdef Coming coming
+    cdef int32_t i
+    coming.start = <int64_t>t * scratch.tile
+    for i in range(batch.n_rows):
+        coming.first = scratch.streams + scratch.ends[i]
+        coming.second = coming.first + FOUR
+        score_part(
+            samples, batch, weights, scratch, t, i,
+            scratch.scores + i * weights.n_places + coming.start, coming,
+        )
+
+
+cdef void score_row(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
+    int32_t i, int32_t next_row, float* out
+) noexcept nogil:
+    """Exponentials of the scores of a sample in all tiles; `next_row` is probably the next one."""
+    cdef Coming coming
+    cdef int32_t t
+    for t in range(scratch.n_tiles):
+        coming.start = <int64_t>(t + 1) * scratch.tile
+        coming.first = scratch.streams + beginning(scratch, i)
+        if t + 1 == scratch.n_tiles:
+            coming.start = 0
+            coming.first = scratch.streams + beginning(scratch, next_row)
+        coming.second = coming.first + FOUR
+        score_part(
+            samples, batch, weights, scratch, t, i, out + <int64_t>t * scratch.tile, coming
+        )
+
+
+cdef const char* part_of(
+    const Weights* weights, const Scratch* scratch, int32_t i, int64_t number
+) noexcept nogil:
+    """What a sample's scores read, a stream in a tile at a time; anything beyond the last."""
+    cdef const char* row
+    cdef int64_t n = scratch.ends[i] - beginning(scratch, i)
+    if number >= n * scratch.n_tiles:
+        return <const char*>scratch.scores
+    row = <const char*>scratch.streams[beginning(scratch, i) + number % n]
+    return row + number // n * scratch.tile * bytes_read(weights)
+
+
+cdef void normalise_row(
+    const Batch* batch, const Scratch* scratch, int32_t i
+) noexcept nogil:
+    """The logarithm of a sample's normaliser, from those of its tiles."""
+    cdef int32_t t
+    cdef double highest = -INFINITY, total = 0
+    for t in range(scratch.n_tiles):
+        highest = max(highest, scratch.highest[t * batch.n_rows + i])
+    for t in range(scratch.n_tiles):
+        total += scratch.total[t * batch.n_rows + i] * exp(
+            scratch.highest[t * batch.n_rows + i] - highest
+        )
+    scratch.log_normaliser[i] = highest + log(total)
+
+
+cdef float factor_of(
+    const Batch* batch, const Scratch* scratch, int32_t t, int32_t i
+) noexcept nogil:
+    """What turns the exponentials of a sample in a tile into probabilities."""
+    return <float>exp(scratch.highest[t * batch.n_rows + i] - scratch.log_normaliser[i])

@@ -1,0 +1,441 @@
+"""Scores of rows over an inverted index feature -> (class, weight), and the best k of them.
+
+A row's scores gather in a float32 accumulator of one place a class, which holds the intercepts
+between rows. For most features a list names the classes that use it; a feature that many classes
+use has its weights stored for all classes, in blocks of BLOCK classes.
+
+Two ways lead to the result. `scan` goes over all K classes once, block by block: it adds the
+weights of the features that have them for all classes, in registers, compares, and leaves the
+intercepts behind. `touched` is for rows whose features all have lists: it reads only the classes
+that they mention and then the others in the order of their intercepts, until none can be among the
+best; it pays when few classes are touched. Both see the same sums in the same order of additions,
+so they give the same bits.
+"""
+
+from cython.parallel cimport parallel, prange, threadid
+from libc.math cimport INFINITY
+from libc.stdint cimport INT32_MAX, int32_t, int64_t
+from libc.string cimport memcpy
+
+from sklearn_xc._kernels.common._heap cimport better, sift, sort_heap
+
+cdef extern from "_simd.h" nogil:
+    ctypedef void dispatched "XC_CLONES void"
+
+cdef extern from *:
+    """
+    #ifdef _OPENMP
+    #define XC_OPENMP 1
+    #else
+    #define XC_OPENMP 0
+    #endif
+    """
+    const bint XC_OPENMP
+
+cdef enum:
+    BLOCK = 64  # classes whose scores are finished and compared at once
+    BATCH = 256  # features with weights for all classes that are added in one pass over the classes
+    CHUNK = 32  # rows that a thread takes at a time
+    TOUCH_COST = 10  # classes that `scan` reads in the time of one posting of `touched`
+
+cdef enum Way:
+    CHEAPER = 0
+    SCAN = 1
+    TOUCHED = 2
+
+cdef struct Index:
+    const int64_t* indptr
+    const int32_t* classes
+    const float* weights
+    const int32_t* full_column
+    const float* full_weights
+    const float* intercept
+    const int32_t* by_intercept
+    int64_t stride  # from one feature's weights for all classes to those of the next
+    int32_t n_classes
+    int32_t n_blocks
+
+cdef struct Rows:
+    const int64_t* indptr
+    const int32_t* features
+    const float* values
+    bint dense
+
+cdef struct Row:
+    const int32_t* features
+    const float* values
+    int64_t n
+
+cdef struct Batch:
+    int32_t column[BATCH + 1]  # ends with -1
+    float value[BATCH]
+
+
+def block_of_classes():
+    """The number of classes in a block of `Postings`."""
+    return BLOCK
+
+
+def openmp_enabled():
+    """Whether this build runs the rows on several threads."""
+    return bool(XC_OPENMP)
+
+
+cdef class Postings:
+    """A read-only view of the weights, feature by feature (see `_topk.InvertedIndex`)."""
+
+    cdef const int64_t[::1] indptr
+    cdef const int32_t[::1] classes
+    cdef const float[::1] weights
+    cdef const int32_t[::1] full_column
+    cdef const float[:, :] full_weights
+    cdef const float[::1] intercept
+    cdef const int32_t[::1] by_intercept
+
+    def __init__(
+        self,
+        const int64_t[::1] indptr, const int32_t[::1] classes, const float[::1] weights,
+        const int32_t[::1] full_column, const float[:, :] full_weights,
+        const float[::1] intercept, const int32_t[::1] by_intercept,
+    ):
+        if full_weights.shape[0] and full_weights.strides[1] != sizeof(float):
+            raise ValueError("the weights of a feature must lie next to one another")
+        self.indptr = indptr
+        self.classes = classes
+        self.weights = weights
+        self.full_column = full_column
+        self.full_weights = full_weights
+        self.intercept = intercept
+        self.by_intercept = by_intercept
+
+    cdef Index pointers(self) noexcept:
+        cdef Index index
+        index.indptr = &self.indptr[0]
+        index.classes = &self.classes[0] if self.classes.shape[0] else NULL
+        index.weights = &self.weights[0] if self.weights.shape[0] else NULL
+        index.full_column = &self.full_column[0] if self.full_column.shape[0] else NULL
+        index.full_weights = &self.full_weights[0, 0] if self.full_weights.shape[0] else NULL
+        index.intercept = &self.intercept[0]
+        index.by_intercept = &self.by_intercept[0]
+        index.stride = self.full_weights.strides[0] // <int64_t>sizeof(float)
+        index.n_classes = <int32_t>self.by_intercept.shape[0]
+        index.n_blocks = <int32_t>(self.intercept.shape[0] // BLOCK)
+        return index
+
+
+# ---------------------------------------------------------------------------------------- one row
+
+
+cdef inline int64_t count_postings(Row row, Index index) noexcept nogil:
+    """How many classes the lists of the row mention; -1 if a feature has no list."""
+    cdef int64_t e, total = 0
+    for e in range(row.n):
+        if row.values[e] == 0:
+            continue
+        if index.full_column[row.features[e]] >= 0:
+            return -1
+        total += index.indptr[row.features[e] + 1] - index.indptr[row.features[e]]
+    return total
+
+
+cdef dispatched accumulate(Row row, Index index, float* scores, Batch* batch) noexcept nogil:
+    """scores += W x, but for the features in the batch, which `finish_block` has still to add."""
+    cdef int64_t e, p
+    cdef int32_t feature, block, n = 0
+    cdef float value
+    cdef float totals[BLOCK]
+    for e in range(row.n):
+        value = row.values[e]
+        if value == 0:
+            continue
+        feature = row.features[e]
+        if index.full_column[feature] >= 0:
+            if n == BATCH:
+                batch.column[n] = -1
+                for block in range(index.n_blocks):
+                    finish_block(batch, index, block, scores + block * BLOCK, totals)
+                    memcpy(scores + block * BLOCK, totals, BLOCK * sizeof(float))
+                n = 0
+            batch.column[n] = index.full_column[feature]
+            batch.value[n] = value
+            n += 1
+        else:
+            for p in range(index.indptr[feature], index.indptr[feature + 1]):
+                scores[index.classes[p]] += value * index.weights[p]
+    batch.column[n] = -1
+
+
+cdef inline void finish_block(
+    const Batch* batch, Index index, int32_t block, const float* scores, float* totals
+) noexcept nogil:
+    """totals = scores + the batch's part of W x, for the classes of one block.
+
+    `totals` is an array of the caller's own, so that it can stay in registers.
+    """
+    cdef const float* of_block = index.full_weights + <int64_t>block * BLOCK
+    cdef const float* weights
+    cdef float value
+    cdef int32_t c, f = 0, n = min(BLOCK, index.n_classes - block * BLOCK)
+    for c in range(BLOCK):
+        totals[c] = scores[c]
+    # A loop over a known number of features would tempt GCC to interleave two of them and to give
+    # up the vectors for it.
+    while batch.column[f] >= 0:
+        value = batch.value[f]
+        weights = of_block + batch.column[f] * index.stride
+        f += 1
+        if n == BLOCK:
+            for c in range(BLOCK):
+                totals[c] += value * weights[c]
+        else:  # the last block: nothing is read beyond the classes
+            for c in range(n):
+                totals[c] += value * weights[c]
+
+
+cdef inline bint worth_touching(Row row, Index index, int way) noexcept nogil:
+    cdef int64_t n_postings = -1 if way == SCAN else count_postings(row, index)
+    return n_postings >= 0 and (way == TOUCHED or TOUCH_COST * n_postings < index.n_classes)
+
+
+cdef inline void reset_touched(Row row, Index index, float* scores) noexcept nogil:
+    cdef int64_t e, p
+    for e in range(row.n):
+        if row.values[e] != 0:
+            for p in range(index.indptr[row.features[e]], index.indptr[row.features[e] + 1]):
+                scores[index.classes[p]] = index.intercept[index.classes[p]]
+
+
+# ----------------------------------------------------------------------------------- the k best
+
+
+cdef dispatched scan(
+    const Batch* batch, Index index, float* scores, float* top, int32_t* labels, int64_t k
+) noexcept nogil:
+    """Offer all classes in ascending order, so that a tie never replaces the smaller class."""
+    cdef float totals[BLOCK]
+    cdef int32_t block, start, c, hits
+    cdef float worst
+    for block in range(index.n_blocks):
+        start = block * BLOCK
+        finish_block(batch, index, block, scores + start, totals)
+        memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
+        worst = top[0]
+        hits = 0
+        for c in range(BLOCK):
+            hits |= totals[c] > worst
+        if hits:
+            for c in range(BLOCK):
+                if totals[c] > top[0]:
+                    sift(top, labels, k, totals[c], start + c)
+
+
+cdef void touched(
+    Row row, Index index, float* scores, float* top, int32_t* labels, int64_t k
+) noexcept nogil:
+    """Offer the touched classes, then the others by falling intercept until one is too low."""
+    cdef int64_t e, p
+    cdef int32_t c, i
+    for e in range(row.n):
+        if row.values[e] == 0:
+            continue
+        for p in range(index.indptr[row.features[e]], index.indptr[row.features[e] + 1]):
+            c = index.classes[p]
+            if better(scores[c], c, top[0], labels[0]):
+                sift(top, labels, k, scores[c], c)
+            scores[c] = -INFINITY  # offered; another feature may mention the class again
+    for i in range(index.n_classes):
+        c = index.by_intercept[i]
+        if scores[c] == -INFINITY:
+            continue
+        if not better(scores[c], c, top[0], labels[0]):
+            break
+        sift(top, labels, k, scores[c], c)
+
+
+cdef void topk_row(
+    Row row, Index index, float* scores, float* top, int32_t* labels, int64_t k, int way
+) noexcept nogil:
+    cdef Batch batch
+    cdef int64_t j
+    for j in range(k):
+        top[j] = -INFINITY
+        labels[j] = INT32_MAX
+    accumulate(row, index, scores, &batch)
+    if worth_touching(row, index, way):
+        touched(row, index, scores, top, labels, k)
+        reset_touched(row, index, scores)
+    else:
+        scan(&batch, index, scores, top, labels, k)
+    sort_heap(top, labels, k)
+
+
+# ------------------------------------------------------------------------- the positive scores
+
+
+cdef dispatched scan_positives(
+    const Batch* batch, Index index, float* scores, int64_t* n_found, int32_t* found
+) noexcept nogil:
+    cdef float totals[BLOCK]
+    cdef int32_t block, start, c, hits
+    cdef int64_t n = 0
+    for block in range(index.n_blocks):
+        start = block * BLOCK
+        finish_block(batch, index, block, scores + start, totals)
+        memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
+        hits = 0
+        for c in range(BLOCK):
+            hits += totals[c] > 0
+        if hits and found != NULL:
+            for c in range(BLOCK):
+                if totals[c] > 0:
+                    found[n] = start + c
+                    n += 1
+        else:
+            n += hits
+    n_found[0] = n
+
+
+cdef int64_t touched_positives(
+    Row row, Index index, float* scores, int32_t* found
+) noexcept nogil:
+    cdef int64_t e, p, n = 0
+    cdef int32_t c, i
+    for e in range(row.n):
+        if row.values[e] == 0:
+            continue
+        for p in range(index.indptr[row.features[e]], index.indptr[row.features[e] + 1]):
+            c = index.classes[p]
+            if scores[c] > 0:
+                if found != NULL:
+                    found[n] = c
+                n += 1
+            scores[c] = -INFINITY
+    for i in range(index.n_classes):
+        c = index.by_intercept[i]
+        if index.intercept[c] <= 0:
+            break
+        if scores[c] != -INFINITY:
+            if found != NULL:
+                found[n] = c
+            n += 1
+    return n
+
+
+cdef int64_t positives_row(Row row, Index index, float* scores, int32_t* found) noexcept nogil:
+    cdef Batch batch
+    cdef int64_t n
+    accumulate(row, index, scores, &batch)
+    if worth_touching(row, index, CHEAPER):
+        n = touched_positives(row, index, scores, found)
+        reset_touched(row, index, scores)
+    else:
+        scan_positives(&batch, index, scores, &n, found)
+    return n
+
+
+# ----------------------------------------------------------------------------------- every score
+
+
+cdef dispatched scores_row(Row row, Index index, float* scores, float* out) noexcept nogil:
+    cdef Batch batch
+    cdef float totals[BLOCK]
+    cdef int32_t block, start
+    accumulate(row, index, scores, &batch)
+    for block in range(index.n_blocks):
+        start = block * BLOCK
+        finish_block(&batch, index, block, scores + start, totals)
+        memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
+        memcpy(out + start, totals, min(BLOCK, index.n_classes - start) * sizeof(float))
+
+
+# --------------------------------------------------------------------------------------- all rows
+
+
+cdef inline Rows row_pointers(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense
+) noexcept:
+    cdef Rows rows
+    rows.indptr = &indptr[0]
+    rows.features = &indices[0] if indices.shape[0] else NULL
+    rows.values = &data[0] if data.shape[0] else NULL
+    rows.dense = dense
+    return rows
+
+
+cdef inline Row row_at(Rows rows, Py_ssize_t i) noexcept nogil:
+    cdef Row row
+    row.features = rows.features if rows.dense else rows.features + rows.indptr[i]
+    row.values = rows.values + rows.indptr[i]
+    row.n = rows.indptr[i + 1] - rows.indptr[i]
+    return row
+
+
+def topk(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    Postings postings, float[:, ::1] scores,
+    int32_t[:, ::1] top_classes, float[:, ::1] top_scores, int way, int n_threads,
+):
+    """The k best classes of each row, best first, ties to the smaller class.
+
+    Parameters
+    ----------
+    indptr, indices, data, dense : IN, the rows (see `_rows.Rows`)
+    postings : IN
+    scores : IN/OUT scratch (n_threads, n_places or more), holding the intercepts before and after
+    top_classes, top_scores : OUT (n_rows, k)
+    way : IN, 1 scan, 2 touched, 0 the cheaper one for each row; the results are the same. A row
+        with a feature that has no list is always scanned.
+    """
+    cdef Index index = postings.pointers()
+    cdef Rows rows = row_pointers(indptr, indices, data, dense)
+    cdef Py_ssize_t i, n_rows = indptr.shape[0] - 1
+    cdef float* mine = NULL
+    with nogil, parallel(num_threads=n_threads):
+        mine = &scores[threadid(), 0]
+        for i in prange(n_rows, schedule="dynamic", chunksize=CHUNK):
+            topk_row(
+                row_at(rows, i), index, mine,
+                &top_scores[i, 0], &top_classes[i, 0], top_classes.shape[1], way
+            )
+
+
+def positives(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    Postings postings, float[:, ::1] scores,
+    int64_t[::1] counts, const int64_t[::1] found_indptr, int32_t[::1] found, int n_threads,
+):
+    """The classes with a score above zero: how many a row has, and which when `found` has room.
+
+    Parameters
+    ----------
+    indptr ... scores : as in `topk`
+    counts : OUT (n_rows,)
+    found_indptr : IN (n_rows + 1,), where the classes of each row go
+    found : OUT, the classes in no particular order; of size 0 to count only
+    """
+    cdef Index index = postings.pointers()
+    cdef Rows rows = row_pointers(indptr, indices, data, dense)
+    cdef Py_ssize_t i, n_rows = indptr.shape[0] - 1
+    cdef int32_t* out = &found[0] if found.shape[0] else NULL
+    cdef float* mine = NULL
+    with nogil, parallel(num_threads=n_threads):
+        mine = &scores[threadid(), 0]
+        for i in prange(n_rows, schedule="dynamic", chunksize=CHUNK):
+            counts[i] = positives_row(
+                row_at(rows, i), index, mine, NULL if out == NULL else out + found_indptr[i]
+            )
+
+
+def all_scores(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    Postings postings, float[:, ::1] scores, float[:, ::1] out, int n_threads,
+):
+    """All scores of each row: OUT (n_rows, n_classes); the others as in `topk`."""
+    cdef Index index = postings.pointers()
+    cdef Rows rows = row_pointers(indptr, indices, data, dense)
+    cdef Py_ssize_t i, n_rows = indptr.shape[0] - 1
+    cdef float* mine = NULL
+    with nogil, parallel(num_threads=n_threads):
+        mine = &scores[threadid(), 0]
+        for i in prange(n_rows, schedule="dynamic", chunksize=CHUNK):
+            scores_row(row_at(rows, i), index, mine, &out[i, 0])

@@ -1,0 +1,186 @@
+"""What blocks of words are scored with in skip-gram.
+
+That is the block's shared contexts, for all its words: some certain, then some drawn, each of which
+stands for several. A context of a word that is not certain is scored for that word alone: the
+word's own. A block belongs to one thread.
+"""
+
+from cython.parallel cimport parallel, prange, threadid
+from libc.math cimport log
+from libc.stdint cimport int32_t, int64_t
+
+from sklearn_xc._kernels.common._common cimport dispatched
+
+
+cdef struct Draws:
+    const int32_t* others
+    const double* ends
+    int64_t n_others
+    int64_t n_few
+    int64_t n
+    int32_t* few  # how many draws of few fall on the contexts up to each
+    int32_t* more  # and of the rest
+
+
+cdef dispatched count_points(
+    const double* ends, int64_t n_ends, int64_t n, double offset, int32_t* count
+) noexcept nogil:
+    """OUT how many of the points (j + offset) / n, j < n, of the last end lie below each end."""
+    cdef double factor = n / ends[n_ends - 1], below
+    cdef int64_t k
+    cdef int32_t whole
+    for k in range(n_ends):
+        below = ends[k] * factor - offset
+        below = below if below > 0 else 0
+        whole = <int32_t>below
+        count[k] = whole + 1 if below > whole else whole
+    count[n_ends - 1] = <int32_t>n
+    for k in range(n_ends):
+        count[k] = count[k] if count[k] < n else <int32_t>n
+
+
+cdef int64_t add_drawn(
+    Draws draws, const int32_t* place, bint of_few, int64_t at,
+    int32_t* shared, float* weight, float* few_weight,
+) noexcept nogil:
+    """OUT the contexts drawn from `at` on, of few or only of more; returns where they end.
+
+    Those that are certain anyway stand for nothing else.
+    """
+    cdef int64_t k
+    cdef int32_t times, more
+    cdef double total, chance
+    for k in range(draws.n_others):
+        times = draws.few[k] - (draws.few[k - 1] if k else 0)
+        more = draws.more[k] - (draws.more[k - 1] if k else 0)
+        if times + more == 0 or (times > 0) != of_few or place[draws.others[k]] >= 0:
+            continue
+        total = draws.ends[draws.n_others - 1]
+        chance = (draws.ends[k] - (draws.ends[k - 1] if k else 0)) / total
+        shared[at] = draws.others[k]
+        weight[at] = <float>log((times + more) / (draws.n * chance))
+        if of_few:
+            few_weight[at] = <float>log(times / (draws.n_few * chance))
+        at += 1
+    return at
+
+
+cdef void split_row(
+    const int32_t* ids, const float* share, int64_t n, const int32_t* place, int64_t n_certain,
+    int64_t* n_own, int32_t* entry_ids, float* entry_share, int32_t* entry_drawn,
+) noexcept nogil:
+    """OUT entries: the word's own contexts from the first on, the places of certain ones behind."""
+    cdef int64_t e, first = 0, last = n
+    cdef int32_t at
+    for e in range(n):
+        at = place[ids[e]]
+        if 0 <= at < n_certain:
+            last -= 1
+            entry_ids[last], entry_share[last], entry_drawn[last] = at, share[e], -1
+        else:
+            entry_ids[first], entry_share[first], entry_drawn[first] = ids[e], share[e], at
+            first += 1
+    n_own[0] = first
+
+
+cdef void lay_out_block(
+    int64_t b, const int64_t[::1] rows, const int64_t[::1] row_starts, const int64_t[::1] indptr,
+    const int32_t[::1] ids, const float[::1] share, const int32_t[::1] frequent,
+    const int32_t* named, int64_t n_named, Draws draws, int64_t[:, ::1] sizes,
+    int32_t[:, ::1] shared, float[:, ::1] weight, float[:, ::1] few_weight,
+    const int64_t[::1] entry_starts, int64_t[::1] n_own, int32_t[::1] entry_ids,
+    float[::1] entry_share, int32_t[::1] entry_drawn, int32_t* place, const double* offsets,
+) noexcept nogil:
+    cdef int64_t p, i, first, at, n = frequent.shape[0]
+    if draws.n_others:
+        count_points(draws.ends, draws.n_others, draws.n_few, offsets[0], draws.few)
+        count_points(draws.ends, draws.n_others, draws.n - draws.n_few, offsets[1], draws.more)
+    sizes[b, FREQUENT] = n
+    for p in range(n):
+        shared[b, p] = frequent[p]
+    for p in range(n_named):
+        shared[b, n + p] = named[p]
+    n += n_named
+    for p in range(n):
+        weight[b, p] = few_weight[b, p] = 0
+        place[shared[b, p]] = <int32_t>p
+    sizes[b, CERTAIN] = n
+    n = add_drawn(draws, place, True, n, &shared[b, 0], &weight[b, 0], &few_weight[b, 0])
+    sizes[b, FEW] = n
+    n = add_drawn(draws, place, False, n, &shared[b, 0], &weight[b, 0], &few_weight[b, 0])
+    sizes[b, ALL] = n
+    for p in range(sizes[b, CERTAIN], n):
+        place[shared[b, p]] = <int32_t>p
+    for i in range(row_starts[b], row_starts[b + 1]):
+        first, at = indptr[rows[i]], entry_starts[i]
+        if indptr[rows[i] + 1] > first:
+            split_row(
+                &ids[first], &share[first], indptr[rows[i] + 1] - first, place, sizes[b, CERTAIN],
+                &n_own[i], &entry_ids[at], &entry_share[at], &entry_drawn[at],
+            )
+        else:
+            n_own[i] = 0
+    for p in range(n):
+        place[shared[b, p]] = -1
+
+
+def lay_out(
+    const int64_t[::1] rows, const int64_t[::1] row_starts, const int64_t[::1] indptr,
+    const int32_t[::1] ids, const float[::1] share, const int32_t[::1] frequent,
+    const int32_t[::1] named, const int64_t[::1] named_starts, const int32_t[::1] others,
+    const double[::1] ends, int64_t n_few, int64_t n_drawn, const double[:, ::1] offsets,
+    int64_t[:, ::1] sizes, int32_t[:, ::1] shared, float[:, ::1] weight, float[:, ::1] few_weight,
+    const int64_t[::1] entry_starts, int64_t[::1] n_own, int32_t[::1] entry_ids,
+    float[::1] entry_share, int32_t[::1] entry_drawn, int32_t[:, ::1] place,
+    int32_t[:, :, ::1] counts, int n_threads,
+):
+    """The shared contexts of blocks, and their words' own.
+
+    Drawn are contexts at equal distances along the sum of all chances (systematic sampling): where
+    frequencies rise or fall with the numbers of contexts, so do they in what is drawn.
+
+    Parameters
+    ----------
+    rows, row_starts : IN (n_rows,), (n_blocks + 1,), the words, block after block
+    indptr, ids, share : IN, the contexts of all words, ascending, and q(y|x), word by word
+    frequent : IN, contexts certain in all blocks, ascending
+    named, named_starts : IN, (n_blocks + 1,), those certain in one, ascending, block after block
+    others, ends : IN, contexts to draw from, ascending, and the sums of their chances
+    n_few, n_drawn : IN, draws for the steps of words, and draws in all
+    offsets : IN (n_blocks, 2), from [0, 1): where the draws of few and of the rest begin
+    sizes : OUT (n_blocks, 4), how many shared contexts are frequent, are certain, are certain or of
+        few, are there
+    shared : OUT (n_blocks, room), the frequent, the named, those of few, the rest
+    weight, few_weight : OUT (n_blocks, room), logarithms of how many contexts each stands for, if
+        all count and if only those certain or of few do
+    entry_starts : IN (n_rows + 1,), the places of the entries of each word, one for each pair
+    n_own : OUT (n_rows,), how many entries are own contexts; they stand first, ascending
+    entry_ids : OUT (n_entries,), own contexts, and places of others in `shared`
+    entry_share : OUT (n_entries,), q(y|x)
+    entry_drawn : OUT (n_entries,), the place of an own context in `shared`, where it then does not
+        count for the word; or -1
+    place : SCRATCH (n_threads, n_words), -1 before and after
+    counts : SCRATCH (n_threads, 2, n_words)
+    """
+    cdef int64_t b
+    cdef int thread = 0
+    cdef const int32_t* first_named = &named[0] if named.shape[0] else NULL
+    cdef Draws draws
+    draws.n_others, draws.n_few, draws.n = others.shape[0], n_few, n_drawn
+    draws.others = &others[0] if draws.n_others else NULL
+    draws.ends = &ends[0] if draws.n_others else NULL
+    with nogil, parallel(num_threads=n_threads):
+        thread = threadid()
+        for b in prange(row_starts.shape[0] - 1, schedule="dynamic", chunksize=1):
+            lay_out_block(
+                b, rows, row_starts, indptr, ids, share, frequent, first_named + named_starts[b],
+                named_starts[b + 1] - named_starts[b],
+                with_counts(draws, &counts[thread, 0, 0], &counts[thread, 1, 0]), sizes, shared,
+                weight, few_weight, entry_starts, n_own, entry_ids, entry_share, entry_drawn,
+                &place[thread, 0], &offsets[b, 0],
+            )
+
+
+cdef inline Draws with_counts(Draws draws, int32_t* few, int32_t* more) noexcept nogil:
+    draws.few, draws.more = few, more
+    return draws

@@ -1,0 +1,468 @@
+"""The softmax of skip-gram for blocks of words that are scored together, and sums over it.
+
+What they are scored with is described in `_word_layout`. A block belongs to one thread, and so does
+a range of contexts when what blocks found is added up, block after block. Results do not depend on
+the number of threads. Matrix products are those of BLAS, to be limited to one thread.
+"""
+
+from cython.parallel cimport parallel, prange, threadid
+from libc.math cimport INFINITY, exp
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
+
+from sklearn_xc._kernels.common._blas cimport matmul
+from sklearn_xc._kernels.common._common cimport dispatched, prefetch
+from sklearn_xc._kernels.common._dot cimport dot
+from sklearn_xc._kernels.common._math cimport exp_below
+from sklearn_xc._kernels.word_embedding._block_layout cimport ALL, CERTAIN, FEW
+
+cdef enum:
+    LANES = 16
+    AHEAD = 8  # rows asked for before they are needed
+    RUN = 256  # exponentials that are added up in float32
+    RANGES = 32  # of contexts, whatever the threads
+
+cdef double LEAST_EXPECTED = 1e-20  # of the softmax, beside its largest term, not in certain ones
+
+
+# ------------------------------------------------------------------------------------- softmax
+
+
+cdef dispatched largest(const float* z, int64_t n, float* top) noexcept nogil:
+    """IN / OUT the largest so far."""
+    cdef float part[LANES]
+    cdef int64_t e
+    cdef int32_t c
+    for c in range(LANES):
+        part[c] = top[0]
+    for e in range(n // LANES):
+        for c in range(LANES):
+            part[c] = z[e * LANES + c] if z[e * LANES + c] > part[c] else part[c]
+    for e in range(n - n % LANES, n):
+        part[0] = z[e] if z[e] > part[0] else part[0]
+    for c in range(LANES):
+        top[0] = part[c] if part[c] > top[0] else top[0]
+
+
+cdef dispatched add_weights(float* z, const float* weight, int64_t n, float* top) noexcept nogil:
+    """z += weight; IN / OUT the largest so far."""
+    cdef float part[LANES]
+    cdef int64_t e
+    cdef int32_t c
+    for c in range(LANES):
+        part[c] = top[0]
+    for e in range(n // LANES):
+        for c in range(LANES):
+            z[e * LANES + c] += weight[e * LANES + c]
+            part[c] = z[e * LANES + c] if z[e * LANES + c] > part[c] else part[c]
+    for e in range(n - n % LANES, n):
+        z[e] += weight[e]
+        part[0] = z[e] if z[e] > part[0] else part[0]
+    for c in range(LANES):
+        top[0] = part[c] if part[c] > top[0] else top[0]
+
+
+cdef dispatched exponentials(float* z, int64_t n, float top, double* total) noexcept nogil:
+    """z = exp(z - top); their sum is added to the total."""
+    cdef float part[LANES]
+    cdef int64_t run, first, e
+    cdef int32_t c
+    for run in range((n + RUN - 1) // RUN):  # a sum in float32 is of few numbers
+        first = run * RUN
+        for c in range(LANES):
+            part[c] = 0
+        for e in range(min(RUN, n - first) // LANES):
+            for c in range(LANES):
+                z[first + e * LANES + c] = exp_below(z[first + e * LANES + c] - top)
+                part[c] += z[first + e * LANES + c]
+        for c in range(LANES):
+            total[0] += part[c]
+    for e in range(n - n % LANES, n):
+        z[e] = exp_below(z[e] - top)
+        total[0] += z[e]
+
+
+cdef dispatched multiply(float* z, float factor, int64_t n) noexcept nogil:
+    cdef int64_t c
+    for c in range(n):
+        z[c] *= factor
+
+
+def exact_differences(
+    float[:, ::1] z, const int64_t[::1] indptr, const int32_t[::1] ids, const float[::1] share
+):
+    """p(y|x) - q(y|x) of words x, of all contexts.
+
+    Parameters
+    ----------
+    z : IN / OUT (n, n_words), the scores, at least one; then differences
+    indptr, ids, share : IN (n + 1,), (n_pairs,), (n_pairs,): contexts and q(y|x), row by row
+    """
+    cdef int64_t i, e, n = z.shape[1]
+    cdef float top
+    cdef double total
+    with nogil:
+        for i in range(z.shape[0]):
+            top, total = <float>-INFINITY, 0
+            largest(&z[i, 0], n, &top)
+            exponentials(&z[i, 0], n, top, &total)
+            multiply(&z[i, 0], <float>(1 / total), n)
+            for e in range(indptr[i], indptr[i + 1]):
+                z[i, ids[e]] -= share[e]
+
+
+# ------------------------------------------------------------------------------ visiting blocks
+
+
+cdef struct Block:
+    int64_t first  # of its words
+    int64_t n_rows
+    const int32_t* shared
+    const float* weight
+    int64_t n_certain
+    int64_t n  # of the shared contexts that count
+
+cdef struct Entries:
+    const int64_t* starts
+    const int64_t* n_own
+    const int32_t* ids
+    const float* share
+    const int32_t* drawn
+    float* values  # of own contexts: p(y|x) - q(y|x)
+
+cdef struct Scratch:
+    float* vectors  # (room, dim)
+    float* z  # (most rows of a block, room)
+    float* factor  # of each row of z
+    float* drawn_part  # the part in p(.|x) of contexts that are neither certain nor own
+
+
+cdef inline void fetch(const float* row, int64_t n) noexcept nogil:
+    cdef int64_t line
+    for line in range((n + LANES - 1) // LANES):
+        prefetch(row + line * LANES)
+
+
+cdef dispatched score_own(
+    const float* u, const float* V, const int32_t* ids, int64_t n, int64_t dim, float* out,
+    float* top
+) noexcept nogil:
+    """OUT the scores of some contexts; IN / OUT the largest so far."""
+    cdef int64_t e
+    cdef float most = top[0]
+    for e in range(n):
+        if e + AHEAD < n:
+            fetch(V + ids[e + AHEAD] * dim, dim)
+        out[e] = dot(u, V + ids[e] * dim, dim)
+        most = out[e] if out[e] > most else most
+    top[0] = most
+
+
+cdef dispatched add_own(
+    float* out, const float* V, const int32_t* ids, const float* values, int64_t n, int64_t dim
+) noexcept nogil:
+    """out += the sum of values times vectors of contexts."""
+    cdef int64_t e, c
+    for e in range(n):
+        if e + AHEAD < n:
+            fetch(V + ids[e + AHEAD] * dim, dim)
+        for c in range(dim):
+            out[c] += values[e] * V[ids[e] * dim + c]
+
+
+cdef dispatched add_multiple(float* out, const float* x, float factor, int64_t n) noexcept nogil:
+    cdef int64_t c
+    for c in range(n):
+        out[c] += factor * x[c]
+
+
+cdef dispatched set_multiple(float* out, const float* x, float factor, int64_t n) noexcept nogil:
+    cdef int64_t c
+    for c in range(n):
+        out[c] = factor * x[c]
+
+
+cdef void softmax_row(
+    const float* u, const float* V, int64_t dim, Block block, Entries entries, int64_t i,
+    Scratch scratch,
+) noexcept nogil:
+    """Row i of z from scores to p(y|x) - q(y|x), but for the factor; and so the own contexts."""
+    cdef int64_t e, row = block.first + i, start = entries.starts[row]
+    cdef int64_t n_own = entries.n_own[row], end = start + n_own
+    cdef float* z = scratch.z + i * block.n
+    cdef float top = <float>-INFINITY, factor
+    cdef double of_certain = 0, of_drawn = 0, total = 0
+    for e in range(start, end):
+        if 0 <= entries.drawn[e] < block.n:
+            z[entries.drawn[e]] = <float>-INFINITY
+    score_own(u, V, entries.ids + start, n_own, dim, entries.values + start, &top)
+    add_weights(z, block.weight, block.n, &top)
+    exponentials(z, block.n_certain, top, &of_certain)
+    exponentials(z + block.n_certain, block.n - block.n_certain, top, &of_drawn)
+    exponentials(entries.values + start, n_own, top, &total)
+    total += of_certain + of_drawn
+    factor = <float>(1 / total)
+    scratch.factor[i], scratch.drawn_part[i] = factor, <float>(of_drawn / total)
+    for e in range(end, entries.starts[row + 1]):
+        z[entries.ids[e]] -= entries.share[e] * <float>total
+    for e in range(start, end):
+        entries.values[e] = entries.values[e] * factor - entries.share[e]
+
+
+cdef void softmax_block(
+    const float* u, const float* V, int dim, Block block, Entries entries, Scratch scratch
+) noexcept nogil:
+    """OUT the vectors of the shared contexts, z and the rest of the scratch, the own contexts."""
+    cdef int64_t i, p
+    cdef int n = <int>block.n, n_rows = <int>block.n_rows
+    for p in range(n):
+        if p + AHEAD < n:
+            fetch(V + block.shared[p + AHEAD] * <int64_t>dim, dim)
+        memcpy(
+            scratch.vectors + p * dim, V + block.shared[p] * <int64_t>dim, dim * sizeof(float)
+        )
+    matmul(b"N", b"T", n_rows, n, dim, 1, u, dim, scratch.vectors, dim, 0, scratch.z, n)
+    for i in range(n_rows):
+        softmax_row(u + i * dim, V, dim, block, entries, i, scratch)
+
+
+cdef void gradient_block(
+    const float* u, const float* V, int dim, Block block, Entries entries, Scratch scratch,
+    float* gradient
+) noexcept nogil:
+    cdef int64_t i, start
+    cdef int n = <int>block.n, n_rows = <int>block.n_rows
+    softmax_block(u, V, dim, block, entries, scratch)
+    matmul(b"N", b"N", n_rows, dim, n, 1, scratch.z, n, scratch.vectors, dim, 0, gradient, dim)
+    for i in range(n_rows):
+        start = entries.starts[block.first + i]
+        multiply(gradient + i * dim, scratch.factor[i], dim)
+        add_own(
+            gradient + i * dim, V, entries.ids + start, entries.values + start,
+            entries.n_own[block.first + i], dim,
+        )
+
+
+cdef void expect(Block block, int64_t n_words, float* expected) noexcept nogil:
+    """From scores of the mean to h(y): their softmax over contexts that are not certain; or 0."""
+    cdef int64_t p
+    cdef float top = <float>-INFINITY
+    cdef double total = 0
+    largest(expected, n_words, &top)
+    for p in range(block.n_certain):
+        expected[block.shared[p]] = <float>-INFINITY
+    exponentials(expected, n_words, top, &total)
+    multiply(expected, <float>(1 / total if total > LEAST_EXPECTED else 0), n_words)
+
+
+cdef void sums_block(
+    const float* u, const float* share, const float* V, int dim, Block block, Entries entries,
+    Scratch scratch, const float* expected, float* weighted, float* of_shared, float* sum_expected
+) noexcept nogil:
+    cdef int64_t i, p, e, row
+    cdef int n = <int>block.n, n_rows = <int>block.n_rows
+    cdef int32_t at
+    cdef float stood_for
+    cdef float* scaled = scratch.vectors  # done with, and as large where it matters
+    softmax_block(u, V, dim, block, entries, scratch)
+    for p in range(dim):
+        sum_expected[p] = 0
+    for i in range(n_rows):
+        set_multiple(weighted + i * dim, u + i * dim, share[i], dim)
+        add_multiple(sum_expected, weighted + i * dim, scratch.drawn_part[i], dim)
+        set_multiple(scaled + i * dim, weighted + i * dim, scratch.factor[i], dim)
+    matmul(b"T", b"N", n, dim, n_rows, 1, scratch.z, n, scaled, dim, 0, of_shared, dim)
+    for p in range(block.n_certain, n):
+        stood_for = expected[block.shared[p]] * <float>exp(block.weight[p])
+        add_multiple(of_shared + p * dim, sum_expected, -stood_for, dim)
+    for i in range(n_rows):
+        row = block.first + i
+        for e in range(entries.starts[row], entries.starts[row] + entries.n_own[row]):
+            at = entries.drawn[e]
+            stood_for = -expected[entries.ids[e]]
+            if at >= 0:
+                stood_for += expected[entries.ids[e]] * <float>exp(block.weight[at])
+            entries.values[e] += scratch.drawn_part[i] * stood_for
+
+
+cdef inline Block block_of(
+    int64_t b, const int64_t[::1] row_starts, const int64_t[:, ::1] sizes, int n,
+    const int32_t[:, ::1] shared, const float[:, ::1] weight,
+) noexcept nogil:
+    cdef Block block
+    block.first, block.n_rows = row_starts[b], row_starts[b + 1] - row_starts[b]
+    block.shared, block.weight = &shared[b, 0], &weight[b, 0]
+    block.n_certain, block.n = sizes[b, CERTAIN], sizes[b, n]
+    return block
+
+
+cdef inline Scratch scratch_of(
+    int thread, float[:, :, ::1] vectors, float[:, :, ::1] z, float[:, :, ::1] of_rows
+) noexcept nogil:
+    cdef Scratch scratch
+    scratch.vectors, scratch.z = &vectors[thread, 0, 0], &z[thread, 0, 0]
+    scratch.factor, scratch.drawn_part = &of_rows[thread, 0, 0], &of_rows[thread, 1, 0]
+    return scratch
+
+
+def gradients(
+    const float[:, ::1] u, const float[:, ::1] V, const int64_t[::1] row_starts,
+    const int64_t[:, ::1] sizes, const int32_t[:, ::1] shared, const float[:, ::1] few_weight,
+    const int64_t[::1] entry_starts, const int64_t[::1] n_own, const int32_t[::1] entry_ids,
+    const float[::1] entry_share, const int32_t[::1] entry_drawn, float[::1] values,
+    float[:, ::1] gradient, float[:, :, ::1] vectors, float[:, :, ::1] z, float[:, :, ::1] of_rows,
+    int n_threads,
+):
+    """OUT the sums of (p(y|x) - q(y|x)) v_y, with few of the contexts drawn.
+
+    Parameters
+    ----------
+    u, V : IN (n_rows, dim), (n_words, dim)
+    row_starts ... entry_drawn : IN, from `_word_layout.lay_out`
+    values : SCRATCH (n_entries,)
+    gradient : OUT (n_rows, dim)
+    vectors, z, of_rows : SCRATCH (n_threads, room, dim), (n_threads, most rows of a block, room)
+        and (n_threads, 2, most rows of a block); room is as large as the most rows, too
+    """
+    cdef int64_t b
+    cdef int thread = 0
+    cdef int dim = <int>u.shape[1]
+    cdef Entries entries
+    entries.starts, entries.n_own, entries.ids = &entry_starts[0], &n_own[0], &entry_ids[0]
+    entries.share, entries.drawn, entries.values = &entry_share[0], &entry_drawn[0], &values[0]
+    with nogil, parallel(num_threads=n_threads):
+        thread = threadid()
+        for b in prange(row_starts.shape[0] - 1, schedule="dynamic", chunksize=1):
+            gradient_block(
+                &u[row_starts[b], 0], &V[0, 0], dim,
+                block_of(b, row_starts, sizes, FEW, shared, few_weight), entries,
+                scratch_of(thread, vectors, z, of_rows), &gradient[row_starts[b], 0],
+            )
+
+
+cdef void expect_and_sum(
+    int64_t b, const float[:, ::1] u, const float[::1] share, const float[:, ::1] V, Block block,
+    Entries entries, Scratch scratch, float[:, ::1] expected, float[:, ::1] weighted,
+    float[:, :, ::1] of_shared, float[:, ::1] sum_expected,
+) noexcept nogil:
+    expect(block, V.shape[0], &expected[b, 0])
+    sums_block(
+        &u[block.first, 0], &share[block.first], &V[0, 0], <int>V.shape[1], block, entries,
+        scratch, &expected[b, 0], &weighted[block.first, 0], &of_shared[b, 0, 0],
+        &sum_expected[b, 0],
+    )
+
+
+def sums(
+    const float[:, ::1] u, const float[::1] share, const float[:, ::1] means,
+    const float[:, ::1] V, const int64_t[::1] row_starts, const int64_t[:, ::1] sizes,
+    const int32_t[:, ::1] shared, const float[:, ::1] weight, const int64_t[::1] entry_starts,
+    const int64_t[::1] n_own, const int32_t[::1] entry_ids, const float[::1] entry_share,
+    const int32_t[::1] entry_drawn, float[::1] values, float[:, ::1] weighted,
+    float[:, :, ::1] of_shared, float[:, ::1] expected, float[:, ::1] sum_expected,
+    float[:, :, ::1] vectors, float[:, :, ::1] z, float[:, :, ::1] of_rows, int n_threads,
+):
+    """What `add_up` adds up: sums of q(x) (p(y|x) - q(y|x)) u_x.
+
+    With h(y) the softmax of the mean's scores over contexts that are not certain, and r(x) the
+    part that these have in p(.|x) by what was drawn, p(y|x) is r(x) h(y) and a difference; and
+    only the differences are estimated from what was drawn.
+
+    Parameters
+    ----------
+    u, share : IN (n_rows, dim), (n_rows,), q(x)
+    means : IN (n_blocks, dim)
+    V : IN (n_words, dim)
+    row_starts ... entry_drawn : IN, from `_word_layout.lay_out`
+    values : OUT (n_entries,), p(y|x) - r(x) h(y) - q(y|x) of own contexts
+    weighted : OUT (n_rows, dim), q(x) u_x
+    of_shared : OUT (n_blocks, room, dim), sums of q(x) (p(y|x) - r(x) h(y) - q(y|x)) u_x
+    expected : OUT (n_blocks, n_words), h(y), 0 for contexts that are certain; sums to 1, or is 0
+    sum_expected : OUT (n_blocks, dim), the sums of q(x) r(x) u_x
+    vectors, z, of_rows : SCRATCH, as in `gradients`
+    """
+    cdef int64_t b, part, first, last, n_words = V.shape[0]
+    cdef int thread = 0, n_blocks = <int>means.shape[0], dim = <int>V.shape[1]
+    cdef Entries entries
+    entries.starts, entries.n_own, entries.ids = &entry_starts[0], &n_own[0], &entry_ids[0]
+    entries.share, entries.drawn, entries.values = &entry_share[0], &entry_drawn[0], &values[0]
+    for part in prange(RANGES, nogil=True, schedule="static", num_threads=n_threads):
+        first, last = part * n_words // RANGES, (part + 1) * n_words // RANGES
+        if last > first:
+            matmul(
+                b"N", b"T", n_blocks, <int>(last - first), dim, 1, &means[0, 0], dim, &V[first, 0],
+                dim, 0, &expected[0, first], <int>n_words,
+            )
+    with nogil, parallel(num_threads=n_threads):
+        thread = threadid()
+        for b in prange(n_blocks, schedule="dynamic", chunksize=1):
+            expect_and_sum(
+                b, u, share, V, block_of(b, row_starts, sizes, ALL, shared, weight),
+                entries, scratch_of(thread, vectors, z, of_rows), expected, weighted, of_shared,
+                sum_expected,
+            )
+
+
+# ------------------------------------------------------------------------------------ adding up
+
+
+cdef inline int64_t first_from(const int32_t* ids, int64_t a, int64_t b, int64_t id) noexcept nogil:
+    """The first place from a to b - 1 whose id, ascending, is not below `id`; or b."""
+    cdef int64_t middle
+    while a < b:
+        middle = (a + b) // 2
+        if ids[middle] < id:
+            a = middle + 1
+        else:
+            b = middle
+    return a
+
+
+cdef void add_range(
+    int64_t first, int64_t last, const int64_t[::1] row_starts, const int64_t[:, ::1] sizes,
+    const int32_t[:, ::1] shared, Entries entries,
+    const float[:, ::1] weighted, const float[:, :, ::1] of_shared, const float[:, ::1] expected,
+    const float[:, ::1] sum_expected, float[:, ::1] out,
+) noexcept nogil:
+    cdef int64_t b, run, p, i, e, start, end, dim = out.shape[1]
+    for b in range(sizes.shape[0]):
+        for run in range(sizes.shape[1]):  # in each, contexts ascend
+            start = first_from(
+                &shared[b, 0], sizes[b, run - 1] if run else 0, sizes[b, run], first
+            )
+            end = first_from(&shared[b, 0], start, sizes[b, run], last)
+            for p in range(start, end):
+                add_multiple(&out[shared[b, p], 0], &of_shared[b, p, 0], 1, dim)
+        for i in range(row_starts[b], row_starts[b + 1]):
+            end = entries.starts[i] + entries.n_own[i]
+            start = first_from(entries.ids, entries.starts[i], end, first)
+            end = first_from(entries.ids, start, end, last)
+            for e in range(start, end):
+                add_multiple(&out[entries.ids[e], 0], &weighted[i, 0], entries.values[e], dim)
+    if last > first:
+        matmul(
+            b"T", b"N", <int>(last - first), <int>dim, <int>sizes.shape[0], 1,
+            &expected[0, first], <int>out.shape[0], &sum_expected[0, 0], <int>dim, 1,
+            &out[first, 0], <int>dim,
+        )
+
+
+def add_up(
+    const int64_t[::1] row_starts, const int64_t[:, ::1] sizes, const int32_t[:, ::1] shared,
+    const int64_t[::1] entry_starts, const int64_t[::1] n_own,
+    const int32_t[::1] entry_ids, float[::1] values, const float[:, ::1] weighted,
+    const float[:, :, ::1] of_shared, const float[:, ::1] expected,
+    const float[:, ::1] sum_expected, float[:, ::1] out, int n_threads,
+):
+    """OUT out (n_words, dim) += what `_word_layout.lay_out` and `sums` describe, by context."""
+    cdef int64_t part, n_words = out.shape[0]
+    cdef Entries entries
+    entries.starts, entries.n_own, entries.ids = &entry_starts[0], &n_own[0], &entry_ids[0]
+    entries.values = &values[0]
+    for part in prange(
+        RANGES, nogil=True, schedule="dynamic", chunksize=1, num_threads=n_threads
+    ):
+        add_range(
+            part * n_words // RANGES, (part + 1) * n_words // RANGES, row_starts, sizes, shared,
+            entries, weighted, of_shared, expected, sum_expected, out,
+        )

@@ -1,0 +1,209 @@
+"""Negative sampling on co-occurrence counts, by stochastic gradient steps (Mikolov et al., 2013).
+
+Words and contexts are cut into the same number of parts. Cells of the count matrix with the word in
+part a and the context in part b make a stratum; strata (0, r), (1, r + 1), ... touch different rows
+of either matrix, so that they can be visited at the same time without one seeing the other. The
+result therefore does not depend on the number of threads.
+"""
+
+from cython.parallel cimport prange
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from sklearn_xc._kernels.common._common cimport (
+    dispatched, prefetch, random_below, random_unit, seed_for,
+)
+from sklearn_xc._kernels.common._dot cimport dot
+from sklearn_xc._kernels.common._math cimport fast_exp
+
+cdef enum:
+    LANES = 16
+    AHEAD = 8  # rows asked for before they are needed
+    MAX_WEIGHT = 8  # of one step: a cell that counts more is visited several times
+
+
+cdef struct Stratum:
+    const int32_t* words
+    const int32_t* contexts
+    const float* counts
+    int64_t n_cells
+    const int32_t* noise_words  # of the contexts' part ...
+    const double* threshold  # ... and their alias table
+    const int32_t* alias
+    int32_t n_noise
+
+
+cdef dispatched inner(const float* a, const float* b, int64_t n, float* out) noexcept nogil:
+    out[0] = dot(a, b, n)
+
+
+cdef dispatched step(
+    const float* u, float* v, float* change, float factor, int64_t n
+) noexcept nogil:
+    """change += factor v with the old v; v += factor u."""
+    cdef int64_t e
+    for e in range(n):
+        change[e] += factor * v[e]
+        v[e] += factor * u[e]
+
+
+cdef inline void fetch(const float* row, int64_t n) noexcept nogil:
+    cdef int64_t line
+    for line in range((n + LANES - 1) // LANES):
+        prefetch(row + line * LANES)
+
+
+cdef dispatched apply_change(float* u, float* change, int64_t n) noexcept nogil:
+    cdef int64_t e
+    for e in range(n):
+        u[e] += change[e]
+        change[e] = 0
+
+
+cdef inline float miss(float score, float label) noexcept nogil:
+    """label - sigmoid(score)."""
+    return label - <float>1 / (<float>1 + fast_exp(-score))
+
+
+cdef void visit(
+    Stratum stratum, float* U, float* V, int64_t dim, int32_t n_negatives,
+    double first_rate, double last_rate, uint64_t state, float* change,
+) noexcept nogil:
+    """Steps on all cells of a stratum in their order, the rate falling from first to last."""
+    cdef int64_t i, visits, _t, _n, e
+    cdef int32_t y, j, drawn
+    cdef double rate, weight
+    cdef float score
+    cdef float* u
+    cdef float* v
+    for e in range(dim):
+        change[e] = 0
+    for i in range(stratum.n_cells):
+        visits = <int64_t>(stratum.counts[i] / MAX_WEIGHT) + 1
+        weight = stratum.counts[i] / visits
+        rate = first_rate + (last_rate - first_rate) * i / stratum.n_cells
+        y = stratum.contexts[i]
+        u = U + <int64_t>stratum.words[i] * dim
+        for _t in range(visits):
+            v = V + <int64_t>y * dim
+            inner(u, v, dim, &score)
+            step(u, v, change, <float>(rate * weight) * miss(score, 1), dim)
+            for _n in range(n_negatives):
+                j = <int32_t>random_below(&state, stratum.n_noise)
+                if random_unit(&state) >= stratum.threshold[j]:
+                    j = stratum.alias[j]
+                drawn = stratum.noise_words[j]
+                if drawn == y:
+                    continue
+                v = V + <int64_t>drawn * dim
+                inner(u, v, dim, &score)
+                step(u, v, change, <float>(rate * weight) * miss(score, 0), dim)
+            apply_change(u, change, dim)
+
+
+def negative_sampling(
+    const int32_t[::1] words, const int32_t[::1] contexts, const float[::1] counts,
+    const int64_t[::1] starts, int32_t round_number,
+    const int32_t[::1] noise_words, const int64_t[::1] noise_starts,
+    const double[::1] threshold, const int32_t[::1] alias,
+    float[:, ::1] U, float[:, ::1] V, int32_t n_negatives,
+    double first_rate, double last_rate, uint64_t seed, float[:, ::1] change, int n_threads,
+):
+    """Visit the strata (a, a + round_number) of all parts a.
+
+    Parameters
+    ----------
+    words, contexts, counts : IN (n_cells,)
+        Stratum by stratum, each in the order of its steps.
+    starts : IN (n_parts ** 2 + 1,)
+        Where the cells of stratum (a, b) begin, at a * n_parts + b.
+    noise_words, noise_starts : IN (n_words,), (n_parts + 1,)
+        The contexts of each part.
+    threshold, alias : IN (n_words,)
+        Their alias tables, part by part, with places counted inside the part.
+    U, V : IN / OUT (n_words, dim)
+    change : scratch (n_parts, dim)
+    """
+    cdef int32_t a, b, n_parts = <int32_t>(noise_starts.shape[0] - 1)
+    cdef int64_t start, at, stratum_number, dim = U.shape[1]
+    for a in prange(n_parts, nogil=True, schedule="dynamic", num_threads=n_threads):
+        b = (a + round_number) % n_parts
+        stratum_number = <int64_t>a * n_parts + b
+        start = starts[stratum_number]
+        at = noise_starts[b]
+        if starts[stratum_number + 1] > start and noise_starts[b + 1] > at:
+            visit(
+                Stratum(
+                    &words[0] + start, &contexts[0] + start, &counts[0] + start,
+                    starts[stratum_number + 1] - start,
+                    &noise_words[0] + at, &threshold[0] + at, &alias[0] + at,
+                    <int32_t>(noise_starts[b + 1] - at),
+                ),
+                &U[0, 0], &V[0, 0], dim, n_negatives, first_rate, last_rate,
+                seed_for(seed, stratum_number), &change[a, 0],
+            )
+
+
+def mark_found(
+    const int32_t[:, ::1] ids, const int64_t[::1] counts, const int32_t[::1] place,
+    float[:, ::1] weights, float absent,
+):
+    """OUT weights[i, place[k]] = absent for each word k of set i that has a place.
+
+    Parameters
+    ----------
+    ids, counts : IN (n_rows, capacity), (n_rows,)
+    place : IN (n_words,), -1 for none
+    weights : IN / OUT (n_rows, n_places)
+    """
+    cdef Py_ssize_t i
+    cdef int64_t p
+    cdef int32_t at
+    with nogil:
+        for i in range(ids.shape[0]):
+            for p in range(counts[i]):
+                at = place[ids[i, p]]
+                if at >= 0:
+                    weights[i, at] = absent
+
+
+cdef dispatched add_multiple(float* out, const float* x, float factor, int64_t n) noexcept nogil:
+    cdef int64_t c
+    for c in range(n):
+        out[c] += factor * x[c]
+
+
+cdef void add_columns(
+    const int32_t* ids, const float* values, const int32_t* rows, int64_t n_entries,
+    const float* table, float* out, int64_t width, int64_t dim,
+) noexcept nogil:
+    cdef int64_t e
+    for e in range(n_entries):
+        if e + AHEAD < n_entries:
+            fetch(out + ids[e + AHEAD] * dim, width)
+        add_multiple(out + ids[e] * dim, table + rows[e] * dim, values[e], width)
+
+
+def add_rows(
+    const int32_t[::1] ids, const float[::1] values, const int32_t[::1] rows,
+    const float[:, ::1] table, float[:, ::1] out, int n_threads,
+):
+    """OUT out[ids[e]] += values[e] * table[rows[e]] for all entries in their order.
+
+    Each thread has columns of its own, so that sums are taken in the same order by any number.
+
+    Parameters
+    ----------
+    ids, values, rows : IN (n_entries,), below n_out and below n_rows
+    table : IN (n_rows, dim)
+    out : IN / OUT (n_out, dim)
+    """
+    cdef int64_t dim = out.shape[1], n_entries = ids.shape[0], first, last
+    cdef int32_t part, n_parts = <int32_t>max(1, min(n_threads, dim // LANES))
+    if n_entries == 0:
+        return
+    for part in prange(n_parts, nogil=True, schedule="static", num_threads=n_threads):
+        first, last = part * dim // n_parts, (part + 1) * dim // n_parts
+        add_columns(
+            &ids[0], &values[0], &rows[0], n_entries, &table[0, 0] + first, &out[0, 0] + first,
+            last - first, dim,
+        )

@@ -1,0 +1,5 @@
+"""Augment-and-Reduce."""
+
+from ._classifier import AugmentReduceClassifier
+
+__all__ = ["AugmentReduceClassifier"]

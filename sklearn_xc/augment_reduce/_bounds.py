@@ -1,0 +1,165 @@
+"""Bounds of the log-likelihood that are sums over the other classes, and their local variables.
+
+All have the same methods, so that Algorithms 1 and 2 of Augment-and-Reduce read alike. `psi`
+(n_rows, n_sampled + 1) holds the utilities of each row's own class and of the classes drawn for it,
+`importance` (n_rows, n_sampled) how many of the others each of them stands for, `batch` the numbers
+of the rows' samples. Where `n_draws` is 2, the second draw is for the variables.
+"""
+
+import numpy as np
+from scipy.special import log_softmax, logsumexp, ndtri
+
+from .._kernels.augment_reduce import _bounds as kernel
+from .._kernels.augment_reduce._noise import draw
+from ._noise_models import MODELS, expectation, log_probability_of
+
+UNIT_SCALE = np.log(np.e - 1)  # gamma of the scale 1
+# First step and decay of the variables of Algorithm 2: rate * (1 + t)^-decay after t passes. The
+# authors' leave the variables about where they start.
+LOCAL_STEPS = {"auto": (0.3, 0.5), "published": (0.01, 0.9)}
+
+
+class OneVsEach:
+    """Eq. 10 (Titsias, 2016): no variables."""
+
+    n_draws = 1
+
+    def __init__(self, n_threads):
+        self._n_threads = n_threads
+
+    def stepped_coefficients(self, psi, importance, batch, weight, t, seeds):
+        """The derivative of the bound's estimate by psi, times the samples' weights."""
+        coefs = np.empty_like(psi[0])
+        kernel.global_one_vs_each(psi[0], importance[0], batch, weight, coefs, self._n_threads)
+        return coefs
+
+    def value(self, psi, batch):
+        """The bound of each row, with psi of all classes."""
+        out = np.empty(len(psi))
+        kernel.bound_one_vs_each(psi, _all_count(psi), out, self._n_threads)
+        return out
+
+    def at_best(self, psi):
+        """The log-probability of the own class under the model."""
+        return _log_softmax_of_own(psi)
+
+
+class AugmentedSoftmax:
+    """Eq. 8: log eta for each sample, at first that of weights of zero.
+
+    `left_out` is that of the sampler if each class shall see the eta to which it has not
+    contributed itself, or None. That takes one draw. With `first` 0 the first step of a sample
+    replaces the start by what it draws, as for weights under which utilities are not equal.
+    """
+
+    def __init__(self, log_eta, n_draws, left_out, n_threads, first=1):
+        self.log_eta = log_eta
+        self._before_first = first - 1
+        self.n_draws = n_draws if left_out is None else 1
+        self._left_out, self._n_threads = left_out, n_threads
+
+    def stepped_coefficients(self, psi, importance, batch, weight, t, seeds):
+        """The same after the local step of Algorithm 1, the t-th of these samples, from 1 on."""
+        coefs, step = np.empty_like(psi[0]), (1.0 + t + self._before_first) ** -0.9
+        rows = psi[0], importance[0], batch, weight, self.log_eta
+        if self._left_out is not None:
+            kernel.leave_one_out_softmax(*rows, step, *self._left_out, coefs, self._n_threads)
+        else:
+            kernel.local_softmax(
+                psi[-1], importance[-1], batch, self.log_eta, step, self._n_threads
+            )
+            kernel.global_softmax(*rows, coefs, self._n_threads)
+        return coefs
+
+    def value(self, psi, batch):
+        """The bound of each row, with psi of all classes."""
+        out = np.empty(len(psi))
+        kernel.bound_softmax(psi, _all_count(psi), batch, self.log_eta, out, self._n_threads)
+        return out
+
+    def at_best(self, psi):
+        """The bound at its optimum: the log-probability of the own class."""
+        return _log_softmax_of_own(psi)
+
+
+class AugmentedNoise:
+    """Eq. 7 with Gaussian or logistic noise: mean and scale of it for each sample.
+
+    At first the mean is about that of the largest of n_classes noises, as for equal utilities. With
+    `first` 0 a sample begins at what suits the classes that it draws first.
+    """
+
+    def __init__(self, model, n_samples, n_classes, n_draws, n_threads, step, first=1):
+        largest = ndtri(1 - 1 / (n_classes + 1)) if model == "probit" else np.log(n_classes)
+        self.mu = np.full(n_samples, largest)
+        self.gamma = np.full(n_samples, UNIT_SCALE)
+        self.n_draws, self._step, self._first = n_draws, step, first
+        self._name, self._model, self._n_threads = model, MODELS[model], n_threads
+        self._expectation = expectation(model)
+
+    def _draw(self, batch, seeds, is_global):
+        u = np.empty(len(batch))
+        draw(batch, u, seeds.noise, seeds.step, is_global, self._model)
+        return u
+
+    def stepped_coefficients(self, psi, importance, batch, weight, t, seeds):
+        """The same after the local step of Algorithm 2; a one-sample estimate."""
+        coefs, of_noise = np.empty_like(psi[0]), (self._model, self._n_threads)
+        rate, decay = self._step
+        step = rate * (1.0 + t) ** -decay
+        if t == 1 and self._first == 0:
+            kernel.start_noise(psi[-1], importance[-1], batch, self.mu, self.gamma, *of_noise)
+        u = self._draw(batch, seeds, False)
+        kernel.local_noise(psi[-1], importance[-1], batch, u, self.mu, self.gamma, step, *of_noise)
+        u = self._draw(batch, seeds, True)
+        kernel.global_noise(
+            psi[0], importance[0], batch, weight, u, self.mu, self.gamma, coefs, *of_noise
+        )
+        return coefs
+
+    def value(self, psi, batch):
+        """The bound of each row, with psi of all classes."""
+        out = np.empty(len(psi))
+        kernel.bound_noise(
+            psi, _all_count(psi), batch, self.mu, self.gamma, *self._expectation, out,
+            self._model, self._n_threads,
+        )  # fmt: skip
+        return out
+
+    def at_best(self, psi):
+        """The log-probability of the own class under the model."""
+        own = np.zeros(len(psi), dtype=np.int32)
+        return log_probability_of(psi, own, self._name, self._n_threads)
+
+
+def bound_for(settings, y, b, sampler):
+    """The object for the settings of a call.
+
+    Parameters
+    ----------
+    settings : Settings of `_augment_reduce_fit`
+    y : ndarray of int32 (n_samples,)
+    b : ndarray of float32 (n_classes,)
+        Intercepts at the start.
+    sampler : ClassSampler
+    """
+    n_draws, n_threads = 1 if settings.shared_draws else 2, settings.n_threads
+    if settings.bound == "one_vs_each":
+        return OneVsEach(n_threads)
+    first = 1 if settings.n_steps == 0 else 0
+    if settings.model == "softmax":
+        left_out = None if settings.shared_draws else sampler.left_out()
+        log_eta = logsumexp(b.astype(np.float64)) - b[y]
+        return AugmentedSoftmax(log_eta, n_draws, left_out, n_threads, first)
+    step = LOCAL_STEPS[settings.local_steps]
+    size = len(y), sampler.n_classes
+    return AugmentedNoise(settings.model, *size, n_draws, n_threads, step, first)
+
+
+def _all_count(psi):
+    """The importance of all other classes when none is left out."""
+    return np.ones((psi.shape[0], psi.shape[1] - 1), dtype=np.float32)
+
+
+def _log_softmax_of_own(psi):
+    return log_softmax(psi.astype(np.float64), axis=1)[:, 0]

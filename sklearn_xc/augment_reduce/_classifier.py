@@ -1,0 +1,524 @@
+"""Augment-and-Reduce: softmax, probit and logistic models over very many classes."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from scipy.special import ndtri
+from sklearn.utils import check_random_state
+
+from ..base._classifier import Interval, StrOptions
+from ..base._multiclass import held_out_samples
+from ..softmax._base import BaseSoftmaxClassifier
+from ..softmax._class_sampling import SAMPLINGS
+from ..topk._feature_major import untouched_zeros
+from ..utils._callbacks import with_callbacks
+from ..utils._convergence import number_of_passes, warn_not_converged
+from ..utils._coordinates import Coordinates
+from ..utils._matrix import LARGEST_INDEX, as_rows
+from ..utils._records import savable
+from ..utils._rows_seen import RowsSeen
+from ._bounds import LOCAL_STEPS
+from ._feature_moments import FeatureMoments
+from ._noise_models import log_probabilities
+from ._train import CLASSES_AT_ONCE, PATIENCE, Samples, Settings, in_memory, run
+
+PUBLISHED_RATE, PUBLISHED_LENGTH = 0.02, 68  # on Bibtex, with so many ones in a row
+PASSES = 20  # of max_iter="auto", where they make enough steps
+RIDGE = 1.0  # of alpha="auto", as LogisticRegression() has on standardised columns
+# With some 30 times the classes that a sample of A&R sees, a step of all classes, whose weights
+# stand one beside the other, takes as long; with so many it still repays what more it takes.
+EXACT_CLASSES = 50
+# Samples that gradients of automatic steps are scaled to, where there are more: so a step does not
+# depend on how much data is still to come. With 500 to 5000 of them, models were about the same.
+REFERENCE = 500
+NOISE = 0.01  # share of the bound by which the last steps leave it now higher, now lower
+
+
+@savable
+class AugmentReduceClassifier(BaseSoftmaxClassifier):
+    """Softmax, multinomial probit and multinomial logistic by Augment-and-Reduce.
+
+    A sample chooses the class with the highest utility ``<w_k, x> + b_k + noise``, where the noise
+    is independent for each class: Gumbel noise is the softmax, Gaussian noise the multinomial
+    probit, logistic noise the multinomial logistic. The method keeps the noise of the chosen class
+    as a variable of each sample and maximises a lower bound of the log-likelihood (eq. 7), which is
+    a sum over the other classes [1]_: a few classes, drawn anew for each sample and step, estimate
+    it and its gradient without bias. A step costs the same for a hundred classes and for a million.
+
+    Multiclass only; see :func:`~sklearn_xc.datasets.first_label` for labels of which a sample can
+    have several.
+
+    Parameters
+    ----------
+    model : {"softmax", "probit", "logistic"}, default="softmax"
+        The distribution of the noise: Gumbel, Gaussian, logistic.
+    bound : {"auto", "augment_reduce", "one_vs_each", "exact"}, default="auto"
+        "augment_reduce" is the paper's bound, Algorithm 1 for the softmax and Algorithm 2 for the
+        others. The softmax also has the bound of Titsias (2016), eq. 10, and "exact", the
+        log-likelihood itself over all classes. All take the same steps. "auto" is "exact" for the
+        softmax of up to 50 times ``n_sampled_classes + 1`` classes (1050 by default), which takes
+        hardly longer there and has no noise from drawing, and "augment_reduce" otherwise.
+    batch_size : int, default=500
+        Samples of a mini-batch (the paper: 379 to 1987).
+    n_sampled_classes : int, default=20
+        Classes drawn for each sample and step, at most all others (the paper: 1 of 10 to 60 of
+        2919). Not used by "exact".
+    sampling : {"uniform", "frequency"}, default="uniform"
+        How they are drawn. "frequency" mixes the frequencies of the classes half and half with the
+        uniform distribution and weights the classes so that bound and gradient stay unbiased.
+    shared_draws : bool, default=False
+        Whether the weights of a class drawn for a sample are stepped by a variable of the sample
+        that has just seen this class, as in the paper's algorithms. That correlates the two steps,
+        which costs a little bias (and with large steps spares noise). Otherwise, the softmax leaves
+        a class out of the step of the variable that it sees itself. Probit and logistic, and a
+        softmax with one class drawn, draw classes for the variables apart, which takes about a
+        fifth more time.
+    local_steps : {"auto", "published"}, default="auto"
+        Steps of the variables of probit and logistic after t passes: ``0.3 * (1 + t)^-0.5``, or the
+        published ``0.01 * (1 + t)^-0.9``, which leave them about where they start. The softmax has
+        steps of its own, ``(1 + t)^-0.9``, and does not use this.
+    max_iter : "auto" or int, default="auto"
+        Passes over the data. "auto" is 20, or as many as make 1000 steps. The paper counts
+        mini-batches: its 5000 iterations on Bibtex, ten a pass, are ``max_iter=500``.
+    learning_rate : "auto" or float, default="auto"
+        rho_0 of the published schedule: iteration t steps by ``rho_0 * 0.9^(t // 2000) * t^(-1/2) *
+        g / (1 + sqrt(s))``, where g is the gradient over all samples and s a running average of its
+        square, coordinate by coordinate. Such a step moves every weight by about rho_0 whatever the
+        gradient, and hence a score by rho_0 times the sum of the row's values. The published 0.02
+        goes with rows of some 68 ones (Bibtex).
+
+        "auto" takes steps that are free of the scale of X. Columns are brought to size 1, all by
+        one factor, or each by its own where they are measured in very different units (the largest
+        more than 30 times the median one), and dense columns without zeros are centred; rho_0
+        is ``0.02 * 69 / (1 + n)`` for rows of n entries on average, so that a step moves scores as
+        much as on Bibtex. The model is one for X as it is. A number takes the published steps on
+        the columns as they are.
+    alpha : "auto" or float, default="auto"
+        Strength of the penalty ``alpha / 2 * ||W||^2`` against the sum of the samples'
+        log-likelihoods; 0, as published, is maximum likelihood. Intercepts are free of it. "auto"
+        is 1 on weights of columns of size 1 (see `learning_rate`), what
+        ``LogisticRegression()`` has after standardising: so the model does not depend on the scale
+        of X, and has an optimum on data that a linear rule separates.
+    init_scale : "auto" or float, default="auto"
+        Standard deviation of the random weights at the start; that of the intercepts is a hundredth
+        of it. Published is 0.1, which suits rows of 0 and 1. "auto" starts from zero: it suits rows
+        of any size, and the log-likelihood was as good or better on all data tried.
+    tol : float or None, default=None
+        The fit stops when the bound has not risen by more than this share of it over five passes,
+        and a ConvergenceWarning says so if it never does. None makes all `max_iter` passes: the
+        rate falls from step to step by a schedule whose length is part of the method, and the bound
+        of a few samples, as drawn classes leave it, is a poor judge of an end.
+    early_stopping : bool, default=False
+        Watch the (weighted) log-likelihood of samples that are kept from training instead of the
+        bound of samples that are not; with `tol`.
+    validation_fraction : float, default=0.1
+        Share of the samples kept; every class keeps one at least for training.
+    n_jobs : int or None, default=None
+        Threads of `fit` and of prediction; None is 1 unless :func:`joblib.parallel_config` says
+        otherwise, -1 all cores. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        For the initial weights, the mini-batches, the drawn classes and the noise.
+    verbose : int, default=0
+        A line for each pass: how many there are, the bound a sample, the time taken and the time
+        left.
+    warm_start : bool, default=False
+        Start from the weights of the fit before, which must have had the same classes and features.
+
+    Attributes
+    ----------
+    coef_ : ndarray of float32, shape (n_classes, n_features) or (1, n_features) for two classes
+        Read-only; put a new array in its place to change the model.
+    intercept_ : ndarray of float32, shape (n_classes,) or (1,)
+    classes_ : ndarray, shape (n_classes,)
+    bound_ : str
+        What ``bound="auto"`` chose, or `bound`.
+    elbo_curve_ : ndarray of float64, shape (n_epochs,)
+        The weighted mean of the bound, after each pass, over up to 200 samples: always the same
+        training samples with all classes, or, with ``early_stopping=True``, samples kept from
+        training, of which it is the log-likelihood.
+    learning_rate_ : float
+        rho_0; with ``learning_rate="auto"`` that of columns of size 1.
+    n_iter_ : int
+        Passes over the data of the last call.
+    n_steps_ : int
+        Mini-batches of all calls since the last cold start; the schedule goes on from there.
+    n_features_in_ : int
+        Number of features of the X of `fit`.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Only if X was a DataFrame with string column names.
+
+    See Also
+    --------
+    ImplicitSoftmaxRegressor : Softmax regression by steps on one sample and one class.
+    PPDSparseClassifier : Sparse one-vs-rest classifiers: a ranking, no probabilities.
+    sklearn.linear_model.LogisticRegression : Exact softmax for few classes.
+
+    Notes
+    -----
+    Memory of a fit: two float32 numbers a weight (the weight, and the running average of its
+    squared gradient), that is ``8 * n_classes * n_features`` bytes, 8 to 24 bytes a sample, and a
+    copy of the values of X. The fitted model keeps one number a weight; after `partial_fit`, and
+    with ``warm_start=True``, both.
+
+    `partial_fit` takes its part for one of many: gradients and penalty are scaled to all different
+    rows of all calls so far, which are counted, and sizes of columns are those over all calls. The
+    averages go on from call to call. A sample's variable is not kept: it begins at what the classes
+    that are drawn for the sample suggest.
+
+    In the steps of the variables t counts the passes, and hence the updates of that variable, as in
+    the authors' program; with t counting mini-batches, as printed, it would all but stand still. At
+    the start it is the optimum for equal utilities.
+
+    References
+    ----------
+    .. [1] F. J. R. Ruiz, M. K. Titsias, A. B. Dieng and D. M. Blei. "Augment and Reduce: Stochastic
+       Inference for Large Categorical Distributions". ICML, 2018.
+    .. [2] M. K. Titsias. "One-vs-each approximation to softmax for scalable estimation of
+       probabilities". NIPS, 2016.
+    .. [3] A. Kucukelbir, D. Tran, R. Ranganath, A. Gelman and D. M. Blei. "Automatic
+       Differentiation Variational Inference". JMLR 18(14), 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_xc import AugmentReduceClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = AugmentReduceClassifier(random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.9
+    True
+    >>> model.predict_proba(X[:1]).argmax().item()
+    0
+    """
+
+    def __init__(
+        self,
+        model="softmax",
+        bound="auto",
+        *,
+        batch_size=500,
+        n_sampled_classes=20,
+        sampling="uniform",
+        shared_draws=False,
+        local_steps="auto",
+        max_iter="auto",
+        learning_rate="auto",
+        alpha="auto",
+        init_scale="auto",
+        tol=None,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        warm_start=False,
+    ):
+        self.model = model
+        self.bound = bound
+        self.batch_size = batch_size
+        self.n_sampled_classes = n_sampled_classes
+        self.sampling = sampling
+        self.shared_draws = shared_draws
+        self.local_steps = local_steps
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.alpha = alpha
+        self.init_scale = init_scale
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "model": [StrOptions({"softmax", "probit", "logistic"})],
+        "bound": [StrOptions({"auto", "augment_reduce", "one_vs_each", "exact"})],
+        "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
+        "n_sampled_classes": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
+        "sampling": [StrOptions(set(SAMPLINGS))],
+        "shared_draws": ["boolean"],
+        "local_steps": [StrOptions(set(LOCAL_STEPS))],
+        "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "init_scale": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+    }
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels of any dtype that sorts, of at least two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors, zero or more, on the samples' log-likelihoods.
+
+        Returns
+        -------
+        self : AugmentReduceClassifier
+
+        Raises
+        ------
+        ValueError
+            If a parameter, X, y or sample_weight is not as described, y holds several labels a
+            sample, `bound` does not fit `model`, or the weights leave the range of float32.
+        MemoryError
+            If the dense weights would take more than half of the memory available.
+        KeyboardInterrupt
+            On Ctrl-C; the estimator is then as it was before the call.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If `tol` is not met, or the bound ends below its start.
+        """
+        given = X, y, sample_weight
+        with self._all_or_nothing():
+            X, codes, sample_weight, weights = self._validate_warm_start(X, y, sample_weight)
+            self._check_bound()
+            if weights is None:
+                self.n_steps_, self._averages = 0, None
+            n_visited = len(codes) if sample_weight is None else np.count_nonzero(sample_weight)
+            max_iter = number_of_passes(self.max_iter, PASSES, n_visited, self.batch_size)
+            progress = self._watch(max_iter, *given)
+            rows = as_rows(X)
+            self._seen = RowsSeen().with_rows(rows, sample_weight)
+            self._moments = FeatureMoments(rows.shape[1]).with_rows(rows, sample_weight)
+            result = self._train(X, codes, sample_weight, weights, max_iter, progress)
+            progress.finish()
+            self._warn(result, max_iter, cold=weights is None)
+        return self
+
+    def _partial_fit(self, X, codes, sample_weight, first):
+        self._check_bound()
+        rows, seen, moments = as_rows(X), RowsSeen(), FeatureMoments(X.shape[1])
+        weights = None
+        if first:
+            self.n_steps_, self._averages = 0, None
+        else:
+            weights = self._start_weights()
+            seen = getattr(self, "_seen", seen)  # not of models of other origin
+            moments = getattr(self, "_moments", moments)
+        self._seen = seen.with_rows(rows, sample_weight)
+        self._moments = moments.with_rows(rows, sample_weight)
+        self._train(X, codes, sample_weight, weights, 1, self._progress_of_part(), part=True)
+
+    def _weights_of_new_classes(self, n_new):
+        """As at the start, with draws of their own for each number of classes."""
+        seed = check_random_state(self.random_state).randint(2**31)
+        rng = np.random.default_rng([seed, len(self.classes_)])
+        return _initial_weights(n_new, self.n_features_in_, self.init_scale, rng.integers(2**31))
+
+    def _place_classes(self, places):
+        super()._place_classes(places)
+        averages = vars(self).get("_averages")  # not there in models of file format 1.0
+        if averages is None:
+            return
+        grown = []
+        for of_classes in averages:
+            new = np.zeros((len(self.classes_), *of_classes.shape[1:]), dtype=np.float32)
+            new[places] = of_classes
+            grown.append(new)
+        self._averages = tuple(grown)
+
+    def _check_bound(self):
+        if self.model != "softmax" and self.bound not in ("auto", "augment_reduce"):
+            raise ValueError(
+                f"bound={self.bound!r} is one of the softmax; with model={self.model!r} only "
+                "bound='augment_reduce' is possible"
+            )
+
+    def _bound_by_count(self):
+        """The bound of "auto"."""
+        if self.bound != "auto":
+            return self.bound
+        few = len(self.classes_) <= EXACT_CLASSES * (self.n_sampled_classes + 1)
+        return "exact" if self.model == "softmax" and few else "augment_reduce"
+
+    def _coordinates(self, X):
+        """Those of the steps; published steps are steps on the columns as they are."""
+        if self.learning_rate != "auto":
+            return Coordinates(scale=np.ones(X.shape[1]))
+        return self._moments.coordinates(dense=not sparse.issparse(X))
+
+    def _ridge(self, X):
+        """The strength of the penalty on each column's weights as they are."""
+        if self.alpha != "auto":
+            return np.full(X.shape[1], float(self.alpha))
+        return RIDGE * self._moments.coordinates(dense=not sparse.issparse(X)).scale ** 2
+
+    def _train(self, X, codes, sample_weight, weights, max_iter, progress, part=False):
+        self.bound_ = self._bound_by_count()
+        keeps = part or self.warm_start
+        also = 32 * X.shape[0] + 4 * (X.nnz if sparse.issparse(X) else X.size)
+        if self.bound_ == "exact":  # the scores of a mini-batch
+            also += 4 * min(self.batch_size, X.shape[0]) * len(self.classes_)
+        self._require_weights(4 if keeps else 2, also)
+        rng = check_random_state(self.random_state)
+        seed = rng.randint(2**31)
+        held_out = np.zeros(X.shape[0], dtype=bool)
+        if self.early_stopping and max_iter > 1:
+            held_out = held_out_samples(codes, self.validation_fraction, rng, sample_weight)
+        starts_at_zero = weights is None and self.init_scale in ("auto", 0)
+        if weights is None:
+            weights = _initial_weights(
+                len(self.classes_), X.shape[1], self.init_scale, rng.randint(2**31)
+            )
+            if self.init_scale == "auto":
+                frequencies = np.bincount(
+                    codes, weights=sample_weight, minlength=len(self.classes_)
+                )
+                weights[1][:] = utilities_of_frequencies(frequencies, self.model)
+        coordinates, ridge = self._coordinates(X), self._ridge(X)
+        rate = self.learning_rate
+        if rate == "auto":
+            rate = automatic_rate(self._moments.entries_of_row)
+        n_rows = self._seen.n_rows if part else np.count_nonzero(_visited(held_out, sample_weight))
+        n_whole = n_rows
+        if self.learning_rate == "auto":
+            n_whole = min(n_rows, REFERENCE)
+            if sample_weight is not None:
+                n_whole /= _mean_weight(sample_weight)
+        settings = Settings(
+            model=self.model,
+            bound=self.bound_,
+            batch_size=min(self.batch_size, X.shape[0]),
+            n_sampled=self.n_sampled_classes,
+            sampling=self.sampling,
+            shared_draws=self.shared_draws,
+            local_steps=self.local_steps,
+            max_iter=max_iter,
+            learning_rate=rate,
+            alpha=ridge / coordinates.scale**2,
+            tol=self.tol if max_iter > 1 else None,
+            n_steps=self.n_steps_,
+            seed=seed,
+            n_threads=self._threads(),
+            n_whole=n_whole,
+            entries=self._entries(coordinates, n_rows) if part else None,
+            keeps_averages=keeps,
+        )
+        inside = coordinates.inside(X) if self.learning_rate == "auto" else X
+        samples = Samples(as_rows(inside), codes, sample_weight, held_out)
+        if not starts_at_zero:
+            to_inside(*weights, coordinates)
+        averages = vars(self).get("_averages")
+        if averages is not None:  # of gradients by the weights as they are
+            averages = averages[0] / (coordinates.scale**2).astype(np.float32), averages[1]
+        result = run(
+            samples, *weights, averages, settings, progress,
+            lambda W, b: to_outside(np.array(W), np.array(b), coordinates),
+        )  # fmt: skip
+        self._set_dense_model(*to_outside(result.W, result.b, coordinates))
+        self._averages = None
+        if keeps:
+            squares = (coordinates.scale**2).astype(np.float32)
+            self._averages = result.averages[0] * squares, result.averages[1]
+        self.n_steps_, self.n_iter_ = result.n_steps, len(result.curve)
+        self.learning_rate_, self.elbo_curve_ = float(rate), np.array(result.curve)
+        if held_out.any():
+            self._count_held_out(as_rows(X).take(held_out), codes[held_out])
+        return result
+
+    def _entries(self, coordinates, n_rows):
+        """Samples of all parts that have each feature; once shifted, a column has no zeros."""
+        entries = self._moments.entries_of_feature(n_rows)
+        return entries if coordinates.mean is None else np.where(coordinates.mean, n_rows, entries)
+
+    def _warn(self, result, max_iter, cold):
+        if self.tol is not None and not result.ended_by_itself:
+            warn_not_converged(
+                f"the bound still rose by more than tol={self.tol:g} of it over {PATIENCE} passes "
+                f"when the {max_iter} passes of max_iter ended: increase max_iter or tol"
+            )
+        if cold and result.curve[-1] < result.start - NOISE * abs(result.start):
+            warn_not_converged(
+                f"the bound ended at {result.curve[-1]:.4g} a sample, below the "
+                f"{result.start:.4g} of its start: use a smaller learning_rate"
+                + (" or a larger alpha" if self.early_stopping else "")
+            )
+
+    def _log_probabilities(self, scores):
+        if self.model == "softmax":
+            return super()._log_probabilities(scores)
+        log_p = np.empty(scores.shape)
+        log_probabilities(scores, self.model, self._threads(), out=log_p)
+        # by quadrature and interpolation they sum to 1 within 1e-9
+        log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
+        return log_p
+
+
+def _initial_weights(n_classes, n_features, scale, seed):
+    """Normal weights, and intercepts of a hundredth of their deviation (section 4)."""
+    generator = np.random.default_rng(seed)
+    W = untouched_zeros((n_classes, n_features))
+    if scale == "auto" or scale == 0:
+        return in_memory(W), np.zeros(n_classes, dtype=np.float32)
+    for start in range(0, n_classes, CLASSES_AT_ONCE):
+        block = W[start : start + CLASSES_AT_ONCE]
+        generator.standard_normal(out=block, dtype=np.float32)
+        block *= np.float32(scale)
+    b = generator.standard_normal(n_classes, dtype=np.float32) * np.float32(scale / 100)
+    return W, b
+
+
+def utilities_of_frequencies(counts, model):
+    """Intercepts under which classes are chosen about as often as in the samples.
+
+    With features that are zero, those of the softmax are the logarithms of the frequencies; the
+    tail of the logistic distribution is that of Gumbel's, and the Gaussian's near the largest of
+    many draws falls off faster by about the size of that draw. A class has half a sample more.
+    """
+    logarithms = np.log((counts + 0.5) / (counts.sum() + 0.5 * len(counts)))
+    logarithms -= logarithms.mean()
+    if model == "probit":
+        logarithms /= max(1.0, ndtri(1 - 1 / len(counts)))
+    return logarithms.astype(np.float32)
+
+
+def _visited(held_out, sample_weight):
+    return ~held_out if sample_weight is None else ~held_out & (sample_weight > 0)
+
+
+def _mean_weight(sample_weight):
+    return float(sample_weight[sample_weight > 0].mean(dtype=np.float64))
+
+
+def automatic_rate(entries_of_row):
+    """The published rate for rows of so many entries; the intercept is one more."""
+    return PUBLISHED_RATE * (PUBLISHED_LENGTH + 1) / (entries_of_row + 1)
+
+
+def to_inside(W, b, coordinates):
+    """Bring weights and intercepts into coordinates, in place; some classes at a time."""
+    for block, intercepts in _blocks(W, b):
+        if coordinates.mean is not None:
+            intercepts += (block @ coordinates.mean).astype(np.float32)
+        block *= coordinates.scale.astype(np.float32)
+
+
+def to_outside(W, b, coordinates):
+    """The inverse, in place too; returns W and b."""
+    for block, intercepts in _blocks(W, b):
+        block /= coordinates.scale.astype(np.float32)
+        if coordinates.mean is not None:
+            intercepts -= (block @ coordinates.mean).astype(np.float32)
+    return W, b
+
+
+def _blocks(W, b):
+    for start in range(0, len(b), CLASSES_AT_ONCE):
+        part = slice(start, start + CLASSES_AT_ONCE)
+        yield W[part], b[part]

@@ -1,0 +1,325 @@
+"""Algorithms 1 and 2 of Augment-and-Reduce, one-vs-each and the exact softmax: the passes."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import log_softmax
+
+from .._kernels.augment_reduce import _adaptive_step as kernel
+from .._kernels.common._pace import Pace
+from .._kernels.softmax._sampled_scores import scores, scores_by_class
+from ..softmax._class_sampling import ClassSampler, Drawn, side_by_side
+from ..softmax._full_softmax import BEYOND, ExactSteps, equal_cuts, shares_of_ridge
+from ..topk._feature_major import feature_major, padded_intercept, untouched_zeros
+from ..topk._inverted_index import InvertedIndex
+from ._bounds import bound_for
+
+# The bound is watched on so many samples, fewer where they would have more scores than WATCHED.
+MOST_WATCHED, FEWEST_WATCHED, WATCHED = 200, 16, 4_000_000
+PATIENCE = 5  # epochs without improvement after which a fit stops
+CLASSES_AT_ONCE = 256  # so that Ctrl-C is heard between them
+DECAY, DECAY_STEPS = 0.9, 2000  # of the learning rate (section 4 of the paper)
+UNSCALED = np.empty(0, dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the passes of a fit, or the one of a part, go by."""
+
+    model: str
+    bound: str  # which never is "auto"
+    batch_size: int
+    n_sampled: int
+    sampling: str
+    shared_draws: bool
+    local_steps: str
+    max_iter: int
+    learning_rate: float
+    alpha: object  # a float, or ndarray (n_features,)
+    tol: float | None
+    n_steps: int  # made before
+    seed: int
+    n_threads: int
+    n_whole: float  # samples that a gradient is scaled to
+    entries: np.ndarray | None = None  # of each feature in all parts; None for a whole
+    keeps_averages: bool = False
+
+
+class Samples(NamedTuple):
+    """The data of a call."""
+
+    rows: object  # Rows
+    y: np.ndarray
+    weight: np.ndarray | None
+    held_out: np.ndarray  # bool (n_samples,)
+
+    @property
+    def training(self):
+        """The samples to visit: those of weight zero are not."""
+        visited = ~self.held_out if self.weight is None else ~self.held_out & (self.weight > 0)
+        return np.flatnonzero(visited)
+
+
+class Result(NamedTuple):
+    """The weights (n_classes, n_features), intercepts, and what else a call leaves."""
+
+    W: np.ndarray
+    b: np.ndarray
+    averages: tuple | None  # of squared gradients, shaped as W and b; None if not to be kept
+    n_steps: int
+    curve: list
+    start: float  # the bound before the first pass
+    ended_by_itself: bool  # or by a callback: not by the number of passes
+
+
+def in_memory(zeros):
+    """Have the system give the memory of untouched zeros now, some classes at a time.
+
+    The first mini-batch would otherwise wait for all of it, and with it a Ctrl-C.
+    """
+    for start in range(0, len(zeros), CLASSES_AT_ONCE):
+        zeros[start : start + CLASSES_AT_ONCE] = 0
+    return zeros
+
+
+def step_size(t, learning_rate):
+    """rho of iterations t = 1, 2, ... without its adaptive part (section 4)."""
+    return learning_rate * DECAY ** (t // DECAY_STEPS) * t**-0.5
+
+
+class Seeds(NamedTuple):
+    """What the draws of a step depend on, beside the sample: never on threads."""
+
+    classes: int
+    noise: int
+    step: int
+
+
+class _Watch:
+    """Follows the bound on a few fixed samples, epoch by epoch, and says when to stop."""
+
+    def __init__(self, tol, patience):
+        self.tol, self.patience = tol, patience
+        self.curve = []
+
+    def add(self, value):
+        self.curve.append(value)
+
+    def done(self):
+        """No value of the last epochs is better than the best before by more than tol of it."""
+        if self.tol is None or len(self.curve) <= self.patience:
+            return False
+        before, last = max(self.curve[: -self.patience]), max(self.curve[-self.patience :])
+        return last - before <= self.tol * abs(before)
+
+
+class _Watched:
+    """A few of the samples, always the same for a seed, to evaluate the bound on."""
+
+    def __init__(self, samples, n_classes, seed):
+        self.held_out = bool(samples.held_out.any())
+        among = np.flatnonzero(samples.held_out) if self.held_out else samples.training
+        size = max(FEWEST_WATCHED, min(MOST_WATCHED, WATCHED // n_classes))
+        # A stream of its own: with that of the epochs these would be the first samples visited.
+        chosen = np.random.default_rng([seed, 1]).permutation(among)[:size]
+        self.places = np.sort(chosen).astype(np.int32)
+        self.y = samples.y[self.places]
+        self._weight = None if samples.weight is None else samples.weight[self.places]
+
+    def mean(self, values):
+        return float(np.average(values, weights=self._weight))
+
+
+def _batches(rng, samples, batch_size):
+    """The mini-batches of an epoch: the samples in a random order, cut into equal parts."""
+    order = rng.permutation(samples).astype(np.int32)
+    return np.split(order, equal_cuts(len(order), batch_size)[1:-1])
+
+
+class SampledSteps:
+    """Steps on drawn classes: Algorithms 1 and 2, and the one-vs-each bound.
+
+    Parameters
+    ----------
+    samples : Samples
+    W, b : ndarray of float32 (n_classes, n_features) and (n_classes,)
+        Changed in place.
+    averages : tuple, or None
+        Those of an earlier call, or None for zeros.
+    settings : Settings
+    """
+
+    def __init__(self, samples, W, b, averages, settings):
+        self.samples, self.W, self.b, self.settings = samples, W, b, settings
+        self._training = training = samples.training
+        rows, n_threads = samples.rows, settings.n_threads
+        self._weight = np.ones(rows.shape[0], np.float32)
+        if samples.weight is not None:
+            self._weight = samples.weight
+        n_classes, n_features = W.shape
+        counts = np.bincount(samples.y[training], minlength=n_classes)
+        self._sampler = ClassSampler(settings.sampling, counts, settings.n_sampled, n_threads)
+        self._local = bound_for(settings, samples.y, b, self._sampler)
+        self._share = UNSCALED
+        if np.any(settings.alpha):
+            self._share = shares_of_ridge(rows, settings.alpha, training, settings.entries)
+        self._n_whole = settings.n_whole
+        self._place_averages(averages)
+        self._scratch, self._pace = kernel.Scratch(n_features, n_threads), Pace(n_threads)
+        rng = np.random.default_rng([settings.seed, 2])
+        self._seeds = [int(s) for s in rng.integers(2**62, size=2)]
+        self.n_steps = settings.n_steps
+
+    def _place_averages(self, averages):
+        n_classes, n_features = self.W.shape
+        width = kernel.width_of_averages(n_features)
+        self._averages = in_memory(untouched_zeros((n_classes, width)))
+        stamps = n_classes, kernel.stamps_of(width)
+        self._stamps = np.zeros(stamps, dtype=np.int32)
+        if averages is not None:
+            self._averages[:, :n_features] = averages[0]
+            self._averages[:, width - kernel.BLOCK_OF_INTERCEPT] = averages[1]
+            self._stamps[:] = self.settings.n_steps
+
+    def averages(self):
+        """The running averages as of now, shaped as W and b; copies."""
+        n_features = self.W.shape[1]
+        kernel.averages_as_of(self.n_steps, self._averages, self._stamps, n_features)
+        width = self._averages.shape[1]
+        intercepts = self._averages[:, width - kernel.BLOCK_OF_INTERCEPT].copy()
+        return np.array(self._averages[:, :n_features]), intercepts
+
+    def _drawn(self, batch, step):
+        draws = [
+            self._sampler.draw(self.samples.y[batch], self._seeds[0], 2 * step + i)
+            for i in range(self._local.n_draws)
+        ]
+        n_threads = self.settings.n_threads
+        near = side_by_side(self.samples.rows, batch, n_threads)
+        return Drawn(near, len(self.b), *zip(*draws, strict=True), n_threads)
+
+    def epoch(self, rng, number):
+        """A pass over the samples, the `number`-th of the call, from 1 on."""
+        W, b, n_threads = self.W, self.b, self.settings.n_threads
+        batches = _batches(rng, self._training, self.settings.batch_size)
+        rates = step_size(self.n_steps + 1 + np.arange(len(batches)), self.settings.learning_rate)
+        coming = self._drawn(batches[0], self.n_steps + 1)
+        scores_by_class(coming.scored, W, b, coming.psi, n_threads)
+        for i, (batch, rate) in enumerate(zip(batches, rates, strict=True)):
+            self.n_steps += 1
+            now, coming = coming, None
+            with self._pace.on(len(batch)):
+                if i + 1 < len(batches):
+                    coming = self._drawn(batches[i + 1], self.n_steps + 1)
+                coefs = self._local.stepped_coefficients(
+                    now.psi_of_draws(), now.importance, batch, self._weight, number,
+                    Seeds(*self._seeds, self.n_steps),
+                )  # fmt: skip
+                kernel.ascend(
+                    now.stepped, coefs, now.importance[0], self._share,
+                    rate, self._n_whole / len(batch), self.n_steps, W, b,
+                    self._averages, self._stamps,
+                    coming and coming.scored, coming and coming.psi, self._scratch, n_threads,
+                )  # fmt: skip
+
+    def bound(self, watched):
+        """The mean bound of the watched samples; of those held out, their log-likelihood."""
+        classes = _all_classes(watched.y, len(self.b))
+        psi = np.empty(classes.shape, dtype=np.float32)
+        rows, n_threads = self.samples.rows, self.settings.n_threads
+        scores(*rows[:4], watched.places, classes, self.W, UNSCALED, self.b, psi, n_threads)
+        if watched.held_out:
+            return watched.mean(self._local.at_best(psi))
+        return watched.mean(self._local.value(psi, watched.places))
+
+    def weights(self):
+        """W and b, which further steps will change."""
+        return self.W, self.b
+
+
+def _all_classes(y, n_classes):
+    """Every class for each sample, its own first, as the kernels want them."""
+    classes = np.tile(np.arange(n_classes, dtype=np.int32), (len(y), 1))
+    own = np.arange(len(y)), y
+    classes[own] = 0
+    classes[:, 0] = y
+    return classes
+
+
+class AllClasses:
+    """Softmax over all classes with the same steps and mini-batches; as `SampledSteps`."""
+
+    def __init__(self, samples, W, b, averages, settings):
+        self._n_classes, self.settings, self._training = len(b), settings, samples.training
+        self._samples = samples
+        W, b = feature_major(W), padded_intercept(b, BEYOND)
+        self._steps = ExactSteps(
+            samples.rows, samples.y, samples.weight, W, b, self._training, alpha=settings.alpha,
+            intercept=1, adaptive=True, n_threads=settings.n_threads, entries=settings.entries,
+            n_whole=settings.n_whole,
+        )  # fmt: skip
+        if averages is not None:
+            state = self._steps.averages()[:, : self._n_classes]
+            state[:-1], state[-1] = averages[0].T, averages[1]
+        self.n_steps = settings.n_steps
+
+    def averages(self):
+        state = self._steps.averages()[:, : self._n_classes]
+        return np.ascontiguousarray(state[:-1].T), state[-1].copy()
+
+    def epoch(self, rng, _number):
+        order = rng.permutation(self._training).astype(np.int32)
+        n_batches = len(equal_cuts(len(order), self.settings.batch_size)) - 1
+        numbers = self.n_steps + 1 + np.arange(n_batches)
+        rates = step_size(numbers, self.settings.learning_rate)
+        self._steps.epoch(order, self.settings.batch_size, rates)
+        self.n_steps += n_batches
+
+    def bound(self, watched):
+        few = self._samples.rows.take(watched.places)
+        psi = InvertedIndex(*self.weights()).scores(few, self.settings.n_threads)
+        own = np.arange(len(watched.y)), watched.y
+        return watched.mean(log_softmax(psi, axis=1)[own])
+
+    def weights(self):
+        return self._steps.W[:, : self._n_classes].T, self._steps.b[: self._n_classes]
+
+
+def run(samples, W, b, averages, settings, progress, outside):
+    """All passes of a call.
+
+    Parameters
+    ----------
+    samples : Samples
+    W, b : ndarray of float32 (n_classes, n_features) and (n_classes,)
+        Where they start; may be changed.
+    averages : tuple, or None
+    settings : Settings
+    progress : Progress
+    outside : callable
+        ``outside(W, b)`` gives what callbacks may see of them.
+
+    Returns
+    -------
+    result : Result
+    """
+    solver = AllClasses if settings.bound == "exact" else SampledSteps
+    steps = solver(samples, W, b, averages, settings)
+    watch = _Watch(settings.tol, PATIENCE)
+    watched = _Watched(samples, len(b), settings.seed)
+    # Another order in every call: mini-batches that come again and again are learnt by heart.
+    rng = np.random.default_rng([settings.seed, settings.n_steps])
+    start = steps.bound(watched) if settings.max_iter > 1 else -np.inf
+    met_tol = False
+    name = "log_likelihood" if settings.bound == "exact" or watched.held_out else "bound"
+    for number in range(1, settings.max_iter + 1):
+        progress.begin()
+        steps.epoch(rng, number)
+        watch.add(steps.bound(watched))
+        met_tol = watch.done()
+        stop = progress.end(lambda: outside(*steps.weights()), **{name: watch.curve[-1]})
+        if stop or met_tol:
+            break
+    kept = steps.averages() if settings.keeps_averages else None
+    return Result(*steps.weights(), kept, steps.n_steps, watch.curve, start, met_tol or stop)

@@ -1,0 +1,276 @@
+"""The classes or labels in y as columns of a sparse 0/1 pattern, and the way back."""
+
+import warnings
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
+
+from ..utils._matrix import LARGEST_INDEX, narrow_indices
+from ..utils._records import record
+
+NESTED = list, tuple, set, frozenset, np.ndarray
+LABEL_LISTS = (
+    "y holds a list of labels for each sample, which is ambiguous; turn the lists into an "
+    "indicator matrix with sklearn.preprocessing.MultiLabelBinarizer(sparse_output=True)"
+)
+
+
+@record
+@dataclass(frozen=True, eq=False)
+class LabelEncoding:
+    """What fit's y was, so that predictions can be given back in the same form.
+
+    Attributes
+    ----------
+    kind : {"binary", "multiclass", "multilabel"}
+    classes_ : ndarray of shape (n_classes,)
+        The sorted labels; of a multilabel y its column names (DataFrame) or column numbers.
+    dtype : dtype
+        Of y.
+    container : type or None
+        The sparse class of a multilabel y in CSR, ``csr_matrix`` or ``csr_array``; None when dense.
+    """
+
+    kind: str
+    classes_: np.ndarray
+    dtype: np.dtype
+    container: type | None = None
+
+    def _check_record(self):
+        """Raise ValueError for what no call of `encode` makes (see `_persistence.record`)."""
+        least = {"binary": 2, "multiclass": 3, "multilabel": 1}[self.kind]
+        if self.classes_.ndim != 1 or not isinstance(self.dtype, np.dtype):
+            raise ValueError("classes_ or dtype of the labels is of the wrong kind")
+        if len(self.classes_) < least or (self.kind == "binary" and len(self.classes_) != 2):
+            raise ValueError(f"{len(self.classes_)} classes of a {self.kind} problem")
+
+    @property
+    def n_classes(self):
+        return len(self.classes_)
+
+    @property
+    def n_columns(self):
+        """Columns of Y, hence rows of coef_: one for two classes."""
+        return 1 if self.kind == "binary" else self.n_classes
+
+    def indicator(self, pattern):
+        """A CSR pattern of predicted labels in the container and dtype of fit's y."""
+        if self.container is not None:
+            return self.container(pattern.astype(self.dtype))
+        return pattern.astype(self.dtype).toarray()
+
+
+def label_names(y):
+    """The column names of a DataFrame as an array, None for any other y."""
+    return np.asarray(y.columns) if hasattr(y, "columns") else None
+
+
+def check_labels(y):
+    """Raise for a raw y that scikit-learn's own validation would trip over, or misname.
+
+    Parameters
+    ----------
+    y : object
+        As given to fit.
+
+    Raises
+    ------
+    ValueError
+        If y is a tuple of arrays, has no columns, is sparse with one dimension, lacks labels (None,
+        NaN, pandas.NA), or holds one list of labels a sample. Lists of equal length above one that
+        hold only 0 and 1 are an indicator and pass.
+    """
+    if isinstance(y, tuple) and any(getattr(part, "ndim", 0) for part in y):
+        raise ValueError(
+            f"y is a tuple of {len(y)} arrays, not the labels. If it comes from first_label, write "
+            "`labels, has_label = first_label(Y)` and give X[has_label] and labels[has_label] to "
+            "fit; if from repeat_per_label, `X, y, rows = repeat_per_label(X, Y)`"
+        )
+    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 0:
+        raise ValueError(f"y has no columns (shape {y.shape}): at least one class is required")
+    if sparse.issparse(y):
+        if y.ndim == 1:
+            raise ValueError("a sparse y must be an indicator matrix; give 1d labels as an array")
+        return
+    if getattr(y, "ndim", 1) != 1:
+        return
+    if hasattr(y, "isna") and y.isna().any():
+        raise ValueError("Input y contains NaN: every sample needs a label")
+    if isinstance(y, (list, tuple)) or getattr(getattr(y, "dtype", None), "kind", None) == "O":
+        _check_items(y)
+
+
+def is_indicator(y):
+    """Whether a raw y that has passed :func:`check_labels` holds labels, not one class a sample."""
+    if sparse.issparse(y):
+        return True
+    if hasattr(y, "shape"):
+        return len(y.shape) == 2 and y.shape[1] > 1
+    return isinstance(y, (list, tuple)) and len(y) > 0 and isinstance(y[0], NESTED)
+
+
+def _check_items(y):
+    """Refuse missing labels and lists of labels in a list or an object array."""
+    if any(label is None or (isinstance(label, float) and label != label) for label in y):
+        raise ValueError("Input y contains NaN or None: every sample needs a label")
+    rows = [row for row in y if isinstance(row, NESTED)]
+    if not rows:
+        return
+    indicator = (
+        len(rows) == len(y)
+        and not any(isinstance(row, (set, frozenset)) for row in rows)
+        and len({len(row) for row in rows}) == 1
+        and len(rows[0]) > 1
+        and all(_is_bit(value) for row in rows for value in row)
+    )
+    if not indicator:
+        raise ValueError(LABEL_LISTS)
+
+
+def _is_bit(value):
+    return isinstance(value, (Real, np.bool_)) and value in (0, 1)
+
+
+def encode(y, names=None):
+    """Encode a validated y.
+
+    Parameters
+    ----------
+    y : ndarray or sparse, shape (n_samples,) or (n_samples, n_classes)
+        Labels of any dtype that sorts, or an indicator of 0 and 1 in any numeric dtype.
+    names : ndarray of shape (n_classes,), default=None
+        Column names of an indicator; the column numbers by default.
+
+    Returns
+    -------
+    encoding : LabelEncoding
+    Y : csr_array of uint8, shape (n_samples, n_columns)
+        Pattern of the positives with sorted int32 indices: one column for two classes (the samples
+        of the greater label), otherwise one a class.
+
+    Raises
+    ------
+    ValueError
+        If y has fewer than two classes, holds continuous values or labels that do not sort, or is
+        an indicator with values other than 0 and 1 or with more than 2**31 - 1 columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_xc.base._labels import encode
+    >>> encoding, Y = encode(np.array(["b", "a", "c", "a"]))
+    >>> encoding.kind, encoding.classes_.tolist(), Y.indices.tolist()
+    ('multiclass', ['a', 'b', 'c'], [1, 0, 2, 0])
+    """
+    if sparse.issparse(y):
+        return encode_indicator(y, names)
+    if y.ndim == 2 and y.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape "
+            "of y to (n_samples,), for example using ravel(); an indicator of one label has to "
+            "be sparse.",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+        y = y.ravel()
+    if y.ndim == 1:
+        return _encode_classes(y)
+    return encode_indicator(y, names)
+
+
+def _encode_classes(y):
+    if y.dtype.kind == "f" and (y != np.trunc(y)).any():
+        example = y[y != np.trunc(y)][0]
+        raise ValueError(
+            f"Unknown label type: continuous. y holds {example!s}; labels must be whole numbers, "
+            "strings or booleans. Maybe you are trying to fit a classifier to a regression target"
+        )
+    try:
+        classes, codes = _unique_objects(y) if y.dtype.kind == "O" else _unique(y)
+    except TypeError as error:
+        raise ValueError(f"the labels in y cannot be sorted into classes: {error}") from error
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds 1 class, {classes.tolist()[0]!r}; a classifier needs at least two classes"
+        )
+    if len(classes) == 2:
+        indptr = np.concatenate([[0], np.cumsum(codes)])
+        return LabelEncoding("binary", classes, y.dtype), _pattern(
+            np.zeros(indptr[-1], dtype=np.int32), indptr, 1
+        )
+    Y = _pattern(codes, np.arange(len(y) + 1), len(classes))
+    return LabelEncoding("multiclass", classes, y.dtype), Y
+
+
+def _unique(y):
+    return np.unique(y, return_inverse=True)
+
+
+def _unique_objects(y):
+    """As :func:`_unique`; hashing a million strings is much faster than sorting them."""
+    labels = y.tolist()
+    ordered = sorted(set(labels))
+    place = {label: code for code, label in enumerate(ordered)}
+    codes = np.fromiter((place[label] for label in labels), dtype=np.int64, count=len(labels))
+    return np.fromiter(ordered, dtype=y.dtype, count=len(ordered)), codes
+
+
+def encode_indicator(y, names):
+    """As :func:`encode`, of an indicator of any width."""
+    n_samples, n_classes = y.shape
+    if n_classes > LARGEST_INDEX:
+        raise ValueError(f"y has {n_classes} columns; at most {LARGEST_INDEX} are supported")
+    if sparse.issparse(y):
+        csr = y.tocsr()
+        try:
+            sparse.csr_array((csr.data, csr.indices, csr.indptr), shape=y.shape).check_format()
+        except ValueError as error:
+            raise ValueError(f"y is not a valid sparse matrix: {error}") from error
+        container = sparse.csr_array if isinstance(y, sparse.sparray) else sparse.csr_matrix
+        _require_bits(csr.data, y.shape)
+        Y = _sparse_pattern(csr)
+    else:
+        container = None
+        _require_bits(y, y.shape)
+        rows, columns = np.nonzero(y)
+        indptr = np.searchsorted(rows, np.arange(n_samples + 1))
+        Y = _pattern(columns, indptr, n_classes)
+    dtype = np.dtype(np.int64) if y.dtype.kind == "O" else y.dtype
+    labels = np.arange(n_classes) if names is None else names
+    return LabelEncoding("multilabel", labels, dtype, container), Y
+
+
+def _require_bits(values, shape):
+    if values.dtype.kind not in "biufO":
+        wrong = values.flat[:1]
+    else:
+        wrong = values[(values != 0) & (values != 1)]
+    if len(wrong):
+        raise ValueError(
+            f"Unknown label type: y of shape {shape} must be an indicator of 0 and 1, "
+            f"but holds {wrong[0]!s}; for lists of labels use "
+            "sklearn.preprocessing.MultiLabelBinarizer(sparse_output=True)"
+        )
+
+
+def _sparse_pattern(csr):
+    """The non-zero places of a CSR, sorted and each once."""
+    data, indices, indptr = csr.data, csr.indices, csr.indptr
+    if not data.all():
+        keep = data != 0
+        kept = np.concatenate([[0], np.cumsum(keep)])
+        indices, indptr = indices[keep], kept[indptr]
+    Y = _pattern(indices, indptr, csr.shape[1])
+    if not Y.has_canonical_format:
+        Y = Y.copy()
+        Y.sum_duplicates()
+        Y.data[:] = 1
+    return Y
+
+
+def _pattern(indices, indptr, n_columns):
+    parts = np.ones(len(indices), dtype=np.uint8), indices, np.asarray(indptr)
+    return narrow_indices(sparse.csr_array(parts, shape=(len(indptr) - 1, n_columns)))

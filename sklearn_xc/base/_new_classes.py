@@ -1,0 +1,128 @@
+"""Classes that join a model which is already fitted: the union of labels, and the new places."""
+
+from numbers import Real
+
+import numpy as np
+from scipy import sparse
+
+NAMES = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers", "U": "strings"}
+
+
+def merge_labels(known, labels):
+    """The sorted union of a model's classes and other labels, wide enough for both.
+
+    Parameters
+    ----------
+    known : ndarray of shape (n_known,)
+        Sorted, each once.
+    labels : ndarray of shape (n_labels,)
+        In any order, with repetitions.
+
+    Returns
+    -------
+    merged : ndarray of shape (n_merged,)
+        `known` itself where nothing is new. Strings take the length of the longest; whole floats
+        join whole numbers as such, and objects stay objects.
+    places : ndarray of int64 (n_known,)
+        The place of each known class in `merged`; ascending.
+
+    Raises
+    ------
+    ValueError
+        If the labels are of another kind than the classes, are not whole numbers, or do not sort.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_xc.base._new_classes import merge_labels
+    >>> merged, places = merge_labels(np.array(["cat", "owl"]), np.array(["dolphin", "cat"]))
+    >>> merged.tolist(), places.tolist()
+    (['cat', 'dolphin', 'owl'], [0, 2])
+    """
+    labels = np.asarray(labels).ravel()
+    if not labels.size:
+        return known, np.arange(len(known))
+    labels = _as_kind_of(known, labels)
+    if known.dtype.kind == "O" or labels.dtype.kind == "O":
+        merged = _union_of_objects(known, labels)
+    else:
+        merged = np.union1d(known, labels)
+        if merged.dtype.kind == "f" and known.dtype.kind != "f":  # int64 beside uint64
+            raise ValueError(f"labels of {labels.dtype} do not fit among classes of {known.dtype}")
+    if len(merged) == len(known):
+        return known, np.arange(len(known))
+    return merged, np.searchsorted(merged, known)
+
+
+def _as_kind_of(known, labels):
+    """The labels, of the same kind as the classes; refuses other kinds."""
+    if labels.dtype.kind == "b" and known.dtype.kind in "iuf":
+        labels = labels.astype(known.dtype)
+    kinds = _kind(known), _kind(labels)
+    if kinds[0] != kinds[1]:
+        raise ValueError(
+            f"y or classes holds {kinds[1]} such as {labels.tolist()[0]!r}, but the classes of "
+            f"this model are {kinds[0]} such as {known.tolist()[0]!r}; convert the labels"
+        )
+    if labels.dtype.kind == "f" and (labels != np.trunc(labels)).any():
+        example = labels[labels != np.trunc(labels)][0]
+        raise ValueError(f"Unknown label type: continuous. y or classes holds {example!s}")
+    if known.dtype.kind in "iu" and labels.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):
+            whole = labels.astype(np.int64)
+        if (whole != labels).any():
+            raise ValueError(f"{labels[whole != labels][0]!s} does not fit among whole numbers")
+        return whole
+    return labels
+
+
+def _kind(labels):
+    """What a person would call these labels."""
+    if labels.dtype.kind != "O":
+        return NAMES.get(labels.dtype.kind, f"{labels.dtype} values")
+    types = {type(label) for label in labels.tolist()}
+    if all(issubclass(t, str) for t in types):
+        return "strings"
+    if all(issubclass(t, Real) for t in types):
+        return "booleans" if types == {bool} else "numbers"
+    return "objects of " + ", ".join(sorted(t.__name__ for t in types))
+
+
+def _union_of_objects(known, labels):
+    try:
+        ordered = sorted({*known.tolist(), *labels.tolist()})
+    except TypeError as error:
+        raise ValueError(f"the labels cannot be sorted among the classes: {error}") from error
+    kind = known.dtype if known.dtype.kind == "O" else None
+    return np.array(ordered, dtype=kind)
+
+
+def append_names(known, names):
+    """Column names behind others, in one array that cuts none of them short."""
+    if known.dtype.kind == names.dtype.kind:
+        return np.concatenate([known, names])
+    joined = np.empty(len(known) + len(names), dtype=object)
+    joined[:] = [*known.tolist(), *names.tolist()]
+    return joined
+
+
+def rows_in_places(rows, places, n_rows):
+    """A sparse matrix with its rows in other places, empty rows in between.
+
+    Parameters
+    ----------
+    rows : CSR of shape (n_known, n_columns)
+    places : ndarray of int (n_known,)
+        Each once.
+    n_rows : int
+
+    Returns
+    -------
+    placed : csr_array of shape (n_rows, n_columns)
+    """
+    coo = rows.tocoo()
+    placed = sparse.coo_array(
+        (coo.data, (np.asarray(places)[coo.row], coo.col)), shape=(n_rows, rows.shape[1])
+    ).tocsr()
+    placed.sort_indices()
+    return placed

@@ -1,0 +1,192 @@
+"""Probabilities for estimators whose scores are none: what `calibration` adds to them."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ..base._classifier import Interval, StrOptions
+from ..model_selection._out_of_fold import held_out_topk, read_labels, splits_of
+from ..utils._available import available_if
+from ..utils._callbacks import CALLBACKS
+from ..utils._memory_limit import require_memory
+from ._calibrators import METHODS, N_CANDIDATES, fit_calibration, rounded_inside
+
+
+def _has_calibration(estimator):
+    if estimator.calibration is None:
+        raise AttributeError(
+            f"{type(estimator).__name__} has probabilities only with calibration='sigmoid', "
+            "'isotonic' or 'temperature', not with calibration=None; a model that is fitted gets "
+            "them from TopKCalibratedClassifier(FrozenEstimator(model)), on other samples"
+        )
+    return True
+
+
+class CalibratedMixin:
+    """`predict_proba` by the parameters `calibration` and `calibration_cv`.
+
+    Stands left of the base class. `fit` calls :meth:`_calibrate` before it trains, so that nobody
+    waits for the training to hear that there is something wrong with `calibration_cv`.
+    """
+
+    _calibration_constraints = {  # noqa: RUF012
+        "calibration": [StrOptions(set(METHODS)), None],
+        "calibration_cv": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(Real, 0, 0.5, closed="right"),
+            "cv_object",
+        ],
+    }
+
+    def _calibrate(self, X, y, sample_weight):
+        """Fit calibration_ on held-out scores of copies of this estimator."""
+        vars(self).pop("calibration_", None)
+        if self.calibration is None:
+            return
+        if self._encoding.kind != "multilabel":
+            y = np.ravel(y)
+        labels = read_labels(y)
+        if self.calibration == "temperature" and labels.kind == "multilabel":
+            refuse_temperature()
+        copy = clone(self).set_params(calibration=None, warm_start=False)
+        vars(copy).pop(CALLBACKS, None)  # they are told of one fit only
+        _, held_out, _ = held_out_topk(
+            copy,
+            X,
+            y,
+            labels,
+            k=min(N_CANDIDATES, len(labels.classes)),
+            splits=splits_of(self.calibration_cv, X, y, labels.kind, weight=sample_weight),
+            weight=sample_weight,
+            params=None if sample_weight is None else {"sample_weight": sample_weight},
+        )
+        self.calibration_ = fit_calibration(
+            self.calibration, labels.kind, len(labels.classes), held_out
+        )
+
+    def _refuse_calibration(self):
+        """For what trains on and holds out nothing: partial_fit, add_labels."""
+        if self.calibration is not None:
+            raise ValueError(
+                f"calibration={self.calibration!r} needs samples that are held out from training: "
+                "use fit, or calibrate the model on other samples with "
+                "TopKCalibratedClassifier(FrozenEstimator(model))"
+            )
+
+    def _fitted_calibration(self):
+        check_is_fitted(self, "calibration_")
+        if self.calibration_.n_classes != len(self.classes_):
+            raise ValueError(
+                f"calibration_ was fitted for {self.calibration_.n_classes} classes, but the model "
+                f"has {len(self.classes_)} now: fit again, or calibrate it with "
+                "TopKCalibratedClassifier(FrozenEstimator(model))"
+            )
+        return self.calibration_
+
+    def _topk_probabilities(self, rows, k):
+        if self.calibration is None:
+            raise ValueError(
+                f"scores='proba': {type(self).__name__} has probabilities only with "
+                "calibration='sigmoid', 'isotonic' or 'temperature'"
+            )
+        return topk_probabilities(self._fitted_calibration(), lambda m: self._topk(rows, m), k)
+
+    @available_if(_has_calibration)
+    def predict_proba(self, X):
+        """Calibrated probabilities of all classes; only with `calibration`.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of float64, shape (n_samples, n_classes)
+            Where samples have one class, each row sums to 1. Of the labels of an indicator each
+            has a probability of its own, inside (0, 1). The ten best classes of a sample have
+            calibrated probabilities; the others share one, by how often they were true.
+
+        Raises
+        ------
+        MemoryError
+            If they would take more than half of the memory available; ``predict_topk(X, k,
+            scores="proba")`` never does.
+        """
+        rows = self._rows(X)
+        return all_probabilities(
+            self._fitted_calibration(), lambda m: self._topk(rows, m), rows.shape[0]
+        )
+
+    @available_if(_has_calibration)
+    def predict_log_proba(self, X):
+        """Logarithms of the calibrated probabilities; only with `calibration`.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_p : ndarray of float64, shape (n_samples, n_classes)
+        """
+        p = self.predict_proba(X)
+        return np.log(p, out=p)
+
+
+def refuse_temperature():
+    """Raise for labels that do not exclude each other."""
+    raise ValueError(
+        "calibration by 'temperature' makes the probabilities of a sample sum to 1, which is for "
+        "one class a sample; y is an indicator of labels: use 'sigmoid' or 'isotonic'"
+    )
+
+
+def topk_probabilities(calibration, topk, k):
+    """Numbers and probabilities of the k best classes of each row, best first.
+
+    Parameters
+    ----------
+    calibration : Calibration
+    topk : callable
+        ``topk(m)`` returns the numbers and scores of the m best classes of each row.
+    k : int
+
+    Returns
+    -------
+    best : ndarray of integers (n_rows, k)
+    probabilities : ndarray of float32 (n_rows, k)
+    """
+    if calibration.kind == "binary":
+        p = rounded_inside(_binary_probabilities(calibration, topk))
+        best = np.argsort(-p, axis=1, kind="stable")[:, :k]
+        return best, np.take_along_axis(p, best, axis=1)
+    m = calibration.n_candidates
+    best, scores = topk(max(k, m))
+    p, rest = calibration.candidates(scores[:, :m])
+    p = np.hstack([p, np.broadcast_to(rest[:, None], (len(p), max(0, k - m)))])
+    return best[:, :k], rounded_inside(p[:, :k])
+
+
+def all_probabilities(calibration, topk, n_rows):
+    """Probabilities of all classes: ndarray of float64 (n_rows, n_classes)."""
+    shape = n_rows, calibration.n_classes
+    require_memory(
+        8 * shape[0] * shape[1],
+        f"predict_proba: a dense output of shape {shape}",
+        "use predict_topk(X, k, scores='proba'), or fewer rows at a time",
+    )
+    if calibration.kind == "binary":
+        return _binary_probabilities(calibration, topk)
+    best, scores = topk(calibration.n_candidates)
+    p, rest = calibration.candidates(scores)
+    out = np.repeat(rest[:, None], shape[1], axis=1)
+    np.put_along_axis(out, best.astype(np.int64), p, axis=1)
+    return out
+
+
+def _binary_probabilities(calibration, topk):
+    best, scores = topk(2)
+    p = calibration.binary(scores[best == 1])
+    return np.column_stack([1 - p, p])

@@ -1,0 +1,5 @@
+"""U-max and implicit SGD."""
+
+from ._regressor import ImplicitSoftmaxRegressor
+
+__all__ = ["ImplicitSoftmaxRegressor"]

@@ -1,0 +1,250 @@
+"""Implicit steps on several samples and several classes, with ridge (Proposition 3, appendix F.3).
+
+With c_k = 1 + rate alpha beta_k / J, J mini-batches in a pass, the step is the minimiser of::
+
+    sum_i rate_i (u_i + e^-u_i d_i) + 1/2 |u - u_old|^2
+        + 1/2 sum_k (c_k ||w_k - w_k_old / c_k||^2 + (b_k - b_k_old)^2)
+
+where d_i sums ``exp(psi_ik - psi_iy)`` over the labels of the mini-batch and, scaled up, over the
+classes drawn. (In the paper's (19) to (21) the rate is missing from the ridge; this is the form
+that follows from its definition.) The best u_i is ``u_old - rate_i + v_i``, where v_i is Wright's
+omega of ``log(rate_i d_i) + rate_i - u_old``, and what remains is ``1/2 sum_i (1 + v_i)^2`` beside
+the squared step of the weights, in the span of the rows. In an orthonormal basis of that span, from
+the Gram matrix, the curvature of the squares is 1 in every direction. A Newton method whose
+directions are found by conjugate gradients stops when the gradient is at most `TOLERANCE` times the
+length of the step: by strong convexity the step is then right to that relative accuracy.
+"""
+
+import numpy as np
+from scipy import sparse
+from scipy.special import log_softmax, wrightomega
+
+from ._solvers import DivergenceError, Solver
+
+TOLERANCE = 1e-6
+MAX_NEWTON = 100
+MAX_HALVINGS = 40
+
+
+class ImplicitBatches(Solver):
+    """Implicit steps on fixed mini-batches; every label in one is a negative of all others."""
+
+    def __init__(self, data, n_classes, start, settings, seed, n_threads, stop):
+        super().__init__(data, n_classes, start, settings, seed, n_threads, stop)
+        self.scale = np.ones(n_classes)
+        order = self.order(0)  # any: it does not change from pass to pass
+        cuts = range(settings.batch_size, len(order), settings.batch_size)
+        self.batches = np.split(order, cuts)
+        self.labels = [np.unique(data.y[batch]) for batch in self.batches]
+        self.ridge = settings.alpha * self.share / len(self.batches) / self.chance_of_touch()
+
+    def n_drawn(self, labels):
+        return min(self.settings.n_sampled, len(self.b) - len(labels))
+
+    def chance_of_touch(self):
+        """How likely a step touches each class, 1 / beta_k of F.3 with repeated labels allowed."""
+        n_classes = len(self.b)
+        chance = np.zeros(n_classes)
+        for labels in self.labels:
+            drawn = self.n_drawn(labels)
+            of_others = drawn / (n_classes - len(labels)) if drawn else 0.0
+            chance += of_others
+            chance[labels] += 1 - of_others
+        return chance / len(self.batches)
+
+    def epoch(self, number, rate):
+        rng = np.random.default_rng([self.seed, number, 1])
+        batches = np.arange(len(self.batches))
+        if self.settings.shuffle:
+            rng.shuffle(batches)
+        for j in batches:
+            self.check_stop()
+            labels = self.labels[j]
+            drawn = draw_others(labels, len(self.b), self.n_drawn(labels), rng)
+            self.step(self.batches[j], labels, drawn, rate)
+
+    def step(self, batch, labels, drawn, rate):
+        """One implicit step on these samples, their labels and the classes drawn."""
+        classes = np.concatenate([labels, drawn])
+        shrinkage = 1 + rate * self.ridge[classes]
+        features, X = block_of_rows(self.data.rows, batch)
+        place = np.ix_(classes, features)
+        self.scale[classes] /= shrinkage
+        W = self.W[place].astype(np.float64)
+        scores = X @ (W * self.scale[classes, None]).T + self.b[classes]
+        rates = rate * self.data.weight[batch] if self.data.weight.size else rate
+        log_factor = np.zeros(len(classes))
+        if len(drawn):
+            log_factor[len(labels) :] = np.log((len(self.b) - len(labels)) / len(drawn))
+        lengths, shifts, u = implicit_step(
+            scores, np.searchsorted(labels, self.data.y[batch]), self.u[batch],
+            np.broadcast_to(np.asarray(rates, dtype=np.float64), len(batch)),
+            log_factor, dense(X @ X.T), shrinkage, self.settings.intercept,
+        )  # fmt: skip
+        self.u[batch] = u
+        steps = np.asarray((X.T @ lengths).T)
+        if not (np.abs(steps) < 1e30).all():
+            raise DivergenceError("an implicit step left the range of float32")
+        W += steps / self.scale[classes, None]
+        self.W[place] = W
+        self.b[classes] += shifts.astype(np.float32)
+        for k in classes[self.scale[classes] < 1e-6]:
+            self.W[k] *= self.scale[k]
+            self.scale[k] = 1
+
+    def weights(self):
+        self.W *= self.scale[:, None].astype(np.float32)
+        self.scale[:] = 1
+        return self.W, self.b
+
+
+def draw_others(labels, n_classes, n_drawn, rng):
+    """Distinct classes that are not in the sorted `labels`, uniformly."""
+    drawn = rng.choice(n_classes - len(labels), n_drawn, replace=False, shuffle=False)
+    return drawn + np.searchsorted(labels - np.arange(len(labels)), drawn, side="right")
+
+
+def dense(matrix):
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+def block_of_rows(rows, batch):
+    """The features of some rows and the rows in these features, float64."""
+    if rows.dense:
+        X = rows.data.reshape(rows.shape)[batch].astype(np.float64)
+        return np.arange(rows.shape[1]), X
+    lengths = rows.indptr[batch + 1] - rows.indptr[batch]
+    entries = np.concatenate([np.arange(*rows.indptr[i : i + 2]) for i in batch])
+    features, columns = np.unique(rows.indices[entries], return_inverse=True)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    values = rows.data[entries].astype(np.float64)
+    return features, sparse.csr_array((values, columns, indptr), shape=(len(batch), len(features)))
+
+
+def implicit_step(
+    scores, own, u, rates, log_factor, gram, shrinkage, intercept, tolerance=TOLERANCE
+):
+    """Solve an implicit step in the span of its rows.
+
+    Parameters
+    ----------
+    scores : ndarray (n, c)
+        Of the shrunk weights.
+    own : ndarray of int (n,)
+        Place of each row's class among the c classes.
+    u, rates : ndarray (n,)
+        Old auxiliary variables; rates times the weights of the samples.
+    log_factor : ndarray (c,)
+        Logarithm of the number of classes that each one stands for.
+    gram : ndarray (n, n)
+        Inner products of the rows.
+    shrinkage : ndarray (c,)
+        c_k of the module's docstring.
+    intercept : float
+        The constant feature that stands for the intercepts; 0 without.
+    tolerance : float
+        Largest gradient, relative to the length of the step.
+
+    Returns
+    -------
+    lengths : ndarray (n, c)
+        w_k grows by the sum of lengths[i, k] x_i.
+    shifts : ndarray (c,)
+        Growth of the intercepts.
+    u : ndarray (n,)
+        The new auxiliary variables.
+    """
+    problem = _Problem(scores, own, u, rates, log_factor, gram, shrinkage, intercept)
+    point = problem.point(np.zeros(problem.shape))
+    for _ in range(MAX_NEWTON):
+        if point.size <= tolerance * np.linalg.norm(point.x):
+            break
+        direction = problem.newton_direction(point)
+        length = 1.0
+        for _ in range(MAX_HALVINGS):
+            new = problem.point(point.x + length * direction)
+            if new.size <= (1 - 1e-4 * length) * point.size:
+                break
+            length /= 2
+        if not new.size < point.size:
+            break  # rounding: the gradient does not fall any more
+        point = new
+    return (*problem.step_of(point.x), u - rates + point.v)
+
+
+class _Point:
+    """Scores and derivatives at a step x: v, p = softmax, and the gradient."""
+
+    def __init__(self, problem, x):
+        self.x = x
+        own = np.arange(len(problem.own)), problem.own
+        log_p = log_softmax(problem.scores + problem.spread(x) + problem.log_factor, axis=1)
+        self.p = np.exp(log_p)
+        self.v = wrightomega(problem.log_rates - log_p[own] + problem.rates - problem.u)
+        self.slope = self.p.copy()  # of log d = -log p_y
+        self.slope[own] -= 1
+        self.gradient = x + problem.gather(self.v[:, None] * self.slope)
+        self.size = np.linalg.norm(self.gradient)
+
+
+class _Problem:
+    """The step in coordinates where its square is that of the Euclidean length.
+
+    Row k < rank of x holds, for each class, the coordinate along the k-th basis vector; with an
+    intercept, a last row holds the shifts of the intercepts.
+    """
+
+    def __init__(self, scores, own, u, rates, log_factor, gram, shrinkage, intercept):
+        self.scores, self.own, self.u, self.rates = scores, own, u, rates
+        self.log_rates, self.log_factor = np.log(rates), log_factor
+        self.root = np.sqrt(shrinkage)
+        values, vectors = np.linalg.eigh(gram)
+        kept = values > len(gram) * np.finfo(float).eps * max(values[-1], 0)
+        self.basis = vectors[:, kept] * np.sqrt(values[kept])  # rows in the orthonormal basis
+        self.dual_basis = vectors[:, kept] / np.sqrt(values[kept])
+        self.intercept = intercept
+        self.rank = int(kept.sum())
+        self.shape = self.rank + (intercept > 0), len(shrinkage)
+
+    def spread(self, x):
+        """What a step adds to the scores."""
+        added = self.basis @ (x[: self.rank] / self.root)
+        return added + self.intercept * x[self.rank] if self.intercept else added
+
+    def gather(self, of_scores):
+        """The transpose of `spread`."""
+        x = self.basis.T @ of_scores / self.root
+        return np.vstack([x, self.intercept * of_scores.sum(axis=0)]) if self.intercept else x
+
+    def step_of(self, x):
+        shifts = self.intercept * x[self.rank] if self.intercept else np.zeros(self.shape[1])
+        return self.dual_basis @ (x[: self.rank] / self.root), shifts
+
+    def point(self, x):
+        return _Point(self, x)
+
+    def newton_direction(self, point):
+        """Minus the inverse Hessian times the gradient, to a falling relative accuracy."""
+        along = (point.v / (1 + point.v))[:, None]
+
+        def hessian(x):
+            z = self.spread(x)
+            rise = (point.slope * z).sum(axis=1, keepdims=True)
+            mean = (point.p * z).sum(axis=1, keepdims=True)
+            change = along * rise * point.slope + point.v[:, None] * point.p * (z - mean)
+            return x + self.gather(change)
+
+        direction = np.zeros_like(point.x)
+        residual = -point.gradient
+        search, square = residual, np.vdot(residual, residual)
+        enough = (min(0.1, np.sqrt(point.size)) * point.size) ** 2
+        for _ in range(2 * point.x.size):
+            if square <= enough:
+                break
+            product = hessian(search)
+            length = square / np.vdot(search, product)
+            direction = direction + length * search
+            residual = residual - length * product
+            previous, square = square, np.vdot(residual, residual)
+            search = residual + square / previous * search
+        return direction

@@ -1,0 +1,560 @@
+"""ImplicitSoftmaxRegressor: softmax regression by unbiased stochastic gradients on a double sum."""
+
+from dataclasses import replace
+from functools import partial
+from numbers import Integral, Real
+
+import joblib
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from ..base._classifier import Interval, StrOptions
+from ..softmax._base import BaseSoftmaxClassifier
+from ..softmax._class_sampling import SAMPLINGS
+from ..utils._callbacks import with_callbacks
+from ..utils._convergence import warn_not_converged
+from ..utils._matrix import LARGEST_INDEX, as_rows
+from ..utils._records import savable
+from ._rate_search import FIRST, MOST_TRIED, few_of, objective, search_rate
+from ._solvers import NONE, Data, DivergenceError, Settings
+from ._stream import Stream, sample_keys
+from ._train import (
+    PUBLISHED,
+    RATES_OF_STREAMS,
+    STEPPED_SINGLY,
+    WITH_RAMAN,
+    chosen_solver,
+    coordinates_for,
+    fit_softmax,
+    fits,
+    full_rows,
+    moved,
+    passes,
+    share_of_part,
+    shares_of_rate,
+    solver_class,
+    train_part,
+    weights_inside,
+    weights_outside,
+)
+
+SHARE_OF_LENGTH = 0.1  # of a row, for the constant feature of the intercepts
+RIDGE = 0.05  # of alpha="auto", on rows of length 1
+
+
+@savable
+class ImplicitSoftmaxRegressor(BaseSoftmaxClassifier):
+    """Softmax regression for very many classes by implicit stochastic gradients.
+
+    A classifier: it is named after the method's paper and after softmax (multinomial logistic)
+    *regression*, the model that it fits. Minimises, over weights w_k and intercepts b_k::
+
+        sum_i s_i * -log p(y_i | x_i) + alpha / 2 * sum_k ||w_k||^2,
+        p(k | x) proportional to exp(<w_k, x> + b_k)
+
+    where s_i are the weights of the samples. With an auxiliary variable u_i for each sample this
+    becomes a sum over pairs of a sample and a class (eq. 5 of [1]_), of which a step needs to see
+    one: its cost does not depend on the number of classes. Plain gradient steps on that sum are
+    unstable, since ``exp(<w_k - w_y, x> - u)`` can be huge. An implicit step takes the gradient
+    where it arrives, not where it starts; here that needs one scalar equation to be solved, and no
+    learning rate is too large for it.
+
+    Multiclass only; see :func:`~sklearn_xc.datasets.first_label` for labels of which a sample can
+    have several.
+
+    Parameters
+    ----------
+    solver : {"auto", "implicit", "umax", "sgd", "one_vs_each", "nce", "importance", "exact"}, \
+default="auto"
+        "auto" is "exact" unless its operations, counted over the usual epochs, are more than 500
+        times those of "implicit": up to some ten thousand classes. It is "implicit" as well where
+        `n_sampled_classes` or a `sampling` other than "uniform" is asked for.
+        "implicit" is the paper's method (Propositions 3 and 4). "umax" takes plain steps, after
+        raising u_i where it lies more than `delta` below a lower bound of its best value
+        (Algorithm 1); with large rates it can still blow up. "sgd" takes plain steps and often
+        overflows, which `fit` reports. These three are unbiased: they converge to the optimum.
+        "one_vs_each" (Titsias), "nce" (noise contrastive estimation with the normaliser fixed at
+        1) and "importance" (sampled softmax) are the biased methods that the paper compares with.
+        "exact" computes the softmax over all classes, in steps that never move a sample's own
+        scores by more than 16: rows that are much longer than the rest count less until the rate
+        has fallen. From 4096 classes on its steps round small probabilities at
+        random, which leaves the mean of a step as it is and takes half of the time.
+    formulation : {"pairwise", "raman"}, default="pairwise"
+        The double sum: the paper's (eq. 6), on differences of scores, or that of Raman et al.
+        (eq. 8), which has larger gradients; the latter for "umax" and "sgd".
+    batch_size : int, default=None
+        Samples of a step; None is the published number: 1 for "implicit", "umax" and "sgd", 100
+        for the biased methods; 16 for "exact".
+    n_sampled_classes : int, default=None
+        Classes drawn for each sample of a step, at most all others; None is the published number:
+        1 for "implicit", "umax" and "sgd", 5 for the biased methods. With "implicit" they are drawn
+        for the whole mini-batch, beside the labels in it (appendix F.3). Not used by "exact".
+    sampling : {"uniform", "frequency"}, default=None
+        How classes are drawn, as published or, but for "exact" and mini-batches of "implicit", half
+        uniformly and half by their frequency; terms are weighted so that the unbiased solvers stay
+        so. None is "frequency" for single steps of "implicit", where it had the better
+        log-likelihood on the data tried, and "uniform" elsewhere.
+    alpha : "auto" or float, default="auto"
+        Strength of the ridge, from 0 (the published setting) to 1e12; intercepts are free of it.
+        Without it there is no finite optimum on data that a linear rule separates. "auto" is 0.05
+        times the squared length of a row (the median; of dense rows the length of what is left
+        without their mean), so that the same rows in other units give the same predictions; where
+        dense columns are in very different units, one strength for each, 0.05 times the number of
+        columns and their variance. See `alpha_`. 0.05 is a compromise over text, pixels and
+        measurements, on rows held out from training (see the user guide).
+    learning_rate : "auto" or float, default="auto"
+        Rate of the first epoch, up to 1e12. It multiplies the gradient of each sample's term,
+        without the number of samples N, so that a rate found on a part of the samples carries over:
+        a rate eta of the paper is ``learning_rate * n / N`` with n samples a step. "auto" follows
+        the paper, but for three things: rates are for rows of length 1, that is divided by the
+        squared length of a row; of 1e-4, ..., 1e4 only those around the best are tried, and half
+        decades beside it; and after `max_iter` epochs on a tenth of the samples (at least 1000 and,
+        up to a third, four for each class) the log-loss of as many other samples decides, or the
+        training objective where fewer than 250 are left. `partial_fit` searches nothing: what comes
+        first may be small. It takes the rate of a `fit` before it, or 1 for rows of length 1 (0.1
+        for "umax", 0.01 for "sgd").
+    decay : float or "linear", default="linear"
+        Factor on the rate after each epoch, above 0 and up to 1, published as 0.9; or "linear":
+        epoch e = 0, 1, ... of `max_iter` has ``1 - (e + 1/2) / max_iter`` of the rate, which suits
+        fits of few epochs too and was as good or better on held-out rows of six data sets (see
+        the user guide). `partial_fit` does not know how many epochs there will be: after t passes
+        over all rows so far, linear means ``1 / sqrt(1 + t)``.
+    max_iter : "auto" or int, default="auto"
+        Epochs. An epoch visits every sample once; the paper's 50 epochs of N iterations are 50.
+        "auto" is 50, or 10 for "exact", or as many as make a thousand steps. There is no `tol`: the
+        rate falls to nothing within these epochs, and a fit that stops on the way ends at a rate
+        that is still high.
+    delta : float, default=1.0
+        Threshold of "umax", above 0.
+    fit_intercept : bool, default=True
+        Whether to fit b_k. The paper has no intercepts.
+    intercept_scaling : "auto" or float, default="auto"
+        Value c, above 0 and up to 1e12, of a constant feature that each sample has for the sake of
+        b_k: intercepts take c^2 of the step that a feature equal to 1 would take. "auto" is a tenth
+        of the median length of the rows, or 1 if all are zero: at 1 the intercepts of unit rows
+        outrun the weights, which cost up to 0.5 of log-likelihood on text.
+    shuffle : bool, default=True
+        Whether each epoch visits the samples in a random order of its own, or always in that of the
+        rows. Mini-batches of "implicit" are a fixed partition of the samples, of which the order
+        changes.
+    loss_curve : bool, default=False
+        Whether to compute the objective after each epoch for ``loss_curve_``, which takes a pass
+        over all samples and all classes.
+    n_jobs : int or None, default=None
+        Workers of the search for the learning rate, threads of mini-batches (but for those of
+        "implicit") and of prediction; None is 1 unless :func:`joblib.parallel_config` says
+        otherwise, -1 all cores. Steps on one sample and one class follow one another by definition
+        and use one thread; "exact" with 4096 classes and more uses at most one for each sample of
+        a mini-batch. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        For the order of the samples, the classes drawn and the samples of the rate search.
+    verbose : int, default=0
+        A line for each rate that is tried and for each epoch: how many there are at most, the
+        objective, the time taken and the time left. Without `loss_curve` it is the objective of a
+        thousand of the samples.
+    warm_start : bool, default=False
+        Start the next fit, on the same classes and features, from the weights of the last.
+
+    Attributes
+    ----------
+    coef_ : ndarray of float32, shape (n_classes, n_features) or (1, n_features) for two classes
+        Read-only; put a new matrix in its place to change the model.
+    intercept_ : ndarray of float32, shape (n_classes,) or (1,)
+    classes_ : ndarray, shape (n_classes,)
+    solver_ : str
+        The solver that was used.
+    learning_rate_ : float
+        The rate of the first epoch.
+    alpha_ : float or ndarray of float64, shape (n_features,)
+        The strength of the ridge, on `coef_` as it is; one for each feature if ``alpha="auto"``
+        found columns in very different units.
+    intercept_scaling_ : float
+        The constant feature of the intercepts; 0 without them.
+    loss_curve_ : ndarray of float64, shape (n_epochs,)
+        The objective divided by the sum of the sample weights after each epoch of `fit`; only with
+        ``loss_curve=True``.
+    n_iter_ : int
+        Epochs made: those of `max_iter` after `fit`, and one more with each `partial_fit`.
+    n_features_in_ : int
+        Number of features of the X of `fit`.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Only if X was a DataFrame with string column names.
+
+    See Also
+    --------
+    AugmentReduceClassifier : Another bound with the same cost a step, and other noise than Gumbel.
+    sklearn.linear_model.LogisticRegression : The same objective with ``C = 1 / alpha``, for few
+        classes.
+
+    Notes
+    -----
+    Steps are made in coordinates in which rows have length 1 about (the median), and weights are
+    brought back in the end: neither the scale of X nor a few rows that are far longer than the rest
+    decide what is learnt. With intercepts, rows of which a quarter or more is not zero are taken
+    from their mean, which changes the way and not the optimum; where dense columns are in very
+    different units, as measurements often are, each is scaled by its deviation (with a number for
+    `alpha` only by "exact", as only it has a ridge for each feature). Other sparse rows are neither
+    shifted nor scaled by columns.
+
+    `partial_fit` means `fit`: a part carries its share of the ridge among all different samples of
+    all calls, told apart by a hash, and the auxiliary variables of up to 2**22 samples are kept
+    between calls, 16 bytes each. A `ConvergenceWarning` is given where "auto" ends with the last
+    rate that it tries, and where the objective of a cold fit ends above that of weights of zero.
+
+    Memory, for N samples, D features and K classes: ``4 * K * D`` bytes of weights, once more while
+    they are brought into the order of prediction, or before, in the rate search, once for every
+    worker; and ``16 * (N + K)`` bytes of auxiliary variables. A fit that needs more than the limit
+    is refused before anything is allocated.
+
+    Where [1]_ is in error: in the ridge of its appendix F.3 the learning rate is lost between the
+    definition and (19); the shrinkage is ``1 / (1 + eta * alpha * beta_k)``. F.3 also takes the
+    labels of a mini-batch to be distinct; with repetitions, K minus the number of distinct labels
+    stands for K - n. Lemma 2's bound of u does not hold with free intercepts; "umax" then uses that
+    of the losses at W = 0.
+
+    References
+    ----------
+    .. [1] Anonymous authors. "Unbiased scalable softmax optimization". Under review at ICLR, 2018.
+    .. [2] P. Raman, S. Matsushima, X. Zhang, H. Yun and S. Vishwanathan. "DS-MLR: Exploiting double
+       separability for scaling up distributed multinomial logistic regression". arXiv:1604.04706,
+       2016.
+    .. [3] M. Titsias. "One-vs-each approximation to softmax for scalable estimation of
+       probabilities". NIPS, 2016.
+    .. [4] A. Mnih and Y. W. Teh. "A fast and simple algorithm for training neural probabilistic
+       language models". ICML, 2012.
+    .. [5] Y. Bengio and J.-S. Senecal. "Adaptive importance sampling to accelerate training of a
+       neural probabilistic language model". IEEE Transactions on Neural Networks 19(4), 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.preprocessing import normalize
+    >>> from sklearn_xc import ImplicitSoftmaxRegressor
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X = normalize(X)
+    >>> model = ImplicitSoftmaxRegressor(random_state=0).fit(X[:1500], y[:1500])
+    >>> model.score(X[1500:], y[1500:]) > 0.85
+    True
+    >>> labels, probabilities = model.predict_topk(X[:3], k=2, scores="proba")
+    >>> labels[:, 0].tolist()
+    [0, 1, 2]
+    """
+
+    _stream = None  # see `_stream.Stream`
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "solver": [StrOptions({"auto", *PUBLISHED})],
+        "formulation": [StrOptions({"pairwise", "raman"})],
+        "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both"), None],
+        "n_sampled_classes": [Interval(Integral, 1, LARGEST_INDEX, closed="both"), None],
+        "sampling": [StrOptions(set(SAMPLINGS)), None],
+        "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
+        "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="right")],
+        "decay": [StrOptions({"linear"}), Interval(Real, 0, 1, closed="right")],
+        "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "delta": [Interval(Real, 0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="right")],
+        "shuffle": ["boolean"],
+        "loss_curve": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        solver="auto",
+        formulation="pairwise",
+        *,
+        batch_size=None,
+        n_sampled_classes=None,
+        sampling=None,
+        alpha="auto",
+        learning_rate="auto",
+        decay="linear",
+        max_iter="auto",
+        delta=1.0,
+        fit_intercept=True,
+        intercept_scaling="auto",
+        shuffle=True,
+        loss_curve=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        warm_start=False,
+    ):
+        self.solver = solver
+        self.formulation = formulation
+        self.batch_size = batch_size
+        self.n_sampled_classes = n_sampled_classes
+        self.sampling = sampling
+        self.alpha = alpha
+        self.learning_rate = learning_rate
+        self.decay = decay
+        self.max_iter = max_iter
+        self.delta = delta
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.shuffle = shuffle
+        self.loss_curve = loss_curve
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Fit the weights of all classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+            Finite numbers; computed with in float32. CSR is used as it is.
+        y : array-like of shape (n_samples,)
+            Labels of any dtype that sorts, of at least two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            s_i, factors on the log-loss of each sample; not negative. Samples of weight zero are
+            not visited.
+
+        Returns
+        -------
+        self : ImplicitSoftmaxRegressor
+
+        Raises
+        ------
+        ValueError
+            If a parameter, X, y or sample_weight is not as described, y holds several labels a
+            sample, the solver does not have the formulation, size of mini-batch or sampling, or a
+            step leaves the range of float32.
+        MemoryError
+            If the dense weights would take more than half of the memory available.
+
+        Notes
+        -----
+        Ctrl-C stops within a second. Whatever ends the fit early leaves the estimator as it was.
+        """
+        given = X, y, sample_weight
+        with self._all_or_nothing():
+            X, codes, sample_weight, start = self._validate_warm_start(X, y, sample_weight)
+            X = full_rows(X)
+            settings = self._settings(X, None)
+            n_visited = X.shape[0] if sample_weight is None else np.count_nonzero(sample_weight)
+            shares = shares_of_rate(self.decay, passes(self.max_iter, settings, n_visited))
+            stream = self._stream_of(X, sample_weight, settings, None)
+            if start is not None and self._stream is not None:
+                stream = stream.with_auxiliary(self._stream.keys, self._stream.u)
+            n_rates = MOST_TRIED if self.learning_rate == "auto" else 0
+            progress = self._watch(len(shares), *given, n_before=n_rates)
+            self.n_iter_, curve = self._train(
+                X, codes, sample_weight, start, settings, shares, stream, 0, progress
+            )
+            vars(self).pop("loss_curve_", None)
+            if self.loss_curve:
+                self.loss_curve_ = np.array(curve)
+            progress.finish()
+        return self
+
+    def _partial_fit(self, X, codes, sample_weight, first):
+        n_before = 0 if first else self.n_iter_
+        start = None if first else self._start_weights()
+        before = None if first else self._stream
+        X = full_rows(X)
+        settings = self._settings(X, None if first else getattr(self, "solver_", None))
+        stream = self._stream_of(X, sample_weight, settings, before)
+        self._train(X, codes, sample_weight, start, settings, None, stream, n_before, part=True)
+        self.n_iter_ = n_before + 1
+
+    def _weights_of_new_classes(self, n_new):
+        normalising = self.solver == "nce" and self.fit_intercept
+        return np.float32(0), np.float32(-np.log(len(self.classes_)) if normalising else 0)
+
+    def _train(
+        self, X, codes, sample_weight, start, settings, shares, stream, first_epoch,
+        progress=None, part=False,
+    ):  # fmt: skip
+        """Make an epoch at each share of the rate; the number made and the curve of the loss."""
+        coordinates, progress = stream.coordinates, progress or self._progress_of_part()
+        searching = self.learning_rate == "auto" and not part
+        workers = min(joblib.effective_n_jobs(self.n_jobs), len(FIRST)) if searching else 1
+        # In another layout they are copied in the end.
+        n_copies = 1 if solver_class(settings).by_feature(not sparse.issparse(X)) else 2
+        self._require_weights(max(n_copies, workers) + (start is not None), 16 * X.shape[0])
+        rows, n_classes = as_rows(X), len(self.classes_)
+        weight = NONE if sample_weight is None else sample_weight
+        data = Data(as_rows(coordinates.inside(X)), codes, weight)
+        if start is not None:
+            start = weights_inside(coordinates, *start)
+        stream = stream.with_samples(rows, data.rows, sample_weight, settings.solver == "exact")
+        settings = replace(settings, **self._inside(X, stream))
+        whole = stream.whole(self._support) if part else None
+        if part:
+            shares = np.array([share_of_part(self.decay, stream.seen)])
+        seed = check_random_state(self.random_state).randint(2**31)
+        stop = np.zeros(1, dtype=np.int32)
+        curve = []
+
+        few, ridge_of_few = few_of(data, settings.alpha, seed)
+
+        def on_epoch(epoch, weights):
+            if self.loss_curve:
+                curve.append(objective(*data, *weights(), settings.alpha))
+                return curve[-1]
+            return objective(*few, *weights(), ridge_of_few) if progress.verbose else None
+
+        try:
+            rate = self._rate(
+                data, settings, start, shares, part, stream.length, workers, seed, stop, progress
+            )
+            keys, u = None, None
+            if settings.solver in STEPPED_SINGLY:
+                keys = sample_keys(rows, codes, self.classes_)
+                u = stream.auxiliary(keys, np.log(n_classes))
+            n_epochs, weights, u = fit_softmax(
+                data, n_classes, start, replace(settings, whole=whole), rate, shares=shares,
+                first_epoch=first_epoch, seed=seed, n_threads=self._threads(), stop=stop,
+                on_epoch=on_epoch, progress=progress, outside=coordinates.weights_outside, u=u,
+            )  # fmt: skip
+        except DivergenceError as error:
+            raise ValueError(
+                f"solver={settings.solver!r} with learning_rate={self.learning_rate!r} left the "
+                f"range of float32 ({error}): use a smaller learning_rate, solver='implicit', or "
+                "scale the features"
+            ) from error
+        except BaseException:
+            stop[0] = 1  # threads that are still at work give up
+            raise
+        if start is None and not part:
+            self._warn_above_start(objective(*few, *weights, ridge_of_few), settings)
+        self._set_dense_model(*weights_outside(coordinates, *weights))
+        if keys is not None:
+            counted = data.visited()
+            stream = stream.with_auxiliary(keys[counted], u[counted])
+        self._stream, self.solver_ = stream, settings.solver
+        self.learning_rate_ = rate / stream.length**2
+        self.intercept_scaling_ = settings.intercept * stream.length
+        self.alpha_ = self._alpha_outside(coordinates)
+        return n_epochs, curve
+
+    def _rate(
+        self, data, settings, start, shares, part, length, workers, seed, stop, progress
+    ):  # fmt: skip
+        """The rate of the first epoch, in the coordinates."""
+        if self.learning_rate != "auto":
+            return float(self.learning_rate) * length**2
+        if part:
+            if hasattr(self, "learning_rate_"):  # of the first part, or of a fit
+                return self.learning_rate_ * length**2
+            return RATES_OF_STREAMS[settings.solver]
+        train = partial(
+            train_part, n_classes=len(self.classes_), start=start, settings=settings,
+            shares=shares, seed=seed, stop=stop,
+        )  # fmt: skip
+        found = search_rate(train, *data, settings.alpha, seed, workers, progress)
+        if found.at_end:
+            warn_not_converged(
+                f"learning_rate='auto' ends with {found.rate:g} for rows of length 1, the last "
+                "rate that it tries, which was better than the one before: check the scale of the "
+                "features, or choose a learning_rate",
+                stacklevel=5,
+            )
+        return found.rate
+
+    def _warn_above_start(self, reached, settings):
+        """Warn where the objective of some samples is above that of weights of zero."""
+        at_zero = np.log(len(self.classes_))
+        if not reached <= 1.01 * at_zero:
+            warn_not_converged(
+                f"the objective a sample is {reached:.4g}, above the {at_zero:.4g} of weights of "
+                f"zero from which solver={settings.solver!r} started: use a smaller "
+                "learning_rate, or more epochs (max_iter)",
+                stacklevel=4,
+            )
+
+    # ---------------------------------------------------------------- between the two coordinates
+
+    def _stream_of(self, X, sample_weight, settings, before):
+        """The record to go on from, in coordinates that allow for the penalty asked for."""
+        columns = settings.solver == "exact" or self.alpha == "auto"
+        if before is None:
+            length = coordinates_for(X, sample_weight, False, False).scale
+            return Stream(coordinates_for(X, sample_weight, columns, self.fit_intercept), length)
+        coordinates = before.coordinates
+        if fits(coordinates, X, columns, self.fit_intercept):
+            counted = X if sample_weight is None else X[sample_weight > 0]
+            coordinates = moved(coordinates, counted, before.seen.n_visits)
+        else:
+            coordinates = coordinates_for(X, sample_weight, columns, self.fit_intercept)
+        return Stream(
+            coordinates, before.length, before.seen, before.entries, before.keys, before.u
+        )
+
+    def _inside(self, X, stream):
+        """Strength of the ridge and constant feature, for weights and samples inside."""
+        alpha = RIDGE
+        if self.alpha != "auto":
+            alpha = float(self.alpha) / np.square(stream.coordinates.scale)
+        if not self.fit_intercept:
+            return {"alpha": alpha, "intercept": 0.0}
+        if self.intercept_scaling != "auto":
+            intercept = float(self.intercept_scaling) / stream.length
+        else:
+            empty = not np.any(X.data if sparse.issparse(X) else X)
+            intercept = 1.0 if empty else SHARE_OF_LENGTH
+        return {"alpha": alpha, "intercept": intercept}
+
+    def _alpha_outside(self, coordinates):
+        if self.alpha != "auto":
+            return float(self.alpha)
+        return RIDGE * np.square(coordinates.scale)
+
+    def _settings(self, X, before):
+        """The solver's settings but for `_inside`; refuses what it does not have."""
+        solver = self._solver(X, before)
+        n, m = PUBLISHED[solver]
+        n = n if self.batch_size is None else self.batch_size
+        if solver == "exact" and self.n_sampled_classes is not None:
+            raise ValueError(
+                f"n_sampled_classes={self.n_sampled_classes!r}: solver='exact' draws no classes; "
+                "leave it at None"
+            )
+        m = m if self.n_sampled_classes is None else self.n_sampled_classes
+        if self.formulation == "raman" and solver not in WITH_RAMAN:
+            raise ValueError(
+                f"formulation='raman' is for solver='umax' and solver='sgd', not for "
+                f"solver={self.solver!r}"
+            )
+        singly = solver == "implicit" and (n, m) == (1, 1)
+        sampling = self.sampling
+        if sampling is None:
+            sampling = "frequency" if singly else "uniform"
+        only_uniform = solver in ("implicit", "exact") and not singly
+        if only_uniform and sampling != "uniform":
+            raise ValueError(
+                f"sampling={self.sampling!r} is not for solver='exact', nor for solver='implicit' "
+                "with mini-batches (batch_size or n_sampled_classes above 1)"
+            )
+        return Settings(
+            solver=solver,
+            raman=self.formulation == "raman",
+            batch_size=n,
+            n_sampled=m,
+            sampling=sampling,
+            alpha=0.0,
+            delta=float(self.delta),
+            intercept=0.0,
+            shuffle=bool(self.shuffle),
+        )
+
+    def _solver(self, X, before):
+        """The solver, where it is "auto" that of the calls before or the cheaper for its worth."""
+        if self.solver != "auto":
+            return self.solver
+        if before is not None:
+            return before
+        if self.n_sampled_classes is not None or self.sampling not in (None, "uniform"):
+            return "implicit"
+        entries = X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else X.shape[1]
+        return chosen_solver(len(self.classes_), entries)

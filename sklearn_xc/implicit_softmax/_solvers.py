@@ -1,0 +1,410 @@
+"""The softmax as a double sum over samples and classes: passes of its stochastic solvers.
+
+A solver object holds the weights in its own form; ``epoch(number, rate)`` makes one pass over the
+samples and ``weights()`` gives class-major weights and intercepts. The rate multiplies the gradient
+of each sample's term; the ridge of a step is alpha divided by the number of steps of a pass over
+the samples of all calls, so that such a pass adds up to `rate` times the gradient of the whole
+objective.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .._kernels.augment_reduce import _bounds
+from .._kernels.common._pace import Pace
+from .._kernels.implicit_softmax import _coefficients, _single_steps
+from .._kernels.softmax import _sampled_scores
+from ..softmax._class_sampling import SAMPLINGS, ClassSampler, alias_table
+from ..topk._feature_major import feature_major, n_places, untouched_zeros
+from ..utils._matrix import Rows
+from ._stream import Whole
+
+NONE = np.empty(0, dtype=np.float32)
+NO_DOUBLES = np.empty(0)
+METHODS = {"implicit": 0, "umax": 1, "sgd": 2}  # of the kernel `_implicit`
+
+
+class DivergenceError(ArithmeticError):
+    """A step or a weight was not finite in float32."""
+
+
+class Data(NamedTuple):
+    """Samples to train on.
+
+    Attributes
+    ----------
+    rows : Rows
+    y : ndarray of int32 (n_samples,)
+        Class numbers.
+    weight : ndarray of float32 (n_samples,), or of size 0 for weights of 1
+    """
+
+    rows: Rows
+    y: np.ndarray
+    weight: np.ndarray
+
+    def visited(self):
+        """The samples of weight above zero, int32."""
+        n_samples = self.rows.shape[0]
+        if self.weight.size:
+            return np.flatnonzero(self.weight).astype(np.int32)
+        return np.arange(n_samples, dtype=np.int32)
+
+    def total_weight(self):
+        if self.weight.size:
+            return float(self.weight.sum(dtype=np.float64))
+        return float(self.rows.shape[0])
+
+    def whole(self, n_classes):
+        """These samples, as all that there are."""
+        visited = self.visited()
+        counts = np.bincount(self.y[visited], minlength=n_classes)
+        return Whole(len(visited), self.total_weight(), counts)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to solve and how (see the parameters of ImplicitSoftmaxRegressor).
+
+    `alpha` is that of the whole objective, and `whole` says of what the samples at hand are a part;
+    None if they are all. One strength for each feature is for "exact" alone.
+    """
+
+    solver: str
+    raman: bool
+    batch_size: int | None
+    n_sampled: int
+    sampling: str
+    alpha: float | np.ndarray
+    delta: float
+    intercept: float  # the constant feature that stands for intercepts; 0 without
+    shuffle: bool
+    whole: Whole | None = None
+
+
+class Solver:
+    """What the solvers share: the samples, their order, the auxiliary variables u.
+
+    Parameters
+    ----------
+    data : Data
+    n_classes : int
+    start : pair of ndarray of float32 (n_classes, n_features) and (n_classes,), or None
+        Weights and intercepts to go on from, changed in place; zeros by default.
+    settings : Settings
+    seed : int
+    n_threads : int
+        Does not change the results.
+    stop : ndarray of int32 (1,)
+        Another number than zero stops the solver, which raises KeyboardInterrupt.
+    """
+
+    def __init__(self, data, n_classes, start, settings, seed, n_threads, stop):
+        self.data, self.settings = data, settings
+        self.n_classes = n_classes
+        self.seed, self.n_threads, self.stop = seed, n_threads, stop
+        self.visited = data.visited()
+        self.counts = np.bincount(data.y[self.visited], minlength=n_classes)
+        self.whole = data.whole(n_classes) if settings.whole is None else settings.whole
+        self.share = len(self.visited) / self.whole.n_samples  # of the ridge
+        self.u = np.full(data.rows.shape[0], np.log(n_classes))
+        self.W, self.b = self.initial(start, n_classes, data.rows.shape[1])
+
+    @staticmethod
+    def by_feature(dense):
+        """Whether weights lie as prediction wants them, on samples that are dense or sparse."""
+        return False
+
+    def initial(self, start, n_classes, n_features):
+        if start is not None:
+            return start
+        return (
+            np.zeros((n_classes, n_features), dtype=np.float32),
+            np.zeros(n_classes, dtype=np.float32),
+        )
+
+    def order(self, epoch):
+        """The samples in the order of this pass: a seeded permutation, or that of the rows."""
+        if not self.settings.shuffle:
+            return self.visited
+        return np.random.default_rng([self.seed, epoch]).permutation(self.visited)
+
+    def row_arrays(self):
+        rows = self.data.rows
+        return rows.indptr, rows.indices, rows.data, rows.dense
+
+    def check_stop(self):
+        if self.stop[0]:
+            raise KeyboardInterrupt("the fit was interrupted")
+
+    def weights(self):
+        return self.W, self.b
+
+
+def fold(W, scale):
+    """Multiply the classes' weights by their scales, which become 1."""
+    scaled = np.flatnonzero(scale != 1)
+    if W.flags.c_contiguous:
+        for k in scaled:
+            W[k] *= scale[k]
+    elif len(scaled):  # a view of weights that lie feature by feature
+        by_feature = W.T
+        by_feature *= scale.astype(np.float32)
+    scale[:] = 1
+
+
+def squared_norms(rows):
+    """||x||^2 of each row, float64 (n_samples,)."""
+    if rows.dense:
+        X = rows.data.reshape(rows.shape)
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    values = np.append(rows.data.astype(np.float64) ** 2, 0)
+    norms = np.add.reduceat(values, rows.indptr[:-1])
+    norms[np.diff(rows.indptr) == 0] = 0
+    return norms
+
+
+class Projection(NamedTuple):
+    """The sets on which U-max projects (appendix A): they contain the optimum.
+
+    Attributes
+    ----------
+    lowest_u, highest_u : float
+    radius : float
+        Of the ball of each w_k; infinite without ridge.
+    """
+
+    lowest_u: float
+    highest_u: float
+    radius: float
+
+
+def projection(data, n_classes, settings, squares, total_weight):
+    """Lemmas 1 and 2, and a bound on u that holds with an intercept as well.
+
+    In the pairwise formulation the best u of a sample is its log-loss, and at the optimum all
+    losses together are at most those of W = 0. Lemma 2 needs intercepts bounded like the weights.
+    `total_weight` is that of all samples, of which `data` may be a part.
+    """
+    at_zero = total_weight * np.log(n_classes)
+    radius = np.sqrt(2 * at_zero / settings.alpha) if settings.alpha > 0 else np.inf
+    if settings.solver != "umax":
+        return Projection(-np.inf, np.inf, np.inf)
+    visited = data.visited()
+    lightest = data.weight[visited].min() if data.weight.size else 1.0
+    highest, reach = at_zero / lightest, np.inf
+    if settings.alpha > 0 and not settings.intercept:
+        reach = np.sqrt(squares[visited].max()) * radius
+        highest = min(highest, np.logaddexp(0, np.log(n_classes - 1) + 2 * reach))
+    if settings.raman:  # where the best u is larger by the score of the own class
+        return Projection(-reach, highest + reach, radius)
+    return Projection(0.0, highest, radius)
+
+
+class SingleSteps(Solver):
+    """One sample and one class a step: implicit (Proposition 4), U-max (Algorithm 1), vanilla.
+
+    Sparse samples touch single weights, each a cache line of its own in any layout: theirs lie
+    feature by feature, as prediction wants them.
+    """
+
+    def __init__(self, data, n_classes, start, settings, seed, n_threads, stop):
+        super().__init__(data, n_classes, start, settings, seed, n_threads, stop)
+        self.squares = squared_norms(data.rows)
+        self.scale = np.ones(n_classes)
+        self.projection = projection(data, n_classes, settings, self.squares, self.whole.weight)
+        self.norms = NO_DOUBLES
+        if np.isfinite(self.projection.radius):
+            W = self.of_classes()
+            self.norms = np.einsum("kj,kj->k", W, W, dtype=np.float64)
+        self.sampler = NO_DOUBLES, np.empty(0, np.int32), NO_DOUBLES, NO_DOUBLES
+        probability = SAMPLINGS[settings.sampling](self.whole.class_counts)
+        if settings.sampling != "uniform":
+            logs = np.log(probability), np.log1p(-probability)
+            self.sampler = *alias_table(probability), *logs
+        self.ridge = NO_DOUBLES
+        if settings.alpha > 0:
+            steps = len(self.visited)
+            chance = chance_of_touch(self.counts, probability)
+            self.ridge = settings.alpha * self.share / steps / chance
+
+    @staticmethod
+    def by_feature(dense):
+        return not dense
+
+    def initial(self, start, n_classes, n_features):
+        if self.data.rows.dense:
+            return super().initial(start, n_classes, n_features)
+        if start is not None:
+            return feature_major(start[0]), start[1]
+        return untouched_zeros((n_features, n_places(n_classes))), np.zeros(n_classes, np.float32)
+
+    def of_classes(self):
+        """A view of W, class by class."""
+        return self.W if self.data.rows.dense else self.W[:, : self.n_classes].T
+
+    def epoch(self, number, rate):
+        settings = {
+            "method": METHODS[self.settings.solver],
+            "raman": self.settings.raman,
+            "intercept": self.settings.intercept,
+            "rate": rate,
+            "delta": self.settings.delta,
+            **self.projection._asdict(),
+            "seed": self.seed,
+        }
+        order = self.order(number)
+        n_steps = _single_steps.run_steps(
+            *self.row_arrays(), order, self.data.y, self.data.weight, self.squares, self.ridge,
+            *self.sampler, settings, number,
+            self.W, not self.data.rows.dense, self.b, self.scale, self.norms, self.u, self.stop,
+        )  # fmt: skip
+        if n_steps < len(order):
+            raise DivergenceError(f"step {n_steps + 1} of epoch {number + 1} was not finite")
+
+    def weights(self):
+        fold(self.of_classes(), self.scale)
+        return self.of_classes(), self.b
+
+
+def chance_of_touch(counts, probability):
+    """How likely a step on one sample and one class touches each class (1 / beta_k of the paper).
+
+    Parameters
+    ----------
+    counts : ndarray (n_classes,)
+        Samples of each class; they are visited equally often.
+    probability : ndarray (n_classes,)
+        Of the classes when one is drawn; the own class is drawn again.
+    """
+    share = counts / counts.sum()
+    rescaled = share / (1 - probability)
+    return share + probability * (rescaled.sum() - rescaled)
+
+
+class SampledBatches(Solver):
+    """Mini-batches in which each sample draws classes of its own.
+
+    All solvers but the implicit one. The ridge shrinks a class when a mini-batch next touches it,
+    by all steps since it was touched before.
+    """
+
+    def __init__(self, data, n_classes, start, settings, seed, n_threads, stop):
+        super().__init__(data, n_classes, start, settings, seed, n_threads, stop)
+        self.sampler = ClassSampler(
+            settings.sampling, self.whole.class_counts, settings.n_sampled, n_threads
+        )
+        self.pace = Pace(n_threads)
+        self.batch_size = min(settings.batch_size, len(self.visited))
+        self.n_batches = -(-len(self.visited) // self.batch_size)
+        self.scale = self.shrink = NONE
+        if settings.alpha > 0:
+            self.scale, self.shrink = np.ones((2, n_classes), dtype=np.float32)
+            self.last_touch = np.zeros(n_classes, dtype=np.int64)
+        squares = squared_norms(data.rows)
+        self.projection = projection(data, n_classes, settings, squares, self.whole.weight)
+        self.bounded = np.isfinite(self.projection.radius)
+        if self.bounded:
+            self.lengths = np.sqrt(squares)
+            self.norms = np.array([np.linalg.norm(w) for w in self.W])  # never too small
+
+    def initial(self, start, n_classes, n_features):
+        W, b = super().initial(start, n_classes, n_features)
+        if start is None and self.settings.solver == "nce" and self.settings.intercept:
+            b -= np.float32(np.log(n_classes))  # the normaliser of W = 0 is then 1
+        return W, b
+
+    def epoch(self, number, rate):
+        order = self.order(number)
+        first = number * self.n_batches
+        for step in range(self.n_batches):
+            self.check_stop()
+            batch = order[step * self.batch_size : (step + 1) * self.batch_size]
+            with self.pace.on(len(batch)):
+                finite = self.step(batch, step + 1, first + step, rate)
+            if not finite:
+                raise DivergenceError(f"step {step + 1} of epoch {number + 1} was not finite")
+        if self.settings.alpha > 0:
+            self.catch_up(np.arange(len(self.b)), self.n_batches, rate, least=0.0)
+            self.scale *= self.shrink
+            self.last_touch[:] = 0
+
+    def step(self, batch, number, number_of_all, rate):
+        """A step, the first in its pass being number 1; whether it is finite, otherwise not made.
+
+        `number_of_all` counts from 0 over all passes, for the draws.
+        """
+        classes, importance = self.sampler.draw(self.data.y[batch], self.seed, number_of_all)
+        psi = np.empty(classes.shape, dtype=np.float32)
+        _sampled_scores.scores(
+            *self.row_arrays(), batch, classes, self.W, self.scale, self.b, psi, self.n_threads
+        )
+        coefs = np.empty_like(psi)
+        if self.coefficients(psi, importance, batch, rate, coefs):
+            return False
+        touched = np.unique(classes) if self.settings.alpha > 0 else None
+        if touched is not None:
+            self.catch_up(touched, number, rate)
+        _sampled_scores.ascend(
+            _sampled_scores.MiniBatch(*self.row_arrays(), batch, classes, len(self.b)),
+            coefs, rate, self.shrink, self.W, self.scale, self.b, self.settings.intercept,
+            self.n_threads,
+        )  # fmt: skip
+        if self.bounded:
+            self.project(batch, classes, coefs, rate)
+        return True
+
+    def coefficients(self, psi, importance, batch, rate, coefs):
+        """Fill `coefs` and step u; the number of samples whose step is not finite."""
+        solver, weight = self.settings.solver, self.data.weight
+        if solver in ("umax", "sgd"):
+            return _coefficients.double_sum(
+                psi, importance, batch, weight, self.u, rate,
+                self.settings.delta if solver == "umax" else np.inf,
+                self.projection.lowest_u, self.projection.highest_u, self.settings.raman,
+                not self.sampler.with_replacement, coefs, self.n_threads,
+            )  # fmt: skip
+        if solver == "nce":
+            noise = self.sampler.probability[self.data.y[batch]]
+            return _coefficients.noise_contrastive(
+                psi, importance, batch, weight, noise, coefs, self.n_threads
+            )
+        if solver == "importance":
+            return _coefficients.sampled_softmax(
+                psi, importance, batch, weight, coefs, self.n_threads
+            )
+        _bounds.global_one_vs_each(psi, importance, batch, weight, coefs, self.n_threads)
+        return not np.isfinite(coefs).all()
+
+    def catch_up(self, classes, step, rate, least=1e-4):
+        """Set the ridge's factors of classes about to be touched in this step of the pass.
+
+        A factor that is closer to 1 than `least` waits for the next touch: float32 would round it.
+        """
+        factor = max(1 - rate * self.settings.alpha * self.share / self.n_batches, 0)
+        shrink = factor ** (step - self.last_touch[classes])
+        due = shrink <= 1 - least
+        self.shrink[classes] = np.where(due, shrink, 1)
+        self.last_touch[classes[due]] = step
+
+    def project(self, batch, classes, coefs, rate):
+        """Project the classes of a mini-batch on the ball of U-max.
+
+        Their norms are bounded by those before and the lengths of their steps; only where the bound
+        leaves the ball is the norm itself computed.
+        """
+        steps = rate * np.abs(coefs) * self.lengths[batch][:, None]
+        np.add.at(self.norms, classes.ravel(), steps.ravel())
+        for k in np.unique(classes):
+            if self.norms[k] > self.projection.radius:
+                norm = float(np.linalg.norm(self.W[k]) * self.scale[k])
+                self.norms[k] = min(norm, self.projection.radius)
+                if norm > self.projection.radius:
+                    self.scale[k] *= self.projection.radius / norm
+
+    def weights(self):
+        if self.scale.size:
+            fold(self.W, self.scale)
+        return self.W, self.b

@@ -1,0 +1,138 @@
+"""What a softmax fit keeps of its samples, so that the parts of a stream add up to one fit.
+
+A part of the samples does not say how many there are in all, which the penalty that it carries
+depends on, nor what the double sum's auxiliary variables were when its rows came by before.
+"""
+
+import hashlib
+from typing import NamedTuple
+
+import numpy as np
+
+from ..utils._coordinates import Coordinates
+from ..utils._matrix import entry_counts
+from ..utils._records import record
+from ..utils._rows_seen import RowsSeen, row_hashes
+
+# Auxiliary variables are kept of so many rows at most, 16 bytes each; which, their hashes decide.
+MOST_KEPT = 2**22
+
+
+class Whole(NamedTuple):
+    """What all calls have been given, of which a call sees a part.
+
+    Attributes
+    ----------
+    n_samples : float
+        Different samples of weight above zero.
+    weight : float
+        Their weights.
+    class_counts : ndarray (n_classes,)
+        Samples of each class.
+    entries : ndarray of float (n_features,), or None
+        Samples that have each feature; None where nobody asks.
+    """
+
+    n_samples: float
+    weight: float
+    class_counts: np.ndarray
+    entries: np.ndarray | None = None
+
+
+@record
+class Stream:
+    """The samples of all calls of a fit and what followed it.
+
+    Attributes
+    ----------
+    coordinates : Coordinates
+        In which the steps are made.
+    length : float
+        Of a typical row as it came, from the first call: the unit of rates.
+    seen : RowsSeen
+    entries : ndarray of int64 (n_features,), or None
+        Visits of samples that have each feature, in these coordinates.
+    keys : ndarray of uint64 (n,)
+        Hashes of rows with their labels, ascending.
+    u : ndarray of float64 (n,)
+        Their auxiliary variables.
+    """
+
+    def __init__(self, coordinates, length=1.0, seen=None, entries=None, keys=None, u=None):
+        self.coordinates, self.length = coordinates, length
+        self.seen = RowsSeen() if seen is None else seen
+        self.entries = entries
+        self.keys = np.empty(0, dtype=np.uint64) if keys is None else keys
+        self.u = np.empty(0) if u is None else u
+
+    def _check_record(self):
+        if not isinstance(self.coordinates, Coordinates) or not isinstance(self.seen, RowsSeen):
+            raise ValueError("a Stream is without its coordinates or the rows seen")
+        if not isinstance(self.length, float) or not 0 < self.length < np.inf:
+            raise ValueError("the length of the rows of a Stream is out of range")
+        kinds = [(self.keys, np.uint64), (self.u, np.float64)]
+        if any(not isinstance(part, np.ndarray) or part.dtype != kind for part, kind in kinds):
+            raise ValueError("the auxiliary variables of a Stream are of the wrong kind")
+        if self.keys.shape != self.u.shape or self.keys.ndim != 1:
+            raise ValueError("the auxiliary variables of a Stream are not one for each row")
+        if not np.isfinite(self.u).all():
+            raise ValueError("the auxiliary variables of a Stream are not finite")
+
+    def with_samples(self, outside, inside, sample_weight, count_entries):
+        """A record with another call's samples too; this one stays as it is.
+
+        Parameters
+        ----------
+        outside, inside : Rows
+            As they were given, and in these coordinates.
+        sample_weight : ndarray of float32 (n_samples,), or None
+        count_entries : bool
+        """
+        seen = self.seen.with_rows(outside, sample_weight)
+        entries = self.entries
+        if count_entries:
+            entries = entry_counts(inside, sample_weight)
+            entries += 0 if self.entries is None else self.entries
+        return Stream(self.coordinates, self.length, seen, entries, self.keys, self.u)
+
+    def with_auxiliary(self, keys, u):
+        """A record with the auxiliary variables of some samples, of equal ones the last."""
+        keys, first = np.unique(keys[::-1], return_index=True)
+        u = u[::-1][first]
+        others = ~np.isin(self.keys, keys)
+        keys = np.concatenate([self.keys[others], keys])
+        order = np.argsort(keys)[:MOST_KEPT]
+        u = np.concatenate([self.u[others], u])[order]
+        return Stream(self.coordinates, self.length, self.seen, self.entries, keys[order], u)
+
+    def auxiliary(self, keys, unknown):
+        """The auxiliary variables of these samples, `unknown` for those that never came by."""
+        u = np.full(len(keys), unknown)
+        if len(self.keys):
+            place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+            known = self.keys[place] == keys
+            u[known] = self.u[place[known]]
+        return u
+
+    def whole(self, class_counts):
+        """What all calls have been given, if its rows come equally often."""
+        n_samples, entries = self.seen.n_rows, self.entries
+        if entries is not None:
+            entries = entries * (n_samples / max(self.seen.n_visits, 1))
+        return Whole(n_samples, self.seen.weight, class_counts, entries)
+
+
+def sample_keys(rows, y, classes):
+    """A hash of each row with its label, uint64 (n_samples,).
+
+    Parameters
+    ----------
+    rows : Rows
+    y : ndarray of int (n_samples,)
+        Places in `classes`, which change when others join; the labels themselves do not.
+    classes : ndarray
+    """
+    present, place = np.unique(y, return_inverse=True)
+    digests = (hashlib.blake2b(str(label).encode(), digest_size=8) for label in classes[present])
+    of_label = np.array([int.from_bytes(d.digest(), "little") for d in digests], dtype=np.uint64)
+    return row_hashes(rows) ^ of_label[place]

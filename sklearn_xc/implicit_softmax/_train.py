@@ -1,0 +1,282 @@
+"""The fit of ImplicitSoftmaxRegressor: which solver, how many passes, which rate.
+
+All of it works in coordinates in which rows have length 1 about (see `_coordinates`), so that one
+grid of rates, one ridge and one constant feature suit data of any scale.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from ..softmax._full_softmax import BATCH, BEYOND, ROUNDED_FROM, ExactSteps
+from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
+from ..utils._callbacks import SILENT
+from ..utils._convergence import number_of_passes
+from ..utils._coordinates import Coordinates
+from ..utils._parallel import single_threaded_blas
+from ._implicit_batches import ImplicitBatches
+from ._solvers import Data, DivergenceError, SampledBatches, SingleSteps, Solver, squared_norms
+
+# Section 4.1: samples and classes of a mini-batch.
+PUBLISHED = {
+    "implicit": (1, 1),
+    "umax": (1, 1),
+    "sgd": (1, 1),
+    "one_vs_each": (100, 5),
+    "nce": (100, 5),
+    "importance": (100, 5),
+    "exact": (BATCH, 0),
+}
+STEPPED_SINGLY = "implicit", "umax", "sgd"
+WITH_RAMAN = "umax", "sgd"
+# Passes of max_iter="auto" on data of a thousand steps a pass: the published 50, or fewer where a
+# step sees all classes.
+USUAL_PASSES = dict.fromkeys(PUBLISHED, 50) | {"exact": 10}
+# Rates of a stream, of which nothing is known when its first part comes.
+RATES_OF_STREAMS = dict.fromkeys(PUBLISHED, 1.0) | {"umax": 0.1, "sgd": 0.01}
+# Operations of a step on one sample and one class, beside four for each entry of the row, and how
+# many times the operations of "implicit" those of "exact" may be for the sake of the better model.
+STEP_COST = 100
+WORTH = 500
+SEARCH = 1.7  # a fit with its rate search, in fits
+SKETCHED = 0.05  # of a pass, which counting rows by a sketch may be wrong by
+FULL = 0.25  # of the entries are not zero in rows that are taken as dense
+FAR = 10  # times the typical length, of rows that do not count in the mean
+LONGEST_MOVE = 16.0  # of a score, in a step on its own row
+
+
+def chosen_solver(n_classes, entries_a_row):
+    """What solver="auto" is: "exact", unless it takes very many times the operations of "implicit".
+
+    They are counted over the usual passes of both. A step of "exact" sees all classes where one of
+    "implicit" sees two, and is worth far more; only where classes are some ten thousands does it
+    take too long.
+
+    Parameters
+    ----------
+    n_classes : int
+    entries_a_row : float
+        Non-zeros of a sparse row, features of a dense one.
+    """
+    rounded = n_classes >= ROUNDED_FROM  # which spares most of the steps, see `_exact`
+    exact = (1.5 if rounded else 3) * (entries_a_row + 1) * n_classes * USUAL_PASSES["exact"]
+    singly = (STEP_COST + 4 * entries_a_row) * USUAL_PASSES["implicit"]
+    return "exact" if exact <= WORTH * singly else "implicit"
+
+
+class ExactBatches(Solver):
+    """Mini-batch steps on the softmax over all classes."""
+
+    def __init__(self, data, n_classes, start, settings, seed, n_threads, stop):
+        super().__init__(data, n_classes, start, settings, seed, n_threads, stop)
+        entries, alpha = self.whole.entries, settings.alpha
+        if entries is None:
+            alpha = alpha * self.share
+        self.steps = ExactSteps(
+            data.rows, data.y, data.weight if data.weight.size else None, self.W, self.b,
+            self.visited, alpha=alpha, intercept=settings.intercept, adaptive=False,
+            n_threads=n_threads, stop=stop, entries=entries,
+        )  # fmt: skip
+        self.squares = squared_norms(data.rows)
+        if data.weight.size:
+            self.squares *= data.weight
+
+    @staticmethod
+    def by_feature(dense):
+        return True
+
+    def initial(self, start, n_classes, n_features):
+        if start is None:
+            return (
+                untouched_zeros((n_features, n_places(n_classes))),
+                padded_intercept(np.zeros(n_classes), BEYOND),
+            )
+        return feature_major(start[0]), padded_intercept(start[1], BEYOND)
+
+    def epoch(self, number, rate):
+        self.check_stop()
+        seed = np.random.default_rng([self.seed, number, 1]).integers(2**63)
+        loss = self.steps.epoch(
+            self.order(number), self.settings.batch_size, rate, seed, self.weights_at(rate)
+        )
+        if not np.isfinite(loss):
+            raise DivergenceError(f"a step of epoch {number + 1} was not finite")
+
+    def weights_at(self, rate):
+        """Weights of the samples that keep a step from moving the scores of its own row far.
+
+        A score moves by up to the rate times ||x||^2. The log-loss asks for no more than some tens;
+        what goes beyond, on rows much longer than the others, throws all other scores off. An
+        implicit step would stop by itself. As the rate falls the weights come back.
+        """
+        moves = rate * self.squares
+        if not moves.size or moves.max() <= LONGEST_MOVE:
+            return None
+        weight = self.data.weight if self.data.weight.size else np.ones(len(moves), np.float32)
+        return (weight * np.minimum(1, LONGEST_MOVE / np.maximum(moves, 1e-30))).astype(np.float32)
+
+    def weights(self):
+        self.steps.finish()
+        return self.W[:, : self.n_classes].T, self.b[: self.n_classes]
+
+
+def solver_class(settings):
+    if settings.solver == "exact":
+        return ExactBatches
+    if settings.solver in STEPPED_SINGLY and (settings.batch_size, settings.n_sampled) == (1, 1):
+        return SingleSteps
+    return ImplicitBatches if settings.solver == "implicit" else SampledBatches
+
+
+def passes(max_iter, settings, n_visited):
+    """The epochs of a fit."""
+    return number_of_passes(max_iter, USUAL_PASSES[settings.solver], n_visited, settings.batch_size)
+
+
+def shares_of_rate(decay, n_epochs):
+    """The factor on the rate in each epoch, ndarray (n_epochs,)."""
+    epochs = np.arange(n_epochs)
+    return 1 - (epochs + 0.5) / n_epochs if decay == "linear" else float(decay) ** epochs
+
+
+def share_of_part(decay, seen):
+    """The factor on the rate in a part of a stream, whose number of passes nobody knows.
+
+    Passes over all rows so far are counted, and each whole one lowers the rate: by `decay` as in a
+    fit, or, where that would be linear, as one over the root. At one rate for ever the noise of the
+    last steps would stay, and a stream would not come to what a fit comes to.
+
+    Parameters
+    ----------
+    decay : float or "linear"
+    seen : RowsSeen
+        With the rows of this part.
+    """
+    n_before = max(0, int(seen.n_visits / max(seen.n_rows, 1) - SKETCHED))
+    return (1 + n_before) ** -0.5 if decay == "linear" else float(decay) ** n_before
+
+
+def coordinates_for(X, sample_weight, columns, fit_intercept):
+    """Coordinates of a fit.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of float32 (n_samples, n_features)
+    sample_weight : ndarray of float32 (n_samples,), or None
+    columns : bool
+        Whether each column may get a scale of its own, which a ridge of one strength for all does
+        not allow in every solver.
+    fit_intercept : bool
+        Dense rows, unless they are mostly zeros, are then taken from their mean, which intercepts
+        without penalty take up: what all rows share would have most of their length, and of the
+        steps.
+    """
+    if sparse.issparse(X) or not fit_intercept:
+        return Coordinates.of_rows(X, sample_weight)
+    if sample_weight is not None:
+        X = X[sample_weight > 0]
+    found = Coordinates.of(X)
+    if columns and np.ndim(found.scale):
+        return found
+    if np.count_nonzero(X) < FULL * X.size:
+        return Coordinates.of_rows(X)
+    mean = typical_mean(X)
+    return Coordinates(mean, Coordinates.of_rows((X - mean).astype(np.float32)).scale)
+
+
+def moved(coordinates, X, n_before):
+    """Coordinates around the mean of all rows so far, after `n_before` of other calls.
+
+    The first part of a stream may be a few rows, or of one class.
+    """
+    if coordinates.mean is None or np.ndim(coordinates.scale) or not len(X):
+        return coordinates
+    share = len(X) / (n_before + len(X))
+    mean = coordinates.mean + share * (typical_mean(X) - coordinates.mean)
+    square = Coordinates.of_rows((X - mean).astype(np.float32)).scale ** 2
+    scale = np.sqrt((1 - share) * coordinates.scale**2 + share * square)
+    return Coordinates(mean, float(scale))
+
+
+def full_rows(X):
+    """Sparse rows that are hardly sparse as dense ones, so that both give one model."""
+    return X.toarray() if sparse.issparse(X) and X.nnz >= FULL * np.prod(X.shape) else X
+
+
+def fits(coordinates, X, columns, fit_intercept):
+    """Whether `coordinates_for` could have given these for rows like X."""
+    may_shift = fit_intercept and not sparse.issparse(X)
+    return ((columns and may_shift) or not np.ndim(coordinates.scale)) and (
+        may_shift or coordinates.mean is None
+    )
+
+
+def typical_mean(X):
+    """Mean of the dense rows but for those much longer than most, one of which could move it far.
+
+    Any mean leaves the problem as it is.
+    """
+    squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    return X[squares <= FAR**2 * np.median(squares)].mean(axis=0, dtype=np.float64)
+
+
+def weights_inside(coordinates, W, b):
+    """`Coordinates.weights_inside` of weights that may be overwritten."""
+    if np.ndim(coordinates.scale):
+        return coordinates.weights_inside(W, b)
+    b = b if coordinates.mean is None else (b + W @ coordinates.mean).astype(np.float32)
+    W *= np.float32(coordinates.scale)
+    return W, b
+
+
+def weights_outside(coordinates, V, a):
+    """`Coordinates.weights_outside` of weights that may be overwritten."""
+    if np.ndim(coordinates.scale):
+        return coordinates.weights_outside(V, a)
+    V /= np.float32(coordinates.scale)
+    return V, a if coordinates.mean is None else (a - V @ coordinates.mean).astype(np.float32)
+
+
+def fit_softmax(
+    data, n_classes, start, settings, rate, *, shares, first_epoch, seed, n_threads, stop, on_epoch,
+    progress=SILENT, outside=None, u=None,
+):  # fmt: skip
+    """Train for an epoch at each share of the rate; `on_epoch(epoch, weights)` gives its loss.
+
+    `outside` maps weights for callbacks; `u` are auxiliary variables to start from.
+
+    Returns
+    -------
+    n_epochs : int
+        Those made: fewer than there are shares if a callback stopped them.
+    W, b : ndarray of float32 (n_classes, n_features) and (n_classes,)
+    u : ndarray of float64 (n_samples,)
+    """
+    solver = solver_class(settings)(data, n_classes, start, settings, seed, n_threads, stop)
+    if u is not None:
+        solver.u = u
+    with single_threaded_blas():
+        for epoch, share in enumerate(shares):
+            progress.begin()
+            solver.epoch(first_epoch + epoch, rate * share)
+            loss = on_epoch(epoch, solver.weights)
+            if progress.end(lambda: outside(*solver.weights()), loss=loss):
+                break
+        return epoch + 1, solver.weights(), solver.u
+
+
+def train_part(rows, y, sample_weight, alpha, rate, *, n_classes, start, settings, **options):
+    """A run of the rate search, on a part of the rows."""
+    _, weights, _ = fit_softmax(
+        Data(rows, y, sample_weight),
+        n_classes,
+        None if start is None else tuple(part.copy() for part in start),
+        replace(settings, alpha=alpha, whole=None),
+        rate,
+        **options,
+        first_epoch=0,
+        n_threads=1,
+        on_epoch=lambda epoch, weights: None,
+    )
+    return weights

@@ -1,0 +1,255 @@
+"""Why a label got its score: the contributions of the features to one prediction."""
+
+from numbers import Integral
+
+import numpy as np
+from scipy import sparse
+
+from ..utils._matrix import as_matrix, normalise
+from ..utils._unwrap import find_inner, names_after
+from ._explanation import Explanation, Explanations
+
+# ------------------------------------------------------------------------------ which labels
+
+
+def places_of_labels(labels, classes, n_rows):
+    """The labels that a user wants explained, as places in `classes`.
+
+    Parameters
+    ----------
+    labels : a label; a sequence of labels; one sequence of labels a row; or a sparse indicator
+    classes : ndarray of shape (n_classes,)
+    n_rows : int
+
+    Returns
+    -------
+    places : list of n_rows lists of int
+    """
+    if sparse.issparse(labels):
+        return _places_of_indicator(labels, len(classes), n_rows)
+    table = {label: place for place, label in enumerate(classes.tolist())}
+    labels = _as_list(labels)
+    if not isinstance(labels, list):
+        return [_checked_places([labels], table, "")] * n_rows
+    nested = [isinstance(row, list) for row in labels]
+    if not any(nested):
+        return [_checked_places(labels, table, "")] * n_rows
+    if not all(nested):
+        raise ValueError("labels mixes labels and lists of labels; give one list for each row")
+    if len(labels) != n_rows:
+        raise ValueError(f"labels has lists for {len(labels)} rows, but X has {n_rows} rows")
+    return [_checked_places(row, table, f" for row {i}") for i, row in enumerate(labels)]
+
+
+def _as_list(labels):
+    """Arrays, tuples and so on as nested lists of Python objects; a single label as it is."""
+    if hasattr(labels, "to_numpy"):
+        labels = labels.to_numpy()
+    if isinstance(labels, (np.ndarray, np.generic)):
+        if labels.ndim > 2:
+            raise ValueError(f"labels must have at most 2 dimensions, got shape {labels.shape}")
+        labels = labels.tolist()
+    if isinstance(labels, (list, tuple, set, frozenset, range)):
+        return [_as_list(label) for label in labels]
+    return labels
+
+
+def _checked_places(labels, table, where):
+    places = []
+    for label in labels:
+        try:
+            place = table.get(label)
+        except TypeError:  # not hashable, hence no label
+            place = None
+        if place is None:
+            raise ValueError(f"labels names {label!r}{where}, which is not in classes_")
+        places.append(place)
+    if len(set(places)) < len(places):
+        (twice, *_) = (label for label in labels if labels.count(label) > 1)
+        raise ValueError(
+            f"labels names {twice!r} twice{where}; for one label each row, such as the result of "
+            "predict, give an array of shape (n_samples, 1), and an indicator as a sparse matrix"
+        )
+    return places
+
+
+def _places_of_indicator(labels, n_classes, n_rows):
+    if labels.shape != (n_rows, n_classes):
+        raise ValueError(
+            f"labels is sparse, hence an indicator, and must have the shape "
+            f"({n_rows}, {n_classes}); got {labels.shape}"
+        )
+    labels = normalise(labels).astype(bool)  # a copy
+    labels.eliminate_zeros()
+    return [row.tolist() for row in np.split(labels.indices, labels.indptr[1:-1])]
+
+
+# --------------------------------------------------------------------------------- the parts
+
+
+def explain_rows(estimator, X, labels, k, feature_names):
+    """What `BaseXCClassifier.explain` returns."""
+    rows = estimator._feature_rows(X)
+    if not (k is None or (isinstance(k, Integral) and not isinstance(k, bool) and k >= 1)):
+        raise ValueError(f"k must be an integer of at least 1, or None for all features; got {k!r}")
+    names = _checked_names(feature_names, estimator, rows.shape[1])
+    if labels is None:
+        places = estimator._predicted_places(estimator._rows(X))
+    else:
+        places = places_of_labels(labels, estimator.classes_, rows.shape[0])
+    matrix = as_matrix(rows)
+    found = []
+    for i, of_row in enumerate(places):
+        features, values = _entries(matrix, i)
+        of_row = [_explanation(estimator, i, place, features, values, names, k) for place in of_row]
+        found += sorted(of_row, key=lambda item: -item.score)
+    return Explanations(found)
+
+
+def _checked_names(names, estimator, n_features):
+    if names is None:
+        return getattr(estimator, "feature_names_in_", None)
+    names = np.asarray(names)
+    if names.shape != (n_features,):
+        raise ValueError(
+            f"feature_names must be 1-D with a name for each of the {n_features} features, got "
+            f"shape {names.shape}"
+        )
+    return names
+
+
+def _entries(matrix, i):
+    """The non-zero features of a row, ascending, and their values."""
+    if sparse.issparse(matrix):
+        part = slice(matrix.indptr[i], matrix.indptr[i + 1])
+        features, values = matrix.indices[part], matrix.data[part]
+        return features[values != 0], values[values != 0]
+    features = np.flatnonzero(matrix[i])
+    return features, matrix[i, features]
+
+
+def _explanation(estimator, i, place, features, values, names, k):
+    weights, intercept = estimator._weights_of_label(place, features, values)
+    parts = weights.astype(np.float64) * values
+    used = np.flatnonzero(parts)
+    order = used[np.argsort(-np.abs(parts[used]), kind="stable")]
+    listed, rest = (order, order[:0]) if k is None else (order[:k], order[k:])
+    shown = features[listed]
+    remaining = float(parts[rest].sum())
+    return Explanation(
+        row=i,
+        label=estimator.classes_[place : place + 1].tolist()[0],  # str, not np.str_
+        score=float(parts[listed].sum()) + remaining + intercept,
+        intercept=intercept,
+        feature_names=(
+            np.array([f"x{j}" for j in shown], dtype=object) if names is None else names[shown]
+        ),
+        features=shown.astype(np.int64),
+        values=values[listed],
+        weights=weights[listed],
+        contributions=parts[listed],
+        rest=remaining,
+        n_rest=len(rest),
+    )
+
+
+def weights_at(coef, k, features):
+    """Weights of class k at some features.
+
+    Parameters
+    ----------
+    coef : ndarray or sparse matrix of shape (n_classes, n_features)
+        Looks at nothing but row k, where the matrix is dense or CSR.
+    k : int
+    features : ndarray of int, ascending
+
+    Returns
+    -------
+    weights : ndarray of float32, shape (n_listed,)
+        Zero where a sparse matrix holds none.
+    """
+    if not sparse.issparse(coef):
+        return np.asarray(coef[k, features], dtype=np.float32)
+    coef = coef.tocsr()
+    part = slice(coef.indptr[k], coef.indptr[k + 1])
+    indices, data = coef.indices[part], coef.data[part]
+    if np.any(indices[1:] <= indices[:-1]):  # put in place by the user: unsorted, or duplicates
+        indices, inverse = np.unique(indices, return_inverse=True)
+        data = np.bincount(inverse, weights=data)
+    weights = np.zeros(len(features), dtype=np.float32)
+    places = np.searchsorted(indices, features)
+    inside = np.flatnonzero(places < len(indices))
+    hit = inside[indices[places[inside]] == features[inside]]
+    weights[hit] = data[places[hit]]
+    return weights
+
+
+def explain(estimator, X, labels=None, k=5, *, feature_names=None):
+    """The features that contribute most to the scores of labels, also through pipelines.
+
+    Looks for a linear estimator with the method ``explain`` where :func:`predict_topk` looks for
+    its, and in the ``estimator_`` of a meta-estimator. The features are those that reach the
+    estimator: behind a vectorizer, words, with the names of its ``get_feature_names_out``.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    X : array-like, sparse, or whatever the first step of a pipeline takes
+    labels : label, sequence of labels, one sequence of labels a row, or sparse indicator, \
+            default=None
+        What to explain. A label, or labels, for all rows; or for each row its own: an array of
+        shape (n_samples, n_labels) such as the labels of :func:`predict_topk`, a list of lists, or
+        a sparse indicator as `predict` returns it. By default the labels that `predict` of
+        `estimator` gives; where it gives none, the best.
+    k : int or None, default=5
+        Features to list for a label; the others are summed up. None lists all.
+    feature_names : array-like of shape (n_features,), default=None
+        Names of the features that reach the estimator. By default those of the pipeline, those
+        of a DataFrame, or ``x0, x1, ...``.
+
+    Returns
+    -------
+    explanations : Explanations
+        A sequence of :class:`sklearn_xc.inspection.Explanation`, row by row, the labels of a row by
+        falling score.
+
+    Raises
+    ------
+    TypeError
+        If no estimator with ``explain`` is found, or a search has ``refit=False``.
+    ValueError
+        If a label is not in ``classes_`` or named twice for a row, or k or feature_names are not
+        as described.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn_xc import PPDSparseClassifier, explain
+    >>> passages = ["sort an array", "sort a list", "sum of an array", "sum of squares"]
+    >>> passages += ["invert a matrix", "inverse of a square matrix"]
+    >>> names = ["sort", "sort", "sum", "sum", "inv", "inv"]
+    >>> model = make_pipeline(TfidfVectorizer(), PPDSparseClassifier(random_state=0))
+    >>> explanations = explain(model.fit(passages, names), ["how to sort an array?"], k=1)
+    >>> explanations[0].label, explanations[0].feature_names.tolist()
+    ('sort', ['sort'])
+    """
+    inner = find_inner(estimator, "explain", into_meta_estimators=True)
+    linear, rows = inner.estimator, inner.transform(X)
+    if labels is None and inner.decided_outside:
+        labels = _labels_decided(estimator.predict(X), linear, rows)
+    if feature_names is None:
+        feature_names = names_after(inner.transformers)
+    return linear.explain(rows, labels, k, feature_names=feature_names)
+
+
+def _labels_decided(predicted, linear, rows):
+    """The labels of each row that a meta-estimator predicts; the best where it predicts none."""
+    if getattr(predicted, "ndim", 1) == 1:
+        return np.reshape(predicted, (-1, 1))
+    pattern = sparse.csr_array(predicted, copy=True)
+    pattern.eliminate_zeros()
+    best = linear.predict_topk(rows, 1)[0].tolist()
+    found = np.split(pattern.indices, pattern.indptr[1:-1])
+    return [linear.classes_[some].tolist() or one for some, one in zip(found, best, strict=True)]

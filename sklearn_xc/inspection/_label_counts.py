@@ -1,0 +1,185 @@
+"""What a fitted model knows of each label: training samples, weights, accuracy on other rows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from ..utils._optional_import import optional_import
+
+MOST_SHOWN = 10  # labels in the text of a report
+LONGEST_NAME = 30  # characters of a label's name in that text
+ENTRIES_AT_ONCE = 2**20  # of dense weights whose zeros are counted together
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelReport:
+    """Training samples, weights and held-out accuracy of every label.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_classes,)
+        ``classes_`` of the model.
+    support : ndarray of int64, shape (n_classes,)
+        Training samples that have the label; those of weight zero do not count.
+    n_weights : ndarray of int64, shape (n_classes,)
+        Non-zeros of the label's row of ``coef_``; two classes share a row.
+    n_true : ndarray of int64, shape (n_classes,)
+        Held-out rows that have the label; zeros where no rows were held out.
+    n_predicted : ndarray of int64, shape (n_classes,)
+        Held-out rows for which it was predicted.
+    n_hits : ndarray of int64, shape (n_classes,)
+        Held-out rows for which it was predicted and true.
+
+    Attributes
+    ----------
+    precision : ndarray of float64, shape (n_classes,)
+        Share of the label's predictions that were true, nan where there were none.
+    recall : ndarray of float64, shape (n_classes,)
+        Share of the label's held-out rows for which it was predicted, nan without such rows.
+    f1 : ndarray of float64, shape (n_classes,)
+        Harmonic mean of both, nan for a label neither true nor predicted.
+
+    See Also
+    --------
+    sklearn_xc.inspection.label_report : Makes one from held-out rows.
+
+    Examples
+    --------
+    >>> from sklearn_xc import PPDSparseClassifier
+    >>> model = PPDSparseClassifier(l1=0.01).fit([[3, 0], [0, 2], [0, 3]], ["tea", "jam", "jam"])
+    >>> report = model.label_report_
+    >>> report.labels.tolist(), report.support.tolist(), report.precision.tolist()
+    (['jam', 'tea'], [2, 1], [nan, nan])
+    """
+
+    labels: np.ndarray
+    support: np.ndarray
+    n_weights: np.ndarray
+    n_true: np.ndarray
+    n_predicted: np.ndarray
+    n_hits: np.ndarray
+
+    @property
+    def precision(self):
+        """Share of the label's predictions that were true."""
+        return _share(self.n_hits, self.n_predicted)
+
+    @property
+    def recall(self):
+        """Share of the label's held-out rows for which it was predicted."""
+        return _share(self.n_hits, self.n_true)
+
+    @property
+    def f1(self):
+        """Harmonic mean of precision and recall."""
+        return _share(2 * self.n_hits, self.n_true + self.n_predicted)
+
+    def __len__(self):
+        return len(self.labels)
+
+    def __repr__(self):
+        shown = np.argsort(-self.support, kind="stable")[:MOST_SHOWN]
+        names = [_shortened(name) for name in self.labels[shown].tolist()]
+        width = max(len(name) for name in [*names, "label"])
+        columns = f"{'support':>9}{'weights':>9}{'precision':>11}{'recall':>8}"
+        lines = [f"{len(self)} labels, by falling support", f"  {'label':{width}}{columns}"]
+        precision, recall = self.precision, self.recall
+        for name, place in zip(names, shown, strict=True):
+            lines.append(
+                f"  {name:{width}}{self.support[place]:9}{self.n_weights[place]:9}"
+                f"{precision[place]:11.3f}{recall[place]:8.3f}"
+            )
+        if len(self) > MOST_SHOWN:
+            lines.append(f"  ... and {len(self) - MOST_SHOWN} more")
+        return "\n".join(lines)
+
+    def to_frame(self):
+        """The report as a table.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            Indexed by label, in the order of ``classes_``, with the columns support, n_weights,
+            n_true, n_predicted, precision, recall and f1.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        pandas = optional_import("pandas", "to_frame")
+        names = ["support", "n_weights", "n_true", "n_predicted", "precision", "recall", "f1"]
+        columns = {name: getattr(self, name) for name in names}
+        return pandas.DataFrame(columns, index=pandas.Index(self.labels, name="label"))
+
+
+def _share(part, whole):
+    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+
+
+def _shortened(name):
+    name = str(name)
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..."
+
+
+def training_support(Y, sample_weight, n_classes):
+    """Samples of each class in the pattern of `_labels.encode`, ndarray of int64 (n_classes,)."""
+    counted = np.ones(Y.shape[0]) if sample_weight is None else sample_weight > 0
+    positives = np.asarray(Y.T @ counted.astype(np.float64)).astype(np.int64)
+    if Y.shape[1] == n_classes:
+        return positives
+    return np.append(np.count_nonzero(counted) - positives, positives)  # two classes, one column
+
+
+def weights_per_class(coef, n_classes):
+    """Non-zeros of the weights of each class, ndarray of int64 (n_classes,)."""
+    if sparse.issparse(coef):
+        coef = coef.tocsr()
+        stored = np.append(0, np.cumsum(coef.data != 0))
+        counts = np.diff(stored[coef.indptr])
+    else:
+        counts = np.zeros(coef.shape[0], dtype=np.int64)
+        size = max(1, ENTRIES_AT_ONCE // coef.shape[0])
+        for start in range(0, coef.shape[1], size):
+            counts += np.count_nonzero(coef[:, start : start + size], axis=1)
+    return np.broadcast_to(counts, n_classes).astype(np.int64)
+
+
+def summed_support(classes, codes, sample_weight, before=None):
+    """Samples of each class, in these data and those before.
+
+    Parameters
+    ----------
+    classes : ndarray (n_classes,)
+        Sorted.
+    codes : ndarray of int (n_samples,)
+        Places of the samples' classes in it.
+    sample_weight : ndarray (n_samples,), or None
+    before : (classes, support), default=None
+        Of the data before; `classes` holds all of their classes.
+
+    Returns
+    -------
+    support : ndarray of int64 (n_classes,), or None where that before is not known
+    """
+    if before is not None and before[1] is None:
+        return None
+    counted = codes if sample_weight is None else codes[sample_weight > 0]
+    support = np.bincount(counted, minlength=len(classes)).astype(np.int64)
+    if before is not None:
+        support[np.searchsorted(classes, before[0])] += before[1]
+    return support
+
+
+def counts_of_codes(true, predicted, n_classes):
+    """n_true, n_predicted, n_hits of class numbers; -1 stands for none.
+
+    Returns
+    -------
+    counts : ndarray of int64 (3, n_classes)
+    """
+    hits = true[true == predicted]
+    return np.stack(
+        [np.bincount(c[c >= 0], minlength=n_classes) for c in (true, predicted, hits)]
+    ).astype(np.int64)

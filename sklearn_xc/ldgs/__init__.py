@@ -1,0 +1,5 @@
+"""LDGS."""
+
+from ._classifier import LDGSClassifier
+
+__all__ = ["LDGSClassifier"]

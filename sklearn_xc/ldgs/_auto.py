@@ -1,0 +1,107 @@
+"""What LDGSClassifier() chooses by itself: layer, gradient, rate, ridge, passes."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..utils._convergence import number_of_passes
+
+# X with fewer entries other than zero, as a share, is taken feature by feature, whatever holds it.
+MOSTLY_ZEROS = 0.2
+HIDDEN_DIM = 100
+MOST_WEIGHTS = 2**27  # of words by classes without a layer: half a GB, and as much for the model
+# A class that is searched for costs as much time as so many that a matrix product scores: measured
+# on 1600 to 20 000 classes, see the user guide.
+SEARCHED = 20
+PASSES = 10
+# Few weights learnt from more samples bear many steps, and need them to come near the optimum; with
+# more weights than samples the passes are part of the regularisation.
+STEPS_BY_COLUMN = 5000
+# On rows of unit length. By feature a step moves each weight of a row's words, by column one
+# direction; with a layer the scores are products of two of them.
+RATES = {"features": 2.0, "columns": 10.0, "rows": 10.0, "hidden": 0.5}
+RATES_SGD = {"features": 4.0, "columns": 4.0, "rows": 4.0, "hidden": 1.0}  # 2 over the curvature
+# Of the ridge "auto": a score is as likely 5 as the own class of one sample in 20 is missed.
+PRIOR = 0.04
+
+
+class Plan(NamedTuple):
+    """How a model is trained.
+
+    Attributes
+    ----------
+    form : {"hidden", "features", "columns", "rows"}
+        With a layer; without one: by the features of sparse rows, by columns of dense rows in units
+        of their own, or by dense rows as they are.
+    hidden_dim : int or None
+    gradient : str
+    learning_rate : float
+    in_units : bool
+        Whether that is for rows in units of their own (`_ldgs_units`).
+    """
+
+    form: str
+    hidden_dim: int | None
+    gradient: str
+    learning_rate: float
+    in_units: bool
+
+
+def make_plan(model, X, n_classes):
+    """The plan of a fit, from the parameters of the model and what X is.
+
+    Parameters
+    ----------
+    model : LDGSClassifier
+    X : ndarray or csr_array of float32 (n_samples, n_features)
+    n_classes : int
+    """
+    linear, automatic = model.similarity == "linear", model.learning_rate == "auto"
+    few = is_mostly_zeros(X) if automatic else sparse.issparse(X)
+    hidden_dim = model.hidden_dim
+    if hidden_dim == "auto":
+        too_wide = n_classes * X.shape[1] > MOST_WEIGHTS or not linear
+        hidden_dim = HIDDEN_DIM if few and too_wide else None
+    by_feature = hidden_dim is None and linear and few
+    gradient = model.gradient
+    if gradient == "auto":
+        named = (model.n_chunks + 1) * np.sqrt(n_classes)
+        gradient = "exact" if by_feature or n_classes <= SEARCHED * named else "decomposed"
+    if hidden_dim is not None:
+        form = "hidden"
+    elif by_feature and gradient == "exact":
+        form = "features"
+    else:
+        form = "columns" if linear and automatic and not few else "rows"
+    return Plan(form, hidden_dim, gradient, rate_of(model, form), automatic and linear)
+
+
+def rate_of(model, form):
+    """The first rate."""
+    if model.learning_rate != "auto":
+        return float(model.learning_rate)
+    rates = RATES_SGD if model.solver == "sgd" else RATES
+    return rates["hidden" if model.similarity == "sqeuclidean" else form]
+
+
+def is_mostly_zeros(X):
+    """Whether few entries of X are other than zero."""
+    n_entries = X.nnz if sparse.issparse(X) else np.count_nonzero(X)
+    return n_entries < MOSTLY_ZEROS * max(1, X.shape[0] * X.shape[1])
+
+
+def in_form(X, form):
+    """X as steps of this form take it: CSR by features, dense by columns, else as it is."""
+    if form == "features" and not sparse.issparse(X):
+        return sparse.csr_array(X)
+    return X.toarray() if form == "columns" and sparse.issparse(X) else X
+
+
+def passes(model, form, n_samples, n_weights):
+    """The passes of a fit over so many samples."""
+    found = number_of_passes(model.max_iter, PASSES, n_samples, model.batch_size)
+    if model.max_iter == "auto" and form == "columns":
+        steps = STEPS_BY_COLUMN * min(1.0, n_samples / n_weights)
+        found = max(found, int(np.ceil(steps / -(-n_samples // model.batch_size))))
+    return found

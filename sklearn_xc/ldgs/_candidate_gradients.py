@@ -1,0 +1,207 @@
+"""Searching chunk by chunk: the indexes of LDGS and the gradients on what they name.
+
+The scores of a sample with embedding h are W h. Their columns are cut into chunks; an index for
+inner products holds each chunk of W, and names for each chunk of h the classes that score best
+there. On these and the positives :func:`set_gradients` takes the gradient of a loss.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._kernels.ldgs import _message_passing as kernel
+from .._kernels.ldgs._losses import KINDS
+from ..mips import ExactIndex, HNSWIndex
+from ._inverted_lists import ChunkLists
+
+ONES = np.empty(0, dtype=np.float32)
+NO_ROWS = np.empty((0, 0), dtype=np.int8)
+
+
+class Positives(NamedTuple):
+    """The positives of samples.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64 (n_rows + 1,)
+    ids : ndarray of int32 (nnz,), distinct in a row
+    weight : ndarray of float32 (nnz,), or of size 0 for ones
+        Factors on their terms of cross-entropy, such as the q_{y|x} of eq. 9.
+    """
+
+    indptr: np.ndarray
+    ids: np.ndarray
+    weight: np.ndarray = ONES
+
+
+class SetGradients(NamedTuple):
+    """Gradients of samples in the scores of some classes.
+
+    Attributes
+    ----------
+    ids : ndarray of int32 (n_rows, capacity)
+        The classes of sample i are ``ids[i, :counts[i]]``, its positives first.
+    values : ndarray of float32 (n_rows, capacity)
+        The gradient at each of them; beyond, 0, since all are multiplied at once by some callers.
+    counts : ndarray of int64 (n_rows,)
+    n_scored : ndarray of int64 (n_rows,)
+        The classes that were scored: as many, or more where some proved to have no gradient.
+    losses : ndarray of float64 (n_rows,)
+        The loss of the set, or with message passes the decomposed loss, eq. 12.
+    left_out : ndarray of float64 (n_rows,), or of size 0
+        The largest gradient that a class outside the set can have, if each search named the best of
+        its chunk; of cross-entropy only.
+    """
+
+    ids: np.ndarray
+    values: np.ndarray
+    counts: np.ndarray
+    n_scored: np.ndarray
+    losses: np.ndarray
+    left_out: np.ndarray
+
+
+def chunk_bounds(n_columns, n_chunks):
+    """Where chunks of about equal size begin, and the end: int32 (n_chunks + 1,)."""
+    return (np.arange(n_chunks + 1) * n_columns // n_chunks).astype(np.int32)
+
+
+def set_gradients(
+    W, H, bounds, retrieved, positives, loss, *, mu=1.0, n_message_passes=0, tau=0.0,
+    drawn=None, zero_rest=False, wants_left_out=False, n_first=None, n_threads=1, places=None,
+    rounded=None,
+):  # fmt: skip
+    """Gradients of a loss on the positives and the retrieved classes of samples.
+
+    Parameters
+    ----------
+    W, H : C-contiguous ndarray of float32 (n_classes, n_columns) and (n_rows, n_columns)
+        Weights, and embeddings of the samples: the scores are H @ W.T.
+    bounds : ndarray of int32 (n_chunks + 1,)
+        From :func:`chunk_bounds`.
+    retrieved : C-contiguous ndarray of int32 (n_rows, n_chunks, n)
+        Classes, distinct in a line but for -1, which stands for nobody.
+    positives : Positives
+    loss : {"cross_entropy", "margin", "triplet"}
+    mu : float, default=1.0
+        Smoothing of "margin".
+    n_message_passes : int, default=0
+        Passes of Algorithm 2, whose chunks know the scores of what they retrieved only; 0 scores
+        all classes of the set exactly.
+    tau : float, default=0.0
+        tau_2 of Algorithm 2. Without passes, the smallest gradients of negatives in cross-entropy
+        are 0 that together do not reach tau.
+    drawn : C-contiguous ndarray of int32 (n_rows, n_drawn), default=None
+        Uniformly drawn classes that stand for all that are neither positive nor retrieved. With
+        cross-entropy each weighs as many as it stands for, so that the partition function is
+        estimated without bias; for the other losses they are candidates like those retrieved.
+    zero_rest : bool, default=False
+        Whether classes outside the set count as scored 0, as in Algorithm 1, or not at all.
+    wants_left_out : bool, default=False
+    n_first : int, default=None
+        With `wants_left_out`, so many of each line are used at first, and twice as many as long as
+        a class that is left out could have a gradient above tau. None uses all.
+    n_threads : int, default=1
+        Never changes the result.
+    places : ndarray of int32 (n_threads, n_classes), default=None
+        Of -1, and left so: memory that one call can hand to the next.
+    rounded : ByteRows, default=None
+        Of W. Negatives that cannot have a gradient, by bounds of their scores, are then not read in
+        W and not in the result. Not used by cross-entropy, nor with message passes.
+
+    Returns
+    -------
+    gradients : SetGradients
+    """
+    n_rows, n_chunks, n = retrieved.shape
+    n_threads = max(1, min(n_threads, n_rows))
+    if drawn is None:
+        drawn = np.empty((n_rows, 0), dtype=np.int32)
+    most = int(np.diff(positives.indptr).max(initial=0))
+    capacity = max(1, min(n_chunks * n + drawn.shape[1] + most, W.shape[0]))
+    left_out = np.empty(n_rows if wants_left_out else 0)
+    found = SetGradients(
+        np.empty((n_rows, capacity), dtype=np.int32),
+        np.zeros((n_rows, capacity), dtype=np.float32),
+        np.empty(n_rows, dtype=np.int64),
+        np.empty(n_rows, dtype=np.int64),
+        np.empty(n_rows),
+        left_out,
+    )
+    values = NO_ROWS
+    if rounded is not None and loss != "cross_entropy" and n_message_passes == 0:
+        values = rounded.values
+    n_floats = (2 * n_chunks + 3) * capacity + values.shape[1] // 2
+    kernel.gradients(
+        W, H, bounds, retrieved, drawn, *positives, KINDS[loss], mu, zero_rest, n_message_passes,
+        tau, n_first or n, values, *found,
+        scratch_places(n_threads, W.shape[0]) if places is None else places,
+        np.empty((n_threads, n_floats), dtype=np.float32),
+        np.empty((n_threads, 3 * capacity + 4)), n_threads,
+    )  # fmt: skip
+    return found
+
+
+def scratch_places(n_threads, n_classes):
+    """Where kernels note what they have seen: int32 (n_threads, n_classes) of -1."""
+    return np.full((n_threads, n_classes), -1, dtype=np.int32)
+
+
+class ChunkIndexes:
+    """One index for each chunk of the weights.
+
+    Parameters
+    ----------
+    kind : {"spherical", "hnsw", "exact"}
+    bounds : ndarray of int32 (n_chunks + 1,)
+    n_centroids : int or None, default=None
+        Clusters of "spherical"; None takes the root of the number of classes.
+    n_probes : int, default=1
+        Clusters that a query of "spherical" reads.
+    seed : int, default=0
+    n_jobs : int, default=1
+    """
+
+    def __init__(self, kind, bounds, *, n_centroids=None, n_probes=1, seed=0, n_jobs=1):
+        self.bounds, self._kind, self._seed, self._n_jobs = bounds, kind, seed, n_jobs
+        self._lists = self._indexes = None
+        if kind == "spherical":
+            self._lists = ChunkLists(bounds, n_centroids, n_probes, seed, n_jobs)
+
+    def _make(self):
+        if self._kind == "exact":
+            return ExactIndex(n_jobs=self._n_jobs)
+        # What an index misses is for the caller to measure: it may not turn to exact answers.
+        return HNSWIndex("xbox", min_recall=0.0, n_jobs=self._n_jobs, random_state=self._seed)
+
+    def _chunks(self, matrix):
+        for start, stop in zip(self.bounds, self.bounds[1:], strict=False):
+            yield np.ascontiguousarray(matrix[:, start:stop])
+
+    def build(self, W, queries=None):
+        """Index W (n_classes, n_columns), again after it has changed.
+
+        Some embeddings (n, n_columns) stand for all queries of "hnsw".
+        """
+        if self._lists is not None:
+            self._lists.build(W)
+            return self
+        asked = [None] * (len(self.bounds) - 1) if queries is None else self._chunks(queries)
+        self._indexes = [
+            self._make().build(rows, some)
+            for rows, some in zip(self._chunks(W), asked, strict=True)
+        ]
+        return self
+
+    def candidates(self, H, n, n_first=None):
+        """The n classes that score best in each chunk, int32 (n_rows, n_chunks, n); -1: nobody.
+
+        The best `n_first` stand first, the next up to twice as many then, and so on.
+        """
+        if self._lists is not None:
+            return self._lists.candidates(H, n, n_first)
+        found = [
+            index.candidates(rows, n)
+            for index, rows in zip(self._indexes, self._chunks(H), strict=True)
+        ]
+        return np.stack(found, axis=1)

@@ -1,0 +1,590 @@
+"""LDGS: large output layers learned by searching chunks of their columns."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import log_softmax, logsumexp, softmax
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+
+from ..base._classifier import BaseXCClassifier, Interval, StrOptions
+from ..topk._inverted_index import topk_matrix
+from ..utils._available import available_if
+from ..utils._callbacks import with_callbacks
+from ..utils._matrix import LARGEST_INDEX
+from ..utils._records import savable
+from ..utils._validation import check_k
+from ._base import BaseLDGS, Task
+from ._prediction import SCORES_AT_ONCE, Search, embedded
+
+
+def _has_probabilities(estimator):
+    """Whether there is a `predict_proba`; says why where there is none."""
+    if estimator.loss != "cross_entropy":
+        raise AttributeError(
+            f"loss={estimator.loss!r} gives no probabilities; loss='cross_entropy' does"
+        )
+    if "_encoding" in vars(estimator) and estimator._encoding.kind == "multilabel":
+        raise AttributeError(
+            "with several labels a sample the softmax is no probability of a label; wrap the "
+            "estimator in TopKCalibratedClassifier"
+        )
+    return True
+
+
+@savable
+class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS):
+    """Large output layers whose gradient touches only the classes that matter (LDGS).
+
+    Scores are ``z = W phi(x) + b``, with phi the features as they are or a linear layer learned
+    with W; what is minimised is the mean of a loss ``L(z, P)``, with P the labels of a sample, plus
+    ``alpha / 2 (||W||^2 + ||phi||^2)``. Without arguments what the data ask for is chosen: whether
+    there is a layer, which gradient, rate and ridge, and how many passes.
+
+    Few classes carry the gradient of these losses. Where there are many, they are searched for: the
+    columns of W are cut into chunks, an index for inner products holds each, and what they name for
+    a sample is scored exactly (or by the message passing of [1]_).
+
+    Multiclass and multilabel.
+
+    Parameters
+    ----------
+    loss : {"cross_entropy", "margin", "triplet"}, default="cross_entropy"
+        "cross_entropy": the sum over the labels of a sample of ``log sum_j exp(z_j) - z_k`` (eq. 2;
+        with squared distances the NCA loss with proxies, eq. 6). "margin": the smoothed
+        ``max(0, max z_j - z_k + 1)`` over negatives j and labels k (eqs. 3, 10 and 11). "triplet":
+        the sum of ``max(0, z_j - z_k + 1)`` over all pairs (eq. 7). Samples without labels have no
+        loss.
+    similarity : {"linear", "sqeuclidean"}, default="linear"
+        Whether scores are inner products or minus the squared distances ``||phi(x) - w_k||^2`` to
+        label embeddings, without intercepts.
+    gradient : {"auto", "decomposed", "mips", "sampled", "exact"}, default="auto"
+        The classes that a step scores beside the labels of a sample: those that the indexes of
+        `n_chunks` chunks name; those that one index of all columns names (Algorithm 1); uniformly
+        drawn ones; all, by matrix products. "auto": "exact" for sparse rows without a layer, and
+        elsewhere up to the some ten thousand classes where it costs less by count; then
+        "decomposed".
+    n_chunks : int, default=4
+        Chunks of "decomposed"; published: 8 for 128 columns, 4 for 100. At most one a column.
+    n_message_passes : int, default=0
+        T of Algorithm 2, in which each chunk knows the scores of its own classes only and learns
+        the others' from T messages; published: 1. 0 scores all named classes exactly.
+    query_size : "auto" or int, default="auto"
+        Classes that an index is asked for, or that are drawn ("sampled"). "auto": the indexes of
+        all chunks together are asked for ``4 sqrt(n_classes)``, a single one, or the draw, for
+        ``sqrt(n_classes)``. Published: a hundredth of the classes, and at least that. With a few
+        hundred classes the chunks together come to a good part of them: "exact" is faster there.
+    index : {"spherical", "hnsw", "exact"}, default="spherical"
+        "spherical", the published one: lists of rows by spherical k-means, as those of
+        :class:`~sklearn_xc.mips.SphericalIndex`, of all chunks in one; or another.
+    n_centroids : int or None, default=None
+        Clusters of "spherical"; None takes the root of the number of classes. Published: 100.
+    n_probes : int, default=4
+        Clusters that a query reads.
+    tau : float, default=1e-3
+        A gradient in a score that is smaller does not count: it is tau_2 of Algorithm 2, and
+        cross-entropy takes no step for negatives whose gradients together are smaller. Unless drawn
+        classes stand for the rest (`unretrieved`), cross-entropy also asks for twice as many
+        classes, up to four times `query_size`, as long as one that was not named could have a
+        larger gradient: at most e to the sum of the lowest scores named in each chunk, over the
+        part of the partition function that is known (section 4 of [1]_). Published: 0 or 1e-3.
+    unretrieved : {"sampled", "exclude", "zero"}, default="sampled"
+        What stands for the classes that were not named. "sampled": `query_size` of them, uniformly
+        drawn for each sample; in cross-entropy each weighs as many as it stands for, so that the
+        partition function is estimated without bias, for the other losses they are further
+        negatives. "exclude": nothing. "zero": as many scores of 0, as in the printed Algorithm 1.
+    mu : float, default=1.0
+        Smoothing of "margin"; published: 1 for one label a sample, 5 for several.
+    hidden_dim : "auto", int or None, default="auto"
+        Width of the linear layer; None takes the features as they are. With sparse X a step touches
+        the features of its samples only, with a layer, or without one by the exact gradient of
+        linear scores; the other gradients without a layer make the rows of a mini-batch dense.
+        "auto": 100 for sparse rows where features by classes are more than 2**27, or scores are
+        distances; else None, which needs no layer to get through.
+    fit_intercept : bool, default=True
+        Whether classes have intercepts. The paper has none.
+    warmup : "auto" or float, default=0.1
+        Passes with drawn classes before the search begins: gradients are flat at first. "auto"
+        ends when the gradient over the negatives of a sample is as concentrated as if half of
+        those drawn had all of it, after one pass at the latest.
+    batch_size : int, default=32
+        Samples of a step. Published: 10.
+    solver : {"adagrad", "sgd"}, default="adagrad"
+        Whether the rate of each row of weights (of a class, of a feature) is divided by the root of
+        the sum of its squared gradients so far, or is the same for all, as published.
+    learning_rate : "auto" or float, default="auto"
+        The first rate. Steps are on the mean loss of a mini-batch. A number is for X as it is.
+        "auto" measures X first, so that its scale does not matter: steps are taken on rows of which
+        a typical one is of unit length (and on dense rows without a layer, with linear scores, on
+        columns of mean zero and the same deviation), and what they learn is brought back exactly.
+        The rates of "adagrad" are then 0.5 with a layer, 2 on sparse rows and 10 on dense ones
+        without; those of "sgd" 1 and 4. For squared distances X is taken as it is, and the rate of
+        "adagrad" is half the length of a row. In a step a row of more than ten typical lengths
+        counts no more than one of just ten, so that one corrupt row does not decide. X of which at
+        least four entries in five are zero counts as sparse, whatever holds it.
+    decay : "linear" or float, default="linear"
+        "linear" brings the rate to zero over `max_iter` passes; with a number it is
+        ``learning_rate / (1 + decay * t)`` after t passes. Published: 1.
+    max_iter : "auto" or int, default="auto"
+        Passes over the samples. "auto": 10, and at least as many as make 1000 steps; on dense rows
+        without a layer up to 5000 steps where there are fewer weights than samples. There is no
+        `tol`: rates fall to zero over just these passes, which are the schedule and part of the
+        regularisation; to stop early, see `early_stopping`.
+    alpha : "auto" or float, default="auto"
+        Strength of the ridge on both layers, not on intercepts. "auto": none with a layer, or with
+        a number for `learning_rate`; else 0.04 over the number of samples, on weights for X in the
+        units of `learning_rate`. Rows of weights that a step does not touch bear the ridge later,
+        for all steps at once.
+    early_stopping : bool, default=False
+        Whether to keep samples apart and stop when their precision@1 no longer rises.
+    validation_fraction : float, default=0.1
+        Share of samples kept apart; of single classes each keeps at least one for training.
+    n_iter_no_change : int, default=5
+        Passes without a higher precision after which training stops. A ConvergenceWarning tells if
+        `max_iter` passes ended before.
+    n_jobs : int or None, default=None
+        Threads; None is 1 unless :func:`joblib.parallel_config` says otherwise, -1 all cores. The
+        samples of a mini-batch, and the rows of weights, are shared among them, each row of
+        weights to one: the result does not depend on their number.
+    random_state : int, RandomState instance or None, default=None
+        For the first layer's start, the order of the samples, the classes drawn and the indexes.
+    verbose : int, default=0
+        A line for each pass: how many there are, the mean loss, the time taken and the time left.
+    warm_start : bool, default=False
+        Start the next fit, on the same classes and features, from the weights of the last.
+
+    Attributes
+    ----------
+    coef_ : ndarray of float32, shape (n_classes, dim) or (1, dim) for two classes
+        Label embeddings; ``dim`` is `hidden_dim`, or the number of features. Of squared distances
+        there are always n_classes. Read-only; put a new array in its place to change the model.
+    intercept_ : ndarray of float32, shape (n_classes,) or (1,)
+        With several labels a sample a constant is subtracted: see Notes.
+    input_embeddings_ : ndarray of float32, shape (n_features, hidden_dim), or None
+        The linear layer. Read-only.
+    classes_ : ndarray, shape (n_classes,)
+    hidden_dim_ : int or None
+        Width of the layer, if there is one.
+    gradient_ : str
+        The gradient of the steps.
+    learning_rate_ : float
+        The first rate of the last call.
+    alpha_ : float
+        The ridge of the last call; with ``alpha="auto"`` on weights in the units of "auto" rates.
+    n_scored_ : float
+        Mean number of classes scored for a training sample in the last `fit` or `partial_fit`.
+    search_recall_ : float
+        Only after ``predict_topk(X, search="index")``: the recall@10 that its index measured.
+    loss_curve_ : ndarray of float64, shape (n_passes,)
+        Mean loss of the samples of each pass, each before its step, over the classes scored.
+    validation_scores_ : ndarray of float64, shape (n_passes,)
+        Precision@1 of the samples kept apart after each pass; only with `early_stopping`.
+    n_iter_ : int
+        Passes made.
+    n_features_in_ : int
+        Number of features of the X of `fit`.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Only if X was a DataFrame with string column names.
+
+    See Also
+    --------
+    PPDSparseClassifier : One-vs-rest with sparse weights of all features; often more precise.
+    ImplicitSoftmaxRegressor : Softmax regression without a hidden layer.
+
+    Notes
+    -----
+    With a number for `learning_rate`, rows should be of unit length, or of a similar scale.
+
+    None of the losses changes when a constant is added to all scores of a sample. So that
+    `predict` can tell labels from others by the sign, with several labels a sample the constant is
+    chosen that gives the highest micro-averaged F1 on samples kept apart, or on 2000 of those
+    trained on.
+
+    Memory: while training ``4 (n_classes + n_features) (hidden_dim + n_chunks)`` bytes of weights,
+    one number more a row for "adagrad", as much as the classes' part again for the indexes (or the
+    gradient, with "exact" cross-entropy), about a quarter of it with "spherical", another quarter
+    for "margin" and "triplet" where there is room, and what a mini-batch scores; see the user
+    guide.
+
+    The signs of the paper's eqs. 3 and 7 are wrong; these are meant.
+
+    References
+    ----------
+    .. [1] I. E. H. Yen, S. Kale, F. X. Yu, D. Holtmann-Rice, S. Kumar and P. Ravikumar. "Loss
+       decomposition for fast learning in large output spaces". ICML, 2018.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.preprocessing import normalize
+    >>> from sklearn_xc import LDGSClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X = normalize(X)
+    >>> model = LDGSClassifier(hidden_dim=16, random_state=0).fit(X[:1500], y[:1500])
+    >>> model.score(X[1500:], y[1500:]) > 0.85
+    True
+    >>> model.transform(X[:3]).shape, model.coef_.shape
+    ((3, 16), (10, 16))
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "loss": [StrOptions({"cross_entropy", "margin", "triplet"})],
+        "similarity": [StrOptions({"linear", "sqeuclidean"})],
+        "gradient": [StrOptions({"auto", "decomposed", "mips", "sampled", "exact"})],
+        "n_chunks": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
+        "n_message_passes": [Interval(Integral, 0, 10**6, closed="both")],
+        "query_size": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
+        "index": [StrOptions({"spherical", "hnsw", "exact"})],
+        "n_centroids": [Interval(Integral, 1, LARGEST_INDEX, closed="both"), None],
+        "n_probes": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
+        "tau": [Interval(Real, 0, 1e12, closed="both")],
+        "unretrieved": [StrOptions({"exclude", "sampled", "zero"})],
+        "mu": [Interval(Real, 1e-6, 1e6, closed="both")],
+        "hidden_dim": [StrOptions({"auto"}), Interval(Integral, 1, 2**16, closed="both"), None],
+        "fit_intercept": ["boolean"],
+        "warmup": [StrOptions({"auto"}), Interval(Real, 0, 1e9, closed="both")],
+        "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
+        "solver": [StrOptions({"adagrad", "sgd"})],
+        "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="right")],
+        "decay": [StrOptions({"linear"}), Interval(Real, 0, 1e12, closed="both")],
+        "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        loss="cross_entropy",
+        *,
+        similarity="linear",
+        gradient="auto",
+        n_chunks=4,
+        n_message_passes=0,
+        query_size="auto",
+        index="spherical",
+        n_centroids=None,
+        n_probes=4,
+        tau=1e-3,
+        unretrieved="sampled",
+        mu=1.0,
+        hidden_dim="auto",
+        fit_intercept=True,
+        warmup=0.1,
+        batch_size=32,
+        solver="adagrad",
+        learning_rate="auto",
+        decay="linear",
+        max_iter="auto",
+        alpha="auto",
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=5,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        warm_start=False,
+    ):
+        self.loss = loss
+        self.similarity = similarity
+        self.gradient = gradient
+        self.n_chunks = n_chunks
+        self.n_message_passes = n_message_passes
+        self.query_size = query_size
+        self.index = index
+        self.n_centroids = n_centroids
+        self.n_probes = n_probes
+        self.tau = tau
+        self.unretrieved = unretrieved
+        self.mu = mu
+        self.hidden_dim = hidden_dim
+        self.fit_intercept = fit_intercept
+        self.warmup = warmup
+        self.batch_size = batch_size
+        self.solver = solver
+        self.learning_rate = learning_rate
+        self.decay = decay
+        self.max_iter = max_iter
+        self.alpha = alpha
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+    # ------------------------------------------------------------------------------------- fit
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Fit both layers.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+            Finite numbers; computed with in float32. CSR is used as it is.
+        y : array-like or sparse, shape (n_samples,) or (n_samples, n_classes)
+            Labels of any dtype that sorts, of at least two classes, or an indicator of 0 and 1
+            with at least two columns.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on the loss of each sample; not negative. Samples of weight zero are not
+            visited.
+
+        Returns
+        -------
+        self : LDGSClassifier
+
+        Raises
+        ------
+        ValueError
+            If a parameter, X, y or sample_weight is not as described, or a step leaves the range
+            of float32.
+        MemoryError
+            If weights or the scores of a mini-batch would take more than half of the memory
+            available.
+
+        Notes
+        -----
+        Ctrl-C stops after the mini-batch at hand. Whatever ends the fit early leaves the estimator
+        as it was.
+        """
+        given = X, y, sample_weight
+        with self._all_or_nothing():
+            before = self._before() if self.warm_start and self.__sklearn_is_fitted__() else None
+            X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
+            positives = self._positives(Y)
+            start = None
+            if before is not None:
+                start = self._check_before(*before)
+            self._plan_fit(X)
+            if start is not None:
+                self._require_same_layer(start)
+            rng = check_random_state(self.random_state)
+            held_out = np.zeros(X.shape[0], dtype=bool)
+            if self.early_stopping:
+                held_out = self._held_out(positives, rng, sample_weight)
+            n_visited = np.count_nonzero(
+                ~held_out if sample_weight is None else ~held_out & (sample_weight > 0)
+            )
+            n_passes = self._passes(n_visited, X.shape[1])
+            progress = self._start_progress(
+                n_passes, *given, name="pass",
+                set_model=lambda twin, model: twin._set_model(*model()),
+            )  # fmt: skip
+            task = Task(X, positives, sample_weight, held_out, start, True, rng.randint(2**31))
+            self._train(task, 0, n_passes, progress)
+            if held_out.any() and self._encoding.kind != "multilabel":
+                rows = self._rows(X[held_out])
+                self._count_held_out(rows, positives.ids[held_out])
+            progress.finish()
+        return self
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Go on training with one pass over more samples, whose classes may be new.
+
+        Many small parts do what few large ones do: what a sample adds to a step, its weight, the
+        ridge and the time by which rates fall are relative to all rows seen, not to the call. With
+        ``decay="linear"`` there is no last pass to which rates could fall: after t passes they are
+        the first over ``sqrt(1 + t)``. What "auto" chose at the first call stays; the units of X
+        follow all rows seen. Samples are visited in the order given, unless neighbours share their
+        class far more often than by chance.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        y : array-like or sparse, shape (n_samples,) or (n_samples, n_classes)
+            An indicator has the same columns in all calls.
+        classes : array-like of shape (n_classes,), default=None
+            Required at the first call with one class a sample, where no fit came before: the
+            classes to begin with. Later, all classes from this call on: those of before, and any
+            new ones; then y may hold no others. Without it, a label that no call before has named
+            becomes a class, whose weights start as those of a fit do.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self : LDGSClassifier
+
+        Raises
+        ------
+        ValueError
+            If ``classes`` is missing at the first call, later leaves out a class of before or does
+            not name a label of y, or if X or an indicator does not fit the calls before.
+        """
+        with self._all_or_nothing():
+            first = not self.__sklearn_is_fitted__()
+            X, positives, sample_weight = self._validate_part(X, y, classes, sample_weight, first)
+            start = None if first else self._start()
+            if first:
+                self._plan_fit(X)
+            else:
+                self._require_same_layer(start)
+                self._plan_part()
+            n_before = 0 if first else self.n_iter_
+            seed = np.random.default_rng(
+                [check_random_state(self.random_state).randint(2**31), n_before]
+            ).integers(2**31)
+            nobody = np.zeros(X.shape[0], dtype=bool)
+            task = Task(X, positives, sample_weight, nobody, start, False, int(seed))
+            self._train(task, n_before, 1, self._progress_of_part())
+            self.n_iter_ = n_before + 1
+        return self
+
+    @property
+    def _n_features_out(self):
+        table = self.input_embeddings_
+        return self.n_features_in_ if table is None else table.shape[1]
+
+    # ------------------------------------------------------------------------------- prediction
+
+    def transform(self, X):
+        """Embeddings of samples: their product with `input_embeddings_`.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        E : ndarray of float32, shape (n_samples, hidden_dim)
+            Where there is no hidden layer, X itself, dense.
+        """
+        rows = BaseXCClassifier._rows(self, X)
+        E = embedded(rows, self.input_embeddings_, self._threads())
+        return E.copy() if np.may_share_memory(E, rows.data) else E
+
+    def predict_topk(self, X, k=None, scores="decision", sparse_output=False, search="exact"):
+        """The k best classes of each sample, best first; never builds all scores of all samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        k : int, default=None
+            From 1 to the number of classes K; by default the smaller of 5 and K.
+        scores : {"decision", "proba"}, default="decision"
+            What to return beside the labels: scores as of :meth:`decision_function`, or
+            probabilities, where there are any; these need the scores of all classes.
+        sparse_output : bool, default=False
+            Whether to return one sparse matrix with k entries a row instead of two arrays.
+        search : {"exact", "index"}, default="exact"
+            "index" asks an index of the kind `index` for the best label embeddings. It is built at
+            the first such call, on whose samples it measures how many of the ten best it names
+            (``search_recall_``); below 0.9 it warns and answers exactly. Scores are exact.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+            Entries of ``classes_``. Ties go to the class that stands first there.
+        scores : ndarray of float32, shape (n_samples, k)
+            For two classes ``-f`` and ``f``, where f is the decision function.
+
+        Raises
+        ------
+        ValueError
+            If k is not an integer from 1 to K, scores or search is not one of the two, there are
+            no probabilities, or they are asked of the index.
+        """
+        if search not in ("exact", "index"):
+            raise ValueError(f"search must be 'exact' or 'index', got {search!r}")
+        if search == "exact":
+            return super().predict_topk(X, k, scores, sparse_output)
+        if scores != "decision":
+            raise ValueError(f"search='index' gives scores='decision' only, got scores={scores!r}")
+        rows = self._rows(X)
+        k = check_k(k, len(self.classes_))
+        if self._encoding.kind == "binary":  # one score a sample: nothing to search
+            self.search_recall_ = 1.0
+            return super().predict_topk(X, k, scores, sparse_output)
+        if "_search" not in vars(self):
+            self._search = Search(self.index, self.n_jobs)
+        best, values, self.search_recall_ = self._search.topk(
+            rows, k, self.coef_, self.intercept_, self.similarity == "sqeuclidean"
+        )
+        if sparse_output:
+            return topk_matrix(best, values, len(self.classes_))
+        return self.classes_[best], values
+
+    def _topk_probabilities(self, rows, k):
+        try:
+            _has_probabilities(self)
+        except AttributeError as error:
+            raise ValueError(f"scores='proba': {error}") from error
+        best, values = self._topk(rows, k)
+        binary = self._encoding.kind == "binary"
+        size = max(1, SCORES_AT_ONCE // len(self.classes_))
+        for start in range(0, len(best), size):
+            part = slice(start, min(start + size, len(best)))
+            scores = self._model().scores(rows.block(part.start, part.stop), self._threads())
+            if binary:  # f against nothing: the scores above are -f and f
+                total, own = np.logaddexp(0, scores), values[part] * (best[part] == 1)
+            else:
+                total, own = logsumexp(scores, axis=1, keepdims=True), values[part]
+            values[part] = np.exp(own - total)
+        return best, values
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Probabilities of all classes: the softmax of their scores.
+
+        Only of ``loss="cross_entropy"`` and one class a sample. With several labels a sample the
+        softmax says how a label shares in them, not how likely it is; where probabilities of
+        labels are needed, wrap the estimator in :class:`sklearn_xc.TopKCalibratedClassifier`.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of float64, shape (n_samples, n_classes)
+            Each row sums to 1. The scores are of float32, the softmax is not.
+
+        Raises
+        ------
+        MemoryError
+            If they would take more than half of the memory available.
+        """
+        return self._of_scores(softmax, self._rows(X), "predict_proba")
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of all classes; where :meth:`predict_proba` is.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_p : ndarray of float64, shape (n_samples, n_classes)
+
+        Raises
+        ------
+        MemoryError
+            If they would take more than half of the memory available.
+        """
+        return self._of_scores(log_softmax, self._rows(X), "predict_log_proba")
+
+    def _of_scores(self, function, rows, method):
+        """A function of the scores of all classes, row by row, in float64."""
+        self._require_output(rows, np.float64, method, len(self.classes_))
+        out = np.empty((rows.shape[0], len(self.classes_)))
+        size = max(1, SCORES_AT_ONCE // len(self.classes_))
+        for start in range(0, len(out), size):
+            part = slice(start, min(start + size, len(out)))
+            scores = self._model().scores(rows.block(part.start, part.stop), self._threads())
+            if self._encoding.kind == "binary":
+                scores = np.hstack([np.zeros_like(scores), scores])
+            out[part] = function(scores.astype(np.float64), axis=1)
+        return out

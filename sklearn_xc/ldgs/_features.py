@@ -1,0 +1,129 @@
+"""Steps of LDGS without a hidden layer on sparse rows: only features that occur cost anything.
+
+The weights lie feature by feature, (n_features, n_classes). A mini-batch is scored by the rows of
+its features, and its gradient, one number a sample and class, goes back to the same rows: what the
+layer of features does in `_ldgs_steps`, with classes in place of hidden columns.
+"""
+
+import numpy as np
+
+from .._kernels.ldgs import _full_gradient, _row_updates
+from .._kernels.ldgs._losses import KINDS
+from ..utils._memory_limit import require_memory
+from ._candidate_gradients import scratch_places
+from ._layers import NO_NORMS
+from ._ridge import Ridge
+from ._train import WORTH_THREADS, Steps
+
+
+class FeatureWeights:
+    """Weights feature by feature, intercepts, and for Adagrad the sums of squared gradients.
+
+    Attributes
+    ----------
+    W : ndarray of float32 (n_features, n_classes)
+    intercept : ndarray of float32 (n_classes,)
+    squares_W : ndarray of float32 (n_classes,), or of size 0
+        Of intercepts, which step together.
+    squares_U : ndarray of float32 (n_features,), or of size 0
+        Of the rows of W.
+    """
+
+    U = None
+
+    def __init__(self, W, intercept, adaptive, squares=None):
+        self.W, self.intercept = W, intercept
+        if squares is None or not adaptive:
+            squares = (
+                np.zeros(W.shape[1] * adaptive, np.float32),
+                np.zeros(len(W) * adaptive, np.float32),
+            )
+        self.squares_W, self.squares_U = squares
+
+
+class FeatureSteps(Steps):
+    """Passes with exact gradients over sparse rows that change `FeatureWeights` in place."""
+
+    @property
+    def n_classes(self):
+        return self.weights.W.shape[1]
+
+    def _set_ridges(self, of_W, of_U):
+        w = self.weights
+        strength = np.full(w.W.shape[1], of_W, dtype=np.float32)
+        self.ridge_W, self.ridge_U = Ridge(w.W, w.squares_U, strength, NO_NORMS), None
+
+    def _worth_rounding(self):
+        return False
+
+    def _allocate(self):
+        D, K = self.weights.W.shape
+        n = min(self.settings.batch_size, len(self.visited))
+        self.dense = self.settings.loss == "cross_entropy"
+        require_memory(
+            4 * n * K * (1 if self.dense else 4),
+            f"fit: scores of {n} samples and {K} classes and their gradients",
+            "use a smaller batch_size",
+        )
+        self.place = scratch_places(1, D)[0]
+        self.scratch = np.empty((self.n_threads, K), dtype=np.float32)
+        self.Z = np.empty((n, K), dtype=np.float32)
+        if not self.dense:
+            t = self.n_threads
+            self.buffers = np.empty((n, K), np.int32), np.empty((n, K), np.float32)
+            self.row_buffers = np.empty((t, K), np.float32), np.empty((t, 3 * K + 4))
+            self.places = scratch_places(t, K)
+
+    def threads(self, n_rows):
+        return self.n_threads if n_rows * self.weights.W.shape[1] > WORTH_THREADS else 1
+
+    def step(self, batch, rate, rng):
+        """A step on a mini-batch; returns the weighted sum of its losses before the step."""
+        lists, positives, w = self.lists_of(batch), self.positives_of(batch), self.weights
+        Z = self.Z[: len(batch)]
+        n_threads = self.threads(int(lists.count.sum()))
+        _row_updates.combine(*lists, w.W, Z, n_threads)
+        Z += w.intercept
+        losses = np.empty(len(batch))
+        if self.dense:
+            _full_gradient.softmax_gradients(Z, positives.indptr, positives.ids, losses, n_threads)
+        else:
+            self._few_gradients(Z, positives, losses)
+        share = self.share_of(batch)
+        self.ridge_W.advance(rate * float(share.sum()))
+        self.step_rows(lists, share, Z, w.W, w.squares_U, self.place, self.ridge_W, rate)
+        if self.settings.fit_intercept:
+            self._step_intercept(share @ Z, rate)
+        self.take_off_what_is_due()
+        self.n_visited += len(batch)
+        self.n_scored += Z.size
+        return float(losses @ self.factor[batch])
+
+    def _few_gradients(self, Z, positives, losses):
+        """Gradients of margin and triplets, which most classes have not, in place of scores."""
+        s, n = self.settings, len(Z)
+        ids, gradient = (buffer[:n] for buffer in self.buffers)
+        counts = np.empty(n, dtype=np.int64)
+        _full_gradient.sparse_gradients(
+            KINDS[s.loss], s.mu, Z, positives.indptr, positives.ids, ids, counts, gradient, losses,
+            *self.row_buffers, self.places, self.n_threads,
+        )  # fmt: skip
+        Z[...] = 0
+        for z, own, values, count in zip(Z, ids, gradient, counts, strict=True):
+            z[own[:count]] = values[:count]
+
+    def _step_intercept(self, gradient, rate):
+        w = self.weights
+        if len(w.squares_W):
+            w.squares_W += gradient * gradient
+            total = float(w.squares_W.sum(dtype=np.float64))
+            rate = rate / np.sqrt(total) if total > 0 else 0.0
+        w.intercept -= np.float32(rate) * gradient
+
+    def model(self):
+        return self.ridge_W.taken_off(self.n_threads).T, self.weights.intercept.copy(), None
+
+    def scores(self, samples):
+        Z = np.empty((len(samples), self.weights.W.shape[1]), dtype=np.float32)
+        _row_updates.combine(*self.lists_of(samples), self.weights.W, Z, self.n_threads)
+        return Z + self.weights.intercept

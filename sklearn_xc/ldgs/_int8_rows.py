@@ -1,0 +1,41 @@
+"""Weights as int8 rows, in a quarter of the memory; see `_kernels/ldgs/_int8_rows.pxd`."""
+
+import numpy as np
+
+from .._kernels.ldgs import _int8_rows as kernel
+
+
+class ByteRows:
+    """The rows of weights rounded to bytes, by which most that are scored need not be read.
+
+    Parameters
+    ----------
+    W : C-contiguous ndarray of float32 (n_rows, n_columns)
+    n_threads : int, default=1
+
+    Attributes
+    ----------
+    values : ndarray of int8 (n_rows, n_bytes)
+    """
+
+    def __init__(self, W, n_threads=1):
+        self._n_threads = n_threads
+        self.values = empty_on_lines((len(W), kernel.bytes_of_row(W.shape[1])))
+        self.update(W, np.arange(len(W), dtype=np.int32))
+
+    @staticmethod
+    def size_of(W):
+        """The bytes that the rows of W take."""
+        return len(W) * kernel.bytes_of_row(W.shape[1])
+
+    def update(self, W, rows):
+        """Round some rows again; `rows` is int32, distinct."""
+        kernel.round_rows(W, rows, self.values, self._n_threads)
+
+
+def empty_on_lines(shape):
+    """An array of int8 that begins with a cache line: rows of whole lines touch no others."""
+    size, line = shape[0] * shape[1], 64
+    memory = np.empty(size + line, dtype=np.int8)
+    first = -memory.ctypes.data % line
+    return memory[first : first + size].reshape(shape)

@@ -1,0 +1,162 @@
+"""Inverted lists for each chunk of the columns of weights: the index that LDGS trains with.
+
+:class:`~sklearn_xc.mips.SphericalIndex` answers any query, measures its recall and can be updated
+row by row. Here all chunks of a mini-batch are searched in one call, and what is found is scored
+again by the caller: so the rows in the lists may be those of a while ago, and rounded to bytes.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from .._kernels.ldgs import _ivf_build as kernel
+from .._kernels.ldgs._ivf_search import search
+from ..mips._spherical import ITERATIONS, train
+from ..utils._memory_limit import require_memory
+
+AGAIN = 2  # iterations of k-means from the directions before
+WORTH_THREADS = 200_000  # multiply-adds of a search, so that waiting for threads does not show
+LANES, BYTES = kernel.lanes(), kernel.bytes_of_word()
+
+
+class ChunkLists:
+    """Rows by the nearest of trained centroids, chunk by chunk.
+
+    Memory: about a byte a column, in each chunk rounded up to four, and 4 bytes a chunk for each
+    row and for eight more a cluster.
+
+    Parameters
+    ----------
+    bounds : ndarray of int32 (n_chunks + 1,)
+    n_clusters : int or None
+        Of each chunk; None takes the root of the number of rows.
+    n_probes : int
+        Lists that a query reads in each chunk.
+    seed, n_threads : int
+    """
+
+    def __init__(self, bounds, n_clusters, n_probes, seed, n_threads):
+        self._bounds, self._n_clusters, self._n_probes = bounds, n_clusters, n_probes
+        self._seed, self._n_threads = seed, n_threads
+        self._directions = [None] * (len(bounds) - 1)
+        self._n_words = -(-np.diff(bounds) // BYTES)  # of a row
+
+    def build(self, W):
+        """Index the rows of W, float32 (n_rows, n_columns); again from the centroids before."""
+        n_rows, bounds = len(W), self._bounds
+        n_clusters = self._n_clusters or max(1, round(n_rows**0.5))
+        self._n_clusters = n_clusters = min(n_clusters, n_rows)
+        self._n_probes = min(self._n_probes, n_clusters)
+        self._require_memory(n_rows)
+        n_chunks, longest = len(bounds) - 1, len(as_blocks(np.empty((n_clusters, 0))))
+        self._starts = np.empty((n_chunks, n_clusters + 1), dtype=np.int64)
+        self._offsets = np.empty(n_chunks, dtype=np.int64)
+        centroids, ids, end = [], [], 0
+        for j in range(n_chunks):
+            assigned, own = self._clusters(W, j)
+            centroids.append(own.ravel())
+            starts, members = grouped(assigned, n_clusters)
+            ids.append(members)
+            self._starts[j], self._offsets[j] = starts, end
+            end += members.size * int(self._n_words[j])
+            read = np.sort(np.diff(starts))[::-1][: self._n_probes].sum()
+            longest = max(longest, int(read))
+        self._centroids, self._ids = np.concatenate(centroids), np.concatenate(ids)
+        self._values = np.empty(end, dtype=np.int32)
+        self._scales = np.empty(len(self._ids), dtype=np.float32)
+        first = 0
+        for j, members in enumerate(ids):
+            a, b = int(bounds[j]), int(bounds[j + 1])
+            here = self._values[self._offsets[j] :], self._scales[first:]
+            kernel.lay_out(W, a, b - a, members, *here, self._n_threads)
+            first += len(members)
+        self._scratch = tuple(
+            np.empty((self._n_threads, size), dtype=dtype)
+            for size, dtype in [
+                (LANES * longest, np.float32), (LANES * longest, np.uint64),
+                (self._n_probes, np.float32), (self._n_probes, np.int32),
+            ]
+        )  # fmt: skip
+        self.work_of_query = (LANES * longest + n_clusters) * int(bounds[-1])
+        return self
+
+    def _require_memory(self, n_rows):
+        n_chunks, n_columns = len(self._bounds) - 1, int(self._bounds[-1])
+        places = n_rows + LANES // 2 * self._n_clusters  # the last blocks are half full
+        require_memory(
+            4 * places * (int(self._n_words.sum()) + n_chunks),
+            f"lists of {n_rows} rows of {n_columns} columns",
+            "use a smaller hidden_dim, or index='hnsw'",
+        )
+
+    def _clusters(self, W, j):
+        """The cluster of each row, and the centroids in blocks.
+
+        A centroid is a direction times the root mean square of the norms of its rows, as in
+        SphericalIndex: of two in the same direction the one with longer rows is read first.
+        """
+        a, b = int(self._bounds[j]), int(self._bounds[j + 1])
+        before, n_clusters = self._directions[j], self._n_clusters
+        directions = train(
+            W[:, a:b], n_clusters, self._seed, self._n_threads, before,
+            ITERATIONS if before is None else AGAIN, assign,
+        )  # fmt: skip
+        assigned = assign(W, directions, self._n_threads, a)
+        squares = np.einsum("ij,ij->i", W[:, a:b], W[:, a:b])
+        total = np.bincount(assigned, squares, minlength=n_clusters)
+        count = np.bincount(assigned, minlength=n_clusters)
+        scale = np.sqrt(total / np.maximum(count, 1)).astype(np.float32)
+        self._directions[j] = directions
+        return assigned, as_blocks(directions * scale[:, None])
+
+    def candidates(self, H, n, n_first=None):
+        """The rows that score best in each chunk, int32 (n_queries, n_chunks, n); -1: nobody.
+
+        Parameters
+        ----------
+        H : C-contiguous ndarray of float32 (n_queries, n_columns)
+        n : int
+        n_first : int, default=None
+            The best `n_first` of them stand first, then the next up to twice as many, and so on;
+            None puts them in any order.
+        """
+        named = np.empty((len(H), len(self._offsets), n), dtype=np.int32)
+        n_threads = self._n_threads if len(H) * self.work_of_query > WORTH_THREADS else 1
+        search(
+            H, self._bounds, self._centroids, self._starts, self._values, self._scales,
+            self._offsets, self._ids,
+            self._n_probes, n_first or n, named, *self._scratch, n_threads,
+        )  # fmt: skip
+        return named
+
+
+def as_blocks(rows):
+    """Rows (n, d) in blocks (n_blocks, d, LANES), filled up with zeros."""
+    n_blocks = -(-len(rows) // LANES)
+    blocks = np.zeros((n_blocks * LANES, rows.shape[1]), dtype=np.float32)
+    blocks[: len(rows)] = rows
+    return np.ascontiguousarray(blocks.reshape(n_blocks, LANES, -1).transpose(0, 2, 1))
+
+
+def assign(rows, directions, n_threads, start=0):
+    """The direction of largest inner product with columns of each row, int32 (n_rows,)."""
+    assigned = np.empty(len(rows), dtype=np.int32)
+    kernel.assign(rows, start, as_blocks(directions), len(directions), assigned, n_threads)
+    return assigned
+
+
+def grouped(assigned, n_clusters):
+    """The first block of each cluster, and the rows in blocks (n_blocks, LANES), ascending.
+
+    A cluster begins with a block of its own; -1 fills up the last.
+    """
+    n_rows = len(assigned)
+    pattern = sparse.csr_array(
+        (np.ones(n_rows, dtype=np.int8), assigned, np.arange(n_rows + 1)),
+        shape=(n_rows, n_clusters),
+    ).tocsc()  # a counting sort
+    count = np.diff(pattern.indptr)
+    starts = np.concatenate([[0], np.cumsum(-(-count // LANES))]).astype(np.int64)
+    ids = np.full((max(1, int(starts[-1])), LANES), -1, dtype=np.int32)
+    shift = LANES * starts[:-1] - pattern.indptr[:-1]
+    ids.ravel()[np.arange(n_rows) + np.repeat(shift, count)] = pattern.indices
+    return starts, ids

@@ -1,0 +1,157 @@
+"""How LDGS keeps what it trains: the columns of both layers, the entries of mini-batches."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._kernels.ldgs import _row_updates
+from ..mips._row_store import ranges
+from ._candidate_gradients import chunk_bounds
+
+NO_NORMS = np.empty(0, dtype=np.int32)
+
+
+class Settings(NamedTuple):
+    """The parameters of the steps, as in the estimator, with their "auto" values settled."""
+
+    loss: str
+    score: str
+    gradient: str
+    n_chunks: int
+    n_message_passes: int
+    query_size: int
+    index: str
+    n_centroids: int
+    n_probes: int
+    tau: float
+    mu: float
+    unretrieved: str
+    fit_intercept: bool
+    solver: str
+    warmup: float | str
+    batch_size: int
+    learning_rate: float
+    decay: float | str
+    max_iter: int
+    alpha: float
+
+
+class Layout:
+    """The columns of embeddings while they are trained: each chunk ends with one more.
+
+    With linear scores the last column of a chunk holds its part of the intercept; with squared
+    distances minus the squared length of the chunk of the label embedding, whose product with
+    ``(2 x, 1)`` is then the score but for ``||x||^2``, which no loss sees.
+
+    Parameters
+    ----------
+    dim : int
+    n_chunks : int
+    score : {"linear", "sqeuclidean"}
+    fit_intercept : bool
+    """
+
+    def __init__(self, dim, n_chunks, score, fit_intercept):
+        self.bounds = chunk_bounds(dim, n_chunks)
+        self.bounds += np.arange(n_chunks + 1, dtype=np.int32)
+        self.n_columns = int(self.bounds[-1])
+        self.last = self.bounds[1:] - 1
+        self.plain = np.delete(np.arange(self.n_columns), self.last)
+        self.squared = score == "sqeuclidean"
+        # each chunk sees the same gradient of its part: together they step as one intercept would
+        self._constant = np.float32(n_chunks**-0.5 if fit_intercept else 0)
+        self.norms = self.bounds if self.squared else NO_NORMS
+
+    def columns(self, values):
+        """A number for each column, from one a dimension or one for all; 0 for intercepts."""
+        wide = np.zeros(self.n_columns, dtype=np.float32)
+        wide[self.plain] = values
+        return wide
+
+    def weights(self, coef, intercept):
+        """The table of label embeddings (n_classes, n_columns) that scores as these."""
+        W = np.zeros((len(coef), self.n_columns), dtype=np.float32)
+        W[:, self.plain] = coef
+        if self.squared:
+            starts = self.bounds[:-1]
+            W[:, self.last] = -np.add.reduceat(W * W, starts, axis=1)
+        elif self._constant:
+            W[:, self.last] = intercept[:, None] / (self._constant * len(self.last))
+        return W
+
+    def coef(self, W):
+        """Label embeddings (n_classes, dim) and intercepts (n_classes,) of a table."""
+        if self.squared:
+            return W[:, self.plain], np.zeros(len(W), dtype=np.float32)
+        return W[:, self.plain], self._constant * W[:, self.last].sum(axis=1)
+
+    def queries(self, E):
+        """What is multiplied with label embeddings, from embeddings (n, n_columns), in place."""
+        if self.squared:
+            E *= 2
+        E[:, self.last] = 1 if self.squared else self._constant
+        return E
+
+    def of_embeddings(self, of_queries):
+        """The gradient in the embeddings from that in their queries, in place."""
+        if self.squared:
+            of_queries *= 2
+        of_queries[:, self.last] = 0
+        return of_queries
+
+
+class Weights:
+    """Both layers and, for Adagrad, the sums of their squared gradients.
+
+    Attributes
+    ----------
+    W : ndarray of float32 (n_classes, n_columns)
+    U : ndarray of float32 (n_features, n_columns), or None
+    squares_W, squares_U : ndarray of float32, one a row, or of size 0
+    """
+
+    def __init__(self, W, U, adaptive, squares=None):
+        self.W, self.U = W, U
+        if squares is None or not adaptive:
+            n_features = 0 if U is None else len(U)
+            squares = (
+                np.zeros(len(W) * adaptive, np.float32),
+                np.zeros(n_features * adaptive, np.float32),
+            )
+        self.squares_W, self.squares_U = squares
+
+
+class Lists(NamedTuple):
+    """The entries of the samples of a mini-batch; see `_kernels/ldgs/_row_updates.pyx`."""
+
+    ids: np.ndarray
+    values: np.ndarray
+    begin: np.ndarray
+    count: np.ndarray
+    shared: bool = False
+
+
+def embed(rows, batch, U, layout, n_threads):
+    """Embeddings of samples, (n, n_columns), zero in the last column of each chunk.
+
+    Parameters
+    ----------
+    rows : Rows
+    batch : ndarray of int
+    U : ndarray of float32 (n_features, n_columns), or None: the samples themselves
+    layout : Layout
+    n_threads : int
+    """
+    E = np.zeros((len(batch), layout.n_columns), dtype=np.float32)
+    begin = rows.indptr[batch]
+    count = rows.indptr[batch + 1] - begin
+    if U is not None:
+        _row_updates.combine(rows.indices, rows.data, begin, count, rows.dense, U, E, n_threads)
+    elif rows.dense:
+        E[:, layout.plain] = rows.data.reshape(rows.shape)[batch]
+    else:
+        entries = ranges(begin, count)
+        E[np.repeat(np.arange(len(batch)), count), layout.plain[rows.indices[entries]]] = rows.data[
+            entries
+        ]
+    return E

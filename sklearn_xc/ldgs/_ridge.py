@@ -1,0 +1,95 @@
+"""The ridge of LDGS on one of its tables, in the metric of the steps on it."""
+
+import copy
+
+import numpy as np
+
+from .._kernels.ldgs import _row_updates
+
+NO_STRENGTH, NOTHING_SETTLED = np.empty(0, dtype=np.float32), np.empty(0)
+# Rows that no step touches bear the ridge when it has grown to this share of a typical one: that is
+# one pass over all of them.
+RIDGE_AT_ONCE = 0.01
+
+
+class Ridge:
+    """The ridge on the rows of a table.
+
+    A step divides the rate of a row by the root of its squared gradients so far; the ridge has to
+    do the same, for else the two balance at another point than the minimum of the objective. Rows
+    bear it when they are touched, for all steps since they last were; the others now and then.
+    Without Adagrad all rows have one rate, and bear it at once.
+
+    Parameters
+    ----------
+    table : ndarray of float32 (n_rows, n_columns)
+    squares : ndarray of float32 (n_rows,), or of size 0 without Adagrad
+    strength : ndarray of float32 (n_columns,)
+        alpha, for each column.
+    norms : ndarray of int32
+        Bounds of chunks whose last columns hold minus the squared length of the others, or none.
+    """
+
+    def __init__(self, table, squares, strength, norms):
+        self._table, self._squares, self._norms = table, squares, norms
+        self._most = float(strength.max(initial=0))
+        self._adaptive = len(squares) > 0
+        self._strength = strength
+        lazy = self._adaptive and self._most > 0
+        self._settled = np.zeros(len(table)) if lazy else NOTHING_SETTLED
+        self._of_kernel = strength if lazy else NO_STRENGTH
+        self._before = self._now = self._finished = 0.0  # sums of rates
+        self._typical = 0.0  # root of the squares of a row, when they last were looked at
+
+    def advance(self, rate):
+        """A step at such a rate begins."""
+        self._before, self._now = self._now, self._now + rate
+
+    def of_step(self):
+        """What the kernels of a step ask for."""
+        return self._norms, self._of_kernel, self._settled, self._before, self._now
+
+    def all_are_settled(self):
+        """The step has touched all rows."""
+        if self._adaptive:
+            self._finished = self._now
+
+    def is_due(self):
+        """Whether what rows owe that were not touched is worth a pass over all."""
+        owed = (self._now - self._finished) * self._most
+        return owed > RIDGE_AT_ONCE * (self._typical if self._adaptive else 1)
+
+    def finish(self, n_threads):
+        """Take off all that is owed; returns whether weights changed."""
+        owed, self._finished = self._now - self._finished, self._now
+        if owed == 0 or self._most == 0:
+            return False
+        if self._adaptive:
+            _row_updates.settle(
+                self._table, self._squares, self._norms, self._of_kernel, self._settled, self._now,
+                n_threads,
+            )  # fmt: skip
+            known = self._squares > 0
+            self._typical = float(np.sqrt(self._squares[known].mean())) if known.any() else 0.0
+            return True
+        self._table *= np.exp(-owed * self._strength)
+        if len(self._norms):
+            last = self._norms[1:] - 1
+            self._table[:, last] = 0
+            squares = np.add.reduceat(self._table * self._table, self._norms[:-1], axis=1)
+            self._table[:, last] = -squares
+        return True
+
+    def taken_off(self, n_threads):
+        """The table without what it still owes; it stays as it is."""
+        if self._now == self._finished or self._most == 0:
+            return self._table
+        twin = copy.copy(self)
+        twin._table, twin._settled = self._table.copy(), self._settled.copy()
+        twin.finish(n_threads)
+        return twin._table
+
+    def forget_untouched(self):
+        """Zero rows that never had a gradient: for them the ridge is the whole objective."""
+        if self._adaptive and self._most > 0:
+            self._table[self._squares == 0] = 0

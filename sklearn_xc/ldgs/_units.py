@@ -1,0 +1,196 @@
+"""The units in which LDGS measures X for its automatic rate, over all calls of a fit in parts.
+
+A rate means nothing without the scale of the rows. `learning_rate="auto"` therefore takes its steps
+on rows of unit length, and, of dense rows without a hidden layer, on columns of the same deviation
+around their means: columns in different units are what slows gradients down most. Both are exact
+changes of variables, which are undone in the weights.
+"""
+
+import numpy as np
+
+from ..utils._matrix import as_matrix
+from ..utils._records import record
+
+ENTRIES_AT_ONCE = 2**20
+# Typical lengths of a row, beyond which it no longer stretches the columns' units, nor counts more
+# in a step.
+FAR = 10.0
+NO_COLUMNS = np.zeros(0)
+CONSTANT = 1e-7  # of the mean, a deviation that is rounding
+
+
+@record
+class Units:
+    """Lengths of rows and, if by column, means and deviations of columns.
+
+    Attributes
+    ----------
+    by_column, centred : bool
+    weight, log_lengths : float
+        Of the rows that are not zero: their weights, and the weighted sum of the logarithms of
+        their lengths. The geometric mean is not led astray by a few long rows.
+    column_weight : float
+    mean, squares : ndarray of float64 (n_features,), or of size 0
+        Weighted mean of each column, and the sum of squared deviations from it.
+    """
+
+    def __init__(self, by_column=False, centred=False):
+        self.by_column, self.centred = bool(by_column), bool(centred)
+        self.weight = self.log_lengths = self.column_weight = 0.0
+        self.mean = self.squares = NO_COLUMNS
+
+    def _check_record(self):
+        if self.mean.dtype != np.float64 or self.mean.shape != self.squares.shape:
+            raise ValueError("the units of the columns are of the wrong kind")
+
+    def with_rows(self, rows, visited, sample_weight=None):
+        """The units with some rows of another call; these stay as they are.
+
+        Parameters
+        ----------
+        rows : Rows
+        visited : ndarray of int
+        sample_weight : ndarray of float (n_samples,), or None
+        """
+        units = Units(self.by_column, self.centred)
+        vars(units).update(vars(self))
+        weight = np.ones(len(visited)) if sample_weight is None else sample_weight[visited]
+        weight = weight.astype(np.float64)
+        lengths = row_lengths(rows)[visited]
+        known = lengths > 0
+        units.weight += float(weight[known].sum())
+        units.log_lengths += float(weight[known] @ np.log(lengths[known]))
+        if self.by_column:
+            far = FAR * units.length
+            units._add_columns(rows, visited, weight * np.minimum(1, far / lengths.clip(far)) ** 2)
+        return units
+
+    def _add_columns(self, rows, visited, weight):
+        X = as_matrix(rows)
+        if not len(self.mean):
+            self.mean, self.squares = np.zeros((2, X.shape[1]))
+        size = max(1, ENTRIES_AT_ONCE // max(1, X.shape[1]))
+        for start in range(0, len(visited), size):
+            part = X[visited[start : start + size]].astype(np.float64)
+            w = weight[start : start + size]
+            total = w.sum()
+            mean = w @ part / total
+            part -= mean
+            both = self.column_weight + total
+            change = mean - self.mean
+            self.squares = (
+                self.squares + w @ (part * part)
+                + change**2 * (self.column_weight * total / both)
+            )  # fmt: skip
+            self.mean = self.mean + change * (total / both)
+            self.column_weight = both
+
+    @property
+    def length(self):
+        """Of a typical row."""
+        return float(np.exp(self.log_lengths / self.weight)) if self.weight else 1.0
+
+    def shift_and_scale(self, n_rows=None):
+        """What is taken off X, None or float64 (n_features,), and by what it is then multiplied.
+
+        A number, or one for each column; columns that are constant keep the unit of the others.
+
+        Parameters
+        ----------
+        n_rows : int, default=None
+            Rows of all parts so far, where more are to come. Deviations are then those with one row
+            of zeros beside them: those of two rows may be next to nothing, and weights learnt on a
+            column so stretched would be huge in the units of later.
+        """
+        if not self.by_column:
+            return None, 1 / self.length
+        square = self.squares / self.column_weight
+        if not self.centred:
+            square = square + self.mean**2
+        deviation = np.sqrt(square)
+        varies = deviation > CONSTANT * np.abs(self.mean)
+        if self.centred and n_rows is not None:
+            deviation = np.sqrt(square + self.mean**2 / (n_rows + 1))
+        scale = np.full(len(square), 1 / self.length)
+        scale[varies] = 1 / (deviation[varies] * np.sqrt(varies.sum()))
+        return (self.mean if self.centred else None), scale
+
+
+class Change:
+    """The change of variables of some units, forth and back.
+
+    Parameters
+    ----------
+    units : Units, or None for X as it is
+    hidden : bool
+        Whether there is a layer before the label embeddings.
+    n_rows : int, default=None
+        As for `Units.shift_and_scale`.
+    """
+
+    def __init__(self, units, hidden, n_rows=None):
+        self.shift, self.scale = (None, 1.0) if units is None else units.shift_and_scale(n_rows)
+        self._hidden = hidden
+
+    def rows(self, rows):
+        """X in these units."""
+        if self.shift is None and np.ndim(self.scale) == 0:
+            if self.scale == 1:
+                return rows
+            return rows._replace(data=rows.data * np.float32(self.scale))
+        X = rows.data.reshape(rows.shape)
+        if self.shift is not None:
+            X = X - self.shift
+        return rows._replace(data=(X * self.scale).astype(np.float32).ravel())
+
+    def inside(self, W, b, U):
+        """Weights for X in these units, from weights for X as it is."""
+        if self._hidden:
+            return W, b, U / np.float32(self.scale)
+        if self.shift is not None:
+            b = b + W @ self.shift
+        return (W / self.scale).astype(np.float32), b.astype(np.float32), U
+
+    def outside(self, W, b, U):
+        """The inverse of :meth:`inside`."""
+        if self._hidden:
+            return W, b, U * np.float32(self.scale)
+        W = W * self.scale
+        if self.shift is not None:
+            b = b - W @ self.shift
+        return W.astype(np.float32, copy=False), b.astype(np.float32), U
+
+    def strengths(self, alpha):
+        """The ridge on the weights inside that is alpha on those outside: of W, of U."""
+        on_X = alpha * np.square(self.scale)
+        return (alpha, on_X) if self._hidden else (on_X, 0.0)
+
+
+def row_lengths(rows):
+    """The lengths of all rows, float64 (n_samples,)."""
+    if rows.dense:
+        X = rows.data.reshape(rows.shape)
+        return np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+    first, n_samples = int(rows.indptr[0]), len(rows.indptr) - 1
+    squares = np.square(rows.data[first : rows.indptr[-1]], dtype=np.float64)
+    # row by row, not by differences of running sums, which round off beside one long row
+    of_row = np.repeat(np.arange(n_samples), np.diff(rows.indptr))
+    return np.sqrt(np.bincount(of_row, weights=squares, minlength=n_samples))
+
+
+def held_back(rows, typical):
+    """What long rows count in a step, float32 (n_samples,); None where all count in full.
+
+    The gradient of a sample is as long as its row. One of more than FAR typical lengths counts no
+    more than one of just these: else a single corrupt row would be most of what a step, and the
+    squares by which Adagrad divides all later ones, are made of.
+
+    Parameters
+    ----------
+    rows : Rows
+    typical : float
+        The length of a typical row.
+    """
+    far = FAR * typical
+    lengths = row_lengths(rows)
+    return (far / lengths.clip(far)).astype(np.float32) if (lengths > far).any() else None

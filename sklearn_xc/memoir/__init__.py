@@ -1,0 +1,5 @@
+"""MEMOIR."""
+
+from ._classifier import MemoirSVC
+
+__all__ = ["MemoirSVC"]

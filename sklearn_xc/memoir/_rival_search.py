@@ -1,0 +1,179 @@
+"""Where MEMOIR looks for the rival of a sample: among all classes, or those an index names."""
+
+import numpy as np
+from scipy import sparse
+
+from ..mips import HNSWIndex, SimpleLSHIndex
+from ..utils._matrix import as_matrix
+
+FEWEST_CANDIDATES = 10  # for each sample; as many more as the index needs for its recall
+# A graph names the best first, so that few of those it looks at suffice: at most this share of all
+# classes. The codes of LSH name them in no such order.
+LARGEST_SHARE = {"hnsw": 0.125, "lsh": 1.0}
+# The index follows the weights when a larger share of the classes may have moved. Until then these
+# are candidates of every sample: an index that is behind misses rivals that have just grown.
+# The first one is built when some have: weights nearly empty are searched as fast, and say little
+# about what an index will be worth.
+MOVED_SHARE, FIRST_SHARE = 0.1, 0.25
+# Samples that are asked for at once: what moves among them is not yet a candidate.
+SAMPLES_OF_A_CLASS, FEWEST_SAMPLES = 0.00625, 8
+SAMPLE = 256  # training rows by which an index measures its recall
+
+
+class ExactSearch:
+    """All classes are candidates."""
+
+    search_, recall_ = "exact", 1.0
+    samples_at_once = 4096
+
+    def candidates(self, samples):
+        """No candidates, which stands for all classes."""
+        return np.empty((len(samples), 0), dtype=np.int32)
+
+    def changed(self, classes):
+        """Nothing to keep up to date."""
+
+
+class IndexSearch:
+    """The classes that an index of the weights names.
+
+    The index holds V of the weights W = scale V, which has the same rivals. Classes that have moved
+    since it last followed the weights are candidates beside those it names; all are scored with the
+    weights of the moment.
+
+    Parameters
+    ----------
+    index : index of `sklearn_xc.mips`
+    X : ndarray or CSR of float32 (n_samples, n_features + 1)
+        With the constant feature as the last.
+    weights : Weights
+    seed : int
+        Chooses the rows by which the index measures its recall.
+    name : {"hnsw", "lsh"}
+        Whose LARGEST_SHARE of all classes a sample may have as candidates.
+    """
+
+    def __init__(self, index, X, weights, seed, name):
+        self.index, self.X, self.weights, self.name = index, X, weights, name
+        self.most = max(FEWEST_CANDIDATES, int(LARGEST_SHARE[name] * weights.shape[0]))
+        rng = np.random.default_rng([seed, 1])
+        self.sample = np.sort(rng.permutation(X.shape[0])[:SAMPLE])
+        self.samples_at_once = max(FEWEST_SAMPLES, int(SAMPLES_OF_A_CLASS * weights.shape[0]))
+        self.built = False
+        self.moved = np.full(weights.shape[0], weights.state[2] > 0)  # if training goes on: all
+
+    @property
+    def recall_(self):
+        """Of the candidates that it names; 1 where it has given up and all classes are scored."""
+        return self.index.recall_ if self.built else 1.0
+
+    @property
+    def search_(self):
+        """What ran: "exact" where the index was never built, or has given up."""
+        return self.name if self.built and self.index.mode_ != "exact" else "exact"
+
+    def candidates(self, samples):
+        self.follow()
+        if not self.built or self.index.mode_ == "exact":
+            return np.empty((len(samples), 0), dtype=np.int32)
+        n = max(FEWEST_CANDIDATES, min(self.index.effort_, self.most))
+        n = min(self.weights.shape[0], n)
+        named = self.index.candidates(self.X[samples], n)
+        named[self.moved[named]] = -1  # of which each is a candidate once
+        moved = np.flatnonzero(self.moved).astype(np.int32)
+        return np.hstack([named, np.broadcast_to(moved, (len(samples), len(moved)))])
+
+    def follow(self):
+        """Bring the index up to date if it is too far behind; there is none at first."""
+        folded = self.built and self.n_folds != self.weights.n_folds
+        allowed = MOVED_SHARE if self.built else FIRST_SHARE
+        if not folded and self.moved.mean() <= allowed:
+            return
+        if folded or not self.built:
+            self.n_folds = self.weights.n_folds
+            self.index.build(self.weights.values(), queries=self.X[self.sample])
+            self.built = True
+        else:
+            changed = np.flatnonzero(self.moved)
+            self.index.update(changed, self.weights.values()[changed])
+        self.moved[:] = False
+
+    def changed(self, classes):
+        self.moved[classes] = True
+
+
+def make_search(search, rows, bias, weights, *, min_recall, n_bits, sketch_dim, n_jobs, seed):
+    """The object that `Steps` asks for candidates."""
+    if search == "exact":
+        return ExactSearch()
+    X = with_constant(as_matrix(rows), bias)
+    options = {"min_recall": min_recall, "n_components": sketch_dim}
+    options |= {"n_jobs": n_jobs, "random_state": seed}
+    # Of sketched rows all other reductions lose most of the best, see the page on MEMOIR.
+    sketched = sparse.issparse(X) and X.shape[1] > sketch_dim
+    of_sketches = {"reduction": "ranges", "ef_construction": BUILD_BEAM // 2} if sketched else {}
+    index = HNSWIndex(**options, **of_sketches)
+    if search == "lsh":
+        index = SimpleLSHIndex(n_bits=n_bits, **options)
+    return IndexSearch(index, X, weights, seed, search)
+
+
+def with_constant(X, bias):
+    """X with one more column of this value."""
+    column = np.full((X.shape[0], 1), bias, dtype=np.float32)
+    if sparse.issparse(X):
+        return sparse.csr_array(sparse.hstack([X, column], format="csr"))
+    return np.hstack([X, column])
+
+
+# Counted operations of a search: vectors of LANES numbers, or single entries of a list.
+LANES = 16
+BEAM, NEIGHBOURS, BUILD_BEAM = 64, 32, 100  # of an HNSW graph: vectors compared for each visited
+# With no more classes than these exact search costs less whatever else: a graph compares a sample
+# with so many vectors; beside the ten that a code names stand those that have moved, a tenth of all
+# and what the samples asked for together have moved since.
+FEWEST_CLASSES = {
+    "hnsw": BEAM * NEIGHBOURS,
+    "lsh": int((FEWEST_CANDIDATES + 2 * FEWEST_SAMPLES) / (1 - MOVED_SHARE)),
+}
+
+
+def choose_search(search, rows, y, shape, sketch_dim):
+    """The search itself where an index can pay, or for "auto" that of fewer operations a sample.
+
+    Exact search follows the lists of the features of a sample. A class is in the list of a feature
+    when one of its samples has it, or when it was the rival of one that has: about twice the pairs
+    of a feature and a class in the data, and at most all classes. A graph compares the sample with
+    NEIGHBOURS vectors for each of BEAM that it visits, and is built anew, with a beam of
+    BUILD_BEAM for each class, after about MOVED_SHARE samples a class.
+
+    Parameters
+    ----------
+    search : {"auto", "exact", "hnsw", "lsh"}
+    rows : Rows
+    y : ndarray of int32 (n_samples,)
+    shape : tuple (n_classes, n_features)
+    sketch_dim : int
+
+    Returns
+    -------
+    search : {"exact", "hnsw", "lsh"}
+    """
+    n_classes, n_features = shape
+    if n_classes <= FEWEST_CLASSES.get("hnsw" if search == "auto" else search, 0):
+        return "exact"
+    if search != "auto":
+        return search
+    if rows.dense:
+        exact = n_features * n_classes / LANES
+        width = n_features
+    else:
+        of_sample = np.repeat(y.astype(np.int64), np.diff(rows.indptr))
+        pairs = np.unique(rows.indices.astype(np.int64) * n_classes + of_sample)
+        lists = np.bincount(pairs // n_classes, minlength=n_features)
+        lists = np.minimum(2 * lists, n_classes / LANES + lists)
+        exact = lists[rows.indices].sum() / rows.shape[0]
+        width = min(n_features, sketch_dim)
+    compared = NEIGHBOURS * width / LANES
+    graph = (BEAM + BUILD_BEAM / MOVED_SHARE) * compared
+    return "exact" if exact <= graph else "hnsw"

@@ -1,0 +1,1 @@
+"""Meta-estimators around any model with top-k predictions."""

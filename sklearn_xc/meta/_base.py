@@ -1,0 +1,157 @@
+"""What the classifiers share that wrap another one and look at its k best classes."""
+
+import warnings
+from inspect import signature
+
+import sklearn
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted
+
+from ..base._classifier import check_parameters
+from ..model_selection._cross_val_topk import codes_of
+from ..model_selection._out_of_fold import is_prefit, read_labels, splits_of
+from ..model_selection._routing import n_rows
+from ..persistence import SaveMixin
+from ..ppdsparse._classifier import PPDSparseClassifier
+from ..topk._predict import predict_topk
+from ..utils._callbacks import FIT_CALLER, CallbackSupportMixin, InnerFits
+from ..utils._validation import check_sample_weight
+
+
+class BaseTopKWrapper(
+    SaveMixin, CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+):
+    """Base of the classifiers that fit something on the held-out k best classes of another.
+
+    A subclass has the parameters ``estimator``, ``cv`` and ``n_jobs``, and declares
+    ``_parameter_constraints``.
+    """
+
+    _parameter_constraints: dict = {}  # noqa: RUF012  (scikit-learn's convention)
+
+    def _wrapped(self):
+        """The estimator to copy: by default PPDSparseClassifier."""
+        if self.estimator is not None:
+            return self.estimator
+        estimator = PPDSparseClassifier(random_state=0)
+        if _routing_enabled():
+            estimator.set_fit_request(sample_weight=True)
+        return estimator
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._wrapped())
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags.multi_label = inner.classifier_tags.multi_label
+        return tags
+
+    def get_metadata_routing(self):
+        """Who gets what of the metadata: the estimator and the splitter.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        fit = MethodMapping().add(caller="fit", callee="fit")
+        router.add(estimator=self._wrapped(), method_mapping=fit)
+        if hasattr(self.cv, "get_metadata_routing"):
+            split = MethodMapping().add(caller="fit", callee="split")
+            router.add(splitter=self.cv, method_mapping=split)
+        return router
+
+    # ------------------------------------------------------------------------------- for fit
+
+    def _read(self, X, y, sample_weight, fit_params):
+        """Check parameters and y.
+
+        Returns
+        -------
+        X, y : as given, but for lists
+        labels : Labels
+        weight : ndarray of float32 (n_samples,), or None
+        params : dict
+            Of the estimator's fit.
+        split_params : dict
+            Of the splitter.
+        """
+        check_parameters(self)
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        X, y = indexable(X, y)
+        if n_rows(X) == 0:
+            raise ValueError("X and y have 0 sample(s); at least one is needed in each class")
+        estimator = self._wrapped()
+        known = estimator.classes_ if is_prefit(estimator, self.cv) else None
+        labels = read_labels(y, known)
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, labels.truth.shape[0])
+        if _routing_enabled():
+            routed = process_routing(self, "fit", sample_weight=sample_weight, **fit_params)
+            split_params = routed.splitter.split if "splitter" in routed else {}
+            return X, y, labels, sample_weight, routed.estimator.fit, split_params
+        params = dict(fit_params)
+        if sample_weight is not None:
+            if "sample_weight" in signature(estimator.fit).parameters:
+                params["sample_weight"] = sample_weight
+            elif known is None:
+                warnings.warn(
+                    f"fit of {type(estimator).__name__} takes no sample_weight: the weights are "
+                    f"used by {type(self).__name__} alone; name the step that takes them "
+                    "(step__sample_weight), or enable metadata routing",
+                    UserWarning,
+                    stacklevel=FIT_CALLER + 1,
+                )
+        return X, y, labels, sample_weight, params, {}
+
+    def _splits(self, X, y, labels, split_params, weight):
+        """The (training, test) rows of `cv`; None where the estimator is fitted already."""
+        if is_prefit(self._wrapped(), self.cv):
+            return None
+        return splits_of(self.cv, X, y, labels.kind, split_params, weight)
+
+    def _start_fits(self, splits, X, y, sample_weight, also=1):
+        """Tell callbacks that the fits of all folds begin, and `also` one on all samples."""
+        n_fits = 0 if splits is None else len(splits) + also
+        return InnerFits(self, n_fits, X, y, sample_weight)
+
+    def _fit_estimator(self, X, y, params, fits):
+        """Set estimator_, fitted on all samples unless it is fitted already, and what it saw."""
+        self.estimator_ = self._wrapped()
+        if not is_prefit(self.estimator_, self.cv):
+            self.estimator_ = clone(self.estimator_)
+            with fits.next("all samples").around(
+                self.estimator_, X, y, params.get("sample_weight")
+            ):
+                self.estimator_.fit(X, y, **params)
+        self._remember()
+
+    def _remember(self):
+        for name in ("n_features_in_", "feature_names_in_"):
+            vars(self).pop(name, None)
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+
+    # ----------------------------------------------------------------------------- prediction
+
+    def __sklearn_is_fitted__(self):
+        return "estimator_" in vars(self)
+
+    @property
+    def classes_(self):
+        """The classes of the estimator."""
+        check_is_fitted(self)
+        return self._labels.classes
+
+    def _best(self, X, k, response="decision"):
+        """Numbers and scores of the k best classes of the estimator."""
+        labels, scores = predict_topk(self.estimator_, X, k, response)
+        return codes_of(labels, self._labels.classes), scores
+
+
+def _routing_enabled():
+    return sklearn.get_config().get("enable_metadata_routing", False)

@@ -1,0 +1,258 @@
+"""Calibrated probabilities for any classifier that names its k best classes."""
+
+from dataclasses import replace
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing
+from ..base._nearly_empty import NearlyEmptyMixin
+from ..calibration._calibrators import METHODS, N_CANDIDATES, fit_calibration
+from ..calibration._mixin import all_probabilities, refuse_temperature, topk_probabilities
+from ..model_selection._out_of_fold import held_out_topk
+from ..model_selection._routing import n_rows
+from ..topk._inverted_index import topk_matrix
+from ..utils._callbacks import with_callbacks
+from ..utils._records import savable
+from ..utils._validation import check_k
+from ._base import BaseTopKWrapper
+
+
+@savable
+class TopKCalibratedClassifier(NearlyEmptyMixin, BaseTopKWrapper):
+    """Calibrated probabilities for a classifier with very many classes or labels.
+
+    A transform with a handful of parameters, shared by all classes, maps the scores of the k best
+    classes of a sample to probabilities. It is fitted on samples that were held out: one pair of
+    score and truth for each of their k best classes. The classes beyond share one probability, so
+    that nothing of the shape (n_samples, n_classes) is needed in fit, nor one fit for each class.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        A classifier that :func:`sklearn_xc.predict_topk` accepts, such as a Pipeline that ends in
+        one. In a :class:`~sklearn.frozen.FrozenEstimator` it stays as it is, and all samples of
+        `fit`, which it should not have seen, calibrate it. None is
+        ``PPDSparseClassifier(random_state=0)``.
+    method : {"sigmoid", "isotonic", "temperature"}, default="sigmoid"
+        "sigmoid" is ``1 / (1 + exp(-(a * score + b)))`` with a and b by maximum likelihood [1]_,
+        "isotonic" a rising function by least squares [2]_, which needs some thousand samples and
+        makes ties. Where samples have one class, the probabilities of a sample are then divided by
+        their sum. "temperature", for one class a sample, is the softmax of ``score / T`` over the
+        k best classes and, with a utility of its own, all others together [3]_.
+    cv : int, float, splitter or iterable of splits, default=5
+        How samples are held out from copies of the estimator: an int is the number of folds of
+        :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float up to 0.5 the share of one
+        part that is held out once, which costs a single further fit. Not used if the estimator is
+        frozen.
+    k : int, default=10
+        How many of the best classes of a sample are looked at; all if there are fewer. The sigmoid
+        fits best where the most scores are: a larger k moves its attention to lower ones.
+    n_jobs : int or None, default=None
+        Folds that are fitted at once, as in joblib.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        Fitted on all samples.
+    calibration_ : object
+        The fitted calibration: `calibration_.transform` has its parameters, and
+        `calibration_.rest_probability` is how often a class beyond the k best was true, each.
+    classes_ : ndarray, shape (n_classes,)
+    n_features_in_ : int
+        If the estimator has it.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        If the estimator has it.
+
+    See Also
+    --------
+    sklearn.calibration.CalibratedClassifierCV : One transform for each class, for few classes.
+    sklearn_xc.metrics.reliability_curve : To look at the result.
+
+    Notes
+    -----
+    What is fitted on the k best says nothing about the others: where these exclude each other, the
+    softmax gives them what the k best leave, in equal parts. Elsewhere each gets
+    `rest_probability`, or the probability of the k-th best class if that is lower.
+
+    References
+    ----------
+    .. [1] J. C. Platt. "Probabilistic outputs for support vector machines and comparisons to
+       regularized likelihood methods". Advances in Large Margin Classifiers, 1999.
+    .. [2] B. Zadrozny and C. Elkan. "Transforming classifier scores into accurate multiclass
+       probability estimates". KDD 2002.
+    .. [3] C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger. "On calibration of modern neural
+       networks". ICML 2017.
+
+    Examples
+    --------
+    >>> from sklearn_xc import PPDSparseClassifier, TopKCalibratedClassifier
+    >>> from sklearn_xc.datasets import make_xc_classification
+    >>> X, Y = make_xc_classification(600, 500, 40, n_labels=2.0, random_state=0)
+    >>> model = TopKCalibratedClassifier(PPDSparseClassifier(random_state=0), cv=0.2)
+    >>> labels, p = model.fit(X[:500], Y[:500]).predict_topk(X[500:], k=3, scores="proba")
+    >>> bool(0 < p.min() and p.max() < 1)
+    True
+    """
+
+    _limit = "probability above one half"
+
+    _parameter_constraints = {  # noqa: RUF012
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "method": [StrOptions(set(METHODS))],
+        "cv": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(Real, 0, 0.5, closed="right"),
+            "cv_object",
+        ],
+        "k": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(self, estimator=None, *, method="sigmoid", cv=5, k=N_CANDIDATES, n_jobs=None):
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+        self.k = k
+        self.n_jobs = n_jobs
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None, **fit_params):
+        """Fit the estimator and its calibration.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the estimator takes
+        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples in both fits.
+        **fit_params : dict
+            Given to the estimator's fit.
+
+        Returns
+        -------
+        self : TopKCalibratedClassifier
+
+        Raises
+        ------
+        ValueError
+            If a parameter or y is not as described, or ``method="temperature"`` meets an
+            indicator.
+        """
+        given = X, y, sample_weight
+        with all_or_nothing(self):
+            X, y, labels, weight, params, split_params = self._read(X, y, sample_weight, fit_params)
+            if self.method == "temperature" and labels.kind == "multilabel":
+                refuse_temperature()
+            self._labels = replace(labels, truth=None)
+            self._count_rows_with_labels(labels.truth, weight)
+            splits = self._splits(X, y, labels, split_params, weight)
+            fits = self._start_fits(splits, *given)
+            self._fit_estimator(X, y, params, fits)
+            _, held_out, _ = held_out_topk(
+                self._wrapped(), X, y, labels,
+                k=min(self.k, len(labels.classes)), splits=splits, weight=weight, params=params,
+                n_jobs=self.n_jobs, next_fit=fits.next,
+            )  # fmt: skip
+            self.calibration_ = fit_calibration(
+                self.method, labels.kind, len(labels.classes), held_out
+            )
+            fits.finish()
+        return self
+
+    def predict(self, X):
+        """The most probable class, or all labels with a probability above one half.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the estimator takes
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,), or (n_samples, n_classes) dense or CSR
+            In the container of fit's y.
+
+        Warns
+        -----
+        UserWarning
+            Once for each fit, if nine in ten of a hundred rows or more get no label, while rows
+            of fit had some: put :class:`TopKThresholdClassifier` around this one.
+        """
+        check_is_fitted(self)
+        if self._labels.kind != "multilabel":
+            best, _ = topk_probabilities(self.calibration_, lambda m: self._best(X, m), 1)
+            return self.classes_[best.ravel()]
+        k = self.calibration_.n_candidates
+        best, p = topk_probabilities(self.calibration_, lambda m: self._best(X, m), k)
+        self._warn_if_nearly_empty((p > 0.5).sum(axis=1))
+        return self._labels.indicator(best, p > 0.5)
+
+    def predict_topk(self, X, k=None, scores="decision", sparse_output=False):
+        """The k best classes of each sample, best first.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the estimator takes
+        k : int, default=None
+            From 1 to the number of classes K; by default the smaller of 5 and K.
+        scores : {"decision", "proba"}, default="decision"
+            What to return beside the labels: the scores of the estimator, or probabilities.
+        sparse_output : bool, default=False
+            Whether to return one sparse matrix with k entries a row instead of two arrays.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+        scores : ndarray of float32, shape (n_samples, k)
+        matrix : csr_array of float32, shape (n_samples, K)
+            In their place with `sparse_output`. What is not stored is not among the k best; it is
+            not a probability of zero.
+        """
+        check_is_fitted(self)
+        if scores not in ("decision", "proba"):
+            raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
+        k = check_k(k, len(self.classes_))
+        if scores == "proba":
+            best, values = topk_probabilities(self.calibration_, lambda m: self._best(X, m), k)
+        else:
+            best, values = self._best(X, k)
+        if sparse_output:
+            return topk_matrix(best, values, len(self.classes_))
+        return self.classes_[best], values
+
+    def predict_proba(self, X):
+        """Probabilities of all classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the estimator takes
+
+        Returns
+        -------
+        p : ndarray of float64, shape (n_samples, n_classes)
+            Where samples have one class, each row sums to 1. Of the labels of an indicator each
+            has a probability of its own, inside (0, 1).
+
+        Raises
+        ------
+        MemoryError
+            If they would take more than half of the memory available; ``predict_topk(X, k,
+            scores="proba")`` never does.
+        """
+        check_is_fitted(self)
+        return all_probabilities(self.calibration_, lambda m: self._best(X, m), n_rows(X))
+
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of all classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the estimator takes
+
+        Returns
+        -------
+        log_p : ndarray of float64, shape (n_samples, n_classes)
+        """
+        p = self.predict_proba(X)
+        return np.log(p, out=p)

@@ -1,0 +1,404 @@
+"""Thresholds that decide which of the k best labels of a sample are predicted."""
+
+import warnings
+from dataclasses import replace
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing
+from ..calibration._calibrators import NO_SCORE
+from ..model_selection._out_of_fold import held_out_topk
+from ..model_selection._routing import fit_with
+from ..model_selection._take_rows import take
+from ..topk._predict import predict_topk
+from ..utils._available import available_if
+from ..utils._callbacks import FIT_CALLER, with_callbacks
+from ..utils._matrix import LARGEST_INDEX
+from ..utils._records import savable
+from ..utils._unwrap import find_inner
+from ._base import BaseTopKWrapper
+from ._threshold_search import Pairs, global_threshold, label_thresholds
+
+RESPONSES = {"predict_proba": "proba", "decision_function": "decision"}  # for predict_topk
+MOST_LABELS = 100  # looked at without max_labels
+
+
+def _estimator_has(method):
+    def check(self):
+        getattr(vars(self).get("estimator_", self._wrapped()), method)  # its own error if not
+        return True
+
+    return check
+
+
+@savable
+class TopKThresholdClassifier(BaseTopKWrapper):
+    """Predict the labels whose scores reach thresholds, which are tuned for an F measure.
+
+    The best threshold on scores is seldom 0, and there is none on the number of labels: how many
+    labels a sample gets follows from its scores. Thresholds are chosen on the scores of the best
+    labels of samples that were held out, which takes (n_samples, max_labels) numbers, not
+    (n_samples, n_classes). All thresholds are evaluated, not a grid: the choice is exact.
+
+    For an indicator of labels, and for two classes, where the threshold is on the score of
+    ``classes_[1]``. Samples of exactly one class out of many have nothing to decide by a
+    threshold, and are refused.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        A classifier that :func:`sklearn_xc.predict_topk` accepts, such as a Pipeline that ends in
+        one. In a :class:`~sklearn.frozen.FrozenEstimator` it stays as it is. None is
+        ``PPDSparseClassifier(random_state=0)``.
+    metric : {"micro_f1", "macro_f1", "example_f1"}, default="micro_f1"
+        The F measure of all pairs of sample and label, that of each label averaged over the
+        labels, or that of each sample averaged over the samples. As scikit-learn's, it is 0 for a
+        label or sample that neither has nor is predicted any.
+    beta : float, default=1.0
+        Weight of recall: ``(1 + beta^2) P R / (beta^2 P + R)`` of precision P and recall R. Below
+        1 thresholds rise and precision with them, above 1 they fall.
+    scope : {"global", "per_label"}, default="global"
+        One threshold, or one for each label; not the latter with "example_f1", for which labels
+        cannot be looked at one after another.
+    min_positives : int, default=5
+        With ``scope="per_label"``: labels with fewer held-out positives among the scores looked at
+        share one threshold, tuned for them together. One of their own would follow one or two
+        scores: it fits them and fails on others [2]_.
+    response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
+        Whether thresholds are on probabilities or on scores. "auto" is "predict_proba" where the
+        estimator has it, such as a :class:`TopKCalibratedClassifier` or one with `calibration`,
+        otherwise "decision_function", as in
+        :class:`~sklearn.model_selection.TunedThresholdClassifierCV`. A calibration tells apart its
+        own k best labels only; if more are looked at, fit warns and names the parameter.
+    max_labels : int, default=None
+        The most labels of a sample that are predicted, and looked at when thresholds are chosen.
+        None is the largest number of labels of a sample of `fit`, at least 5 and at most 100.
+    cv : int, float, splitter, iterable of splits or "prefit", default=5
+        How samples are held out from copies of the estimator: an int is the number of folds of
+        :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float up to 0.5 the share of one
+        part that is held out once. With "prefit" the estimator is fitted already, and all samples
+        of `fit`, which it should not have seen, choose the thresholds.
+    refit : bool, default=True
+        Whether to fit the estimator on all samples in the end. False keeps the one that the
+        thresholds were chosen with, for "prefit" and a single split only, as in
+        :class:`~sklearn.model_selection.TunedThresholdClassifierCV`.
+    n_jobs : int or None, default=None
+        Folds that are fitted at once, as in joblib.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted one that predicts.
+    best_threshold_ : float or ndarray of float64, shape (n_classes,)
+        Labels are predicted whose probabilities or scores (see `response_method_`) are at least as
+        high; infinite where nothing could be learned about a label.
+    response_method_ : {"predict_proba", "decision_function"}
+        What `best_threshold_` is compared with.
+    best_score_ : float
+        The measure with it, on the samples held out: somewhat optimistic, as it is the highest.
+    max_labels_ : int
+        The most labels predicted.
+    classes_ : ndarray, shape (n_classes,)
+    n_features_in_ : int
+        If the estimator has it.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        If the estimator has it.
+
+    See Also
+    --------
+    sklearn.model_selection.TunedThresholdClassifierCV : For two classes and any metric.
+    TopKCalibratedClassifier : Probabilities.
+
+    Notes
+    -----
+    There is no `decision_function`, since its sign is not what is predicted: ask `estimator_`.
+
+    Per label, the macro average is maximised label by label; the micro average by Dinkelbach's
+    iteration for ratios [3]_, exactly as well.
+
+    References
+    ----------
+    .. [1] Z. C. Lipton, C. Elkan and B. Naryanaswamy. "Optimal thresholding of classifiers to
+       maximize F1 measure". ECML PKDD 2014.
+    .. [2] Y. Yang. "A study of thresholding strategies for text categorization". SIGIR 2001.
+    .. [3] W. Dinkelbach. "On nonlinear fractional programming". Management Science 13, 1967.
+
+    Examples
+    --------
+    >>> from sklearn_xc import PPDSparseClassifier, TopKThresholdClassifier
+    >>> from sklearn_xc.datasets import make_xc_classification
+    >>> from sklearn_xc.metrics import micro_f1
+    >>> X, Y = make_xc_classification(600, 500, 40, n_labels=2.0, random_state=0)
+    >>> plain = PPDSparseClassifier(random_state=0).fit(X[:500], Y[:500])
+    >>> tuned = TopKThresholdClassifier(PPDSparseClassifier(random_state=0)).fit(X[:500], Y[:500])
+    >>> micro_f1(Y[500:], tuned.predict(X[500:])) > micro_f1(Y[500:], plain.predict(X[500:]))
+    True
+    """
+
+    _parameter_constraints = {  # noqa: RUF012
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "metric": [StrOptions({"micro_f1", "macro_f1", "example_f1"})],
+        "beta": [Interval(Real, 1e-3, 1e3, closed="both")],
+        "scope": [StrOptions({"global", "per_label"})],
+        "min_positives": [Interval(Integral, 1, None, closed="left")],
+        "response_method": [StrOptions({"auto", *RESPONSES})],
+        "max_labels": [Interval(Integral, 1, LARGEST_INDEX, closed="both"), None],
+        "cv": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(Real, 0, 0.5, closed="right"),
+            "cv_object",
+            StrOptions({"prefit"}),
+        ],
+        "refit": ["boolean"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        metric="micro_f1",
+        beta=1.0,
+        scope="global",
+        min_positives=5,
+        response_method="auto",
+        max_labels=None,
+        cv=5,
+        refit=True,
+        n_jobs=None,
+    ):
+        self.estimator = estimator
+        self.metric = metric
+        self.beta = beta
+        self.scope = scope
+        self.min_positives = min_positives
+        self.response_method = response_method
+        self.max_labels = max_labels
+        self.cv = cv
+        self.refit = refit
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None, **fit_params):
+        """Fit the estimator and choose thresholds.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the estimator takes
+        y : indicator of shape (n_samples, n_classes), or array-like of shape (n_samples,)
+            The latter of two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples in the fit and in the measure.
+        **fit_params : dict
+            Given to the estimator's fit.
+
+        Returns
+        -------
+        self : TopKThresholdClassifier
+
+        Raises
+        ------
+        ValueError
+            If a parameter or y is not as described, thresholds per label are asked for
+            "example_f1", or `refit` and `cv` do not go together.
+        """
+        given = X, y, sample_weight
+        with all_or_nothing(self):
+            X, y, labels, weight, params, split_params = self._read(X, y, sample_weight, fit_params)
+            self._check_combinations(labels)
+            self._labels = replace(labels, truth=None)
+            self.max_labels_ = self._most_labels(labels, weight)
+            splits = self._splits(X, y, labels, split_params, weight)
+            if splits is None or self.refit:
+                fits = self._start_fits(splits, *given)
+                self._fit_estimator(X, y, params, fits)
+                self._choose_response()
+                found = held_out_topk(
+                    self._wrapped(), X, y, labels,
+                    k=self.max_labels_, splits=splits, weight=weight, params=params,
+                    n_jobs=self.n_jobs, response=self._response(), next_fit=fits.next,
+                )  # fmt: skip
+            else:
+                if len(splits) != 1:
+                    raise ValueError("When cv has several folds, refit cannot be False.")
+                fits = self._start_fits(splits, *given, also=0)
+                found = self._fit_on_single_split(X, y, labels, weight, params, splits[0], fits)
+            pairs = _pairs(labels, *found)
+            if self.scope == "global":
+                best = global_threshold(self.metric, pairs, self.beta)
+            else:
+                best = label_thresholds(self.metric, pairs, self.beta, self.min_positives)
+            self.best_threshold_, self.best_score_ = best
+            fits.finish()
+        return self
+
+    def _check_combinations(self, labels):
+        if labels.kind == "multiclass":
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is multiclass: "
+                "a sample of exactly one class has nothing to decide by a threshold; predict with "
+                "the estimator itself, or give an indicator of labels (n_samples, n_classes)"
+            )
+        if self.scope == "per_label" and self.metric == "example_f1":
+            raise ValueError(
+                "scope='per_label' goes with metric='micro_f1' or 'macro_f1'; for 'example_f1' "
+                "use scope='global'"
+            )
+        if isinstance(self.cv, str) and self.refit:
+            raise ValueError("When cv='prefit', refit cannot be True.")
+
+    def _choose_response(self):
+        """Set response_method_, by what the fitted estimator has."""
+        self.response_method_ = self.response_method
+        if self.response_method == "auto":
+            has_it = hasattr(self.estimator_, "predict_proba")
+            self.response_method_ = "predict_proba" if has_it else "decision_function"
+        if self.response_method_ == "predict_proba" and self._labels.kind == "multilabel":
+            self._warn_of_few_candidates()
+
+    def _warn_of_few_candidates(self):
+        try:
+            calibrated = find_inner(self.estimator_, "calibration_").estimator
+        except TypeError:  # probabilities of another kind
+            return
+        k = calibrated.calibration_.n_candidates
+        if k < min(self.max_labels_, len(self.classes_)):
+            more = (
+                f"k={self.max_labels_} or more in {type(calibrated).__name__}"
+                if hasattr(calibrated, "k")
+                else "a TopKCalibratedClassifier with a larger k"
+            )
+            warnings.warn(
+                f"the probabilities of {type(calibrated).__name__} tell apart the {k} best labels "
+                f"of a sample, but max_labels_={self.max_labels_} are looked at: the others are "
+                f"predicted all or none; use {more}, a smaller max_labels, or "
+                "response_method='decision_function'",
+                UserWarning,
+                stacklevel=FIT_CALLER + 2,
+            )
+
+    def _response(self):
+        """What `predict_topk` is asked for."""
+        # a model saved before there was a choice has thresholds on scores
+        return RESPONSES[vars(self).get("response_method_", "decision_function")]
+
+    def _most_labels(self, labels, weight):
+        if self.max_labels is not None:
+            return min(self.max_labels, len(labels.classes))
+        n_labels = np.diff(labels.truth.indptr)
+        largest = int(
+            n_labels.max() if weight is None else n_labels.max(where=weight > 0, initial=0)
+        )
+        return min(len(labels.classes), MOST_LABELS, max(5, largest))
+
+    def _fit_on_single_split(self, X, y, labels, weight, params, split, fits):
+        """Keep the estimator that was fitted on the training part; its scores on the other."""
+        train, test = split
+        self.estimator_ = clone(self._wrapped())
+        fit_with(self.estimator_, X, y, train, params, fits.next("fold"))
+        self._remember()
+        self._choose_response()
+        found = held_out_topk(
+            self.estimator_,
+            take(X, test),
+            take(y, test),
+            replace(labels, truth=labels.truth[test]),
+            k=self.max_labels_,
+            splits=None,
+            weight=None if weight is None else weight[test],
+            response=self._response(),
+        )
+        codes, held_out, samples = found
+        return codes, held_out, test[samples]
+
+    def predict(self, X):
+        """The labels whose probabilities or scores reach the thresholds, possibly none.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the estimator takes
+
+        Returns
+        -------
+        y : ndarray or CSR of shape (n_samples, n_classes), or ndarray of shape (n_samples,)
+            In the container of fit's y.
+        """
+        check_is_fitted(self)
+        threshold = np.asarray(self.best_threshold_)
+        if self._labels.kind == "binary":
+            best, scores = self._best(X, 2, self._response())
+            above = scores[best == 1] >= threshold.ravel()[-1]
+            return self.classes_[above.astype(int)]
+        best, scores = self._best(X, self.max_labels_, self._response())
+        return self._labels.indicator(
+            best, scores >= (threshold if threshold.ndim == 0 else threshold[best])
+        )
+
+    def predict_topk(self, X, k=None, scores="decision", sparse_output=False):
+        """The k best classes of the estimator, whatever the thresholds.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the estimator takes
+        k : int, default=None
+            From 1 to the number of classes K; by default the smaller of 5 and K.
+        scores : {"decision", "proba"}, default="decision"
+            What to return beside the labels.
+        sparse_output : bool, default=False
+            Whether to return one sparse matrix with k entries a row instead of two arrays.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+        scores : ndarray of float32, shape (n_samples, k)
+        matrix : csr_array of float32, shape (n_samples, K)
+            In their place with `sparse_output`.
+        """
+        check_is_fitted(self)
+        return predict_topk(self.estimator_, X, k, scores, sparse_output)
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_proba(self, X):
+        """Probabilities of all classes by the estimator, where it gives them.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the estimator takes
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+
+def _pairs(labels, codes, held_out, samples):
+    """The held-out scores as pairs of sample and label."""
+    truth = labels.truth[samples]
+    if labels.kind == "binary":  # the second class is the only label
+        truth, codes = truth[:, [1]], np.zeros_like(codes)
+        n_labels = 1
+    else:
+        n_labels = len(labels.classes)
+    sample, place = np.nonzero((codes >= 0) & (held_out.scores > NO_SCORE))
+    weight = held_out.weight
+    return Pairs(
+        score=held_out.scores[sample, place].astype(np.float64),
+        hit=held_out.hits[sample, place],
+        sample=sample,
+        label=codes[sample, place],
+        weight=weight,
+        sample_true=np.diff(truth.indptr).astype(np.float64),
+        label_true=np.bincount(
+            truth.indices, np.repeat(weight, np.diff(truth.indptr)), truth.shape[1]
+        )[:n_labels],
+    )

@@ -1,0 +1,201 @@
+"""The exact answer: dense rows by blocked matrix products, sparse ones by an inverted index."""
+
+import copy
+import threading
+
+import numpy as np
+from scipy import sparse
+
+from .._kernels.topk._inverted_index import Postings
+from ..topk._inverted_index import InvertedIndex
+from ..utils._matrix import as_rows
+from ..utils._memory_limit import require_memory
+from ..utils._parallel import run_blocks, single_threaded_blas
+from ._row_store import Heaps, RowStore
+
+NUMBERS_AT_ONCE = 1 << 22  # candidates of a block of queries
+QUERIES, ROWS = 64, 4096  # one block of scores: a megabyte, in the second-level cache
+# BLAS is limited to one thread while it is used here, and setting that takes milliseconds: less
+# work than so many multiply-adds our own kernel does in less.
+BLAS_WORK = 20_000_000
+# Products of different blocks may round differently, an inverted index adds in another order. So
+# many rows beyond the k wanted are scored again by the one kernel, which then decides.
+MARGIN = 8
+# Sparse queries with a smaller share of non-zeros read dense rows feature by feature.
+SPARSE_SHARE = 0.125
+# Changed rows are scored one by one; beyond this share (and this number) lists are built anew.
+CHANGED_SHARE, CHANGED_FEW = 0.01, 64
+
+
+def product(queries, matrix, n_threads=1):
+    """queries @ matrix.T of dense float32 matrices, with results that fit the number of threads.
+
+    Little work goes through our own kernel, much through BLAS on one thread.
+    """
+    if len(queries) * matrix.size < BLAS_WORK:
+        everything = np.arange(len(matrix), dtype=np.int32)[None]
+        return RowStore.view(matrix).score(queries, everything, n_threads)
+    with single_threaded_blas():
+        return multiply(queries, matrix)
+
+
+def multiply(queries, matrix):
+    """queries @ matrix.T by BLAS; what overflows is noticed when the best scores are read."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.ascontiguousarray(queries @ matrix.T)
+
+
+def for_blocks(function, n, size, *shared, n_threads=1):
+    """function(range, *shared) for ranges of at most `size` below n; results in their order."""
+    blocks = [range(start, min(start + size, n)) for start in range(0, n, size)]
+    if n_threads == 1 or len(blocks) == 1:
+        with single_threaded_blas():  # once: the blocks' own limits are then free
+            return [function(block, *shared) for block in blocks]
+    return run_blocks(function, blocks, *shared, n_jobs=n_threads)
+
+
+def as_dense(matrix):
+    """A matrix, dense or sparse, as an ndarray."""
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+def query_blocks(n_queries, n):
+    """Slices of queries, such that n candidates of each make arrays of bounded size."""
+    size = max(16, min(4096, NUMBERS_AT_ONCE // n))
+    return [slice(start, start + size) for start in range(0, n_queries, size)]
+
+
+class ExactSearch:
+    """Exact answers about the rows of a store.
+
+    Lists of sparse rows are built when first needed. Rows replaced later are masked out of them
+    and scored one by one, until they are so many that new lists are due.
+
+    Parameters
+    ----------
+    store : RowStore
+    """
+
+    def __init__(self, store):
+        self._store = store
+        self._lock = threading.Lock()
+        self.release()
+
+    def __getstate__(self):
+        return {"_store": self._store}
+
+    def __setstate__(self, state):
+        self.__init__(state["_store"])
+
+    def release(self):
+        """Forget the lists; the next search builds them anew."""
+        self._lists = None
+        self._changed = np.empty(0, dtype=np.int64)
+
+    def mark(self, ids):
+        """Note that these rows of the store have been replaced."""
+        if self._lists is None:
+            return
+        changed = np.union1d(self._changed, ids)
+        if len(changed) > max(CHANGED_FEW, CHANGED_SHARE * self._store.shape[0]):
+            self.release()
+            return
+        self._changed, self._lists = changed, masked(self._lists, ids)
+
+    def topk(self, queries, k, n_threads):
+        """The k best rows of each query, best first, ties to the smaller id.
+
+        Parameters
+        ----------
+        queries : ndarray or csr_array, float32
+        k : int
+            At most the number of rows.
+        n_threads : int
+
+        Returns
+        -------
+        ids : ndarray of int32 (n_queries, k)
+        scores : ndarray of float32 (n_queries, k)
+        """
+        if queries.shape[0] == 0:
+            return Heaps(0, k).sorted()
+        found = self._topk(queries, k, n_threads)
+        if (found[0] < 0).any():  # only what is not a number finds no place
+            raise ValueError("some scores overflow float32: scale rows or queries")
+        return found
+
+    def _topk(self, queries, k, n_threads):
+        n_rows = self._store.shape[0]
+        wanted = min(k + MARGIN, n_rows)
+        if not self._uses_lists(queries):
+            n = queries.shape[0]
+            if n * n_rows * self._store.shape[1] < BLAS_WORK:
+                everything = np.arange(n_rows, dtype=np.int32)[None]
+                return self._store.best(queries, everything, k, n_threads)
+            parts = for_blocks(
+                best_of_block, n, QUERIES, self._store.matrix, queries, wanted, n_threads=n_threads
+            )
+            return self._store.best(queries, np.concatenate(parts), k, n_threads)
+        return self._from_lists(queries, k, wanted, n_threads)
+
+    def _uses_lists(self, queries):
+        if not self._store.dense:
+            return True
+        if not sparse.issparse(queries):
+            return False
+        return queries.nnz < SPARSE_SHARE * queries.shape[0] * queries.shape[1]
+
+    def _from_lists(self, queries, k, wanted, n_threads):
+        with self._lock:
+            if self._lists is None:
+                self._lists = self._build()
+            lists, changed = self._lists, self._changed.astype(np.int32)
+        unchanged = min(wanted, self._store.shape[0] - len(changed))
+        answers = Heaps(queries.shape[0], k)
+        for part in query_blocks(queries.shape[0], unchanged + len(changed)):
+            asked = queries[part]
+            named = np.empty((asked.shape[0], unchanged + len(changed)), dtype=np.int32)
+            if unchanged:
+                named[:, :unchanged] = lists.topk(as_rows(asked), unchanged, n_threads)[0]
+            named[:, unchanged:] = changed
+            best = self._store.best(asked, named, k, n_threads)
+            answers.ids[part], answers.scores[part] = best
+        return answers.ids, answers.scores
+
+    def _build(self):
+        store = self._store
+        if store.dense:
+            size = store.data.nbytes
+            require_memory(size, "rows feature by feature", "give dense queries instead")
+            return InvertedIndex(store.matrix, np.zeros(store.shape[0]))
+        rows = store.take(np.arange(store.shape[0]))
+        return InvertedIndex(rows, np.zeros(store.shape[0]))
+
+
+def masked(lists, ids):
+    """A view of an inverted index in which these rows score minus infinity."""
+    view = copy.copy(lists)
+    view.intercept = lists.intercept.copy()
+    view.intercept[ids] = -np.inf
+    view._postings = Postings(
+        view.indptr,
+        view.classes,
+        view.weights,
+        view.full_column,
+        view.full_weights,
+        view.intercept,
+        view.by_intercept,
+    )
+    return view
+
+
+def best_of_block(block, matrix, queries, wanted):
+    """The `wanted` best of all dense rows for a block of queries, (len(block), wanted)."""
+    dense = as_dense(queries[block.start : block.stop])
+    top = Heaps(len(block), wanted)
+    with single_threaded_blas():
+        for start in range(0, len(matrix), ROWS):
+            part = matrix[start : start + ROWS]
+            ids = np.arange(start, start + len(part), dtype=np.int32)[None]
+            top.offer(multiply(dense, part), ids)
+    return top.sorted()[0]

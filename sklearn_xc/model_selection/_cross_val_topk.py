@@ -1,0 +1,147 @@
+"""Out-of-fold top-k predictions."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import indexable
+from sklearn.utils.parallel import Parallel, delayed
+
+from ..topk._predict import predict_topk
+from ..utils._validation import check_k
+from ._fold_assignment import label_pattern
+from ._routing import fit_with, route, splitter
+from ._take_rows import take
+
+
+class TopkPredictions(NamedTuple):
+    """What :func:`cross_val_topk` returns; unpacks into its three arrays.
+
+    Attributes
+    ----------
+    codes : ndarray of int32, shape (n_samples, k)
+        Columns of the labels in `classes`, best first; -1 where there is none.
+    scores : ndarray of float32, shape (n_samples, k)
+        Their scores; NaN where there is none.
+    classes : ndarray of shape (n_classes,)
+        The sorted labels of the whole y; column names or numbers of an indicator.
+    """
+
+    codes: np.ndarray
+    scores: np.ndarray
+    classes: np.ndarray
+
+
+def cross_val_topk(estimator, X, y, *, k=None, cv=None, n_jobs=None, params=None):
+    """The k best labels of every row, predicted by a model that has not seen the row.
+
+    What :func:`sklearn.model_selection.cross_val_predict` is for arrays of shape (n, K), without
+    ever building one. Calibration and thresholds are fitted on its result.
+
+    Parameters
+    ----------
+    estimator : estimator
+        One that :func:`sklearn_xc.predict_topk` accepts, such as a Pipeline; fitted copies of it
+        predict.
+    X : array-like, sparse, or whatever the estimator takes
+    y : array-like of shape (n_samples,), or indicator (n_samples, n_classes), dense or sparse
+    k : int, default=None
+        From 1 to the number of classes K of the whole y; by default the smaller of 5 and K.
+    cv : int, splitter or iterable of (train, test), default=None
+        None is 5 and an integer n :class:`RareLabelKFold` with n splits, which never tests rows
+        that hold the only positive of a label. No row may be tested twice.
+    n_jobs : int or None, default=None
+        Folds that are fitted at once, as in joblib.
+    params : dict, default=None
+        Arguments of the estimator's ``fit``, such as ``{"sample_weight": w}``; those with one
+        entry a row are split with X. With scikit-learn's metadata routing enabled they go to who
+        asked for them, the splitter included.
+
+    Returns
+    -------
+    predictions : named tuple ``(codes, scores, classes)``
+        ``codes``, int32 of shape (n_samples, k): places in ``classes``, best first. ``scores``,
+        float32 of the same shape. ``classes``, shape (n_classes,): the sorted labels of the whole
+        y, or the column names or numbers of an indicator. A row that is never tested has -1 and
+        NaN in all places; so have the last places of a row whose fold was trained on fewer than k
+        classes.
+
+    Raises
+    ------
+    ValueError
+        If k is not an integer from 1 to K, or `cv` tests a row twice.
+    TypeError
+        If the estimator has no ``predict_topk``.
+
+    Examples
+    --------
+    >>> from sklearn_xc import PPDSparseClassifier
+    >>> from sklearn_xc.datasets import make_xc_classification
+    >>> from sklearn_xc.model_selection import cross_val_topk
+    >>> X, Y = make_xc_classification(n_samples=300, n_features=500, n_classes=40, random_state=0)
+    >>> codes, scores, classes = cross_val_topk(PPDSparseClassifier(random_state=0), X, Y, k=3)
+    >>> codes.shape, scores.dtype, len(classes)
+    ((300, 3), dtype('float32'), 40)
+    """
+    return out_of_fold_topk(estimator, X, y, k=k, cv=cv, n_jobs=n_jobs, params=params)
+
+
+def out_of_fold_topk(estimator, X, y, *, k, cv, n_jobs, params, scores="decision", next_fit=None):
+    """As :func:`cross_val_topk`, with these scores of :func:`sklearn_xc.predict_topk`.
+
+    ``next_fit("fold")`` is an `InnerFit` to tell callbacks of the fit of a fold.
+    """
+    X, y = indexable(X, y)
+    classes, Y = label_pattern(y)
+    k = check_k(k, len(classes))
+    cv = splitter(cv)
+    routed = route(estimator, params, owner="cross_val_topk", cv=cv)
+    folds = list(cv.split(X, y, **routed.split))
+    times = np.zeros(Y.shape[0], dtype=np.int64)
+    for _, test in folds:
+        np.add.at(times, test, 1)
+    if (times > 1).any():
+        raise ValueError(
+            f"cv tests {(times > 1).sum()} rows more than once, row "
+            f"{np.flatnonzero(times > 1)[0]} for one; cross_val_topk needs one prediction a row"
+        )
+    results = Parallel(n_jobs=n_jobs)(
+        delayed(_predict_fold)(
+            clone(estimator),
+            X,
+            y,
+            train,
+            test,
+            k,
+            routed.fit,
+            classes,
+            scores,
+            None if next_fit is None else next_fit("fold"),
+        )
+        for train, test in folds
+    )
+    codes = np.full((Y.shape[0], k), -1, dtype=np.int32)
+    values = np.full((Y.shape[0], k), np.nan, dtype=np.float32)
+    for (_, test), (fold_codes, fold_scores) in zip(folds, results, strict=True):
+        codes[test, : fold_codes.shape[1]] = fold_codes
+        values[test, : fold_codes.shape[1]] = fold_scores
+    return TopkPredictions(codes, values, classes)
+
+
+def _predict_fold(estimator, X, y, train, test, k, params, classes, scores, inner_fit):
+    fit_with(estimator, X, y, train, params, inner_fit)
+    found = getattr(estimator, "classes_", None)
+    k = k if found is None else min(k, len(found))
+    labels, values = predict_topk(estimator, take(X, test), k, scores)
+    return codes_of(labels, classes), values
+
+
+def codes_of(labels, classes):
+    """The place of each label in `classes`, int32 of the same shape; all must be there."""
+    if classes.dtype.kind == "O":
+        place = {label: code for code, label in enumerate(classes.tolist())}
+        codes = [place[label] for label in labels.ravel().tolist()]
+        return np.array(codes, dtype=np.int32).reshape(labels.shape)
+    order = np.argsort(classes, kind="stable")
+    places = np.searchsorted(classes, labels, sorter=order)
+    return order[places].astype(np.int32)

@@ -1,0 +1,277 @@
+"""Which part of a split each row goes to: what the splitters have in common."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from .._kernels.model_selection import _folds as kernel
+from ..base._labels import check_labels, encode, label_names
+from ..utils._memory_limit import require_memory
+
+PINNED = -1
+
+
+def label_pattern(y):
+    """The classes of any y and the 0/1 pattern of its positives, one column a class.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,), or (n_samples, n_classes) dense or sparse
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+        The sorted labels, or the column names or numbers of an indicator.
+    Y : csr_array of uint8, shape (n_samples, n_classes)
+    """
+    check_labels(y)
+    names = label_names(y)
+    y = y if sparse.issparse(y) else np.asarray(y)
+    if y.ndim == 0 or y.ndim > 2:
+        raise ValueError(f"y must have one or two dimensions, got shape {y.shape}")
+    if y.dtype.kind == "f" and not sparse.issparse(y) and np.isnan(y).any():
+        raise ValueError("Input y contains NaN: every sample needs a label")
+    encoding, Y = encode(y, names)
+    if encoding.kind == "binary":
+        columns = np.diff(Y.indptr).astype(np.int32)
+        parts = np.ones(len(columns), np.uint8), columns, np.arange(len(columns) + 1, dtype=int)
+        Y = sparse.csr_array(parts, shape=(len(columns), 2))
+    return encoding.classes_, Y
+
+
+class Problem(NamedTuple):
+    """Rows to be placed, as the kernels take them (see `_kernels/model_selection/_folds.pyx`).
+
+    Attributes
+    ----------
+    rows : ndarray of int64 (n_rows,)
+        The caller's numbers of the rows that may be tested.
+    indptr, indices : the labels of each of them
+    label_indptr, label_rows : the rows of each label
+    frequency : ndarray of int32 (n_labels,)
+    needed : ndarray of uint8 (n_labels,)
+        Labels with two positives or more of which none is in a row left out.
+    closed : ndarray of uint8 (n_parts,)
+        The parts that are not trained on while they are tested.
+    """
+
+    rows: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+    label_indptr: np.ndarray
+    label_rows: np.ndarray
+    frequency: np.ndarray
+    needed: np.ndarray
+    closed: np.ndarray
+
+    @property
+    def pattern(self):
+        return self.indptr, self.indices
+
+    @property
+    def by_label(self):
+        return self.label_indptr, self.label_rows
+
+    @property
+    def limits(self):
+        return self.frequency, self.needed, self.closed
+
+
+def make_problem(Y, closed, pin_singletons, rng):
+    """The problem of splitting the rows of Y; in a random order if `rng` is not None."""
+    require_memory(
+        4 * Y.shape[1] * len(closed),
+        f"the counts of {Y.shape[1]} labels in {len(closed)} parts",
+        "use fewer splits",
+    )
+    total = np.bincount(Y.indices, minlength=Y.shape[1])
+    rows = np.arange(Y.shape[0])
+    if pin_singletons:
+        alone = np.append(0, np.cumsum(total[Y.indices] == 1))
+        rows = rows[np.diff(alone[Y.indptr]) == 0]
+    if rng is not None:
+        rows = rng.permutation(rows)
+    Y = Y[rows]
+    frequency = np.bincount(Y.indices, minlength=Y.shape[1])
+    by_label = Y.tocsc()
+    return Problem(
+        rows,
+        Y.indptr.astype(np.int64),
+        _at_least_one(Y.indices),
+        by_label.indptr.astype(np.int64),
+        _at_least_one(by_label.indices),
+        frequency.astype(np.int32),
+        ((total >= 2) & (frequency == total)).astype(np.uint8),
+        np.asarray(closed, dtype=np.uint8),
+    )
+
+
+def _at_least_one(indices):
+    """int32, and not empty: kernels take the address of the first element."""
+    indices = indices.astype(np.int32, copy=False)
+    return indices if len(indices) else np.zeros(1, np.int32)
+
+
+def deal(problem):
+    """Rows by their rarest label, dealt in hands of one row a part.
+
+    Returns
+    -------
+    part : ndarray of int32 (n_rows,)
+    counts : ndarray of int32 (n_labels, n_parts)
+    """
+    n_rows, n_labels, n_parts = len(problem.rows), len(problem.frequency), len(problem.closed)
+    lengths = np.diff(problem.indptr)
+    key = np.full(n_rows, -1, dtype=np.int32)
+    rank = np.full(n_rows, np.iinfo(np.int64).max)
+    if lengths.any():
+        entries = problem.frequency[problem.indices].astype(np.int64) * n_labels + problem.indices
+        rank[lengths > 0] = np.minimum.reduceat(entries, problem.indptr[:-1][lengths > 0])
+        key[lengths > 0] = rank[lengths > 0] % n_labels
+    order = np.argsort(rank, kind="stable").astype(np.int32)
+    counts = np.zeros((n_labels, n_parts), dtype=np.int32)
+    part = np.full(n_rows, PINNED, dtype=np.int32)
+    taken = np.zeros(n_parts, dtype=np.uint8)
+    kernel.deal(*problem.pattern, *problem.limits, order, key, taken, counts, part)
+    return part, counts
+
+
+def place_by_shares(problem, sizes, seed, shares=None):
+    """Iterative stratification into parts of the given sizes and shares; as :func:`deal`."""
+    n_labels, n_parts = len(problem.frequency), len(problem.closed)
+    counts = np.zeros((n_labels, n_parts), dtype=np.int32)
+    part = np.full(len(problem.rows), PINNED, dtype=np.int32)
+    kernel.stratify(
+        *problem.pattern,
+        *problem.by_label,
+        *problem.limits,
+        np.asarray(sizes) / np.sum(sizes) if shares is None else shares,
+        np.array(sizes, dtype=np.int64),
+        seed,
+        np.empty(problem.frequency.max() + 1, dtype=np.int32),
+        np.empty((2, n_labels), dtype=np.int32),
+        np.empty(n_labels, dtype=np.int32),
+        counts,
+        part,
+    )
+    return part, counts
+
+
+def keep_labels(problem, part, counts, seed, pin):
+    """Exchange rows until every label that is needed is in every training part.
+
+    Where no way is found, rows are taken out of the test parts if `pin`, and otherwise labels
+    left out of training; a warning says how many.
+
+    Parameters
+    ----------
+    problem : Problem
+    part, counts
+        From :func:`deal` or :func:`place_by_shares`; changed in place.
+    seed : int
+    pin : int or None
+        The part, or ``PINNED``, that takes the rows taken out; None to take none out.
+    """
+    size = np.bincount(part, minlength=len(problem.closed))
+    n_labels = len(problem.frequency)
+    missing = kernel.repair(
+        *problem.pattern,
+        *problem.by_label,
+        *problem.limits,
+        bool(problem.closed.all()),
+        seed,
+        np.empty(n_labels, dtype=np.int32),
+        np.zeros(n_labels, dtype=np.uint8),
+        counts,
+        part,
+        size,
+    )
+    if missing and pin is None:
+        warnings.warn(
+            f"{missing} labels with two or more positives are missing from a training part: no way "
+            "was found to test as many rows and keep them. With pin_singletons=True fewer rows are "
+            "tested and every label is kept",
+            UserWarning,
+            stacklevel=4,
+        )
+    elif missing:
+        n_out = _take_out(problem, part, counts, pin)
+        warnings.warn(
+            f"{n_out} rows are not tested, beside those that hold the only positive of a label: "
+            "no way was found to test them and keep every label in every training part",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _take_out(problem, part, counts, pin):
+    """Take out rows that hold labels missing from training, and level the test parts.
+
+    Returns
+    -------
+    n_out : int
+        Rows that were taken out.
+    """
+    taking = _TakingOut(problem, part, counts, pin)
+    missing = np.flatnonzero(taking.missing())
+    n_missing = np.bincount(np.concatenate([taking.rows_of(label) for label in missing]))
+    for label in missing:
+        if taking.needed[label]:  # of its rows, the one that helps most labels
+            rows = taking.rows_of(label)
+            taking.out(rows[np.argmax(n_missing[rows])])
+    while pin == PINNED:
+        size = np.bincount(part[part >= 0], minlength=len(problem.closed))
+        large, small = int(np.argmax(size)), int(np.argmin(size))
+        if size[large] - size[small] <= 1:
+            break
+        rows = np.flatnonzero(part == large)
+        if not taking.move(rows, (size[large] - size[small]) // 2, small):
+            taking.out(rows[0])
+    return taking.n_out
+
+
+class _TakingOut:
+    """A placement of the rows of a problem whose labels cannot all be kept."""
+
+    def __init__(self, problem, part, counts, pin):
+        self.problem, self.part, self.counts, self.pin = problem, part, counts, pin
+        self.needed = problem.needed.astype(bool)
+        self.n_out = 0
+
+    def missing(self):
+        """The labels that are needed and have all their positives in one test part."""
+        closed = self.counts[:, self.problem.closed.astype(bool)]
+        return self.needed & (closed.max(axis=1) == self.problem.frequency)
+
+    def labels_of(self, row):
+        start, stop = self.problem.indptr[row : row + 2]
+        return self.problem.indices[start:stop]
+
+    def rows_of(self, label):
+        start, stop = self.problem.label_indptr[label : label + 2]
+        return self.problem.label_rows[start:stop]
+
+    def out(self, row):
+        """Never test a row; its labels are then in every training part."""
+        labels = self.labels_of(row)
+        self.needed[labels] = False
+        self.counts[labels, self.part[row]] -= 1
+        self.part[row] = self.pin
+        self.n_out += 1
+
+    def move(self, rows, n_moves, target):
+        """Move so many of the rows at most to another part; how many could be moved."""
+        n_moved = 0
+        for row in rows:
+            labels = self.labels_of(row)
+            full = self.counts[labels, target] + 1 == self.problem.frequency[labels]
+            if not (full & self.needed[labels]).any():
+                self.counts[labels, self.part[row]] -= 1
+                self.counts[labels, target] += 1
+                self.part[row] = target
+                n_moved += 1
+            if n_moved == n_moves:
+                break
+        return n_moved

@@ -1,0 +1,206 @@
+"""The best scores of samples that a model has not seen, as calibration and thresholds need them."""
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import assert_all_finite
+from sklearn.utils.validation import check_is_fitted
+
+from ..base._labels import LabelEncoding, check_labels, encode, label_names
+from ..calibration._calibrators import NO_SCORE, HeldOut
+from ..metrics._ranking import _hits, _with_column_for_unknown, one_per_row
+from ..metrics._ranking import codes as codes_in
+from ..topk._inverted_index import topk_matrix
+from ..topk._predict import predict_topk
+from ..utils._memory_limit import require_memory
+from ..utils._records import record
+from . import RareLabelKFold, train_test_split
+from ._cross_val_topk import codes_of, out_of_fold_topk
+from ._routing import n_rows, part_of
+from ._take_rows import take
+
+
+@record
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """What y says, in the classes of an estimator.
+
+    Attributes
+    ----------
+    encoding : LabelEncoding
+        Of y.
+    classes : ndarray of shape (n_classes,)
+    truth : csr_array (n_samples, n_classes + 1), or None
+        The last column stands for labels that are not among the classes.
+    """
+
+    encoding: LabelEncoding
+    classes: np.ndarray
+    truth: sparse.csr_array | None
+
+    def _check_record(self):
+        if not isinstance(self.encoding, LabelEncoding) or self.classes.ndim != 1:
+            raise ValueError("the labels of a wrapper are no labels")
+
+    @property
+    def kind(self):
+        """As of `LabelEncoding`, by the classes of the estimator."""
+        if self.encoding.kind == "multilabel":
+            return "multilabel"
+        return "binary" if len(self.classes) == 2 else "multiclass"
+
+    def indicator(self, codes, chosen):
+        """The chosen ones of the classes in each row, in the container of y.
+
+        Parameters
+        ----------
+        codes : ndarray of integers (n_rows, k)
+            Different ones in a row.
+        chosen : ndarray of bool (n_rows, k)
+        """
+        pattern = topk_matrix(codes, chosen, len(self.classes))
+        pattern.eliminate_zeros()
+        container, dtype = self.encoding.container, self.encoding.dtype
+        if container is None:
+            require_memory(
+                pattern.shape[0] * pattern.shape[1] * dtype.itemsize,
+                f"predict: a dense output of shape {pattern.shape}",
+                "fit on a sparse y, or use predict_topk",
+            )
+        return self.encoding.indicator(pattern)
+
+
+def read_labels(y, known=None):
+    """Encode y.
+
+    Parameters
+    ----------
+    y : array-like or sparse, shape (n_samples,) or (n_samples, n_classes)
+    known : ndarray of shape (n_classes,), default=None
+        Classes of an estimator that is fitted already.
+
+    Returns
+    -------
+    labels : Labels
+    """
+    check_labels(y)
+    names = label_names(y)
+    y = y if sparse.issparse(y) else np.asarray(y)
+    if y.dtype.kind == "f":
+        assert_all_finite(y.data if sparse.issparse(y) else y, input_name="y")
+    encoding, Y = encode(y, names)
+    classes = encoding.classes_ if known is None else np.asarray(known)
+    if encoding.kind == "multilabel":
+        if Y.shape[1] != len(classes):
+            raise ValueError(
+                f"y has {Y.shape[1]} columns, but the estimator was fitted on {len(classes)}"
+            )
+        return Labels(encoding, classes, _with_column_for_unknown(Y))
+    table = {label: code for code, label in enumerate(classes.tolist())}
+    codes = codes_in(y.ravel(), table)
+    codes[codes < 0] = len(classes)
+    return Labels(encoding, classes, one_per_row(codes, len(classes) + 1))
+
+
+def splits_of(cv, X, y, kind, split_params=None, weight=None):
+    """The (training, test) rows that `cv` means, of the rows with a weight above zero.
+
+    An integer is the number of folds of :class:`RareLabelKFold`, a fraction the part that is held
+    out once. Of two classes rows are pinned so that every training part has both. Otherwise rows
+    that hold the only positive of a label are tested as well: new rows hold such labels too, and
+    leaving them out would make the model look better than it is.
+    """
+    split_params = split_params or {}
+    if hasattr(cv, "__iter__") and not hasattr(cv, "split"):
+        return list(cv)
+    counted = None if weight is None else np.flatnonzero(np.asarray(weight) > 0)
+    if counted is not None and 0 < len(counted) < n_rows(X):
+        split_params = part_of(split_params, n_rows(X), counted)
+        of_counted = splits_of(cv, take(X, counted), take(y, counted), kind, split_params)
+        return [(counted[train], counted[test]) for train, test in of_counted]
+    pin = kind == "binary"
+    if isinstance(cv, Real) and not isinstance(cv, Integral):
+        rows = np.arange(n_rows(X))
+        train, test = train_test_split(
+            rows, test_size=float(cv), shuffle=False, stratify=y, pin_singletons=pin
+        )
+        return [(train, test)]
+    cv = 5 if cv is None else cv
+    if isinstance(cv, Integral):
+        cv = RareLabelKFold(int(cv), pin_singletons=pin)
+    return list(cv.split(X, y, **split_params))
+
+
+def held_out_topk(
+    estimator, X, y, labels, *, k, splits, weight=None, params=None, n_jobs=None,
+    response="decision", next_fit=None,
+):  # fmt: skip
+    """The k best scores of the samples held out.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Copies of it are fitted; one that is frozen predicts all samples as it is.
+    X, y : as the estimator's fit takes them
+    labels : Labels
+        Of y.
+    k : int
+    splits : list of (training, test) rows, or None
+        None for an estimator that is fitted and has seen none of X.
+    weight : ndarray (n_samples,), default=None
+    params : dict, default=None
+        Of the estimator's fit.
+    n_jobs : int or None, default=None
+    response : {"decision", "proba"}, default="decision"
+        Which scores.
+    next_fit : callable or None, default=None
+        ``next_fit("fold")`` is what tells callbacks of the fit of a fold, an `InnerFit`.
+
+    Returns
+    -------
+    codes : ndarray of int64 (n_held_out, k)
+        Numbers of the classes, best first; -1 where a copy of the estimator knew fewer than k.
+        For two classes one column of ones.
+    held_out : HeldOut
+    samples : ndarray of int64 (n_held_out,)
+        Which samples were held out.
+    """
+    k = 2 if labels.kind == "binary" else k
+    if splits is None:
+        names, scores = predict_topk(estimator, X, k, response)
+        codes = codes_of(names, labels.classes).astype(np.int64)
+    else:
+        codes, scores, _ = out_of_fold_topk(
+            estimator,
+            X,
+            y,
+            k=k,
+            cv=splits,
+            n_jobs=n_jobs,
+            params=params,
+            scores=response,
+            next_fit=next_fit,
+        )
+        codes = codes.astype(np.int64)
+    weight = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)
+    samples = np.flatnonzero((codes >= 0).any(axis=1) & (weight > 0))
+    if not len(samples):
+        raise ValueError("cv holds out no sample that has a weight above zero")
+    codes, scores, truth = codes[samples], scores[samples], labels.truth[samples]
+    if labels.kind == "binary":
+        scores = np.take_along_axis(scores, np.argmax(codes == 1, axis=1)[:, None], axis=1)
+        codes = np.ones_like(scores, dtype=np.int64)
+    scores = np.where(codes >= 0, scores, np.float32(10 * NO_SCORE))
+    n_true = np.diff(truth.indptr)
+    return codes, HeldOut(scores, _hits(truth, codes), n_true, weight[samples]), samples
+
+
+def is_prefit(estimator, cv):
+    """Whether the estimator stays as it is, and all samples are new to it."""
+    if isinstance(estimator, FrozenEstimator) or (isinstance(cv, str) and cv == "prefit"):
+        check_is_fitted(estimator)
+        return True
+    return False

@@ -1,0 +1,91 @@
+"""What the helpers of cross-validation share: the splitter, parameters and their routing."""
+
+from typing import NamedTuple
+
+import numpy as np
+import sklearn
+from scipy import sparse
+from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+
+from ._split import RareLabelKFold
+from ._take_rows import take
+
+
+def splitter(cv):
+    """The splitter that `cv` means; None and integers are :class:`RareLabelKFold`."""
+    if cv is None:
+        return RareLabelKFold(5)
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+        return RareLabelKFold(int(cv))
+    return check_cv(cv)
+
+
+class Routed(NamedTuple):
+    """Parameters by the method that they are for."""
+
+    fit: dict
+    split: dict
+    score: dict
+
+
+def route(estimator, params, *, owner, cv=None, scorer=None):
+    """Who gets which of the params: without metadata routing, fit gets them all."""
+    params = {} if params is None else dict(params)
+    if not sklearn.get_config().get("enable_metadata_routing", False) or not params:
+        return Routed(params, {}, {})
+    router = MetadataRouter(owner=owner)
+    fit = MethodMapping().add(caller="fit", callee="fit")
+    router.add(estimator=estimator, method_mapping=fit)
+    if hasattr(cv, "get_metadata_routing"):
+        router.add(splitter=cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+    if hasattr(scorer, "get_metadata_routing"):
+        router.add(scorer=scorer, method_mapping=MethodMapping().add(caller="fit", callee="score"))
+    routed = process_routing(_Owner(router, owner), "fit", **params)
+    return Routed(
+        routed.estimator.fit,
+        routed.splitter.split if "splitter" in routed else {},
+        routed.scorer.score if "scorer" in routed else {},
+    )
+
+
+class _Owner:
+    """An object for `process_routing` to ask, and to name in its messages."""
+
+    def __init__(self, router, name):
+        self._router, self._name = router, name
+
+    def get_metadata_routing(self):
+        return self._router
+
+    def __repr__(self):
+        return self._name
+
+
+def part_of(params, n_samples, rows):
+    """The params, those with one entry a sample restricted to some rows."""
+    return {
+        name: take(value, rows) if _length(value) == n_samples else value
+        for name, value in params.items()
+    }
+
+
+def _length(value):
+    if sparse.issparse(value) or hasattr(value, "shape"):
+        return value.shape[0] if value.ndim else None
+    return len(value) if isinstance(value, (list, tuple)) else None
+
+
+def n_rows(X):
+    """The number of rows of any X."""
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def fit_with(estimator, X, y, train, params, inner_fit=None):
+    """Fit on some rows of X, y and params; `inner_fit` (an `InnerFit`) tells callbacks of it."""
+    params = part_of(params, n_rows(X), train)
+    given = (take(X, train),) if y is None else (take(X, train), take(y, train))
+    if inner_fit is None:
+        return estimator.fit(*given, **params)
+    with inner_fit.around(estimator, *given, params.get("sample_weight")):
+        return estimator.fit(*given, **params)

@@ -1,0 +1,5 @@
+"""PPDSparse."""
+
+from ._classifier import PPDSparseClassifier
+
+__all__ = ["PPDSparseClassifier"]

@@ -1,0 +1,554 @@
+"""PPDSparse: one-vs-rest linear classifiers that are sparse in primal and dual."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from .._kernels.ppdsparse._matrix import Matrix
+from .._kernels.ppdsparse._solver import N_LANES, solve_classes
+from ..base._classifier import BaseXCClassifier, Interval, StrOptions
+from ..calibration._mixin import CalibratedMixin
+from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
+from ..utils._class_weight import weights_of_labels
+from ..utils._matrix import (
+    LARGEST_INDEX,
+    above,
+    as_rows,
+    columns_of,
+    compact,
+    fast_order,
+    largest_magnitudes,
+    weighted_norms,
+)
+from ..utils._memory_limit import require_memory
+from ..utils._parallel import blocks_of_classes, run_blocks
+from ..utils._records import savable
+from ._add_labels import AddLabels
+from ._assembly import weights_of_classes
+from ._penalties import penalties_of
+
+LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
+LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
+LARGEST_WEIGHT = 1e30  # of a loss, so that sums of losses do too
+N_PARTS = 8  # arguments of a Matrix
+
+
+@savable
+class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
+    """Sparse one-vs-rest linear classifiers for very many classes (PPDSparse).
+
+    For each class k, with labels y_i in {-1, +1}, minimises::
+
+        l1 * sum_j |w_j| + l2 / 2 * (||w||^2 + b^2) + sum_i C_i * loss(y_i, <w, x_i> + b)
+
+    By default the penalties follow the rows, so that these may have any scale.
+
+    by a greedy active-set method in the dual. Most samples never become support vectors of a
+    class and most features never get a weight, and the solver looks at little else: it keeps a
+    small active set of samples, runs randomised dual coordinate descent on it, and now and then
+    searches all samples, for sixteen classes at once, for those that violate the margin. Classes
+    are independent, so blocks of them run in parallel, in threads, processes or on a cluster.
+
+    Multiclass (1-D y) and multilabel (an indicator, dense or sparse).
+
+    Parameters
+    ----------
+    l1 : float or "auto", default="auto"
+        Strength of the L1 penalty, from 0 to 1e12; the intercept is not part of it. Larger values
+        give fewer weights. "auto" is a tenth of the length of a row, at most half the size of an
+        entry, ``sum x_ij^2 / sum |x_ij|``: 0.1 for short rows of unit length, less for rows of
+        hundreds of small entries, whose weights 0.1 would keep at zero.
+    l2 : float or "auto", default="auto"
+        Strength of the L2 penalty, from 1e-12 to 1e12; the intercept is part of it. "auto" is 30
+        times the root mean square of ``<x_i, x_j>`` over pairs of rows less their mean, at most
+        1.5 times the mean of ``||x||^2``: about 1 for TF-IDF rows; less where rows differ in fewer
+        than 50 directions, such as those of a table of few columns. It also brings rows to unit
+        length before the fit and the weights back after it (so that the intercept is penalised
+        like the weight of a feature as long as the rows); dense rows are centred where the mean
+        row is most of them, and with ``l1="auto"`` dense columns measured in very different units
+        (deviations 30 times the median) are brought to one size. Multiplying X by a number changes
+        no prediction, and penalties do not depend on the labels.
+        The published settings are ``l1=0.01, l2=1``. How the defaults were chosen: see the page
+        on benchmarks.
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        ``0.5 * max(0, 1 - y z)^2`` or ``max(0, 1 - y z)``. The paper found the squared hinge better
+        (section 5.2).
+    fit_intercept : bool, default=True
+        Whether to fit b. Without it almost every sample violates the margin of every class and
+        the method loses its speed.
+    max_iter : int, default=100
+        Outer rounds (descent, then search) of each class, at most. Two to five are usual.
+    tol : float, default=0.03
+        A class is done when its duality gap, divided by its objective, is at most this. 3 % has
+        the ranking accuracy of the exact optimum on most data.
+    n_select : "auto" or int, default="auto"
+        How many samples a search adds to the active set of a class (the paper's kappa): those
+        that violate the margin most. "auto" takes the size of the active set, at least 100.
+    sparsification : {"random"} or None, default=None
+        "random" searches with a random sparse copy of the weights (Algorithm 3), where that has
+        fewer non-zeros than the weights themselves. One search in four, and the one that decides
+        whether a class is done, remain exact. Worth a try only where weights are many and rows are
+        long.
+    delta : float, default=0.5
+        Precision of that copy: a score is off by at most ``delta / sqrt(2) * max_j |x_ij|`` in the
+        root mean square. It has ``ceil(2 * ||w||_1^2 / delta^2)`` draws.
+    feature_threshold : float, default=0.0
+        Searches skip entries of X of at most this magnitude (section 5.3), with the same
+        exceptions as `sparsification`. For rows in which most entries are tiny.
+    pruning : float, default=0.02
+        After training small weights are dropped, as long as the score of no training sample moves
+        by more than `pruning` in all, where the margin is 1, and the objective stays within `tol`
+        of its optimum by a bound, which ``dual_gap_`` reports. 0 keeps all. (The hinge has a
+        coarser bound than the squared hinge, and keeps more.)
+    class_weight : "balanced", dict {class: weight} or None, default=None
+        Factor on the loss of the positives of each class (for two classes: on the loss of the
+        samples of each class). "balanced" makes it inversely proportional to the frequency of
+        the class, 1 for one of average frequency.
+    n_jobs : int or None, default=None
+        Workers over blocks of classes in `fit`, and threads of prediction; None is 1 unless
+        :func:`joblib.parallel_config` says otherwise, -1 all cores. The result does not depend on
+        it, nor on joblib's backend.
+    random_state : int, RandomState instance or None, default=None
+        For the order of the descent, the first negatives and the sparsification.
+    verbose : int, default=0
+        A line for each block of classes that is done: how many there are, the largest duality gap
+        in it, the time taken and the time left.
+    warm_start : bool, default=False
+        Keep the dual variables in ``dual_coef_`` and start the next fit, which must be on the same
+        samples and labels, from them.
+    calibration : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        How scores become probabilities, by a few numbers shared by all classes; only with it there
+        is `predict_proba`. "sigmoid" is ``1 / (1 + exp(-(a * score + b)))``, "isotonic" any rising
+        function; of one class a sample both are divided by their sum. "temperature" is a softmax,
+        for one class a sample only. Predictions stay as they are. See the page on calibration.
+    calibration_cv : int, float, splitter or iterable of splits, default=5
+        Which scores the calibration is fitted on: those of copies trained without the sample. An
+        int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float
+        up to 0.5 the share held out once, which costs one more fit.
+
+    Attributes
+    ----------
+    coef_ : csr_array of float32, shape (n_classes, n_features) or (1, n_features) for two classes
+        Read-only; put a new matrix in its place to change the model.
+    intercept_ : ndarray of float32, shape (n_classes,) or (1,)
+        Classes without a positive sample have no weights and the intercept -1e18, the lowest score.
+    l1_, l2_ : float
+        The penalties used, in units of X; where columns were brought to one size, of those columns.
+        With ``l2="auto"`` the intercept's is ``l2_`` divided by the squared length of rows.
+    classes_ : ndarray, shape (n_classes,)
+        Labels, or the column numbers or names of the indicator.
+    dual_gap_ : ndarray of float64, shape (n_classes,) or (1,)
+        (P - D) / P of each class for the objective P and the dual objective D, an upper bound of
+        the relative suboptimality, for rows in the form in which the fit sees them. Where `pruning`
+        has dropped weights, P is an upper bound of the objective of those that are left. Rounding
+        can make it minus 1e-6 at most.
+    n_active_ : ndarray of int64, shape (n_classes,) or (1,)
+        Size of the active set of each class at the end: positives and support vectors.
+    n_iter_ : int
+        Outer rounds of the class that took most.
+    dual_coef_ : csr_array of float32, shape (n_classes, n_samples) or (1, n_samples)
+        Dual variables; only with ``warm_start=True``. Of a class that `max_iter` has cut short,
+        stored zeros are violators that its last search has found, for the next fit.
+    calibration_ : object
+        The fitted calibration; only with `calibration`.
+    n_features_in_ : int
+        Number of features of the X of `fit`.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Only if X was a DataFrame with string column names.
+
+    See Also
+    --------
+    sklearn.multiclass.OneVsRestClassifier : Dense one-vs-rest for any binary classifier.
+    sklearn.svm.LinearSVC : The same objective with ``l1=0``, for few classes.
+
+    Notes
+    -----
+    Dense rows of which at most a third of the entries are not zero are taken as CSR.
+
+    Memory, beyond X in float32: 16 bytes a non-zero of X (its rows in a faster order and its
+    columns; dense X is used as it is), as much as X again where its scale is changed (rows of unit
+    length are not copied), ``D * 109`` bytes and the lists of sixteen classes a
+    worker, and about 24 bytes a non-zero of the weights at the end. Nothing is N x K or D x K.
+
+    Two bounds of the paper are not right as printed, since the trivial solution w = 0, b = -1 has
+    the loss 2, not 1, for each positive. With n_p positives, every w that is no worse than that
+    solution has ``l1 * sum_j |w_j| <= l2 / 2 + 2 * n_p`` (Theorem 3.2 says ``||w||_1 <= 2 * n_p /
+    l1``), and at the optimum ``||a||_1 <= l2 + 4 * n_p`` (Theorem 3.3 says ``4 * n_p``). Both
+    printed bounds fail for one positive at x = 0 and twenty negatives at x = 10 with ``l1=40,
+    l2=20`` and the squared hinge: ``l1 * |w|`` is 2.578 (printed 2), ``||a||_1`` 5.278 (printed 4).
+    Inequality (16) of Theorem 4.1 holds trivially; what a search needs is given under `delta`. The
+    user guide has more.
+
+    References
+    ----------
+    .. [1] I. E. H. Yen, X. Huang, W. Dai, P. Ravikumar, I. Dhillon and E. Xing. "PPDSparse: A
+       Parallel Primal-Dual Sparse Method for Extreme Classification". KDD 2017.
+
+    Examples
+    --------
+    >>> from sklearn_xc import PPDSparseClassifier
+    >>> from sklearn_xc.datasets import make_xc_classification
+    >>> X, Y = make_xc_classification(n_samples=500, n_features=1000, n_classes=50, random_state=0)
+    >>> model = PPDSparseClassifier(random_state=0).fit(X, Y)
+    >>> labels, scores = model.predict_topk(X[:3], k=2)
+    >>> labels.shape
+    (3, 2)
+    >>> model.coef_.shape
+    (50, 1000)
+    """
+
+    _not_merged_since = None
+    _parameter_constraints = {  # noqa: RUF012
+        # the kernels compute in float32: beyond these bounds a square would overflow
+        "l1": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
+        "l2": [StrOptions({"auto"}), Interval(Real, 1e-12, 1e12, closed="both")],
+        "loss": [StrOptions({"squared_hinge", "hinge"})],
+        "fit_intercept": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "n_select": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "sparsification": [StrOptions({"random"}), None],
+        "delta": [Interval(Real, 0, None, closed="neither")],
+        "feature_threshold": [Interval(Real, 0, None, closed="left")],
+        "pruning": [Interval(Real, 0, None, closed="left")],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+        **CalibratedMixin._calibration_constraints,
+    }
+
+    def __init__(
+        self,
+        l1="auto",
+        l2="auto",
+        *,
+        loss="squared_hinge",
+        fit_intercept=True,
+        max_iter=100,
+        tol=0.03,
+        n_select="auto",
+        sparsification=None,
+        delta=0.5,
+        feature_threshold=0.0,
+        pruning=0.02,
+        class_weight=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        warm_start=False,
+        calibration=None,
+        calibration_cv=5,
+    ):
+        self.l1 = l1
+        self.l2 = l2
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_select = n_select
+        self.sparsification = sparsification
+        self.delta = delta
+        self.feature_threshold = feature_threshold
+        self.pruning = pruning
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.calibration = calibration
+        self.calibration_cv = calibration_cv
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Fit the weights of all classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+            Finite numbers; computed with in float32. CSR is used as it is.
+        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
+            Labels of any dtype, or an indicator of 0 and 1, dense, sparse or a DataFrame.
+        sample_weight : array-like of shape (n_samples,), default=None
+            C_i, factors on the loss of each sample; not negative. A sample of weight zero is not
+            there.
+
+        Returns
+        -------
+        self : PPDSparseClassifier
+
+        Raises
+        ------
+        ValueError
+            For a parameter out of its range, for NaN or infinities, for fewer than two classes
+            (1-D y), for lists of label lists, and with `warm_start` for another number of samples
+            or classes than before.
+        MemoryError
+            If X has so many features that the weights of sixteen classes exceed the memory.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If a class is not done after `max_iter` rounds.
+
+        Notes
+        -----
+        Ctrl-C stops within a second. Whatever ends the fit early leaves the estimator as it was.
+        """
+        given = X, y, sample_weight
+        with self._all_or_nothing():
+            previous = vars(self).get("dual_coef_") if self.warm_start else None
+            X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
+            self._calibrate(X, y, sample_weight)
+            if previous is not None and previous.shape != Y.shape[::-1]:
+                raise ValueError(
+                    f"warm_start: the earlier fit had {previous.shape[1]} samples and "
+                    f"{previous.shape[0]} columns of labels, X and y have {Y.shape[0]} and "
+                    f"{Y.shape[1]}; give the same data, or fit a new estimator"
+                )
+            result = self._solve(
+                X, Y, sample_weight, previous,
+                watch=lambda n_blocks: self._start_progress(n_blocks, *given, name="block"),
+            )  # fmt: skip
+            self.l1_, self.l2_ = result["penalties"]
+            self.n_iter_ = result["n_iter"]
+            self.dual_gap_ = result["gap"]
+            self.n_active_ = result["n_active"]
+            vars(self).pop("dual_coef_", None)
+            if self.warm_start:
+                self.dual_coef_ = result["dual"]
+            self._set_linear_model(result["coef"], result["intercept"])
+            result["progress"].finish()
+        self._warn_if_late(self.dual_gap_, FIT_CALLER + 1)
+        return self
+
+    def _solve(self, X, Y, sample_weight, dual, is_new=None, watch=None):
+        if watch is None:  # for what callbacks are not told of
+
+            def watch(n_blocks):
+                return Progress(self, n_blocks, name="block", verbose=self.verbose)
+
+        if sample_weight is None:
+            sample_weight = np.ones(X.shape[0], dtype=np.float32)
+        class_weight = self._class_weights(Y, sample_weight, is_new)
+        _require_weights_in_range(sample_weight, class_weight)
+        require_memory(
+            X.shape[1] * N_LANES * 12,
+            f"fit: weights of {N_LANES} classes of {X.shape[1]} features",
+            "use fewer features (a hashing or a feature selection step before)",
+        )
+        X = compact(X)
+        penalties = penalties_of(self.l1, self.l2, X, sample_weight)
+        result = _fit_ppdsparse(
+            penalties.coordinates.inside(X),
+            Y,
+            sample_weight,
+            class_weight,
+            settings=self._settings(penalties),
+            feature_threshold=self.feature_threshold,
+            dual=dual,
+            keep_dual=self.warm_start,
+            n_jobs=self.n_jobs,
+            watch=watch,
+        )
+        self._n_visits = result["n_visits"]
+        result["penalties"] = penalties.outside()
+        model = penalties.model_outside(result["coef"], result["intercept"])
+        result["coef"], result["intercept"] = model
+        return result
+
+    def _warn_if_late(self, gap, stacklevel=3):
+        late = int((~(gap <= self.tol)).sum())
+        if late:
+            warnings.warn(
+                f"max_iter={self.max_iter} rounds did not bring the duality gap of {late} of "
+                f"{len(gap)} classes below tol={self.tol:g} (largest: "
+                f"{gap.max():.3g}); raise max_iter or tol, or scale the features",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        dual = vars(self).get("dual_coef_")
+        if dual is not None and not (
+            sparse.issparse(dual) and dual.format == "csr" and dual.has_canonical_format
+        ):
+            raise ValueError("dual_coef_ is no CSR matrix, or names a sample twice")
+
+    def _settings(self, penalties):
+        """The kernel's `Settings`."""
+        return {
+            "l1": penalties.l1,
+            "l2": penalties.l2,
+            "hinge": self.loss == "hinge",
+            "intercept": self.fit_intercept,
+            "tol": self.tol,
+            "max_iter": min(self.max_iter, LARGEST_INDEX),
+            "n_select": 0 if self.n_select == "auto" else min(self.n_select, LARGEST_INDEX),
+            "sparsify": self.sparsification == "random",
+            "delta": self.delta,
+            "prune": self.pruning,
+            "seed": check_random_state(self.random_state).randint(2**31),
+        }
+
+    def _class_weights(self, Y, sample_weight, is_new=None):
+        """Weights of the negatives and positives of each column of Y, (n_columns, 2)."""
+        binary = self._encoding.kind == "binary"
+        weights = np.ones((Y.shape[1], 2))
+        if self.class_weight is None:
+            return weights.astype(np.float32)
+        sample_weight = sample_weight.astype(np.float64)
+        positives = Y.T @ sample_weight
+        counts = np.append(sample_weight.sum() - positives, positives) if binary else positives
+        if is_new is not None:  # "balanced" is by the mean of the counts, of which those count
+            counts[~is_new] = counts[is_new].mean()
+        per_class = weights_of_labels(self.class_weight, self.classes_, counts)
+        if binary:
+            return per_class.reshape(1, 2).astype(np.float32)
+        weights[:, 1] = per_class
+        return weights.astype(np.float32)
+
+
+def _fit_ppdsparse(
+    X,
+    Y,
+    sample_weight,
+    class_weight,
+    *,
+    settings,
+    feature_threshold,
+    dual,
+    keep_dual,
+    n_jobs,
+    watch,
+):
+    """Solve all classes, block by block.
+
+    Returns
+    -------
+    dict with coef, intercept, n_iter, gap, n_active, dual (see the attributes of the estimator),
+    n_visits, the rows of X that were read, and progress, which ``watch(n_blocks)`` has started
+    """
+    n_columns = Y.shape[1]
+    rows, order = _rows_in_order(X, sample_weight, settings["seed"])
+    Y, sample_weight = Y[order.samples], sample_weight[order.samples]
+    Y = Y.tocsc()
+    Y.sort_indices()
+    positives = (Y.indptr.astype(np.int64), Y.indices.astype(np.int32))
+    squared_norms = _squared_norms(rows) + np.float32(settings["intercept"])
+    coarse = above(rows, feature_threshold) if feature_threshold > 0 else None
+    blocks = blocks_of_classes(np.asarray(Y.T @ sample_weight.astype(np.float64)), N_LANES)
+    if not blocks:
+        raise ValueError("no class of y has a positive sample with a weight above zero")
+    if dual is not None:
+        dual = dual[:, order.samples]
+    stop = np.zeros(1, dtype=np.int32)
+    progress = watch(len(blocks))
+    try:
+        parts = run_blocks(
+            _solve_block,
+            blocks,
+            settings,
+            keep_dual,
+            stop,
+            # every array is an argument of its own, so that a Dask cluster gets it only once
+            *_parts(rows),
+            *_parts(coarse),
+            squared_norms,
+            sample_weight,
+            class_weight,
+            largest_magnitudes(rows),
+            weighted_norms(rows, sample_weight),
+            *positives,
+            *((None,) * 3 if dual is None else _dual_arrays(dual)),
+            n_jobs=n_jobs,
+            progress=progress,
+            reached=lambda part: {"gap": float(part[4].max())},
+        )
+    except BaseException:
+        stop[0] = 1  # threads that are still at work give up
+        raise
+    return {"progress": progress, **_assemble(parts, order, n_columns, X.shape[0])}
+
+
+def _rows_in_order(X, sample_weight, seed):
+    """The rows of positive weight as the kernel reads them, and which they are."""
+    rows = as_rows(X)
+    there = np.flatnonzero(sample_weight > 0).astype(np.int32)
+    if len(there) < X.shape[0]:  # a row of weight zero has no part in norms, maxima or draws
+        rows = rows.take(there)
+    order = fast_order(rows, seed)
+    return order.rows(rows), order._replace(samples=there[order.samples])
+
+
+def _solve_block(labels, settings, keep_dual, stop, *arrays):
+    X = Matrix(*arrays[:N_PARTS])
+    coarse = X if arrays[N_PARTS] is None else Matrix(*arrays[N_PARTS : 2 * N_PARTS])
+    problem, dual = arrays[2 * N_PARTS : -3], arrays[-3:]
+    dual = () if dual[0] is None else dual
+    return solve_classes(settings, X, coarse, *problem, labels, dual, keep_dual, stop)
+
+
+def _parts(rows):
+    """The arguments of a `Matrix`: the rows and, where they are sparse, the columns."""
+    if rows is None:
+        return (None,) * N_PARTS
+    columns = (None, None, None) if rows.dense else columns_of(rows)
+    return rows.indptr, rows.indices, rows.data, rows.dense, rows.shape[1], *columns
+
+
+def _squared_norms(rows):
+    values = rows.data.astype(np.float64) ** 2
+    norms = np.add.reduceat(np.append(values, 0), rows.indptr[:-1])
+    norms[np.diff(rows.indptr) == 0] = 0
+    if norms.max() > LARGEST_NORM:
+        raise ValueError(
+            f"X has a row of squared length {norms.max():.3g}; the solver computes in float32 and "
+            f"takes up to {LARGEST_NORM:g}: scale the features"
+        )
+    return norms.astype(np.float32)
+
+
+def _require_weights_in_range(sample_weight, class_weight):
+    largest = float(sample_weight.max()) * float(class_weight.max())
+    if largest > LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight times class_weight reaches {largest:.3g}; the solver computes in "
+            f"float32 and takes up to {LARGEST_WEIGHT:g}: divide the weights, l1 and l2 by the "
+            "same number"
+        )
+
+
+def _dual_arrays(dual):
+    return (
+        dual.indptr.astype(np.int64),
+        dual.indices.astype(np.int32),
+        dual.data.astype(np.float32),
+    )
+
+
+def _assemble(parts, order, n_columns, n_samples):
+    """Put the classes of all blocks in their places, features and samples in the caller's order."""
+    labels, n_weights, intercept, n_iter, gap, n_active, weights, n_dual, duals, visits = zip(
+        *parts, strict=True
+    )
+    labels = np.concatenate(labels)
+    result = {
+        "intercept": np.full(n_columns, LOWEST_SCORE, dtype=np.float32),
+        "gap": np.zeros(n_columns),
+        "n_active": np.zeros(n_columns, dtype=np.int64),
+        "n_iter": int(np.concatenate(n_iter).max()),
+        "n_visits": float(np.concatenate(visits).sum()),
+    }
+    for name, values in ("intercept", intercept), ("gap", gap), ("n_active", n_active):
+        result[name][labels] = np.concatenate(values)
+    result["coef"] = weights_of_classes(labels, n_weights, weights, n_columns, order.features)
+    dual = weights_of_classes(labels, n_dual, duals, n_columns, order.samples, n_samples)
+    result["dual"] = dual
+    return result

@@ -1,0 +1,156 @@
+"""Penalties that follow the rows: what `l1="auto"` and `l2="auto"` of PPDSparse stand for.
+
+Dimensions leave little choice. A score is <w, x>, so w goes with 1 / |x|: beside a loss that does
+not know the unit of x, `l1` must go with the size of an entry and `l2` with ||x||^2.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..utils._coordinates import Coordinates
+
+# l1 as a share of the length of a row, and of the size of an entry at most: a feature of a single
+# support vector, whose dual variable is about 1, has |v_j| = |x_j| and is to be kept.
+LENGTH_SHARE, ENTRY_SHARE = 0.1, 0.5
+N_PROBES = 16  # random directions
+LIKENESS_SHARE = 30  # l2 as a multiple of the inner product of two rows
+MOST = 1.5  # and as a multiple of ||x||^2, at most
+MOSTLY_MEAN = 0.5  # of the mean ||x||^2 about the mean row, below which dense rows are shifted
+MANY_DIRECTIONS = 50  # where rows differ in fewer, l2 is smaller
+
+
+class Penalties(NamedTuple):
+    """Numbers for `l1` and `l2`, and the coordinates in which they hold.
+
+    Attributes
+    ----------
+    l1, l2 : float
+    coordinates : Coordinates
+    """
+
+    l1: float
+    l2: float
+    coordinates: Coordinates
+
+    def outside(self):
+        """l1 and l2 for X as it is, where one number can say it; those inside otherwise."""
+        scale = self.coordinates.scale
+        factors = (1, 1) if np.ndim(scale) else (scale, scale**2)
+        return float(self.l1 * factors[0]), float(self.l2 * factors[1])
+
+    def model_outside(self, coef, intercept):
+        """The sparse weights and intercepts of a fit inside, for X as it is."""
+        coordinates = self.coordinates
+        if coordinates.changes_nothing:
+            return coef, intercept
+        scale = coordinates.scale
+        data = coef.data / (scale[coef.indices] if np.ndim(scale) else scale)
+        coef = sparse.csr_array(
+            (data.astype(np.float32), coef.indices, coef.indptr), shape=coef.shape
+        )
+        if coordinates.mean is not None:
+            intercept = (intercept - coef @ coordinates.mean).astype(np.float32)
+        return coef, intercept
+
+
+def penalties_of(l1, l2, X, sample_weight):
+    """The penalties of a fit.
+
+    Parameters
+    ----------
+    l1, l2 : float or "auto"
+        In units of X.
+    X : ndarray or csr_array of float32 (n_samples, n_features)
+    sample_weight : ndarray of float32 (n_samples,)
+
+    Returns
+    -------
+    penalties : Penalties
+        In other coordinates than those of X only with ``l2="auto"``, and with columns of one size
+        only if both are "auto": a number given is in one unit.
+    """
+    if "auto" not in (l1, l2):
+        return Penalties(l1, l2, Coordinates())
+    there = sample_weight > 0
+    if not there.all():
+        X, sample_weight = X[there], sample_weight[there]
+    if l2 != "auto":
+        return Penalties(_l1_of(X, sample_weight), l2, Coordinates())
+    coordinates = Coordinates.of(X, sample_weight)
+    if l1 != "auto" and np.ndim(coordinates.scale):
+        coordinates = Coordinates()
+    coordinates = _about_the_mean(coordinates, X, sample_weight)
+    inside = coordinates.inside(X)
+    l1 = _l1_of(inside, sample_weight) if l1 == "auto" else l1 / coordinates.scale
+    return Penalties(l1, _l2_of(inside, sample_weight), coordinates)
+
+
+def _about_the_mean(coordinates, X, sample_weight):
+    """Dense rows that are alike but for a small part are shifted: the intercept knows the rest."""
+    if sparse.issparse(X) or coordinates.mean is not None:
+        return coordinates
+    weight = sample_weight / sample_weight.sum(dtype=np.float64)
+    mean = weight @ X
+    length = weight @ _moments(X, 2)
+    about_mean = length - mean @ mean
+    if not 1e-6 * length < about_mean < MOSTLY_MEAN * length:
+        return coordinates
+    return Coordinates(mean, float(np.sqrt(about_mean)))
+
+
+def _l1_of(X, sample_weight):
+    """A share of the length of rows, or of sum x_ij^2 / sum |x_ij|, the size of their entries."""
+    magnitudes, squares = (sample_weight @ _moments(X, power) for power in (1, 2))
+    if not magnitudes > 0:
+        return LENGTH_SHARE
+    length = np.sqrt(squares / sample_weight.sum(dtype=np.float64))
+    return min(LENGTH_SHARE * length, ENTRY_SHARE * squares / magnitudes)
+
+
+def _moments(X, power):
+    """sum_j |x_ij|^power of each row, float64."""
+    if not sparse.issparse(X):
+        if power == 1:
+            return np.abs(X).sum(axis=1, dtype=np.float64)
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    values = np.abs(X.data.astype(np.float64)) ** power
+    sums = np.add.reduceat(np.append(values, 0), X.indptr[:-1])
+    sums[np.diff(X.indptr) == 0] = 0
+    return sums
+
+
+def _l2_of(X, sample_weight):
+    """What the inner products of different rows suggest, all less the mean row.
+
+    A support vector moves the score of another row by a_i <x_i, x> / l2, so l2 is measured by the
+    root mean square of <x_i, x_j> over pairs, which is ||x||^2 over the root of the number of
+    directions in which rows differ: rows that hardly know one another need large weights. It
+    stays near ||x||^2, the change of a row's own score. Where rows differ in a few directions
+    only, ||x||^2 is the length of the largest of these while others that matter are far smaller;
+    there each direction has many rows and needs little.
+
+    The sum over pairs is taken by random directions; of a row of weight c, c - 1 copies are other
+    rows, so that a weight means so many rows.
+    """
+    weight = sample_weight.astype(np.float64)
+    total = weight.sum()
+    mean = np.asarray(X.T @ weight).ravel() / total
+    inner = np.asarray(X @ mean).ravel()
+    squares = np.maximum(0, _moments(X, 2) - 2 * inner + mean @ mean)
+    length = weight @ squares / total
+    if not length > 0:
+        return 1.0
+    likeness = -np.minimum(weight, weight**2) @ squares**2
+    rng = np.random.default_rng(0)
+    for _ in range(N_PROBES):
+        signs = 2 * rng.integers(2, size=X.shape[1], dtype=np.int8).astype(np.float32) - 1
+        scores = sample_weight * (X @ signs - np.float32(mean @ signs))
+        products = X.T @ scores - mean * scores.sum(dtype=np.float64)
+        likeness += products @ products / N_PROBES
+    if not likeness > 0:  # each row is a direction of its own
+        return length
+    directions = (total * length) ** 2 / likeness
+    few = min(1.0, directions / MANY_DIRECTIONS)
+    return length * few * min(MOST, LIKENESS_SHARE / np.sqrt(directions))

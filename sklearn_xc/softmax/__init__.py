@@ -1,0 +1,1 @@
+"""What the two softmax methods share: weights, sampled classes, the full softmax."""

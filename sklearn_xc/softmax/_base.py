@@ -1,0 +1,220 @@
+"""What the estimators with probabilities share: dense weights, predict_proba."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from ..base._multiclass import BaseMulticlassClassifier, known_codes
+from ..topk._feature_major import feature_major
+from ..utils._memory_limit import require_memory
+from ..utils._validation import check_sample_weight
+
+# Scores that are held at once, on the way to probabilities.
+SCORES_AT_ONCE = 2**23
+
+
+class BaseSoftmaxClassifier(BaseMulticlassClassifier):
+    """Base of the multiclass estimators whose scores are utilities of a probability model.
+
+    Their weights are dense. `coef_` is a view of memory that lies feature by feature, which is the
+    order in which rows are scored. A subclass whose probabilities are not those of the softmax
+    overrides :meth:`_log_probabilities`; one whose weights do not start at zero,
+    :meth:`_weights_of_new_classes`.
+    """
+
+    _not_merged_since = (
+        "probabilities are normalised over the classes of one model, and utilities of two models "
+        "have no common zero; fit one model on all classes, or grow one by partial_fit"
+    )
+
+    # -------------------------------------------------------------------------------- for fit
+
+    def _require_weights(self, n_copies, also=0):
+        """Refuse weights that do not fit into memory.
+
+        Parameters
+        ----------
+        n_copies : float
+            Numbers of 4 bytes that fit holds for each weight.
+        also : int
+            Bytes beside them.
+        """
+        shape = len(self.classes_), self.n_features_in_
+        require_memory(
+            int(4 * n_copies * shape[0] * shape[1] + also),
+            f"fit: dense weights of {shape[0]} classes and {shape[1]} features "
+            f"({n_copies:g} float32 numbers each)",
+            "use fewer features (hashing, or a feature selection step before), or "
+            "PPDSparseClassifier, whose weights are sparse",
+        )
+
+    def _set_dense_model(self, W, b):
+        """Store the weights of a fit.
+
+        Parameters
+        ----------
+        W : ndarray of float32 (n_classes, n_features)
+            Of two classes too. C-contiguous (a copy is made), or a view of feature-major memory.
+        b : ndarray of float32 (n_classes,)
+        """
+        if not np.isfinite([W.min(), W.max(), b.min(), b.max()]).all():  # no array of flags
+            raise ValueError(
+                "the weights grew beyond float32: use a smaller learning_rate, or scale the "
+                "features"
+            )
+        if len(self.classes_) == 2:
+            W, b = np.ascontiguousarray(W[1:] - W[:1]), b[1:] - b[:1]
+        elif W.strides[0] != W.itemsize:
+            W = feature_major(W)[:, : len(W)].T
+        self._set_linear_model(W, b.astype(np.float32, copy=False))
+
+    def _watch(self, n_epochs, X, y, sample_weight, n_before=0):
+        """The progress of a fit; its epochs end with a function that returns W and b."""
+        return self._start_progress(
+            n_epochs, X, y, sample_weight, n_before=n_before,
+            set_model=lambda twin, weights: twin._set_dense_model(*map(np.array, weights())),
+        )  # fmt: skip
+
+    def _start_weights(self):
+        """Copies of the weights for two classes or more, each class contiguous, and intercepts."""
+        W, b = self.coef_, self.intercept_
+        if sparse.issparse(W):
+            W = W.toarray()
+        if len(b) == 1:
+            W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
+        return np.array(W, dtype=np.float32, order="C"), np.array(b, dtype=np.float32)
+
+    def _place_classes(self, places):
+        self._require_weights(3)
+        W, b = self._start_weights()
+        n_classes, n_features = len(self.classes_), self.n_features_in_
+        new = np.setdiff1d(np.arange(n_classes), places)
+        grown = np.empty((n_classes, n_features), dtype=np.float32)
+        intercept = np.empty(n_classes, dtype=np.float32)
+        grown[places], intercept[places] = W, b
+        del W
+        grown[new], intercept[new] = self._weights_of_new_classes(len(new))
+        self._set_dense_model(grown, intercept)
+
+    def _weights_of_new_classes(self, n_new):
+        """What classes start from that join between two calls of partial_fit: zeros."""
+        return np.float32(0), np.float32(0)
+
+    # ----------------------------------------------------------------------------- prediction
+
+    def _log_probabilities(self, scores):
+        """Log-probabilities, float64, of utilities of float32 (n_samples, n_classes)."""
+        log_p = scores.astype(np.float64)
+        log_p -= log_p.max(axis=1, keepdims=True)
+        log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
+        return log_p
+
+    def _utilities(self, rows):
+        scores = self._model().scores(rows, self._threads())
+        if self._encoding.kind == "binary":
+            scores = np.hstack([np.zeros_like(scores), scores])
+        return scores
+
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of all classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_p : ndarray of float64, shape (n_samples, n_classes)
+
+        Raises
+        ------
+        MemoryError
+            If they would take more than half of the memory available; ``predict_topk(X, k,
+            scores="proba")`` never does.
+        """
+        rows = self._rows(X)
+        self._require_output(rows, np.float64, "predict_log_proba", len(self.classes_))
+        log_p = np.empty((rows.shape[0], len(self.classes_)))
+        for part, block in self._log_probability_blocks(rows):
+            log_p[part] = block
+        return log_p
+
+    def predict_proba(self, X):
+        """Probabilities of all classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of float64, shape (n_samples, n_classes)
+            Each row sums to 1. The scores are of float32; the softmax is not, since in float32
+            probabilities near 0 and 1 would be cut where measures such as
+            :func:`sklearn.metrics.log_loss` still tell them apart.
+
+        Raises
+        ------
+        MemoryError
+            If they would take more than half of the memory available; ``predict_topk(X, k,
+            scores="proba")`` never does.
+        """
+        rows = self._rows(X)
+        self._require_output(rows, np.float64, "predict_proba", len(self.classes_))
+        p = np.empty((rows.shape[0], len(self.classes_)))
+        for part, log_p in self._log_probability_blocks(rows):
+            np.exp(log_p, out=p[part])
+        return p
+
+    def _topk_probabilities(self, rows, k):
+        places = np.empty((rows.shape[0], k), dtype=np.int64)
+        values = np.empty((rows.shape[0], k), dtype=np.float32)
+        for part, log_p in self._log_probability_blocks(rows):
+            best = (
+                np.argpartition(-log_p, k - 1, axis=1)[:, :k]
+                if k < log_p.shape[1]
+                else (np.broadcast_to(np.arange(k), log_p.shape))
+            )
+            best = np.sort(best, axis=1)
+            found = np.take_along_axis(log_p, best, axis=1)
+            order = np.argsort(-found, axis=1, kind="stable")
+            places[part] = np.take_along_axis(best, order, axis=1)
+            values[part] = np.exp(np.take_along_axis(found, order, axis=1))
+        return places, values
+
+    def _log_probability_blocks(self, rows):
+        size = max(1, SCORES_AT_ONCE // len(self.classes_))
+        for start in range(0, rows.shape[0], size):
+            part = slice(start, min(start + size, rows.shape[0]))
+            yield part, self._log_probabilities(self._utilities(rows.block(part.start, part.stop)))
+
+    def log_likelihood(self, X, y, sample_weight=None):
+        """Mean log-probability of the true classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            A label that fit did not see has probability zero, and the mean is minus infinity.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        log_likelihood : float
+        """
+        check_is_fitted(self)
+        rows = self._rows(X)
+        codes = known_codes(np.asarray(y), self.classes_)
+        if codes.shape != (rows.shape[0],):
+            raise ValueError(
+                f"y must be a 1d array of length {rows.shape[0]} like X, got {np.shape(y)}"
+            )
+        log_p = np.full(len(codes), -np.inf)
+        for part, block in self._log_probability_blocks(rows):
+            known = np.flatnonzero(codes[part] >= 0)
+            log_p[part.start + known] = block[known, codes[part][known]]
+        if sample_weight is None:
+            return float(log_p.mean())
+        sample_weight = check_sample_weight(sample_weight, len(codes))
+        counted = sample_weight > 0
+        return float(np.average(log_p[counted], weights=sample_weight[counted]))

@@ -1,0 +1,170 @@
+"""Which classes stand for all others in a step on one sample."""
+
+import numpy as np
+
+from .._kernels.softmax import _class_sampling
+from .._kernels.softmax import _sampled_scores as kernel
+
+
+def uniform(counts):
+    return np.full(len(counts), 1 / len(counts))
+
+
+def frequency(counts):
+    """Half by frequency, half uniform: so no class weighs more than twice its uniform weight."""
+    return 0.5 / len(counts) + 0.5 * counts / counts.sum()
+
+
+SAMPLINGS = {"uniform": uniform, "frequency": frequency}
+
+
+class ClassSampler:
+    """Draws classes other than a sample's own.
+
+    "uniform" draws without replacement. "frequency" draws with replacement, each class with a
+    probability that is half uniform and half its share of the samples, and weights what it drew by
+    the inverse of that probability. Either way a sum over the drawn classes, each times its
+    importance, has the sum over all other classes as its expectation.
+
+    Parameters
+    ----------
+    sampling : {"uniform", "frequency"}
+    counts : ndarray (n_classes,)
+        Samples, or their weights, of each class; not all zero.
+    n_sampled : int
+        Classes drawn for a sample; "uniform" draws at most the n_classes - 1 that there are.
+    n_threads : int, default=1
+    """
+
+    def __init__(self, sampling, counts, n_sampled, n_threads=1):
+        n_classes = len(counts)
+        self.n_classes, self.n_threads = n_classes, n_threads
+        self.with_replacement = sampling != "uniform"
+        self.n_sampled = n_sampled if self.with_replacement else min(n_sampled, n_classes - 1)
+        self.probability = SAMPLINGS[sampling](np.asarray(counts, dtype=np.float64))
+        self.threshold, self.alias = alias_table(self.probability)
+
+    def left_out(self):
+        """What estimates the sum over all other classes without the draw of one of them.
+
+        Returns
+        -------
+        own, others : float
+            Factors of the term of the class left out, and of the terms of the other classes drawn,
+            each times its importance. Given which class is left out, the estimate has the sum as
+            its expectation. None if too few classes are drawn.
+        """
+        n_others = self.n_classes - 1
+        if self.with_replacement:
+            return None if self.n_sampled == 1 else (0.0, self.n_sampled / (self.n_sampled - 1))
+        if n_others == 1:
+            return 1.0, 0.0
+        if self.n_sampled == 1:
+            return None
+        # The importance of n_others / n_sampled becomes (n_others - 1) / (n_sampled - 1).
+        missing = (n_others - 1) / (self.n_sampled - 1)
+        return 1.0, missing * self.n_sampled / n_others
+
+    def draw(self, y, seed, step):
+        """Classes for the samples of a mini-batch.
+
+        Parameters
+        ----------
+        y : ndarray of int32 (n_rows,)
+            Their own classes.
+        seed, step : int
+            The draw depends on these and on the place in the mini-batch alone.
+
+        Returns
+        -------
+        classes : ndarray of int32 (n_rows, n_sampled + 1)
+            The own class first.
+        importance : ndarray of float32 (n_rows, n_sampled)
+        """
+        classes = np.empty((len(y), self.n_sampled + 1), dtype=np.int32)
+        classes[:, 0] = y
+        if not self.with_replacement:
+            _class_sampling.draw_distinct(classes, self.n_classes, seed, step, self.n_threads)
+            weight = (self.n_classes - 1) / self.n_sampled
+            return classes, np.full((len(y), self.n_sampled), weight, dtype=np.float32)
+        _class_sampling.draw_alias(classes, self.threshold, self.alias, seed, step, self.n_threads)
+        drawn = self.probability[classes[:, 1:]] / (1 - self.probability[y])[:, None]
+        return classes, (1 / (self.n_sampled * drawn)).astype(np.float32)
+
+
+def side_by_side(rows, batch, n_threads=1):
+    """The rows of a mini-batch as the kernels take them, sparse ones copied together.
+
+    Parameters
+    ----------
+    rows : Rows
+    batch : ndarray of int32 (n_rows,)
+    n_threads : int, default=1
+
+    Returns
+    -------
+    indptr, indices, data, dense, batch
+        The first four as in Rows; the numbers of the mini-batch's rows in them.
+    """
+    if rows.dense:
+        return *rows[:4], batch
+    packed = kernel.pack(rows.indptr, rows.indices, rows.data, batch, n_threads)
+    return *packed, False, np.arange(len(batch), dtype=np.int32)
+
+
+class Drawn:
+    """A mini-batch with the classes drawn for it: one draw for all, or one for each kind of step.
+
+    Parameters
+    ----------
+    rows : tuple
+        As `side_by_side` gives them.
+    n_classes : int
+    classes : tuple of ndarray of int32 (n_rows, n_sampled + 1)
+        Of one draw or two, the own class first. The first draw's are stepped, all are scored at
+        once so that weights are read once.
+    importance : tuple of ndarray of float32 (n_rows, n_sampled)
+    n_threads : int
+    """
+
+    def __init__(self, rows, n_classes, classes, importance, n_threads):
+        self.importance = importance
+        every = classes[0]
+        if len(classes) == 1:
+            self.stepped = self.scored = kernel.MiniBatch(*rows, every, n_classes)
+        else:
+            every = np.hstack([classes[0], classes[1][:, 1:]])
+            self.stepped, self.scored = kernel.two_mini_batches(
+                *rows, classes[0], every, n_classes, n_threads
+            )
+        self.psi = np.empty(every.shape, dtype=np.float32)
+
+    def psi_of_draws(self):
+        """The scores of each draw, the own class first."""
+        if len(self.importance) == 1:
+            return [self.psi]
+        width = self.importance[0].shape[1] + 1
+        second = self.psi[:, width - 1 :].copy()
+        second[:, 0] = self.psi[:, 0]
+        return [self.psi[:, :width].copy(), second]
+
+
+def alias_table(probability):
+    """Walker's table: draw a place uniformly, keep it with its threshold, else take its alias.
+
+    Returns
+    -------
+    threshold : ndarray of float64 (n,)
+    alias : ndarray of int32 (n,)
+    """
+    n = len(probability)
+    threshold, alias = probability * n / probability.sum(), np.arange(n, dtype=np.int32)
+    small, large = (list(np.flatnonzero(side)) for side in (threshold < 1, threshold >= 1))
+    while small and large:
+        low, high = small.pop(), large[-1]
+        alias[low] = high
+        threshold[high] -= 1 - threshold[low]
+        if threshold[high] < 1:
+            small.append(large.pop())
+    threshold[small + large] = 1.0
+    return threshold, alias

@@ -1,0 +1,172 @@
+"""Softmax regression over all classes, by mini-batches on feature-major weights."""
+
+import numpy as np
+
+from .._kernels.common._pace import Pace
+from .._kernels.softmax import _full_step as kernel
+from .._kernels.softmax._split_float import join_rows
+from ..utils._matrix import entry_counts
+
+# Samples of a mini-batch, unless the user says otherwise: with fewer, what a step reads is still in
+# the caches when it is written; with more, threads wait for each other less often. Rounded steps
+# share its samples among threads.
+BATCH = 16
+# Score of the places beyond the classes: e to it is 0, and unlike that of infinity 0 times it too.
+BEYOND = -1e30
+# From so many classes on, plain steps round small probabilities at random. With fewer a step of all
+# of them takes no longer: their weights stand one beside the other.
+ROUNDED_FROM = 4096
+# And from so many bytes of weights on their scores read upper halves: a cache holds less than that,
+# and what it holds is read faster than it is put together.
+HALVED_FROM = 2**26
+EMPTY = np.empty((0, 0), dtype=np.float32), np.empty(0, dtype=np.int64)
+
+
+def shares_of_ridge(rows, alpha, samples, entries=None):
+    """What one sample carries of the penalty alpha / 2 |W|^2 on the weights of its features.
+
+    A feature that n samples have gets alpha / n from each of them, so that a pass over the data
+    adds up to the gradient of the penalty while a step touches its own features only.
+
+    Parameters
+    ----------
+    rows : Rows
+    alpha : float, or ndarray (n_features,)
+    samples : ndarray of int
+        Those that a pass visits.
+    entries : ndarray (n_features,), default=None
+        Samples that have each feature, if `rows` are only a part of them; by default counted.
+
+    Returns
+    -------
+    share : ndarray of float32 (n_features,)
+    """
+    if not np.any(alpha):
+        return np.zeros(rows.shape[1], dtype=np.float32)
+    if entries is None:
+        visited = np.zeros(rows.shape[0], dtype=np.float32)
+        visited[samples] = 1
+        entries = entry_counts(rows, visited)
+    return (alpha / np.maximum(entries, 1)).astype(np.float32)
+
+
+def equal_cuts(n_samples, batch_size):
+    """Where mini-batches of about equal size begin, and the end.
+
+    A gradient that is scaled to all samples must not come from the few that are left over.
+    """
+    n_batches = -(-n_samples // batch_size)
+    return np.arange(n_batches + 1, dtype=np.int64) * n_samples // n_batches
+
+
+def cuts_at(n_samples, batch_size):
+    """Where mini-batches of `batch_size` samples and of those left over begin, and the end."""
+    return np.append(np.arange(0, n_samples, batch_size, dtype=np.int64), n_samples)
+
+
+class ExactSteps:
+    """Mini-batch steps of the exact softmax on weights that it changes in place.
+
+    Plain steps on many classes round small probabilities at random, and keep a factor of each row
+    of W, and large W in halves, until `finish`: see `_kernels/softmax/_rounded_step.pyx`.
+
+    Parameters
+    ----------
+    rows : Rows
+    y : ndarray of int32 (n_samples,)
+    sample_weight : ndarray of float32 (n_samples,), or None
+    W, b : ndarray of float32 (n_features, n_places) and (n_places,)
+        See `_dense`; b is BEYOND beyond the classes.
+    samples : ndarray of int
+        Those that an epoch visits.
+    alpha : float, or ndarray (n_features,)
+    intercept : float
+        The constant feature that stands for the intercepts; 0 without.
+    adaptive : bool
+        Steps scaled by the running average of the squared gradient (Augment-and-Reduce), on the
+        gradient scaled to all samples; otherwise plain steps on the sum over the mini-batch.
+    n_threads : int
+    stop : ndarray of int32 (1,), default=None
+        Set to other than zero to end an epoch that runs in another thread.
+    entries : ndarray (n_features,), default=None
+        See `shares_of_ridge`.
+    n_whole : float, default=None
+        For adaptive steps: samples of all data, if those of an epoch are a part of them.
+    """
+
+    def __init__(
+        self, rows, y, sample_weight, W, b, samples, *, alpha, intercept, adaptive, n_threads,
+        stop=None, entries=None, n_whole=None,
+    ):  # fmt: skip
+        self.W, self.b = W, b
+        weight = np.empty(0, np.float32) if sample_weight is None else sample_weight
+        self._data = rows.indptr, rows.indices, rows.data, rows.dense, y, weight
+        self._ridge = shares_of_ridge(rows, alpha, samples, entries)
+        self._state, self._adaptive = EMPTY, adaptive
+        self._n_whole = len(samples) if n_whole is None else n_whole
+        if adaptive:
+            shape = W.shape[0] + 1, W.shape[1]
+            self._state = np.zeros(shape, np.float32), np.zeros(shape[0], np.int64)
+        rounded = not adaptive and W.shape[1] >= ROUNDED_FROM
+        self._scales = np.ones(W.shape[0] if rounded else 0, dtype=np.float32)
+        halves = rounded and W.nbytes >= HALVED_FROM
+        self._halved = np.zeros(W.shape[0] if halves else 0, dtype=np.uint8)
+        self._intercept, self._n_threads, self._pace = intercept, n_threads, Pace(n_threads)
+        self._stop = np.zeros(1, dtype=np.int32) if stop is None else stop
+        self.n_steps = 0
+
+    def epoch(self, order, batch_size, rates, seed=0, weight=None):
+        """Visit the samples of `order`; returns the sum of their log-losses before each step.
+
+        Parameters
+        ----------
+        order : ndarray of int32
+        batch_size : int
+        rates : float or ndarray (n_batches,)
+        seed : int, default=0
+            Of the rounding of small probabilities; another one for each epoch.
+        weight : ndarray of float32 (n_samples,), default=None
+            Of the samples in this epoch, if not those of the fit.
+        """
+        data = self._data if weight is None else (*self._data[:-1], weight)
+        cuts = (
+            equal_cuts(len(order), batch_size)
+            if self._adaptive
+            else cuts_at(len(order), batch_size)
+        )
+        n_batches = len(cuts) - 1
+        rates = np.ascontiguousarray(np.broadcast_to(np.asarray(rates, float), (n_batches,)))
+        loss = kernel.epoch(
+            *data,
+            order,
+            cuts,
+            rates,
+            self.n_steps + 1,
+            self._n_whole,
+            self.W,
+            self.b,
+            self._ridge,
+            *self._state,
+            self._scales,
+            self._halved,
+            seed,
+            self._intercept,
+            self._stop,
+            self._pace,
+        )
+        self.n_steps += n_batches
+        return loss
+
+    def averages(self):
+        """The running averages of the squared gradients as of now, (n_features + 1, n_places).
+
+        Those of the intercepts come last. They may be changed in place.
+        """
+        averages, touched = self._state
+        averages *= (0.9 ** (self.n_steps - touched)).astype(np.float32)[:, None]
+        touched[:] = self.n_steps
+        return averages
+
+    def finish(self):
+        """Make W the weights: what `epoch` leaves may be halves, and factors beside them."""
+        join_rows(self.W, self._halved, self._scales, self._n_threads)

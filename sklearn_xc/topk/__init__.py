@@ -1,0 +1,1 @@
+"""Top-k prediction of linear models."""

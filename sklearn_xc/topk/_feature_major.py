@@ -1,0 +1,61 @@
+"""Dense weights of many classes, feature by feature: the layout that prediction reads.
+
+Row j holds the weights of feature j, one place a class; the number of places is that of the classes
+rounded up to whole blocks of the kernels. `coef_` is a transposed view of the classes' places.
+"""
+
+import math
+
+import numpy as np
+
+from .._kernels.topk._inverted_index import block_of_classes
+
+CACHE_LINE = 16  # numbers of 4 bytes
+TRANSPOSED_AT_ONCE = 256  # classes, so that what is written stays in the caches
+
+
+def n_places(n_classes):
+    """The places of a row of weights: n_classes rounded up to whole blocks."""
+    block = block_of_classes()
+    return -(-n_classes // block) * block
+
+
+def aligned_zeros(shape):
+    """A float32 array of zeros that begins at the start of a cache line."""
+    zeros = untouched_zeros(shape)
+    zeros[...] = 0
+    return zeros
+
+
+def untouched_zeros(shape):
+    """The same, of memory that the system clears where it is touched first."""
+    size = math.prod(shape)
+    memory = np.zeros(size + CACHE_LINE, dtype=np.float32)
+    start = -(memory.ctypes.data // memory.itemsize) % CACHE_LINE
+    return memory[start : start + size].reshape(shape)
+
+
+def padded_intercept(intercept, beyond=-np.inf):
+    """The intercepts in their places, float32, and `beyond` beyond the classes."""
+    padded = np.full(n_places(len(intercept)), beyond, dtype=np.float32)
+    padded[: len(intercept)] = intercept
+    return padded
+
+
+def feature_major(coef):
+    """Weights (n_features, n_places) from those of each class, (n_classes, n_features).
+
+    Parameters
+    ----------
+    coef : ndarray of float32 (n_classes, n_features)
+
+    Returns
+    -------
+    weights : ndarray of float32 (n_features, n_places)
+        A copy; zero beyond the classes.
+    """
+    weights = aligned_zeros((coef.shape[1], n_places(coef.shape[0])))
+    for start in range(0, coef.shape[0], TRANSPOSED_AT_ONCE):
+        block = coef[start : start + TRANSPOSED_AT_ONCE]
+        weights[:, start : start + len(block)] = block.T
+    return weights

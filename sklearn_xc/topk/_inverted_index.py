@@ -1,0 +1,251 @@
+"""Blocked top-k prediction of linear models with sparse weights."""
+
+import numpy as np
+from scipy import sparse
+
+from .._kernels.topk import _inverted_index as kernel
+from ..utils._matrix import narrow_indices, normalise
+from ._feature_major import CACHE_LINE, aligned_zeros, feature_major, n_places, padded_intercept
+
+# Rows handed to the kernel at once: between two blocks Python can take an interrupt.
+ROW_BLOCK = 4096
+# A feature that more than this share of the classes use has its weights stored for all classes.
+# Its list would need two numbers for each weight, so that this at most doubles the memory (but for
+# rounding up); with a smaller share, prediction waits for memory where classes are many.
+FULL_SHARE = 0.25
+
+
+class InvertedIndex:
+    """The weights of a linear model feature by feature: the classes that use it, and how much.
+
+    Scoring a row then walks the lists of its non-zero features only. Never changes after it is
+    built, so that several threads may use it at once.
+
+    Parameters
+    ----------
+    coef : CSR or ndarray of shape (n_classes, n_features)
+        Weights. Other sparse matrices are converted; dense float32 weights that lie feature by
+        feature are read where they are, others copied.
+    intercept : ndarray of shape (n_classes,)
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_features + 1,)
+        Feature j has the list of entries ``indptr[j]`` to ``indptr[j + 1] - 1``.
+    classes : ndarray of int32, shape (n_entries,)
+    weights : ndarray of float32, shape (n_entries,)
+    full_column : ndarray of int32, shape (n_features,)
+        For a feature that more than ``FULL_SHARE`` of the classes use, its place in
+        ``full_weights``, and its list is empty; otherwise -1.
+    full_weights : ndarray of float32, shape (n_full, n_classes or more)
+    intercept : ndarray of float32, shape (n_places,)
+        Minus infinity beyond the classes.
+    by_intercept : ndarray of int32, shape (n_classes,)
+        The classes by falling intercept, ties to the smaller class.
+    shape : tuple (n_classes, n_features)
+    """
+
+    rows_at_once = ROW_BLOCK
+
+    def __init__(self, coef, intercept):
+        if np.shape(intercept) != (coef.shape[0],):
+            raise ValueError(
+                f"intercept_ must have one entry for each of the {coef.shape[0]} rows of coef_, "
+                f"got shape {np.shape(intercept)}"
+            )
+        self.shape = coef.shape
+        if sparse.issparse(coef):
+            self._set_lists(normalise(coef).tocsc())
+        else:
+            self._set_full(np.asarray(coef))
+        self.intercept = padded_intercept(np.asarray(intercept))
+        falling = np.argsort(-self.intercept, kind="stable")
+        self.by_intercept = falling[: coef.shape[0]].astype(np.int32)
+        self._set_postings()
+
+    @classmethod
+    def from_arrays(cls, shape, **arrays):
+        """An index of arrays that another one had as its attributes, and that were checked."""
+        index = cls.__new__(cls)
+        index.shape = shape
+        vars(index).update(arrays)
+        index._set_postings()
+        return index
+
+    def _set_postings(self):
+        self._postings = kernel.Postings(
+            self.indptr,
+            self.classes,
+            self.weights,
+            self.full_column,
+            self.full_weights,
+            self.intercept,
+            self.by_intercept,
+        )
+
+    def _set_lists(self, csc):
+        lengths = np.diff(csc.indptr)
+        full = lengths > FULL_SHARE * csc.shape[0]
+        self.full_column = np.where(full, np.cumsum(full) - 1, -1).astype(np.int32)
+        classes, weights = csc.indices.astype(np.int32, copy=False), csc.data
+        columns = np.flatnonzero(full)
+        self.full_weights = aligned_zeros((len(columns), n_places(csc.shape[0])))
+        for place, column in enumerate(columns):
+            part = slice(csc.indptr[column], csc.indptr[column + 1])
+            self.full_weights[place, classes[part]] = weights[part]
+        self.indptr = np.concatenate([[0], np.cumsum(np.where(full, 0, lengths), dtype=np.int64)])
+        self.classes = without_columns(classes, csc.indptr, columns)
+        self.weights = without_columns(weights, csc.indptr, columns)
+
+    def _set_full(self, coef):
+        n_classes, n_features = coef.shape
+        if coef.dtype == np.float32 and n_classes == 1 and coef.flags.c_contiguous:
+            self.full_weights = coef.reshape(-1, 1)
+        elif coef.dtype == np.float32 and coef.strides[0] == coef.itemsize:
+            self.full_weights = coef.T
+        else:
+            self.full_weights = feature_major(normalise(coef))
+        self.full_column = np.arange(n_features, dtype=np.int32)
+        self.indptr = np.zeros(n_features + 1, dtype=np.int64)
+        self.classes, self.weights = np.empty(0, np.int32), np.empty(0, np.float32)
+
+    def _arguments(self, rows):
+        if rows.shape[1] != self.shape[1]:  # the kernel would read beyond the lists
+            raise ValueError(f"X has {rows.shape[1]} features, but coef_ has {self.shape[1]}")
+        return rows.indptr, rows.indices, rows.data, rows.dense, self._postings
+
+    def _scratch(self, n_threads):
+        """The intercepts once for each thread, no two of them on one cache line."""
+        scratch = aligned_zeros((n_threads, len(self.intercept) + CACHE_LINE))
+        scratch[:, : len(self.intercept)] = self.intercept
+        return scratch
+
+    def topk(self, rows, k, n_threads, way=0):
+        """The k best classes of each row, best first, ties to the smaller class.
+
+        Parameters
+        ----------
+        rows : Rows
+        k : int
+            At most the number of classes.
+        n_threads : int
+        way : {0, 1, 2}, default=0
+            Read all scores (1), or only those of classes the row touches (2); 0 takes the cheaper
+            for each row. The results are the same to the last bit.
+
+        Returns
+        -------
+        classes : ndarray of int32, shape (n_rows, k)
+        scores : ndarray of float32, shape (n_rows, k)
+
+        Raises
+        ------
+        ValueError
+            If a score overflows float32.
+        """
+        n_rows = rows.shape[0]
+        n_threads = max(1, min(n_threads, n_rows))
+        classes = np.empty((n_rows, k), dtype=np.int32)
+        scores = np.empty((n_rows, k), dtype=np.float32)
+        scratch = self._scratch(n_threads)
+        for start, block in row_blocks(rows, self.rows_at_once):
+            part = slice(start, start + block.shape[0])
+            kernel.topk(
+                *self._arguments(block), scratch, classes[part], scores[part], way, n_threads
+            )
+        check_finite(scores)
+        return classes, scores
+
+    def scores(self, rows, n_threads):
+        """All scores: ndarray of float32, shape (n_rows, n_classes)."""
+        n_threads = max(1, min(n_threads, rows.shape[0]))
+        scratch = self._scratch(n_threads)
+        out = np.empty((rows.shape[0], self.shape[0]), dtype=np.float32)
+        for start, block in row_blocks(rows, self.rows_at_once):
+            part = slice(start, start + block.shape[0])
+            kernel.all_scores(*self._arguments(block), scratch, out[part], n_threads)
+        check_finite(out)
+        return out
+
+    def positives(self, rows, n_threads):
+        """The classes with a score above zero: CSR pattern of bool, shape (n_rows, n_classes)."""
+        n_threads = max(1, min(n_threads, rows.shape[0]))
+        scratch = self._scratch(n_threads)
+        counts, found = [], []
+        for _, block in row_blocks(rows, self.rows_at_once):
+            n_found = np.zeros(block.shape[0], dtype=np.int64)
+            starts = np.zeros(block.shape[0] + 1, dtype=np.int64)
+            which = np.empty(0, dtype=np.int32)
+            arguments = *self._arguments(block), scratch, n_found
+            kernel.positives(*arguments, starts, which, n_threads)
+            np.cumsum(n_found, out=starts[1:])
+            if starts[-1]:
+                which = np.empty(starts[-1], dtype=np.int32)
+                kernel.positives(*arguments, starts, which, n_threads)
+            counts.append(n_found)
+            found.append(which)
+        indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+        indices = np.concatenate(found)
+        pattern = sparse.csr_array(
+            (np.ones(len(indices), dtype=bool), indices, indptr),
+            shape=(rows.shape[0], self.shape[0]),
+        )
+        pattern.sort_indices()
+        return pattern
+
+
+def topk_matrix(classes, scores, n_classes):
+    """The k best classes of each row as one sparse matrix.
+
+    Parameters
+    ----------
+    classes : ndarray of integers (n_rows, k)
+        Different ones in a row.
+    scores : ndarray (n_rows, k)
+    n_classes : int
+
+    Returns
+    -------
+    matrix : csr_array (n_rows, n_classes)
+        Of k entries a row, in the order of the columns; zeros are stored.
+    """
+    n_rows, k = classes.shape
+    order = np.argsort(classes, axis=1)
+    columns = np.take_along_axis(classes, order, axis=1).ravel()
+    values = np.take_along_axis(scores, order, axis=1).ravel()
+    starts = np.arange(0, n_rows * k + 1, k)
+    return narrow_indices(sparse.csr_array((values, columns, starts), shape=(n_rows, n_classes)))
+
+
+def row_blocks(rows, size=ROW_BLOCK):
+    """The rows in blocks of this size, each with the number of its first row."""
+    for start in range(0, rows.shape[0], size):
+        yield start, rows.block(start, min(start + size, rows.shape[0]))
+
+
+def check_finite(scores):
+    """Refuse scores that overflowed."""
+    if not np.isfinite(scores).all():
+        raise ValueError(
+            "some scores are not finite in float32: values of X or weights are too large; "
+            "scale the features as in fit"
+        )
+
+
+def without_columns(entries, indptr, columns):
+    """Take the entries of some columns, ascending, out of an array that nothing else needs.
+
+    In place: a copy of the others would be as large again as the model.
+    """
+    if not len(columns):
+        return entries
+    at = indptr[columns[0]]
+    for column, following in zip(columns, [*columns[1:], len(indptr) - 1], strict=True):
+        kept = entries[indptr[column + 1] : indptr[following]]
+        entries[at : at + len(kept)] = kept
+        at += len(kept)
+    owner = entries if entries.base is None else entries.base  # SciPy returns views of the whole
+    if not owner.flags.owndata or owner.shape != entries.shape:
+        return entries[:at].copy()
+    owner.resize(at, refcheck=False)
+    return owner

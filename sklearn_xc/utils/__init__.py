@@ -1,0 +1,1 @@
+"""Shared parts below everything else."""

@@ -1,0 +1,229 @@
+"""Threads of a kernel, and blocks of work over joblib's backends."""
+
+import os
+import sys
+import threading
+import warnings
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+
+import joblib
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from .._kernels.topk._inverted_index import openmp_enabled
+
+# So many blocks of classes keep the workers of one machine busy; beyond that a block is better
+# large, since its last classes leave lanes idle, and as many as MAX_BLOCKS only add overhead.
+MIN_BLOCKS, MAX_BLOCKS = 32, 2048
+
+
+def effective_threads(n_jobs):
+    """The number of threads a kernel may use for rows.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        As in joblib: None is 1 unless :func:`joblib.parallel_config` says otherwise, -1 all cores.
+
+    Returns
+    -------
+    n_threads : int
+        At least 1, and 1 where the kernels were built without OpenMP. A cluster that joblib's
+        backend counts in does not add threads here: at most the cores of this machine.
+    """
+    n_threads = joblib.effective_n_jobs(n_jobs)
+    if n_threads > 1 and not openmp_enabled():
+        _warn_without_openmp()
+        return 1
+    return max(1, min(n_threads, joblib.cpu_count()))
+
+
+@cache
+def _warn_without_openmp():
+    warnings.warn(
+        "sklearn-xc was built without OpenMP: predictions use one thread whatever n_jobs is",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+
+
+class _SingleThreadedBlas:
+    """Limits BLAS to one thread while at least one caller in this process is inside.
+
+    The limit is global to the process: if every thread set and restored it on its own, one that
+    entered second would restore the limit of the first for good.
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._limits = None
+        self._controller = None
+        self._n_modules = 0
+
+    def forget_threads(self):
+        """In a forked child: nobody else is inside, and whoever had the lock is not there."""
+        self._lock = threading.Lock()
+        self._inside = 0
+        if self._limits is not None:
+            self._limits.restore_original_limits()
+            self._limits = None
+
+    def _libraries(self):
+        """What finds and limits the BLAS libraries.
+
+        The search reads the process's memory map, which takes milliseconds, and fits enter for
+        every mini-batch; a library comes in by an import, so only those make a new search.
+        """
+        if self._controller is None or len(sys.modules) != self._n_modules:
+            self._n_modules = len(sys.modules)
+            self._controller = ThreadpoolController()
+        return self._controller
+
+    @contextmanager
+    def __call__(self):
+        lock = self._lock
+        with lock:
+            if self._inside == 0:
+                self._limits = self._libraries().limit(limits=1, user_api="blas")
+            self._inside += 1
+        try:
+            yield
+        finally:
+            self._leave(lock)
+
+    def _leave(self, lock):
+        if lock is not self._lock:
+            return  # in a child that was forked since: there is nothing to restore
+        with lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limits.restore_original_limits()
+                self._limits = None
+
+
+single_threaded_blas = _SingleThreadedBlas()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=single_threaded_blas.forget_threads)
+
+
+def _run_block(function, block, *shared):
+    with single_threaded_blas():
+        return function(block, *shared)
+
+
+def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=None):
+    """Call ``function(block, *shared)`` for every block, over joblib.
+
+    Threads by default, for kernels that release the GIL; :func:`joblib.parallel_config` chooses
+    processes or a cluster. Large arrays belong into ``shared``: processes then get them memory
+    mapped and read-only, and a Dask cluster once for all blocks (each array as an argument of its
+    own: what a tuple holds is sent anew with every block). Inside, BLAS has one thread.
+
+    Parameters
+    ----------
+    function : callable
+        At module level, so that other processes find it.
+    blocks : sequence
+        Small descriptions of the work, such as ranges of classes.
+    *shared : objects
+        Passed on to every call.
+    n_jobs : int or None, default=None
+        As in joblib; must not change the results.
+    progress : Progress or None, default=None
+        Told of each block when it and those before it are done.
+    reached : callable or None, default=None
+        ``reached(result)`` returns what a block has come to, as a dict, for `progress`.
+
+    Returns
+    -------
+    results : list
+        In the order of the blocks.
+    """
+    followed = progress is not None and progress.followed
+    tasks = (joblib.delayed(_run_block)(function, block, *shared) for block in blocks)
+    with single_threaded_blas():
+        backend, _ = joblib.parallel.get_active_backend(prefer="threads")
+        one_by_one = followed and backend.supports_return_generator
+        return_as = "generator" if one_by_one else "list"
+        run = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)
+        results = run(tasks)
+        return _followed(results, progress, len(blocks), reached) if followed else results
+
+
+def in_threads(function, items, *shared, n_threads, n_ahead=None):
+    """Call ``function(item, *shared)`` for every item in threads of this process.
+
+    For calls of milliseconds that change arrays in place: joblib looks whether results are there
+    every ten milliseconds, and may be told to use processes.
+
+    Parameters
+    ----------
+    function : callable
+    items : sequence
+    *shared : objects
+        Passed on to every call.
+    n_threads : int
+    n_ahead : int, default=None
+        Calls that may be begun or done before their results are taken; None for all.
+
+    Yields
+    ------
+    result : object
+        In the order of the items, while others are computed.
+    """
+    if n_threads == 1:
+        yield from (function(item, *shared) for item in items)
+        return
+    items, begun = iter(items), deque()
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        for item in items:
+            begun.append(pool.submit(function, item, *shared))
+            if len(begun) == n_ahead:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _followed(results, progress, n_blocks, reached):
+    results, followed = iter(results), []
+    for _ in range(n_blocks):
+        progress.begin()
+        followed.append(next(results))
+        told = {} if reached is None or not progress.verbose else reached(followed[-1])
+        progress.end(**told)  # whatever it says: without the other blocks there is no model
+    return followed
+
+
+def blocks_of_classes(counts, smallest):
+    """The classes that have positives, in blocks of about equal work.
+
+    The order is that of their frequency, since neighbours in it converge alike. The blocks depend
+    on the data alone, never on the number of workers.
+
+    Parameters
+    ----------
+    counts : ndarray (n_classes,)
+        Positives of each class, or the sum of their weights.
+    smallest : int
+        About the number of classes that a block should have at least.
+
+    Returns
+    -------
+    blocks : list of ndarray of int32
+    """
+    order = np.argsort(-counts, kind="stable")
+    order = order[: int((counts > 0).sum())].astype(np.int32)
+    if not len(order):
+        return []
+    work = np.cumsum(counts[order] + counts[order].mean())
+    n_blocks = min(MAX_BLOCKS, max(MIN_BLOCKS, len(order) // (8 * smallest)))
+    n_blocks = max(1, min(n_blocks, len(order) // smallest))
+    block = np.minimum((work - work[0]) * n_blocks // work[-1], n_blocks - 1).astype(int)
+    return np.split(order, np.flatnonzero(np.diff(block)) + 1)

@@ -1,0 +1,5 @@
+"""LDGS for word vectors."""
+
+from ._estimator import LDGSWordEmbedding
+
+__all__ = ["LDGSWordEmbedding"]

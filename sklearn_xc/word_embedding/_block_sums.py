@@ -1,0 +1,247 @@
+"""Sums over the softmax of skip-gram for blocks of similar words, by matrix products.
+
+A block asks the indexes once, with its mean vector. Scored for all its words are the most frequent
+contexts, those named and some drawn from the others, which is a small matrix product; and for each
+word those of its own contexts that are not among them.
+
+What is drawn is noise, above all in the gradients of contexts, which most blocks do not draw. With
+h(y) the softmax of the scores of the block's mean vector over the contexts that are not certain to
+be scored, and r(x) the part that these have in p(.|x), p(y|x) is close to r(x) h(y).
+So the sums over x of q(x) r(x) h(y) u_x are taken for all y, one product for many blocks, and only
+p(y|x) - r(x) h(y) is estimated from what was drawn (a control variate: the estimate stays what it
+is on average, but for that r(x) is itself estimated). The steps of the words themselves bear the
+noise of fewer draws.
+
+All of that is done in kernels, for some blocks at once; only the steps of the words are between.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._kernels.common._pace import Pace
+from .._kernels.word_embedding import _block_layout
+from .._kernels.word_embedding import _block_softmax as kernel
+from ..ldgs._candidate_gradients import chunk_bounds, scratch_places
+from ..mips._spherical import assign, train
+from ._train import QUERIES, chances, chunk_indexes
+
+ITERATIONS = 3  # of the clustering that makes blocks: it only has to put similar words together
+# Blocks visited together, whatever the threads: sums over them are the same by any number. The
+# least of them if others took more bytes than that.
+LEAST_AT_ONCE, MOST_AT_ONCE, BYTES_AT_ONCE = 8, 32, 2**28
+FEWER = 4  # draws for the steps of words are so many times fewer than for those of contexts
+
+
+class BatchSums:
+    """The most frequent contexts, those named for the block, some drawn, the word's own.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    dim : int
+    options : Options
+    batch_size : int
+        Words of a block.
+    seed, n_threads : int
+    trained : bool, default=False
+        Whether the vectors mean something yet: in the first pass of others no search is made,
+        which would find nothing that counts.
+    """
+
+    def __init__(self, pairs, dim, options, batch_size, seed, n_threads, trained=False):
+        self._pairs, self._options, self._seed = pairs, options, seed
+        self.batch_size, self.n_threads, self.n_scored = batch_size, n_threads, 0.0
+        self._bounds = chunk_bounds(dim, options.n_chunks)
+        self._trained, self._indexes, self._pace = trained, None, Pace(n_threads)
+        order = np.argsort(-pairs.context_share, kind="stable")
+        self._frequent = np.sort(order[: options.n_frequent]).astype(np.int32)
+        self._others = np.sort(order[options.n_frequent :]).astype(np.int32)
+        self._chances = chances(pairs.context_share)[self._others]
+        self._ends = np.cumsum(self._chances)
+        n_shared = options.n_frequent + options.n_chunks * options.query_size + options.n_sampled
+        at_once = BYTES_AT_ONCE // (4 * dim * n_shared)
+        self._at_once = min(max(at_once, LEAST_AT_ONCE), MOST_AT_ONCE)
+
+    def begin(self, U, V, number, parts):
+        """Put the words of each part into blocks, and search the contexts for all of them.
+
+        The vectors of a block's words do not change until it is visited.
+        """
+        self._number, self.n_scored = number, 0.0
+        rng = np.random.default_rng([self._seed, number])
+        cluster = self._clusters(U, max(map(len, parts)), int(rng.integers(2**31)))
+        parts = [self._blocks(rows, cluster[rows], U) for rows in parts]
+        means = np.stack([mean for blocks in parts for _, mean in blocks])
+        named = iter(self._named(means, U, V, int(rng.integers(2**31))))
+        self._parts = [[(rows, mean, next(named)) for rows, mean in blocks] for blocks in parts]
+
+    def _clusters(self, U, n_rows, seed):
+        """Numbers of clusters of words by direction, as many as a part of so many has blocks."""
+        n_blocks = -(-n_rows // self.batch_size)
+        if n_blocks == 1 or not self._options.query_size:
+            return np.zeros(len(U), dtype=np.int32)
+        centred = U - U.mean(axis=0)
+        directions = train(centred, n_blocks, seed, 1, n_iterations=ITERATIONS)
+        return assign(centred, directions, self.n_threads)
+
+    def _blocks(self, rows, cluster, U):
+        """Words of the same clusters together, and their mean vectors."""
+        rows = rows[np.argsort(cluster, kind="stable")]
+        # The most work first, so that no thread is left with it in the end.
+        blocks = np.array_split(rows, -(-len(rows) // self.batch_size))
+        blocks = sorted(blocks, key=self._pairs.count_of, reverse=True)
+        return [(block, U[block].mean(axis=0)) for block in blocks]
+
+    def _named(self, means, U, V, seed):
+        """For each block the contexts that its mean asks for, beside the most frequent."""
+        options, n_others = self._options, len(self._others)
+        n = min(options.query_size, n_others)
+        if not n or (self._number == 1 and not self._trained):
+            return [np.empty(0, dtype=np.int32)] * len(means)
+        if self._indexes is None:
+            self._indexes = chunk_indexes(options, self._bounds, n_others, seed, self.n_threads)
+        queries = U[np.random.default_rng(seed).permutation(len(U))[:QUERIES]]
+        found = self._indexes.build(V[self._others], queries).candidates(means, n)
+        return [self._others[np.unique(ids[ids >= 0])] for ids in found.reshape(len(means), -1)]
+
+    def visit(self, part, rows, step, U, V, of_contexts):
+        """Have some words step, and add up the gradient of contexts, some blocks at once."""
+        rng = np.random.default_rng([self._seed, self._number, part])
+        blocks = self._parts[part]
+        for i in range(0, len(blocks), self._at_once):
+            words, means, named = zip(*blocks[i : i + self._at_once], strict=True)
+            with self._pace.on(sum(map(len, words))):
+                laid = self._lay_out(words, named, rng.random((len(words), 2)))
+                visit_blocks(laid, step, np.stack(means), V, of_contexts, self.n_threads)
+            self.n_scored += laid.n_scored() / len(U)
+
+    def _lay_out(self, words, named, offsets):
+        """The shared contexts of some blocks, and their words' own: a Blocks.
+
+        Parameters
+        ----------
+        words, named : sequences of ndarrays
+            The words of each block, and the contexts named for it, ascending.
+        offsets : ndarray of float64 (n_blocks, 2)
+            From [0, 1), what is random in what is drawn.
+        """
+        pairs, rows = self._pairs, np.concatenate(words)
+        n_drawn = self._options.n_sampled if len(self._others) else 0
+        room = len(self._frequent) + max(map(len, named)) + min(n_drawn, len(self._others))
+        blocks = Blocks.empty(words, room, pairs.indptr[rows + 1] - pairs.indptr[rows])
+        n_threads = min(self.n_threads, len(words))
+        _block_layout.lay_out(
+            rows, blocks.row_starts, pairs.indptr, pairs.ids, pairs.share, self._frequent,
+            np.concatenate(named), starts(named), self._others, self._ends,
+            -(-n_drawn // FEWER), n_drawn, offsets, *blocks[2:],
+            scratch_places(n_threads, pairs.n_words),
+            np.empty((n_threads, 2, pairs.n_words), dtype=np.int32), n_threads,
+        )  # fmt: skip
+        return blocks
+
+
+class Blocks(NamedTuple):
+    """Blocks of words and what they are scored with; see `_block_layout.lay_out`.
+
+    Attributes
+    ----------
+    rows : ndarray of int64 (n_rows,)
+        The words, block after block.
+    row_starts : ndarray of int64 (n_blocks + 1,)
+    sizes : ndarray of int64 (n_blocks, 4)
+        How many shared contexts are among the most frequent, how many are certain, how many are
+        certain or drawn for the steps of words, and how many there are.
+    shared : ndarray of int32 (n_blocks, room)
+        Contexts scored for all words of a block: certain ones first, then those drawn.
+    weight, few_weight : ndarray of float32 (n_blocks, room)
+        The logarithms of how many contexts each of them stands for.
+    entry_starts, n_own : ndarray of int64 (n_rows + 1,), (n_rows,)
+        Where the pairs of each word stand, and how many of them, which stand first, are with
+        contexts of its own; the others are with certain ones.
+    entry_ids, entry_drawn : ndarray of int32 (n_entries,)
+        The context and its place in `shared` or -1, or for certain ones the place and -1.
+    entry_share : ndarray of float32 (n_entries,)
+        q(y|x).
+    """
+
+    rows: np.ndarray
+    row_starts: np.ndarray
+    sizes: np.ndarray
+    shared: np.ndarray
+    weight: np.ndarray
+    few_weight: np.ndarray
+    entry_starts: np.ndarray
+    n_own: np.ndarray
+    entry_ids: np.ndarray
+    entry_share: np.ndarray
+    entry_drawn: np.ndarray
+
+    @classmethod
+    def empty(cls, words, room, n_pairs):
+        """To be filled, with room for so many shared contexts and the pairs of each word."""
+        rows = np.concatenate(words)
+        entry_starts = np.append(0, np.cumsum(n_pairs))
+        n_entries = max(1, entry_starts[-1])
+        return cls(
+            rows, starts(words), np.empty((len(words), 4), dtype=np.int64),
+            np.empty((len(words), room), dtype=np.int32),
+            *np.empty((2, len(words), room), dtype=np.float32),
+            entry_starts, np.empty(len(rows), dtype=np.int64),
+            np.empty(n_entries, dtype=np.int32), np.empty(n_entries, dtype=np.float32),
+            np.empty(n_entries, dtype=np.int32),
+        )  # fmt: skip
+
+    def n_scored(self):
+        """Scores of the sums of contexts."""
+        return np.diff(self.row_starts) @ self.sizes[:, -1] + self.n_own.sum()
+
+
+def starts(arrays):
+    """Where each begins when they are put together, and the end."""
+    return np.append(0, np.cumsum([len(array) for array in arrays]))
+
+
+def visit_blocks(blocks, step, means, V, of_contexts, n_threads):
+    """Have the words of some blocks step, and add up the gradient of contexts.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    step : callable
+    means : ndarray of float32 (n_blocks, dim)
+        Of the vectors of a block's words.
+    V, of_contexts : ndarray of float32 (n_words, dim)
+    n_threads : int
+    """
+    n_busy = min(n_threads, len(means))
+    n_rows, room = int(np.diff(blocks.row_starts).max()), blocks.shared.shape[1]
+    n_words, dim = V.shape
+    scratch = (
+        np.empty((n_busy, max(room, n_rows), dim), dtype=np.float32),
+        np.empty((n_busy, n_rows, room), dtype=np.float32),
+        np.empty((n_busy, 2, n_rows), dtype=np.float32),
+    )
+    row_starts, sizes, shared, weight, few_weight, *entries = blocks[1:]
+    values = np.empty(len(blocks.entry_ids), dtype=np.float32)
+
+    def gradient(u):
+        out = np.empty_like(u)
+        kernel.gradients(
+            u, V, row_starts, sizes, shared, few_weight, *entries, values, out, *scratch, n_busy
+        )
+        return out
+
+    u, share = step(blocks.rows, gradient)
+    weighted = np.empty_like(u)
+    of_shared = np.empty((len(means), room, dim), dtype=np.float32)
+    expected = np.empty((len(means), n_words), dtype=np.float32)
+    sum_expected = np.empty_like(means)
+    kernel.sums(
+        u, share, means, V, row_starts, sizes, shared, weight, *entries, values, weighted,
+        of_shared, expected, sum_expected, *scratch, n_busy,
+    )  # fmt: skip
+    kernel.add_up(
+        row_starts, sizes, shared, *entries[:3], values, weighted, of_shared, expected,
+        sum_expected, of_contexts, n_threads,
+    )  # fmt: skip

@@ -1,0 +1,556 @@
+"""LDGSWordEmbedding: word vectors by the collapsed skip-gram objective."""
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ..base._classifier import Interval, StrOptions, all_or_nothing, check_parameters
+from ..persistence import SaveMixin
+from ..utils._callbacks import CallbackSupportMixin, Progress, with_callbacks
+from ..utils._matrix import LARGEST_INDEX
+from ..utils._memory_limit import require_memory
+from ..utils._parallel import effective_threads
+from ..utils._records import savable
+from . import _cooccurrence as counting
+from ._block_sums import BatchSums
+from ._negative_sampling import negative_sampling
+from ._train import ExactSums, NamedSums, Options, Pairs, SkipGram, objective
+from ._word_vectors import WordVectorsMixin
+
+PART, MAX_PARTS = 1024, 32  # words of a part, and parts at most, of "auto"
+LAST_RATE = 0.05  # of "linear", as a share of the first
+
+
+@savable
+class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseEstimator):
+    """Word vectors by skip-gram with a softmax over all words, found by decomposed search (LDGS).
+
+    Minimises, over a vector u for each word and a vector v for each word as a context::
+
+        sum_x q(x) sum_y q(y|x) (log sum_y' exp <v_y', u_x> - <v_y, u_x>)
+
+    (eq. 9 of [1]_), where the q are shares of the pairs of words that stand at most `window` places
+    apart: the corpus is read once to count them, and training then costs the same however long it
+    is. The sum over all words is taken exactly, or over those of large probability that searches
+    of chunks of the coordinates name and a few drawn for all others. Training can begin with epochs
+    of negative sampling [2]_ on the same counts.
+
+    Parameters
+    ----------
+    dim : int, default=100
+        Length of the vectors.
+    window : int, default=8
+        Pairs are at most so many places apart, places being counted after words have been dropped.
+    gradient : {"decomposed", "mips", "sampled", "exact"}, default="decomposed"
+        The words y' of the sum. "decomposed" cuts the coordinates into `n_chunks` and asks an index
+        of each, "mips" one index of all coordinates; both add the contexts of the word and `rest`.
+        "sampled" takes the contexts of the word and words drawn uniformly. "exact" takes all.
+    n_chunks : int, default=4
+        B of "decomposed"; at most `dim`.
+    n_message_passes : int, default=0
+        Passes T of Algorithm 2 for "decomposed". 0 scores all that was named exactly, which is
+        what the passes tend to: after T of them a factor 2 / ((T + 1) (T + 2)) of the way is left.
+    query_size : "auto" or int, default="auto"
+        Words named for a word by each index. "auto" shares 2 sqrt(K) among the indexes if drawn
+        words stand for the rest, where more was not worth its time. Otherwise it shares K / 20, as
+        published, but takes the root of K at least.
+    index : {"spherical", "hnsw", "exact"}, default="spherical"
+        The index, built anew for each pass: lists by spherical k-means, or one of
+        :mod:`sklearn_xc.mips`.
+    n_centroids : int, default=100
+        Clusters of "spherical"; 100 as published.
+    rest : {"sampled", "zero", "none"}, default="sampled"
+        What stands in the sum for words that "decomposed" and "mips" do not name. "sampled": the
+        most frequent contexts are all in it, and the searches look among the others, of which some
+        are drawn by chance for those not found, weighted by the inverse of it. "zero": all are
+        counted as if scored 0 (Algorithm 1). "none": nothing.
+    n_frequent : "auto" or int, default="auto"
+        Most frequent contexts that are in every sum, for "decomposed" and "mips" with
+        ``rest="sampled"``; "auto" is K / 20, but the root of K at least.
+    n_sampled : "auto" or int, default="auto"
+        Draws of words for each block of words, as likely as the root of their frequency is large.
+        "auto" is K / 12, and K / 100 for "sampled", but the root of K at least.
+    tau : float, default=0.0
+        tau_2 of Algorithm 2: words with smaller gradients get no messages.
+    min_count : int, default=5
+        Rarer words are left out of the vocabulary.
+    max_vocabulary : int or None, default=None
+        So many words at most, the most frequent ones.
+    vocabulary : iterable of str or None, default=None
+        The words, in the order of their rows; None finds them. Needed when fit gets a matrix.
+    subsample : float, default=1e-4
+        Threshold t: an occurrence of a word of frequency f is dropped with probability
+        ``max(1 - sqrt(t / f), 0)``, as published. 0 drops none.
+    n_negatives : int, default=5
+        Words drawn for each pair in epochs of negative sampling.
+    n_init_epochs : int, default=0
+        Such epochs at the beginning, 1 as published; 0 begins with random vectors of words, and
+        contexts that know their frequency alone, which was faster and gave better vectors.
+    learning_rate : float, default=0.2
+        Length of the first steps of the coordinates (of Adagrad [3]_, whatever the gradient).
+    decay : "linear" or float, default="linear"
+        "linear" lets the rate fall evenly to a twentieth over all passes. Otherwise it is
+        ``learning_rate / (1 + decay * t)`` after t passes.
+    max_iter : int, default=20
+        Passes.
+    n_parts : "auto" or int, default="auto"
+        Steps of the contexts in a pass. A pass deals the words out to so many parts at random; the
+        words of a part make a step, and then all contexts, with the gradient of these words.
+        "auto" has 1024 words in a part at most, but not more than 32 parts.
+    batch_size : int, default=128
+        Words whose scores are computed at once. It bounds memory, and words drawn and named are
+        shared by so many: fewer give less noise. The steps are those of a whole part either way.
+    batch_queries : "auto" or bool, default="auto"
+        Whether a block of `batch_size` words of similar vectors asks the indexes once, with its
+        mean, and all of them are scored with what is named: matrix products, ten times faster a
+        word scored. Otherwise every word asks for itself, as published. True needs
+        ``rest="sampled"`` and no message passes; "auto" is True where it can be. Such blocks ask
+        from the second pass on, if all begins with random vectors.
+    compute_loss : bool, default=False
+        Whether to evaluate the objective exactly after each pass, which costs about half of a pass
+        of exact gradients.
+    n_jobs : int or None, default=None
+        Threads; None is 1 unless :func:`joblib.parallel_config` says otherwise, -1 all cores. The
+        result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        For dropped words, negative sampling, clusters and words drawn.
+    verbose : int, default=0
+        A line for each pass: how many there are, with `compute_loss` the objective, the number of
+        words scored for a word, the time taken and the time left.
+    warm_start : bool, default=False
+        Begin the next fit with the vectors of this one, for words that both know; negative sampling
+        is left out then.
+
+    Attributes
+    ----------
+    embeddings_ : ndarray of float32, shape (n_words, dim)
+        The u, word by word in the order of `vocabulary_`.
+    context_embeddings_ : ndarray of float32, shape (n_words, dim)
+        The v.
+    vocabulary_ : dict of str to int
+        The row of each word. Unless given, the most frequent word is first.
+    word_counts_ : ndarray of float64, shape (n_words,)
+        Occurrences in the corpus; row sums where fit got a matrix.
+    n_pairs_ : float
+        Pairs counted, each in both directions.
+    n_scored_ : float
+        Mean number of words scored for a word in the last pass.
+    objective_ : float
+        The exact objective at the end; only with `compute_loss`. :meth:`score` gives it any time.
+    loss_curve_ : ndarray of float64, shape (n_passes,)
+        The exact objective after each pass; only with `compute_loss`.
+    n_iter_ : int
+        Passes made.
+
+    See Also
+    --------
+    sklearn_xc.mips.SphericalIndex : The index.
+
+    Notes
+    -----
+    Memory, with K words, P distinct pairs of words (both directions) and b = `batch_size`: 52 P
+    bytes until the passes begin and 8 P while training; 20 K dim for vectors, gradient and the
+    sums of Adagrad; with S = ``n_frequent + n_chunks * query_size + n_sampled``, 4 S (b + dim) + 12
+    K a thread, and for each of 32 to 8 blocks at once, as 256 MB allow, 4 S (dim + 3), 4 K and 16
+    for each pair of its words; ``4 K n_chunks * query_size / b`` for what a pass searches, and as
+    much as V once more while words are put together. Without `batch_queries` a
+    block takes ``24 b (n_chunks * query_size + c)``, c being the most contexts of a word; "exact"
+    and the objective take 4 b K a thread. None of it depends on the length of the corpus.
+
+    A softmax needs the frequency of the context first of all, which the scores of negative sampling
+    lack. The last coordinate is therefore begun with a constant for words and a multiple of the
+    logarithm of that frequency for contexts, and then trained like the others. :meth:`most_similar`
+    and :meth:`analogy` compare vectors from which their mean has been taken.
+
+    References
+    ----------
+    .. [1] I. E. H. Yen, S. Kale, F. X. Yu, D. Holtmann-Rice, S. Kumar, P. Ravikumar. Loss
+       Decomposition for Fast Learning in Large Output Spaces. ICML 2018, eq. 9 and section 5.3.
+    .. [2] T. Mikolov, I. Sutskever, K. Chen, G. Corrado, J. Dean. Distributed Representations of
+       Words and Phrases and their Compositionality. NIPS 2013.
+    .. [3] J. Duchi, E. Hazan, Y. Singer. Adaptive Subgradient Methods for Online Learning and
+       Stochastic Optimization. JMLR 12, 2011.
+
+    Examples
+    --------
+    >>> from sklearn_xc import LDGSWordEmbedding
+    >>> corpus = [["one", "and", "two"], ["two", "and", "three"], ["cats", "purr"]] * 50
+    >>> model = LDGSWordEmbedding(dim=4, subsample=0, max_iter=50, random_state=0).fit(corpus)
+    >>> sorted(model.vocabulary_)
+    ['and', 'cats', 'one', 'purr', 'three', 'two']
+    >>> model.transform([["cats", "purr"], ["two"]]).shape
+    (2, 4)
+    >>> [word for word, _ in model.most_similar("one", topn=1)]
+    ['three']
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "dim": [Interval(Integral, 2, 2**16, closed="both")],
+        "window": [Interval(Integral, 1, 2**16, closed="both")],
+        "gradient": [StrOptions({"decomposed", "mips", "sampled", "exact"})],
+        "n_chunks": [Interval(Integral, 1, 2**16, closed="both")],
+        "n_message_passes": [Interval(Integral, 0, 2**20, closed="both")],
+        "query_size": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
+        "index": [StrOptions({"spherical", "hnsw", "exact"})],
+        "n_centroids": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
+        "rest": [StrOptions({"sampled", "zero", "none"})],
+        "n_frequent": [StrOptions({"auto"}), Interval(Integral, 0, LARGEST_INDEX, closed="both")],
+        "n_sampled": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
+        "tau": [Interval(Real, 0, 1, closed="both")],
+        "min_count": [Interval(Integral, 1, None, closed="left")],
+        "max_vocabulary": [Interval(Integral, 2, LARGEST_INDEX, closed="both"), None],
+        "vocabulary": [Iterable, None],
+        "subsample": [Interval(Real, 0, 1, closed="both")],
+        "n_negatives": [Interval(Integral, 1, 2**16, closed="both")],
+        "n_init_epochs": [Interval(Integral, 0, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, 1e3, closed="right")],
+        "decay": [StrOptions({"linear"}), Interval(Real, 0, 1e6, closed="both")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "n_parts": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
+        "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
+        "batch_queries": [StrOptions({"auto"}), "boolean"],
+        "compute_loss": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        dim=100,
+        window=8,
+        *,
+        gradient="decomposed",
+        n_chunks=4,
+        n_message_passes=0,
+        query_size="auto",
+        index="spherical",
+        n_centroids=100,
+        rest="sampled",
+        n_frequent="auto",
+        n_sampled="auto",
+        tau=0.0,
+        min_count=5,
+        max_vocabulary=None,
+        vocabulary=None,
+        subsample=1e-4,
+        n_negatives=5,
+        n_init_epochs=0,
+        learning_rate=0.2,
+        decay="linear",
+        max_iter=20,
+        n_parts="auto",
+        batch_size=128,
+        batch_queries="auto",
+        compute_loss=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        warm_start=False,
+    ):
+        self.dim = dim
+        self.window = window
+        self.gradient = gradient
+        self.n_chunks = n_chunks
+        self.n_message_passes = n_message_passes
+        self.query_size = query_size
+        self.index = index
+        self.n_centroids = n_centroids
+        self.rest = rest
+        self.n_frequent = n_frequent
+        self.n_sampled = n_sampled
+        self.tau = tau
+        self.min_count = min_count
+        self.max_vocabulary = max_vocabulary
+        self.vocabulary = vocabulary
+        self.subsample = subsample
+        self.n_negatives = n_negatives
+        self.n_init_epochs = n_init_epochs
+        self.learning_rate = learning_rate
+        self.decay = decay
+        self.max_iter = max_iter
+        self.n_parts = n_parts
+        self.batch_size = batch_size
+        self.batch_queries = batch_queries
+        self.compute_loss = compute_loss
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.input_tags.sparse = True
+        return tags
+
+    # -------------------------------------------------------------------------------- training
+
+    @with_callbacks
+    def fit(self, X, y=None):
+        """Learn the vectors of the words of a corpus.
+
+        Parameters
+        ----------
+        X : iterable of iterables of str, or sparse matrix of shape (n_words, n_words)
+            Documents as lists of words; read twice, or once if `vocabulary` is given and
+            `subsample` is 0, so a generator will not do otherwise. Or counts, row x and column y
+            how often y is a context of x, for the words of `vocabulary`: `window`, `min_count`,
+            `max_vocabulary` and `subsample` do not apply then.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        self : LDGSWordEmbedding
+
+        Raises
+        ------
+        ValueError
+            If a parameter or X is not as described, or no two words of the vocabulary occur
+            together.
+        MemoryError
+            If vectors or blocks would exceed the limit on memory.
+
+        Notes
+        -----
+        Whatever ends the fit early leaves the estimator as it was.
+        """
+        with all_or_nothing(self):
+            self._check()
+            before = (getattr(self, "vocabulary_", None), *self._vectors_before())
+            rng = check_random_state(self.random_state)
+            seed = int(rng.randint(2**31 - 1))
+            words, counts = self._count(X, seed)
+            self.vocabulary_ = {word: i for i, word in enumerate(words)}
+            self.n_pairs_ = float(counts.sum())
+            if self.n_pairs_ == 0:
+                raise ValueError(
+                    "X has no two words of the vocabulary together: nothing can be learned"
+                )
+            self._require_memory(counts)
+            n_threads = effective_threads(self.n_jobs)
+            pairs = Pairs(counts)
+            U, V = self._start(pairs, counts, before, seed, n_threads)
+            del counts
+            trained = self.n_init_epochs > 0 or self._goes_on(before)
+            progress = Progress(
+                self, self.max_iter, {"X": X, "y": y, "sample_weight": None}, name="pass",
+                set_model=_set_vectors, verbose=self.verbose,
+            )  # fmt: skip
+            passes = self._passes(pairs, U, V, seed, n_threads, trained)
+            self._train(passes, n_threads, progress)
+            self.embeddings_, self.context_embeddings_ = U, V
+            progress.finish()
+        return self
+
+    def _check(self):
+        check_parameters(self)
+        if self.gradient == "decomposed" and self.n_chunks > self.dim:
+            raise ValueError(f"n_chunks={self.n_chunks} must be at most dim={self.dim}")
+        searches = self.gradient in ("decomposed", "mips")
+        if searches and self.batch_queries is True and not self._can_batch():
+            raise ValueError(
+                "batch_queries=True needs rest='sampled' and n_message_passes=0; got "
+                f"rest={self.rest!r} and n_message_passes={self.n_message_passes}"
+            )
+
+    def _vectors_before(self):
+        if self.warm_start and "embeddings_" in vars(self):
+            return self.embeddings_, self.context_embeddings_
+        return None, None
+
+    def _count(self, X, seed):
+        """The vocabulary and the counts of pairs; sets word_counts_."""
+        given = self._given_vocabulary()
+        if counting.is_matrix(X):
+            counts = counting.check_counts(X, given)
+            self.word_counts_ = np.asarray(counts.sum(axis=1)).ravel()
+            return given, counts
+        if given is None or self.subsample:
+            counting.require_reiterable(X, "it is read for the frequencies, then for the pairs")
+            found = counting.count_words(X)
+            words = given
+            if given is None:
+                words = counting.frequent_words(found, self.min_count, self.max_vocabulary)
+            if not words:
+                raise ValueError(
+                    f"X has no word that occurs min_count={self.min_count} times; it has "
+                    f"{len(found)} distinct words"
+                )
+            self.word_counts_ = np.array([found[word] for word in words], dtype=np.float64)
+            kept = counting.probability_kept(self.word_counts_, self.subsample)
+            vocabulary = {word: i for i, word in enumerate(words)}
+            stream = counting.encoded(X, vocabulary, kept, np.random.default_rng([seed, 1]))
+        else:
+            words = given
+            vocabulary = {word: i for i, word in enumerate(words)}
+            self.word_counts_ = np.zeros(len(words))
+            stream = self._counting(counting.encoded(X, vocabulary))
+        return words, counting.cooccurrences(stream, len(words), self.window)
+
+    def _counting(self, stream):
+        for document in stream:
+            np.add.at(self.word_counts_, document, 1)
+            yield document
+
+    def _given_vocabulary(self):
+        if self.vocabulary is None:
+            return None
+        words = [] if isinstance(self.vocabulary, str) else list(self.vocabulary)
+        if not words or not all(isinstance(word, str) for word in words):
+            raise ValueError("vocabulary must be an iterable of strings, not empty, or None")
+        if len(set(words)) != len(words):
+            raise ValueError("vocabulary holds a word more than once")
+        return words
+
+    def _require_memory(self, counts):
+        n_words = counts.shape[0]
+        require_memory(
+            20 * n_words * self.dim, f"fit: vectors of {n_words} words and {self.dim} dimensions",
+            "use a smaller dim, or max_vocabulary",
+        )  # fmt: skip
+        if self.gradient == "exact" or self.compute_loss:
+            size = 4 * min(self.batch_size, n_words) * n_words * effective_threads(self.n_jobs)
+            require_memory(
+                size, f"fit: scores of {self.batch_size} words", "use a smaller batch_size"
+            )
+
+    def _goes_on(self, before):
+        """Whether there are vectors to begin with."""
+        return before[1] is not None and before[1].shape[1] == self.dim
+
+    def _start(self, pairs, counts, before, seed, n_threads):
+        vocabulary, U_before, V_before = before
+        warm = self._goes_on(before)
+        U, V = negative_sampling(
+            pairs, counts, self.dim, n_epochs=0 if warm else self.n_init_epochs,
+            n_negatives=self.n_negatives, seed=seed, n_threads=n_threads,
+        )  # fmt: skip
+        if warm:
+            shared = [(i, vocabulary[w]) for w, i in self.vocabulary_.items() if w in vocabulary]
+            now, then = np.array(shared, dtype=np.int64).reshape(-1, 2).T
+            U[now], V[now] = U_before[then], V_before[then]
+        return U, V
+
+    def _passes(self, pairs, U, V, seed, n_threads, trained=False):
+        """What makes the passes, and changes U and V."""
+        n_parts = self.n_parts
+        if n_parts == "auto":
+            n_parts = min(-(-pairs.n_words // PART), MAX_PARTS)
+        sums = self._sums(pairs, seed, n_threads, trained)
+        return SkipGram(pairs, U, V, sums, min(n_parts, pairs.n_words), seed)
+
+    def _rate(self, time):
+        """The length of steps after so many passes."""
+        if self.decay == "linear":
+            return self.learning_rate * (1 - (1 - LAST_RATE) * time / self.max_iter)
+        return self.learning_rate / (1 + self.decay * time)
+
+    def _sums(self, pairs, seed, n_threads, trained):
+        if self.gradient == "exact":
+            return ExactSums(pairs, self.batch_size, n_threads)
+        batches = self.batch_queries
+        if batches == "auto":
+            batches = self.gradient == "sampled" or self._can_batch()
+        of_all = pairs, self.dim, self._options(pairs.n_words), self.batch_size, seed, n_threads
+        return BatchSums(*of_all, trained) if batches else NamedSums(*of_all)
+
+    def _can_batch(self):
+        passes = self.gradient == "decomposed" and self.n_message_passes > 0
+        return self.rest == "sampled" and not passes
+
+    def _options(self, n_words):
+        searches = self.gradient != "sampled"
+        n_chunks = self.n_chunks if self.gradient == "decomposed" else 1
+        root = int(np.ceil(np.sqrt(n_words)))
+        query_size, n_frequent, n_sampled = self.query_size, self.n_frequent, self.n_sampled
+        if query_size == "auto":
+            query_size = max(root, n_words // (20 * n_chunks))
+            if self.rest == "sampled":
+                query_size = -(-2 * root // n_chunks)
+        if n_frequent == "auto":
+            n_frequent = max(root, n_words // 20)
+        if n_sampled == "auto":
+            n_sampled = max(root, n_words // (12 if searches else 100))
+        return Options(
+            n_chunks=n_chunks,
+            n_message_passes=self.n_message_passes if self.gradient == "decomposed" else 0,
+            query_size=min(query_size, n_words) if searches else 0,
+            index=self.index,
+            n_centroids=self.n_centroids,
+            rest=self.rest if searches else "sampled",
+            n_frequent=min(n_frequent, n_words) if searches else 0,
+            n_sampled=n_sampled,
+            tau=self.tau,
+        )
+
+    def _train(self, model, n_threads, progress):
+        """Make the passes; sets n_iter_, n_scored_ and, if asked, the objective."""
+        curve = []
+        self.n_iter_ = 0
+        for _ in range(self.max_iter):
+            progress.begin()
+            model.iterate(self._rate)
+            if self.compute_loss:
+                curve.append(objective(model.pairs, model.U, model.V, self.batch_size, n_threads))
+            loss = curve[-1] if curve else None
+            self.n_iter_ += 1
+            reached = {"loss": loss, "words_scored": model.sums.n_scored}
+            if progress.end(model.U, model.V, **reached):
+                break
+        self.n_scored_ = model.sums.n_scored
+        for name in ("loss_curve_", "objective_"):
+            vars(self).pop(name, None)
+        if self.compute_loss:
+            self.loss_curve_ = np.array(curve)
+            self.objective_ = curve[-1] if curve else objective(
+                model.pairs, model.U, model.V, self.batch_size, n_threads
+            )  # fmt: skip
+
+    # -------------------------------------------------------------------------------- afterwards
+
+    def score(self, X, y=None):
+        """The mean log-probability of a context given its word; the objective, negated.
+
+        Parameters
+        ----------
+        X : iterable of iterables of str, or sparse matrix of shape (n_words, n_words)
+            A corpus, all of whose words in the vocabulary count (none are dropped), or counts.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        score : float
+            Exact; the normaliser is the sum over all words of the vocabulary.
+
+        Raises
+        ------
+        ValueError
+            If X is not as described, or no two words of the vocabulary occur together in it.
+        """
+        check_is_fitted(self)
+        n_words = len(self.vocabulary_)
+        if counting.is_matrix(X):
+            counts = counting.check_counts(X, list(self.vocabulary_))
+        else:
+            documents = counting.encoded(X, self.vocabulary_)
+            counts = counting.cooccurrences(documents, n_words, self.window)
+        if counts.sum() == 0:
+            raise ValueError("X has no two words of the vocabulary together: nothing to score")
+        return -objective(
+            Pairs(counts), self.embeddings_, self.context_embeddings_, self.batch_size,
+            effective_threads(self.n_jobs),
+        )  # fmt: skip
+
+
+def _set_vectors(twin, U, V):
+    """Give a copy of the estimator, which callbacks see, the vectors of this moment."""
+    twin.embeddings_, twin.context_embeddings_ = U.copy(), V.copy()

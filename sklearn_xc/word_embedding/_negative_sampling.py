@@ -1,0 +1,136 @@
+"""Word embeddings by negative sampling, to begin skip-gram with (Mikolov et al., 2013)."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from .._kernels.common._pace import Pace
+from .._kernels.word_embedding import _negative_sampling as kernel
+from ..softmax._class_sampling import alias_table
+from ..utils._parallel import single_threaded_blas
+from ._train import softmax
+
+# Strata that can be visited at the same time: their negatives are words of the same part, so there
+# must be many of them.
+PARTS, PART_WORDS = 16, 64
+NOISE_POWER = 0.75
+LARGEST_MEAN, LARGEST_COUNT = 64, 1 << 20  # of the counts of cells
+FIRST_RATE, LAST_RATE = 0.025, 0.0001
+CONSTANT = 2.0
+# After few steps the scores of frequent words have come further than those of rare ones, and sums
+# over all words suffer: so they are scaled, and by how much a sample of words decides.
+SCALES = 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0
+SAMPLE = 256
+
+
+def negative_sampling(pairs, counts, dim, *, n_epochs, n_negatives, seed, n_threads):
+    """Embeddings of words and contexts whose scores approximate log-probabilities but for a sum.
+
+    The inner products that negative sampling learns approach log(p(y|x) / noise(y)) - log(n). A
+    softmax wants log p(y|x), so the last coordinate of the contexts is log noise(y) over a
+    constant, and that of all words the constant. The others are scaled to fit a sample best.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    counts : csr_array of float (n_words, n_words)
+        Of which the pairs are the shares.
+    dim : int
+        At least 2.
+    n_epochs, n_negatives : int
+        0 epochs give words random vectors, and contexts their frequency alone.
+    seed, n_threads : int
+        Threads never change the result.
+
+    Returns
+    -------
+    U, V : ndarray of float32 (n_words, dim)
+        Of words and of contexts.
+    """
+    rng = np.random.default_rng(seed)
+    n_words = counts.shape[0]
+    U = rng.random((n_words, dim), dtype=np.float32)
+    U -= np.float32(0.5)
+    U *= np.float32(1 / dim if n_epochs else np.sqrt(12 / dim))  # else of about unit length
+    V = np.zeros((n_words, dim), dtype=np.float32)
+    noise = np.maximum(pairs.context_share, 1e-12) ** NOISE_POWER
+    if n_epochs:
+        _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads)
+    log_noise = np.log(noise)
+    U[:, -1] = CONSTANT
+    V[:, -1] = (log_noise - log_noise.mean()) / CONSTANT
+    if n_epochs:
+        scale = np.sqrt(_best_scale(pairs, U, V, rng))
+        U[:, :-1] *= scale
+        V[:, :-1] *= scale
+    return U, V
+
+
+def _best_scale(pairs, U, V, rng):
+    """Of the scores but for the last coordinate: the best of SCALES for some of the words."""
+    present = np.flatnonzero(pairs.word_share)
+    chosen = np.sort(rng.permutation(present)[:SAMPLE])
+    means = pairs.of_contexts(V, chosen)
+    share = pairs.word_share[chosen]
+    losses = []
+    for scale in SCALES:
+        u = U[chosen]
+        u[:, :-1] *= scale
+        with single_threaded_blas():
+            normaliser = softmax(u @ V.T)
+        losses.append(share @ (normaliser - np.einsum("ij,ij->i", means, u, dtype=np.float64)))
+    return SCALES[int(np.argmin(losses))]
+
+
+def _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads):
+    n_words, dim = U.shape
+    n_parts = max(1, min(PARTS, n_words // PART_WORDS))
+    # dealt out by frequency, so that parts are about equally heavy
+    part_of = np.empty(n_words, dtype=np.int64)
+    part_of[np.argsort(-noise, kind="stable")] = np.arange(n_words) % n_parts
+    cells = _Strata(counts, part_of, n_parts, rng)
+    words_of_part = np.argsort(part_of, kind="stable").astype(np.int32)
+    part_starts = np.searchsorted(part_of[words_of_part], np.arange(n_parts + 1))
+    tables = [alias_table(noise[words_of_part[start:end]]) for start, end in pairwise(part_starts)]
+    threshold, alias = (np.concatenate(column) for column in zip(*tables, strict=True))
+    # without the last coordinate, which is set in the end
+    inner_U, inner_V = (np.ascontiguousarray(M[:, :-1]) for M in (U, V))
+    change = np.empty((n_parts, dim - 1), dtype=np.float32)
+    n_rounds = n_epochs * n_parts
+    rates = np.linspace(FIRST_RATE, LAST_RATE, n_rounds + 1)
+    pace = Pace(n_threads)
+    for number in range(n_rounds):
+        with pace.on(1):
+            kernel.negative_sampling(
+                cells.words, cells.contexts, cells.counts, cells.starts, number % n_parts,
+                words_of_part, part_starts.astype(np.int64), threshold, alias.astype(np.int32),
+                inner_U, inner_V, n_negatives, rates[number], rates[number + 1],
+                int(rng.integers(2**63)), change, n_threads,
+            )  # fmt: skip
+    U[:, :-1], V[:, :-1] = inner_U, inner_V
+
+
+class _Strata:
+    """The cells of a count matrix stratum by stratum, in random order inside.
+
+    Parameters
+    ----------
+    counts : csr_array (n_words, n_words)
+    part_of : ndarray of int (n_words,)
+    n_parts : int
+    rng : numpy.random.Generator
+    """
+
+    def __init__(self, counts, part_of, n_parts, rng):
+        rows = np.repeat(np.arange(counts.shape[0], dtype=np.int32), np.diff(counts.indptr))
+        stratum = (part_of[rows] * n_parts + part_of[counts.indices]).astype(np.int32)
+        order = rng.permutation(len(rows))
+        order = order[np.argsort(stratum[order], kind="stable")]
+        self.words = rows[order]
+        self.contexts = counts.indices[order].astype(np.int32, copy=False)
+        # Counts may be in any unit, but steps of a useful number and length are wanted.
+        mean = counts.data.mean()
+        factor = np.clip(mean, 1, LARGEST_MEAN) / mean
+        self.counts = np.minimum(counts.data[order] * factor, LARGEST_COUNT).astype(np.float32)
+        sizes = np.bincount(stratum, minlength=n_parts * n_parts)
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
