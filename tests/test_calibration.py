@@ -22,9 +22,10 @@ from sklearn_xc import (
     TopKCalibratedClassifier,
     TopKThresholdClassifier,
 )
-from sklearn_xc.calibration._calibrators import HeldOut, fit_calibration
+from sklearn_xc.calibration._calibrators import fit_calibration
 from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import expected_calibration_error
+from sklearn_xc.model_selection._out_of_fold import HeldOut
 
 
 def held_out(seed=0, n=400, k=4, one_a_row=False):

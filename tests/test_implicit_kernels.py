@@ -11,9 +11,9 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from sklearn_xc._kernels.implicit_softmax._single_steps import run_steps, solve_step
-from sklearn_xc.implicit_softmax._solvers import chance_of_touch, squared_norms
+from sklearn_xc.implicit_softmax._solvers import chance_of_touch
 from sklearn_xc.softmax._class_sampling import ClassSampler
-from sklearn_xc.utils._matrix import as_rows
+from sklearn_xc.utils._matrix import as_rows, squared_norms
 
 METHODS = {"implicit": 0, "umax": 1, "sgd": 2}
 CONTAINERS = {"dense": np.asarray, "sparse": sparse.csr_array}

@@ -8,7 +8,8 @@ from scipy import sparse
 
 from sklearn_xc._kernels.ppdsparse._matrix import Matrix
 from sklearn_xc._kernels.ppdsparse._solver import N_LANES, solve_classes
-from sklearn_xc.utils._matrix import as_rows, columns_of, normalise
+from sklearn_xc.ppdsparse._ordering import columns_of
+from sklearn_xc.utils._matrix import as_rows, normalise
 
 CHUNK = 4096  # rows of a search at a time
 DEFAULTS = {

@@ -1,6 +1,5 @@
 """The package as a whole: version, public names, what is tracked, which build is under test."""
 
-import ast
 import importlib
 import importlib.metadata
 import os
@@ -41,24 +40,6 @@ def tracked():
 def kernels():
     found = pkgutil.walk_packages(sklearn_xc._kernels.__path__, "sklearn_xc._kernels.")
     return [importlib.import_module(module.name) for module in found if not module.ispkg]
-
-
-def sources(name):
-    """The Python files of a module or of a package of the source tree."""
-    folder = ROOT / "sklearn_xc" / name
-    return sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
-
-
-def imported_names(path):
-    """Absolute dotted names that a file imports, also inside its functions."""
-    package = ("sklearn_xc", *path.relative_to(ROOT / "sklearn_xc").parts[:-1])
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            start = package[: len(package) - node.level + 1] if node.level else ()
-            module = ".".join([*start, *([node.module] if node.module else [])])
-            yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
 def test_installed_version_is_the_one_of_the_package():

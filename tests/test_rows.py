@@ -6,14 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sklearn_xc.utils._matrix import (
+from sklearn_xc.ppdsparse._ordering import (
     STRETCH,
-    Rows,
     above,
-    as_rows,
     columns_of,
     fast_order,
     largest_magnitudes,
+)
+from sklearn_xc.utils._matrix import (
+    Rows,
+    as_rows,
     normalise,
 )
 

@@ -7,7 +7,8 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from sklearn_xc._kernels.implicit_softmax._single_steps import solve_step
-from sklearn_xc.implicit_softmax._solvers import SingleSteps, projection, squared_norms
+from sklearn_xc.implicit_softmax._solvers import SingleSteps, projection
+from sklearn_xc.utils._matrix import squared_norms
 
 N, D, K = 5, 3, 4
 SEEDS = range(6)

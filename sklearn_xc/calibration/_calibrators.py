@@ -6,43 +6,20 @@ of samples that the model has not seen.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 from sklearn.isotonic import IsotonicRegression
 
+from ..model_selection._out_of_fold import NO_SCORE, HeldOut
 from ..utils._records import record
 
 METHODS = "sigmoid", "isotonic", "temperature"
 N_CANDIDATES = 10
-# Below any score of a model: what PPDSparseClassifier gives to classes without positives.
-NO_SCORE = -1e17
 # Probabilities stay strictly inside (0, 1), the smallest in float32 too.
 SMALLEST, LARGEST = float(np.finfo(np.float32).tiny), 1 - float(np.finfo(np.float64).epsneg)
 LARGEST_FLOAT32 = np.float32(1) - np.finfo(np.float32).epsneg
-
-
-class HeldOut(NamedTuple):
-    """The best scores of samples that were not trained on, and what was true.
-
-    Attributes
-    ----------
-    scores : ndarray (n_samples, k)
-        Best first; at most NO_SCORE where a class has none. For two classes (n_samples, 1): the
-        decision function.
-    hits : ndarray of bool (n_samples, k)
-        Whether the class is true. For two classes whether it is the second.
-    n_true : ndarray (n_samples,)
-        Number of true classes, found or not.
-    weight : ndarray of float64 (n_samples,)
-    """
-
-    scores: np.ndarray
-    hits: np.ndarray
-    n_true: np.ndarray
-    weight: np.ndarray
 
 
 @record

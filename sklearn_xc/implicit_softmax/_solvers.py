@@ -18,7 +18,7 @@ from .._kernels.implicit_softmax import _coefficients, _single_steps
 from .._kernels.softmax import _sampled_scores
 from ..softmax._class_sampling import SAMPLINGS, ClassSampler, alias_table
 from ..topk._feature_major import feature_major, n_places, untouched_zeros
-from ..utils._matrix import Rows
+from ..utils._matrix import Rows, squared_norms
 from ._stream import Whole
 
 NONE = np.empty(0, dtype=np.float32)
@@ -153,17 +153,6 @@ def fold(W, scale):
         by_feature = W.T
         by_feature *= scale.astype(np.float32)
     scale[:] = 1
-
-
-def squared_norms(rows):
-    """||x||^2 of each row, float64 (n_samples,)."""
-    if rows.dense:
-        X = rows.data.reshape(rows.shape)
-        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    values = np.append(rows.data.astype(np.float64) ** 2, 0)
-    norms = np.add.reduceat(values, rows.indptr[:-1])
-    norms[np.diff(rows.indptr) == 0] = 0
-    return norms
 
 
 class Projection(NamedTuple):

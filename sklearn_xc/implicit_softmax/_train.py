@@ -14,9 +14,10 @@ from ..topk._feature_major import feature_major, n_places, padded_intercept, unt
 from ..utils._callbacks import SILENT
 from ..utils._convergence import number_of_passes
 from ..utils._coordinates import Coordinates
+from ..utils._matrix import squared_norms
 from ..utils._parallel import single_threaded_blas
 from ._implicit_batches import ImplicitBatches
-from ._solvers import Data, DivergenceError, SampledBatches, SingleSteps, Solver, squared_norms
+from ._solvers import Data, DivergenceError, SampledBatches, SingleSteps, Solver
 
 # Section 4.1: samples and classes of a mini-batch.
 PUBLISHED = {

@@ -9,12 +9,12 @@ from ..base._classifier import BaseXCClassifier
 from ..base._labels import check_labels, is_indicator
 from ..base._multiclass import _codes, held_out_samples, validate_part
 from ..inspection._explain import weights_at
-from ..memoir._train import sorted_by_class
 from ..topk._feature_major import feature_major
 from ..utils._callbacks import FIT_CALLER
 from ..utils._convergence import warn_not_converged
 from ..utils._matrix import as_rows
 from ..utils._memory_limit import require_memory
+from ..utils._minibatches import sorted_by_class
 from ..utils._parallel import single_threaded_blas
 from ..utils._rows_seen import RowsSeen
 from ._auto import PRIOR, in_form, make_plan, passes, rate_of

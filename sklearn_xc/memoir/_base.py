@@ -7,18 +7,18 @@ from sklearn.utils import check_random_state
 
 from ..base._multiclass import BaseMulticlassClassifier
 from ..calibration._mixin import CalibratedMixin
-from ..implicit_softmax._solvers import squared_norms
 from ..persistence import require_lists
 from ..topk._inverted_index import InvertedIndex
 from ..utils._class_weight import weights_of_labels
 from ..utils._convergence import number_of_passes, warn_not_converged
 from ..utils._coordinates import Coordinates
-from ..utils._matrix import as_rows
+from ..utils._matrix import as_rows, squared_norms
 from ..utils._memory_limit import require_memory
+from ..utils._minibatches import sorted_by_class
 from ..utils._parallel import single_threaded_blas
 from ..utils._rows_seen import RowsSeen
 from ._rival_search import choose_search, make_search
-from ._train import Settings, Steps, Weights, model_of, sorted_by_class
+from ._train import Settings, Steps, Weights, model_of
 
 CONSTANT = 1.0  # the value of the constant feature beside the root mean square length of samples
 BYTES_OF_A_FEATURE = 32  # that no class uses

@@ -7,8 +7,7 @@ from scipy import sparse
 
 from .._kernels.memoir import _steps as kernel
 from .._kernels.memoir._growing_weights import WeightLists
-from ..implicit_softmax._solvers import squared_norms
-from ..utils._matrix import narrow_indices, narrow_pointers
+from ..utils._matrix import narrow_indices, narrow_pointers, squared_norms
 
 SMALLEST_SCALE = 1e-4  # float32 values keep their precision above it
 # Theorem 3 wants truncations that change little: none cuts a vector longer than this share of all
@@ -16,7 +15,6 @@ SMALLEST_SCALE = 1e-4  # float32 values keep their precision above it
 # for a hundredth.
 LARGEST_CUT, CUT_TOLERANCE = 0.3, 0.01
 ENTRIES_AT_ONCE = 2**18
-SURPRISING = 5.0  # standard deviations
 
 
 class Settings(NamedTuple):
@@ -127,19 +125,6 @@ class Weights:
         csr = sparse.csc_array((data, classes, narrow_pointers(indptr)), shape=shape).tocsr()
         csr.sort_indices()
         return narrow_indices(csr)
-
-
-def sorted_by_class(y):
-    """Whether neighbours share their class much more often than in a random order.
-
-    In a random order the share of such pairs is about the sum of the squared frequencies.
-    """
-    if len(y) < 2:
-        return False
-    frequencies = np.bincount(y) / len(y)
-    by_chance = float((frequencies**2).sum())
-    deviation = np.sqrt(by_chance * (1 - by_chance) / (len(y) - 1))
-    return float((y[1:] == y[:-1]).mean()) > by_chance + SURPRISING * deviation
 
 
 def model_of(saved, n_classes, average):

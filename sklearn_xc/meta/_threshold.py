@@ -9,8 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing
-from ..calibration._calibrators import NO_SCORE
-from ..model_selection._out_of_fold import held_out_topk
+from ..model_selection._out_of_fold import NO_SCORE, held_out_topk
 from ..model_selection._routing import fit_with
 from ..model_selection._take_rows import take
 from ..topk._predict import predict_topk

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -10,17 +11,40 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._labels import LabelEncoding, check_labels, encode, label_names
-from ..calibration._calibrators import NO_SCORE, HeldOut
 from ..metrics._ranking import _hits, _with_column_for_unknown, one_per_row
 from ..metrics._ranking import codes as codes_in
 from ..topk._inverted_index import topk_matrix
 from ..topk._predict import predict_topk
 from ..utils._memory_limit import require_memory
 from ..utils._records import record
-from . import RareLabelKFold, train_test_split
 from ._cross_val_topk import codes_of, out_of_fold_topk
 from ._routing import n_rows, part_of
+from ._split import RareLabelKFold, train_test_split
 from ._take_rows import take
+
+# Below any score of a model: what PPDSparseClassifier gives to classes without positives.
+NO_SCORE = -1e17
+
+
+class HeldOut(NamedTuple):
+    """The best scores of samples that were not trained on, and what was true.
+
+    Attributes
+    ----------
+    scores : ndarray (n_samples, k)
+        Best first; at most NO_SCORE where a class has none. For two classes (n_samples, 1): the
+        decision function.
+    hits : ndarray of bool (n_samples, k)
+        Whether the class is true. For two classes whether it is the second.
+    n_true : ndarray (n_samples,)
+        Number of true classes, found or not.
+    weight : ndarray of float64 (n_samples,)
+    """
+
+    scores: np.ndarray
+    hits: np.ndarray
+    n_true: np.ndarray
+    weight: np.ndarray
 
 
 @record

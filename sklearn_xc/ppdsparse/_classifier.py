@@ -16,12 +16,9 @@ from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
 from ..utils._class_weight import weights_of_labels
 from ..utils._matrix import (
     LARGEST_INDEX,
-    above,
     as_rows,
-    columns_of,
     compact,
-    fast_order,
-    largest_magnitudes,
+    squared_norms,
     weighted_norms,
 )
 from ..utils._memory_limit import require_memory
@@ -29,6 +26,7 @@ from ..utils._parallel import blocks_of_classes, run_blocks
 from ..utils._records import savable
 from ._add_labels import AddLabels
 from ._assembly import weights_of_classes
+from ._ordering import above, columns_of, fast_order, largest_magnitudes
 from ._penalties import penalties_of
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
@@ -441,7 +439,7 @@ def _fit_ppdsparse(
     Y = Y.tocsc()
     Y.sort_indices()
     positives = (Y.indptr.astype(np.int64), Y.indices.astype(np.int32))
-    squared_norms = _squared_norms(rows) + np.float32(settings["intercept"])
+    norms = _norms_in_range(rows) + np.float32(settings["intercept"])
     coarse = above(rows, feature_threshold) if feature_threshold > 0 else None
     blocks = blocks_of_classes(np.asarray(Y.T @ sample_weight.astype(np.float64)), N_LANES)
     if not blocks:
@@ -460,7 +458,7 @@ def _fit_ppdsparse(
             # every array is an argument of its own, so that a Dask cluster gets it only once
             *_parts(rows),
             *_parts(coarse),
-            squared_norms,
+            norms,
             sample_weight,
             class_weight,
             largest_magnitudes(rows),
@@ -503,10 +501,8 @@ def _parts(rows):
     return rows.indptr, rows.indices, rows.data, rows.dense, rows.shape[1], *columns
 
 
-def _squared_norms(rows):
-    values = rows.data.astype(np.float64) ** 2
-    norms = np.add.reduceat(np.append(values, 0), rows.indptr[:-1])
-    norms[np.diff(rows.indptr) == 0] = 0
+def _norms_in_range(rows):
+    norms = squared_norms(rows)
     if norms.max() > LARGEST_NORM:
         raise ValueError(
             f"X has a row of squared length {norms.max():.3g}; the solver computes in float32 and "

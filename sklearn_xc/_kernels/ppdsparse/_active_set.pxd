@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
-from sklearn_xc._kernels.ppdsparse._solver cimport LANES, Lane, Settings
+from sklearn_xc._kernels.ppdsparse._types cimport LANES, Lane, Settings
 
 
 cdef class Workspace:

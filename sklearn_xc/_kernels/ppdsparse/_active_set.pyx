@@ -7,7 +7,7 @@ import numpy as np
 
 from sklearn_xc._kernels.common._common cimport random_below, seed_for
 from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
-from sklearn_xc._kernels.ppdsparse._solver cimport (
+from sklearn_xc._kernels.ppdsparse._types cimport (
     CHUNK, IDLE, LANES, Lane, Settings, soft_threshold,
 )
 from sklearn_xc._kernels.ppdsparse._sparsify cimport n_draws, sparsify_weights

@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, uint8_t
 
 from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
-from sklearn_xc._kernels.ppdsparse._solver cimport Lane, Settings
+from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings
 
 
 cdef void descend(

@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch, random_below
 from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
-from sklearn_xc._kernels.ppdsparse._solver cimport Lane, Settings, soft_threshold
+from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, soft_threshold
 
 cdef enum:
     AHEAD = 3  # how many samples ahead their rows are fetched into the cache

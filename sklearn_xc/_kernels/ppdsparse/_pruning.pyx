@@ -11,7 +11,7 @@ from libc.stdlib cimport free, malloc, qsort
 
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
 from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
-from sklearn_xc._kernels.ppdsparse._solver cimport Lane, Settings, soft_threshold
+from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, soft_threshold
 
 # What pruning may read, as a share of the entries of X that the fit of the class has read.
 cdef double SHARE = 1.0 / 16

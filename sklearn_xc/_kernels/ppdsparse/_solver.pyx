@@ -19,6 +19,7 @@ from sklearn_xc._kernels.common._common cimport interrupted
 from sklearn_xc._kernels.ppdsparse._dual_descent cimport descend
 from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
 from sklearn_xc._kernels.ppdsparse._pruning cimport prune_weights
+from sklearn_xc._kernels.ppdsparse._types cimport IDLE, LANES, Lane, Settings
 from sklearn_xc._kernels.ppdsparse._violator_search cimport search, search_sample
 
 cdef enum:

@@ -2,7 +2,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
 from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
-from sklearn_xc._kernels.ppdsparse._solver cimport Settings
+from sklearn_xc._kernels.ppdsparse._types cimport Settings
 
 
 cdef int search(

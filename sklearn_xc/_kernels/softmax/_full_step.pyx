@@ -21,7 +21,9 @@ from sklearn_xc._kernels.common._common cimport dispatched, interrupted
 from sklearn_xc._kernels.common._math cimport average_of_squares, one_and_root
 from sklearn_xc._kernels.softmax._mini_batch cimport NOWHERE, Batch, Samples, gather_columns
 from sklearn_xc._kernels.common._pace cimport Pace
-from sklearn_xc._kernels.softmax._rounded_step cimport halve_batch, round_row, rounded_step, shrink_scales
+from sklearn_xc._kernels.softmax._rounded_step cimport (
+    halve_batch, round_row, rounded_step, shrink_scales,
+)
 from sklearn_xc._kernels.softmax._tiles cimport (
     FOUR, TILE, Scratch, Step, Weights, factor_of, first_tile, list_streams,
     normalise_row, score_tile, tile_of,

@@ -11,7 +11,9 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memcpy
 
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch_far
-from sklearn_xc._kernels.softmax._split_float cimport BLOCK, HALF, QUARTER, add_block_of_halves, of_upper_half
+from sklearn_xc._kernels.softmax._split_float cimport (
+    BLOCK, HALF, QUARTER, add_block_of_halves, of_upper_half,
+)
 from sklearn_xc._kernels.common._math cimport exp_below
 from sklearn_xc._kernels.softmax._mini_batch cimport Batch, Samples, entry
 

@@ -1,0 +1,18 @@
+"""The order of samples in epochs, and how they are cut into mini-batches."""
+
+import numpy as np
+
+SURPRISING = 5.0  # standard deviations
+
+
+def sorted_by_class(y):
+    """Whether neighbours share their class much more often than in a random order.
+
+    In a random order the share of such pairs is about the sum of the squared frequencies.
+    """
+    if len(y) < 2:
+        return False
+    frequencies = np.bincount(y) / len(y)
+    by_chance = float((frequencies**2).sum())
+    deviation = np.sqrt(by_chance * (1 - by_chance) / (len(y) - 1))
+    return float((y[1:] == y[:-1]).mean()) > by_chance + SURPRISING * deviation
