@@ -17,17 +17,6 @@ BIN := $(VENV)/bin
 TEST_JOBS ?= 2
 PYTEST := $(BIN)/pytest -n $(TEST_JOBS) --dist worksteal
 
-# Tests that run compiled code and little else; test-debug and test-asan take these. Those of
-# processes and clusters are about the package as it is installed.
-KERNEL_TESTS ?= $(filter-out %_parallel.py,$(wildcard tests/test_package.py tests/test_topk.py \
-	tests/test_kernels*.py tests/test_ppdsparse*.py tests/test_datasets_xc.py \
-	tests/test_*_kernels.py tests/test_exact.py tests/test_rounded.py \
-	tests/test_sampled.py tests/test_noise.py \
-	tests/test_memoir.py tests/test_softmax_estimators.py tests/test_model_selection_split.py \
-	tests/test_decomposed.py tests/test_chunk_lists.py tests/test_ldgs.py \
-	tests/test_cooccurrence.py tests/test_skip_gram.py tests/test_double_sum.py \
-	tests/test_implicit_batch.py tests/test_intercept_scaling.py))
-
 BUILD_FILES := setup.py pyproject.toml \
 	$(wildcard sklearn_xc/_kernels/*/*.pyx sklearn_xc/_kernels/*/*.pxd sklearn_xc/_kernels/*/*.h)
 
@@ -45,7 +34,7 @@ test-full: $(VENV)/.ready-test
 # The package of build/debug stands before the installed one on the path; tests/test_package.py
 # reads SKLEARN_XC_BUILD and fails unless the kernels it imported are of that build.
 test-debug: build/debug/.ready
-	SKLEARN_XC_BUILD=debug PYTHONPATH=build/debug $(PYTEST) $(TEST_ARGS) $(KERNEL_TESTS)
+	SKLEARN_XC_BUILD=debug PYTHONPATH=build/debug $(PYTEST) -m kernel $(TEST_ARGS)
 
 # The sanitizer has to be loaded before Python is, and sees only what malloc hands out. The
 # interpreter leaks by design, and hnswlib frees arrays as single objects. libstdc++ beside it lets
@@ -54,7 +43,7 @@ test-asan: build/asan/.ready
 	SKLEARN_XC_BUILD=asan PYTHONPATH=build/asan PYTHONMALLOC=malloc \
 	ASAN_OPTIONS=detect_leaks=0:alloc_dealloc_mismatch=0 \
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
-	$(BIN)/python $(BIN)/pytest $(TEST_ARGS) $(KERNEL_TESTS)
+	$(BIN)/python $(BIN)/pytest -m kernel $(TEST_ARGS)
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)

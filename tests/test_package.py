@@ -12,6 +12,8 @@ import pytest
 import sklearn_xc
 import sklearn_xc._kernels
 
+pytestmark = pytest.mark.kernel
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(sklearn_xc.__file__).parent
 GENERATED = {".c", ".cpp", ".so", ".pyd", ".o", ".html"}

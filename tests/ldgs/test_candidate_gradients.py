@@ -1,0 +1,524 @@
+"""Losses on sets of classes, and Algorithms 1 and 2 of LDGS, against NumPy and SciPy."""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import check_grad, minimize
+
+from sklearn_xc._kernels.ldgs import _losses as kernel
+from sklearn_xc.ldgs._candidate_gradients import (
+    ChunkIndexes,
+    Positives,
+    chunk_bounds,
+    set_gradients,
+)
+from sklearn_xc.ldgs._int8_rows import ByteRows
+
+pytestmark = pytest.mark.kernel
+
+LOSSES = ["cross_entropy", "margin", "triplet"]
+SMOOTH = LOSSES[:2]
+ONES = np.empty(0, dtype=np.float32)
+
+
+def loss_and_gradient(loss, z, n_positive, mu=1.0, rest=0.0, weight=ONES):
+    gradient = np.empty(len(z), dtype=np.float32)
+    z = np.asarray(z, dtype=np.float32)
+    value = kernel.of_set(kernel.KINDS[loss], mu, rest, z, weight, n_positive, gradient)
+    return value, gradient
+
+
+def projected(v, n_positive):
+    """The point of the bi-simplex nearest to v, as a quadratic program."""
+    n = len(v)
+    sign = np.where(np.arange(n) < n_positive, -1.0, 1.0)
+    constraints = [
+        {"type": "eq", "fun": lambda a: a.sum(), "jac": lambda a: np.ones(n)},
+        {
+            "type": "ineq",
+            "fun": lambda a: 1 - a[n_positive:].sum(),
+            "jac": lambda a: -(sign > 0).astype(float),
+        },
+    ]
+    bounds = [(None, 0) if s < 0 else (0, None) for s in sign]
+    found = minimize(
+        lambda a: ((a - v) ** 2).sum() / 2, np.zeros(n), jac=lambda a: a - v, bounds=bounds,
+        constraints=constraints, method="SLSQP", options={"ftol": 1e-14, "maxiter": 500},
+    )  # fmt: skip
+    return found.x
+
+
+def scores_of_sets(n_cases, seed=0):
+    rng = np.random.default_rng(seed)
+    for _ in range(n_cases):
+        n = rng.integers(2, 12)
+        z = rng.normal(size=n) * rng.choice([0.1, 1, 3])
+        yield z.astype(np.float32), rng.integers(1, n), rng.choice([0.3, 1.0, 5.0])
+
+
+def test_margin_gradient_is_the_projection_on_the_bi_simplex():
+    for z, n_positive, mu in scores_of_sets(60):
+        negative = np.arange(len(z)) >= n_positive
+        value, gradient = loss_and_gradient("margin", z, n_positive, mu)
+        np.testing.assert_allclose(gradient, projected((z + negative) / mu, n_positive), atol=2e-5)
+        expected = (z + negative) @ gradient - mu / 2 * gradient @ gradient
+        assert value == pytest.approx(expected, abs=1e-5)
+
+
+def test_ties_share_the_projection():
+    value, gradient = loss_and_gradient("margin", np.zeros(7), 2)
+    np.testing.assert_allclose(gradient, [-0.5, -0.5, *[0.2] * 5], atol=1e-7)
+    assert value == pytest.approx(1 - 0.25 - 0.1)
+
+
+def test_triplet_counts_the_pairs_that_violate():
+    for z, n_positive, _ in scores_of_sets(100):
+        value, gradient = loss_and_gradient("triplet", z, n_positive)
+        margins = z[None, n_positive:] - z[:n_positive, None] + 1
+        assert value == pytest.approx(np.maximum(margins, 0).sum(), abs=1e-4)
+        expected = [*-(margins > 0).sum(axis=1), *(margins > 0).sum(axis=0)]
+        np.testing.assert_array_equal(gradient, expected)
+
+
+def test_cross_entropy_with_weights():
+    rng = np.random.default_rng(1)
+    for z, n_positive, _ in scores_of_sets(50):
+        weight = rng.random(n_positive).astype(np.float32)
+        value, gradient = loss_and_gradient("cross_entropy", z, n_positive, weight=weight)
+        log_z = np.log(np.exp(z.astype(float)).sum())
+        assert value == pytest.approx(weight @ (log_z - z[:n_positive]), abs=1e-4)
+        expected = weight.sum() * np.exp(z - log_z)
+        expected[:n_positive] -= weight
+        np.testing.assert_allclose(gradient, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_rest_stands_for_classes_scored_zero(loss):
+    z = np.array([0.3, -0.2, 0.8, -0.1], dtype=np.float32)
+    value, gradient = loss_and_gradient(loss, z, 2, rest=3)
+    whole, of_all = loss_and_gradient(loss, np.append(z, np.zeros(3)), 2)
+    assert value == pytest.approx(whole, rel=1e-6)
+    np.testing.assert_allclose(gradient, of_all[:4], atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_extreme_scores_stay_finite(loss):
+    value, gradient = loss_and_gradient(loss, [1e4, -1e4, 3e4, -2e4], 2)
+    assert np.isfinite(value)
+    assert np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_without_positives_there_is_no_loss(loss):
+    value, gradient = loss_and_gradient(loss, [1.0, 2.0], 0)
+    assert value == 0
+    assert not gradient.any()
+
+
+@pytest.mark.parametrize("loss", ["margin", "triplet"])
+def test_without_negatives_there_is_no_margin(loss):
+    value, gradient = loss_and_gradient(loss, [1.0, 2.0], 2)
+    assert value == 0
+    assert not gradient.any()
+
+
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_gradients_are_those_of_the_losses(loss):
+    z = np.random.default_rng(2).normal(size=6)
+    error = check_grad(
+        lambda z: loss_and_gradient(loss, z, 2)[0],
+        lambda z: loss_and_gradient(loss, z, 2)[1].astype(float), z, epsilon=1e-2,
+    )  # fmt: skip
+    assert error < 2e-2
+
+
+# ------------------------------------------------------------------------- decomposed gradients
+
+
+class Problem:
+    """Random weights, samples and positives; everything is retrieved."""
+
+    def __init__(self, n_classes=30, n_columns=12, n_rows=5, seed=0, scale=0.7):
+        rng = np.random.default_rng(seed)
+        self.W = rng.normal(size=(n_classes, n_columns)).astype(np.float32)
+        self.H = (scale * rng.normal(size=(n_rows, n_columns))).astype(np.float32)
+        own = [rng.choice(n_classes, rng.integers(1, 4), replace=False) for _ in range(n_rows)]
+        indptr = np.concatenate([[0], np.cumsum([len(ids) for ids in own])])
+        self.own = own
+        self.positives = Positives(indptr.astype(np.int64), np.concatenate(own).astype(np.int32))
+
+    def everything(self, n_chunks):
+        return np.tile(np.arange(len(self.W), dtype=np.int32), (len(self.H), n_chunks, 1))
+
+    def gradient(self, loss, n_chunks, retrieved=None, **options):
+        if retrieved is None:
+            retrieved = self.everything(n_chunks)
+        bounds = chunk_bounds(self.W.shape[1], n_chunks)
+        found = set_gradients(self.W, self.H, bounds, retrieved, self.positives, loss, **options)
+        dense = np.zeros((len(self.H), len(self.W)))
+        for row, ids, values, count in zip(
+            dense, found.ids, found.values, found.counts, strict=True
+        ):
+            row[ids[:count]] = values[:count]
+        return dense, found
+
+    def exact(self, loss, z=None, mu=1.0):
+        """Values and gradients of the loss of all classes, row by row."""
+        z = self.H @ self.W.T if z is None else z
+        values, gradients = [], np.zeros(z.shape)
+        for row, own, gradient in zip(z, self.own, gradients, strict=True):
+            order = np.concatenate([own, np.setdiff1d(np.arange(len(row)), own)])
+            value, found = loss_and_gradient(loss, row[order], len(own), mu)
+            values.append(value)
+            gradient[order] = found
+        return np.array(values), gradients
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("n_chunks", [1, 2, 3, 5, 12])
+def test_scoring_again_gives_the_exact_gradient_at_once(loss, n_chunks):
+    problem = Problem()
+    values, expected = problem.exact(loss)
+    found, result = problem.gradient(loss, n_chunks)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(result.losses, values, rtol=1e-5)
+
+
+@pytest.mark.parametrize("loss", SMOOTH)
+@pytest.mark.parametrize("n_chunks", [1, 2, 4, 12])
+def test_messages_lead_to_the_exact_gradient(loss, n_chunks):
+    problem = Problem()
+    values, expected = problem.exact(loss)
+    errors = []
+    for n_passes in (1, 10, 300):
+        found, result = problem.gradient(loss, n_chunks, n_message_passes=n_passes, tau=-1.0)
+        errors.append(abs(found - expected).max())
+        assert (result.losses >= values - 1e-4).all()  # theorem 1
+    assert errors[2] <= 1e-4
+    if n_chunks > 1:
+        assert errors[0] > 10 * errors[1] > 10 * errors[2]  # one pass alone is not exact
+
+
+@pytest.mark.parametrize("n_passes", [1, 2, 5, 20])
+def test_messages_shrink_the_distance_by_the_stated_factor(n_passes):
+    """After T passes lambda = (1 - 2 / ((T + 1) (T + 2))) lambda*."""
+    problem, n_chunks = Problem(), 3
+    bounds = chunk_bounds(12, n_chunks)
+    parts = [problem.H[:, a:b] @ problem.W[:, a:b].T for a, b in pairwise(bounds)]
+    z = sum(parts)
+    share = 1 - 2 / ((n_passes + 1) * (n_passes + 2))
+    expected = np.mean(
+        [
+            problem.exact("cross_entropy", n_chunks * (part + share * (z / n_chunks - part)))[1]
+            for part in parts
+        ],
+        axis=0,
+    )
+    found, _ = problem.gradient("cross_entropy", n_chunks, n_message_passes=n_passes, tau=-1.0)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**31), st.sampled_from(LOSSES), st.integers(1, 6), st.floats(0, 5))
+def test_theorem_1(seed, loss, n_chunks, spread):
+    """Messages that add up to zero never bring the decomposition below the loss."""
+    rng = np.random.default_rng(seed)
+    n, n_positive = 8, rng.integers(1, 7)
+    parts = rng.normal(size=(n_chunks, n))
+    z = parts.sum(axis=0)
+    messages = spread * rng.normal(size=(n_chunks, n))
+    messages -= messages.mean(axis=0)
+    value = loss_and_gradient(loss, z, n_positive)[0]
+    decomposed = [
+        loss_and_gradient(loss, n_chunks * (part + message), n_positive)[0]
+        for part, message in zip(parts, messages, strict=True)
+    ]
+    assert np.mean(decomposed) >= value - 1e-4 * (1 + abs(value))
+    best = z / n_chunks - parts
+    tight = [
+        loss_and_gradient(loss, n_chunks * (part + message), n_positive)[0]
+        for part, message in zip(parts, best, strict=True)
+    ]
+    assert np.mean(tight) == pytest.approx(value, abs=1e-4 * (1 + abs(value)))
+
+
+@pytest.mark.parametrize("loss", SMOOTH)
+@pytest.mark.parametrize("seed", range(3))
+def test_theorem_2_bounds_the_gap(loss, seed):
+    problem, n_chunks = Problem(seed=seed), 4
+    values, _ = problem.exact(loss)
+    bounds = chunk_bounds(12, n_chunks)
+    parts = np.stack([problem.H[:, a:b] @ problem.W[:, a:b].T for a, b in pairwise(bounds)])
+    squares = ((parts.mean(axis=0) - parts) ** 2).sum(axis=(0, 2))
+    n_positive = np.diff(problem.positives.indptr)
+    mu = 1.0 / n_positive if loss == "cross_entropy" else 1.0
+    for n_passes in (1, 3, 10):
+        _, found = problem.gradient(loss, n_chunks, n_message_passes=n_passes, tau=0.0)
+        # the state after T updates is that of step T + 1
+        gap = 2 * n_chunks * squares / (mu * (n_passes + 3))
+        assert (found.losses - values <= gap + 1e-4).all()
+
+
+@pytest.mark.parametrize("tau", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize("loss", SMOOTH)
+@pytest.mark.parametrize("seed", range(3))
+def test_theorem_2_bounds_the_gap_that_small_gradients_leave(loss, seed, tau):
+    """With tau_2 > 0 the bound has a second term, 2 tau_2 ln(t) ||Lambda*||_1."""
+    problem, n_chunks = Problem(seed=seed), 4
+    values, _ = problem.exact(loss)
+    bounds = chunk_bounds(12, n_chunks)
+    parts = np.stack([problem.H[:, a:b] @ problem.W[:, a:b].T for a, b in pairwise(bounds)])
+    messages = parts.mean(axis=0) - parts
+    squares, lengths = (messages**2).sum(axis=(0, 2)), abs(messages).sum(axis=(0, 2))
+    mu = 1.0 / np.diff(problem.positives.indptr) if loss == "cross_entropy" else 1.0
+
+    def gap(n_passes):
+        return (
+            problem.gradient(loss, n_chunks, n_message_passes=n_passes, tau=tau)[1].losses - values
+        )
+
+    for n_passes in (1, 3, 10, 100, 3000):
+        first = 2 * n_chunks * squares / (mu * (n_passes + 3))  # after T updates t = T + 1
+        second = 2 * tau * np.log(n_passes + 1) * lengths
+        assert (gap(n_passes) <= first + second + 1e-4).all()
+    if tau == 0.5:  # messages never sent leave a gap that the first term alone does not bound
+        assert (gap(3000) > first).any()
+    for t in (2, 3, 10, 100):  # eq. 13, of which theorem 2 is the sum
+        eta = 2 / (t + 2)
+        step = eta * tau * lengths + eta**2 * n_chunks / (2 * mu) * squares
+        assert (gap(t) <= (1 - eta) * gap(t - 1) + step + 1e-4).all()
+
+
+def test_what_a_chunk_did_not_retrieve_counts_as_zero_there():
+    problem = Problem(n_rows=1)
+    first, second = np.array([3, 4, 5], np.int32), np.array([5, 6, -1], np.int32)
+    retrieved = np.stack([first, second])[None]
+    found, result = problem.gradient("margin", 2, retrieved, n_message_passes=1000)
+    parts = [problem.H[0, :6] @ problem.W[:, :6].T, problem.H[0, 6:] @ problem.W[:, 6:].T]
+    own = problem.own[0]
+    inside = np.concatenate([own, np.setdiff1d([3, 4, 5, 6], own)])
+    known = [np.union1d(own, first), np.union1d(own, second[:2])]
+    z = sum(
+        np.where(np.isin(inside, k), part[inside], 0) for part, k in zip(parts, known, strict=True)
+    )
+    expected = loss_and_gradient("margin", z, len(own))[1]
+    np.testing.assert_allclose(found[0, inside], expected, atol=2e-4)
+    assert result.counts[0] == len(inside)
+    assert found[0].sum() == pytest.approx(found[0, inside].sum())
+
+
+@pytest.mark.parametrize("n_chunks", [1, 3])
+def test_no_class_left_out_has_a_larger_gradient(n_chunks):
+    problem = Problem(n_classes=200)
+    indexes = ChunkIndexes("exact", chunk_bounds(12, n_chunks)).build(problem.W, problem.H)
+    for n in (5, 50, 200):
+        retrieved = indexes.candidates(problem.H, n)
+        _, found = problem.gradient("cross_entropy", n_chunks, retrieved, wants_left_out=True)
+        _, exact = problem.exact("cross_entropy")
+        for i, bound in enumerate(found.left_out):
+            left = np.setdiff1d(np.arange(200), found.ids[i, : found.counts[i]])
+            assert abs(exact[i, left]).max(initial=0) <= bound * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("tau", [1e-6, 0.01, 0.2, 5.0])
+def test_what_is_neglected_is_little_and_the_smallest(tau):
+    problem = Problem(n_classes=200, scale=1.5)
+    whole, _ = problem.gradient("cross_entropy", 2, wants_left_out=True)
+    found, result = problem.gradient("cross_entropy", 2, wants_left_out=True, tau=tau)
+    assert (result.counts == 200).all()
+    for row, before, own in zip(found, whole, problem.own, strict=True):
+        gone = (row == 0) & (before != 0)
+        assert not gone[own].any()
+        np.testing.assert_array_equal(row[~gone], before[~gone])
+        assert before[gone].sum() < tau
+        negatives = np.delete(np.arange(200), own)
+        kept = before[negatives][row[negatives] > 0]
+        assert before[gone].max(initial=0) <= kept.min(initial=np.inf)
+        if len(kept):  # the next power of two would have been too much
+            next_ones = kept[kept < 2 ** (np.floor(np.log2(kept.min())) + 1)]
+            assert before[gone].sum() + next_ones.sum() >= tau * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("n_passes", [0, 2])
+def test_threads_do_not_change_gradients(n_passes):
+    problem = Problem(n_rows=40)
+    one, _ = problem.gradient("margin", 3, n_message_passes=n_passes)
+    two, _ = problem.gradient("margin", 3, n_message_passes=n_passes, n_threads=2)
+    np.testing.assert_array_equal(one, two)
+
+
+def test_classes_named_twice_count_once():
+    problem = Problem(n_rows=1)
+    twice = np.array([[[7, 7, 9, -1], [9, 7, -1, -1]]], dtype=np.int32)
+    once = np.array([[[7, 9], [-1, -1]]], dtype=np.int32)
+    np.testing.assert_array_equal(
+        problem.gradient("cross_entropy", 2, twice)[0],
+        problem.gradient("cross_entropy", 2, once)[0],
+    )
+
+
+@pytest.mark.parametrize("n_chunks", [1, 3])
+@pytest.mark.parametrize("n_drawn", [1, 2, 4])
+def test_drawn_classes_estimate_the_partition_function_without_bias(n_chunks, n_drawn):
+    """Averaged over all subsets of the classes left, the estimate is the exact sum."""
+    problem = Problem(n_classes=9, n_rows=1)
+    own, named = problem.own[0], np.array([1, 4], dtype=np.int32)
+    left = np.setdiff1d(np.arange(9), np.union1d(own, named))
+    retrieved = np.tile(named, (1, n_chunks, 1))
+    z = (problem.H @ problem.W.T)[0]
+    estimates = []
+    for subset in combinations(left, min(n_drawn, len(left))):
+        # those named already, and repetitions, do not count
+        drawn = np.array([[*subset, subset[0], own[0], 4]], dtype=np.int32)
+        gradient, found = problem.gradient("cross_entropy", n_chunks, retrieved, drawn=drawn)
+        estimates.append(np.exp((found.losses[0] + z[own].sum()) / len(own)))
+        assert gradient[0].sum() == pytest.approx(0, abs=1e-4)  # as that of all classes
+    assert np.mean(estimates) == pytest.approx(np.exp(z).sum(), rel=1e-4)
+
+
+@pytest.mark.parametrize(("n_passes", "atol"), [(0, 1e-5), (300, 1e-3)])
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_drawing_all_that_is_left_gives_the_exact_gradient(loss, n_passes, atol):
+    problem = Problem(n_classes=20)
+    drawn = np.tile(np.arange(20, dtype=np.int32), (5, 1))
+    named = problem.everything(3)[:, :, :6].copy()
+    found, _ = problem.gradient(loss, 3, named, drawn=drawn, n_message_passes=n_passes, tau=-1.0)
+    np.testing.assert_allclose(found, problem.exact(loss)[1], atol=atol)
+
+
+@pytest.mark.parametrize("loss", ["margin", "triplet"])
+def test_drawn_classes_are_candidates_of_the_other_losses(loss):
+    problem = Problem(n_rows=3)
+    first, second = np.arange(8, dtype=np.int32), np.arange(8, 20, dtype=np.int32)
+    together = np.tile(np.concatenate([first, second]), (3, 1, 1))
+    found, _ = problem.gradient(loss, 1, np.tile(first, (3, 1, 1)), drawn=np.tile(second, (3, 1)))
+    np.testing.assert_allclose(found, problem.gradient(loss, 1, together)[0], atol=1e-6)
+
+
+def test_no_rows():
+    problem = Problem()
+    found = set_gradients(
+        problem.W, problem.H[:0], chunk_bounds(12, 2), np.empty((0, 2, 3), np.int32),
+        Positives(np.zeros(1, np.int64), np.empty(0, np.int32)), "margin",
+    )  # fmt: skip
+    assert found.counts.shape == (0,)
+
+
+# ------------------------------------------------------------------------------- rounded weights
+
+
+@pytest.mark.parametrize("n_columns", [1, 59, 60, 61, 200])
+def test_rows_of_bytes_are_multiples_of_their_scales(n_columns):
+    rng = np.random.default_rng(0)
+    W = (rng.normal(size=(50, n_columns)) * 10.0 ** rng.integers(-9, 9, 50)[:, None]).astype("f4")
+    values = ByteRows(W).values
+    assert values.ctypes.data % 64 == values.shape[1] % 64 == 0
+    scales = np.ascontiguousarray(values[:, -4:]).view(np.float32)
+    np.testing.assert_allclose(scales, abs(W).max(axis=1, keepdims=True) / 127, rtol=1e-6)
+    assert (abs(scales * values[:, :n_columns] - W) <= 0.501 * scales).all()
+    assert not values[:, n_columns:-4].any()
+
+
+def test_rows_of_bytes_follow_the_weights():
+    rng = np.random.default_rng(0)
+    W = rng.normal(size=(500, 9)).astype(np.float32)
+    rows, changed = ByteRows(W, n_threads=2), rng.permutation(500)[:400].astype(np.int32)
+    W[changed] *= 3
+    rows.update(W, changed)
+    np.testing.assert_array_equal(rows.values, ByteRows(W).values)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    loss=st.sampled_from(["margin", "triplet"]), mu=st.sampled_from([1e-3, 0.3, 1.0, 20.0]),
+    spread=st.sampled_from([0.0, 0.03, 0.3, 3.0, 1e4]), zero_rest=st.booleans(),
+    n_columns=st.sampled_from([3, 60, 130]), seed=st.integers(0, 10**6),
+)  # fmt: skip
+def test_rounded_weights_do_not_change_the_gradient(loss, mu, spread, zero_rest, n_columns, seed):
+    """What is left out by a bound of its score has no gradient."""
+    problem = Problem(80, n_columns, seed=seed, scale=spread * n_columns**-0.5)
+    rng = np.random.default_rng(seed)
+    problem.W *= 10.0 ** rng.uniform(-2, 1, size=(80, 1)).astype(np.float32)
+    problem.W[rng.integers(80, size=3)] = 0
+    problem.W[rng.integers(80, size=3)] *= np.float32(1e-35)
+    named = rng.permuted(problem.everything(2), axis=2)[:, :, :20].copy()
+    options = {"mu": mu, "zero_rest": zero_rest, "drawn": named[:, 0, :7] // 2}
+    expected, whole = problem.gradient(loss, 2, named, **options)
+    found, some = problem.gradient(loss, 2, named, rounded=ByteRows(problem.W), **options)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(some.losses, whole.losses)
+    np.testing.assert_array_equal(some.n_scored, whole.counts)
+    assert (some.counts <= whole.counts).all()
+
+
+def test_rounded_weights_leave_out_most_negatives():
+    problem = Problem(2000, 130, seed=3)
+    _, found = problem.gradient("margin", 1, rounded=ByteRows(problem.W), n_threads=2)
+    assert (found.n_scored == 2000).all()
+    assert found.counts.max() < 60
+
+
+@pytest.mark.parametrize("loss", ["margin", "triplet"])
+@pytest.mark.parametrize("where", ["W", "H"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_rounded_weights_hide_nothing_that_is_not_finite(loss, where, value):
+    problem = Problem()
+    getattr(problem, where)[2] = value
+    _, whole = problem.gradient(loss, 2)
+    _, some = problem.gradient(loss, 2, rounded=ByteRows(problem.W))
+    np.testing.assert_array_equal(some.losses, whole.losses)
+    if where == "W":
+        assert all(2 in ids[:n] for ids, n in zip(some.ids, some.counts, strict=True))
+
+
+def test_message_passes_score_all_parts_of_all_weights():
+    problem = Problem()
+    options = {"n_message_passes": 3}
+    expected, _ = problem.gradient("margin", 3, **options)
+    found, _ = problem.gradient("margin", 3, rounded=ByteRows(problem.W), **options)
+    np.testing.assert_array_equal(found, expected)
+
+
+# -------------------------------------------------------------------------------------- indexes
+
+
+@pytest.mark.parametrize("kind", ["spherical", "hnsw", "exact"])
+def test_indexes_follow_the_weights(kind):
+    rng = np.random.default_rng(0)
+    W = rng.normal(size=(400, 8)).astype(np.float32)
+    H = rng.normal(size=(50, 8)).astype(np.float32)
+    indexes = ChunkIndexes(kind, chunk_bounds(8, 2), n_probes=20).build(W, H)
+    assert indexes.candidates(H, 5).shape == (50, 2, 5)
+    W[7] = 10 * np.sign(H[0])
+    indexes.build(W, H)
+    assert (indexes.candidates(H[:1], 1) == 7).all()
+
+
+@pytest.mark.parametrize("n_passes", [0, 3])
+def test_more_is_used_while_it_could_matter(n_passes):
+    """Starting with some of each line ends as with the lines that it ends with."""
+    problem, n_chunks = Problem(n_classes=200, n_rows=20), 2
+    bounds = chunk_bounds(12, n_chunks)
+    lines = ChunkIndexes("exact", bounds).build(problem.W).candidates(problem.H, 40)
+    options = {"wants_left_out": True, "n_message_passes": n_passes}
+
+    def using(n, **more):
+        some = np.ascontiguousarray(lines[:, :, :n])
+        return problem.gradient("cross_entropy", n_chunks, some, **options, **more)
+
+    options["tau"] = np.median(using(10)[1].left_out)
+    dense, found = using(40, n_first=5)
+    by_size = [using(n) for n in (5, 10, 20, 40)]
+    sizes = []
+    for i in range(20):
+        enough = [some.left_out[i] <= options["tau"] for _, some in by_size[:3]] + [True]
+        sizes.append(int(np.argmax(enough)))
+        expected, some = by_size[sizes[-1]]
+        np.testing.assert_allclose(dense[i], expected[i], atol=1e-6)
+        assert found.counts[i] == some.counts[i]
+        assert found.losses[i] == pytest.approx(some.losses[i], rel=1e-6)
+        assert found.left_out[i] == pytest.approx(some.left_out[i], rel=1e-5)
+    assert min(sizes) < 2 < max(sizes) + 1

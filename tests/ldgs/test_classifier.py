@@ -1,0 +1,488 @@
+"""LDGSClassifier: gradients through both layers, all options, bad input."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import normalize
+
+from sklearn_xc import LDGSClassifier, PPDSparseClassifier, predict_topk
+from sklearn_xc.ldgs import _inverted_lists, _train
+from sklearn_xc.ldgs._candidate_gradients import Positives
+from sklearn_xc.ldgs._train import Layout, Settings, Steps, Weights
+from sklearn_xc.utils._matrix import as_rows, normalise
+
+pytestmark = pytest.mark.kernel
+
+GRADIENTS = ["exact", "sampled", "mips", "decomposed"]
+LOSSES = ["cross_entropy", "margin", "triplet"]
+
+
+SETTINGS = Settings(
+    loss="margin", score="linear", gradient="decomposed", n_chunks=2, n_message_passes=0,
+    query_size=5, index="exact", n_centroids=1, n_probes=1, tau=0.0, mu=1.0,
+    unretrieved="exclude", fit_intercept=True, solver="sgd", warmup=0, batch_size=20,
+    learning_rate=1e-3, decay=0.0, max_iter=1, alpha=0.0,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return normalize(X)[:600], y[:600]
+
+
+@pytest.fixture(scope="module")
+def labels():
+    """Sparse rows with several of 40 labels: the topics of their features, some rows with none."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((400, 80), density=0.06, rng=rng, format="csr")
+    Y = (X[:, :40] > 0).astype(np.int8).tocsr()
+    return normalize(X), Y
+
+
+# -------------------------------------------------------------------------------- gradients
+
+
+def objective(X, own, W, U, similarity, loss, layout):
+    """Mean loss with weights (n_classes, dim + 1), the last column the intercept, in float64."""
+    E = X if U is None else X @ U
+    z = E @ W[:, :-1].T + W[:, -1]
+    if similarity == "sqeuclidean":
+        z = -((E[:, None] - W[None, :, :-1]) ** 2).sum(axis=2)
+    total = 0.0
+    for row, positive in zip(z, own, strict=True):
+        negative = np.delete(row, positive)
+        if loss == "cross_entropy":
+            total += (logsumexp(row) - row[positive]).sum()
+        else:
+            total += np.maximum(negative[None] - row[positive][:, None] + 1, 0).sum()
+    return total / len(z)
+
+
+@pytest.mark.parametrize("gradient", ["exact", "decomposed"])
+@pytest.mark.parametrize("loss", ["cross_entropy", "triplet"])
+@pytest.mark.parametrize("similarity", ["linear", "sqeuclidean"])
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_a_step_follows_the_numerical_gradient(gradient, loss, similarity, hidden, container):
+    rng = np.random.default_rng(0)
+    n, n_features, dim, n_classes = 6, 5, 4, 7
+    if not hidden:
+        dim = n_features
+    X = rng.normal(size=(n, n_features)) * (rng.random((n, n_features)) < 0.7)
+    own = [rng.choice(n_classes, 1 + i % 2, replace=False) for i in range(n)]
+    W = rng.normal(size=(n_classes, dim + 1)) / 2
+    if similarity == "sqeuclidean":
+        W[:, -1] = 0
+    U = rng.normal(size=(n_features, dim)) / 2 if hidden else None
+    options = SETTINGS._replace(
+        loss=loss, score=similarity, gradient=gradient, query_size=n_classes, batch_size=n
+    )
+    layout = Layout(dim, 2, similarity, True)
+    table = None
+    if hidden:
+        table = np.zeros((n_features, layout.n_columns), dtype=np.float32)
+        table[:, layout.plain] = U
+    weights = Weights(layout.weights(W[:, :-1], W[:, -1]), table, False)
+    indptr = np.concatenate([[0], np.cumsum([len(ids) for ids in own])])
+    positives = Positives(indptr.astype(np.int64), np.concatenate(own).astype(np.int32))
+    rows = as_rows(normalise(container(X)))
+    steps = Steps(rows, positives, None, np.arange(n), weights, layout, options, 0, 1)
+    loss_before = steps.epoch(0)
+    assert loss_before == pytest.approx(objective(X, own, W, U, similarity, loss, layout), rel=1e-5)
+    coef, intercept = layout.coef(weights.W)
+    parameters = [(W, np.column_stack([coef, intercept]))]
+    if hidden:
+        parameters.append((U, weights.U[:, layout.plain]))
+    for before, after in parameters:
+        numerical = np.zeros(before.shape)
+        for place in np.ndindex(before.shape):
+            if similarity == "sqeuclidean" and before is W and place[1] == dim:
+                continue  # there are no intercepts
+            kept = before[place]
+            sides = []
+            for shift in (1e-6, -1e-6):
+                before[place] = kept + shift
+                sides.append(objective(X, own, W, U, similarity, loss, layout))
+            before[place] = kept
+            numerical[place] = (sides[0] - sides[1]) / 2e-6
+        np.testing.assert_allclose((before - after) / 1e-3, numerical, atol=2e-3)
+
+
+def test_cross_entropy_reaches_the_optimum_of_softmax_regression(digits):
+    from sklearn.linear_model import LogisticRegression
+
+    X, y = digits[0][:150], digits[1][:150]
+    alpha = 0.05
+    model = LDGSClassifier(
+        gradient="exact", alpha=alpha, solver="sgd", learning_rate=0.5, decay=0.0, max_iter=1500,
+        batch_size=150, random_state=0,
+    ).fit(X, y)  # fmt: skip
+    reference = LogisticRegression(C=1 / (alpha * 150), tol=1e-8, max_iter=5000).fit(X, y)
+    # the ridge is taken off apart from the steps: an error of the order of rate times alpha
+    np.testing.assert_allclose(model.predict_proba(X), reference.predict_proba(X), atol=0.01)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("similarity", ["linear", "sqeuclidean"])
+@pytest.mark.parametrize("gradient", GRADIENTS)
+def test_every_combination_learns(digits, loss, similarity, gradient):
+    X, y = digits
+    model = LDGSClassifier(
+        loss, similarity=similarity, gradient=gradient, hidden_dim=12, query_size=5, max_iter=10,
+        warmup=0.3, random_state=0,
+    )  # fmt: skip
+    assert model.fit(X[:500], y[:500]).score(X[500:], y[500:]) > 0.75
+    assert model.loss_curve_[-1] < model.loss_curve_[0]
+    assert model.n_scored_ == 10 if gradient == "exact" else model.n_scored_ < 10
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_message_passes": 1},
+        {"n_message_passes": 3, "tau": 1e-3},
+        {"unretrieved": "zero", "gradient": "mips"},
+        {"unretrieved": "exclude", "tau": 1e-3},
+        {"index": "hnsw"},
+        {"index": "exact", "n_chunks": 3},
+        {"hidden_dim": None},
+        {"solver": "sgd", "learning_rate": 3.0, "decay": 0.1},
+        {"warmup": "auto"},
+        {"fit_intercept": False},
+        {"n_chunks": 100},
+        {"batch_size": 10**6},
+        {"alpha": 1e-3},
+    ],
+)
+@pytest.mark.parametrize("loss", ["cross_entropy", "margin"])
+def test_options_learn(digits, options, loss):
+    X, y = digits
+    options = {"hidden_dim": 12, "query_size": 5, "max_iter": 6, "warmup": 1} | options
+    model = LDGSClassifier(loss, random_state=0, **options).fit(X[:500], y[:500])
+    assert model.score(X[500:], y[500:]) > (0.5 if "batch_size" in options else 0.7)
+
+
+@pytest.mark.parametrize("gradient", GRADIENTS)
+@pytest.mark.parametrize("loss", ["cross_entropy", "margin"])
+def test_threads_do_not_change_the_weights(labels, gradient, loss, monkeypatch):
+    for module in (_train, _inverted_lists):
+        monkeypatch.setattr(module, "WORTH_THREADS", 0)  # threads even for so little work
+    X, Y = labels
+    models = [
+        LDGSClassifier(
+            loss, gradient=gradient, hidden_dim=8, n_jobs=n_jobs, max_iter=2, warmup=0.2,
+            query_size=4, random_state=3,
+        ).fit(X, Y)
+        for n_jobs in (1, 2)
+    ]  # fmt: skip
+    for name in ("coef_", "intercept_", "input_embeddings_"):
+        np.testing.assert_array_equal(getattr(models[0], name), getattr(models[1], name))
+
+
+@pytest.mark.parametrize("loss", ["margin", "triplet"])
+@pytest.mark.parametrize("gradient", ["decomposed", "mips", "sampled"])
+@pytest.mark.parametrize("similarity", ["linear", "sqeuclidean"])
+def test_reading_rounded_weights_first_changes_nothing(
+    labels, loss, gradient, similarity, monkeypatch
+):
+    X, Y = labels
+    models = []
+    for worth in (0, np.inf):
+        monkeypatch.setattr(_train, "WORTH_ROUNDING", worth)
+        model = LDGSClassifier(
+            loss, gradient=gradient, similarity=similarity, hidden_dim=8, max_iter=4, warmup=0.2,
+            query_size=6, alpha=0.03, random_state=3,
+        )  # fmt: skip
+        models.append(model.fit(X, Y))
+    for name in ("coef_", "input_embeddings_", "loss_curve_", "n_scored_"):
+        np.testing.assert_array_equal(getattr(models[0], name), getattr(models[1], name))
+
+
+def test_sparse_and_dense_rows_give_one_model(labels):
+    X, Y = labels
+    for hidden_dim in (None, 8):
+        model = LDGSClassifier(hidden_dim=hidden_dim, max_iter=2, random_state=0)
+        some = clone(model).fit(X, Y)
+        other = clone(model).fit(X.toarray(), Y.toarray())
+        np.testing.assert_allclose(some.coef_, other.coef_, atol=1e-6)
+        np.testing.assert_allclose(some.transform(X), other.transform(X.toarray()), atol=1e-6)
+
+
+def test_only_features_that_occur_are_touched(labels):
+    X, Y = labels
+    X = sparse.csr_array(sparse.hstack([X, sparse.csr_array((400, 5))]))
+    start = LDGSClassifier(hidden_dim=8, max_iter=1, learning_rate=1e-12, random_state=0).fit(X, Y)
+    model = LDGSClassifier(hidden_dim=8, max_iter=1, random_state=0).fit(X, Y)
+    moved = (model.input_embeddings_ != start.input_embeddings_).any(axis=1)
+    assert moved[:80].all()
+    assert not moved[80:].any()
+
+
+# ------------------------------------------------------------------------------- predictions
+
+
+@pytest.mark.parametrize("similarity", ["linear", "sqeuclidean"])
+def test_scores_are_what_they_are_said_to_be(digits, similarity):
+    X, y = digits
+    for wanted in (2, 10):
+        some = y < wanted
+        model = LDGSClassifier(
+            similarity=similarity, hidden_dim=6, max_iter=2, gradient="exact", random_state=0
+        ).fit(X[some], y[some])
+        E, W, b = model.transform(X[:20]), model.coef_, model.intercept_
+        np.testing.assert_allclose(E, X[:20] @ model.input_embeddings_, atol=1e-5)
+        if similarity == "linear":
+            expected = E @ W.T + b
+        else:
+            expected = -((E[:, None] - W[None]) ** 2).sum(axis=2) + b
+            if wanted == 2:
+                expected = expected[:, 1:] - expected[:, :1]
+        scores = model.decision_function(X[:20]).reshape(20, -1)
+        np.testing.assert_allclose(scores, expected, atol=1e-4)
+        p = model.predict_proba(X[:20])
+        np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-6)
+        np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X[:20]))
+
+
+@pytest.mark.parametrize("similarity", ["linear", "sqeuclidean"])
+def test_labels_are_predicted_by_their_sign(labels, similarity):
+    X, Y = labels
+    model = LDGSClassifier(similarity=similarity, hidden_dim=30, max_iter=20, random_state=0).fit(
+        X, Y
+    )
+    found = model.predict(X)
+    assert sparse.issparse(found)
+    assert found.dtype == Y.dtype
+    scores = model.decision_function(X)
+
+    def f1(threshold):
+        chosen = scores > threshold
+        return 2 * (chosen & (Y.toarray() > 0)).sum() / (chosen.sum() + Y.sum())
+
+    assert f1(0) > 0.5
+    assert f1(0) >= max(f1(shift) for shift in np.linspace(-1, 1, 21)) - 1e-9
+    np.testing.assert_array_equal(found.toarray() > 0, model.decision_function(X) > 0)
+
+
+@pytest.mark.parametrize("index", ["spherical", "hnsw", "exact"])
+@pytest.mark.parametrize("similarity", ["linear", "sqeuclidean"])
+def test_an_index_finds_the_best_with_its_measured_recall(labels, index, similarity):
+    X, Y = labels
+    model = LDGSClassifier(
+        similarity=similarity, index=index, hidden_dim=8, max_iter=2, random_state=0
+    ).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of 40 classes it may find too few
+        found, scores = model.predict_topk(X, 3, search="index")
+    best, expected = model.predict_topk(X, 3)
+    assert model.search_recall_ >= 0.9
+    assert (found == best).mean() > 0.9
+    same = found == best
+    np.testing.assert_allclose(scores[same], expected[same], atol=1e-4)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_topk(X, 3)[0], best)
+
+
+def test_probabilities_are_refused_where_there_are_none(digits, labels):
+    X, y = digits
+    with pytest.raises(AttributeError, match="predict_proba") as error:
+        LDGSClassifier("margin", max_iter=1).fit(X, y).predict_proba(X)
+    assert "cross_entropy" in str(error.value)
+    with pytest.raises(AttributeError, match="predict_proba") as error:
+        LDGSClassifier(max_iter=1).fit(*labels).predict_proba(labels[0])
+    assert "TopKCalibratedClassifier" in str(error.value)
+
+
+def test_it_is_a_transformer_in_a_pipeline(labels):
+    X, Y = labels
+    first = LDGSClassifier(hidden_dim=6, max_iter=2, random_state=0)
+    model = make_pipeline(first, PPDSparseClassifier()).fit(X, Y)
+    assert model[1].n_features_in_ == 6
+    assert predict_topk(model, X, 2)[0].shape == (400, 2)
+    assert model[0].get_feature_names_out().tolist()[-1] == "ldgsclassifier5"
+
+
+# ------------------------------------------------------------------------- further training
+
+
+def test_warm_start_goes_on(digits):
+    X, y = digits
+    for some in (y < 2, y < 10):
+        model = LDGSClassifier(
+            hidden_dim=6, max_iter=2, warm_start=True, decay=0.0, random_state=0
+        ).fit(X[some], y[some])
+        first = model.loss_curve_[0]
+        assert model.fit(X[some], y[some]).loss_curve_[0] < first / 2
+    with pytest.raises(ValueError, match="warm_start"):
+        model.fit(X[:, 1:], y)
+    with pytest.raises(ValueError, match="hidden_dim"):
+        model.set_params(hidden_dim=7).fit(X, y)
+    assert model.coef_.shape == (10, 6)  # as it was
+
+
+@pytest.mark.parametrize("similarity", ["linear", "sqeuclidean"])
+def test_partial_fit_learns_part_by_part(digits, labels, similarity):
+    X, y = digits
+    model = LDGSClassifier(similarity=similarity, hidden_dim=8, random_state=0)
+    with pytest.raises(ValueError, match="classes must be given"):
+        model.partial_fit(X, y)
+    for start in 4 * list(range(0, 500, 100)):
+        part = slice(start, start + 100)
+        model.partial_fit(X[part], y[part], classes=np.arange(10))
+    assert model.score(X[500:], y[500:]) > 0.7
+    assert model.n_iter_ == 20
+    X, Y = labels
+    model = LDGSClassifier(similarity=similarity, hidden_dim=8, random_state=0)
+    for _ in range(3):
+        model.partial_fit(X[:200], Y[:200]).partial_fit(X[200:], Y[200:])
+    assert model.n_iter_ == 6
+    with pytest.raises(ValueError, match="y 39 columns"):
+        model.partial_fit(X, Y[:, 1:])
+    with pytest.raises(ValueError, match="one class a sample"):
+        model.partial_fit(X, np.zeros(400, dtype=int))
+
+
+def test_warm_up_counts_the_passes_of_all_calls(digits):
+    X, y = digits
+    model = LDGSClassifier(
+        gradient="decomposed", hidden_dim=8, warmup=2.5, query_size=2, random_state=0
+    )
+    searching = []
+    for _ in range(4):
+        model.partial_fit(X, y, classes=np.arange(10))
+        searching.append(model._searching)
+    assert searching == [False, False, True, True]
+
+
+def test_early_stopping_keeps_samples_apart(digits, labels):
+    X, y = digits
+    model = LDGSClassifier(
+        early_stopping=True, n_iter_no_change=1, max_iter=50, hidden_dim=8, random_state=0
+    )
+    assert model.fit(X, y).n_iter_ < 50
+    assert len(model.validation_scores_) == model.n_iter_
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        model.set_params(max_iter=2).fit(*labels)
+    assert len(model.validation_scores_) == 2
+
+
+# --------------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("loss", "hinge"), ("similarity", "cosine"), ("gradient", "none"), ("n_chunks", 0),
+        ("n_message_passes", -1), ("query_size", 0), ("index", "lsh"), ("n_centroids", 0),
+        ("n_probes", 0), ("tau", -1.0), ("unretrieved", "one"), ("mu", 0.0), ("hidden_dim", 0),
+        ("warmup", -1), ("batch_size", 0), ("solver", "adam"), ("learning_rate", 0.0),
+        ("decay", -0.5), ("max_iter", 0), ("alpha", -1.0), ("validation_fraction", 1.0),
+    ],
+)  # fmt: skip
+def test_bad_parameters_are_named(digits, name, value):
+    with pytest.raises(ValueError, match=f"'{name}' parameter"):
+        LDGSClassifier(**{name: value}).fit(*digits)
+
+
+def test_nothing_half_fitted_stays_behind(digits):
+    X, y = digits
+    model = LDGSClassifier(solver="sgd", learning_rate=1e12, hidden_dim=4, gradient="exact")
+    with pytest.raises(ValueError, match="learning_rate"), np.errstate(all="ignore"):
+        model.fit(1e6 * X, y)
+    assert not hasattr(model, "classes_")
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    with pytest.raises(NotFittedError):
+        model.transform(X)
+
+
+def test_one_label_cannot_be_ranked(labels):
+    with pytest.raises(ValueError, match="at least two"):
+        LDGSClassifier().fit(labels[0], labels[1][:, :1])
+
+
+def test_too_large_weights_are_refused(digits, monkeypatch):
+    monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "10000")
+    with pytest.raises(MemoryError, match="hidden_dim"):
+        LDGSClassifier(hidden_dim=64).fit(*digits)
+
+
+def test_the_memory_of_the_weights_is_what_the_guide_says():
+    K, D, H, B, n = 300, 70, 12, 4, 50
+    rng = np.random.default_rng(0)
+    layout = Layout(H, B, "linear", True)
+    W = layout.weights(rng.normal(size=(K, H)), np.zeros(K))
+    U = np.zeros((D, layout.n_columns), dtype=np.float32)
+    weights = Weights(W, U, adaptive=True)
+    arrays = weights.W, weights.U, weights.squares_W, weights.squares_U
+    assert sum(array.nbytes for array in arrays) == 4 * (K + D) * (H + B) + 4 * (K + D)
+    rows = as_rows(normalise(rng.normal(size=(n, D))))
+    positives = Positives(np.arange(n + 1, dtype=np.int64), rng.integers(K, size=n, dtype=np.int32))
+    settings = SETTINGS._replace(n_chunks=B)
+    steps = Steps(rows, positives, None, np.arange(n), weights, layout, settings, 0, 1)
+    steps.epoch(0)
+    stores = [index._store.nbytes - 16 * K for index in steps.indexes._indexes]
+    assert sum(stores) == 4 * K * (H + B)  # beside 16 bytes a row that say where it lies
+
+
+def test_empty_rows_and_empty_classes(labels):
+    X, Y = labels
+    X, Y = X.tolil(), Y.tolil()
+    X[0] = 0
+    Y[1] = 0
+    Y[:, 3] = 0
+    model = LDGSClassifier(hidden_dim=5, max_iter=2, random_state=0).fit(X.tocsr(), Y.tocsr())
+    assert np.isfinite(model.decision_function(X.tocsr())).all()
+
+
+def test_weights_of_zero_are_not_visited(digits):
+    X, y = digits
+    weight = np.ones(600)
+    weight[300:] = 0
+    options = {"hidden_dim": 5, "max_iter": 2, "random_state": 0, "gradient": "exact"}
+    spoilt = X.copy()
+    spoilt[300:] = 1e6
+    some = LDGSClassifier(**options).fit(spoilt, y, weight)
+    other = LDGSClassifier(**options).fit(X, y, weight)
+    np.testing.assert_array_equal(some.coef_, other.coef_)
+
+
+def test_read_only_and_int64_arrays(labels, tmp_path):
+    X, Y = labels
+    expected = LDGSClassifier(hidden_dim=5, max_iter=1, random_state=0).fit(X, Y).coef_
+    X = sparse.csr_matrix(X.astype(np.float64))
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    for array in (X.data, X.indices, X.indptr):
+        array.flags.writeable = False
+    found = LDGSClassifier(hidden_dim=5, max_iter=1, random_state=0).fit(X, Y).coef_
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("similarity", ["linear", "sqeuclidean"])
+def test_embeddings_in_another_form(similarity, n_classes):
+    """After `sparsify` scores, searches, explanations are the same, and training goes on."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 9)).astype(np.float32), np.arange(60) % n_classes
+    options = {"similarity": similarity, "hidden_dim": 4, "max_iter": 2, "index": "exact"}
+    options["random_state"] = 0
+    plain, model = (LDGSClassifier(**options).fit(X, y) for _ in range(2))
+    model.sparsify()
+    assert sparse.issparse(model.coef_)
+    np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-6)
+    for one, other in zip(model.explain(X[:5], k=3), plain.explain(X[:5], k=3), strict=True):
+        assert one.score == pytest.approx(other.score, abs=1e-5)
+    found = model.predict_topk(X, 2, search="index")[0]
+    np.testing.assert_array_equal(found, plain.predict_topk(X, 2)[0])
+    for estimator in (model, plain):
+        estimator.partial_fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-6)

@@ -1,0 +1,587 @@
+"""Saving and loading: every estimator, every label type, options, mapped files, old formats."""
+
+import copy
+import pickle
+import resource
+import sys
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+import sklearn_xc
+from sklearn_xc import (
+    AugmentReduceClassifier,
+    ImplicitSoftmaxRegressor,
+    LDGSClassifier,
+    MemoirSVC,
+    PPDSparseClassifier,
+    load,
+)
+from sklearn_xc.persistence import SaveMixin
+from sklearn_xc.persistence._file import FORMAT
+from sklearn_xc.utils import _records
+from sklearn_xc.utils._records import record
+
+ESTIMATORS = {
+    "ppdsparse": PPDSparseClassifier(random_state=0, warm_start=True),
+    "memoir": MemoirSVC(max_iter=2, random_state=0),
+    "augment_reduce": AugmentReduceClassifier(max_iter=2, random_state=0),
+    "implicit_softmax": ImplicitSoftmaxRegressor(max_iter=2, learning_rate=1.0, random_state=0),
+    "ldgs": LDGSClassifier(hidden_dim=8, max_iter=2, random_state=0),
+}
+MODES = [None, "r"]
+
+
+def problem(n_classes=70, n_samples=200, n_features=90):
+    """Sparse rows, and labels as texts; 70 classes are more than a block of the kernels."""
+    rng = np.random.default_rng(0)
+    X = rng.random((n_samples, n_features), dtype=np.float32)
+    X[rng.random(X.shape) > 0.1] = 0
+    X[:, 0] = 1  # a feature that most classes use
+    X = sparse.csr_array(X)
+    y = np.array([f"class {i}" for i in range(n_classes)])[np.arange(n_samples) % n_classes]
+    return X, y
+
+
+X, Y_TEXT = problem()
+INDICATOR = sparse.csr_array((Y_TEXT[:, None] == np.unique(Y_TEXT)).astype(np.int8))
+
+
+@pytest.fixture(scope="module")
+def models():
+    found = {name: clone(model).fit(X, Y_TEXT) for name, model in ESTIMATORS.items()}
+    # labels here are random: with penalties that let every label be learnt by heart
+    found["multilabel"] = PPDSparseClassifier(0.1, 1.0, random_state=0).fit(X, INDICATOR)
+    found["binary"] = PPDSparseClassifier(random_state=0).fit(X, Y_TEXT < "class 3")
+    found["dense binary"] = clone(ESTIMATORS["implicit_softmax"]).fit(X, Y_TEXT < "class 3")
+    return found
+
+
+NAMES = [*ESTIMATORS, "multilabel", "binary", "dense binary"]
+
+
+def same_arrays(some, others):
+    if sparse.issparse(some):
+        assert type(some) is type(others)
+        for name in ("data", "indices", "indptr"):
+            same_arrays(getattr(some, name), getattr(others, name))
+    else:
+        assert some.dtype == others.dtype
+        assert np.array_equal(some, others)
+
+
+def same_predictions(model, other, X=X):
+    for a, b in zip(model.predict_topk(X, k=2), other.predict_topk(X, k=2), strict=True):
+        same_arrays(a, b)
+    same_arrays(model.decision_function(X), other.decision_function(X))
+    same_arrays(model.predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_model_comes_back(models, name, mode, tmp_path):
+    model = models[name]
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model", mode)
+    assert type(loaded) is type(model)
+    assert loaded.get_params() == model.get_params()
+    same_predictions(model, loaded)
+    same_predictions(model, loaded, X[:1])
+    same_predictions(model, loaded, X.toarray())
+    same_predictions(model, loaded, X[:1] * 0)
+    for attribute, value in vars(model).items():
+        if isinstance(value, np.ndarray) or sparse.issparse(value):
+            same_arrays(value, getattr(loaded, attribute))
+        elif attribute.endswith("_") and not isinstance(value, dict):
+            assert getattr(loaded, attribute) == value
+            assert type(getattr(loaded, attribute)) is type(value)
+    assert loaded.classes_ is loaded._encoding.classes_  # stored once
+    same_predictions(model, loaded)  # after coef_ of a mapped model was made
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ["memoir", "augment_reduce", "implicit_softmax"])
+def test_training_goes_on(models, name, mode, tmp_path):
+    models[name].save(tmp_path / "model")
+    loaded = load(tmp_path / "model", mode).partial_fit(X[::-1], Y_TEXT[::-1])
+    expected = copy.deepcopy(models[name]).partial_fit(X[::-1], Y_TEXT[::-1])
+    same_predictions(expected, loaded)
+    same_arrays(expected.coef_, loaded.coef_)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_warm_start_goes_on(models, name, mode, tmp_path):
+    models[name].save(tmp_path / "model")
+    loaded = load(tmp_path / "model", mode).set_params(warm_start=True).fit(X, Y_TEXT)
+    expected = copy.deepcopy(models[name]).set_params(warm_start=True).fit(X, Y_TEXT)
+    same_predictions(expected, loaded)
+
+
+LABELS = {
+    "texts": np.array(["ä", "b", "\U0001f600"]),
+    "object texts": np.array(["ä", "b", "a long one\0"], dtype=object),
+    "objects": np.array([3, 1.0, True + 1], dtype=object),
+    "bytes": np.array([b"a", b"b", b"cc"]),
+    "int8": np.array([-1, 0, 5], dtype=np.int8),
+    "uint64": np.array([1, 2, 2**63 + 5], dtype=np.uint64),
+    "big-endian": np.array([4, 5, 6], dtype=">i4"),
+    "floats": np.array([1.0, 2.0, -7.0]),
+    "float32": np.array([1, 2, 3], dtype=np.float32),
+    "booleans": np.array([True, False]),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", LABELS)
+def test_labels_of_any_dtype(name, mode, tmp_path):
+    labels = LABELS[name]
+    try:
+        model = PPDSparseClassifier(random_state=0).fit(
+            X, labels[np.arange(len(Y_TEXT)) % len(labels)]
+        )
+    except (ValueError, TypeError):
+        pytest.skip("scikit-learn refuses them")
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model", mode)
+    same_arrays(model.classes_, loaded.classes_)
+    assert [type(x) for x in loaded.classes_] == [type(x) for x in model.classes_]
+    assert loaded._encoding.dtype == model._encoding.dtype
+    same_predictions(model, loaded)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix, sparse.csr_array])
+def test_container_and_dtype_of_indicators(container, tmp_path):
+    Y = container(INDICATOR.toarray().astype(np.float32))
+    PPDSparseClassifier(0.1, 1.0, random_state=0).fit(X, Y).save(tmp_path / "model")
+    for mode in MODES:
+        found = load(tmp_path / "model", mode).predict(X)
+        assert type(found) is type(Y)
+        assert found.dtype == Y.dtype
+
+
+def test_names_of_columns_come_back(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X.toarray(), columns=[f"word {i}" for i in range(X.shape[1])])
+    model = PPDSparseClassifier(0.1, 1.0, random_state=0).fit(
+        frame, pandas.DataFrame(INDICATOR.toarray())
+    )
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    same_arrays(model.feature_names_in_, loaded.feature_names_in_)
+    same_predictions(model, loaded, frame)
+
+
+# ------------------------------------------------------------------------------------ parameters
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"class_weight": {"class 1": 2.0, "class 2": np.float64(3)}},
+        {"l1": np.float32(0.5), "max_iter": np.int64(7), "fit_intercept": np.True_},
+        {"feature_threshold": 0.0, "n_jobs": None, "verbose": False},
+    ],
+)
+def test_parameters_keep_their_types(models, parameters, tmp_path):
+    model = copy.deepcopy(models["ppdsparse"]).set_params(**parameters)
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert loaded.get_params() == model.get_params()
+    for name, value in parameters.items():
+        assert type(getattr(loaded, name)) is type(value)
+
+
+def test_random_state_goes_on_where_it_was(models, tmp_path):
+    state = np.random.RandomState(3)
+    state.normal(size=3)  # one is left over
+    model = copy.deepcopy(models["memoir"]).set_params(random_state=state)
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model").random_state
+    assert np.array_equal(loaded.normal(size=700), model.random_state.normal(size=700))
+
+
+@pytest.mark.parametrize("value", [len, np.random.default_rng(0), {1, 2}, 1j, np.complex64(1)])
+def test_other_parameters_are_refused_by_name(models, value, tmp_path):
+    model = copy.deepcopy(models["ppdsparse"]).set_params(class_weight=value)
+    with pytest.raises(TypeError, match="parameter 'class_weight' of PPDSparseClassifier"):
+        model.save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_attributes_are_refused_by_name(models, tmp_path):
+    model = copy.deepcopy(models["ppdsparse"])
+    model.note_ = object()
+    with pytest.raises(TypeError, match="attribute 'note_' of PPDSparseClassifier"):
+        model.save(tmp_path / "model")
+
+
+def test_subclasses_of_others_are_refused(models, tmp_path):
+    class PPDSparseClassifier(sklearn_xc.PPDSparseClassifier):
+        pass
+
+    model = PPDSparseClassifier().fit(X, Y_TEXT)
+    with pytest.raises(TypeError, match="is not an estimator of sklearn_xc"):
+        model.save(tmp_path / "model")
+
+
+# --------------------------------------------------------------------------------------- options
+
+
+def test_float16_halves_the_weights(models, tmp_path):
+    for name in NAMES:
+        model = models[name]
+        model.save(tmp_path / "full")
+        model.save(tmp_path / "half", dtype="float16")
+        assert (tmp_path / "half").stat().st_size < (tmp_path / "full").stat().st_size
+        eager, mapped = load(tmp_path / "half"), load(tmp_path / "half", "r")
+        same_predictions(eager, mapped)
+        rounded = model.coef_.copy()
+        if sparse.issparse(rounded):
+            rounded.data = rounded.data.astype(np.float16).astype(np.float32)
+            rounded.eliminate_zeros()
+        else:
+            rounded = rounded.astype(np.float16).astype(np.float32)
+        same_arrays(eager.coef_, rounded)
+        same_arrays(mapped.coef_, rounded)
+        same_arrays(eager.intercept_, model.intercept_)
+
+
+def test_threshold_leaves_out_small_weights(models, tmp_path):
+    model = models["ppdsparse"]
+    threshold = float(np.median(np.abs(model.coef_.data)))
+    model.save(tmp_path / "model", threshold=threshold)
+    expected = model.coef_.copy()
+    expected.data[np.abs(expected.data) <= threshold] = 0
+    expected.eliminate_zeros()
+    for mode in MODES:
+        loaded = load(tmp_path / "model", mode)
+        same_arrays(loaded.coef_, expected)
+        assert loaded.coef_.nnz < model.coef_.nnz
+    other = copy.deepcopy(model)
+    other.coef_ = expected
+    same_predictions(other, loaded)
+
+
+def test_explicit_zeros_are_not_stored(models, tmp_path):
+    model = copy.deepcopy(models["ppdsparse"])
+    coef = model.coef_.copy()
+    coef.data[::3] = 0
+    model.coef_ = coef
+    model.save(tmp_path / "model")
+    coef.eliminate_zeros()
+    same_arrays(load(tmp_path / "model").coef_, coef)
+
+
+def test_weights_put_in_place_by_the_user(models, tmp_path):
+    model = copy.deepcopy(models["multilabel"])
+    model.coef_ = model.coef_.toarray().astype(np.float64)
+    model.save(tmp_path / "model")
+    for mode in MODES:
+        loaded = load(tmp_path / "model", mode)
+        assert isinstance(loaded.coef_, np.ndarray)
+        same_predictions(models["multilabel"], loaded)
+        loaded.intercept_ = loaded.intercept_ + 1
+        np.testing.assert_allclose(
+            loaded.decision_function(X), model.decision_function(X) + 1, atol=1e-5
+        )
+        loaded.coef_ = models["multilabel"].coef_ * 2
+        same_arrays(loaded.coef_, models["multilabel"].coef_ * 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"dtype": "int8"}, "dtype must be one of"),
+        ({"dtype": np.float16}, "dtype must be one of"),
+        ({"threshold": -1}, "threshold must be a number from 0"),
+        ({"threshold": float("nan")}, "threshold must be a number from 0"),
+        ({"threshold": True}, "threshold must be a number from 0"),
+        ({"threshold": "0.1"}, "threshold must be a number from 0"),
+    ],
+)
+def test_wrong_options(models, options, match, tmp_path):
+    with pytest.raises(ValueError, match=match):
+        models["ppdsparse"].save(tmp_path / "model", **options)
+
+
+def test_options_that_do_not_fit_the_weights(models, tmp_path):
+    with pytest.raises(ValueError, match="is dense"):
+        models["implicit_softmax"].save(tmp_path / "model", threshold=0.1)
+    model = copy.deepcopy(models["multilabel"])
+    model.coef_ = model.coef_ * np.float32(1e9)
+    with pytest.raises(ValueError, match="float16 ends at 65504"):
+        model.save(tmp_path / "model", dtype="float16")
+    with pytest.raises(ValueError, match="mmap_mode must be None or 'r'"):
+        load(tmp_path / "model", mmap_mode="w+")
+
+
+# ----------------------------------------------------------------------------------- mapped files
+
+
+def test_mapped_models_read_only_what_they_need(models, tmp_path, monkeypatch):
+    """With no array taken for small, everything that can stays in the file."""
+    monkeypatch.setattr("sklearn_xc.persistence._file.SMALL", 0)
+    for name in NAMES:
+        models[name].save(tmp_path / name)
+        loaded = load(tmp_path / name, "r")
+        same_predictions(models[name], loaded)
+        index = loaded._model()
+        for part in ("classes", "weights", "full_weights"):
+            assert not getattr(index, part).flags.writeable
+            assert not getattr(index, part).flags.owndata
+        assert "coef_" not in vars(loaded)
+        assert "dual_coef_" not in vars(loaded)
+        same_arrays(loaded.coef_, models[name].coef_)
+        if name == "ppdsparse":
+            same_arrays(loaded.dual_coef_, models[name].dual_coef_)
+        copied = pickle.loads(pickle.dumps(loaded))
+        assert "_origin" not in vars(copied)
+        same_predictions(models[name], copied)
+
+
+def test_mapped_model_outlives_the_file(models, tmp_path):
+    models["memoir"].save(tmp_path / "model")
+    loaded = load(tmp_path / "model", "r")
+    models["ppdsparse"].save(tmp_path / "model")  # another one takes its name
+    same_predictions(models["memoir"], loaded)
+    (tmp_path / "model").unlink()
+    loaded.partial_fit(X, Y_TEXT)
+    same_predictions(copy.deepcopy(models["memoir"]).partial_fit(X, Y_TEXT), loaded)
+
+
+def test_changes_to_a_mapped_model_are_kept(models, tmp_path):
+    models["multilabel"].save(tmp_path / "model")
+    loaded = load(tmp_path / "model", "r").set_params(n_jobs=2)
+    loaded.dual_gap_ = np.arange(3)
+    loaded.intercept_ = models["multilabel"].intercept_ + 1
+    copied = copy.deepcopy(loaded)
+    assert copied.n_jobs == 2
+    assert copied.dual_gap_.tolist() == [0, 1, 2]
+    same_arrays(copied.intercept_, models["multilabel"].intercept_ + 1)
+    same_arrays(copied.coef_, models["multilabel"].coef_)
+
+
+def test_a_failed_fit_leaves_a_mapped_model_in_use(models, tmp_path):
+    models["memoir"].save(tmp_path / "model")
+    loaded = load(tmp_path / "model", "r")
+    with pytest.raises(ValueError, match="NaN"):
+        loaded.partial_fit(X[:2] * np.nan, Y_TEXT[:2])
+    same_predictions(models["memoir"], loaded)
+
+
+def test_mapped_model_on_many_rows(models, tmp_path):
+    """More rows than are looked up at once."""
+    models["ppdsparse"].save(tmp_path / "model")
+    many = sparse.csr_array(sparse.vstack([X] * 4))
+    same_predictions(models["ppdsparse"], load(tmp_path / "model", "r"), many)
+
+
+def test_unknown_attributes_of_loaded_models(models, tmp_path):
+    models["ppdsparse"].save(tmp_path / "model")
+    for mode in MODES:
+        loaded = load(tmp_path / "model", mode)
+        assert not hasattr(loaded, "loss_curve_")
+        with pytest.raises(AttributeError, match="'PPDSparseClassifier' object has no attribute"):
+            _ = loaded.nothing
+
+
+# ------------------------------------------------------------------------------- where it is saved
+
+
+def test_unfitted_estimators_are_refused(tmp_path):
+    for model in ESTIMATORS.values():
+        with pytest.raises(NotFittedError):
+            clone(model).save(tmp_path / "model")
+
+
+def test_places_that_do_not_work(models, tmp_path):
+    model = models["binary"]
+    with pytest.raises(FileNotFoundError, match="does not exist; create it"):
+        model.save(tmp_path / "nowhere" / "model")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        model.save(tmp_path / "file" / "model")
+    with pytest.raises(IsADirectoryError, match="is a directory"):
+        model.save(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nothing")
+
+
+def test_no_space_leaves_the_old_file(models, tmp_path):
+    models["binary"].save(tmp_path / "model")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
+    try:
+        with pytest.raises(OSError, match=r"large.*model"):
+            models["memoir"].save(tmp_path / "model")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    same_predictions(models["binary"], load(tmp_path / "model"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_links_are_followed(models, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "model")
+    models["binary"].save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    same_predictions(models["binary"], load(tmp_path / "model"))
+
+
+def test_paths_may_be_texts(models, tmp_path):
+    models["binary"].save(str(tmp_path / "model"))
+    same_predictions(models["binary"], load(str(tmp_path / "model"), mmap_mode="r"))
+
+
+# ------------------------------------------------------------------------------------ other ways
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pickle_and_joblib(models, name, tmp_path):
+    same_predictions(models[name], pickle.loads(pickle.dumps(models[name])))
+    joblib.dump(models[name], tmp_path / "model")
+    same_predictions(models[name], joblib.load(tmp_path / "model"))
+    same_predictions(models[name], joblib.load(tmp_path / "model", mmap_mode="r"))
+
+
+# As doc/saving.rst has them.
+TRUSTED = [
+    "numpy.dtype",
+    "scipy.sparse._csr.csr_array",
+    "scipy.sparse._csr.csr_matrix",
+    "sklearn_xc.augment_reduce._classifier.AugmentReduceClassifier",
+    "sklearn_xc.calibration._calibrators.Calibration",
+    "sklearn_xc.calibration._calibrators.Isotonic",
+    "sklearn_xc.calibration._calibrators.Sigmoid",
+    "sklearn_xc.calibration._calibrators.Temperature",
+    "sklearn_xc.utils._coordinates.Coordinates",
+    "sklearn_xc.augment_reduce._feature_moments.FeatureMoments",
+    "sklearn_xc.model_selection._out_of_fold.Labels",
+    "sklearn_xc.implicit_softmax._regressor.ImplicitSoftmaxRegressor",
+    "sklearn_xc.base._labels.LabelEncoding",
+    "sklearn_xc.ldgs._classifier.LDGSClassifier",
+    "sklearn_xc.ldgs._units.Units",
+    "sklearn_xc.memoir._classifier.MemoirSVC",
+    "sklearn_xc.ppdsparse._classifier.PPDSparseClassifier",
+    "sklearn_xc.utils._rows_seen.RowsSeen",
+    "sklearn_xc.implicit_softmax._stream.Stream",
+    "sklearn_xc.meta._calibrated.TopKCalibratedClassifier",
+    "sklearn_xc.meta._threshold.TopKThresholdClassifier",
+    "sklearn_xc.word_embedding._estimator.LDGSWordEmbedding",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_skops(models, name):
+    skops = pytest.importorskip("skops.io")
+    text = skops.dumps(models[name])
+    untrusted = skops.get_untrusted_types(data=text)
+    assert set(untrusted) <= set(TRUSTED)
+    assert type(models[name]).__name__ in [name.split(".")[-1] for name in untrusted]
+    with pytest.raises(skops.exceptions.UntrustedTypesFoundException):
+        skops.loads(text)
+    same_predictions(models[name], skops.loads(text, trusted=TRUSTED))
+
+
+def test_types_to_trust_are_documented():
+    text = (Path(__file__).parents[2] / "doc/saving.rst").read_text()
+    assert [name for name in TRUSTED if f'"{name}"' not in text] == []
+
+
+# ------------------------------------------------------------------------------------ old formats
+
+FOLDER = Path(__file__).parents[1] / "models"
+
+
+def test_there_is_a_file_of_every_format():
+    formats = [f"v{FORMAT[0]}.{minor}" for minor in range(FORMAT[1] + 1)]
+    assert {path.name.split("-")[0] for path in FOLDER.glob("*.sxc")} == set(formats)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.sxc")), ids=lambda path: path.name)
+def test_files_of_earlier_versions(path, mode):
+    """tests/models/make.py wrote each with the version of the format that its name tells."""
+    expected = np.load(path.with_suffix(".npz"))
+    loaded = load(path, mode)
+    labels, scores = loaded.predict_topk(expected["X"], k=2)
+    assert np.array_equal(labels.astype(str), expected["labels"])
+    # rounded to float16 when they were stored, in one of them
+    np.testing.assert_allclose(scores, expected["scores"], atol=2e-3)
+    loaded.predict(expected["X"])
+    if hasattr(loaded, "partial_fit"):
+        loaded.partial_fit(expected["X"][:2], loaded.classes_[:2])
+
+
+# ------------------------------------------------------------------------------------ nested parts
+
+
+@record
+class Scale:
+    """A part of an estimator."""
+
+    def __init__(self, factors):
+        self.factors = factors
+
+    def _check_record(self):
+        if self.factors.ndim != 1:
+            raise ValueError("factors must have one dimension")
+
+
+class Wrapper(SaveMixin, ClassifierMixin, BaseEstimator):
+    """A classifier around one of ours, with parts of its own."""
+
+    def __init__(self, estimator, method="first"):
+        self.estimator = estimator
+        self.method = method
+
+    def fit(self, X, y):
+        self.estimators_ = [clone(self.estimator).fit(X, y) for _ in range(2)]
+        self.scale_ = Scale(np.arange(3.0))
+        self.table_ = {"a": (1, None, [np.float32(2)]), 3: float("nan"), (1, 2): -np.inf}
+        return self
+
+    def predict(self, X):
+        return self.estimators_[1].predict(X)
+
+
+@pytest.fixture
+def with_wrapper(monkeypatch):
+    monkeypatch.setitem(_records.ESTIMATORS, "Wrapper", Wrapper)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_estimators_around_ours(with_wrapper, tmp_path, mode):
+    model = Wrapper(clone(ESTIMATORS["memoir"])).fit(X, Y_TEXT)
+    model.save(tmp_path / "model", dtype="float16")  # of the estimators inside
+    loaded = load(tmp_path / "model", mode)
+    for _ in range(2):
+        assert isinstance(loaded.estimator, MemoirSVC)
+        with pytest.raises(NotFittedError):
+            loaded.estimator.predict(X)
+        same_arrays(loaded.predict(X), model.predict(X))
+        same_arrays(loaded.scale_.factors, np.arange(3.0))
+        assert list(loaded.table_) == ["a", 3, (1, 2)]
+        assert loaded.table_["a"] == (1, None, [2.0])
+        assert type(loaded.table_["a"][2][0]) is np.float32
+        assert np.isnan(loaded.table_[3])
+        assert loaded.table_[1, 2] == -np.inf
+        loaded = copy.deepcopy(loaded)
+
+
+def test_estimators_around_others_are_refused(with_wrapper, tmp_path):
+    model = Wrapper(LogisticRegression())
+    model.estimators_ = []
+    with pytest.raises(TypeError, match=r"parameter 'estimator' of Wrapper is LogisticRegression"):
+        model.save(tmp_path / "model")
+    model = Wrapper(None)
+    model.fitted_ = 1
+    with pytest.raises(ValueError, match=r"are for linear weights, and Wrapper has none"):
+        model.save(tmp_path / "model", dtype="float16")

@@ -1,0 +1,382 @@
+"""What PPDSparse's theory promises: optimum, duality gap, corrected bounds, invariances.
+
+The references are float64 and dense.  Objective and dual are those of the class docstring: a
+constant feature of weight b, which l2 penalises and l1 does not.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.svm import LinearSVC
+
+from sklearn_xc import PPDSparseClassifier
+from sklearn_xc._kernels.ppdsparse._sparsify import sparsify
+
+pytestmark = pytest.mark.kernel
+
+TIGHT = {"tol": 1e-6, "pruning": 0.0, "max_iter": 5000, "random_state": 0}
+LOSSES = ["squared_hinge", "hinge"]
+
+
+class Problem:
+    """One class against the rest: the primal and dual objective, in float64."""
+
+    def __init__(self, X, y, l1, l2, loss="squared_hinge", intercept=True, weight=1.0):
+        X = X.toarray() if sparse.issparse(X) else np.asarray(X)
+        self.X = np.c_[X.astype(np.float32), np.full(len(X), float(intercept))].astype(float)
+        self.y = np.where(y, 1.0, -1.0)
+        self.l1 = np.append(np.full(X.shape[1], float(l1)), 0.0)  # none for the intercept
+        self.l2, self.hinge = l2, loss == "hinge"
+        self.weight = np.broadcast_to(np.asarray(weight, dtype=float), self.y.shape)
+
+    def primal(self, w):
+        margin = np.maximum(0, 1 - self.y * (self.X @ w))
+        losses = margin if self.hinge else 0.5 * margin**2
+        return self.l1 @ np.abs(w) + self.l2 / 2 * w @ w + self.weight @ losses
+
+    def weights_of(self, a):
+        v = self.X.T @ (a * self.y)
+        return np.sign(v) * np.maximum(np.abs(v) - self.l1, 0) / self.l2
+
+    def dual(self, a):
+        w = self.weights_of(a)
+        used = a > 0
+        quadratic = 0 if self.hinge else (a[used] ** 2 / self.weight[used]).sum() / 2
+        return a.sum() - self.l2 / 2 * w @ w - quadratic
+
+    def solve(self, tol=1e-9, max_iter=100_000):
+        """Accelerated projected gradient on the dual, until the gap certifies the optimum."""
+        keep = self.weight > 0
+        top = np.where(keep, self.weight if self.hinge else np.inf, 0)
+        ridge = np.where(keep & (not self.hinge), 1 / np.where(keep, self.weight, 1), 0)
+        step = 1 / (np.linalg.norm(self.X, 2) ** 2 / self.l2 + ridge.max() + 1e-12)
+        a = b = np.zeros(len(self.y))
+        t = 1.0
+        for iteration in range(max_iter):
+            gradient = self.y * (self.X @ self.weights_of(b)) - 1 + ridge * b
+            new = np.clip(b - step * gradient, 0, top)
+            if (b - new) @ (new - a) > 0:  # momentum points uphill: restart
+                t = 1.0
+            t_new = (1 + np.sqrt(1 + 4 * t * t)) / 2
+            a, b, t = new, new + (t - 1) / t_new * (new - a), t_new
+            if iteration % 20 == 0:
+                primal = self.primal(self.weights_of(a))
+                if primal - self.dual(a) <= tol * primal:
+                    return self.weights_of(a), a, primal
+        raise AssertionError("the reference did not converge")
+
+
+def problems_of(model, X, Y, weight=1.0):
+    """A `Problem` for each row of coef_."""
+    return [
+        Problem(X, y, model.l1, model.l2, model.loss, model.fit_intercept, weight)
+        for y in (Y.toarray() if sparse.issparse(Y) else np.asarray(Y)).T
+    ]
+
+
+def weights_of(model):
+    intercept = model.intercept_[:, None].astype(float)
+    return np.hstack([model.coef_.toarray().astype(float), intercept])
+
+
+def objectives(model, problems):
+    return np.array([p.primal(w) for p, w in zip(problems, weights_of(model), strict=True)])
+
+
+def optima(problems):
+    return np.array([p.solve()[2] for p in problems])
+
+
+def make_data(seed=0, n=60, d=12, k=4, density=0.4):
+    """Sparse rows of unit length, and an indicator in which each class has some structure."""
+    rng = np.random.default_rng(seed)
+    X = np.abs(rng.normal(size=(n, d))) * (rng.random((n, d)) < density)
+    X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+    scores = X @ rng.normal(size=(d, k)) + 0.3 * rng.normal(size=(n, k))
+    return X.astype(np.float32), (scores > np.quantile(scores, 0.7, axis=0)).astype(int)
+
+
+X, Y = make_data()
+# ------------------------------------------------------------------------------- the optimum
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("l1", [0.0, 0.05, 0.5])
+@pytest.mark.parametrize("l2", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_objective_is_that_of_an_independent_optimum(loss, l1, l2, intercept):
+    model = PPDSparseClassifier(l1, l2, loss=loss, fit_intercept=intercept, **TIGHT).fit(X, Y)
+    problems = problems_of(model, X, Y)
+    np.testing.assert_allclose(objectives(model, problems), optima(problems), rtol=1e-5)
+    if not intercept:
+        assert not model.intercept_.any()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_matrix])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_without_l1_it_is_scikit_learns_linear_svc(loss, container, weighted):
+    rng = np.random.default_rng(1)
+    weight = rng.uniform(0.2, 3, len(X)) if weighted else np.ones(len(X))
+    l2 = 0.7
+    model = PPDSparseClassifier(0.0, l2, loss=loss, **TIGHT)
+    model.fit(container(X), Y[:, 0], weight)
+    # LinearSVC minimises (1/2)||w, b||^2 + C sum loss, its squared hinge without our 1/2
+    svc = LinearSVC(
+        C=(1 if loss == "hinge" else 0.5) / l2,
+        loss=loss,
+        dual=True,
+        tol=1e-9,
+        max_iter=1_000_000,
+        random_state=0,
+    ).fit(X.astype(float), Y[:, 0], weight)
+    problem = Problem(X, Y[:, 0], 0.0, l2, loss, weight=weight.astype(np.float32))
+    optimum = problem.primal(np.append(svc.coef_, svc.intercept_))
+    assert objectives(model, [problem])[0] == pytest.approx(optimum, rel=1e-5)
+    atol = 1e-2 if loss == "hinge" else 1e-3
+    np.testing.assert_allclose(model.decision_function(X), svc.decision_function(X), atol=atol)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_weights_multiply_the_loss(loss):
+    rng = np.random.default_rng(2)
+    sample_weight = rng.uniform(0.1, 4, len(X)) * (rng.random(len(X)) < 0.8)
+    class_weight = {0: 0.5, 1: 1.0, 2: 3.0, 3: 7.5}
+    model = PPDSparseClassifier(0.02, 0.5, loss=loss, class_weight=class_weight, **TIGHT)
+    model.fit(X, Y, sample_weight)
+    problems = [
+        Problem(X, y, 0.02, 0.5, loss, weight=sample_weight * np.where(y, class_weight[k], 1))
+        for k, y in enumerate(Y.T)
+    ]
+    np.testing.assert_allclose(objectives(model, problems), optima(problems), rtol=1e-5)
+
+
+def test_balanced_weights_of_two_classes_act_on_both():
+    y = Y[:, 0]
+    model = PPDSparseClassifier(0.02, 0.5, class_weight="balanced", **TIGHT).fit(X, y)
+    weight = np.where(y, len(y) / (2 * y.sum()), len(y) / (2 * (1 - y).sum()))
+    problem = Problem(X, y, 0.02, 0.5, weight=weight)
+    np.testing.assert_allclose(objectives(model, [problem]), optima([problem]), rtol=1e-5)
+
+
+# ----------------------------------------------------------------------------- the duality gap
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("tol", [0.3, 0.03, 1e-3, 1e-6])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"n_select": 3},
+        {"sparsification": "random", "delta": 2.0},
+        {"feature_threshold": 0.2},
+        {"sparsification": "random", "delta": 1.0, "feature_threshold": 0.1},
+    ],
+    ids=["plain", "few", "sparsified", "thresholded", "both"],
+)
+def test_the_gap_is_true_and_bounds_the_distance_to_the_optimum(loss, tol, options):
+    model = PPDSparseClassifier(0.02, 0.5, loss=loss, warm_start=True, **{**TIGHT, "tol": tol})
+    model.set_params(**options).fit(X, Y)
+    problems = problems_of(model, X, Y)
+    primal = objectives(model, problems)
+    assert (model.dual_gap_ <= tol).all()
+    assert (model.dual_gap_ >= -1e-6).all()
+    assert ((primal - optima(problems)) / primal <= model.dual_gap_ + 1e-6).all()
+    dual = [p.dual(a) for p, a in zip(problems, model.dual_coef_.toarray(), strict=True)]
+    np.testing.assert_allclose(model.dual_gap_, (primal - dual) / primal, atol=1e-5)
+
+
+# Nearly parallel rows can keep the coordinate descent of the hinge loss from a gap of 1e-6 (no
+# curvature helps); the gap it reports has to be true all the more.
+@pytest.mark.filterwarnings("ignore:max_iter=:sklearn.exceptions.ConvergenceWarning")
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 2**31),
+    n=st.integers(3, 40),
+    l1=st.sampled_from([0.0, 0.01, 0.1, 1.0]),
+    l2=st.sampled_from([0.1, 1.0, 10.0]),
+    tol=st.sampled_from([0.3, 0.03, 1e-3, 1e-6]),
+    loss=st.sampled_from(LOSSES),
+    options=st.sampled_from([{}, {"sparsification": "random"}, {"feature_threshold": 0.3}]),
+)
+def test_gap_on_random_problems(seed, n, l1, l2, tol, loss, options):
+    X, Y = make_data(seed, n, d=5, k=3)
+    tight = {**TIGHT, "tol": tol, "max_iter": 500}
+    model = PPDSparseClassifier(l1, l2, loss=loss, warm_start=True, **tight)
+    model.set_params(**options).fit(sparse.csr_array(X), Y)
+    problems = problems_of(model, X, Y)
+    primal = objectives(model, problems)
+    dual = [p.dual(a) for p, a in zip(problems, model.dual_coef_.toarray(), strict=True)]
+    np.testing.assert_allclose(model.dual_gap_, (primal - dual) / primal, atol=1e-5)
+    assert (model.dual_gap_ >= -1e-6).all()
+    assert (model.dual_gap_ <= (1e-3 if loss == "hinge" else 0) + tol).all()
+    for problem, a in zip(problems, model.dual_coef_.toarray(), strict=True):
+        assert (a >= 0).all()
+        assert loss != "hinge" or (a <= problem.weight + 1e-6).all()
+
+
+# ----------------------------------------------------- Theorems 3.2, 3.3 and 4.1, as corrected
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 2**31),
+    n=st.integers(3, 40),
+    positives=st.integers(1, 4),
+    l1=st.sampled_from([0.001, 0.01, 0.1, 1.0]),
+    l2=st.sampled_from([0.1, 1.0, 10.0]),
+    scale=st.sampled_from([0.3, 1.0, 2.0]),
+    loss=st.sampled_from(LOSSES),
+)
+def test_norms_are_bounded_by_the_number_of_positives(seed, n, positives, l1, l2, scale, loss):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6)) * scale
+    y = np.arange(n) < min(positives, n - 1)
+    _, a, primal = Problem(X, y, l1, l2, loss).solve(tol=1e-7)
+    trivial = Problem(X, y, l1, l2, loss).primal(np.append(np.zeros(6), -1.0))
+    assert trivial == pytest.approx(l2 / 2 + 2 * y.sum())
+    assert primal <= trivial * (1 + 1e-6)
+    assert a.sum() <= (l2 + 4 * y.sum()) * (1 + 1e-4)
+    # Theorem 3.2 holds for every w no worse than the trivial solution, so for every rough fit
+    for tol in 0.5, 0.03, 1e-3:
+        model = PPDSparseClassifier(l1, l2, loss=loss, warm_start=True, **{**TIGHT, "tol": tol})
+        model.fit(X, y)
+        problem = Problem(X, y, l1, l2, loss)
+        if objectives(model, [problem])[0] <= trivial:
+            assert l1 * np.abs(model.coef_).sum() <= (l2 / 2 + 2 * y.sum()) * (1 + 1e-6)
+    assert model.dual_coef_.sum() <= (l2 + 4 * y.sum()) * (1 + 1e-2)
+
+
+@pytest.mark.parametrize("l1", [1.0, 5.0])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_no_more_weights_than_support_vectors_with_hardly_any_l2(seed, l1):
+    """Theorem 3.1, which is about l2=0, close to it: rows in general position."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(40, 200))
+    y = rows[:, :3].sum(axis=1) + 0.3 * rng.normal(size=40) > 0
+    options = {"fit_intercept": False, "warm_start": True, **TIGHT, "tol": 1e-4}
+    model = PPDSparseClassifier(l1, 0.1, **options).fit(rows, y)
+    assert 0 < model.coef_.nnz <= model.dual_coef_.nnz < len(rows)
+    strong = PPDSparseClassifier(l1, 100.0, **options).fit(rows, y)
+    assert strong.coef_.nnz > model.coef_.nnz  # with much l2 weights do not have to balance
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_counter_example_to_the_printed_bounds(loss):
+    """The printed bounds ||w||_1 <= 2 n_pos / l1 and ||a*||_1 <= 4 n_pos can fail.
+
+    One positive at x = 0 and twenty negatives at x = 10, l1 = 40, l2 = 20: the optimum is
+    (w, b) = (-0.0645, -0.149), hence l1 |w| = 2.58 > 2 and ||a*||_1 = 5.28 > 4 (hinge: 3.37, 5.17).
+    """
+    X, y = np.r_[0.0, np.full(20, 10.0)][:, None], np.arange(21) == 0
+    model = PPDSparseClassifier(40, 20, loss=loss, warm_start=True, **TIGHT).fit(X, y)
+    w, a, _ = Problem(X, y, 40, 20, loss).solve()
+    l1_norm, dual_norm = (3.3663, 5.1683) if loss == "hinge" else (2.5782, 5.2779)
+    assert 40 * abs(w[0]) == pytest.approx(l1_norm, abs=1e-3)
+    assert 40 * np.abs(model.coef_).sum() == pytest.approx(l1_norm, abs=1e-2)
+    assert a.sum() == pytest.approx(dual_norm, abs=1e-3)
+    assert model.dual_coef_.sum() == pytest.approx(dual_norm, abs=1e-2)
+
+
+def sparsified_many_times(w, delta, times=4000):
+    copies, draws = zip(*(sparsify(w, delta, seed) for seed in range(times)), strict=True)
+    assert len(set(draws)) == 1
+    return np.array(copies, dtype=float), draws[0]
+
+
+@pytest.mark.parametrize("delta", [0.2, 0.5, 2.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_sparsification_is_unbiased_sparse_and_close(delta, seed):
+    rng = np.random.default_rng(seed)
+    w = (rng.standard_t(3, size=30) * (rng.random(30) < 0.7)).astype(np.float32) / 3
+    copies, draws = sparsified_many_times(w, delta)
+    assert draws == np.ceil(2 * np.abs(w.astype(float)).sum() ** 2 / delta**2)
+    assert (np.count_nonzero(copies, axis=1) <= draws).all()
+    assert not copies[:, w == 0].any()
+    error = copies.std(axis=0, ddof=1) / np.sqrt(len(copies))
+    assert (np.abs(copies.mean(axis=0) - w) <= 5 * error + 1e-6).all()  # E[w~] = w
+    x = rng.normal(size=(20, 30))
+    rms = np.sqrt(np.mean(((copies - w) @ x.T) ** 2, axis=0))
+    bound = delta / np.sqrt(2) * np.abs(x).max(axis=1)
+    assert (rms <= bound * 1.05).all()
+
+
+def test_sparsification_of_nothing_is_nothing():
+    for w in np.zeros(5, dtype=np.float32), np.zeros(0, dtype=np.float32):
+        copy, draws = sparsify(w, 0.5, 0)
+        assert draws == 0
+        np.testing.assert_array_equal(copy, w)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.floats(-10, 10, width=32), min_size=1, max_size=12),
+    st.floats(0.3, 5.0),
+    st.integers(0, 2**63),
+)
+def test_a_sparsified_vector_keeps_norm_and_signs(values, delta, seed):
+    w = np.array(values, dtype=np.float32)
+    copy, draws = sparsify(w, delta, seed)
+    assert np.count_nonzero(copy) <= draws
+    assert (copy * w >= 0).all()
+    assert np.abs(copy).sum(dtype=float) == pytest.approx(np.abs(w).sum(dtype=float), rel=1e-3)
+
+
+# --------------------------------------------------------------------------------- invariances
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_weight_two_is_the_row_twice(loss):
+    weight = 1 + np.arange(len(X)) % 3
+    rows = np.repeat(np.arange(len(X)), weight)
+    model = PPDSparseClassifier(0.02, 0.5, loss=loss, **TIGHT)
+    weighted = model.fit(X, Y, weight).decision_function(X)
+    atol = 1e-2 if loss == "hinge" else 2e-3
+    np.testing.assert_allclose(
+        model.fit(X[rows], Y[rows]).decision_function(X), weighted, atol=atol
+    )
+
+
+def test_weight_zero_is_no_row():
+    weight = (np.arange(len(X)) % 3 > 0).astype(float)
+    model = PPDSparseClassifier(0.02, 0.5, **TIGHT)
+    weighted = model.fit(X, Y, weight).decision_function(X)
+    without = model.fit(X[weight > 0], Y[weight > 0]).decision_function(X)
+    np.testing.assert_allclose(without, weighted, atol=2e-3)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_orders_of_rows_features_and_classes_do_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    rows, features, classes = (rng.permutation(size) for size in (*X.shape, Y.shape[1]))
+    model = PPDSparseClassifier(0.02, 0.5, **TIGHT)
+    scores = model.fit(X, Y).decision_function(X)
+    model.fit(X[rows][:, features], Y[rows][:, classes])
+    again = model.decision_function(X[:, features])
+    np.testing.assert_allclose(again, scores[:, classes], atol=2e-3)
+
+
+@pytest.mark.parametrize("c", [0.1, 30.0])
+def test_scaling_features_and_penalties_together(c):
+    # without an intercept w/c on cX gives the same scores; l1 |w| and l2 w^2 grow by c and c^2
+    model = PPDSparseClassifier(0.02, 0.5, fit_intercept=False, **TIGHT).fit(X, Y)
+    scaled = PPDSparseClassifier(0.02 * c, 0.5 * c * c, fit_intercept=False, **TIGHT)
+    scaled.fit(c * X, Y)
+    np.testing.assert_allclose(
+        scaled.decision_function(c * X), model.decision_function(X), atol=2e-3
+    )
+
+
+def test_scaling_loss_and_penalties_together():
+    model = PPDSparseClassifier(0.02, 0.5, **TIGHT).fit(X, Y)
+    scaled = PPDSparseClassifier(0.2, 5.0, **TIGHT).fit(X, Y, np.full(len(X), 10.0))
+    np.testing.assert_allclose(scaled.decision_function(X), model.decision_function(X), atol=2e-3)
+
+
+def test_swapping_two_classes_flips_the_sign():
+    model = PPDSparseClassifier(0.02, 0.5, **TIGHT)
+    scores = model.fit(X, Y[:, 0]).decision_function(X)
+    np.testing.assert_allclose(model.fit(X, 1 - Y[:, 0]).decision_function(X), -scores, atol=2e-3)

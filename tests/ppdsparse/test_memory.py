@@ -1,0 +1,35 @@
+"""The memory that the user guide states, against what training allocates."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from sklearn_xc import PPDSparseClassifier
+from sklearn_xc.datasets import make_xc_classification
+
+pytestmark = pytest.mark.kernel
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "n_features", "n_classes"), [(20_000, 5000, 200), (3000, 60_000, 400)]
+)
+def test_training_stays_within_the_formula(n_samples, n_features, n_classes):
+    X, y = make_xc_classification(n_samples, n_features, n_classes, random_state=0)
+    model = PPDSparseClassifier(random_state=0)
+    tracemalloc.start()
+    try:
+        model.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    n_weights = model.coef_.nnz
+    # Lists are reserved at their full length, 8 D + 16 N bytes for each of sixteen classes, though
+    # memory is taken only as they grow; tracemalloc counts what is reserved.
+    workspace = (109 + 16 * 8) * n_features + (2 + 16 * 16) * n_samples
+    formula = 16 * X.nnz + 24 * n_weights + workspace
+    small = 64 * (n_samples + n_features + n_classes) + 2**20
+    assert peak <= formula + small
+    assert peak >= 0.4 * formula  # it would say nothing if it were far too large
+    assert formula < 4 * n_samples * n_classes + 4 * n_features * n_classes + workspace
+    assert np.isfinite(model.coef_.data).all()

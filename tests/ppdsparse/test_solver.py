@@ -1,0 +1,268 @@
+"""The PPDSparse kernels, held against plain NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from sklearn_xc._kernels.ppdsparse._matrix import Matrix
+from sklearn_xc._kernels.ppdsparse._solver import N_LANES, solve_classes
+from sklearn_xc.ppdsparse._ordering import columns_of
+from sklearn_xc.utils._matrix import as_rows, normalise
+
+pytestmark = pytest.mark.kernel
+
+CHUNK = 4096  # rows of a search at a time
+DEFAULTS = {
+    "l1": 0.05,
+    "l2": 0.5,
+    "hinge": False,
+    "intercept": True,
+    "tol": 1e-5,
+    "max_iter": 2000,
+    "n_select": 0,
+    "sparsify": False,
+    "delta": 0.5,
+    "prune": 0.0,
+    "seed": 7,
+}
+
+
+def as_matrix(X):
+    rows = as_rows(normalise(X))
+    columns = () if rows.dense else columns_of(rows)
+    return Matrix(rows.indptr, rows.indices, rows.data, rows.dense, rows.shape[1], *columns)
+
+
+def solve(X, Y, labels=None, sample_weight=None, dual=(), **settings):
+    """One call of the kernel; the classes sorted, coef and dual dense."""
+    settings = {**DEFAULTS, **settings}
+    dense = X.toarray() if sparse.issparse(X) else X
+    matrix = as_matrix(X)
+    positives = sparse.csc_array(Y)
+    labels = np.arange(Y.shape[1]) if labels is None else labels
+    weight = np.ones(len(Y)) if sample_weight is None else sample_weight
+    found = solve_classes(
+        settings,
+        matrix,
+        matrix,
+        (np.square(dense.astype(float)).sum(axis=1) + settings["intercept"]).astype("f4"),
+        weight.astype("f4"),
+        np.ones((Y.shape[1], 2), dtype="f4"),
+        np.abs(dense).max(axis=0).astype("f4"),
+        np.sqrt(weight @ np.square(dense.astype(float))).astype("f4"),
+        positives.indptr.astype("i8"),
+        positives.indices.astype("i4"),
+        np.asarray(labels, dtype="i4"),
+        dual,
+        True,
+        np.zeros(1, dtype="i4"),
+    )
+    finished, n_weights, intercept, n_iter, gap, n_active, weights, n_dual, duals, visits = found
+    assert (visits > 0).all()
+    assert sorted(finished) == sorted(labels)
+    result = {"intercept": intercept, "n_iter": n_iter, "gap": gap, "n_active": n_active}
+    result = {name: values[np.argsort(finished)] for name, values in result.items()}
+    for name, counts, (indices, values), width in (
+        ("coef", n_weights, weights, dense.shape[1]),
+        ("dual", n_dual, duals, len(Y)),
+    ):
+        assert len(indices) == len(values) == counts.sum()
+        table = np.zeros((Y.shape[1], width))
+        table[np.repeat(finished, counts), indices] = values
+        result[name] = table[np.sort(labels)]
+    return result
+
+
+def primal(X, Y, result, l1=0.05, l2=0.5, hinge=False, weight=1.0):
+    """The objective of every class, in float64."""
+    w, b = result["coef"], result["intercept"].astype(float)
+    X = X.toarray() if sparse.issparse(X) else X
+    scores = X.astype(np.float32).astype(float) @ w.T + b
+    margin = np.maximum(0, 1 - np.where(Y > 0, 1, -1) * scores)
+    losses = margin if hinge else 0.5 * margin**2
+    penalty = l1 * np.abs(w).sum(axis=1) + l2 / 2 * ((w**2).sum(axis=1) + b**2)
+    return penalty + (np.reshape(weight, (-1, 1)) * losses).sum(axis=0)
+
+
+def dual_value(X, Y, result, l1=0.05, l2=0.5, hinge=False):
+    X = X.toarray() if sparse.issparse(X) else X
+    signed = result["dual"] * np.where(Y > 0, 1, -1).T
+    s = np.maximum(np.abs(signed @ X.astype(np.float32).astype(float)) - l1, 0)
+    squares = ((s**2).sum(axis=1) + signed.sum(axis=1) ** 2) / (2 * l2)
+    return (result["dual"] - (0 if hinge else result["dual"] ** 2 / 2)).sum(axis=1) - squares
+
+
+def make(n, d, k, seed=0, density=0.5):
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(n, d)) * (rng.random((n, d)) < density)).astype(np.float32)
+    Y = (rng.random((n, k)) < 0.2).astype(np.int8)
+    Y[rng.integers(n, size=k), np.arange(k)] = 1
+    return X, Y
+
+
+@pytest.mark.parametrize("hinge", [False, True])
+@pytest.mark.parametrize("n_classes", [1, N_LANES - 1, N_LANES, N_LANES + 1, 3 * N_LANES + 5])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_optimal_whatever_the_number_of_classes(n_classes, container, hinge):
+    X, Y = make(50, 8, n_classes)
+    result = solve(container(X), Y, hinge=hinge, tol=1e-4)
+    p, d = (f(X, Y, result, hinge=hinge) for f in (primal, dual_value))
+    assert (result["gap"] <= 1e-4).all()
+    np.testing.assert_allclose(result["gap"], (p - d) / p, atol=2e-6)
+    np.testing.assert_array_less(0, result["n_iter"])
+
+
+def test_a_class_is_solved_alike_in_any_company():
+    X, Y = make(60, 8, 40)
+    together = solve(X, Y)
+    for label in 0, 17, 39:
+        alone = solve(X, Y, labels=[label])
+        for name in together:
+            np.testing.assert_array_equal(alone[name][0], together[name][label])
+
+
+def test_labels_in_any_order_and_of_a_part():
+    X, Y = make(60, 8, 40)
+    together = solve(X, Y)
+    some = np.array([31, 2, 39, 0, 5])
+    part = solve(X, Y, labels=some)
+    np.testing.assert_array_equal(part["coef"], together["coef"][np.sort(some)])
+
+
+@pytest.mark.parametrize("n", [CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 77])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_rows_beyond_a_chunk(n, container):
+    X, Y = make(n, 5, 3, density=0.3)
+    result = solve(container(X), Y, tol=1e-4)
+    p = primal(X, Y, result)
+    np.testing.assert_allclose(result["gap"], (p - dual_value(X, Y, result)) / p, atol=2e-6)
+    assert (result["gap"] <= 1e-4).all()
+
+
+def test_columns_that_few_rows_use():
+    # many features, each in few rows: the search goes through columns, over several chunks
+    rng = np.random.default_rng(0)
+    n, d = CHUNK + 500, 3000
+    X = sparse.random_array((n, d), density=4 / d, format="csr", rng=rng, dtype=np.float32)
+    Y = np.zeros((n, 20), dtype=np.int8)
+    Y[rng.integers(n, size=60), rng.integers(20, size=60)] = 1
+    Y[0] = Y[-1] = 1
+    result = solve(X, Y, tol=1e-4)
+    p = primal(X, Y, result)
+    np.testing.assert_allclose(result["gap"], (p - dual_value(X, Y, result)) / p, atol=2e-6)
+    dense = solve(X.toarray(), Y, tol=1e-4)
+    np.testing.assert_allclose(primal(X, Y, dense), p, rtol=3e-4)
+
+
+@pytest.mark.parametrize("n_select", [0, 1, 10, 10**6])
+@pytest.mark.parametrize("sparsify", [False, True])
+def test_dense_and_sparse_agree(n_select, sparsify):
+    X, Y = make(300, 10, 20)
+    options = {"n_select": n_select, "sparsify": sparsify, "delta": 1.0, "tol": 1e-6}
+    a, b = solve(X, Y, **options), solve(sparse.csr_array(X), Y, **options)
+    np.testing.assert_allclose(a["coef"], b["coef"], atol=3e-3)
+    np.testing.assert_allclose(primal(X, Y, a), primal(X, Y, b), rtol=3e-6)
+
+
+@pytest.mark.parametrize("empty", [[0], [29], [27, 28, 29], list(range(0, 30, 2)), list(range(30))])
+def test_rows_without_entries(empty):
+    X, Y = make(30, 6, 5)
+    X[empty] = 0
+    for weight in np.ones(30), np.r_[np.ones(20), np.zeros(10)]:
+        Y[0] = 1  # every class has a positive of weight above zero
+        a = solve(sparse.csr_array(X), Y, sample_weight=weight)
+        b = solve(X, Y, sample_weight=weight)
+        assert (a["gap"] <= 1e-5).all()
+        np.testing.assert_allclose(
+            primal(X, Y, a, weight=weight), primal(X, Y, b, weight=weight), rtol=3e-5
+        )
+
+
+def test_a_warm_start_from_the_optimum_is_done_at_once():
+    X, Y = make(80, 8, 20)
+    first = solve(X, Y, tol=1e-5)
+    dual = sparse.csr_array(first["dual"].astype("f4"))
+    dual = dual.indptr.astype("i8"), dual.indices.astype("i4"), dual.data
+    again = solve(X, Y, tol=1e-4, dual=dual)
+    assert (again["n_iter"] == 1).all()
+    assert (again["gap"] <= 1e-4).all()
+    assert first["n_iter"].max() > 1
+
+
+def test_max_iter_ends_with_a_true_gap():
+    X, Y = make(200, 10, 20)
+    for sparsify in False, True:
+        result = solve(X, Y, tol=1e-12, max_iter=2, sparsify=sparsify, delta=3.0)
+        p = primal(X, Y, result)
+        assert (result["n_iter"] == 2).all()
+        np.testing.assert_allclose(result["gap"], (p - dual_value(X, Y, result)) / p, atol=2e-6)
+
+
+def test_a_negative_that_no_longer_counts_leaves_the_active_set():
+    X, Y = make(200, 10, 3)
+    result = solve(X, Y)
+    positives, used = Y.sum(axis=0), (result["dual"] > 0)
+    np.testing.assert_array_equal(result["n_active"], positives + (used & (Y.T == 0)).sum(axis=1))
+
+
+def test_a_request_to_stop_is_heard():
+    X, Y = make(3000, 200, 40, density=1.0)
+    matrix = as_matrix(X)
+    positives = sparse.csc_array(Y)
+    with pytest.raises(KeyboardInterrupt, match="interrupted"):
+        solve_classes(
+            {**DEFAULTS, "tol": 1e-12, "max_iter": 10**6},
+            matrix,
+            matrix,
+            np.square(X).sum(axis=1) + np.float32(1),
+            np.ones(len(X), dtype="f4"),
+            np.ones((40, 2), dtype="f4"),
+            np.abs(X).max(axis=0),
+            np.sqrt(np.square(X).sum(axis=0)),
+            positives.indptr.astype("i8"),
+            positives.indices.astype("i4"),
+            np.arange(40, dtype="i4"),
+            (),
+            False,
+            np.ones(1, dtype="i4"),
+        )
+
+
+@settings(max_examples=150)
+@given(
+    n=st.integers(2, 12),
+    d=st.integers(1, 6),
+    seed=st.integers(0, 2**31),
+    density=st.sampled_from([0.2, 0.6, 1.0]),
+    l1=st.sampled_from([0.0, 0.01, 0.1, 1.0, 100.0]),
+    l2=st.sampled_from([0.1, 1.0, 5.0]),
+    hinge=st.booleans(),
+    container=st.sampled_from([np.asarray, sparse.csr_array]),
+)
+def test_kkt_conditions_of_tiny_problems(n, d, seed, density, l1, l2, hinge, container):
+    X, Y = make(n, d, 3, seed, density)
+    penalties = {"l1": l1, "l2": l2, "hinge": hinge}
+    result = solve(container(X), Y, **penalties, tol=1e-6, max_iter=2000)
+    # the hinge loss has no curvature: nearly parallel rows keep its descent from 1e-6
+    assert (result["gap"] <= (1e-3 if hinge else 1e-6)).all()
+    y, a = np.where(Y > 0, 1, -1), result["dual"].T
+    assert (a >= 0).all()
+    assert not hinge or (a <= 1 + 1e-6).all()
+    # stationarity: l2 w + l1 sign(w) = v where w is not zero, |v| <= l1 where it is
+    v = (a * y).T @ X
+    w = np.sign(v) * np.maximum(np.abs(v) - l1, 0) / l2
+    np.testing.assert_allclose(result["coef"], w, atol=2e-5 * max(1, np.abs(v).max() / l2))
+    np.testing.assert_allclose(result["intercept"], (a * y).sum(axis=0) / l2, atol=1e-4)
+    # complementary slackness: loss(m) + conjugate(-a) + a m is zero for every sample; in all they
+    # are the gap
+    slack = 1 - y * (X @ result["coef"].T + result["intercept"])
+    residual = (
+        np.maximum(0, slack) - a * slack
+        if hinge
+        else 0.5 * np.maximum(0, slack) ** 2 - a * slack + 0.5 * a**2
+    )
+    scale = primal(X, Y, result, **penalties)
+    assert (residual >= -1e-5 * scale).all()
+    np.testing.assert_allclose(residual.sum(axis=0) / scale, result["gap"], atol=2e-5)

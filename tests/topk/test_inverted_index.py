@@ -1,0 +1,224 @@
+"""Top-k prediction against a full sort of plain scores."""
+
+import threading
+import tracemalloc
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from sklearn_xc._kernels.topk import _inverted_index as kernel
+from sklearn_xc.topk import _inverted_index
+from sklearn_xc.topk._inverted_index import InvertedIndex
+from sklearn_xc.utils._matrix import as_rows, normalise
+
+pytestmark = pytest.mark.kernel
+
+
+def problem(n_rows, n_classes, n_features, density=0.3, seed=0):
+    """Rows, weights and intercepts of small integers: sums are exact, and ties many."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-2, 3, (n_rows, n_features)) * (rng.random((n_rows, n_features)) < density)
+    W = rng.integers(-2, 3, (n_classes, n_features)) * (rng.random((n_classes, n_features)) < 0.3)
+    b = rng.integers(-2, 2, n_classes)
+    return X.astype(np.float32), sparse.csr_array(W.astype(np.float32)), b.astype(np.float32)
+
+
+def reference(X, W, b, k):
+    scores = X @ W.toarray().T + b
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return best, np.take_along_axis(scores, best, axis=1)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    n_rows=st.integers(1, 40),
+    n_classes=st.integers(1, 300),
+    n_features=st.integers(1, 12),
+    density=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+    k=st.integers(1, 300),
+    seed=st.integers(0, 2**32 - 1),
+    way=st.sampled_from([0, 1, 2]),
+    full_share=st.sampled_from([0.0, 0.25, 1.0]),
+    n_threads=st.sampled_from([1, 2, 5]),
+    dense=st.booleans(),
+)
+def test_topk_is_a_stable_sort(
+    n_rows, n_classes, n_features, density, k, seed, way, full_share, n_threads, dense
+):
+    X, W, b = problem(n_rows, n_classes, n_features, density, seed)
+    k = min(k, n_classes)
+    rows = as_rows(normalise(X if dense else sparse.csr_array(X)))
+    with mock.patch.object(_inverted_index, "FULL_SHARE", full_share):
+        index = InvertedIndex(W, b)
+    best, scores = index.topk(rows, k, n_threads, way)
+    expected_best, expected_scores = reference(X, W, b, k)
+    assert (best.dtype, scores.dtype) == (np.int32, np.float32)
+    np.testing.assert_array_equal(best, expected_best)
+    np.testing.assert_array_equal(scores, expected_scores)
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    n_rows=st.integers(1, 40),
+    n_classes=st.integers(1, 300),
+    density=st.sampled_from([0.0, 0.1, 1.0]),
+    shift=st.sampled_from([-3, 0, 3]),
+    seed=st.integers(0, 2**32 - 1),
+    n_threads=st.sampled_from([1, 2, 5]),
+    dense=st.booleans(),
+)
+def test_scores_and_positives(n_rows, n_classes, density, shift, seed, n_threads, dense):
+    X, W, b = problem(n_rows, n_classes, 8, density, seed)
+    index = InvertedIndex(W, b + shift)
+    rows = as_rows(normalise(X if dense else sparse.csr_array(X)))
+    expected = X @ W.toarray().T + b + shift
+    np.testing.assert_array_equal(index.scores(rows, n_threads), expected)
+    pattern = index.positives(rows, n_threads)
+    assert pattern.dtype == bool
+    assert pattern.has_canonical_format
+    np.testing.assert_array_equal(pattern.toarray(), expected > 0)
+
+
+@pytest.fixture(scope="module")
+def large():
+    """Real-valued scores, enough rows for several threads and classes for both ways."""
+    rng = np.random.default_rng(3)
+    W = rng.random((5000, 400)) * (rng.random((5000, 400)) < 0.01)
+    X = rng.random((700, 400)) * (rng.random((700, 400)) < 0.02)
+    X, W = (sparse.csr_array(matrix.astype(np.float32)) for matrix in (X, W))
+    W.data -= np.float32(0.5)
+    return X, W, rng.normal(-0.5, 0.1, 5000).astype(np.float32)
+
+
+def test_same_bits_both_ways_any_threads_dense_or_sparse(large):
+    X, W, b = large
+    index, rows = InvertedIndex(W, b), as_rows(normalise(X))
+    best, scores = index.topk(rows, 7, 1, 1)
+    plain = X.astype(float) @ W.T.astype(float) + b.astype(float)
+    np.testing.assert_allclose(scores, -np.sort(-plain, axis=1)[:, :7], rtol=1e-5, atol=1e-6)
+    for way in (0, 1, 2):
+        for n_threads in (1, 2, 5):
+            for form in (rows, as_rows(normalise(X.toarray()))):
+                other_best, other_scores = index.topk(form, 7, n_threads, way)
+                np.testing.assert_array_equal(other_best, best)
+                np.testing.assert_array_equal(other_scores, scores)
+    full = index.scores(rows, 2)
+    np.testing.assert_array_equal(np.take_along_axis(full, best.astype(int), axis=1), scores)
+    np.testing.assert_array_equal(index.positives(rows, 2).toarray(), full > 0)
+
+
+def test_results_do_not_depend_on_the_row_blocks(large, monkeypatch):
+    X, W, b = large
+    index, rows = InvertedIndex(W, b), as_rows(normalise(X))
+    expected = index.topk(rows, 3, 2), index.scores(rows, 2), index.positives(rows, 2)
+    monkeypatch.setattr(_inverted_index, "ROW_BLOCK", 33)
+    best, scores = index.topk(rows, 3, 2)
+    np.testing.assert_array_equal(best, expected[0][0])
+    np.testing.assert_array_equal(scores, expected[0][1])
+    np.testing.assert_array_equal(index.scores(rows, 2), expected[1])
+    assert (index.positives(rows, 2) != expected[2]).nnz == 0
+
+
+def test_several_threads_may_use_one_index(large):
+    X, W, b = large
+    index, rows = InvertedIndex(W, b), as_rows(normalise(X))
+    expected = index.topk(rows, 5, 1)
+    results = []
+    workers = [
+        threading.Thread(target=lambda: results.append(index.topk(rows, 5, 2))) for _ in range(6)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(results) == 6
+    for best, scores in results:
+        np.testing.assert_array_equal(best, expected[0])
+        np.testing.assert_array_equal(scores, expected[1])
+
+
+def test_weights_may_be_dense_or_empty():
+    X, W, b = problem(5, 9, 4)
+    rows = as_rows(normalise(X))
+    best, scores = InvertedIndex(W.toarray(), b).topk(rows, 9, 1)
+    np.testing.assert_array_equal(best, reference(X, W, b, 9)[0])
+    empty = InvertedIndex(sparse.csr_array((9, 4), dtype=np.float32), b)
+    for way in (1, 2):
+        best, scores = empty.topk(rows, 9, 2, way)
+        np.testing.assert_array_equal(best, np.tile(np.argsort(-b, kind="stable"), (5, 1)))
+        np.testing.assert_array_equal(scores, np.tile(-np.sort(-b), (5, 1)))
+    np.testing.assert_array_equal(empty.positives(rows, 1).toarray(), np.tile(b > 0, (5, 1)))
+
+
+@pytest.mark.parametrize("way", [1, 2])
+def test_classes_without_positives_come_last_and_finite(way):
+    b = np.array([-1e18, 0.5, -1e18, -1.0], dtype=np.float32)
+    W = sparse.csr_array(np.array([[0], [1], [0], [-1]], dtype=np.float32))
+    best, scores = InvertedIndex(W, b).topk(as_rows(np.ones((2, 1), np.float32)), 4, 1, way)
+    np.testing.assert_array_equal(best, [[1, 3, 0, 2]] * 2)
+    np.testing.assert_array_equal(scores, np.float32([[1.5, -2, -1e18, -1e18]] * 2))
+
+
+@pytest.mark.parametrize("way", [1, 2])
+def test_overflow_is_an_error(way):
+    W = sparse.csr_array(np.array([[3e38, 3e38], [-3e38, 3e38], [1, 1]], dtype=np.float32))
+    index = InvertedIndex(W, np.zeros(3, np.float32))
+    rows = as_rows(np.full((1, 2), 1e30, dtype=np.float32))
+    with pytest.raises(ValueError, match="some scores are not finite in float32"):
+        index.topk(rows, 3, 1, way)
+    with pytest.raises(ValueError, match="some scores are not finite in float32"):
+        index.scores(rows, 1)
+
+
+@pytest.mark.parametrize("n_features", [256, 257, 600])
+def test_more_features_than_one_pass_over_the_classes_takes(n_features):
+    X, W, b = problem(7, 70, n_features, density=0.9)
+    with mock.patch.object(_inverted_index, "FULL_SHARE", 0.0):
+        rows, index = as_rows(normalise(X)), InvertedIndex(W, b)
+    assert (index.full_column >= 0).all()
+    expected = reference(X, W, b, 6)
+    for result, wanted in zip(index.topk(rows, 6, 2), expected, strict=True):
+        np.testing.assert_array_equal(result, wanted)
+    np.testing.assert_array_equal(index.scores(rows, 2), X @ W.T.toarray() + b)
+
+
+def test_memory_of_the_index_is_bounded_by_the_weights():
+    _, W, b = problem(1, 300, 12)
+    index = InvertedIndex(W, b)
+    full = index.full_column >= 0
+    used = np.bincount(W.indices, minlength=12)
+    np.testing.assert_array_equal(full, used > 0.25 * 300)
+    assert 0 < full.sum() < 12
+    np.testing.assert_array_equal(np.diff(index.indptr), np.where(full, 0, used))
+    assert index.full_weights[:, :300].nbytes <= 2 * 8 * used[full].sum()
+    assert index.full_weights.shape[1] - 300 < kernel.block_of_classes()
+
+
+def test_an_index_is_built_beside_no_second_copy():
+    rng = np.random.default_rng(0)
+    W = rng.random((2000, 1500), dtype=np.float32)
+    W[rng.random(W.shape) < 0.95] = 0
+    W[:, 700:720] = 1  # full columns between lists
+    W = sparse.csr_array(W)
+    tracemalloc.start()
+    try:
+        index = InvertedIndex(W, np.zeros(2000, np.float32))
+        kept, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (index.full_column >= 0).sum() == 20
+    size = index.classes.nbytes + index.weights.nbytes + index.full_weights.nbytes
+    assert size <= kept <= size + 2**17
+    assert peak <= 8 * W.nnz + index.full_weights.nbytes + 2**17
+
+
+def test_shapes_must_fit():
+    _, W, b = problem(1, 9, 4)
+    with pytest.raises(ValueError, match=r"one entry for each of the 9 rows .* got shape \(8,\)"):
+        InvertedIndex(W, b[:8])
+    with pytest.raises(ValueError, match="X has 5 features, but coef_ has 4"):
+        InvertedIndex(W, b).topk(as_rows(np.ones((1, 5), np.float32)), 2, 1)
