@@ -13,6 +13,7 @@ import json
 import sys
 
 import _common
+import defaults_forms
 import numpy as np
 import scipy.sparse as sp
 
@@ -131,6 +132,7 @@ def line_page(stage, figures):
 def write_page():
     parts = ["# How the defaults were chosen", _common.source(__file__, sys.argv[1:])]
     parts.append("A fifth of each *training* part held out; the test parts are not used.")
+    parts.append(defaults_forms.section())
     for stage, page in {"grid": "l1 and l2", "tol": "tol", "pruning": "pruning"}.items():
         if figures := read(stage):
             text = grid_page(figures) if stage == "grid" else line_page(stage, figures)
