@@ -1,0 +1,34 @@
+"""How learning rates fall, in the words of the parameter `decay` of all estimators."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+# The constraint of a parameter `decay`.
+DECAY = [StrOptions({"linear", "inverse"}), Interval(Real, 0, 1, closed="right")]
+
+
+def share_of_rate(decay, t, n_passes=None):
+    """The factor on the learning rate after so many passes over the samples.
+
+    Parameters
+    ----------
+    decay : {"linear", "inverse"} or float
+        "linear" falls to zero over `n_passes`, "inverse" is 1 / (1 + t); a number is multiplied
+        with the rate after each whole pass.
+    t : float, or ndarray of float
+        Passes that are over, counted in fractions.
+    n_passes : int, default=None
+        Passes of the whole fit. None for a stream, which has no last pass: "linear" is then
+        1 / sqrt(1 + t).
+
+    Returns
+    -------
+    share : float or ndarray
+    """
+    if decay == "inverse":
+        return 1 / (1 + t)
+    if decay != "linear":
+        return float(decay) ** np.floor(t)
+    return (1 + t) ** -0.5 if n_passes is None else np.maximum(0.0, 1 - t / n_passes)
