@@ -24,6 +24,7 @@ from setuptools.errors import CCompilerError, ExecError
 # One row a kernel: module -> the language that Cython translates it to, whether it uses OpenMP.
 EXTENSIONS = {
     "common._pace": ("c", True),
+    "common._vector_ops": ("c", False),
     "ppdsparse._active_set": ("c", False),
     "ppdsparse._dual_descent": ("c", False),
     "ppdsparse._matrix": ("c", False),

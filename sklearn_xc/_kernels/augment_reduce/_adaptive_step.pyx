@@ -20,9 +20,9 @@ from sklearn_xc._kernels.common._math cimport average_of_squares, one_and_root
 from sklearn_xc._kernels.softmax._sampled_scores cimport (
     MiniBatch, Row, add_row, class_of, fetch_row, sample_at, score_group, score_groups,
 )
+from sklearn_xc._kernels.common._vector_ops cimport LANES
 
 cdef enum:
-    LANES = 16
     BLOCK = 16  # averages that share a time stamp: a cache line
     OLDEST = 300  # steps after which a block of averages is brought up to date
     SWEEP = 16  # a class is stepped whole if its samples may have n_features / SWEEP entries

@@ -22,6 +22,7 @@ from sklearn_xc._kernels.augment_reduce._noise cimport (
     PROBIT, gaussian_hazard, gaussian_log_cdf, gaussian_log_density, gaussian_log_density_slope,
     logistic_hazard, logistic_log_cdf, logistic_log_density, logistic_log_density_slope,
 )
+from sklearn_xc._kernels.common._vector_ops cimport sigmoid, weight_of
 
 cdef enum:
     CHUNK = 64  # terms, or rows, that are computed at once
@@ -32,10 +33,6 @@ cdef float STEEPEST = 64
 cdef double LEAST = 1.6038108905486378e-28  # e^-64
 cdef double DEEPEST = 600  # the same for the bound in double
 cdef double LARGEST = 1e36  # coefficients are cut at this size
-
-
-cdef inline double weight_of(const float[::1] sample_weight, int32_t i) noexcept nogil:
-    return sample_weight[i] if sample_weight.shape[0] else 1
 
 
 cdef inline float as_coef(double value) noexcept nogil:
@@ -277,10 +274,6 @@ cdef inline double softplus(double x) noexcept nogil:
 
 cdef inline double log_softplus(double x) noexcept nogil:
     return log(softplus(x)) if x > -30 else x
-
-
-cdef inline double sigmoid(double x) noexcept nogil:
-    return (1 if x > 0 else exp(x)) / (1 + exp(-fabs(x)))
 
 
 cdef dispatched hazard_terms(

@@ -14,19 +14,12 @@ from cython.parallel cimport prange
 from libc.math cimport INFINITY, exp, fabs, isfinite, log
 from libc.stdint cimport int32_t
 
+from sklearn_xc._kernels.common._vector_ops cimport sigmoid, weight_of
+
 cdef enum:
     ENOUGH = 4096  # coefficients that are worth more than one thread
 
 cdef double LARGEST = 1e38  # float32 ends at 3.4e38
-
-
-cdef inline double sigmoid(double z) noexcept nogil:
-    cdef double e = exp(-fabs(z))
-    return 1 / (1 + e) if z >= 0 else e / (1 + e)
-
-
-cdef inline double weight_of(const float[::1] sample_weight, int32_t i) noexcept nogil:
-    return sample_weight[i] if sample_weight.shape[0] else 1
 
 
 cdef inline int threads(const float[:, ::1] psi, int n_threads) noexcept nogil:

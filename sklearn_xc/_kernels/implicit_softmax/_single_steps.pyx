@@ -13,9 +13,9 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted, prefetch, random_below
 from sklearn_xc._kernels.common._common cimport random_unit, seed_for
 from sklearn_xc._kernels.softmax._sampled_scores cimport Row, row_at
+from sklearn_xc._kernels.common._vector_ops cimport LANES
 
 cdef enum:
-    LANES = 16
     MAX_NEWTON = 100  # four to six are usual
     FAR = 1 << 20  # weights beyond this number are fetched ahead of their step
     STEP_COST = 100  # operations of a step beside those on its row

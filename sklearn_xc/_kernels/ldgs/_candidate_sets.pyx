@@ -11,13 +11,12 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t
 from sklearn_xc._kernels.ldgs._int8_rows cimport (
     Query, byte_product, fetch_byte_row, round_query, scale_of,
 )
-from sklearn_xc._kernels.common._common cimport dispatched, prefetch_far
-from sklearn_xc._kernels.common._dot cimport dot
+from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.ldgs._losses cimport MARGIN, Loss
 from sklearn_xc._kernels.common._math cimport fast_exp
+from sklearn_xc._kernels.common._vector_ops cimport LANES, dot, prefetch_floats_far
 
 cdef enum:
-    LANES = 16
     AHEAD = 6  # rows of weights asked for before they are needed
     ROUNDED_AHEAD = 16  # the same of rows of bytes
 
@@ -26,18 +25,12 @@ cdef float SLACK = 1e-5  # of a threshold, for what float32 rounds
 # -------------------------------------------------------------------------------------- scores
 
 
-cdef inline void fetch(const float* row, int64_t n_columns) noexcept nogil:
-    cdef int64_t c
-    for c in range(0, n_columns, 16):
-        prefetch_far(row + c)
-
-
 cdef inline const float* row_at(
     Model model, const int32_t* ids, int64_t p, int64_t n
 ) noexcept nogil:
     """Row ids[p] of the weights, of n in turn; one further on is asked for ahead."""
     if p + AHEAD < n:
-        fetch(model.W + ids[p + AHEAD] * model.n_columns, model.n_columns)
+        prefetch_floats_far(model.W + ids[p + AHEAD] * model.n_columns, model.n_columns)
     return model.W + ids[p] * model.n_columns
 
 

@@ -2,8 +2,9 @@
 
 from libc.stdint cimport int64_t
 
+from sklearn_xc._kernels.common._vector_ops cimport LANES
+
 cdef enum:
-    LANES = 16
     BYTES = 4  # columns of the values of a row in one word
 
 cdef extern from *:

@@ -10,39 +10,11 @@ from cython.parallel cimport parallel, prange, threadid
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from sklearn_xc._kernels.common._common cimport dispatched, prefetch
+from sklearn_xc._kernels.common._common cimport dispatched
+from sklearn_xc._kernels.common._vector_ops cimport add_multiple, prefetch_floats, sum_of_squares
 
 cdef enum:
     AHEAD = 4  # rows asked for before they are needed
-
-
-cdef dispatched add_multiple(float* out, const float* x, float factor, int64_t n) noexcept nogil:
-    cdef int64_t c
-    for c in range(n):
-        out[c] += factor * x[c]
-
-
-cdef dispatched sum_of_squares(const float* x, int64_t n, double* out) noexcept nogil:
-    cdef double part[8]
-    cdef double total = 0
-    cdef int64_t e
-    cdef int32_t c
-    for c in range(8):
-        part[c] = 0
-    for e in range(n // 8):
-        for c in range(8):
-            part[c] += x[8 * e + c] * x[8 * e + c]
-    for e in range(n - n % 8, n):
-        total += x[e] * x[e]
-    for c in range(8):
-        total += part[c]
-    out[0] = total
-
-
-cdef inline void fetch(const float* row, int64_t n) noexcept nogil:
-    cdef int64_t c
-    for c in range(0, n, 16):
-        prefetch(row + c)
 
 
 cdef void combine_row(
@@ -53,7 +25,7 @@ cdef void combine_row(
         out[c] = 0
     for e in range(n):
         if e + AHEAD < n and values[e + AHEAD] != 0:
-            fetch(&table[ids[e + AHEAD], 0], n_columns)
+            prefetch_floats(&table[ids[e + AHEAD], 0], n_columns)
         if values[e] != 0:
             add_multiple(out, &table[ids[e], 0], values[e], n_columns)
 
@@ -257,7 +229,7 @@ def step(
         thread = threadid()
         for u in prange(n_touched, schedule="dynamic", chunksize=16):
             if u + AHEAD < n_touched:
-                fetch(&table[touched[u + AHEAD], 0], table.shape[1])
+                prefetch_floats(&table[touched[u + AHEAD], 0], table.shape[1])
             k = touched[u]
             step_row(
                 &sample[starts[u]], &value[starts[u]], starts[u + 1] - starts[u], source,

@@ -12,8 +12,8 @@ from libc.math cimport INFINITY
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from sklearn_xc._kernels.common._common cimport dispatched
-from sklearn_xc._kernels.common._dot cimport dot
 from sklearn_xc._kernels.common._heap cimport better, sift, sort_heap
+from sklearn_xc._kernels.common._vector_ops cimport inner_product
 
 cdef enum:
     BLOCK = 64  # scores compared with the worst of the best at once
@@ -31,10 +31,6 @@ cdef struct Store:
     const int32_t* features
     const float* values
     bint dense
-
-
-cdef dispatched dot_dense(const float* x, const float* w, int64_t n, float* out) noexcept nogil:
-    out[0] = dot(x, w, n)
 
 
 cdef inline float gather(
@@ -89,7 +85,7 @@ cdef void score_query(
                 store.lengths[i], x,
             )
         elif query.dense:
-            dot_dense(x, store.values + store.starts[i], query.n, &value)
+            inner_product(x, store.values + store.starts[i], query.n, &value)
         else:
             value = gather(query.features, x, query.n, store.values + store.starts[i])
         scores[j] = value
@@ -217,7 +213,7 @@ cdef void search_row(
     cdef float score
     for p in range(n_probes):
         for e in range(starts[probes[p]], starts[probes[p] + 1]):
-            dot_dense(query, matrix + members[e] * width, width, &score)
+            inner_product(query, matrix + members[e] * width, width, &score)
             if better(score, members[e], top[0], labels[0]):
                 sift(top, labels, k, score, members[e])
 

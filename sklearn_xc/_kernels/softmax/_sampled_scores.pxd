@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_xc._kernels.common._common cimport prefetch, prefetch_far
+from sklearn_xc._kernels.common._vector_ops cimport add_multiple
 
 cdef enum:
     LINE = 16  # floats in a cache line
@@ -95,15 +96,13 @@ cdef void score_groups(
     const float* b, float* out, int n_threads
 ) noexcept nogil
 
-cdef void add_dense_row(const float* x, float factor, float* w, int64_t n) noexcept nogil
-
 
 cdef inline void add_row(Row row, float factor, float* w) noexcept nogil:
     """w += factor x."""
     cdef int64_t e
     cdef float first, second, third, fourth
     if row.dense:
-        add_dense_row(row.values, factor, w, row.n)
+        add_multiple(w, row.values, factor, row.n)
     else:
         # Four at a time: the loop itself would take as long as the sums. Products come first, as
         # the compiler cannot know that w does not hold the values.

@@ -13,8 +13,8 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from sklearn_xc._kernels.common._common cimport dispatched, dot_gathered, gathered, gathers_quickly
-from sklearn_xc._kernels.common._dot cimport dot as inner_product
+from sklearn_xc._kernels.common._common cimport dot_gathered, gathered, gathers_quickly
+from sklearn_xc._kernels.common._vector_ops cimport inner_product
 
 cdef enum:
     RADIX = 2048
@@ -50,10 +50,6 @@ def pack(
 # ----------------------------------------------------------------------------------- scores
 
 
-cdef dispatched dot_dense(const float* x, const float* w, int64_t n, float* out) noexcept nogil:
-    out[0] = inner_product(x, w, n)
-
-
 cdef gathered dot_sparse(
     const int32_t* features, const float* values, int64_t n, const float* w
 ) noexcept nogil:
@@ -72,7 +68,7 @@ cdef gathered dot_sparse(
 cdef inline float dot(Row row, const float* w) noexcept nogil:
     cdef float total
     if row.dense:
-        dot_dense(row.values, w, row.n, &total)
+        inner_product(row.values, w, row.n, &total)
         return total
     if gathers_quickly():
         return dot_gathered(row.features, row.values, row.n, w)
@@ -291,16 +287,6 @@ cdef void score_group(
 
 
 # -------------------------------------------------------------------------------- plain steps
-
-
-cdef dispatched add_dense(const float* x, float factor, float* w, int64_t n) noexcept nogil:
-    cdef int64_t e
-    for e in range(n):
-        w[e] += factor * x[e]
-
-
-cdef void add_dense_row(const float* x, float factor, float* w, int64_t n) noexcept nogil:
-    add_dense(x, factor, w, n)
 
 
 def ascend(

@@ -3,10 +3,10 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklearn_xc._kernels.softmax._mini_batch cimport Batch, Samples
+from sklearn_xc._kernels.common._vector_ops cimport LANES
 
 cdef enum:
     FOUR = 4
-    LANES = 16
     TILE = 2048  # classes of the largest tile
 
 cdef struct Weights:

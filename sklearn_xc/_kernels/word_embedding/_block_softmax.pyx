@@ -12,7 +12,7 @@ from libc.string cimport memcpy
 
 from sklearn_xc._kernels.common._blas cimport matmul
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch
-from sklearn_xc._kernels.common._dot cimport dot
+from sklearn_xc._kernels.common._vector_ops cimport dot
 from sklearn_xc._kernels.common._math cimport exp_below
 from sklearn_xc._kernels.word_embedding._block_layout cimport ALL, CERTAIN, FEW
 

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from sklearn_xc._kernels.common._common cimport (
     dispatched, prefetch, random_below, random_unit, seed_for,
 )
-from sklearn_xc._kernels.common._dot cimport dot
+from sklearn_xc._kernels.common._vector_ops cimport dot
 from sklearn_xc._kernels.common._math cimport fast_exp
 
 cdef enum:
