@@ -137,7 +137,7 @@ def bound_for(settings, y, b, sampler):
 
     Parameters
     ----------
-    settings : Settings of `_augment_reduce_fit`
+    settings : Settings of `_train`
     y : ndarray of int32 (n_samples,)
     b : ndarray of float32 (n_classes,)
         Intercepts at the start.

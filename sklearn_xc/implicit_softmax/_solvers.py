@@ -23,7 +23,7 @@ from ._stream import Whole
 
 NONE = np.empty(0, dtype=np.float32)
 NO_DOUBLES = np.empty(0)
-METHODS = {"implicit": 0, "umax": 1, "sgd": 2}  # of the kernel `_implicit`
+METHODS = {"implicit": 0, "umax": 1, "sgd": 2}  # of the kernel `_single_steps`
 
 
 class DivergenceError(ArithmeticError):

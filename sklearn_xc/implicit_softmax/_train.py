@@ -60,7 +60,7 @@ def chosen_solver(n_classes, entries_a_row):
     entries_a_row : float
         Non-zeros of a sparse row, features of a dense one.
     """
-    rounded = n_classes >= ROUNDED_FROM  # which spares most of the steps, see `_exact`
+    rounded = n_classes >= ROUNDED_FROM  # which spares most of the steps, see `_full_softmax`
     exact = (1.5 if rounded else 3) * (entries_a_row + 1) * n_classes * USUAL_PASSES["exact"]
     singly = (STEP_COST + 4 * entries_a_row) * USUAL_PASSES["implicit"]
     return "exact" if exact <= WORTH * singly else "implicit"

@@ -38,7 +38,7 @@ class Plan(NamedTuple):
     gradient : str
     learning_rate : float
     in_units : bool
-        Whether that is for rows in units of their own (`_ldgs_units`).
+        Whether that is for rows in units of their own (`_units`).
     """
 
     form: str

@@ -2,7 +2,7 @@
 
 The weights lie feature by feature, (n_features, n_classes). A mini-batch is scored by the rows of
 its features, and its gradient, one number a sample and class, goes back to the same rows: what the
-layer of features does in `_ldgs_steps`, with classes in place of hidden columns.
+layer of features does in `_train`, with classes in place of hidden columns.
 """
 
 import numpy as np

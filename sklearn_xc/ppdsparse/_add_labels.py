@@ -60,7 +60,7 @@ def join_columns(columns, places, result):
     columns : Columns
     places : ndarray of int (n_classes,)
     result : dict
-        With coef, intercept, gap, n_active and dual of all columns (see `_ppdsparse`); those at
+        With coef, intercept, gap, n_active and dual of all columns (see `_solver`); those at
         `places` were not solved and are empty.
 
     Returns

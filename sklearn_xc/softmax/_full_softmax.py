@@ -76,7 +76,7 @@ class ExactSteps:
     y : ndarray of int32 (n_samples,)
     sample_weight : ndarray of float32 (n_samples,), or None
     W, b : ndarray of float32 (n_features, n_places) and (n_places,)
-        See `_dense`; b is BEYOND beyond the classes.
+        See `topk/_feature_major`; b is BEYOND beyond the classes.
     samples : ndarray of int
         Those that an epoch visits.
     alpha : float, or ndarray (n_features,)

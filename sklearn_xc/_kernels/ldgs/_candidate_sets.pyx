@@ -1,7 +1,7 @@
 """The classes that a sample is scored on: its positives, those retrieved for it, those drawn.
 
 Scores come from the weights themselves. Of losses with few gradients most classes need not be
-scored so: where rows rounded to bytes are at hand (`_byte_rows`), those that by a bound of their
+scored so: where rows rounded to bytes are at hand (`_int8_rows`), those that by a bound of their
 scores have no gradient leave the set.
 """
 

@@ -1,4 +1,4 @@
-"""Rounding rows of weights to bytes; see `_byte_rows.pxd`."""
+"""Rounding rows of weights to bytes; see `_int8_rows.pxd`."""
 
 from cython.parallel cimport prange
 from libc.math cimport rintf

@@ -1,4 +1,4 @@
-"""Blocks of inverted lists (see `_chunk_lists.pyx`): their sizes, and scores of centroids."""
+"""Blocks of inverted lists (see `_ivf_build.pyx`): their sizes, and scores of centroids."""
 
 from libc.stdint cimport int64_t
 

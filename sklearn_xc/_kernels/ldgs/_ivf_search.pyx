@@ -1,4 +1,4 @@
-"""The search in the inverted lists of `_chunk_lists`: which rows score best, chunk by chunk.
+"""The search in the inverted lists of `_ivf_build`: which rows score best, chunk by chunk.
 
 The lists of the nearest centroids are read and scored; a threshold is guessed from a sample of the
 scores, and only what lies above it is sorted.

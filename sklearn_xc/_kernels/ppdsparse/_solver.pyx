@@ -1,7 +1,7 @@
 """PPDSparse: the greedy active-set method (Algorithm 1) on blocks of classes.
 
 Sixteen classes are in work at a time.  A round lets every one of them descend on its active set
-(`_descent`), then searches all samples for violators of any of them (`_search`), which gives the
+(`_dual_descent`), then searches all samples for violators of any of them (`_violator_search`), which gives the
 duality gap as well.  A class that is done leaves its lane to the next of the block.
 """
 

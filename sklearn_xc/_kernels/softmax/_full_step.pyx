@@ -5,7 +5,7 @@ are cut into tiles; a thread scores a tile for all samples of the mini-batch and
 exponentials at once (see `_tiles`). When all tiles are done the normalisers are known, and the same
 tiles are stepped feature by feature: the gradient of a feature over a tile is a sum over the
 samples that have it, so that weights are read and written once for each mini-batch. Of many classes
-`_rounded` steps few, which spares most of that; a thread then scores a sample in all tiles and
+`_rounded_step` steps few, which spares most of that; a thread then scores a sample in all tiles and
 keeps no more than these few. Tiles depend on the number of classes alone, and no
 sum runs across threads: the result is the same for any number of them.
 """
@@ -347,8 +347,8 @@ def epoch(
         plain steps, on the sum of the mini-batch's gradients. With them, steps are those of the
         adaptive schedule on the gradient scaled to all samples.
     scales : IN/OUT (n_features,), factors of the rows of W; or of size 0. With them, steps are
-        plain ones on rounded probabilities (see `_rounded`).
-    halved : IN/OUT (n_features,), the rows of W that are in halves (see `_halves`), as those of
+        plain ones on rounded probabilities (see `_rounded_step`).
+    halved : IN/OUT (n_features,), the rows of W that are in halves (see `_split_float`), as those of
         features that occurred are left; or of size 0. For steps on rounded probabilities.
     seed : IN, of the rounding
     intercept : IN, the constant feature that stands for the intercepts; 0 without

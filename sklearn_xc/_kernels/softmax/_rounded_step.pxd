@@ -1,4 +1,4 @@
-"""Steps on rounded probabilities; see `_rounded.pyx`."""
+"""Steps on rounded probabilities; see `_rounded_step.pyx`."""
 
 from libc.stdint cimport int32_t, uint32_t
 

@@ -1,4 +1,4 @@
-"""Mini-batch steps on sampled classes (see `_draws`): score them, step their weights.
+"""Mini-batch steps on sampled classes (see `_class_sampling`): score them, step their weights.
 
 Weights are class-major (n_classes, n_features). A mini-batch has `n_rows` samples; `classes`
 (n_rows, n_sampled + 1) names the classes that a sample sees, its own first. Scores and

@@ -1,4 +1,4 @@
-"""Parting rows of float32 in halves and joining them again, where they stand; see `_halves.pxd`."""
+"""Parting rows of float32 in halves and joining them again, where they stand; see `_split_float.pxd`."""
 
 from cython.parallel cimport parallel, prange, threadid
 from libc.stdint cimport int64_t, uint8_t, uint32_t

@@ -3,7 +3,7 @@
 The classes are cut into tiles, in which a sample's scores stay in the first cache while the weights
 of its features are added. A tile is scored for all samples of the mini-batch at a time, where all
 exponentials are wanted at the end, or a sample tile by tile, where they need not be kept. Of rows
-in halves (`_halves`) the upper ones count. Tiles depend on the number of classes alone.
+in halves (`_split_float`) the upper ones count. Tiles depend on the number of classes alone.
 """
 
 from libc.math cimport INFINITY, exp, log
