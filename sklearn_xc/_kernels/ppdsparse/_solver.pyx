@@ -1,8 +1,8 @@
 """PPDSparse: the greedy active-set method (Algorithm 1) on blocks of classes.
 
 Sixteen classes are in work at a time.  A round lets every one of them descend on its active set
-(`_dual_descent`), then searches all samples for violators of any of them (`_violator_search`), which gives the
-duality gap as well.  A class that is done leaves its lane to the next of the block.
+(`_dual_descent`), then searches all samples for violators of any of them (`_violator_search`),
+which gives the duality gap as well.  A class that is done leaves its lane to the next of the block.
 """
 
 from libc.stdint cimport int32_t, int64_t

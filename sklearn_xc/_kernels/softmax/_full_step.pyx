@@ -348,8 +348,8 @@ def epoch(
         adaptive schedule on the gradient scaled to all samples.
     scales : IN/OUT (n_features,), factors of the rows of W; or of size 0. With them, steps are
         plain ones on rounded probabilities (see `_rounded_step`).
-    halved : IN/OUT (n_features,), the rows of W that are in halves (see `_split_float`), as those of
-        features that occurred are left; or of size 0. For steps on rounded probabilities.
+    halved : IN/OUT (n_features,), the rows of W that are in halves (see `_split_float`), as those
+        of features that occurred are left; or of size 0. For steps on rounded probabilities.
     seed : IN, of the rounding
     intercept : IN, the constant feature that stands for the intercepts; 0 without
     stop : IN, one number; other than zero when another thread was interrupted

@@ -1,4 +1,4 @@
-"""Parting rows of float32 in halves and joining them again, where they stand; see `_split_float.pxd`."""
+"""Rows of float32 split in two planes of 16 bits and joined, in place; see `_split_float.pxd`."""
 
 from cython.parallel cimport parallel, prange, threadid
 from libc.stdint cimport int64_t, uint8_t, uint32_t
