@@ -1,7 +1,8 @@
 """Augment-and-Reduce: local steps, gradients of the bounds, and the bounds themselves.
 
 A mini-batch step has three phases (see `softmax/_sampled_scores`): scores psi
-(n_rows, n_sampled + 1) of the own class and of the classes drawn, coefficients of the same shape, ascent of the weights along them.
+(n_rows, n_sampled + 1) of the own class and of the classes drawn, coefficients of
+the same shape, ascent of the weights along them.
 Here is the second: coefs[i, j] = the derivative of the bound of sample batch[i] with respect to
 psi[i, j], times the weight of the sample, estimated from the classes drawn. `importance`
 (n_rows, n_sampled) makes a sum over the classes drawn an unbiased estimate of the sum over all

@@ -2,7 +2,8 @@
 softmax.
 
 A mini-batch step has three phases (see `softmax/_sampled_scores`): scores psi
-(n_rows, n_sampled + 1) of the own class and of the classes drawn, coefficients of the same shape, ascent of the weights along them.
+(n_rows, n_sampled + 1) of the own class and of the classes drawn, coefficients of
+the same shape, ascent of the weights along them.
 Here is the second: coefs[i, j] = minus the derivative of the loss of sample batch[i] with respect
 to psi[i, j], times the weight of the sample. `importance` (n_rows, n_sampled) makes a sum over the
 classes drawn an unbiased estimate of the sum over all other classes.

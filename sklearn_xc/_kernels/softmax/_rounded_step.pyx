@@ -8,8 +8,8 @@ adds for a class, p (GRAIN - p), is below GRAIN / (1 - GRAIN) of p (1 - p), whic
 onehot(y) under the model.
 
 Scores of large tables come from the upper halves of the weights (`_split_float`), whose relative
-error is 2^-8 at most: the gradient is that of weights so close by. Steps are made on both halves, and
-lose nothing.
+error is 2^-8 at most: the gradient is that of weights so close by. Steps are made on both halves,
+and lose nothing.
 
 Rounding is systematic: a lane adds up the probabilities of its classes from a random start below
 GRAIN on, and gives one grain whenever the sum passes it. The ridge shrinks the weights of a feature
