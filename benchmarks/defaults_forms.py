@@ -25,6 +25,17 @@ KEPT = _common.DOC / "benchmark_defaults_forms.json"
 PAGE = _common.DOC / "benchmark_defaults.md"
 TITLE, NEXT = "## Penalties that follow the rows", "## l1 and l2"
 POINTS_GRID, POINTS_TREE = 2.0, 1.0
+# On the figures that are kept; to be written anew with them.
+REMARKS = """\
+The miss is larger than the table says: proteins, unit, have 55.3 with l2=0.05, beyond the grid, 3.5
+points more than the default (2400 rows of 150 families, generated). Raw counts of bibtex and
+cooking_fasttext are at the bar: they want l2=0.2, and so would those of docstrings. No change of the
+formula is known that mends it: counts of corel5k have nearly as many directions as those of bibtex
+(339 and 244), want l2=2, and with 0.2 lose more than five points. So l2 stays between.
+
+Of yso_finna_en 60 000 rows are taken. The figures of docstrings, oewn_hypernym and yso_finna_en*,
+svd and characters, were measured with the pruning of now, all others while it read up to a sixteenth
+of what a fit reads, instead of 1/64: it kept a few per cent fewer weights."""
 
 
 def hits(parts, penalties):
@@ -138,6 +149,7 @@ def section():
             "trained on, four fifths of those taken.",
             f"The bars: at most {POINTS_GRID:g} points below the best of the grid, at most "
             f"{POINTS_TREE:g} below the tree. Missed: {missed}.",
+            REMARKS,
             _common.table(header, [row_of(key, f) for key, f in figures.items()]),
         ]
     )
