@@ -14,7 +14,7 @@ from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
 from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, soft_threshold
 
 # What pruning may read, as a share of the entries of X that the fit of the class has read.
-# An entry costs some three times as much here: it is written, scattered, and cleared again.
+# An entry costs more here than there: it is written, scattered, and cleared again.
 cdef double SHARE = 1.0 / 64
 
 
