@@ -61,6 +61,7 @@ EXTENSIONS = {
     "topk._inverted_index": ("c", True),
     "mips._hamming": ("c", True),
     "mips._scores": ("c", True),
+    "model_selection._fold_repair": ("c", False),
     "model_selection._folds": ("c", False),
     "datasets._xc_format": ("c", False),
 }

@@ -237,7 +237,7 @@ class RowStore:
         scores = np.empty((n_queries, candidates.shape[1]), dtype=np.float32)
         width = 0 if self.dense or queries.dense else self.shape[1]
         kernel.score(
-            *(self.starts, self.lengths, self.indices, self.data, self.dense),
+            kernel.Store(self.starts, self.lengths, self.indices, self.data, self.dense),
             *(queries.indptr, queries.indices, queries.data, queries.dense),
             *(candidates, scores, np.zeros((n_threads, width), dtype=np.float32), n_threads),
         )

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from .._kernels.model_selection import _folds as kernel
+from .._kernels.model_selection._fold_repair import repair
 from ..base._labels import check_labels, encode, label_names
 from ..utils._memory_limit import require_memory
 
@@ -66,17 +67,15 @@ class Problem(NamedTuple):
     needed: np.ndarray
     closed: np.ndarray
 
-    @property
-    def pattern(self):
-        return self.indptr, self.indices
+    def labels(self, counts):
+        """The labels of the rows for the kernels, which count there."""
+        return kernel.Labels(
+            self.indptr, self.indices, self.frequency, self.needed, self.closed, counts
+        )
 
     @property
     def by_label(self):
         return self.label_indptr, self.label_rows
-
-    @property
-    def limits(self):
-        return self.frequency, self.needed, self.closed
 
 
 def make_problem(Y, closed, pin_singletons, rng):
@@ -134,7 +133,7 @@ def deal(problem):
     counts = np.zeros((n_labels, n_parts), dtype=np.int32)
     part = np.full(n_rows, PINNED, dtype=np.int32)
     taken = np.zeros(n_parts, dtype=np.uint8)
-    kernel.deal(*problem.pattern, *problem.limits, order, key, taken, counts, part)
+    kernel.deal(problem.labels(counts), order, key, taken, part)
     return part, counts
 
 
@@ -144,16 +143,14 @@ def place_by_shares(problem, sizes, seed, shares=None):
     counts = np.zeros((n_labels, n_parts), dtype=np.int32)
     part = np.full(len(problem.rows), PINNED, dtype=np.int32)
     kernel.stratify(
-        *problem.pattern,
+        problem.labels(counts),
         *problem.by_label,
-        *problem.limits,
         np.asarray(sizes) / np.sum(sizes) if shares is None else shares,
         np.array(sizes, dtype=np.int64),
         seed,
         np.empty(problem.frequency.max() + 1, dtype=np.int32),
         np.empty((2, n_labels), dtype=np.int32),
         np.empty(n_labels, dtype=np.int32),
-        counts,
         part,
     )
     return part, counts
@@ -176,15 +173,13 @@ def keep_labels(problem, part, counts, seed, pin):
     """
     size = np.bincount(part, minlength=len(problem.closed))
     n_labels = len(problem.frequency)
-    missing = kernel.repair(
-        *problem.pattern,
+    missing = repair(
+        problem.labels(counts),
         *problem.by_label,
-        *problem.limits,
         bool(problem.closed.all()),
         seed,
         np.empty(n_labels, dtype=np.int32),
         np.zeros(n_labels, dtype=np.uint8),
-        counts,
         part,
         size,
     )

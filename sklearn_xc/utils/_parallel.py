@@ -13,7 +13,7 @@ import joblib
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from .._kernels.topk._inverted_index import openmp_enabled
+from .._kernels.common._pace import openmp_enabled
 
 # So many blocks of classes keep the workers of one machine busy; beyond that a block is better
 # large, since its last classes leave lanes idle, and as many as MAX_BLOCKS only add overhead.

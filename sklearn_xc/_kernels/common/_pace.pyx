@@ -18,12 +18,27 @@ cdef extern from "_pace.h" nogil:
     int threads_of_region "xc_threads_of_region"(int n_threads)
     int release_before_forks "xc_release_before_forks"()
 
+cdef extern from *:
+    """
+    #ifdef _OPENMP
+    #define XC_OPENMP 1
+    #else
+    #define XC_OPENMP 0
+    #endif
+    """
+    const bint XC_OPENMP
+
 cdef double WINDOW = 0.01  # seconds: some turns of a scheduler that gives a program 3 ms or so
 cdef double START = 0.006  # what the first trials may lose, in seconds ...
 cdef double SHARE = 0.02  # ... and later ones, as a share of the time
 cdef double LEAST = 0.002  # what a trial that lost little counts as: luck is not tried every time
 cdef double NEWER = 0.3  # weight of the newest window
 cdef double BETTER = 0.97  # a trial has to be so much better
+
+
+def openmp_enabled():
+    """Whether this build can run on several threads."""
+    return bool(XC_OPENMP)
 
 
 cdef class Pace:

@@ -13,19 +13,14 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.common._heap cimport better, sift, sort_heap
+from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_at
 from sklearn_xc._kernels.common._vector_ops cimport inner_product
 
 cdef enum:
     BLOCK = 64  # scores compared with the worst of the best at once
     CHUNK = 8  # queries that a thread takes at a time
 
-cdef struct Query:
-    const int32_t* features
-    const float* values
-    int64_t n
-    bint dense
-
-cdef struct Store:
+cdef struct Pointers:
     const int64_t* starts
     const int64_t* lengths
     const int32_t* features
@@ -48,23 +43,8 @@ cdef inline float gather(
     return (a + b) + (c + d)
 
 
-cdef inline Query query_at(
-    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
-    int64_t i,
-) noexcept nogil:
-    cdef Query query
-    query.n = indptr[i + 1] - indptr[i]
-    query.dense = dense
-    query.features = NULL
-    query.values = NULL
-    if query.n:
-        query.features = &indices[0 if dense else indptr[i]]
-        query.values = &data[indptr[i]]
-    return query
-
-
 cdef void score_query(
-    Query query, Store store, const int32_t* candidates, int64_t n, float* scores, float* scratch
+    Row query, Pointers store, const int32_t* candidates, int64_t n, float* scores, float* scratch
 ) noexcept nogil:
     """The scores of one query; `scratch` is zero in each feature before and after."""
     cdef const float* x = query.values
@@ -94,9 +74,42 @@ cdef void score_query(
             scratch[query.features[e]] = 0
 
 
+cdef class Store:
+    """The rows that queries are scored with (see `mips/_row_store.RowStore`), read only.
+
+    Parameters
+    ----------
+    starts, lengths, indices, data, dense : as in the module
+    """
+
+    cdef const int64_t[::1] starts
+    cdef const int64_t[::1] lengths
+    cdef const int32_t[::1] indices
+    cdef const float[::1] data
+    cdef bint dense
+
+    def __init__(
+        self, const int64_t[::1] starts, const int64_t[::1] lengths, const int32_t[::1] indices,
+        const float[::1] data, bint dense,
+    ):
+        self.starts = starts
+        self.lengths = lengths
+        self.indices = indices
+        self.data = data
+        self.dense = dense
+
+    cdef Pointers pointers(self) noexcept:
+        cdef Pointers store
+        store.starts = &self.starts[0] if self.starts.shape[0] else NULL
+        store.lengths = &self.lengths[0] if self.lengths.shape[0] else NULL
+        store.features = &self.indices[0] if self.indices.shape[0] else NULL
+        store.values = &self.data[0] if self.data.shape[0] else NULL
+        store.dense = self.dense
+        return store
+
+
 def score(
-    const int64_t[::1] starts, const int64_t[::1] lengths, const int32_t[::1] row_indices,
-    const float[::1] row_data, bint row_dense,
+    Store store,
     const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
     const int32_t[:, ::1] candidates, float[:, ::1] scores, float[:, ::1] scratch, int n_threads,
 ):
@@ -104,8 +117,8 @@ def score(
 
     Parameters
     ----------
-    starts, lengths, row_indices, row_data, row_dense : IN, the rows (see `mips._store`)
-    indptr, indices, data, dense : IN, the queries (see `_rows.Rows`)
+    store : IN, the rows
+    indptr, indices, data, dense : IN, the queries (see `utils/_matrix.Rows`)
     candidates : IN (n_queries, n), or (1, n) when all queries have the same; -1 scores -infinity
     scores : OUT (n_queries, n)
     scratch : IN/OUT (n_threads, n_features), zero before and after; used where both are sparse
@@ -113,21 +126,19 @@ def score(
     cdef Py_ssize_t i, n_queries = scores.shape[0]
     cdef int64_t n = scores.shape[1]
     cdef bint shared = candidates.shape[0] == 1
-    cdef Store store
-    cdef Query query
+    cdef Pointers rows
+    cdef Rows queries
     cdef float* mine = NULL
     if n_queries == 0 or n == 0:
         return
-    store.starts = &starts[0]
-    store.lengths = &lengths[0]
-    store.features = &row_indices[0] if row_indices.shape[0] else NULL
-    store.values = &row_data[0] if row_data.shape[0] else NULL
-    store.dense = row_dense
+    rows = store.pointers()
+    queries = pointers_to_rows(indptr, indices, data, dense)
     with nogil, parallel(num_threads=n_threads):
         mine = &scratch[threadid(), 0] if scratch.shape[1] else NULL
         for i in prange(n_queries, schedule="dynamic", chunksize=CHUNK):
-            query = query_at(indptr, indices, data, dense, i)
-            score_query(query, store, &candidates[0 if shared else i, 0], n, &scores[i, 0], mine)
+            score_query(
+                row_at(queries, i), rows, &candidates[0 if shared else i, 0], n, &scores[i, 0], mine
+            )
 
 
 # ------------------------------------------------------------------------------ the best of them

@@ -17,20 +17,9 @@ from libc.math cimport INFINITY
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from libc.string cimport memcpy
 
+from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.common._heap cimport better, sift, sort_heap
-
-cdef extern from "_simd.h" nogil:
-    ctypedef void dispatched "XC_CLONES void"
-
-cdef extern from *:
-    """
-    #ifdef _OPENMP
-    #define XC_OPENMP 1
-    #else
-    #define XC_OPENMP 0
-    #endif
-    """
-    const bint XC_OPENMP
+from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_at
 
 cdef enum:
     BLOCK = 64  # classes whose scores are finished and compared at once
@@ -55,17 +44,6 @@ cdef struct Index:
     int32_t n_classes
     int32_t n_blocks
 
-cdef struct Rows:
-    const int64_t* indptr
-    const int32_t* features
-    const float* values
-    bint dense
-
-cdef struct Row:
-    const int32_t* features
-    const float* values
-    int64_t n
-
 cdef struct Batch:
     int32_t column[BATCH + 1]  # ends with -1
     float value[BATCH]
@@ -76,13 +54,8 @@ def block_of_classes():
     return BLOCK
 
 
-def openmp_enabled():
-    """Whether this build runs the rows on several threads."""
-    return bool(XC_OPENMP)
-
-
 cdef class Postings:
-    """A read-only view of the weights, feature by feature (see `_topk.InvertedIndex`)."""
+    """A read-only view of the weights, feature by feature (see `topk/_inverted_index.InvertedIndex`)."""
 
     cdef const int64_t[::1] indptr
     cdef const int32_t[::1] classes
@@ -351,25 +324,6 @@ cdef dispatched scores_row(Row row, Index index, float* scores, float* out) noex
 # --------------------------------------------------------------------------------------- all rows
 
 
-cdef inline Rows row_pointers(
-    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense
-) noexcept:
-    cdef Rows rows
-    rows.indptr = &indptr[0]
-    rows.features = &indices[0] if indices.shape[0] else NULL
-    rows.values = &data[0] if data.shape[0] else NULL
-    rows.dense = dense
-    return rows
-
-
-cdef inline Row row_at(Rows rows, Py_ssize_t i) noexcept nogil:
-    cdef Row row
-    row.features = rows.features if rows.dense else rows.features + rows.indptr[i]
-    row.values = rows.values + rows.indptr[i]
-    row.n = rows.indptr[i + 1] - rows.indptr[i]
-    return row
-
-
 def topk(
     const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
     Postings postings, float[:, ::1] scores,
@@ -379,7 +333,7 @@ def topk(
 
     Parameters
     ----------
-    indptr, indices, data, dense : IN, the rows (see `_rows.Rows`)
+    indptr, indices, data, dense : IN, the rows (see `utils/_matrix.Rows`)
     postings : IN
     scores : IN/OUT scratch (n_threads, n_places or more), holding the intercepts before and after
     top_classes, top_scores : OUT (n_rows, k)
@@ -387,7 +341,7 @@ def topk(
         with a feature that has no list is always scanned.
     """
     cdef Index index = postings.pointers()
-    cdef Rows rows = row_pointers(indptr, indices, data, dense)
+    cdef Rows rows = pointers_to_rows(indptr, indices, data, dense)
     cdef Py_ssize_t i, n_rows = indptr.shape[0] - 1
     cdef float* mine = NULL
     with nogil, parallel(num_threads=n_threads):
@@ -414,7 +368,7 @@ def positives(
     found : OUT, the classes in no particular order; of size 0 to count only
     """
     cdef Index index = postings.pointers()
-    cdef Rows rows = row_pointers(indptr, indices, data, dense)
+    cdef Rows rows = pointers_to_rows(indptr, indices, data, dense)
     cdef Py_ssize_t i, n_rows = indptr.shape[0] - 1
     cdef int32_t* out = &found[0] if found.shape[0] else NULL
     cdef float* mine = NULL
@@ -432,7 +386,7 @@ def all_scores(
 ):
     """All scores of each row: OUT (n_rows, n_classes); the others as in `topk`."""
     cdef Index index = postings.pointers()
-    cdef Rows rows = row_pointers(indptr, indices, data, dense)
+    cdef Rows rows = pointers_to_rows(indptr, indices, data, dense)
     cdef Py_ssize_t i, n_rows = indptr.shape[0] - 1
     cdef float* mine = NULL
     with nogil, parallel(num_threads=n_threads):
