@@ -55,7 +55,7 @@ def block_of_classes():
 
 
 cdef class Postings:
-    """A read-only view of the weights, feature by feature (`topk/_inverted_index.InvertedIndex`)."""
+    """A read-only view of the weights, feature by feature (`topk/_inverted_index.py`)."""
 
     cdef const int64_t[::1] indptr
     cdef const int32_t[::1] classes
