@@ -3,24 +3,24 @@
     python benchmarks/without_arguments.py [--data iris_raw bibtex ...] [--systems memoir ...]
 
 One class a sample. Everything runs with its defaults, only `random_state` is given, on one thread.
-The bars are those of `BARS`. Figures are kept in build/bench/without_arguments; the page
+The bars are those of `BARS`. Figures are kept in doc/benchmark_without_arguments.json; the page
 doc/benchmark_without_arguments.md is written from all of them.
 """
 
 import argparse
-import json
 import sys
 import time
 import warnings
 from typing import NamedTuple
 
 import _common
+import _kept
 import _softmax_data
 import numpy as np
 from _common import figure, table
 from _softmax_data import Rows, rows_of, subset
 
-FOLDER = _common.BUILD / "without_arguments"
+PAGE = "benchmark_without_arguments"
 SEED = 0
 SMALL = ("iris", "wine", "breast_cancer", "digits")
 TEXTS = ("bibtex", "cooking_fasttext", "delicious", "corel5k")
@@ -180,14 +180,9 @@ def misses(data, figures, rivals, timed=True):
 # ------------------------------------------------------------------------------------ figures, page
 
 
-def kept(data, system):
-    """The file of a system's figures on a data set."""
-    return FOLDER / data / f"{system}.json"
-
-
 def read(data, system):
-    path = kept(data, system)
-    return json.loads(path.read_text()) if path.exists() else None
+    """The figures of a system on a data set, or None."""
+    return _kept.read(PAGE).get(data, {}).get(system)
 
 
 def rivals_on(data):
@@ -200,9 +195,7 @@ def rivals_on(data):
 
 def write(data, system):
     figures = measure(data, system)
-    path = kept(data, system)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(figures, indent=1))
+    _kept.write(PAGE, data, system, figures)
     return figures
 
 
@@ -251,7 +244,7 @@ def write_page():
         "## Bars missed",
         "\n".join(missed) or "None.",
     ]
-    _common.write_doc("benchmark_without_arguments.md", "\n\n".join(parts))
+    _common.write_doc(f"{PAGE}.md", "\n\n".join(parts))
 
 
 def main():

@@ -13,6 +13,7 @@ from ..softmax._class_sampling import ClassSampler, Drawn, side_by_side
 from ..softmax._full_softmax import BEYOND, ExactSteps, equal_cuts, shares_of_ridge
 from ..topk._feature_major import feature_major, padded_intercept, untouched_zeros
 from ..topk._inverted_index import InvertedIndex
+from ..utils._schedules import share_of_rate
 from ._bounds import bound_for
 
 # The bound is watched on so many samples, fewer where they would have more scores than WATCHED.
@@ -44,6 +45,7 @@ class Settings:
     n_whole: float  # samples that a gradient is scaled to
     entries: np.ndarray | None = None  # of each feature in all parts; None for a whole
     keeps_averages: bool = False
+    falls_to_zero: bool = False  # the rate, by the end of the call; with all classes only
 
 
 class Samples(NamedTuple):
@@ -268,11 +270,14 @@ class AllClasses:
         state = self._steps.averages()[:, : self._n_classes]
         return np.ascontiguousarray(state[:-1].T), state[-1].copy()
 
-    def epoch(self, rng, _number):
+    def epoch(self, rng, number):
         order = rng.permutation(self._training).astype(np.int32)
         n_batches = len(equal_cuts(len(order), self.settings.batch_size)) - 1
         numbers = self.n_steps + 1 + np.arange(n_batches)
         rates = step_size(numbers, self.settings.learning_rate)
+        if self.settings.falls_to_zero:
+            passes = number - 1 + np.arange(n_batches) / n_batches
+            rates *= share_of_rate("linear", passes, self.settings.max_iter)
         self._steps.epoch(order, self.settings.batch_size, rates)
         self.n_steps += n_batches
 

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn_xc import AugmentReduceClassifier
 from sklearn_xc.augment_reduce import _classifier as estimator_module
 from sklearn_xc.augment_reduce import _train as module
+from sklearn_xc.augment_reduce._train import AllClasses
 from sklearn_xc.softmax import _full_softmax as exact_module
 
 pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
@@ -485,10 +487,33 @@ def test_the_automatic_rate_is_the_published_one_on_rows_like_the_papers(small):
     ones[0, 68] = 1  # so that they are sparse, and no column is constant
     ones[1:, 0] = 0
     X = sparse.csr_array(ones)
-    model = make("exact", learning_rate="auto", max_iter=1).fit(X, np.arange(6) % 3)
-    assert model.learning_rate_ == pytest.approx(0.02 * 69 / (1 + ones.sum() / 6))
+    model = make("softmax", learning_rate="auto", max_iter=1).fit(X, np.arange(6) % 3)
+    published = 0.02 * 69 / (1 + ones.sum() / 6)
+    assert model.learning_rate_ == pytest.approx(published)
     model = make("exact", learning_rate="auto").fit(0 * small[0], small[1])
-    assert model.learning_rate_ == pytest.approx(0.02 * 69)  # rows of the intercept alone
+    assert model.learning_rate_ == pytest.approx(4 * 0.02 * 69)  # rows of the intercept alone
+    model = make("exact", learning_rate="auto", max_iter=1).fit(X, np.arange(6) % 3)
+    assert model.learning_rate_ == pytest.approx(4 * published)  # falls to zero
+    model = make("exact", learning_rate="auto").partial_fit(X, np.arange(6) % 3)
+    assert model.learning_rate_ == pytest.approx(published)  # no end is known
+
+
+def test_automatic_rates_of_all_classes_fall_to_zero():
+    seen = []
+
+    class Recorder:
+        def epoch(self, order, batch_size, rates):
+            seen.extend(rates)
+
+    steps = object.__new__(AllClasses)
+    steps.n_steps, steps._training, steps._steps = 0, np.arange(40), Recorder()
+    steps.settings = SimpleNamespace(
+        batch_size=10, learning_rate=1.0, falls_to_zero=True, max_iter=3
+    )
+    for number in (1, 2, 3):
+        steps.epoch(np.random.default_rng(0), number)
+    t = np.arange(1, 13)
+    np.testing.assert_allclose(seen, t**-0.5 * (1 - (t - 1) / 12))
 
 
 def test_the_automatic_rate_is_kept_over_parts(small):
