@@ -16,6 +16,7 @@ from ..utils._callbacks import with_callbacks
 from ..utils._convergence import number_of_passes, warn_not_converged
 from ..utils._coordinates import Coordinates
 from ..utils._matrix import LARGEST_INDEX, as_rows
+from ..utils._random import stream
 from ..utils._records import savable
 from ..utils._rows_seen import RowsSeen
 from ._bounds import LOCAL_STEPS
@@ -321,7 +322,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     def _weights_of_new_classes(self, n_new):
         """As at the start, with draws of their own for each number of classes."""
         seed = check_random_state(self.random_state).randint(2**31)
-        rng = np.random.default_rng([seed, len(self.classes_)])
+        rng = stream(seed, "new classes", len(self.classes_))
         return _initial_weights(n_new, self.n_features_in_, self.init_scale, rng.integers(2**31))
 
     def _place_classes(self, places):

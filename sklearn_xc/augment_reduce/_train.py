@@ -13,6 +13,7 @@ from ..softmax._class_sampling import ClassSampler, Drawn, side_by_side
 from ..softmax._full_softmax import BEYOND, ExactSteps, equal_cuts, shares_of_ridge
 from ..topk._feature_major import feature_major, padded_intercept, untouched_zeros
 from ..topk._inverted_index import InvertedIndex
+from ..utils._random import stream
 from ..utils._schedules import share_of_rate
 from ._bounds import bound_for
 
@@ -123,8 +124,7 @@ class _Watched:
         self.held_out = bool(samples.held_out.any())
         among = np.flatnonzero(samples.held_out) if self.held_out else samples.training
         size = max(FEWEST_WATCHED, min(MOST_WATCHED, WATCHED // n_classes))
-        # A stream of its own: with that of the epochs these would be the first samples visited.
-        chosen = np.random.default_rng([seed, 1]).permutation(among)[:size]
+        chosen = stream(seed, "watched").permutation(among)[:size]
         self.places = np.sort(chosen).astype(np.int32)
         self.y = samples.y[self.places]
         self._weight = None if samples.weight is None else samples.weight[self.places]
@@ -169,7 +169,7 @@ class SampledSteps:
         self._n_whole = settings.n_whole
         self._place_averages(averages)
         self._scratch, self._pace = kernel.Scratch(n_features, n_threads), Pace(n_threads)
-        rng = np.random.default_rng([settings.seed, 2])
+        rng = stream(settings.seed, "draws")
         self._seeds = [int(s) for s in rng.integers(2**62, size=2)]
         self.n_steps = settings.n_steps
 
@@ -314,7 +314,7 @@ def run(samples, W, b, averages, settings, progress, outside):
     watch = _Watch(settings.tol, PATIENCE)
     watched = _Watched(samples, len(b), settings.seed)
     # Another order in every call: mini-batches that come again and again are learnt by heart.
-    rng = np.random.default_rng([settings.seed, settings.n_steps])
+    rng = stream(settings.seed, "passes", settings.n_steps)
     start = steps.bound(watched) if settings.max_iter > 1 else -np.inf
     met_tol = False
     name = "log_likelihood" if settings.bound == "exact" or watched.held_out else "bound"

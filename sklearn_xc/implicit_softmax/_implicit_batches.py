@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import log_softmax, wrightomega
 
+from ..utils._random import stream
 from ._solvers import DivergenceError, Solver
 
 TOLERANCE = 1e-6
@@ -53,7 +54,7 @@ class ImplicitBatches(Solver):
         return chance / len(self.batches)
 
     def epoch(self, number, rate):
-        rng = np.random.default_rng([self.seed, number, 1])
+        rng = stream(self.seed, "order of batches", number)
         batches = np.arange(len(self.batches))
         if self.settings.shuffle:
             rng.shuffle(batches)

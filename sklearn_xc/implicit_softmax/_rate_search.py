@@ -7,6 +7,7 @@ import numpy as np
 from ..utils._callbacks import SILENT
 from ..utils._matrix import Rows, as_matrix
 from ..utils._parallel import run_blocks
+from ..utils._random import stream
 from ._solvers import Data, DivergenceError
 
 DECADE = 2  # places
@@ -76,7 +77,7 @@ def objective(rows, y, sample_weight, W, b, alpha):
 def few_of(data, alpha, seed):
     """So few samples that a look at their objective costs little; and the ridge's share of them."""
     counted = data.visited()
-    chosen = np.sort(np.random.default_rng([seed, 1]).permutation(counted)[:FEW])
+    chosen = np.sort(stream(seed, "objective").permutation(counted)[:FEW])
     weight = data.weight[chosen] if data.weight.size else data.weight
     few = Data(data.rows.take(chosen), data.y[chosen], weight)
     return few, alpha * (few.total_weight() / data.total_weight())
@@ -132,7 +133,7 @@ def search_rate(train, rows, y, sample_weight, alpha, seed, n_jobs, progress=SIL
     """
     counted = np.flatnonzero(sample_weight) if sample_weight.size else np.arange(len(y))
     n_rows = rows_of_part(len(counted), len(np.unique(y[counted])))
-    order = np.random.default_rng([seed, len(RATES)]).permutation(counted)
+    order = stream(seed, "rates").permutation(counted)
     chosen, others = np.sort(order[:n_rows]), np.sort(order[n_rows : 2 * n_rows])
 
     def part(samples):

@@ -19,6 +19,7 @@ from .._kernels.softmax import _sampled_scores
 from ..softmax._class_sampling import SAMPLINGS, ClassSampler, alias_table
 from ..topk._feature_major import feature_major, n_places, untouched_zeros
 from ..utils._matrix import Rows, squared_norms
+from ..utils._random import stream
 from ._stream import Whole
 
 NONE = np.empty(0, dtype=np.float32)
@@ -129,7 +130,7 @@ class Solver:
         """The samples in the order of this pass: a seeded permutation, or that of the rows."""
         if not self.settings.shuffle:
             return self.visited
-        return np.random.default_rng([self.seed, epoch]).permutation(self.visited)
+        return stream(self.seed, "order", epoch).permutation(self.visited)
 
     def row_arrays(self):
         rows = self.data.rows

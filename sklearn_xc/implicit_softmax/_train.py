@@ -16,6 +16,7 @@ from ..utils._convergence import number_of_passes
 from ..utils._coordinates import Coordinates
 from ..utils._matrix import squared_norms
 from ..utils._parallel import single_threaded_blas
+from ..utils._random import stream
 from ._implicit_batches import ImplicitBatches
 from ._solvers import Data, DivergenceError, SampledBatches, SingleSteps, Solver
 
@@ -97,7 +98,7 @@ class ExactBatches(Solver):
 
     def epoch(self, number, rate):
         self.check_stop()
-        seed = np.random.default_rng([self.seed, number, 1]).integers(2**63)
+        seed = stream(self.seed, "rounding", number).integers(2**63)
         loss = self.steps.epoch(
             self.order(number), self.settings.batch_size, rate, seed, self.weights_at(rate)
         )

@@ -12,6 +12,7 @@ from ..topk._inverted_index import topk_matrix
 from ..utils._available import available_if
 from ..utils._callbacks import with_callbacks
 from ..utils._matrix import LARGEST_INDEX
+from ..utils._random import stream
 from ..utils._records import savable
 from ..utils._validation import check_k
 from ._base import BaseLDGS, Task
@@ -432,8 +433,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
                 self._require_same_layer(start)
                 self._plan_part()
             n_before = 0 if first else self.n_iter_
-            seed = np.random.default_rng(
-                [check_random_state(self.random_state).randint(2**31), n_before]
+            seed = stream(
+                check_random_state(self.random_state).randint(2**31), "part", n_before
             ).integers(2**31)
             nobody = np.zeros(X.shape[0], dtype=bool)
             task = Task(X, positives, sample_weight, nobody, start, False, int(seed))

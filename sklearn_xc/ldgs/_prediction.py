@@ -9,6 +9,7 @@ from .._kernels.ldgs import _row_updates
 from ..mips import ExactIndex, HNSWIndex, SphericalIndex
 from ..topk._inverted_index import InvertedIndex
 from ..utils._matrix import as_matrix, as_rows
+from ..utils._random import stream
 
 SCORES_AT_ONCE = 2**22
 JUDGED = 2000  # samples that choose the threshold above which labels are predicted
@@ -161,7 +162,7 @@ def best_threshold(steps, samples, sample_weight):
     """
     positives, seed = steps.positives, steps.seed
     if len(samples) > JUDGED:
-        rng = np.random.default_rng([seed, JUDGED])
+        rng = stream(seed, "threshold")
         samples = np.sort(rng.choice(samples, JUDGED, replace=False))
     weight = np.ones(len(positives.indptr) - 1) if sample_weight is None else sample_weight
     n_best = min(HIGHEST, steps.n_classes)

@@ -7,6 +7,7 @@ from .._kernels.ldgs import _full_gradient, _row_updates
 from .._kernels.ldgs._losses import KINDS
 from ..mips._row_store import ranges
 from ..utils._memory_limit import memory_limit, require_memory
+from ..utils._random import stream
 from ._candidate_gradients import ChunkIndexes, Positives, scratch_places, set_gradients
 from ._int8_rows import ByteRows
 from ._layers import NO_NORMS, Layout, Lists, Settings, Weights, embed
@@ -142,7 +143,7 @@ class Steps:
         by default the number of the pass, so much on.
         """
         start = number if start is None else start
-        rng = np.random.default_rng([self.seed, number])
+        rng = stream(self.seed, "pass", number)
         self.new_pass = True
         order = rng.permutation(self.visited) if self.shuffled else self.visited
         loss = 0.0
@@ -407,7 +408,7 @@ class Steps:
             return
         queries = None
         if s.index == "hnsw":
-            rng = np.random.default_rng([self.seed, -1 % 2**31])
+            rng = stream(self.seed, "index queries")
             some = rng.choice(self.visited, min(QUERIES, len(self.visited)), replace=False)
             queries = self.layout.queries(self.embed(np.sort(some)))
         self.indexes.build(self.weights.W, queries)

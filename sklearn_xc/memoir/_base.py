@@ -16,6 +16,7 @@ from ..utils._matrix import as_rows, squared_norms
 from ..utils._memory_limit import require_memory
 from ..utils._minibatches import sorted_by_class
 from ..utils._parallel import single_threaded_blas
+from ..utils._random import stream
 from ..utils._rows_seen import RowsSeen
 from ._rival_search import choose_search, make_search
 from ._train import Settings, Steps, Weights, model_of
@@ -41,8 +42,8 @@ class BaseMemoir(CalibratedMixin, BaseMulticlassClassifier):
         n_before = 0 if first else self.n_iter_
         sample_weight = self._with_class_weight(codes, sample_weight, first)
         X, codes, sample_weight = self._counted(X, codes, sample_weight)
-        seed = np.random.default_rng(
-            [check_random_state(self.random_state).randint(2**31), n_before]
+        seed = stream(
+            check_random_state(self.random_state).randint(2**31), "part", n_before
         ).integers(2**31)
         if first:
             self._start(X, sample_weight)

@@ -5,6 +5,7 @@ from scipy import sparse
 
 from ..mips import HNSWIndex, SimpleLSHIndex
 from ..utils._matrix import as_matrix
+from ..utils._random import stream
 
 FEWEST_CANDIDATES = 10  # for each sample; as many more as the index needs for its recall
 # A graph names the best first, so that few of those it looks at suffice: at most this share of all
@@ -56,7 +57,7 @@ class IndexSearch:
     def __init__(self, index, X, weights, seed, name):
         self.index, self.X, self.weights, self.name = index, X, weights, name
         self.most = max(FEWEST_CANDIDATES, int(LARGEST_SHARE[name] * weights.shape[0]))
-        rng = np.random.default_rng([seed, 1])
+        rng = stream(seed, "recall")
         self.sample = np.sort(rng.permutation(X.shape[0])[:SAMPLE])
         self.samples_at_once = max(FEWEST_SAMPLES, int(SAMPLES_OF_A_CLASS * weights.shape[0]))
         self.built = False

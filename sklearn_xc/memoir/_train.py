@@ -8,6 +8,7 @@ from scipy import sparse
 from .._kernels.memoir import _steps as kernel
 from .._kernels.memoir._growing_weights import WeightLists
 from ..utils._matrix import narrow_indices, narrow_pointers, squared_norms
+from ..utils._random import stream
 
 SMALLEST_SCALE = 1e-4  # float32 values keep their precision above it
 # Theorem 3 wants truncations that change little: none cuts a vector longer than this share of all
@@ -191,7 +192,7 @@ class Steps:
 
     def order(self, epoch):
         """The samples of a pass: each once, or each class equally often."""
-        rng = np.random.default_rng([self.seed, epoch])
+        rng = stream(self.seed, "pass", epoch)
         if self.settings.sampling == "uniform":
             return rng.permutation(self.visited) if self.shuffled else self.visited
         by_class = self.visited[np.argsort(self.y[self.visited], kind="stable")]

@@ -24,6 +24,7 @@ from .._kernels.word_embedding import _block_layout
 from .._kernels.word_embedding import _block_softmax as kernel
 from ..ldgs._candidate_gradients import chunk_bounds, scratch_places
 from ..mips._spherical import assign, train
+from ..utils._random import stream
 from ._train import QUERIES, chances, chunk_indexes
 
 ITERATIONS = 3  # of the clustering that makes blocks: it only has to put similar words together
@@ -69,7 +70,7 @@ class BatchSums:
         The vectors of a block's words do not change until it is visited.
         """
         self._number, self.n_scored = number, 0.0
-        rng = np.random.default_rng([self._seed, number])
+        rng = stream(self._seed, "clusters", number)
         cluster = self._clusters(U, max(map(len, parts)), int(rng.integers(2**31)))
         parts = [self._blocks(rows, cluster[rows], U) for rows in parts]
         means = np.stack([mean for blocks in parts for _, mean in blocks])
@@ -107,7 +108,7 @@ class BatchSums:
 
     def visit(self, part, rows, step, U, V, of_contexts):
         """Have some words step, and add up the gradient of contexts, some blocks at once."""
-        rng = np.random.default_rng([self._seed, self._number, part])
+        rng = stream(self._seed, "blocks", self._number, part)
         blocks = self._parts[part]
         for i in range(0, len(blocks), self._at_once):
             words, means, named = zip(*blocks[i : i + self._at_once], strict=True)

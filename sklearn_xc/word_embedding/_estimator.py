@@ -14,6 +14,7 @@ from ..utils._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from ..utils._matrix import LARGEST_INDEX
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
+from ..utils._random import stream
 from ..utils._records import savable
 from . import _cooccurrence as counting
 from ._block_sums import BatchSums
@@ -387,13 +388,13 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             self.word_counts_ = np.array([found[word] for word in words], dtype=np.float64)
             kept = counting.probability_kept(self.word_counts_, self.subsample)
             vocabulary = {word: i for i, word in enumerate(words)}
-            stream = counting.encoded(X, vocabulary, kept, np.random.default_rng([seed, 1]))
+            tokens = counting.encoded(X, vocabulary, kept, stream(seed, "subsampling"))
         else:
             words = given
             vocabulary = {word: i for i, word in enumerate(words)}
             self.word_counts_ = np.zeros(len(words))
-            stream = self._counting(counting.encoded(X, vocabulary))
-        return words, counting.cooccurrences(stream, len(words), self.window)
+            tokens = self._counting(counting.encoded(X, vocabulary))
+        return words, counting.cooccurrences(tokens, len(words), self.window)
 
     def _counting(self, stream):
         for document in stream:

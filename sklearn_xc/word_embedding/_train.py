@@ -29,6 +29,7 @@ from ..ldgs._candidate_gradients import (
     set_gradients,
 )
 from ..utils._parallel import in_threads, single_threaded_blas
+from ..utils._random import stream
 
 QUERIES = 256  # words that stand for all when indexes are built
 ASKED = 4096  # words whose contexts are searched for together
@@ -300,7 +301,7 @@ class NamedSums:
         options, n_others = self._options, len(self._others)
         if not min(options.query_size, n_others):
             return
-        rng = np.random.default_rng([self._seed, number])
+        rng = stream(self._seed, "index", number)
         seed = int(rng.integers(2**31))
         indexes = chunk_indexes(options, self._bounds, n_others, seed, self.n_threads)
         queries = U[np.sort(rng.permutation(len(U))[:QUERIES])]
@@ -346,7 +347,7 @@ class NamedSums:
             return None
         places, log_times = np.empty(0, dtype=np.int64), np.empty(0)
         if len(self._others):
-            rng = np.random.default_rng([self._seed, self._number, start])
+            rng = stream(self._seed, "contexts", self._number, start)
             drawn = draw(rng, np.cumsum(self._chances), self._options.n_sampled)
             places, log_times = distinct(drawn, self._chances)
         weight = np.append(np.zeros(len(self._frequent)), log_times)
@@ -478,7 +479,7 @@ class SkipGram:
         """The same part by part: yields, after each, how many passes have been made."""
         number, n_parts = self.n_passes, self._n_parts
         self.n_passes += 1
-        order = np.random.default_rng([self._seed, number, 0]).permutation(self.pairs.n_words)
+        order = stream(self._seed, "order", number).permutation(self.pairs.n_words)
         with single_threaded_blas():  # once, not with every block
             parts = [np.sort(order[part::n_parts]) for part in range(n_parts)]
             self.sums.begin(self.U, self.V, self.n_passes, parts)
