@@ -35,7 +35,7 @@ def main():
     print(f"\n{'':16}seconds   classes scored   accuracy")
     curves, model = {}, None
     for title, changes in RUNS.items():
-        model = LDGSClassifier(hidden_dim=HIDDEN, decay=0.1, random_state=0, **changes)
+        model = LDGSClassifier(hidden_dim=HIDDEN, decay=0.9, random_state=0, **changes)
         seconds, points = 0.0, []
         for _ in range(options.passes or PASSES):
             start = time.perf_counter()

@@ -155,7 +155,7 @@ CONVERGED = {
         "batch_size": 1000,
     },
     "LDGSClassifier": {
-        "gradient": "exact", "alpha": 1.0, "solver": "sgd", "learning_rate": 0.05, "decay": 0.0,
+        "gradient": "exact", "alpha": 1.0, "solver": "sgd", "learning_rate": 0.05, "decay": 1.0,
         "max_iter": 1000, "batch_size": 1000,
     },
     "MemoirSVC": {

@@ -17,6 +17,7 @@ from ..utils._coordinates import Coordinates
 from ..utils._matrix import squared_norms
 from ..utils._parallel import single_threaded_blas
 from ..utils._random import stream
+from ..utils._schedules import share_of_rate
 from ._implicit_batches import ImplicitBatches
 from ._solvers import Data, DivergenceError, SampledBatches, SingleSteps, Solver
 
@@ -136,10 +137,10 @@ def passes(max_iter, settings, n_visited):
     return number_of_passes(max_iter, USUAL_PASSES[settings.solver], n_visited, settings.batch_size)
 
 
-def shares_of_rate(decay, n_epochs):
+def shares_of_epochs(decay, n_epochs):
     """The factor on the rate in each epoch, ndarray (n_epochs,)."""
-    epochs = np.arange(n_epochs)
-    return 1 - (epochs + 0.5) / n_epochs if decay == "linear" else float(decay) ** epochs
+    middle = 0.5 if decay == "linear" else 0.0  # of an epoch, all of which has one rate
+    return share_of_rate(decay, np.arange(n_epochs) + middle, n_epochs)
 
 
 def share_of_part(decay, seen):
@@ -151,12 +152,12 @@ def share_of_part(decay, seen):
 
     Parameters
     ----------
-    decay : float or "linear"
+    decay : {"linear", "inverse"} or float
     seen : RowsSeen
         With the rows of this part.
     """
     n_before = max(0, int(seen.n_visits / max(seen.n_rows, 1) - SKETCHED))
-    return (1 + n_before) ** -0.5 if decay == "linear" else float(decay) ** n_before
+    return share_of_rate(decay, n_before)
 
 
 def coordinates_for(X, sample_weight, columns, fit_intercept):

@@ -153,9 +153,7 @@ class BaseLDGS(BaseXCClassifier):
             self.learning_rate_ = rate_of(self, self._form) * units.length
         n_visits = None if task.whole else self._seen.n_visits
         change = Change(units if linear else None, hidden, n_visits)
-        settings = self._settings(rows.shape[1], n_seen)
-        if not task.whole and self.decay == "linear":
-            settings = settings._replace(decay="root")
+        settings = self._settings(rows.shape[1], n_seen)._replace(of_parts=not task.whole)
         self.alpha_ = self.alpha
         strengths = change.strengths(self.alpha) if self.alpha != "auto" else (0.0, 0.0)
         if self.alpha == "auto":

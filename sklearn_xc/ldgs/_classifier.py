@@ -14,6 +14,7 @@ from ..utils._callbacks import with_callbacks
 from ..utils._matrix import LARGEST_INDEX
 from ..utils._random import stream
 from ..utils._records import savable
+from ..utils._schedules import DECAY
 from ..utils._validation import check_k
 from ._base import BaseLDGS, Task
 from ._prediction import SCORES_AT_ONCE, Search, embedded
@@ -123,9 +124,10 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         "adagrad" is half the length of a row. In a step a row of more than ten typical lengths
         counts no more than one of just ten, so that one corrupt row does not decide. X of which at
         least four entries in five are zero counts as sparse, whatever holds it.
-    decay : "linear" or float, default="linear"
-        "linear" brings the rate to zero over `max_iter` passes; with a number it is
-        ``learning_rate / (1 + decay * t)`` after t passes. Published: 1.
+    decay : {"linear", "inverse"} or float, default="linear"
+        "linear" brings the rate to zero over `max_iter` passes, "inverse" makes it
+        ``learning_rate / (1 + t)`` after t passes, as published; a number is multiplied with it
+        after each pass.
     max_iter : "auto" or int, default="auto"
         Passes over the samples. "auto": 10, and at least as many as make 1000 steps; on dense rows
         without a layer up to 5000 steps where there are fewer weights than samples. There is no
@@ -247,7 +249,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "solver": [StrOptions({"adagrad", "sgd"})],
         "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="right")],
-        "decay": [StrOptions({"linear"}), Interval(Real, 0, 1e12, closed="both")],
+        "decay": DECAY,
         "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
         "early_stopping": ["boolean"],

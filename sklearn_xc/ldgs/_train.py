@@ -8,6 +8,7 @@ from .._kernels.ldgs._losses import KINDS
 from ..mips._row_store import ranges
 from ..utils._memory_limit import memory_limit, require_memory
 from ..utils._random import stream
+from ..utils._schedules import share_of_rate
 from ._candidate_gradients import ChunkIndexes, Positives, scratch_places, set_gradients
 from ._int8_rows import ByteRows
 from ._layers import NO_NORMS, Layout, Lists, Settings, Weights, embed
@@ -161,11 +162,9 @@ class Steps:
 
     def rate(self, passes):
         s = self.settings
-        if s.decay == "linear":
-            return s.learning_rate * max(0.0, 1 - passes / s.max_iter)
-        if s.decay == "root":  # of parts: there is no last pass to which rates could fall
-            return s.learning_rate / (1 + passes) ** 0.5
-        return s.learning_rate / (1 + s.decay * passes)
+        # Of parts there is no last pass to which rates could fall.
+        n_passes = None if s.of_parts else s.max_iter
+        return s.learning_rate * share_of_rate(s.decay, passes, n_passes)
 
     def step(self, batch, rate, rng):
         """A step on a mini-batch; returns the weighted sum of its losses before the step."""

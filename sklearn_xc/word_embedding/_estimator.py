@@ -16,6 +16,7 @@ from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
 from ..utils._random import stream
 from ..utils._records import savable
+from ..utils._schedules import DECAY, share_of_rate
 from . import _cooccurrence as counting
 from ._block_sums import BatchSums
 from ._negative_sampling import negative_sampling
@@ -93,9 +94,9 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         contexts that know their frequency alone, which was faster and gave better vectors.
     learning_rate : float, default=0.2
         Length of the first steps of the coordinates (of Adagrad [3]_, whatever the gradient).
-    decay : "linear" or float, default="linear"
-        "linear" lets the rate fall evenly to a twentieth over all passes. Otherwise it is
-        ``learning_rate / (1 + decay * t)`` after t passes.
+    decay : {"linear", "inverse"} or float, default="linear"
+        "linear" lets the rate fall evenly to a twentieth over all passes, "inverse" makes it
+        ``learning_rate / (1 + t)`` after t passes; a number is multiplied with it after each pass.
     max_iter : int, default=20
         Passes.
     n_parts : "auto" or int, default="auto"
@@ -209,7 +210,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         "n_negatives": [Interval(Integral, 1, 2**16, closed="both")],
         "n_init_epochs": [Interval(Integral, 0, None, closed="left")],
         "learning_rate": [Interval(Real, 0, 1e3, closed="right")],
-        "decay": [StrOptions({"linear"}), Interval(Real, 0, 1e6, closed="both")],
+        "decay": DECAY,
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "n_parts": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
@@ -450,9 +451,10 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
 
     def _rate(self, time):
         """The length of steps after so many passes."""
+        share = share_of_rate(self.decay, time, self.max_iter)
         if self.decay == "linear":
-            return self.learning_rate * (1 - (1 - LAST_RATE) * time / self.max_iter)
-        return self.learning_rate / (1 + self.decay * time)
+            share = LAST_RATE + (1 - LAST_RATE) * share
+        return self.learning_rate * share
 
     def _sums(self, pairs, seed, n_threads, trained):
         if self.gradient == "exact":

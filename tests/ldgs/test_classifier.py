@@ -29,7 +29,7 @@ SETTINGS = Settings(
     loss="margin", score="linear", gradient="decomposed", n_chunks=2, n_message_passes=0,
     query_size=5, index="exact", n_centroids=1, n_probes=1, tau=0.0, mu=1.0,
     unretrieved="exclude", fit_intercept=True, solver="sgd", warmup=0, batch_size=20,
-    learning_rate=1e-3, decay=0.0, max_iter=1, alpha=0.0,
+    learning_rate=1e-3, decay=1.0, max_iter=1, alpha=0.0,
 )  # fmt: skip
 
 
@@ -123,7 +123,7 @@ def test_cross_entropy_reaches_the_optimum_of_softmax_regression(digits):
     X, y = digits[0][:150], digits[1][:150]
     alpha = 0.05
     model = LDGSClassifier(
-        gradient="exact", alpha=alpha, solver="sgd", learning_rate=0.5, decay=0.0, max_iter=1500,
+        gradient="exact", alpha=alpha, solver="sgd", learning_rate=0.5, decay=1.0, max_iter=1500,
         batch_size=150, random_state=0,
     ).fit(X, y)  # fmt: skip
     reference = LogisticRegression(C=1 / (alpha * 150), tol=1e-8, max_iter=5000).fit(X, y)
@@ -155,7 +155,7 @@ def test_every_combination_learns(digits, loss, similarity, gradient):
         {"index": "hnsw"},
         {"index": "exact", "n_chunks": 3},
         {"hidden_dim": None},
-        {"solver": "sgd", "learning_rate": 3.0, "decay": 0.1},
+        {"solver": "sgd", "learning_rate": 3.0, "decay": 0.98},
         {"warmup": "auto"},
         {"fit_intercept": False},
         {"n_chunks": 100},
@@ -318,7 +318,7 @@ def test_warm_start_goes_on(digits):
     X, y = digits
     for some in (y < 2, y < 10):
         model = LDGSClassifier(
-            hidden_dim=6, max_iter=2, warm_start=True, decay=0.0, random_state=0
+            hidden_dim=6, max_iter=2, warm_start=True, decay=1.0, random_state=0
         ).fit(X[some], y[some])
         first = model.loss_curve_[0]
         assert model.fit(X[some], y[some]).loss_curve_[0] < first / 2

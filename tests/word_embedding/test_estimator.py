@@ -130,7 +130,7 @@ def test_seed_decides():
 def test_rate_falls():
     linear = model(learning_rate=2.0, max_iter=4)
     assert [linear._rate(time) for time in (0, 2, 4)] == pytest.approx([2, 1.05, 0.1])
-    inverse = model(learning_rate=2.0, decay=1.0)
+    inverse = model(learning_rate=2.0, decay="inverse")
     assert [inverse._rate(time) for time in (0, 1, 3)] == pytest.approx([2, 1, 0.5])
 
 
@@ -338,7 +338,7 @@ def test_has_to_be_fitted(method):
         ({"vocabulary": ["a", "a"]}, "vocabulary holds a word more than once"),
         ({"vocabulary": ["a", 1]}, "vocabulary must be an iterable of strings"),
         ({"vocabulary": "ab"}, "vocabulary must be an iterable of strings"),
-        ({"vocabulary": ["nowhere", "red"]}, "no two words of the vocabulary together"),
+        ({"vocabulary": ["nowhere", "the"]}, "no two words of the vocabulary together"),
         ({"learning_rate": 0}, "'learning_rate' parameter"),
         ({"batch_queries": True, "rest": "none"}, "batch_queries=True needs rest='sampled'"),
         ({"batch_queries": True, "n_message_passes": 1}, "and n_message_passes=1"),

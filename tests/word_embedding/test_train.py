@@ -338,7 +338,7 @@ def test_what_is_expected_of_a_block_lessens_the_noise_of_contexts(laid):
     exact = reference(counts, U, V)[2]
     few = options(query_size=0, n_frequent=5, n_sampled=20, rest="sampled")
     found, plain = [], []
-    for seed in range(60):
+    for seed in range(120):
         found.append(gradients(counts, U, V, BatchSums(pairs, DIM, few, 20, seed, 1))[1])
         plain.append(sum(estimated_gradients(b, counts, U, V, False)[1] for b in laid))
         laid.clear()
