@@ -46,12 +46,15 @@ OURS = {
     "decomposed": ("decomposed", {}),
     "mips": ("MIPS", {"gradient": "mips"}),
     "sampled": ("sampled", {"gradient": "sampled"}),
-    "mips_zero": ("MIPS, others scored 0 (Algorithm 1)", {"gradient": "mips", "rest": "zero"}),
+    "mips_zero": (
+        "MIPS, others scored 0 (Algorithm 1)", {"gradient": "mips", "unretrieved": "zero"}
+    ),
     "decomposed_none": (
-        "decomposed, others left out (as the authors)", {"rest": "none"}
+        "decomposed, others left out (as the authors)", {"unretrieved": "exclude"}
     ),
     "decomposed_passes": (
-        "decomposed, one message pass, others left out", {"rest": "none", "n_message_passes": 1}
+        "decomposed, one message pass, others left out",
+        {"unretrieved": "exclude", "n_message_passes": 1},
     ),
     "default": (
         f"decomposed, {DEFAULT_PASSES} passes (the default)", {"max_iter": DEFAULT_PASSES}

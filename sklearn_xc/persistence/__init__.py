@@ -70,6 +70,11 @@ class SaveMixin:
         manifest = {"library": "sklearn-xc", "version": __version__, "model": model}
         write(path, manifest, encoder.segments)
 
+    @classmethod
+    def _renamed_parameters(cls, parameters):
+        """The parameters of a file, some of which may have the names that they had before."""
+        return parameters
+
     def _state_to_save(self, encoder):
         """Name -> value, of all that is not a parameter."""
         self._read_all()

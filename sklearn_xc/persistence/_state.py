@@ -197,6 +197,7 @@ class Decoder:
         if cls is None:
             raise ValueError(f"{node['class']!r} is not an estimator of this version")
         parameters = {name: self.decode(value) for name, value in node["parameters"].items()}
+        parameters = cls._renamed_parameters(parameters)
         unknown = set(parameters) - set(cls._get_param_names())
         if unknown:
             raise ValueError(f"{node['class']} has no parameters {sorted(unknown)}")

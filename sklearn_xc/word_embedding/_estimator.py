@@ -49,8 +49,9 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         Pairs are at most so many places apart, places being counted after words have been dropped.
     gradient : {"decomposed", "mips", "sampled", "exact"}, default="decomposed"
         The words y' of the sum. "decomposed" cuts the coordinates into `n_chunks` and asks an index
-        of each, "mips" one index of all coordinates; both add the contexts of the word and `rest`.
-        "sampled" takes the contexts of the word and words drawn uniformly. "exact" takes all.
+        of each, "mips" one index of all coordinates; both add the contexts of the word and
+        `unretrieved`. "sampled" takes the contexts of the word and words drawn uniformly.
+        "exact" takes all.
     n_chunks : int, default=4
         B of "decomposed"; at most `dim`.
     n_message_passes : int, default=0
@@ -65,14 +66,14 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         :mod:`sklearn_xc.mips`.
     n_centroids : int, default=100
         Clusters of "spherical"; 100 as published.
-    rest : {"sampled", "zero", "none"}, default="sampled"
+    unretrieved : {"sampled", "zero", "exclude"}, default="sampled"
         What stands in the sum for words that "decomposed" and "mips" do not name. "sampled": the
         most frequent contexts are all in it, and the searches look among the others, of which some
         are drawn by chance for those not found, weighted by the inverse of it. "zero": all are
-        counted as if scored 0 (Algorithm 1). "none": nothing.
+        counted as if scored 0 (Algorithm 1). "exclude": nothing.
     n_frequent : "auto" or int, default="auto"
         Most frequent contexts that are in every sum, for "decomposed" and "mips" with
-        ``rest="sampled"``; "auto" is K / 20, but the root of K at least.
+        ``unretrieved="sampled"``; "auto" is K / 20, but the root of K at least.
     n_sampled : "auto" or int, default="auto"
         Draws of words for each block of words, as likely as the root of their frequency is large.
         "auto" is K / 12, and K / 100 for "sampled", but the root of K at least.
@@ -110,8 +111,8 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         Whether a block of `batch_size` words of similar vectors asks the indexes once, with its
         mean, and all of them are scored with what is named: matrix products, ten times faster a
         word scored. Otherwise every word asks for itself, as published. True needs
-        ``rest="sampled"`` and no message passes; "auto" is True where it can be. Such blocks ask
-        from the second pass on, if all begins with random vectors.
+        ``unretrieved="sampled"`` and no message passes; "auto" is True where it can be. Such blocks
+        ask from the second pass on, if all begins with random vectors.
     compute_loss : bool, default=False
         Whether to evaluate the objective exactly after each pass, which costs about half of a pass
         of exact gradients.
@@ -190,6 +191,13 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     ['three']
     """
 
+    @classmethod
+    def _renamed_parameters(cls, parameters):
+        if "rest" in parameters:
+            rest = parameters.pop("rest")
+            parameters["unretrieved"] = "exclude" if rest == "none" else rest
+        return parameters
+
     _parameter_constraints: dict = {  # noqa: RUF012
         "dim": [Interval(Integral, 2, 2**16, closed="both")],
         "window": [Interval(Integral, 1, 2**16, closed="both")],
@@ -199,7 +207,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         "query_size": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "index": [StrOptions({"spherical", "hnsw", "exact"})],
         "n_centroids": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
-        "rest": [StrOptions({"sampled", "zero", "none"})],
+        "unretrieved": [StrOptions({"sampled", "zero", "exclude"})],
         "n_frequent": [StrOptions({"auto"}), Interval(Integral, 0, LARGEST_INDEX, closed="both")],
         "n_sampled": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
         "tau": [Interval(Real, 0, 1, closed="both")],
@@ -233,7 +241,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         query_size="auto",
         index="spherical",
         n_centroids=100,
-        rest="sampled",
+        unretrieved="sampled",
         n_frequent="auto",
         n_sampled="auto",
         tau=0.0,
@@ -263,7 +271,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         self.query_size = query_size
         self.index = index
         self.n_centroids = n_centroids
-        self.rest = rest
+        self.unretrieved = unretrieved
         self.n_frequent = n_frequent
         self.n_sampled = n_sampled
         self.tau = tau
@@ -359,8 +367,8 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         searches = self.gradient in ("decomposed", "mips")
         if searches and self.batch_queries is True and not self._can_batch():
             raise ValueError(
-                "batch_queries=True needs rest='sampled' and n_message_passes=0; got "
-                f"rest={self.rest!r} and n_message_passes={self.n_message_passes}"
+                "batch_queries=True needs unretrieved='sampled' and n_message_passes=0; got "
+                f"unretrieved={self.unretrieved!r} and n_message_passes={self.n_message_passes}"
             )
 
     def _vectors_before(self):
@@ -467,7 +475,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
 
     def _can_batch(self):
         passes = self.gradient == "decomposed" and self.n_message_passes > 0
-        return self.rest == "sampled" and not passes
+        return self.unretrieved == "sampled" and not passes
 
     def _options(self, n_words):
         searches = self.gradient != "sampled"
@@ -476,7 +484,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         query_size, n_frequent, n_sampled = self.query_size, self.n_frequent, self.n_sampled
         if query_size == "auto":
             query_size = max(root, n_words // (20 * n_chunks))
-            if self.rest == "sampled":
+            if self.unretrieved == "sampled":
                 query_size = -(-2 * root // n_chunks)
         if n_frequent == "auto":
             n_frequent = max(root, n_words // 20)
@@ -488,7 +496,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             query_size=min(query_size, n_words) if searches else 0,
             index=self.index,
             n_centroids=self.n_centroids,
-            rest=self.rest if searches else "sampled",
+            unretrieved=self.unretrieved if searches else "sampled",
             n_frequent=min(n_frequent, n_words) if searches else 0,
             n_sampled=n_sampled,
             tau=self.tau,

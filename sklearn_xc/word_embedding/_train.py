@@ -212,7 +212,7 @@ class Options(NamedTuple):
         Words named in each chunk; 0 for none.
     index : {"spherical", "hnsw", "exact"}
     n_centroids : int
-    rest : {"sampled", "zero", "none"}
+    unretrieved : {"sampled", "zero", "exclude"}
         What stands for words that are not named.
     n_frequent : int
         With "sampled", so many of the most frequent contexts are in every sum.
@@ -226,7 +226,7 @@ class Options(NamedTuple):
     query_size: int
     index: str
     n_centroids: int
-    rest: str
+    unretrieved: str
     n_frequent: int
     n_sampled: int
     tau: float
@@ -290,7 +290,7 @@ class NamedSums:
             np.full(pairs.n_words, -1, dtype=np.int32) for _ in range(2)
         )
         order = np.argsort(-pairs.context_share, kind="stable")
-        n_frequent = options.n_frequent if options.rest == "sampled" else 0
+        n_frequent = options.n_frequent if options.unretrieved == "sampled" else 0
         self._frequent = np.sort(order[:n_frequent])
         self._others = np.sort(order[n_frequent:]).astype(np.int32)
         self._chances = chances(pairs.context_share)[self._others]
@@ -343,7 +343,7 @@ class NamedSums:
 
     def _draw(self, V, start):
         """Distinct words drawn, the logarithms of how many each stands for, their vectors."""
-        if self._options.rest != "sampled":
+        if self._options.unretrieved != "sampled":
             return None
         places, log_times = np.empty(0, dtype=np.int64), np.empty(0)
         if len(self._others):
@@ -363,7 +363,7 @@ class NamedSums:
         sets = set_gradients(
             V, u, bounds, retrieved, positives, "cross_entropy",
             n_message_passes=options.n_message_passes, tau=options.tau,
-            zero_rest=options.rest == "zero", n_threads=self.n_threads,
+            zero_rest=options.unretrieved == "zero", n_threads=self.n_threads,
             places=self._places,
         )  # fmt: skip
         p = sets.values

@@ -32,7 +32,7 @@ ESTIMATORS = {
     "ppdsparse": PPDSparseClassifier(random_state=0, warm_start=True),
     "memoir": MemoirSVC(max_iter=2, random_state=0),
     "augment_reduce": AugmentReduceClassifier(max_iter=2, random_state=0),
-    "implicit_softmax": ImplicitSoftmaxRegressor(max_iter=2, learning_rate=1.0, random_state=0),
+    "implicit_softmax": ImplicitSoftmaxRegressor(max_iter=2, learning_rate=0.3, random_state=0),
     "ldgs": LDGSClassifier(hidden_dim=8, max_iter=2, random_state=0),
 }
 MODES = [None, "r"]

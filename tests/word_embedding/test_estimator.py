@@ -72,7 +72,7 @@ def test_vocabulary_is_sorted_by_frequency(fitted):
         {"gradient": "sampled"},
         {"index": "exact"},
         {"gradient": "mips", "batch_queries": False},
-        {"rest": "none", "n_message_passes": 2, "index": "exact"},
+        {"unretrieved": "exclude", "n_message_passes": 2, "index": "exact"},
     ],
 )
 def test_words_of_a_topic_are_near_each_other(changes):
@@ -340,7 +340,10 @@ def test_has_to_be_fitted(method):
         ({"vocabulary": "ab"}, "vocabulary must be an iterable of strings"),
         ({"vocabulary": ["nowhere", "the"]}, "no two words of the vocabulary together"),
         ({"learning_rate": 0}, "'learning_rate' parameter"),
-        ({"batch_queries": True, "rest": "none"}, "batch_queries=True needs rest='sampled'"),
+        (
+            {"batch_queries": True, "unretrieved": "exclude"},
+            "batch_queries=True needs unretrieved='sampled'",
+        ),
         ({"batch_queries": True, "n_message_passes": 1}, "and n_message_passes=1"),
     ],
 )
@@ -399,3 +402,10 @@ def test_refuses_more_memory_than_there_is(monkeypatch):
     monkeypatch.setenv(_memory_limit.VARIABLE, "100")
     with pytest.raises(MemoryError, match="vectors of 12 words and 6 dimensions"):
         model().fit(CORPUS)
+
+
+def test_files_with_the_parameter_of_before_load():
+    for rest, unretrieved in [("none", "exclude"), ("zero", "zero"), ("sampled", "sampled")]:
+        renamed = LDGSWordEmbedding._renamed_parameters({"dim": 8, "rest": rest})
+        assert renamed == {"dim": 8, "unretrieved": unretrieved}
+    assert LDGSWordEmbedding._renamed_parameters({"dim": 8}) == {"dim": 8}

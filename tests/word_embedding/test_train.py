@@ -47,7 +47,7 @@ def reference(counts, U, V):
 def options(**changes):
     everything = {
         "n_chunks": 3, "n_message_passes": 0, "query_size": N_WORDS, "index": "exact",
-        "n_centroids": 4, "rest": "none", "n_frequent": 7, "n_sampled": 1, "tau": 0.0,
+        "n_centroids": 4, "unretrieved": "exclude", "n_frequent": 7, "n_sampled": 1, "tau": 0.0,
     }  # fmt: skip
     return skip_gram.Options(**everything | changes)
 
@@ -123,8 +123,8 @@ def test_objective_and_exact_gradients(symmetric, n_threads):
         {},
         {"n_chunks": 1, "index": "hnsw"},
         {"n_chunks": 4, "index": "spherical"},
-        {"rest": "zero"},
-        {"rest": "sampled", "n_sampled": 50},
+        {"unretrieved": "zero"},
+        {"unretrieved": "sampled", "n_sampled": 50},
     ],
 )
 def test_with_everything_retrieved_gradients_are_exact(changes):
@@ -146,7 +146,9 @@ def test_with_everything_retrieved_gradients_are_exact(changes):
 def test_blocks_that_score_everything_have_exact_gradients(changes, n_threads):
     counts, (U, V) = some_counts(), some_vectors()
     _, of_words, of_contexts = reference(counts, U, V)
-    found = gradients(counts, U, V, kind=block_sums, n_threads=n_threads, rest="sampled", **changes)
+    found = gradients(
+        counts, U, V, kind=block_sums, n_threads=n_threads, unretrieved="sampled", **changes
+    )
     np.testing.assert_allclose(found[0], of_words, atol=1e-6)
     np.testing.assert_allclose(found[1], of_contexts, atol=1e-6)
 
@@ -171,7 +173,9 @@ def test_sampled_rest_converges_to_the_exact_gradient(changes, kind):
     _, of_words, of_contexts = reference(counts, U, V)
     errors = []
     for n_sampled in (20, 200_000):
-        found = gradients(counts, U, V, kind=kind, rest="sampled", n_sampled=n_sampled, **changes)
+        found = gradients(
+            counts, U, V, kind=kind, unretrieved="sampled", n_sampled=n_sampled, **changes
+        )
         errors.append(np.abs(found[0] - of_words).max() + np.abs(found[1] - of_contexts).max())
     assert errors[1] < 0.02 * (np.abs(of_words).max() + np.abs(of_contexts).max())
     assert errors[1] < 0.1 * errors[0]
@@ -189,7 +193,7 @@ def test_averaged_over_all_draws_the_sum_over_all_words_is_exact():
     U, rows = U / 5, np.array([3, 5, 20])  # word 5 has no pairs
     pairs = skip_gram.Pairs(counts)
     sums = BatchSums(
-        pairs, DIM, options(n_frequent=28, n_sampled=5, rest="sampled"), len(rows), 0, 1
+        pairs, DIM, options(n_frequent=28, n_sampled=5, unretrieved="sampled"), len(rows), 0, 1
     )
     named = sums._others[[1, 4]]
     exps = np.exp(U[rows].astype(float) @ V.T)
@@ -279,7 +283,7 @@ def laid(monkeypatch):
 def test_blocks_have_the_gradients_that_their_draws_stand_for(changes, batch_size, symmetric, laid):
     counts, (U, V) = some_counts(symmetric), some_vectors()
     pairs = skip_gram.Pairs(counts)
-    of_all = options(rest="sampled", **changes)
+    of_all = options(unretrieved="sampled", **changes)
     for n_threads in (1, 3):
         sums = block_sums(pairs, DIM, of_all, batch_size, 0, n_threads)
         found = gradients(counts, U, V, sums)
@@ -336,7 +340,7 @@ def test_what_is_expected_of_a_block_lessens_the_noise_of_contexts(laid):
     U = 0.5 * (U.mean(axis=0) + 0.3 * U)
     pairs = skip_gram.Pairs(counts)
     exact = reference(counts, U, V)[2]
-    few = options(query_size=0, n_frequent=5, n_sampled=20, rest="sampled")
+    few = options(query_size=0, n_frequent=5, n_sampled=20, unretrieved="sampled")
     found, plain = [], []
     for seed in range(120):
         found.append(gradients(counts, U, V, BatchSums(pairs, DIM, few, 20, seed, 1))[1])
@@ -365,7 +369,7 @@ def test_exact_differences_are_those_of_a_softmax(n_words):
 def test_memory_bounds_the_blocks_at_once_and_nothing_else(laid, monkeypatch):
     counts, (U, V) = some_counts(), some_vectors()
     pairs = skip_gram.Pairs(counts)
-    few = options(query_size=2, n_sampled=9, rest="sampled")
+    few = options(query_size=2, n_sampled=9, unretrieved="sampled")
     found, n_visits = [], []
     for n_bytes in (2**28, 1):
         monkeypatch.setattr(_block_sums, "BYTES_AT_ONCE", n_bytes)
@@ -382,7 +386,7 @@ def test_vectors_that_mean_nothing_yet_are_not_searched():
     pairs = skip_gram.Pairs(counts)
     n_scored = {}
     for trained in (False, True):
-        of_all = options(rest="sampled", n_frequent=3, n_sampled=2, query_size=20)
+        of_all = options(unretrieved="sampled", n_frequent=3, n_sampled=2, query_size=20)
         sums = BatchSums(pairs, DIM, of_all, 8, 0, 1, trained=trained)
         passes = Recorder(pairs, U.copy(), V.copy(), sums)
         for number in (1, 2):
@@ -401,7 +405,7 @@ def test_parts_of_a_pass_add_up(kind, n_parts):
     pairs = skip_gram.Pairs(counts)
     sums = skip_gram.ExactSums(pairs, 7, 1)
     if kind is not None:
-        sums = kind(pairs, DIM, options(rest="sampled"), 7, 0, 1)
+        sums = kind(pairs, DIM, options(unretrieved="sampled"), 7, 0, 1)
     recorder = Recorder(pairs, U.copy(), V.copy(), sums, n_parts)
     recorder.iterate(lambda time: 0.1)
     np.testing.assert_allclose(recorder.of_words, of_words, atol=1e-6)
@@ -451,11 +455,11 @@ def test_rest_counted_as_zero_and_left_out():
         order = np.argsort(-(U[:, columns] @ V[:, columns].T), axis=1)[:, :6]
         np.put_along_axis(best, order, True, axis=1)
     known = best | (q > 0)
-    for rest, others in (("zero", (~known).sum(axis=1)), ("none", 0)):
+    for unretrieved, others in (("zero", (~known).sum(axis=1)), ("exclude", 0)):
         p = np.where(known, np.exp(z), 0)
         p /= (p.sum(axis=1) + others)[:, None]
         expected = (q.sum(axis=1)[:, None] * p - q) @ V
-        found = gradients(counts, U, V, rest=rest, query_size=6)[0]
+        found = gradients(counts, U, V, unretrieved=unretrieved, query_size=6)[0]
         np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
