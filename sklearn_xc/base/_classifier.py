@@ -3,7 +3,6 @@
 The only module that touches private names of scikit-learn.
 """
 
-import threading
 from contextlib import contextmanager
 
 import numpy as np
@@ -22,6 +21,7 @@ from ..inspection._mixin import InspectionMixin
 from ..persistence import LoadedWeights, SaveMixin, weights_to_store
 from ..topk._inverted_index import InvertedIndex, topk_matrix
 from ..utils._callbacks import STATE, CallbackSupportMixin, Progress
+from ..utils._locks import ForkSafeLock
 from ..utils._matrix import as_rows, normalise
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
@@ -49,7 +49,7 @@ class _IndexCache:
     """
 
     def __init__(self):
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._arrays = ()
         self._index = None
 

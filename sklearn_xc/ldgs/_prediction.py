@@ -1,13 +1,12 @@
 """What LDGSClassifier predicts with: embeddings, scores by distance, the threshold of labels."""
 
-import threading
-
 import numpy as np
 from scipy import sparse
 
 from .._kernels.ldgs import _row_updates
 from ..mips import ExactIndex, HNSWIndex, SphericalIndex
 from ..topk._inverted_index import InvertedIndex
+from ..utils._locks import ForkSafeLock
 from ..utils._matrix import as_matrix, as_rows
 from ..utils._random import stream
 
@@ -93,7 +92,7 @@ class Search:
     def __init__(self, kind, n_jobs):
         self._make = {"spherical": SphericalIndex, "hnsw": HNSWIndex, "exact": ExactIndex}[kind]
         self._n_jobs = n_jobs
-        self._lock, self._arrays, self._index = threading.Lock(), (None, None), None
+        self._lock, self._arrays, self._index = ForkSafeLock(), (None, None), None
 
     def topk(self, rows, k, coef, intercept, squared):
         """The k best classes of each row, their scores, and the recall@10 that was measured.

@@ -1,6 +1,5 @@
 """The interface that all indexes share."""
 
-import threading
 import warnings
 from numbers import Integral, Real
 
@@ -10,6 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from ..utils._locks import ForkSafeLock
 from ..utils._parallel import effective_threads, single_threaded_blas
 from ._exact_search import ExactSearch
 from ._parameters import check_parameters
@@ -74,7 +74,7 @@ class BaseIndex(BaseEstimator):
                 raise ValueError("queries must have at least one row, or be None")
         self._store = RowStore(checked, rows)
         self._exact = ExactSearch(self._store)
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self.n_rows_, self.n_features_in_ = self._store.shape
         self.n_fallbacks_ = 0
         self.n_rebuilds_ = 0
@@ -211,7 +211,7 @@ class BaseIndex(BaseEstimator):
 
     def __setstate__(self, state):
         super().__setstate__(state)
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
 
 
 def drawn(queries, seed):

@@ -1,13 +1,13 @@
 """The exact answer: dense rows by blocked matrix products, sparse ones by an inverted index."""
 
 import copy
-import threading
 
 import numpy as np
 from scipy import sparse
 
 from .._kernels.topk._inverted_index import Postings
 from ..topk._inverted_index import InvertedIndex
+from ..utils._locks import ForkSafeLock
 from ..utils._matrix import as_rows
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import run_blocks, single_threaded_blas
@@ -78,7 +78,7 @@ class ExactSearch:
 
     def __init__(self, store):
         self._store = store
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self.release()
 
     def __getstate__(self):

@@ -209,3 +209,41 @@ assert forks_inside() == 0
 assert works()
 """
     )
+
+
+@pytest.mark.parametrize("name", ["ppdsparse", "ldgs"])
+def test_a_child_forked_while_another_thread_predicts(name):
+    """At the worst moment: the thread holds every lock of the package."""
+    run(
+        """
+from sklearn_xc.utils import _locks
+
+model = MODELS[sys.argv[1]].fit(X, y)
+index = ExactIndex(n_jobs=2).build(X)
+before = answers(model)
+inside, done = threading.Event(), threading.Event()
+held = list(_locks._LOCKS)
+assert held
+
+def hold():
+    for lock in held:
+        lock.__enter__()
+    inside.set()
+    done.wait(SECONDS)
+    for lock in held:
+        lock.__exit__()
+
+def works():
+    return same(answers(model), before) and len(index.query(X[:5], 3)) == 2
+
+thread = threading.Thread(target=hold)
+thread.start()
+inside.wait()
+status = in_child(works)
+done.set()
+thread.join()
+assert status == 0, status
+assert works()
+""",
+        name,
+    )

@@ -1,0 +1,34 @@
+"""Locks that a forked child can take, whoever held them in its parent."""
+
+import os
+import threading
+from weakref import WeakSet
+
+_LOCKS = WeakSet()
+
+
+class ForkSafeLock:
+    """As :class:`threading.Lock` in a ``with``; a forked child finds it free.
+
+    The thread that held it when the process forked is not there in the child, and would never let
+    go of it. What it protects has to be whole at every moment, as a reference that is replaced is.
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        _LOCKS.add(self)
+
+    def __enter__(self):
+        self._lock.acquire()
+
+    def __exit__(self, *_):
+        self._lock.release()
+
+
+def _renew_in_child():
+    for lock in _LOCKS:
+        lock._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_in_child)
