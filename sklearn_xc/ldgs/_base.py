@@ -227,7 +227,7 @@ class BaseLDGS(BaseXCClassifier):
         w = steps.weights
         self._squares, self._searching = (w.squares_W, w.squares_U), steps.searching
         self._set_model(*found)
-        if len(kept) and not stop:
+        if len(kept) and not stop and max(scores) < 1:
             warn_not_converged(
                 f"early_stopping: the precision of the samples kept apart still rose in the last "
                 f"n_iter_no_change={self.n_iter_no_change} of max_iter={n_passes} passes; increase "

@@ -486,3 +486,14 @@ def test_embeddings_in_another_form(similarity, n_classes):
     for estimator in (model, plain):
         estimator.partial_fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-6)
+
+
+def test_early_stopping_does_not_warn_where_nothing_is_left_to_gain():
+    """The precision is 1 from the first pass on; fewer passes than n_iter_no_change follow."""
+    y = np.repeat(np.arange(4), 50)
+    X = np.eye(4, dtype=np.float32)[y]
+    model = LDGSClassifier(early_stopping=True, max_iter=3, n_iter_no_change=5, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y)
+    assert model.validation_scores_.tolist() == [1.0] * 3
