@@ -40,7 +40,7 @@ class LabelEncoding:
     container: type | None = None
 
     def _check_record(self):
-        """Raise ValueError for what no call of `encode` makes (see `_persistence.record`)."""
+        """Raise ValueError for what no call of `encode` makes (see `persistence.record`)."""
         least = {"binary": 2, "multiclass": 3, "multilabel": 1}[self.kind]
         if self.classes_.ndim != 1 or not isinstance(self.dtype, np.dtype):
             raise ValueError("classes_ or dtype of the labels is of the wrong kind")

@@ -1,0 +1,185 @@
+"""What estimators inherit to be saved, and the function that loads them."""
+
+from numbers import Real
+
+from sklearn.utils.validation import check_is_fitted
+
+from .._version import __version__
+from ..utils._callbacks import CALLBACKS
+from ._file import Reader, write
+from ._state import Decoder, Encoder
+from ._weights import DTYPES
+
+__all__ = ["SaveMixin", "load"]
+
+
+class SaveMixin:
+    """Gives an estimator ``save``, and a way back for :func:`load`.
+
+    What is saved are the parameters and whatever else ``vars`` shows, in the kinds of values that
+    `_state.Encoder` knows. A subclass whose attributes kernels follow blindly checks them in
+    ``_check_loaded``, which is called with all of them in memory, before any kernel can see them;
+    one with attributes that are made anew when they are needed adds their names to ``_not_saved``.
+    """
+
+    _not_saved = "_index_cache", "_origin", "_warned_of_empty", CALLBACKS
+
+    def save(self, path, *, dtype="float32", threshold=0.0):
+        """Save the fitted estimator in a file that :func:`sklearn_xc.load` reads.
+
+        The file holds raw arrays and JSON, nothing that could be executed, and a checksum of every
+        byte. It is complete or not there: whatever ends the call early leaves the file of before.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Name of the file, replaced if it exists.
+        dtype : {"float32", "float16"}, default="float32"
+            How the weights are stored. float16 rounds them to eleven binary digits; the loaded
+            model computes in float32 again.
+        threshold : float, default=0.0
+            Sparse weights of a magnitude up to it are left out.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the estimator has not been fitted.
+        TypeError
+            If a parameter or attribute cannot be saved, such as a function.
+        ValueError
+            If `dtype` or `threshold` is not as described, or not for this estimator.
+        OSError
+            If the directory does not exist, or the file cannot be written.
+        """
+        check_is_fitted(self)
+        if dtype not in DTYPES:
+            raise ValueError(f"dtype must be one of {list(DTYPES)}, got {dtype!r}")
+        if isinstance(threshold, bool) or not isinstance(threshold, Real) or not threshold >= 0:
+            raise ValueError(f"threshold must be a number from 0 on, got {threshold!r}")
+        encoder = Encoder(dtype, threshold)
+        model = encoder.estimator(self)
+        if (dtype != "float32" or threshold) and not encoder.n_weights:
+            raise ValueError(
+                f"dtype={dtype!r} and threshold={threshold!r} are for linear weights, and "
+                f"{type(self).__name__} has none"
+            )
+        manifest = {"library": "sklearn-xc", "version": __version__, "model": model}
+        write(path, manifest, encoder.segments)
+
+    @classmethod
+    def _renamed_parameters(cls, parameters):
+        """The parameters of a file, some of which may have the names that they had before."""
+        return parameters
+
+    def _state_to_save(self, encoder):
+        """Name -> value, of all that is not a parameter."""
+        self._read_all()
+        return {name: value for name, value in vars(self).items() if name not in self._not_saved}
+
+    def _set_loaded_state(self, state, origin):
+        """Take over the attributes of a file.
+
+        Parameters
+        ----------
+        state : dict
+            Name -> value; arrays may be mapped if `origin` is given.
+        origin : Origin or None
+            Where the attributes can be read into memory, and those that `state` lacks.
+        """
+        vars(self).update(state)
+        if origin is None:
+            self._check_loaded()
+        else:
+            self._origin = origin, state
+
+    def _check_loaded(self):
+        """Raise ValueError if the attributes, now all in memory, do not fit together."""
+
+    def _read_all(self):
+        """Read into memory what is still in a mapped file, before it is changed or copied."""
+        if "_origin" not in vars(self):
+            return
+        (origin, placed), state = self._origin, {}
+        for name, value in origin.read().items():
+            mine = vars(self).get(name)
+            if isinstance(mine, SaveMixin):
+                mine._read_all()
+            elif name not in vars(self) or mine is placed.get(name):  # not replaced since
+                state[name] = value
+        del self._origin
+        self._set_loaded_state(state, None)
+
+    def __getattr__(self, name):
+        origin, placed = vars(self).get("_origin", (None, None))
+        if origin is None or name not in origin.late():
+            return object.__getattribute__(self, name)  # raises, as what it is asked for does
+        placed |= origin.read([name])
+        vars(self)[name] = placed[name]
+        return placed[name]
+
+    def __getstate__(self):
+        self._read_all()
+        return super().__getstate__()
+
+
+def load(path, mmap_mode=None):
+    """Load an estimator that was saved with its method ``save``.
+
+    Nothing in a file is executed, whoever wrote it: it holds numbers and texts only, and the
+    estimators that it can name are those of this package.
+
+    Parameters
+    ----------
+    path : str or path-like
+    mmap_mode : {None, "r"}, default=None
+        None reads the file and verifies the checksum of every byte. "r" maps it into memory, which
+        takes no time: the operating system reads what a prediction needs when it needs it, and all
+        processes share that. Only the manifest and small arrays are verified then; see the user
+        guide for what is guaranteed.
+
+    Returns
+    -------
+    estimator : estimator
+        As it was when it was saved. ``coef_`` of a mapped model with sparse weights is made when
+        first asked for; pickling a mapped model, copying it or training it further reads it into
+        memory first.
+
+    Raises
+    ------
+    OSError
+        If the file does not exist or cannot be read.
+    ValueError
+        If it is not a model, if it was truncated, damaged or edited, or needs a newer version of
+        the package.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn_xc import PPDSparseClassifier, load
+    >>> from sklearn_xc.datasets import make_xc_classification
+    >>> X, Y = make_xc_classification(n_samples=500, n_features=1000, n_classes=50, random_state=0)
+    >>> model = PPDSparseClassifier(random_state=0).fit(X, Y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "model.sxc")
+    ...     model.save(path)
+    ...     loaded = load(path)
+    >>> bool((loaded.predict_topk(X)[0] == model.predict_topk(X)[0]).all())
+    True
+    """
+    if mmap_mode not in (None, "r"):
+        raise ValueError(f"mmap_mode must be None or 'r', got {mmap_mode!r}")
+    reader = Reader(path, mmap_mode == "r")
+    try:
+        model = Decoder(reader, reader.mapped).decode(reader.manifest["model"])
+        if not isinstance(model, SaveMixin):
+            raise ValueError("it holds no estimator")
+    except DAMAGES as error:
+        reader.refuse_content(error)
+    return model
+
+
+# What values in the place of others lead to, before anything is made of them.
+DAMAGES = (
+    ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError,
+)  # fmt: skip
