@@ -1,34 +1,38 @@
-"""What all estimators share: validation, labels, prediction, tags.
-
-The only module that touches private names of scikit-learn.
-"""
-
-from contextlib import contextmanager
+"""What all estimators share: validation, labels, prediction, tags."""
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils._param_validation import (
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..inspection._explain import (
+    check_options,
+    explain_rows,
+    places_of_labels,
+    predicted_places,
+    weights_at,
+    weights_of_label,
+)
+from ..inspection._label_counts import counts_of_codes, report_of
+from ..persistence import LoadedWeights, SaveMixin, weights_to_store
+from ..topk._inverted_index import topk_matrix
+from ..utils._callbacks import CallbackSupportMixin, Progress
+from ..utils._matrix import as_matrix, as_rows, normalise
+from ..utils._memory_limit import require_memory
+from ..utils._parallel import effective_threads
+from ..utils._validation import check_k
+from . import _weight_format as weight_format
+from ._linear_model import IndexCache, arrays_of, check_shape
+from ._nearly_empty import warn_if_nearly_empty
+from ._validation import (
     HasMethods,
     Interval,
     Options,
     StrOptions,
-    validate_parameter_constraints,
+    all_or_nothing,
+    check_parameters,
+    validate_fit,
+    validate_more,
 )
-from sklearn.utils.validation import check_is_fitted, validate_data
-
-from ..inspection._mixin import InspectionMixin
-from ..persistence import LoadedWeights, SaveMixin, weights_to_store
-from ..topk._inverted_index import InvertedIndex, topk_matrix
-from ..utils._callbacks import STATE, CallbackSupportMixin, Progress
-from ..utils._locks import ForkSafeLock
-from ..utils._matrix import as_rows, normalise
-from ..utils._memory_limit import require_memory
-from ..utils._parallel import effective_threads
-from ..utils._validation import check_k, check_sample_weight, require_two_classes
-from ._labels import LabelEncoding, check_labels, encode, label_names
-from ._nearly_empty import NearlyEmptyMixin
-from ._weight_format import WeightSurgery
 
 __all__ = [
     "BaseXCClassifier",
@@ -41,91 +45,21 @@ __all__ = [
 ]
 
 
-class _IndexCache:
-    """The inverted index of an estimator's weights, built when first asked for.
-
-    An index is kept only for arrays that cannot be written to; weights that the user has put in
-    place and may still edit are indexed afresh at every call.
-    """
-
-    def __init__(self):
-        self._lock = ForkSafeLock()
-        self._arrays = ()
-        self._index = None
-
-    def get(self, coef, intercept, make=None):
-        arrays = _arrays_of(coef, intercept)
-        with self._lock:
-            if not _same(arrays, self._arrays):
-                index = (make or InvertedIndex)(coef, intercept)
-                if any(array.flags.writeable for array in arrays):
-                    return index
-                self._arrays, self._index = arrays, index
-            return self._index
-
-    def put(self, coef, intercept, index):
-        """Take an index that there is already, of arrays that cannot be written to."""
-        with self._lock:
-            self._arrays, self._index = _arrays_of(coef, intercept), index
-
-
-def _check_shape(state, shape, n_inputs):
-    """Refuse what is loaded if the weights are not those of the labels and features beside them."""
-    encoding, classes, n_features = (state[n] for n in ("_encoding", "classes_", "n_features_in_"))
-    if not isinstance(encoding, LabelEncoding) or not isinstance(classes, np.ndarray):
-        raise ValueError("the labels are of the wrong kind")
-    if classes.shape != encoding.classes_.shape or type(n_features) is not int:
-        raise ValueError("the numbers of classes or features contradict one another")
-    if shape[1:] != (n_inputs,) or shape[0] not in (encoding.n_columns, len(classes)):
-        raise ValueError(f"weights of shape {shape} for {len(classes)} classes")
-    if "feature_names_in_" in state and len(state["feature_names_in_"]) != n_features:
-        raise ValueError("the names of the features are not as many as the features")
-
-
-def _arrays_of(coef, intercept):
-    parts = (coef.data, coef.indices, coef.indptr) if sparse.issparse(coef) else (coef,)
-    return *parts, intercept
-
-
-def _same(some, others):
-    return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
-
-
-@contextmanager
-def all_or_nothing(estimator):
-    """Restore all attributes of an estimator if what stands inside fails or is interrupted."""
-    estimator._read_all()
-    before = vars(estimator).copy()
-    try:
-        yield
-    except BaseException:
-        callbacks = {name: vars(estimator)[name] for name in STATE if name in vars(estimator)}
-        vars(estimator).clear()
-        vars(estimator).update(before, **callbacks)
-        raise
-
-
-def check_parameters(estimator):
-    """Check all parameters of an estimator against its ``_parameter_constraints``."""
-    validate_parameter_constraints(
-        estimator._parameter_constraints, estimator.get_params(deep=False), type(estimator).__name__
-    )
-
-
-class BaseXCClassifier(
-    WeightSurgery, InspectionMixin, NearlyEmptyMixin, SaveMixin, CallbackSupportMixin,
-    ClassifierMixin, BaseEstimator,
-):  # fmt: skip
+class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base of all classifiers here.
 
     A subclass declares ``_parameter_constraints``, has the parameter ``n_jobs``, and fits inside
     :meth:`_all_or_nothing` with the data from :meth:`_validate_fit`. One with linear weights ends
-    with :meth:`_set_linear_model`; another overrides :meth:`_model`.
+    with :meth:`_set_linear_model`; another overrides :meth:`_model`. One whose scores are linear in
+    the features, but not by ``coef_`` alone, overrides :meth:`_weights_at`; one that is linear but
+    for a term common to the features of a row, :meth:`_weights_of_label`.
     """
 
     _parameter_constraints: dict = {}  # noqa: RUF012  (scikit-learn's convention)
     # why `merge` refuses models of this kind; None where each class is a problem of its own
     _not_merged_since = "their scores are trained against each other"
+    _support = None  # training samples of each class, ndarray of int64; None where not known
+    _held_out_counts = None  # ndarray of int64 (3, n_classes): true, predicted, both
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -165,47 +99,32 @@ class BaseXCClassifier(
         return Progress(self, None, name="part", verbose=self.verbose)
 
     def _validate_fit(self, X, y, sample_weight=None):
-        """Check parameters and data; set classes_ and what scikit-learn records of X.
+        return validate_fit(self, X, y, sample_weight)
 
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n_samples, n_features)
-        y : array-like or sparse, shape (n_samples,) or (n_samples, n_classes)
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        X : C-contiguous ndarray or csr_array, float32 (see `_rows.normalise`)
-        Y : csr_array of uint8 (n_samples, n_columns) (see `_labels.encode`)
-        sample_weight : ndarray of float32 (n_samples,), or None
-        """
-        check_parameters(self)
-        check_labels(y)
-        names = label_names(y)
-        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)
-        self._check_validated_labels(y)
-        self._encoding, Y = encode(y, names)
-        self.classes_ = self._encoding.classes_
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, X.shape[0])
-            if self._encoding.kind != "multilabel":
-                require_two_classes(Y, sample_weight, self.classes_)
-        self._set_support(Y, sample_weight)
-        if self._encoding.kind == "multilabel":
-            self._count_rows_with_labels(Y, sample_weight)
-        return normalise(X), Y, sample_weight
+    def _validate_more(self, X, y, sample_weight=None):
+        return validate_more(self, X, y, sample_weight)
 
     def _check_validated_labels(self, y):
         """Refuse what this estimator does not take; y as scikit-learn's validation returns it."""
 
-    def _validate_more(self, X, y, sample_weight=None):
-        """Check parameters and data that come after a fit; y is not encoded."""
-        check_parameters(self)
-        check_labels(y)
-        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, reset=False)
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, X.shape[0])
-        return normalise(X), y, sample_weight
+    def _set_support(self, support):
+        """Keep the training samples of each class for `label_report_`; None if not known."""
+        self._support = support
+        self._held_out_counts = None  # of the model before
+
+    def _count_held_out(self, rows, codes):
+        """Record for `label_report_` how the model does on rows it was not trained on.
+
+        Parameters
+        ----------
+        rows : Rows
+            As :meth:`_model` scores them.
+        codes : ndarray of int (n_samples,)
+            Places of the rows' classes in ``classes_``; one class a row.
+        """
+        predicted = predicted_places(self._model(), self._encoding.kind, rows, self._threads())
+        predicted = np.array(predicted).ravel()
+        self._held_out_counts = counts_of_codes(codes, predicted, len(self.classes_))
 
     def _set_linear_model(self, coef, intercept, indexed=True):
         """Store coef_ and intercept_, read-only, and index them.
@@ -224,9 +143,9 @@ class BaseXCClassifier(
 
     def _prepare_index(self):
         # An edit in place of the weights would leave the index stale: let it fail instead.
-        for array in _arrays_of(self.coef_, self.intercept_):
+        for array in arrays_of(self.coef_, self.intercept_):
             array.flags.writeable = False
-        self._index_cache = _IndexCache()
+        self._index_cache = IndexCache()
 
     def __getstate__(self):
         state = super().__getstate__()
@@ -253,8 +172,8 @@ class BaseXCClassifier(
         mapped = vars(self).pop("_loaded", None)  # there if all of a mapped file is read now
         if isinstance(weights, LoadedWeights):
             known = {**vars(self), **state}
-            _check_shape(known, weights.index.shape, self._n_inputs(known))
-            self._index_cache = _IndexCache()
+            check_shape(known, weights.index.shape, self._n_inputs(known))
+            self._index_cache = IndexCache()
             if mapped is None or self.intercept_ is mapped.intercept:
                 self.intercept_ = weights.intercept
             if origin is None:
@@ -264,8 +183,8 @@ class BaseXCClassifier(
                 self._loaded = weights
         elif weights is not None and not self._is_linear():
             known = {**vars(self), **state}
-            _check_shape(known, np.shape(weights), self._n_inputs(known))
-            state["coef_"], self._index_cache = weights, _IndexCache()
+            check_shape(known, np.shape(weights), self._n_inputs(known))
+            state["coef_"], self._index_cache = weights, IndexCache()
         elif weights is not None or (mapped is None and "coef_" not in vars(self)):
             raise ValueError(f"it holds a {type(self).__name__} without weights")
         super()._set_loaded_state(state, origin)
@@ -372,7 +291,7 @@ class BaseXCClassifier(
         if encoding.container is None:
             self._require_output(rows, encoding.dtype, "predict")
         pattern = model.positives(rows, self._threads())
-        self._warn_if_nearly_empty(np.diff(pattern.indptr))
+        warn_if_nearly_empty(self, np.diff(pattern.indptr), "score above zero")
         return encoding.indicator(pattern)
 
     def predict_topk(self, X, k=None, scores="decision", sparse_output=False):
@@ -436,3 +355,93 @@ class BaseXCClassifier(
             f"{method}: a dense output of shape {shape}",
             "use predict_topk, or fewer rows at a time",
         )
+
+    # ------------------------------------------------------------------------------- inspection
+
+    def explain(self, X, labels=None, k=5, *, feature_names=None):
+        """The features that contribute most to the scores of labels.
+
+        The score of a label is its intercept and the sum of ``w_kj * x_j`` over the features of the
+        row. Only the non-zeros of a row and of its labels' weights are looked at.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        labels : label, sequence of labels, one sequence of labels a row, or sparse indicator, \
+                default=None
+            What to explain. A label, or labels, for all rows; or for each row its own: an array of
+            shape (n_samples, n_labels) such as the labels of :meth:`predict_topk`, a list of
+            lists, or a sparse indicator as :meth:`predict` returns it. By default the predicted
+            labels; where the model predicts none, the best.
+        k : int or None, default=5
+            Features to list for a label; the others are summed up. None lists all.
+        feature_names : array-like of shape (n_features,), default=None
+            By default those of the DataFrame given to fit, or ``x0, x1, ...``.
+
+        Returns
+        -------
+        explanations : Explanations
+            A sequence of :class:`sklearn_xc.inspection.Explanation`, row by row, the labels of a
+            row by falling score.
+
+        Raises
+        ------
+        ValueError
+            If a label is not in ``classes_`` or named twice for a row, or k or feature_names are
+            not as described.
+
+        See Also
+        --------
+        sklearn_xc.explain : The same through a Pipeline, with the names of its features.
+        """
+        rows = self._feature_rows(X)
+        names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
+        names = check_options(k, names, rows.shape[1])
+        if labels is None:
+            inputs, kind = self._rows(X), self._encoding.kind
+            places = predicted_places(self._model(), kind, inputs, self._threads())
+        else:
+            places = places_of_labels(labels, self.classes_, rows.shape[0])
+        of_label = self._weights_of_label
+        return explain_rows(as_matrix(rows), places, self.classes_, of_label, k, names)
+
+    def _weights_of_label(self, place, features, values):
+        """What the score of the label at a place of ``classes_`` is made of.
+
+        Parameters
+        ----------
+        place : int
+        features : ndarray of int (n_listed,)
+            Features that a row has, ascending.
+        values : ndarray of float32 (n_listed,)
+            Their values.
+
+        Returns
+        -------
+        weights : ndarray of float32 (n_listed,)
+            Their weights.
+        intercept : float
+            What the score holds beside ``weights @ values``.
+        """
+        is_binary = self._encoding.kind == "binary"
+        return weights_of_label(self._weights_at, self.intercept_, is_binary, place, features)
+
+    def _weights_at(self, row, features):
+        """Weights of some features, ascending, in a row of the weights; ndarray of float32."""
+        return weights_at(self.coef_, row, features)
+
+    @property
+    def label_report_(self):
+        """Training samples, weights and held-out accuracy of every label, a LabelReport.
+
+        Precision and recall are those on the rows that an estimator with ``early_stopping=True``
+        kept from training, of the model that it returned, and otherwise nan:
+        :func:`sklearn_xc.inspection.label_report` has them for rows of your own.
+        """
+        check_is_fitted(self)
+        return report_of(self.classes_, self.coef_, self._support, self._held_out_counts)
+
+    prune = weight_format.prune
+    sparsify = weight_format.sparsify
+    densify = weight_format.densify
+    nbytes_ = property(weight_format.nbytes_)

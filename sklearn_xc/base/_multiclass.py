@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from ..inspection._label_counts import summed_support
 from ..utils._matrix import normalise
 from ..utils._validation import check_sample_weight
 from ._classifier import BaseXCClassifier, check_parameters
@@ -121,7 +122,7 @@ def validate_part(estimator, X, y, classes, sample_weight):
         sample_weight = check_sample_weight(sample_weight, X.shape[0])
     _grow(estimator, y, None if first else classes, may_add=not first and classes is None)
     codes = known_codes(y, estimator.classes_)
-    estimator._add_support(codes, sample_weight, before)
+    estimator._set_support(summed_support(estimator.classes_, codes, sample_weight, before))
     return normalise(X), codes, sample_weight
 
 

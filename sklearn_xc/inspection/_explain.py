@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
-from ..utils._matrix import as_matrix, normalise
+from ..utils._matrix import normalise
 from ..utils._unwrap import find_inner, names_after
 from ._explanation import Explanation, Explanations
 
@@ -87,28 +87,67 @@ def _places_of_indicator(labels, n_classes, n_rows):
 # --------------------------------------------------------------------------------- the parts
 
 
-def explain_rows(estimator, X, labels, k, feature_names):
-    """What `BaseXCClassifier.explain` returns."""
-    rows = estimator._feature_rows(X)
-    if not (k is None or (isinstance(k, Integral) and not isinstance(k, bool) and k >= 1)):
-        raise ValueError(f"k must be an integer of at least 1, or None for all features; got {k!r}")
-    names = _checked_names(feature_names, estimator, rows.shape[1])
-    if labels is None:
-        places = estimator._predicted_places(estimator._rows(X))
-    else:
-        places = places_of_labels(labels, estimator.classes_, rows.shape[0])
-    matrix = as_matrix(rows)
+def explain_rows(X, places, classes, weights_of_label, k, names):
+    """What `BaseXCClassifier.explain` returns.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of float32 (n_samples, n_features)
+    places : list of n_samples lists of int
+        In `classes`, what to explain of each row.
+    classes : ndarray (n_classes,)
+    weights_of_label : callable
+        ``(place, features, values)`` of a row to the weights at these features and the intercept.
+    k : int or None
+    names : ndarray of str (n_features,), or None
+
+    Returns
+    -------
+    explanations : Explanations
+    """
     found = []
     for i, of_row in enumerate(places):
-        features, values = _entries(matrix, i)
-        of_row = [_explanation(estimator, i, place, features, values, names, k) for place in of_row]
+        features, values = _entries(X, i)
+        parts = [(place, *weights_of_label(place, features, values)) for place in of_row]
+        of_row = [
+            _explanation(i, classes, place, features, values, weights, intercept, names, k)
+            for place, weights, intercept in parts
+        ]
         found += sorted(of_row, key=lambda item: -item.score)
     return Explanations(found)
 
 
-def _checked_names(names, estimator, n_features):
+def predicted_places(model, kind, rows, n_threads):
+    """The places in classes_ of the predicted labels of each row, or of the best label.
+
+    Parameters
+    ----------
+    model : object
+        Has ``scores``, ``topk`` and ``positives``.
+    kind : {"binary", "multiclass", "multilabel"}
+    rows : Rows
+    n_threads : int
+
+    Returns
+    -------
+    places : list of n_rows lists of int
+    """
+    if kind == "binary":
+        return (model.scores(rows, n_threads) > 0).astype(int).tolist()
+    best = model.topk(rows, 1, n_threads)[0].tolist()
+    if kind == "multiclass":
+        return best
+    found = model.positives(rows, n_threads)
+    found = np.split(found.indices, found.indptr[1:-1])
+    return [some.tolist() or one for some, one in zip(found, best, strict=True)]
+
+
+def check_options(k, names, n_features):
+    """Refuse a bad number of features to list, or bad names; the names as an array, or None."""
+    if not (k is None or (isinstance(k, Integral) and not isinstance(k, bool) and k >= 1)):
+        raise ValueError(f"k must be an integer of at least 1, or None for all features; got {k!r}")
     if names is None:
-        return getattr(estimator, "feature_names_in_", None)
+        return None
     names = np.asarray(names)
     if names.shape != (n_features,):
         raise ValueError(
@@ -128,8 +167,7 @@ def _entries(matrix, i):
     return features, matrix[i, features]
 
 
-def _explanation(estimator, i, place, features, values, names, k):
-    weights, intercept = estimator._weights_of_label(place, features, values)
+def _explanation(i, classes, place, features, values, weights, intercept, names, k):
     parts = weights.astype(np.float64) * values
     used = np.flatnonzero(parts)
     order = used[np.argsort(-np.abs(parts[used]), kind="stable")]
@@ -138,7 +176,7 @@ def _explanation(estimator, i, place, features, values, names, k):
     remaining = float(parts[rest].sum())
     return Explanation(
         row=i,
-        label=estimator.classes_[place : place + 1].tolist()[0],  # str, not np.str_
+        label=classes[place : place + 1].tolist()[0],  # str, not np.str_
         score=float(parts[listed].sum()) + remaining + intercept,
         intercept=intercept,
         feature_names=(
@@ -151,6 +189,25 @@ def _explanation(estimator, i, place, features, values, names, k):
         rest=remaining,
         n_rest=len(rest),
     )
+
+
+def weights_of_label(weights_at, intercept, is_binary, place, features):
+    """Weights of a label at some features, and its intercept; two classes share a row.
+
+    Parameters
+    ----------
+    weights_at : callable
+        ``(row, features)`` to the weights in a row of ``coef_``.
+    intercept : ndarray (n_columns,)
+    is_binary : bool
+    place : int
+        Of the label in ``classes_``.
+    features : ndarray of int, ascending
+    """
+    if not is_binary:
+        return weights_at(place, features), float(intercept[place])
+    sign = 1 if place else -1
+    return sign * weights_at(0, features), sign * float(intercept[0])
 
 
 def weights_at(coef, k, features):

@@ -132,6 +132,26 @@ def training_support(Y, sample_weight, n_classes):
     return np.append(np.count_nonzero(counted) - positives, positives)  # two classes, one column
 
 
+def extended_support(support, Y, sample_weight, places):
+    """The samples of each class where labels join those of a fit; None where not known.
+
+    Parameters
+    ----------
+    support : ndarray of int64 (n_known,), or None
+        Of the fit.
+    Y : csr_array (n_samples, n_classes)
+        The positives of the new labels.
+    sample_weight : ndarray (n_samples,), or None
+    places : ndarray of int (n_known,)
+        Where the labels of the fit stand.
+    """
+    if support is None:
+        return None
+    extended = training_support(Y, sample_weight, Y.shape[1])
+    extended[places] = support
+    return extended
+
+
 def weights_per_class(coef, n_classes):
     """Non-zeros of the weights of each class, ndarray of int64 (n_classes,)."""
     if sparse.issparse(coef):
@@ -183,3 +203,28 @@ def counts_of_codes(true, predicted, n_classes):
     return np.stack(
         [np.bincount(c[c >= 0], minlength=n_classes) for c in (true, predicted, hits)]
     ).astype(np.int64)
+
+
+def report_of(classes, coef, support, held_out_counts=None):
+    """The report of an estimator with these weights.
+
+    Parameters
+    ----------
+    classes : ndarray (n_classes,)
+    coef : ndarray or sparse (n_classes, n_features), or one row for two classes
+    support : ndarray of int64 (n_classes,), or None
+        What adds classes to a fitted model brings it to the new length.
+    held_out_counts : ndarray of int64 (3, n_classes), default=None
+        From `counts_of_codes`.
+
+    Raises
+    ------
+    AttributeError
+        If the support is not known, or of other classes.
+    """
+    n_classes = len(classes)
+    if support is None or len(support) != n_classes:  # not as fit has made it
+        raise AttributeError("label_report_: the training samples of the labels are not known")
+    if held_out_counts is None:
+        held_out_counts = np.zeros((3, n_classes), dtype=np.int64)
+    return LabelReport(classes, support, weights_per_class(coef, n_classes), *held_out_counts)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing
-from ..base._nearly_empty import NearlyEmptyMixin
+from ..base._nearly_empty import count_rows_with_labels, warn_if_nearly_empty
 from ..calibration._calibrators import METHODS, N_CANDIDATES, fit_calibration
 from ..calibration._mixin import all_probabilities, refuse_temperature, topk_probabilities
 from ..model_selection._out_of_fold import held_out_topk
@@ -20,7 +20,7 @@ from ._base import BaseTopKWrapper
 
 
 @savable
-class TopKCalibratedClassifier(NearlyEmptyMixin, BaseTopKWrapper):
+class TopKCalibratedClassifier(BaseTopKWrapper):
     """Calibrated probabilities for a classifier with very many classes or labels.
 
     A transform with a handful of parameters, shared by all classes, maps the scores of the k best
@@ -96,8 +96,6 @@ class TopKCalibratedClassifier(NearlyEmptyMixin, BaseTopKWrapper):
     True
     """
 
-    _limit = "probability above one half"
-
     _parameter_constraints = {  # noqa: RUF012
         "estimator": [HasMethods(["fit", "predict"]), None],
         "method": [StrOptions(set(METHODS))],
@@ -146,7 +144,7 @@ class TopKCalibratedClassifier(NearlyEmptyMixin, BaseTopKWrapper):
             if self.method == "temperature" and labels.kind == "multilabel":
                 refuse_temperature()
             self._labels = replace(labels, truth=None)
-            self._count_rows_with_labels(labels.truth, weight)
+            count_rows_with_labels(self, labels.truth, weight)
             splits = self._splits(X, y, labels, split_params, weight)
             fits = self._start_fits(splits, *given)
             self._fit_estimator(X, y, params, fits)
@@ -185,7 +183,7 @@ class TopKCalibratedClassifier(NearlyEmptyMixin, BaseTopKWrapper):
             return self.classes_[best.ravel()]
         k = self.calibration_.n_candidates
         best, p = topk_probabilities(self.calibration_, lambda m: self._best(X, m), k)
-        self._warn_if_nearly_empty((p > 0.5).sum(axis=1))
+        warn_if_nearly_empty(self, (p > 0.5).sum(axis=1), "probability above one half")
         return self._labels.indicator(best, p > 0.5)
 
     def predict_topk(self, X, k=None, scores="decision", sparse_output=False):

@@ -11,6 +11,7 @@ from ..base._classifier import BaseXCClassifier
 from ..base._labels import LabelEncoding, encode_indicator, label_names
 from ..base._multiclass import known_codes
 from ..base._new_classes import append_names, merge_labels, rows_in_places
+from ..inspection._label_counts import extended_support
 from ..utils._memory_limit import require_memory
 
 
@@ -148,7 +149,7 @@ class AddLabels:
             self.classes_ = self._encoding.classes_
             is_new = np.ones(Y.shape[1], dtype=bool)
             is_new[places] = False
-            self._extend_support(Y, sample_weight, places)
+            self._set_support(extended_support(self._support, Y, sample_weight, places))
             result = self._solve(X, Y, sample_weight, None, is_new)
             joined = join_columns(before, places, result)
             self.n_iter_ = max(self.n_iter_, result["n_iter"])
