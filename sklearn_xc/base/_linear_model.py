@@ -1,6 +1,5 @@
 """Linear weights as prediction follows them: their index, kept or read from a file."""
 
-
 import numpy as np
 from scipy import sparse
 
