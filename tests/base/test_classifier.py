@@ -22,7 +22,7 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils import get_tags
 
 import sklearn_xc
-from sklearn_xc.base import _classifier
+from sklearn_xc.base import _linear_model
 from sklearn_xc.base._classifier import BaseXCClassifier, Interval
 
 pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
@@ -444,8 +444,8 @@ def test_concurrent_prediction_builds_one_index(monkeypatch):
         built.append(1)
         return _base_index(*arguments)
 
-    _base_index = _classifier.InvertedIndex
-    monkeypatch.setattr(_classifier, "InvertedIndex", counted)
+    _base_index = _linear_model.InvertedIndex
+    monkeypatch.setattr(_linear_model, "InvertedIndex", counted)
     workers = [
         threading.Thread(target=lambda: results.append(model.predict_topk(X))) for _ in range(8)
     ]
