@@ -3,11 +3,11 @@
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier, Interval, StrOptions
+from ..softmax._probabilities import joined, log_probability_blocks, topk_probabilities
 from ..topk._inverted_index import topk_matrix
 from ..utils._available import available_if
 from ..utils._callbacks import with_callbacks
@@ -17,7 +17,7 @@ from ..utils._records import savable
 from ..utils._schedules import DECAY
 from ..utils._validation import check_k
 from ._base import BaseLDGS, Task
-from ._prediction import SCORES_AT_ONCE, Search, embedded
+from ._prediction import Search, embedded
 
 
 def _has_probabilities(estimator):
@@ -523,18 +523,10 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
             _has_probabilities(self)
         except AttributeError as error:
             raise ValueError(f"scores='proba': {error}") from error
-        best, values = self._topk(rows, k)
-        binary = self._encoding.kind == "binary"
-        size = max(1, SCORES_AT_ONCE // len(self.classes_))
-        for start in range(0, len(best), size):
-            part = slice(start, min(start + size, len(best)))
-            scores = self._model().scores(rows.block(part.start, part.stop), self._threads())
-            if binary:  # f against nothing: the scores above are -f and f
-                total, own = np.logaddexp(0, scores), values[part] * (best[part] == 1)
-            else:
-                total, own = logsumexp(scores, axis=1, keepdims=True), values[part]
-            values[part] = np.exp(own - total)
-        return best, values
+        return topk_probabilities(self._log_probability_blocks(rows), rows.shape[0], k)
+
+    def _log_probability_blocks(self, rows):
+        return log_probability_blocks(self._model(), rows, self._encoding, self._threads())
 
     @available_if(_has_probabilities)
     def predict_proba(self, X):
@@ -558,7 +550,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         MemoryError
             If they would take more than half of the memory available.
         """
-        return self._of_scores(softmax, self._rows(X), "predict_proba")
+        rows, shape = self._rows_of_probabilities(X, "predict_proba")
+        return joined(self._log_probability_blocks(rows), shape)
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X):
@@ -577,17 +570,10 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         MemoryError
             If they would take more than half of the memory available.
         """
-        return self._of_scores(log_softmax, self._rows(X), "predict_log_proba")
+        rows, shape = self._rows_of_probabilities(X, "predict_log_proba")
+        return joined(self._log_probability_blocks(rows), shape, logarithms=True)
 
-    def _of_scores(self, function, rows, method):
-        """A function of the scores of all classes, row by row, in float64."""
+    def _rows_of_probabilities(self, X, method):
+        rows = self._rows(X)
         self._require_output(rows, np.float64, method, len(self.classes_))
-        out = np.empty((rows.shape[0], len(self.classes_)))
-        size = max(1, SCORES_AT_ONCE // len(self.classes_))
-        for start in range(0, len(out), size):
-            part = slice(start, min(start + size, len(out)))
-            scores = self._model().scores(rows.block(part.start, part.stop), self._threads())
-            if self._encoding.kind == "binary":
-                scores = np.hstack([np.zeros_like(scores), scores])
-            out[part] = function(scores.astype(np.float64), axis=1)
-        return out
+        return rows, (rows.shape[0], len(self.classes_))

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from ..topk._dense_topk import best_columns
+
 # Entries of a score matrix handled at a time by `top_columns`: 8 MB in float64.
 _BLOCK_ENTRIES = 1 << 20
 
@@ -107,31 +109,12 @@ def top_columns(scores, k):
         if is_sparse:
             stored = np.arange(width) < lengths[rows, None]
             entries = np.where(stored, scores.indptr[rows, None] + np.arange(width), 0)
-            positions = _best_positions(np.where(stored, scores.data[entries], -np.inf), stored, k)
+            positions = best_columns(np.where(stored, scores.data[entries], -np.inf), k, stored)
             best = scores.indices[np.take_along_axis(entries, positions.clip(0), axis=1)]
         else:
-            best = positions = _best_positions(scores[rows], True, k)
+            best = positions = best_columns(scores[rows], k)
         columns[rows, : positions.shape[1]] = np.where(positions >= 0, best, -1)
     return columns
-
-
-def _best_positions(values, stored, k):
-    """Positions of the k best stored entries of every row, (n, min(k, width)), -1 for none."""
-    n, width = values.shape
-    k = min(k, width)
-    kth_best = np.partition(values, width - k, axis=1)[:, width - k, None]
-    chosen = values > kth_best
-    tied = (values == kth_best) & stored
-    # Of the entries equal to the k-th best, the first ones fill the places that are left.
-    places_left = k - chosen.sum(axis=1, keepdims=True)
-    chosen |= tied & (tied.cumsum(axis=1) <= places_left)
-    row, position = np.nonzero(chosen)
-    # lexsort is stable and np.nonzero goes from left to right: ties stay in order of position.
-    order = np.lexsort((-values[row, position], row))
-    first = np.searchsorted(row, np.arange(n))
-    positions = np.full((n, k), -1, dtype=np.int64)
-    positions[row, np.arange(len(row)) - first[row]] = position[order]
-    return positions
 
 
 def _hits(truth, columns):

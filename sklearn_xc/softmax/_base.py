@@ -8,9 +8,7 @@ from ..base._multiclass import BaseMulticlassClassifier, known_codes
 from ..topk._feature_major import feature_major
 from ..utils._memory_limit import require_memory
 from ..utils._validation import check_sample_weight
-
-# Scores that are held at once, on the way to probabilities.
-SCORES_AT_ONCE = 2**23
+from ._probabilities import joined, log_probability_blocks, log_softmax, topk_probabilities
 
 
 class BaseSoftmaxClassifier(BaseMulticlassClassifier):
@@ -104,16 +102,7 @@ class BaseSoftmaxClassifier(BaseMulticlassClassifier):
 
     def _log_probabilities(self, scores):
         """Log-probabilities, float64, of utilities of float32 (n_samples, n_classes)."""
-        log_p = scores.astype(np.float64)
-        log_p -= log_p.max(axis=1, keepdims=True)
-        log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
-        return log_p
-
-    def _utilities(self, rows):
-        scores = self._model().scores(rows, self._threads())
-        if self._encoding.kind == "binary":
-            scores = np.hstack([np.zeros_like(scores), scores])
-        return scores
+        return log_softmax(scores)
 
     def predict_log_proba(self, X):
         """Logarithms of the probabilities of all classes.
@@ -134,10 +123,8 @@ class BaseSoftmaxClassifier(BaseMulticlassClassifier):
         """
         rows = self._rows(X)
         self._require_output(rows, np.float64, "predict_log_proba", len(self.classes_))
-        log_p = np.empty((rows.shape[0], len(self.classes_)))
-        for part, block in self._log_probability_blocks(rows):
-            log_p[part] = block
-        return log_p
+        shape = rows.shape[0], len(self.classes_)
+        return joined(self._log_probability_blocks(rows), shape, logarithms=True)
 
     def predict_proba(self, X):
         """Probabilities of all classes.
@@ -161,32 +148,15 @@ class BaseSoftmaxClassifier(BaseMulticlassClassifier):
         """
         rows = self._rows(X)
         self._require_output(rows, np.float64, "predict_proba", len(self.classes_))
-        p = np.empty((rows.shape[0], len(self.classes_)))
-        for part, log_p in self._log_probability_blocks(rows):
-            np.exp(log_p, out=p[part])
-        return p
+        return joined(self._log_probability_blocks(rows), (rows.shape[0], len(self.classes_)))
 
     def _topk_probabilities(self, rows, k):
-        places = np.empty((rows.shape[0], k), dtype=np.int64)
-        values = np.empty((rows.shape[0], k), dtype=np.float32)
-        for part, log_p in self._log_probability_blocks(rows):
-            best = (
-                np.argpartition(-log_p, k - 1, axis=1)[:, :k]
-                if k < log_p.shape[1]
-                else (np.broadcast_to(np.arange(k), log_p.shape))
-            )
-            best = np.sort(best, axis=1)
-            found = np.take_along_axis(log_p, best, axis=1)
-            order = np.argsort(-found, axis=1, kind="stable")
-            places[part] = np.take_along_axis(best, order, axis=1)
-            values[part] = np.exp(np.take_along_axis(found, order, axis=1))
-        return places, values
+        return topk_probabilities(self._log_probability_blocks(rows), rows.shape[0], k)
 
     def _log_probability_blocks(self, rows):
-        size = max(1, SCORES_AT_ONCE // len(self.classes_))
-        for start in range(0, rows.shape[0], size):
-            part = slice(start, min(start + size, rows.shape[0]))
-            yield part, self._log_probabilities(self._utilities(rows.block(part.start, part.stop)))
+        return log_probability_blocks(
+            self._model(), rows, self._encoding, self._threads(), self._log_probabilities
+        )
 
     def log_likelihood(self, X, y, sample_weight=None):
         """Mean log-probability of the true classes.

@@ -107,7 +107,6 @@ def test_scores_in_blocks_give_the_same_probabilities(digits, monkeypatch):
     X, y = digits
     for model in (MODELS["softmax"], MODELS["ldgs"]):
         whole = model.fit(X[:200], y[:200]).predict_proba(X)
-        monkeypatch.setattr("sklearn_xc.softmax._base.SCORES_AT_ONCE", 70)
-        monkeypatch.setattr("sklearn_xc.ldgs._classifier.SCORES_AT_ONCE", 70)
+        monkeypatch.setattr("sklearn_xc.softmax._probabilities.SCORES_AT_ONCE", 70)
         np.testing.assert_array_equal(model.predict_proba(X), whole)
         monkeypatch.undo()
