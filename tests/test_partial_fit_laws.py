@@ -120,11 +120,11 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "data_name"), CASES)
 def test_parts_lead_to_the_same_model(name, data_name):
-    """Objective within 2 %, accuracy within half a point."""
+    """Objective within 2 %, accuracy within half a point and a row."""
     whole, *parts = losses_and_accuracies(name, data_name)
     for loss, accuracy in parts:
         assert loss == pytest.approx(whole[0], rel=0.02, abs=NEARLY_ZERO)
-        assert accuracy == pytest.approx(whole[1], abs=0.005)
+        assert accuracy == pytest.approx(whole[1], abs=0.006)
 
 
 @pytest.mark.parametrize("name", ["augment_reduce", "ldgs"])

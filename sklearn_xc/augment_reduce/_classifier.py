@@ -94,10 +94,10 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         one factor, or each by its own where they are measured in very different units (the largest
         more than 30 times the median one), and dense columns without zeros are centred; rho_0
         is ``0.02 * 69 / (1 + n)`` for rows of n entries on average, so that a step moves scores as
-        much as on Bibtex. `fit` with all classes takes four times that, for its gradients have no
-        noise from drawing, and brings the rate to zero over `max_iter` passes; the end of a stream
-        of parts is not known, and `partial_fit` does neither. The model is one for X as it is. A
-        number takes the published steps on the columns as they are.
+        much as on Bibtex. `fit` with all classes and ``max_iter="auto"`` takes four times that, for
+        its gradients have no noise from drawing, and brings the rate to zero over its passes; the
+        end of a stream of parts is not known, and `partial_fit` does neither. The model is one for
+        X as it is. A number takes the published steps on the columns as they are.
     alpha : "auto" or float, default="auto"
         Strength of the penalty ``alpha / 2 * ||W||^2`` against the sum of the samples'
         log-likelihoods; 0, as published, is maximum likelihood. Intercepts are free of it. "auto"
@@ -387,7 +387,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
                 weights[1][:] = utilities_of_frequencies(frequencies, self.model)
         coordinates, ridge = self._coordinates(X), self._ridge(X)
         rate = self.learning_rate
-        falls_to_zero = rate == "auto" and self.bound_ == "exact" and not part
+        automatic = rate == "auto" and self.max_iter == "auto"
+        falls_to_zero = automatic and self.bound_ == "exact" and not part
         if rate == "auto":
             rate = automatic_rate(self._moments.entries_of_row)
             if falls_to_zero:
