@@ -11,7 +11,7 @@ from ..base._multiclass import _codes, held_out_samples, validate_part
 from ..inspection._explain import weights_at
 from ..topk._feature_major import feature_major
 from ..utils._callbacks import FIT_CALLER
-from ..utils._convergence import warn_not_converged
+from ..utils._convergence import still_rose, warn_not_converged
 from ..utils._matrix import as_rows
 from ..utils._memory_limit import require_memory
 from ..utils._minibatches import sorted_by_class
@@ -227,7 +227,7 @@ class BaseLDGS(BaseXCClassifier):
         w = steps.weights
         self._squares, self._searching = (w.squares_W, w.squares_U), steps.searching
         self._set_model(*found)
-        if len(kept) and not stop and max(scores) < 1:
+        if len(kept) and not stop and still_rose(scores):
             warn_not_converged(
                 f"early_stopping: the precision of the samples kept apart still rose in the last "
                 f"n_iter_no_change={self.n_iter_no_change} of max_iter={n_passes} passes; increase "

@@ -92,7 +92,7 @@ class Search:
     def __init__(self, kind, n_jobs):
         self._make = {"spherical": SphericalIndex, "hnsw": HNSWIndex, "exact": ExactIndex}[kind]
         self._n_jobs = n_jobs
-        self._lock, self._arrays, self._index = ForkSafeLock(), (None, None), None
+        self._lock, self._built = ForkSafeLock(), (None, None, None)  # of what, and the index
 
     def topk(self, rows, k, coef, intercept, squared):
         """The k best classes of each row, their scores, and the recall@10 that was measured.
@@ -114,18 +114,21 @@ class Search:
             else (np.hstack([2 * X if squared else X, constant]))
         )
         with self._lock:
-            if self._arrays[0] is not coef or self._arrays[1] is not intercept:
-                self._arrays, coef = (coef, intercept), dense(coef)
-                last = np.array(intercept, dtype=np.float32)
-                if squared:
-                    last -= np.einsum("ij,ij->i", coef, coef)
-                self._index = self._make(n_jobs=self._n_jobs, random_state=0)
-                self._index.build(np.hstack([coef, last[:, None]]), queries)
-            index = self._index
+            if self._built[0] is not coef or self._built[1] is not intercept:
+                # at once, when it is done: a child may be forked, or the build fail, on the way
+                self._built = coef, intercept, self._build(coef, intercept, squared, queries)
+            index = self._built[2]
         ids, scores = index.query(queries, k)
         if squared:
             scores = scores - np.einsum("ij,ij->i", X, X)[:, None]
         return ids, scores, index.recall_
+
+    def _build(self, coef, intercept, squared, queries):
+        coef, last = dense(coef), np.array(intercept, dtype=np.float32)
+        if squared:
+            last -= np.einsum("ij,ij->i", coef, coef)
+        index = self._make(n_jobs=self._n_jobs, random_state=0)
+        return index.build(np.hstack([coef, last[:, None]]), queries)
 
 
 def score_blocks(steps, samples):

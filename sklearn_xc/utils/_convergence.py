@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ._callbacks import FIT_CALLER
@@ -33,6 +34,23 @@ def number_of_passes(max_iter, usual, n_samples, batch_size):
         return int(max_iter)
     steps_a_pass = max(1, -(-n_samples // batch_size))
     return max(usual, -(-FEWEST_STEPS // steps_a_pass))
+
+
+def still_rose(scores):
+    """Whether scores of held-out samples rose until a fit ended that had found no best one.
+
+    Parameters
+    ----------
+    scores : list of float
+        After each pass, 1 at most; the best is too recent to end the fit.
+
+    Returns
+    -------
+    rose : bool
+        False where the first pass was as good as any other, or nothing is left to gain.
+    """
+    best = int(np.argmax(scores))
+    return best > 0 and scores[best] < 1
 
 
 def warn_not_converged(message, stacklevel=FIT_CALLER):

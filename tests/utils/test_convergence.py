@@ -3,7 +3,12 @@
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_xc.utils._convergence import FEWEST_STEPS, number_of_passes, warn_not_converged
+from sklearn_xc.utils._convergence import (
+    FEWEST_STEPS,
+    number_of_passes,
+    still_rose,
+    warn_not_converged,
+)
 
 
 @pytest.mark.parametrize("n_samples", [1, 10, 150, 999, 5000, 10**6])
@@ -27,3 +32,14 @@ def test_the_warning_points_at_the_caller():
     with pytest.warns(ConvergenceWarning, match="max_iter=1") as found:
         fit()
     assert found[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("scores", "rose"),
+    [
+        ([1.0, 1.0, 1.0], False), ([0.9, 1.0, 1.0], False), ([0.7, 0.7], False), ([0.7], False),
+        ([0.8, 0.7, 0.6], False), ([0.7, 0.8], True), ([0.7, 0.9, 0.8], True),
+    ],
+)  # fmt: skip
+def test_only_what_rose_and_can_rise_more_still_rises(scores, rose):
+    assert still_rose(scores) is rose

@@ -247,3 +247,39 @@ assert works()
 """,
         name,
     )
+
+
+def test_a_child_forked_while_another_thread_builds_an_index():
+    """The index is there with what it is of, or not at all."""
+    run(
+        """
+def found(model):
+    return model.predict_topk(X, k=3, search="index")
+
+model = LDGSClassifier(hidden_dim=4, max_iter=2, index="exact", **settings).fit(X, y)
+before = found(model)
+model.fit(X, y)
+inside, done, build = threading.Event(), threading.Event(), ExactIndex.build
+
+def slow(index, *arguments):
+    if threading.current_thread() is threading.main_thread():
+        return build(index, *arguments)
+    inside.set()
+    done.wait(SECONDS)
+    return build(index, *arguments)
+
+ExactIndex.build = slow
+
+def works():
+    return same(found(model), before)
+
+thread = threading.Thread(target=works)
+thread.start()
+assert inside.wait(SECONDS), "no index was built"
+status = in_child(works)
+done.set()
+thread.join()
+assert status == 0, status
+assert works()
+"""
+    )
