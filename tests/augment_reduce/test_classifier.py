@@ -490,8 +490,8 @@ def test_the_automatic_rate_is_the_published_one_on_rows_like_the_papers(small):
     model = make("softmax", learning_rate="auto", max_iter=1).fit(X, np.arange(6) % 3)
     published = 0.02 * 69 / (1 + ones.sum() / 6)
     assert model.learning_rate_ == pytest.approx(published)
-    model = make("exact", learning_rate="auto").fit(0 * small[0], small[1])
-    assert model.learning_rate_ == pytest.approx(0.02 * 69)  # rows of the intercept alone
+    model = make("exact", learning_rate="auto", max_iter="auto").fit(0 * small[0], small[1])
+    assert model.learning_rate_ == pytest.approx(4 * 0.02 * 69)  # rows of the intercept alone
     model = make("exact", learning_rate="auto", max_iter="auto").fit(X, np.arange(6) % 3)
     assert model.learning_rate_ == pytest.approx(4 * published)  # falls to zero
     model = make("exact", learning_rate="auto").partial_fit(X, np.arange(6) % 3, [0, 1, 2])
