@@ -189,11 +189,6 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
             raise ValueError(f"it holds a {type(self).__name__} without weights")
         super()._set_loaded_state(state, origin)
 
-    def __getattr__(self, name):
-        if name == "coef_" and "_loaded" in vars(self):
-            return self._loaded.coef()
-        return super().__getattr__(name)
-
     def _is_linear(self):
         """Whether coef_ and intercept_ are kept as the inverted lists that prediction follows."""
         return True

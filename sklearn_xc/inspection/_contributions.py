@@ -4,7 +4,7 @@ import numpy as np
 
 from ._display import BLUE, GREY, VERMILION, axes_for
 from ._explain import explain
-from ._explanation import INTERCEPT, Explanation
+from ._explanation import INTERCEPT, Explanation, shortened
 
 LONGEST_NAME = 40  # characters of a feature's name
 
@@ -125,7 +125,7 @@ class ContributionsDisplay:
             self, with the attributes.
         """
         shown = self.explanation
-        names = [_shortened(name) for name in shown.feature_names]
+        names = [shortened(name, LONGEST_NAME, "\u2026") for name in shown.feature_names]
         parts = list(shown.contributions)
         colours = [BLUE if part > 0 else VERMILION for part in parts]
         if shown.n_rest:
@@ -147,11 +147,7 @@ class ContributionsDisplay:
         ax.axvline(0, color="black", linewidth=0.8)
         ax.margins(x=0.15)
         ax.set_xlabel("contribution to the score")
-        ax.set_title(f"{_shortened(shown.label)}: score {shown.score:+.3g}")
+        label = shortened(shown.label, LONGEST_NAME, "\u2026")
+        ax.set_title(f"{label}: score {shown.score:+.3g}")
         ax.spines[["top", "right"]].set_visible(False)
         return self
-
-
-def _shortened(name):
-    name = str(name)
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}\u2026"

@@ -75,7 +75,7 @@ class Explanation:
     n_rest: int
 
     def __repr__(self):
-        names = [_shortened(name) for name in self.feature_names]
+        names = [shortened(name, LONGEST_NAME) for name in self.feature_names]
         width = max([len(name) for name in names] + [len(INTERCEPT)])
         numbers = _aligned([*self.contributions, self.rest, self.intercept])
         lines = [f"row {self.row}, label {self.label!r}: score {self.score:+.4g}"]
@@ -208,6 +208,7 @@ def _aligned(numbers):
     return [text.rjust(width) for text in texts]
 
 
-def _shortened(name):
+def shortened(name, longest, ending="..."):
+    """A name for people to read, cut to at most so many characters."""
     name = str(name)
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..."
+    return name if len(name) <= longest else f"{name[: longest - len(ending)]}{ending}"

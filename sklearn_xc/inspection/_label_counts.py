@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from ..utils._optional_import import optional_import
+from ._explanation import shortened
 
 MOST_SHOWN = 10  # labels in the text of a report
 LONGEST_NAME = 30  # characters of a label's name in that text
@@ -80,7 +81,7 @@ class LabelReport:
 
     def __repr__(self):
         shown = np.argsort(-self.support, kind="stable")[:MOST_SHOWN]
-        names = [_shortened(name) for name in self.labels[shown].tolist()]
+        names = [shortened(name, LONGEST_NAME) for name in self.labels[shown].tolist()]
         width = max(len(name) for name in [*names, "label"])
         columns = f"{'support':>9}{'weights':>9}{'precision':>11}{'recall':>8}"
         lines = [f"{len(self)} labels, by falling support", f"  {'label':{width}}{columns}"]
@@ -116,11 +117,6 @@ class LabelReport:
 
 def _share(part, whole):
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
-
-
-def _shortened(name):
-    name = str(name)
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..."
 
 
 def training_support(Y, sample_weight, n_classes):

@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..utils._matrix import as_dense
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import single_threaded_blas
 from ._base import BaseIndex
-from ._exact_search import as_dense, query_blocks
+from ._exact_search import query_blocks
 from ._recall import judges
 from ._reductions import MODES, Reduction, reduction
 from ._row_store import RowStore

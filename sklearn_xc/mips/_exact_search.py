@@ -8,7 +8,7 @@ from scipy import sparse
 from .._kernels.topk._inverted_index import Postings
 from ..topk._inverted_index import InvertedIndex
 from ..utils._locks import ForkSafeLock
-from ..utils._matrix import as_rows
+from ..utils._matrix import as_dense, as_rows
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import run_blocks, single_threaded_blas
 from ._row_store import Heaps, RowStore
@@ -52,11 +52,6 @@ def for_blocks(function, n, size, *shared, n_threads=1):
         with single_threaded_blas():  # once: the blocks' own limits are then free
             return [function(block, *shared) for block in blocks]
     return run_blocks(function, blocks, *shared, n_jobs=n_threads)
-
-
-def as_dense(matrix):
-    """A matrix, dense or sparse, as an ndarray."""
-    return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
 def query_blocks(n_queries, n):

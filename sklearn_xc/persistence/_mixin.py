@@ -20,6 +20,7 @@ class SaveMixin:
     `_state.Encoder` knows. A subclass whose attributes kernels follow blindly checks them in
     ``_check_loaded``, which is called with all of them in memory, before any kernel can see them;
     one with attributes that are made anew when they are needed adds their names to ``_not_saved``.
+    Linear weights of a mapped file are in ``_loaded``, as `LoadedWeights`, until all is read.
     """
 
     _not_saved = "_index_cache", "_origin", "_warned_of_empty", CALLBACKS
@@ -110,9 +111,12 @@ class SaveMixin:
         self._set_loaded_state(state, None)
 
     def __getattr__(self, name):
+        """What a mapped file still holds: ``coef_`` of `LoadedWeights`, or an attribute of it."""
+        if name == "coef_" and "_loaded" in vars(self):
+            return self._loaded.coef()
         origin, placed = vars(self).get("_origin", (None, None))
         if origin is None or name not in origin.late():
-            return object.__getattribute__(self, name)  # raises, as what it is asked for does
+            return object.__getattribute__(self, name)  # raises AttributeError
         placed |= origin.read([name])
         vars(self)[name] = placed[name]
         return placed[name]

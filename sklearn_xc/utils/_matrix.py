@@ -204,3 +204,8 @@ def squared_norms(rows):
     norms = np.add.reduceat(values, rows.indptr[:-1])
     norms[np.diff(rows.indptr) == 0] = 0
     return norms
+
+
+def as_dense(matrix):
+    """A matrix, dense or sparse, as an ndarray."""
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
