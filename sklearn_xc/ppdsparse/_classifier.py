@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._kernels.ppdsparse._matrix import Matrix
+from .._kernels.ppdsparse._problem import Problem
 from .._kernels.ppdsparse._solver import N_LANES, solve_classes
 from ..base._classifier import BaseXCClassifier, Interval, StrOptions
 from ..calibration._mixin import CalibratedMixin
@@ -488,9 +489,9 @@ def _rows_in_order(X, sample_weight, seed):
 def _solve_block(labels, settings, keep_dual, stop, *arrays):
     X = Matrix(*arrays[:N_PARTS])
     coarse = X if arrays[N_PARTS] is None else Matrix(*arrays[N_PARTS : 2 * N_PARTS])
-    problem, dual = arrays[2 * N_PARTS : -3], arrays[-3:]
-    dual = () if dual[0] is None else dual
-    return solve_classes(settings, X, coarse, *problem, labels, dual, keep_dual, stop)
+    problem = Problem(X, coarse, *arrays[2 * N_PARTS : -3])
+    dual = () if arrays[-1] is None else arrays[-3:]
+    return solve_classes(settings, problem, labels, dual, keep_dual, stop)
 
 
 def _parts(rows):

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sklearn_xc._kernels.ppdsparse._matrix import Matrix
+from sklearn_xc._kernels.ppdsparse._problem import Problem
 from sklearn_xc._kernels.ppdsparse._solver import N_LANES, solve_classes
 from sklearn_xc.ppdsparse._ordering import columns_of
 from sklearn_xc.utils._matrix import as_rows, normalise
@@ -35,25 +36,31 @@ def as_matrix(X):
     return Matrix(rows.indptr, rows.indices, rows.data, rows.dense, rows.shape[1], *columns)
 
 
-def solve(X, Y, labels=None, sample_weight=None, dual=(), **settings):
-    """One call of the kernel; the classes sorted, coef and dual dense."""
-    settings = {**DEFAULTS, **settings}
-    dense = X.toarray() if sparse.issparse(X) else X
-    matrix = as_matrix(X)
-    positives = sparse.csc_array(Y)
-    labels = np.arange(Y.shape[1]) if labels is None else labels
+def as_problem(X, Y, sample_weight=None, intercept=True):
+    """The data as the kernel takes them, without class weights."""
+    dense = (X.toarray() if sparse.issparse(X) else X).astype(float)
+    matrix, positives = as_matrix(X), sparse.csc_array(Y)
     weight = np.ones(len(Y)) if sample_weight is None else sample_weight
-    found = solve_classes(
-        settings,
+    return Problem(
         matrix,
         matrix,
-        (np.square(dense.astype(float)).sum(axis=1) + settings["intercept"]).astype("f4"),
+        (np.square(dense).sum(axis=1) + intercept).astype("f4"),
         weight.astype("f4"),
         np.ones((Y.shape[1], 2), dtype="f4"),
         np.abs(dense).max(axis=0).astype("f4"),
-        np.sqrt(weight @ np.square(dense.astype(float))).astype("f4"),
+        np.sqrt(weight @ np.square(dense)).astype("f4"),
         positives.indptr.astype("i8"),
         positives.indices.astype("i4"),
+    )
+
+
+def solve(X, Y, labels=None, sample_weight=None, dual=(), **settings):
+    """One call of the kernel; the classes sorted, coef and dual dense."""
+    settings = {**DEFAULTS, **settings}
+    labels = np.arange(Y.shape[1]) if labels is None else labels
+    found = solve_classes(
+        settings,
+        as_problem(X, Y, sample_weight, settings["intercept"]),
         np.asarray(labels, dtype="i4"),
         dual,
         True,
@@ -65,7 +72,7 @@ def solve(X, Y, labels=None, sample_weight=None, dual=(), **settings):
     result = {"intercept": intercept, "n_iter": n_iter, "gap": gap, "n_active": n_active}
     result = {name: values[np.argsort(finished)] for name, values in result.items()}
     for name, counts, (indices, values), width in (
-        ("coef", n_weights, weights, dense.shape[1]),
+        ("coef", n_weights, weights, X.shape[1]),
         ("dual", n_dual, duals, len(Y)),
     ):
         assert len(indices) == len(values) == counts.sum()
@@ -209,20 +216,10 @@ def test_a_negative_that_no_longer_counts_leaves_the_active_set():
 
 def test_a_request_to_stop_is_heard():
     X, Y = make(3000, 200, 40, density=1.0)
-    matrix = as_matrix(X)
-    positives = sparse.csc_array(Y)
     with pytest.raises(KeyboardInterrupt, match="interrupted"):
         solve_classes(
             {**DEFAULTS, "tol": 1e-12, "max_iter": 10**6},
-            matrix,
-            matrix,
-            np.square(X).sum(axis=1) + np.float32(1),
-            np.ones(len(X), dtype="f4"),
-            np.ones((40, 2), dtype="f4"),
-            np.abs(X).max(axis=0),
-            np.sqrt(np.square(X).sum(axis=0)),
-            positives.indptr.astype("i8"),
-            positives.indices.astype("i4"),
+            as_problem(X, Y),
             np.arange(40, dtype="i4"),
             (),
             False,

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
-from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
+from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport LANES, Lane, Settings
 
 
@@ -24,7 +24,6 @@ cdef class Workspace:
     cdef uint16_t[::1] member
     # (n_samples,) what the pruning has moved the score of each row by; all zero in between
     cdef float[::1] shift
-    cdef double total_weight  # of all samples
     # scratch of the search (CHUNK, LANES), (n_features,), (LANES,) and of the sparsification
     cdef float[:, ::1] scores
     cdef int64_t[::1] cursor, positive_cursor
@@ -44,29 +43,19 @@ cdef inline void activate(
 
 
 cdef void start_class(
-    Workspace work,
-    Py_ssize_t c,
-    int32_t label,
-    const Settings *settings,
-    const float[:, ::1] class_weight,
-    const float[::1] sample_weight,
-    const int64_t[::1] positive_indptr,
-    const int32_t[::1] positive_rows,
+    Workspace work, Py_ssize_t c, int32_t label, const Settings *settings, Problem problem
 ) noexcept nogil
 
-cdef void draw_negatives(
-    Workspace work, Py_ssize_t c, const float[::1] sample_weight
-) noexcept nogil
+cdef void draw_negatives(Workspace work, Py_ssize_t c, Problem problem) noexcept nogil
 
 cdef void resume_class(
     Workspace work,
     Py_ssize_t c,
     const Settings *settings,
-    Matrix X,
-    const int64_t[::1] dual_indptr,
-    const int32_t[::1] dual_rows,
-    const float[::1] dual_data,
-    const float[::1] sample_weight,
+    Problem problem,
+    Py_ssize_t n_duals,
+    const int32_t *dual_rows,
+    const float *dual_data,
 ) noexcept nogil
 
 cdef void load_v(Workspace work, Py_ssize_t c) noexcept nogil
@@ -80,11 +69,7 @@ cdef void publish_weights(
 ) noexcept nogil
 
 cdef double dual_value(
-    Workspace work,
-    Py_ssize_t c,
-    const Settings *settings,
-    Matrix X,
-    const float[::1] sample_weight,
+    Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
 ) noexcept nogil
 
 cdef double primal_value(Workspace work, Py_ssize_t c, const Settings *settings) noexcept nogil

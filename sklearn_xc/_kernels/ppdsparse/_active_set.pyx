@@ -1,12 +1,13 @@
 """One class between searches: its active set, dual variables, weights and objective values."""
 
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, uint16_t
 
 import numpy as np
 
 from sklearn_xc._kernels.common._common cimport random_below, seed_for
-from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
+from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
+from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport (
     CHUNK, IDLE, LANES, Lane, Settings, soft_threshold,
 )
@@ -19,7 +20,7 @@ cdef enum:
 cdef class Workspace:
     """Scratch memory of one thread: O(D * LANES) dense, the lists as long as they are used."""
 
-    def __init__(self, Py_ssize_t n, Py_ssize_t d, double total_weight):
+    def __init__(self, Py_ssize_t n, Py_ssize_t d):
         # np.empty maps memory that stays unused until a list grows into it
         self.active = np.empty((LANES, n), dtype=np.int32)
         self.alpha = np.empty((LANES, n), dtype=np.float32)
@@ -41,7 +42,6 @@ cdef class Workspace:
         self.positive_cursor = np.empty(LANES, dtype=np.int64)
         self.member = np.zeros(n, dtype=np.uint16)
         self.shift = np.zeros(n, dtype=np.float32)
-        self.total_weight = total_weight
         self.n_support = 0
         cdef Py_ssize_t c
         for c in range(LANES):
@@ -49,21 +49,14 @@ cdef class Workspace:
 
 
 cdef void start_class(
-    Workspace work,
-    Py_ssize_t c,
-    int32_t label,
-    const Settings *settings,
-    const float[:, ::1] class_weight,
-    const float[::1] sample_weight,
-    const int64_t[::1] positive_indptr,
-    const int32_t[::1] positive_rows,
+    Workspace work, Py_ssize_t c, int32_t label, const Settings *settings, Problem problem
 ) noexcept nogil:
     """The active set starts with the positives, all their dual variables zero."""
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t e, i
     lane.label = label
-    lane.negative_weight = class_weight[label, 0]
-    lane.positive_weight = class_weight[label, 1]
+    lane.negative_weight = problem.class_weight[label, 0]
+    lane.positive_weight = problem.class_weight[label, 1]
     lane.n_active = lane.n_touched = lane.n_candidates = 0
     lane.bias = 0
     lane.n_iter = 0
@@ -71,27 +64,25 @@ cdef void start_class(
     lane.fresh = True
     lane.precision = <float>(0.1 * settings.tol)
     lane.rng = seed_for(settings.seed, label)
-    for e in range(positive_indptr[label], positive_indptr[label + 1]):
-        i = positive_rows[e]
-        if sample_weight[i] > 0:
+    for e in range(problem.positive_indptr[label], problem.positive_indptr[label + 1]):
+        i = problem.positive_rows[e]
+        if problem.sample_weight[i] > 0:
             activate(work, c, i, True, 0)
 
 
-cdef void draw_negatives(
-    Workspace work, Py_ssize_t c, const float[::1] sample_weight
-) noexcept nogil:
+cdef void draw_negatives(Workspace work, Py_ssize_t c, Problem problem) noexcept nogil:
     """A few random negatives join the positives of a class that is new.
 
     Without them every sample would violate the margin at first, and choosing among them would cost
     more than everything else.
     """
     cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t _, i, n = sample_weight.shape[0]
+    cdef Py_ssize_t _, i, n = problem.X.n_rows
     for _ in range(min(n // 2, max(<Py_ssize_t>FEW, 5 * lane.n_active))):
         i = random_below(&lane.rng, <unsigned int>n)
         # a positive of weight zero is no member, and no negative either: it is drawn here only
         # with weight zero, which keeps it out
-        if not (work.member[i] >> c) & 1 and sample_weight[i] > 0:
+        if not (work.member[i] >> c) & 1 and problem.sample_weight[i] > 0:
             activate(work, c, i, False, 0)
 
 
@@ -113,11 +104,10 @@ cdef void resume_class(
     Workspace work,
     Py_ssize_t c,
     const Settings *settings,
-    Matrix X,
-    const int64_t[::1] dual_indptr,
-    const int32_t[::1] dual_rows,
-    const float[::1] dual_data,
-    const float[::1] sample_weight,
+    Problem problem,
+    Py_ssize_t n_duals,
+    const int32_t *dual_rows,
+    const float *dual_data,
 ) noexcept nogil:
     """Warm start: take the dual variables of an earlier fit, clipped to the box of this one.
 
@@ -125,10 +115,12 @@ cdef void resume_class(
     one, which along a path of penalties often is the last.
     """
     cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t a, d, e, i, start, first, n_positives = lane.n_active
+    cdef Py_ssize_t a, d, e, i, n_positives = lane.n_active
     cdef int32_t j
     cdef float y, value, weight
-    for d in range(dual_indptr[lane.label], dual_indptr[lane.label + 1]):
+    cdef Rows X = problem.X.rows
+    cdef Row row
+    for d in range(n_duals):
         i = dual_rows[d]
         value = dual_data[d]
         if (work.member[i] >> c) & 1:
@@ -137,7 +129,7 @@ cdef void resume_class(
                 continue
             y = 1
             weight = lane.positive_weight
-        elif sample_weight[i] > 0:
+        elif problem.sample_weight[i] > 0:
             a = lane.n_active
             activate(work, c, i, False, 0)
             y = -1
@@ -145,21 +137,20 @@ cdef void resume_class(
         else:
             continue
         if settings.hinge:
-            value = min(value, weight * sample_weight[i])
+            value = min(value, weight * problem.sample_weight[i])
         work.alpha[c, a] = value
         if value == 0:
             continue
         if settings.intercept:
             lane.bias += value * y
-        start = X.indptr[i]
-        first = 0 if X.dense else start
-        for e in range(X.indptr[i + 1] - start):
-            j = X.indices[first + e]
+        row = row_at(X, i)
+        for e in range(row.n):
+            j = row.features[e]
             if not work.seen[j]:
                 work.seen[j] = 1
                 work.touched[c, lane.n_touched] = j
                 lane.n_touched += 1
-            work.v[j] += value * y * X.data[start + e]
+            work.v[j] += value * y * row.values[e]
     store_v(work, c)
     lane.n_visits += lane.n_active
     lane.fresh = lane.n_active == n_positives
@@ -237,11 +228,7 @@ cdef void publish_weights(
 
 
 cdef double dual_value(
-    Workspace work,
-    Py_ssize_t c,
-    const Settings *settings,
-    Matrix X,
-    const float[::1] sample_weight,
+    Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
 ) noexcept nogil:
     """sum a_i - ||s||^2 / (2 l2) - sum a_i^2 / (2 C_i).
 
@@ -249,10 +236,12 @@ cdef double dual_value(
     descent keeps, which small steps let drift away from the dual variables.
     """
     cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t a, e, i, q, start, first
+    cdef Py_ssize_t a, e, i, q
     cdef int32_t j
     cdef double alpha, y, bias = 0, total = 0, squares = 0, s
     cdef float weight
+    cdef Rows X = problem.X.rows
+    cdef Row row
     for a in range(lane.n_active):
         alpha = work.alpha[c, a]
         if alpha == 0:
@@ -266,12 +255,11 @@ cdef double dual_value(
             weight = lane.positive_weight
         total += alpha
         if not settings.hinge:
-            squares += alpha * alpha / (<double>2 * weight * sample_weight[i])
+            squares += alpha * alpha / (<double>2 * weight * problem.sample_weight[i])
         bias += alpha * y
-        start = X.indptr[i]
-        first = 0 if X.dense else start
-        for e in range(X.indptr[i + 1] - start):
-            work.exact_v[X.indices[first + e]] += alpha * y * X.data[start + e]
+        row = row_at(X, i)
+        for e in range(row.n):
+            work.exact_v[row.features[e]] += alpha * y * row.values[e]
     lane.n_visits += lane.n_active
     if settings.intercept:
         lane.fresh_bias = <float>bias

@@ -1,13 +1,17 @@
 from libc.stdint cimport int32_t, int64_t
 
+from sklearn_xc._kernels.common._rows cimport Rows
+
+
+cdef struct Columns:
+    const int64_t* indptr
+    const int32_t* rows
+    const float* values
+
 
 cdef class Matrix:
-    cdef readonly Py_ssize_t n_rows, n_columns
-    cdef readonly bint dense
-    cdef const int64_t[::1] indptr
-    cdef const int32_t[::1] indices
-    cdef const float[::1] data
+    cdef readonly Py_ssize_t n_rows, n_columns, n_entries
     cdef readonly bint has_columns
-    cdef const int64_t[::1] column_indptr
-    cdef const int32_t[::1] column_rows
-    cdef const float[::1] column_data
+    cdef Rows rows
+    cdef Columns columns
+    cdef object _arrays  # that the pointers point into

@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+from sklearn_xc._kernels.common._rows cimport pointers_to_rows
+
 
 cdef class Matrix:
     """Rows in CSR form, or dense with one list of indices for all rows, and perhaps columns.
@@ -21,14 +23,13 @@ cdef class Matrix:
         const int32_t[::1] column_rows=None,
         const float[::1] column_data=None,
     ):
-        self.indptr = indptr
-        self.indices = indices
-        self.data = data
-        self.dense = dense
+        self.rows = pointers_to_rows(indptr, indices, data, dense)
         self.n_rows = indptr.shape[0] - 1
         self.n_columns = n_columns
+        self.n_entries = data.shape[0]
         self.has_columns = column_indptr is not None
         if self.has_columns:
-            self.column_indptr = column_indptr
-            self.column_rows = column_rows
-            self.column_data = column_data
+            self.columns.indptr = &column_indptr[0]
+            self.columns.rows = &column_rows[0] if column_rows.shape[0] else NULL
+            self.columns.values = &column_data[0] if column_data.shape[0] else NULL
+        self._arrays = indptr, indices, data, column_indptr, column_rows, column_data

@@ -10,7 +10,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc, qsort
 
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
-from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
+from sklearn_xc._kernels.ppdsparse._matrix cimport Columns
+from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, soft_threshold
 
 # What pruning may read, as a share of the entries of X that the fit of the class has read.
@@ -63,9 +64,7 @@ cdef double relative(double gap, double dual) noexcept nogil:
 
 cdef bint drop_in_rows(
     const Candidate *one,
-    const int64_t[::1] column_indptr,
-    const int32_t[::1] column_rows,
-    const float[::1] column_data,
+    Columns columns,
     const float[::1] sample_weight,
     float prune,
     float[::1] shift,  # IN / OUT (n_samples,): sum of |w_j x_ij| over dropped features
@@ -76,10 +75,10 @@ cdef bint drop_in_rows(
     cdef int32_t i
     cdef float old, new, highest = 0
     cdef double squares = 0, shifts = 0
-    for e in range(column_indptr[one.feature], column_indptr[one.feature + 1]):
-        i = column_rows[e]
+    for e in range(columns.indptr[one.feature], columns.indptr[one.feature + 1]):
+        i = columns.rows[e]
         old = shift[i]
-        new = old + <float>fabs(one.w * column_data[e])
+        new = old + <float>fabs(one.w * columns.values[e])
         shift[i] = new
         highest = max(highest, new)
         squares += sample_weight[i] * (<double>new * new - <double>old * old)
@@ -89,24 +88,17 @@ cdef bint drop_in_rows(
     return highest <= prune
 
 
-cdef void take_back_in_rows(
-    const Candidate *one,
-    const int64_t[::1] column_indptr,
-    const int32_t[::1] column_rows,
-    const float[::1] column_data,
-    float[::1] shift,
-) noexcept nogil:
+cdef void take_back_in_rows(const Candidate *one, Columns columns, float[::1] shift) noexcept nogil:
     cdef int64_t e
-    for e in range(column_indptr[one.feature], column_indptr[one.feature + 1]):
-        shift[column_rows[e]] -= <float>fabs(one.w * column_data[e])
+    for e in range(columns.indptr[one.feature], columns.indptr[one.feature + 1]):
+        shift[columns.rows[e]] -= <float>fabs(one.w * columns.values[e])
 
 
 cdef Py_ssize_t collect(
     Workspace work,
     Py_ssize_t c,
     const Settings *settings,
-    const float[::1] feature_maxima,
-    const float[::1] feature_norms,
+    Problem problem,
     Candidate *candidates,
 ) noexcept nogil:
     """The weights of the lane into `packed`, and those that alone are small enough to go."""
@@ -117,8 +109,8 @@ cdef Py_ssize_t collect(
         j = work.touched[c, q]
         w = soft_threshold(work.saved[c, q], settings.l1) / settings.l2
         work.packed[q] = w
-        if w != 0 and fabs(w) * feature_maxima[j] <= settings.prune:
-            candidates[n].key = <float>fabs(w) * feature_norms[j]
+        if w != 0 and fabs(w) * problem.feature_maxima[j] <= settings.prune:
+            candidates[n].key = <float>fabs(w) * problem.feature_norms[j]
             candidates[n].w = w
             candidates[n].feature = j
             candidates[n].place = <int32_t>q
@@ -127,13 +119,7 @@ cdef Py_ssize_t collect(
 
 
 cdef int prune_weights(
-    Workspace work,
-    Py_ssize_t c,
-    const Settings *settings,
-    Matrix X,
-    const float[::1] sample_weight,
-    const float[::1] feature_maxima,
-    const float[::1] feature_norms,
+    Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
 ) except -1 nogil:
     """The weights of a lane that stay into `packed`, 0 for others; the gap of what stays.
 
@@ -142,9 +128,13 @@ cdef int prune_weights(
     every row, and that of |w_j| ||x_j|| for the root of the sum of the squares.
     """
     cdef Lane *lane = &work.lanes[c]
+    cdef Columns columns = problem.X.columns
+    cdef bint has_columns = problem.X.has_columns
     cdef Rise rise, before
     cdef double gap = lane.gap * lane.primal, dual = lane.primal - gap, total = 0, norms = 0
-    cdef double left = SHARE * lane.n_visits * X.data.shape[0] / max(1, X.n_rows)
+    cdef double left = (
+        SHARE * lane.n_visits * problem.X.n_entries / max(1, problem.X.n_rows)
+    )
     cdef Py_ssize_t n, u, length, kept = 0
     cdef bint fits
     cdef Candidate *one
@@ -153,7 +143,7 @@ cdef int prune_weights(
         raise MemoryError(f"no memory for {lane.n_touched} weights of a class")
     rise.factor = max(lane.positive_weight, lane.negative_weight)
     rise.squares = rise.shifts = rise.gained = rise.ridge = 0
-    n = collect(work, c, settings, feature_maxima, feature_norms, candidates)
+    n = collect(work, c, settings, problem, candidates)
     if relative(gap, dual) > settings.tol:
         n = 0  # nothing to spare
     qsort(candidates, n, sizeof(Candidate), by_key)
@@ -162,48 +152,40 @@ cdef int prune_weights(
         before = rise
         rise.gained += settings.l1 * fabs(one.w)
         rise.ridge += 0.5 * settings.l2 * <double>one.w * one.w
-        if X.has_columns:
-            length = X.column_indptr[one.feature + 1] - X.column_indptr[one.feature]
+        if has_columns:
+            length = columns.indptr[one.feature + 1] - columns.indptr[one.feature]
             if length > left:
                 rise = before
                 continue
             left -= length
             fits = drop_in_rows(
-                one, X.column_indptr, X.column_rows, X.column_data, sample_weight,
-                settings.prune, work.shift, &rise,
+                one, columns, problem.sample_weight, settings.prune, work.shift, &rise
             )
         else:
-            total += fabs(one.w) * feature_maxima[one.feature]
+            total += fabs(one.w) * problem.feature_maxima[one.feature]
             norms += one.key
             fits = total <= settings.prune
             rise.squares = norms * norms
-            rise.shifts += one.key * sqrt(work.total_weight)
+            rise.shifts += one.key * sqrt(problem.total_weight)
         if fits and relative(gap_with(&rise, gap, settings.hinge), dual) <= settings.tol:
             work.packed[one.place] = 0
             candidates[kept] = one[0]
             kept += 1
             continue
         rise = before
-        if not X.has_columns:
+        if not has_columns:
             break  # whatever follows is larger
-        take_back_in_rows(
-            one, X.column_indptr, X.column_rows, X.column_data, work.shift
-        )
-    if X.has_columns:
+        take_back_in_rows(one, columns, work.shift)
+    if has_columns:
         for u in range(kept):
-            clear_rows(candidates[u].feature, X.column_indptr, X.column_rows, work.shift)
+            clear_rows(candidates[u].feature, columns, work.shift)
     if kept:
         lane.gap = relative(gap_with(&rise, gap, settings.hinge), dual)
     free(candidates)
     return 0
 
 
-cdef void clear_rows(
-    int32_t feature,
-    const int64_t[::1] column_indptr,
-    const int32_t[::1] column_rows,
-    float[::1] shift,
-) noexcept nogil:
+cdef void clear_rows(int32_t feature, Columns columns, float[::1] shift) noexcept nogil:
     cdef int64_t e
-    for e in range(column_indptr[feature], column_indptr[feature + 1]):
-        shift[column_rows[e]] = 0
+    for e in range(columns.indptr[feature], columns.indptr[feature + 1]):
+        shift[columns.rows[e]] = 0

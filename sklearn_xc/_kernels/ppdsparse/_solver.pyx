@@ -6,19 +6,16 @@ which gives the duality gap as well.  A class that is done leaves its lane to th
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, realloc
-from libc.string cimport memcpy
 
-import numpy as np
-
+from sklearn_xc._kernels.common._common cimport interrupted
 from sklearn_xc._kernels.ppdsparse._active_set cimport (
     Workspace, activate, clear_lane, draw_negatives, drop_idle_negatives, dual_value, load_v,
     primal_value, publish_weights, refresh_v, resume_class, start_class, store_v,
 )
-from sklearn_xc._kernels.common._common cimport interrupted
 from sklearn_xc._kernels.ppdsparse._dual_descent cimport descend
-from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
+from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._pruning cimport prune_weights
+from sklearn_xc._kernels.ppdsparse._results cimport Results, keep_class
 from sklearn_xc._kernels.ppdsparse._types cimport IDLE, LANES, Lane, Settings
 from sklearn_xc._kernels.ppdsparse._violator_search cimport search, search_sample
 
@@ -32,113 +29,18 @@ cdef enum:
 N_LANES = LANES  # for Python
 
 
-cdef struct SparseOutput:  # grows as classes finish
-    int32_t *indices
-    float *data
-    Py_ssize_t size
-    Py_ssize_t capacity
+cdef class Duals:
+    """Dual variables of classes from which they start, CSR over all classes; or none."""
 
+    cdef const int64_t[::1] indptr
+    cdef const int32_t[::1] rows
+    cdef const float[::1] data
+    cdef bint given
 
-cdef int append(SparseOutput *out, int32_t index, float value) except -1 nogil:
-    cdef void *grown
-    cdef Py_ssize_t capacity
-    if out.size == out.capacity:
-        capacity = max(1024, 2 * out.capacity)
-        grown = realloc(out.indices, capacity * sizeof(int32_t))
-        if grown == NULL:
-            raise MemoryError(f"no memory for {capacity} weights of a block of classes")
-        out.indices = <int32_t *>grown
-        grown = realloc(out.data, capacity * sizeof(float))
-        if grown == NULL:
-            raise MemoryError(f"no memory for {capacity} weights of a block of classes")
-        out.data = <float *>grown
-        out.capacity = capacity
-    out.indices[out.size] = index
-    out.data[out.size] = value
-    out.size += 1
-    return 0
-
-
-cdef tuple as_arrays(SparseOutput *out):
-    indices = np.empty(out.size, dtype=np.int32)
-    data = np.empty(out.size, dtype=np.float32)
-    cdef int32_t[::1] to_indices = indices
-    cdef float[::1] to_data = data
-    if out.size:
-        memcpy(&to_indices[0], out.indices, out.size * sizeof(int32_t))
-        memcpy(&to_data[0], out.data, out.size * sizeof(float))
-    return indices, data
-
-
-cdef class Results:
-    """What is kept of the classes that are done, in the order in which they were finished."""
-
-    cdef int32_t[::1] labels, n_iter
-    cdef int64_t[::1] n_weights, n_duals, n_active
-    cdef float[::1] intercept
-    cdef double[::1] gap, n_visits
-    cdef SparseOutput weights, duals
-    cdef Py_ssize_t n_done
-
-    def __init__(self, Py_ssize_t n):
-        self.labels = np.empty(n, dtype=np.int32)
-        self.n_iter = np.zeros(n, dtype=np.int32)
-        self.n_weights = np.zeros(n, dtype=np.int64)
-        self.n_duals = np.zeros(n, dtype=np.int64)
-        self.n_active = np.zeros(n, dtype=np.int64)
-        self.intercept = np.zeros(n, dtype=np.float32)
-        self.gap = np.zeros(n)
-        self.n_visits = np.zeros(n)
-
-    def __dealloc__(self):
-        free(self.weights.indices)
-        free(self.weights.data)
-        free(self.duals.indices)
-        free(self.duals.data)
-
-    def as_tuple(self):
-        return (
-            np.asarray(self.labels), np.asarray(self.n_weights), np.asarray(self.intercept),
-            np.asarray(self.n_iter), np.asarray(self.gap), np.asarray(self.n_active),
-            as_arrays(&self.weights), np.asarray(self.n_duals), as_arrays(&self.duals),
-            np.asarray(self.n_visits),
-        )
-
-
-cdef int keep_class(
-    Results results,
-    Workspace work,
-    Py_ssize_t c,
-    const Settings *settings,
-    bint keep_dual,
-) except -1 nogil:
-    """Store a class that is done, with the weights that its pruning has left in `packed`."""
-    cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t n = results.n_done, q, before = results.weights.size
-    cdef bint done = lane.gap <= settings.tol
-    cdef int32_t entry
-    results.labels[n] = lane.label
-    results.n_iter[n] = lane.n_iter
-    results.gap[n] = lane.gap
-    results.n_visits[n] = lane.n_visits
-    results.n_active[n] = lane.n_active
-    results.intercept[n] = lane.bias / settings.l2
-    for q in range(lane.n_touched):
-        if work.packed[q] != 0:
-            append(&results.weights, work.touched[c, q], work.packed[q])
-    results.n_weights[n] = results.weights.size - before
-    if keep_dual:
-        before = results.duals.size
-        for q in range(lane.n_active):
-            entry = work.active[c, q]
-            if work.alpha[c, q] > 0:
-                append(&results.duals, entry if entry >= 0 else ~entry, work.alpha[c, q])
-        if not done:  # the violators just found are where the next fit goes on
-            for q in range(lane.n_candidates):
-                append(&results.duals, work.candidates[c, q], 0)
-        results.n_duals[n] = results.duals.size - before
-    results.n_done += 1
-    return 0
+    def __init__(self, tuple dual):
+        self.given = len(dual) > 0
+        if self.given:
+            self.indptr, self.rows, self.data = dual
 
 
 cdef void descend_lane(
@@ -146,32 +48,23 @@ cdef void descend_lane(
     Py_ssize_t c,
     const Settings *settings,
     int n_passes,
-    Matrix X,
-    const float[::1] squared_norms,
-    const float[::1] sample_weight,
+    Problem problem,
     bint sparsify,
 ) noexcept nogil:
     """Algorithm 1, steps 3 and 4, and the weights for the next search."""
     load_v(work, c)
-    descend(
-        &work.lanes[c], c, settings, n_passes, X, squared_norms, sample_weight, work.active,
-        work.alpha, work.touched, work.v, work.seen,
-    )
+    descend(work, c, settings, n_passes, problem)
     store_v(work, c)
     drop_idle_negatives(work, c)
     publish_weights(work, c, settings, sparsify)
 
 
 cdef double relative_gap(
-    Workspace work,
-    Py_ssize_t c,
-    const Settings *settings,
-    Matrix X,
-    const float[::1] sample_weight,
+    Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
 ) noexcept nogil:
     cdef double primal = primal_value(work, c, settings)
     work.lanes[c].primal = primal
-    return (primal - dual_value(work, c, settings, X, sample_weight)) / max(primal, <double>1e-30)
+    return (primal - dual_value(work, c, settings, problem)) / max(primal, <double>1e-30)
 
 
 cdef void admit_candidates(Workspace work, Py_ssize_t c) noexcept nogil:
@@ -187,17 +80,109 @@ cdef void admit_candidates(Workspace work, Py_ssize_t c) noexcept nogil:
         lane.precision *= <float>0.3
 
 
+cdef void start_lane(
+    Workspace work,
+    Py_ssize_t c,
+    int32_t label,
+    const Settings *settings,
+    Problem problem,
+    Duals dual,
+) noexcept nogil:
+    """The next class of the block in an idle lane."""
+    cdef int64_t first, n
+    start_class(work, c, label, settings, problem)
+    if dual.given:
+        first = dual.indptr[label]
+        n = dual.indptr[label + 1] - first
+        resume_class(
+            work, c, settings, problem, n, &dual.rows[first] if n else NULL,
+            &dual.data[first] if n else NULL,
+        )
+    if work.lanes[c].fresh:
+        draw_negatives(work, c, problem)
+        descend_lane(work, c, settings, FIRST_PASSES, problem, False)
+
+
+cdef int warm_up(
+    Workspace work,
+    const Settings *settings,
+    Problem problem,
+    const int32_t[::1] stop,
+    double *operations,
+) except -1 nogil:
+    """The first violators of classes that are new in their lanes, among a part of the samples."""
+    cdef Py_ssize_t c
+    cdef bint any_new = False
+    for c in range(LANES):
+        any_new = any_new or is_new(&work.lanes[c])
+    if not any_new:
+        return 0
+    search_sample(work, settings, problem, stop, operations)
+    for c in range(LANES):
+        if is_new(&work.lanes[c]):
+            admit_candidates(work, c)
+    return 0
+
+
+cdef inline bint is_new(const Lane *lane) noexcept nogil:
+    return lane.label != IDLE and lane.n_iter == 0 and lane.fresh
+
+
+cdef int descend_and_search(
+    Workspace work,
+    const Settings *settings,
+    Problem problem,
+    bint exact,
+    const int32_t[::1] stop,
+    double *operations,
+) except -1 nogil:
+    """A round of all lanes."""
+    cdef double entries_per_row = problem.X.n_entries / max(1, problem.X.n_rows)
+    cdef Py_ssize_t c
+    cdef Lane *lane
+    for c in range(LANES):
+        lane = &work.lanes[c]
+        if lane.label == IDLE:
+            continue
+        operations[0] += PASSES * lane.n_active * (10 + entries_per_row)
+        descend_lane(work, c, settings, PASSES, problem, settings.sparsify and not exact)
+        lane.n_iter += 1
+        interrupted(stop, operations)
+    if exact:
+        search(work, settings, problem, problem.X, stop, operations)
+    else:
+        search(work, settings, problem, problem.coarse, stop, operations)
+    return 0
+
+
+cdef int finish_or_go_on(
+    Workspace work,
+    Py_ssize_t c,
+    const Settings *settings,
+    Problem problem,
+    bint exact,  # whether the search has read all entries
+    Results results,
+    bint keep_dual,
+) except -1 nogil:
+    """Keep a class that is done; otherwise its violators join, and 1 says that it is close."""
+    cdef Lane *lane = &work.lanes[c]
+    lane.gap = relative_gap(work, c, settings, problem)
+    # of a lane that was not sparsified, a search over all entries is exact
+    if exact and not lane.sparsified and (
+        lane.gap <= settings.tol or lane.n_iter == settings.max_iter
+    ):
+        prune_weights(work, c, settings, problem)
+        keep_class(results, work, c, settings, keep_dual)
+        clear_lane(work, c)
+        return 0
+    refresh_v(work, c, settings)
+    admit_candidates(work, c)
+    return lane.gap <= settings.tol
+
+
 def solve_classes(
     Settings settings,
-    Matrix X,
-    Matrix coarse,
-    const float[::1] squared_norms,
-    const float[::1] sample_weight,
-    const float[:, ::1] class_weight,
-    const float[::1] feature_maxima,
-    const float[::1] feature_norms,
-    const int64_t[::1] positive_indptr,
-    const int32_t[::1] positive_rows,
+    Problem problem,
     const int32_t[::1] labels,
     tuple dual,
     bint keep_dual,
@@ -208,15 +193,7 @@ def solve_classes(
     Parameters
     ----------
     settings : dict with the members of `Settings`
-    X : Matrix, the samples
-    coarse : Matrix, the samples that searches read which need not be exact (X itself, or X
-        without its small entries)
-    squared_norms : (n_samples,), ||x_i||^2, the constant feature counted
-    sample_weight : (n_samples,)
-    class_weight : (n_classes, 2), weight of the loss of a class's negatives and positives
-    feature_maxima : (n_features,), largest |x_ij| of each feature, for the pruning
-    feature_norms : (n_features,), root of the sum of sample_weight_i x_ij^2, for the same
-    positive_indptr, positive_rows : the positives of each class, sorted
+    problem : Problem
     labels : the classes to fit; each has a positive of weight above zero
     dual : () or CSR arrays (indptr, rows, data) of earlier dual variables of all classes
     keep_dual : whether to return the dual variables
@@ -229,96 +206,29 @@ def solve_classes(
     and values of the weights; with `keep_dual` the number, samples and values of its dual
     variables; the rows of X read for it, in which a search counts for a sixteenth.
     """
-    cdef Py_ssize_t n_labels = labels.shape[0]
-    cdef Workspace work = Workspace(
-        X.n_rows, X.n_columns, np.sum(sample_weight, dtype=np.float64)
-    )
-    cdef Results results = Results(n_labels)
-    cdef const int64_t[::1] dual_indptr
-    cdef const int32_t[::1] dual_rows
-    cdef const float[::1] dual_data
-    cdef bint resume = len(dual) > 0
-    if resume:
-        dual_indptr, dual_rows, dual_data = dual
-    cdef bint approximate = settings.sparsify or coarse is not X
-    cdef bint exact, certain, any_new, close = False
+    cdef Workspace work = Workspace(problem.X.n_rows, problem.X.n_columns)
+    cdef Results results = Results(labels.shape[0])
+    cdef Duals earlier = Duals(dual)
+    cdef bint whole = problem.coarse is problem.X, approximate = settings.sparsify or not whole
+    cdef bint exact, close = False
     cdef Py_ssize_t c, n_started = 0, n_rounds = 0
-    cdef double operations = 0, entries_per_row = X.data.shape[0] / max(1, X.n_rows)
-    cdef Lane *lane
+    cdef double operations = 0
     with nogil:
-        while results.n_done < n_labels:
+        while results.n_done < labels.shape[0]:
             n_rounds += 1
             exact = not approximate or close or n_rounds % EXACT_EVERY == 0
-            any_new = False
             for c in range(LANES):
-                lane = &work.lanes[c]
-                if lane.label == IDLE and n_started < n_labels:
-                    start_class(
-                        work, c, labels[n_started], &settings, class_weight, sample_weight,
-                        positive_indptr, positive_rows,
-                    )
-                    if resume:
-                        resume_class(
-                            work, c, &settings, X, dual_indptr, dual_rows, dual_data,
-                            sample_weight,
-                        )
+                if work.lanes[c].label == IDLE and n_started < labels.shape[0]:
+                    start_lane(work, c, labels[n_started], &settings, problem, earlier)
                     n_started += 1
-                    if lane.fresh:
-                        draw_negatives(work, c, sample_weight)
-                        descend_lane(
-                            work, c, &settings, FIRST_PASSES, X, squared_norms, sample_weight,
-                            False,
-                        )
-                        any_new = True
-                if lane.label != IDLE and lane.n_iter + 1 == settings.max_iter:
+                if work.lanes[c].label != IDLE and work.lanes[c].n_iter + 1 == settings.max_iter:
                     exact = True  # the gap that is reported must be true
-            if any_new:
-                search_sample(
-                    work, &settings, coarse, sample_weight, positive_indptr, positive_rows, stop,
-                    &operations,
-                )
-                for c in range(LANES):
-                    lane = &work.lanes[c]
-                    if lane.label != IDLE and lane.n_iter == 0 and lane.fresh:
-                        admit_candidates(work, c)
-
-            for c in range(LANES):
-                lane = &work.lanes[c]
-                if lane.label == IDLE:
-                    continue
-                operations += PASSES * lane.n_active * (10 + entries_per_row)
-                descend_lane(
-                    work, c, &settings, PASSES, X, squared_norms, sample_weight,
-                    settings.sparsify and not exact,
-                )
-                lane.n_iter += 1
-                interrupted(stop, &operations)
-            if exact:
-                search(
-                    work, &settings, X, sample_weight, positive_indptr, positive_rows, stop,
-                    &operations,
-                )
-            else:
-                search(
-                    work, &settings, coarse, sample_weight, positive_indptr, positive_rows, stop,
-                    &operations,
-                )
+            warm_up(work, &settings, problem, stop, &operations)
+            descend_and_search(work, &settings, problem, exact, stop, &operations)
             close = False
             for c in range(LANES):
-                lane = &work.lanes[c]
-                if lane.label == IDLE:
-                    continue
-                lane.gap = relative_gap(work, c, &settings, X, sample_weight)
-                # of a lane that was not sparsified, a search over all entries is exact
-                certain = (exact or coarse is X) and not lane.sparsified
-                if certain and (lane.gap <= settings.tol or lane.n_iter == settings.max_iter):
-                    prune_weights(
-                        work, c, &settings, X, sample_weight, feature_maxima, feature_norms
-                    )
-                    keep_class(results, work, c, &settings, keep_dual)
-                    clear_lane(work, c)
-                else:
-                    close = close or lane.gap <= settings.tol
-                    refresh_v(work, c, &settings)
-                    admit_candidates(work, c)
+                if work.lanes[c].label != IDLE and finish_or_go_on(
+                    work, c, &settings, problem, exact or whole, results, keep_dual
+                ):
+                    close = True
     return results.as_tuple()

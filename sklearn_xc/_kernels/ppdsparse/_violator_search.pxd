@@ -1,17 +1,16 @@
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
 from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
+from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport Settings
 
 
 cdef int search(
     Workspace work,
     const Settings *settings,
+    Problem problem,
     Matrix X,
-    const float[::1] sample_weight,
-    const int64_t[::1] positive_indptr,
-    const int32_t[::1] positive_rows,
     const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil
@@ -19,10 +18,7 @@ cdef int search(
 cdef int search_sample(
     Workspace work,
     const Settings *settings,
-    Matrix X,
-    const float[::1] sample_weight,
-    const int64_t[::1] positive_indptr,
-    const int32_t[::1] positive_rows,
+    Problem problem,
     const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil

@@ -7,9 +7,11 @@ one scan sums the losses for the duality gap and collects the samples of largest
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
-from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted
-from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
+from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
+from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
+from sklearn_xc._kernels.ppdsparse._matrix cimport Columns, Matrix
+from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport CHUNK, IDLE, LANES, Lane, Settings
 
 cdef enum:
@@ -36,24 +38,21 @@ cdef dispatched scores_by_rows(
     Py_ssize_t low,
     Py_ssize_t high,
     const float *bias,
-    const int64_t[::1] indptr,
-    const int32_t[::1] indices,
-    const float[::1] data,
-    bint dense,
+    Rows X,
     const float[:, ::1] weights,
     const int32_t[::1] slot,
     float[:, ::1] scores,  # OUT (CHUNK, LANES)
 ) noexcept nogil:
-    cdef Py_ssize_t i, e, c, start, first
+    cdef Py_ssize_t i, e, c
     cdef float z[LANES]
+    cdef Row row
     for i in range(low, high):
         for c in range(LANES):
             z[c] = bias[c]
-        start = indptr[i]
-        first = 0 if dense else start
-        for e in range(indptr[i + 1] - start):
+        row = row_at(X, i)
+        for e in range(row.n):
             for c in range(LANES):
-                z[c] += data[start + e] * weights[slot[indices[first + e]], c]
+                z[c] += row.values[e] * weights[slot[row.features[e]], c]
         for c in range(LANES):
             scores[i - low, c] = z[c]
 
@@ -62,9 +61,7 @@ cdef dispatched scores_by_columns(
     Py_ssize_t low,
     Py_ssize_t high,
     const float *bias,
-    const int64_t[::1] column_indptr,
-    const int32_t[::1] column_rows,
-    const float[::1] column_data,
+    Columns columns,
     const float[:, ::1] weights,
     const int32_t[::1] support,
     Py_ssize_t n_support,
@@ -80,15 +77,15 @@ cdef dispatched scores_by_columns(
     for u in range(n_support):
         j = support[u]
         at = cursor[u]
-        end = column_indptr[j + 1]
-        if at == end or column_rows[at] >= high:
+        end = columns.indptr[j + 1]
+        if at == end or columns.rows[at] >= high:
             continue
         for c in range(LANES):
             w[c] = weights[u + 1, c]
-        while at < end and column_rows[at] < high:
-            i = column_rows[at] - low
+        while at < end and columns.rows[at] < high:
+            i = columns.rows[at] - low
             for c in range(LANES):
-                scores[i, c] += column_data[at] * w[c]
+                scores[i, c] += columns.values[at] * w[c]
             at += 1
         cursor[u] = at
 
@@ -220,78 +217,74 @@ cdef dispatched collect_candidates(
                 )
 
 
+cdef void take_positives_out(
+    Workspace work, const Settings *settings, Problem problem, Py_ssize_t low, Py_ssize_t high
+) noexcept nogil:
+    """Positives have their own loss and are no candidates."""
+    cdef Py_ssize_t i, c, at, end
+    cdef double margin
+    cdef Lane *lane
+    for c in range(LANES):
+        lane = &work.lanes[c]
+        if not lane.searched:
+            continue
+        at = work.positive_cursor[c]
+        end = problem.positive_indptr[lane.label + 1]
+        while at < end and problem.positive_rows[at] < low:  # between two stretches of a sample
+            at += 1
+        while at < end and problem.positive_rows[at] < high:
+            i = problem.positive_rows[at]
+            margin = max(<double>0, 1 - <double>work.scores[i - low, c])
+            if not settings.hinge:
+                margin *= 0.5 * margin
+            lane.loss += lane.positive_weight * problem.sample_weight[i] * margin
+            work.scores[i - low, c] = FAR
+            at += 1
+        work.positive_cursor[c] = at
+
+
 cdef void search_chunk(
-    Lane *lanes,  # IN / OUT: loss, threshold and number of candidates of each lane
+    Workspace work,  # IN / OUT: loss, threshold and candidates of each lane
     const Settings *settings,
+    Problem problem,
+    Matrix X,  # all entries of the samples, or the larger ones
     Py_ssize_t low,
     Py_ssize_t high,
     bint by_columns,
-    Matrix X,
-    const float[::1] sample_weight,
-    const int64_t[::1] positive_indptr,
-    const int32_t[::1] positive_rows,
-    const float[:, ::1] weights,
-    const int32_t[::1] slot,
-    const int32_t[::1] support,
-    Py_ssize_t n_support,
-    int64_t[::1] cursor,
-    int64_t[::1] positive_cursor,  # IN / OUT (LANES,)
-    const uint16_t[::1] member,  # (n_samples,): bit c says that lane c has the sample already
-    float[:, ::1] scores,  # scratch (CHUNK, LANES)
-    int32_t[:, ::1] candidates,  # OUT (LANES, n_samples)
-    float[:, ::1] candidate_scores,  # OUT (LANES, n_samples)
 ) noexcept nogil:
     """Score the rows [low, high), add up the losses, collect the violators."""
-    cdef Py_ssize_t i, c, at, end
+    cdef Py_ssize_t c
     cdef float bias[LANES]
     cdef float threshold[LANES]
     cdef double loss[LANES]
-    cdef double margin
     cdef uint8_t hit[CHUNK]
-    cdef Lane *lane
+    cdef Lane *lanes = work.lanes
     for c in range(LANES):
         bias[c] = lanes[c].bias / settings.l2 if lanes[c].searched else FAR
         threshold[c] = lanes[c].threshold
     if by_columns:
         scores_by_columns(
-            low, high, bias, X.column_indptr, X.column_rows, X.column_data, weights, support,
-            n_support, cursor, scores,
+            low, high, bias, X.columns, work.weights, work.support, work.n_support, work.cursor,
+            work.scores,
         )
     else:
-        scores_by_rows(low, high, bias, X.indptr, X.indices, X.data, X.dense, weights, slot, scores)
-
-    for c in range(LANES):  # positives have their own loss and are no candidates
-        lane = &lanes[c]
-        if not lane.searched:
-            continue
-        at = positive_cursor[c]
-        end = positive_indptr[lane.label + 1]
-        while at < end and positive_rows[at] < low:  # between two stretches of a sample
-            at += 1
-        while at < end and positive_rows[at] < high:
-            i = positive_rows[at]
-            margin = max(<double>0, 1 - <double>scores[i - low, c])
-            if not settings.hinge:
-                margin *= 0.5 * margin
-            lane.loss += lane.positive_weight * sample_weight[i] * margin
-            scores[i - low, c] = FAR
-            at += 1
-        positive_cursor[c] = at
-
-    sum_losses(low, high - low, settings.hinge, threshold, sample_weight, scores, loss, hit)
+        scores_by_rows(low, high, bias, X.rows, work.weights, work.slot, work.scores)
+    take_positives_out(work, settings, problem, low, high)
+    sum_losses(
+        low, high - low, settings.hinge, threshold, problem.sample_weight, work.scores, loss, hit
+    )
     for c in range(LANES):
         lanes[c].loss += lanes[c].negative_weight * loss[c] * (1 if settings.hinge else 0.5)
-
     collect_candidates(
-        lanes, low, high - low, threshold, hit, sample_weight, member, scores, candidates,
-        candidate_scores,
+        lanes, low, high - low, threshold, hit, problem.sample_weight, work.member, work.scores,
+        work.candidates, work.candidate_scores,
     )
 
 
 cdef void prepare_search(
     Workspace work,
     const Settings *settings,
-    const int64_t[::1] positive_indptr,
+    Problem problem,
     Py_ssize_t n_rows,
     bint warm_up,
 ) noexcept nogil:
@@ -310,7 +303,7 @@ cdef void prepare_search(
         lane.n_select = settings.n_select
         if lane.n_select == 0:
             lane.n_select = max(<Py_ssize_t>FEW, lane.n_active)
-        work.positive_cursor[c] = positive_indptr[lane.label]
+        work.positive_cursor[c] = problem.positive_indptr[lane.label]
 
 
 cdef void finish_search(Workspace work) noexcept nogil:
@@ -329,29 +322,24 @@ cdef void finish_search(Workspace work) noexcept nogil:
 cdef int search(
     Workspace work,
     const Settings *settings,
+    Problem problem,
     Matrix X,
-    const float[::1] sample_weight,
-    const int64_t[::1] positive_indptr,
-    const int32_t[::1] positive_rows,
     const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil:
     """One search over all samples for the classes in work; picks the cheaper way by counting."""
     cdef Py_ssize_t chunk, u, n = X.n_rows, n_chunks = (n + CHUNK - 1) // CHUNK
-    cdef double by_rows = X.data.shape[0], by_columns = 0
+    cdef double by_rows = X.n_entries, by_columns = 0
     if X.has_columns:
         by_columns = COLUMN_VISIT * work.n_support * n_chunks
         for u in range(work.n_support):
-            work.cursor[u] = X.column_indptr[work.support[u]]
-            by_columns += COLUMN_ENTRY * (X.column_indptr[work.support[u] + 1] - work.cursor[u])
-    prepare_search(work, settings, positive_indptr, n, False)
+            work.cursor[u] = X.columns.indptr[work.support[u]]
+            by_columns += COLUMN_ENTRY * (X.columns.indptr[work.support[u] + 1] - work.cursor[u])
+    prepare_search(work, settings, problem, n, False)
     for chunk in range(n_chunks):
         search_chunk(
-            work.lanes, settings, chunk * CHUNK, min(chunk * CHUNK + CHUNK, n),
-            X.has_columns and by_columns < by_rows, X, sample_weight, positive_indptr,
-            positive_rows, work.weights, work.slot, work.support, work.n_support, work.cursor,
-            work.positive_cursor, work.member, work.scores, work.candidates,
-            work.candidate_scores,
+            work, settings, problem, X, chunk * CHUNK, min(chunk * CHUNK + CHUNK, n),
+            X.has_columns and by_columns < by_rows,
         )
         operations[0] += 16 * CHUNK + by_rows / n_chunks
         interrupted(stop, operations)
@@ -362,10 +350,7 @@ cdef int search(
 cdef int search_sample(
     Workspace work,
     const Settings *settings,
-    Matrix X,
-    const float[::1] sample_weight,
-    const int64_t[::1] positive_indptr,
-    const int32_t[::1] positive_rows,
+    Problem problem,
     const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil:
@@ -373,16 +358,14 @@ cdef int search_sample(
 
     It finds most of what a first search over all rows would, at an eighth of the cost.
     """
-    cdef Py_ssize_t stretch, n = X.n_rows, step = STRETCH * ONE_IN
-    prepare_search(work, settings, positive_indptr, n // ONE_IN, True)
+    cdef Py_ssize_t stretch, n = problem.X.n_rows, step = STRETCH * ONE_IN
+    prepare_search(work, settings, problem, n // ONE_IN, True)
     for stretch in range((n + step - 1) // step):
         search_chunk(
-            work.lanes, settings, stretch * step, min(stretch * step + STRETCH, n), False, X,
-            sample_weight, positive_indptr, positive_rows, work.weights, work.slot, work.support, 0,
-            work.cursor, work.positive_cursor, work.member, work.scores, work.candidates,
-            work.candidate_scores,
+            work, settings, problem, problem.coarse, stretch * step,
+            min(stretch * step + STRETCH, n), False,
         )
-    operations[0] += X.data.shape[0] / ONE_IN
+    operations[0] += problem.coarse.n_entries / <double>ONE_IN
     interrupted(stop, operations)
     finish_search(work)
     return 0

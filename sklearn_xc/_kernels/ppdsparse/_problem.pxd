@@ -1,0 +1,13 @@
+from libc.stdint cimport int32_t, int64_t
+
+from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
+
+
+cdef class Problem:
+    cdef readonly Matrix X, coarse
+    cdef const float[::1] squared_norms, sample_weight
+    cdef const float[:, ::1] class_weight
+    cdef const float[::1] feature_maxima, feature_norms
+    cdef const int64_t[::1] positive_indptr
+    cdef const int32_t[::1] positive_rows
+    cdef readonly double total_weight
