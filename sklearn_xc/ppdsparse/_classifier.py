@@ -27,7 +27,7 @@ from ..utils._parallel import blocks_of_classes, run_blocks
 from ..utils._records import savable
 from ._add_labels import AddLabels
 from ._assembly import weights_of_classes
-from ._ordering import above, columns_of, fast_order, largest_magnitudes
+from ._ordering import above, columns_of, extremes, fast_order
 from ._penalties import penalties_of
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
@@ -462,7 +462,7 @@ def _fit_ppdsparse(
             norms,
             sample_weight,
             class_weight,
-            largest_magnitudes(rows),
+            *extremes(rows),
             weighted_norms(rows, sample_weight),
             *positives,
             *((None,) * 3 if dual is None else _dual_arrays(dual)),

@@ -96,14 +96,15 @@ def columns_of(rows):
     )
 
 
-def largest_magnitudes(rows):
-    """max_i |x_ij| of each feature j, float32 (n_features,)."""
-    magnitudes = np.abs(rows.data)
+def extremes(rows):
+    """max(0, max_i x_ij) and min(0, min_i x_ij) of each feature j, two float32 (n_features,)."""
     if rows.dense:
-        return magnitudes.reshape(rows.shape).max(axis=0)
-    largest = np.zeros(rows.shape[1], dtype=np.float32)
-    np.maximum.at(largest, rows.indices, magnitudes)
-    return largest
+        X = rows.data.reshape(rows.shape)
+        return X.max(axis=0, initial=0), X.min(axis=0, initial=0)
+    highest, lowest = np.zeros((2, rows.shape[1]), dtype=np.float32)
+    np.maximum.at(highest, rows.indices, rows.data)
+    np.minimum.at(lowest, rows.indices, rows.data)
+    return highest, lowest
 
 
 def above(rows, threshold):

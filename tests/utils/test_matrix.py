@@ -11,7 +11,7 @@ from sklearn_xc.ppdsparse._ordering import (
     above,
     columns_of,
     fast_order,
-    largest_magnitudes,
+    extremes,
 )
 from sklearn_xc.utils._matrix import (
     Rows,
@@ -172,13 +172,14 @@ def rows_of(X, dense):
 
 @settings(deadline=None, max_examples=50)
 @given(MATRICES, st.sampled_from([0.0, 0.3, 1.0, 100.0]))
-def test_largest_magnitudes_and_entries_above(matrix, threshold):
+def test_extremes_and_entries_above(matrix, threshold):
     *shape, dense = matrix
     X = random_matrix(*shape)
     rows = rows_of(X, dense)
-    largest = largest_magnitudes(rows)
-    assert largest.dtype == np.float32
-    np.testing.assert_array_equal(largest, np.abs(X).max(axis=0))
+    highest, lowest = extremes(rows)
+    assert highest.dtype == lowest.dtype == np.float32
+    np.testing.assert_array_equal(highest, X.max(axis=0, initial=0))
+    np.testing.assert_array_equal(lowest, X.min(axis=0, initial=0))
     kept = above(rows, threshold)
     assert not kept.dense
     assert (kept.indptr.dtype, kept.indices.dtype) == (np.int64, np.int32)

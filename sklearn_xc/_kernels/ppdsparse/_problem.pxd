@@ -7,7 +7,7 @@ cdef class Problem:
     cdef readonly Matrix X, coarse
     cdef const float[::1] squared_norms, sample_weight
     cdef const float[:, ::1] class_weight
-    cdef const float[::1] feature_maxima, feature_norms
+    cdef const float[::1] highest, lowest, feature_maxima, feature_norms
     cdef const int64_t[::1] positive_indptr
     cdef const int32_t[::1] positive_rows
     cdef readonly double total_weight

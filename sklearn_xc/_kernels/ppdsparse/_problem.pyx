@@ -18,8 +18,8 @@ cdef class Problem:
     squared_norms : (n_samples,), ||x_i||^2, the constant feature counted
     sample_weight : (n_samples,)
     class_weight : (n_classes, 2), weight of the loss of a class's negatives and positives
-    feature_maxima : (n_features,), largest |x_ij| of each feature, for the pruning
-    feature_norms : (n_features,), root of the sum of sample_weight_i x_ij^2, for the same
+    highest, lowest : (n_features,), max(0, max_i x_ij) and min(0, min_i x_ij) of each feature
+    feature_norms : (n_features,), root of the sum of sample_weight_i x_ij^2
     positive_indptr, positive_rows : the positives of each class, sorted
     """
 
@@ -30,7 +30,8 @@ cdef class Problem:
         const float[::1] squared_norms,
         const float[::1] sample_weight,
         const float[:, ::1] class_weight,
-        const float[::1] feature_maxima,
+        const float[::1] highest,
+        const float[::1] lowest,
         const float[::1] feature_norms,
         const int64_t[::1] positive_indptr,
         const int32_t[::1] positive_rows,
@@ -40,7 +41,9 @@ cdef class Problem:
         self.squared_norms = squared_norms
         self.sample_weight = sample_weight
         self.class_weight = class_weight
-        self.feature_maxima = feature_maxima
+        self.highest = highest
+        self.lowest = lowest
+        self.feature_maxima = np.maximum(highest, np.negative(lowest))  # largest |x_ij|
         self.feature_norms = feature_norms
         self.positive_indptr = positive_indptr
         self.positive_rows = positive_rows

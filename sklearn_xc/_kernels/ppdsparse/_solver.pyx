@@ -1,19 +1,23 @@
 """PPDSparse: the greedy active-set method (Algorithm 1) on blocks of classes.
 
-Sixteen classes are in work at a time.  A round lets every one of them descend on its active set
+Small classes are solved one by one, by searches that read few columns (`_pruned_solver`).  Of the
+others sixteen are in work at a time.  A round lets every one of them descend on its active set
 (`_dual_descent`), then searches all samples for violators of any of them (`_violator_search`),
 which gives the duality gap as well.  A class that is done leaves its lane to the next of the block.
 """
 
 from libc.stdint cimport int32_t, int64_t
+from libcpp.vector cimport vector
 
 from sklearn_xc._kernels.common._common cimport interrupted
 from sklearn_xc._kernels.ppdsparse._active_set cimport (
     Workspace, activate, clear_lane, draw_negatives, drop_idle_negatives, dual_value, load_v,
     primal_value, publish_weights, refresh_v, resume_class, start_class, store_v,
 )
+from sklearn_xc._kernels.ppdsparse._class_state cimport ClassState, Member, clear
 from sklearn_xc._kernels.ppdsparse._dual_descent cimport descend
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._pruned_solver cimport solve_class, worth_pruning
 from sklearn_xc._kernels.ppdsparse._pruning cimport prune_weights
 from sklearn_xc._kernels.ppdsparse._results cimport Results, keep_class
 from sklearn_xc._kernels.ppdsparse._types cimport IDLE, LANES, Lane, Settings
@@ -30,17 +34,27 @@ N_LANES = LANES  # for Python
 
 
 cdef class Duals:
-    """Dual variables of classes from which they start, CSR over all classes; or none."""
+    """Classes for the lanes, and for each the dual variables from which it starts, perhaps none."""
 
-    cdef const int64_t[::1] indptr
-    cdef const int32_t[::1] rows
-    cdef const float[::1] data
-    cdef bint given
+    cdef vector[int32_t] labels, rows
+    cdef vector[int64_t] indptr
+    cdef vector[float] data
 
-    def __init__(self, tuple dual):
-        self.given = len(dual) > 0
-        if self.given:
-            self.indptr, self.rows, self.data = dual
+    def __init__(self, const int32_t[::1] labels=None, tuple dual=()):
+        cdef const int64_t[::1] indptr
+        cdef const int32_t[::1] rows
+        cdef const float[::1] data
+        cdef Py_ssize_t q, e
+        self.indptr.push_back(0)
+        if dual:
+            indptr, rows, data = dual
+        for q in range(0 if labels is None else labels.shape[0]):
+            self.labels.push_back(labels[q])
+            if dual:
+                for e in range(indptr[labels[q]], indptr[labels[q] + 1]):
+                    self.rows.push_back(rows[e])
+                    self.data.push_back(data[e])
+            self.indptr.push_back(self.rows.size())
 
 
 cdef void descend_lane(
@@ -83,20 +97,17 @@ cdef void admit_candidates(Workspace work, Py_ssize_t c) noexcept nogil:
 cdef void start_lane(
     Workspace work,
     Py_ssize_t c,
-    int32_t label,
     const Settings *settings,
     Problem problem,
-    Duals dual,
+    Duals duals,
+    Py_ssize_t q,
 ) noexcept nogil:
-    """The next class of the block in an idle lane."""
-    cdef int64_t first, n
-    start_class(work, c, label, settings, problem)
-    if dual.given:
-        first = dual.indptr[label]
-        n = dual.indptr[label + 1] - first
+    """The next class in an idle lane."""
+    cdef int64_t first = duals.indptr[q], n = duals.indptr[q + 1] - first
+    start_class(work, c, duals.labels[q], settings, problem)
+    if n:
         resume_class(
-            work, c, settings, problem, n, &dual.rows[first] if n else NULL,
-            &dual.data[first] if n else NULL,
+            work, c, settings, problem, n, duals.rows.data() + first, duals.data.data() + first
         )
     if work.lanes[c].fresh:
         draw_negatives(work, c, problem)
@@ -180,6 +191,59 @@ cdef int finish_or_go_on(
     return lane.gap <= settings.tol
 
 
+cdef void load_class(Workspace work, ClassState state, Problem problem) noexcept nogil:
+    """A class that is solved by pruned searches, as the state of the first lane."""
+    cdef Lane *lane = &work.lanes[0]
+    cdef Member *member
+    cdef Py_ssize_t q
+    lane.label = state.label
+    lane.negative_weight = state.negative_weight
+    lane.positive_weight = state.positive_weight
+    lane.n_active = lane.n_candidates = 0
+    lane.n_iter = state.n_iter
+    lane.n_visits = state.n_entries * problem.X.n_rows / problem.X.n_entries
+    lane.primal = state.primal
+    lane.gap = (state.primal - state.dual) / state.primal
+    lane.bias = state.intercept_sum
+    lane.n_touched = state.features.size()
+    for q in range(lane.n_touched):
+        work.touched[0, q] = state.features[q]
+        work.saved[0, q] = state.v[q]
+    for q in range(<Py_ssize_t>state.members.size()):
+        member = &state.members[q]
+        activate(work, 0, member.row, member.y > 0, member.alpha)
+
+
+cdef int solve_small_classes(
+    Workspace work,
+    const Settings *settings,
+    Problem problem,
+    const int32_t[::1] labels,
+    Results results,
+    bint keep_dual,
+    Duals duals,  # OUT: those of the classes that are left
+    ClassState state,
+    const int32_t[::1] stop,
+    double *operations,
+) except -1 nogil:
+    """Fit the classes for which pruned searches are cheaper than searches in lanes."""
+    cdef Py_ssize_t q, a
+    for q in range(labels.shape[0]):
+        if solve_class(state, settings, problem, labels[q], stop, operations):
+            load_class(work, state, problem)
+            prune_weights(work, 0, settings, problem)
+            keep_class(results, work, 0, settings, keep_dual)
+            clear_lane(work, 0)
+        else:
+            duals.labels.push_back(labels[q])
+            for a in range(<Py_ssize_t>state.members.size()):
+                duals.rows.push_back(state.members[a].row)
+                duals.data.push_back(state.members[a].alpha)
+            duals.indptr.push_back(duals.rows.size())
+        clear(state)
+    return 0
+
+
 def solve_classes(
     Settings settings,
     Problem problem,
@@ -208,27 +272,55 @@ def solve_classes(
     """
     cdef Workspace work = Workspace(problem.X.n_rows, problem.X.n_columns)
     cdef Results results = Results(labels.shape[0])
-    cdef Duals earlier = Duals(dual)
+    cdef Duals left
+    cdef ClassState state
+    cdef double operations = 0
+    if dual or not worth_pruning(&settings, problem):
+        left = Duals(labels, dual)
+    else:
+        left = Duals()
+        state = ClassState(problem)
+        with nogil:
+            solve_small_classes(
+                work, &settings, problem, labels, results, keep_dual, left, state, stop,
+                &operations,
+            )
+    with nogil:
+        solve_in_lanes(work, &settings, problem, left, results, keep_dual, stop, &operations)
+    return results.as_tuple()
+
+
+cdef int solve_in_lanes(
+    Workspace work,
+    const Settings *settings,
+    Problem problem,
+    Duals duals,
+    Results results,
+    bint keep_dual,
+    const int32_t[::1] stop,
+    double *operations,
+) except -1 nogil:
+    """Fit sixteen classes at a time, until all of the block are done."""
     cdef bint whole = problem.coarse is problem.X, approximate = settings.sparsify or not whole
     cdef bint exact, close = False
-    cdef Py_ssize_t c, n_started = 0, n_rounds = 0
-    cdef double operations = 0
-    with nogil:
-        while results.n_done < labels.shape[0]:
-            n_rounds += 1
-            exact = not approximate or close or n_rounds % EXACT_EVERY == 0
-            for c in range(LANES):
-                if work.lanes[c].label == IDLE and n_started < labels.shape[0]:
-                    start_lane(work, c, labels[n_started], &settings, problem, earlier)
-                    n_started += 1
-                if work.lanes[c].label != IDLE and work.lanes[c].n_iter + 1 == settings.max_iter:
-                    exact = True  # the gap that is reported must be true
-            warm_up(work, &settings, problem, stop, &operations)
-            descend_and_search(work, &settings, problem, exact, stop, &operations)
-            close = False
-            for c in range(LANES):
-                if work.lanes[c].label != IDLE and finish_or_go_on(
-                    work, c, &settings, problem, exact or whole, results, keep_dual
-                ):
-                    close = True
-    return results.as_tuple()
+    cdef Py_ssize_t c, n_started = 0, n_rounds = 0, n = duals.labels.size()
+    cdef Lane *lane
+    while results.n_done < results.labels.shape[0]:
+        n_rounds += 1
+        exact = not approximate or close or n_rounds % EXACT_EVERY == 0
+        for c in range(LANES):
+            lane = &work.lanes[c]
+            if lane.label == IDLE and n_started < n:
+                start_lane(work, c, settings, problem, duals, n_started)
+                n_started += 1
+            if lane.label != IDLE and lane.n_iter + 1 == settings.max_iter:
+                exact = True  # the gap that is reported must be true
+        warm_up(work, settings, problem, stop, operations)
+        descend_and_search(work, settings, problem, exact, stop, operations)
+        close = False
+        for c in range(LANES):
+            if work.lanes[c].label != IDLE and finish_or_go_on(
+                work, c, settings, problem, exact or whole, results, keep_dual
+            ):
+                close = True
+    return 0

@@ -1,0 +1,158 @@
+"""One class of the pruned solver between its searches: its active set and dual objective."""
+
+from libc.math cimport fabs
+from libc.stdint cimport int32_t
+
+import numpy as np
+
+from sklearn_xc._kernels.common._rows cimport Row, row_at
+from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._types cimport Settings, soft_threshold
+
+
+cdef class ClassState:
+    """Scratch memory of one thread: O(N + D), and the copied rows of one class."""
+
+    def __init__(self, Problem problem):
+        n, d = problem.X.n_rows, problem.X.n_columns
+        self.place = np.full(d, -1, dtype=np.int32)
+        self.weights = np.zeros(d, dtype=np.float32)
+        self.mark = np.where(np.asarray(problem.sample_weight) > 0, OUTSIDE, ABSENT).astype("u1")
+        self.sums = np.zeros(min(n, ROWS_AT_ONCE), dtype=np.float32)
+        # one more, since a row is written before it is known whether it stays
+        self.hits = np.empty(n + 1, dtype=np.int32)
+        self.hit_scores = np.empty(n + 1, dtype=np.float32)
+        # The constant feature is counted in the norms, which leaves room for their rounding.
+        self.largest_norm = np.sqrt(np.max(problem.squared_norms, initial=0))
+
+
+cdef int add_member(ClassState state, Problem problem, Py_ssize_t i, float y) except -1 nogil:
+    """Sample i joins the active set, its dual variable zero; its row is copied."""
+    cdef Member member
+    cdef Row row = row_at(problem.X.rows, i)
+    cdef Py_ssize_t e, n_features = state.features.size(), at = state.places.size()
+    cdef int32_t j, place
+    # Vectors are grown before the loop, which then has plain pointers to write to.
+    state.places.resize(at + row.n)
+    state.values.resize(at + row.n)
+    state.features.resize(n_features + row.n)
+    cdef int32_t *places = state.places.data() + at
+    cdef float *values = state.values.data() + at
+    cdef int32_t *features = state.features.data()
+    cdef int32_t *place_of = &state.place[0]
+    for e in range(row.n):
+        j = row.features[e]
+        place = place_of[j]
+        if place < 0:
+            place = <int32_t>n_features
+            place_of[j] = place
+            features[n_features] = j
+            n_features += 1
+        places[e] = place
+        values[e] = row.values[e]
+    state.features.resize(n_features)
+    state.v.resize(n_features)
+    state.shrunk.resize(n_features)
+    member.row = <int32_t>i
+    member.alpha = 0
+    member.y = y
+    member.weight = problem.sample_weight[i] * (
+        state.positive_weight if y > 0 else state.negative_weight
+    )
+    member.squared_norm = problem.squared_norms[i]
+    member.start = at
+    member.length = row.n
+    state.mark[i] = POSITIVE if y > 0 else NEGATIVE
+    state.members.push_back(member)
+    state.n_entries += row.n
+    return 0
+
+
+cdef void drop_idle_negatives(ClassState state) noexcept nogil:
+    """Algorithm 1, step 4; the copied rows of those that stay move together."""
+    cdef Py_ssize_t a, e, kept = 0, at = 0
+    cdef Member *member
+    for a in range(<Py_ssize_t>state.members.size()):
+        member = &state.members[a]
+        if member.alpha == 0 and member.y < 0:
+            state.mark[member.row] = OUTSIDE
+            continue
+        if member.start != at:
+            for e in range(member.length):
+                state.places[at + e] = state.places[member.start + e]
+                state.values[at + e] = state.values[member.start + e]
+            member.start = at
+        at += member.length
+        state.members[kept] = member[0]
+        kept += 1
+    state.members.resize(kept)
+    state.places.resize(at)
+    state.values.resize(at)
+
+
+cdef double loss_of_members(ClassState state, double intercept) noexcept nogil:
+    """The losses of the active set at the weights of the last search and an intercept."""
+    cdef Py_ssize_t a, e
+    cdef double z, margin, loss = 0
+    cdef Member *member
+    for a in range(<Py_ssize_t>state.members.size()):
+        member = &state.members[a]
+        z = intercept
+        for e in range(member.start, member.start + member.length):
+            z += <double>state.searched[state.places[e]] * state.values[e]
+        margin = max(<double>0, 1 - member.y * z)
+        loss += 0.5 * member.weight * margin * margin
+        state.n_entries += member.length
+    return loss
+
+
+cdef double dual_value(ClassState state, const Settings *settings) except -1e308 nogil:
+    """sum a_i - ||s||^2 / (2 l2) - sum a_i^2 / (2 C_i), v and s summed afresh in float64."""
+    cdef Py_ssize_t a, e, j
+    cdef double total = 0, squares = 0, bias = 0, s, step
+    cdef Member *member
+    state.exact_v.assign(state.features.size(), 0)
+    for a in range(<Py_ssize_t>state.members.size()):
+        member = &state.members[a]
+        if member.alpha == 0:
+            continue
+        step = <double>member.alpha * member.y
+        total += member.alpha
+        squares += <double>member.alpha * member.alpha / (2 * <double>member.weight)
+        bias += step
+        for e in range(member.start, member.start + member.length):
+            state.exact_v[state.places[e]] += step * state.values[e]
+        state.n_entries += member.length
+    for j in range(<Py_ssize_t>state.features.size()):
+        s = fabs(state.exact_v[j]) - settings.l1
+        if s > 0:
+            squares += s * s / (2 * <double>settings.l2)
+    state.exact_bias = bias
+    return total - squares - bias * bias / (2 * <double>settings.l2)
+
+
+cdef void refresh_v(ClassState state, const Settings *settings) noexcept nogil:
+    """Take over the v that `dual_value` has just summed.
+
+    Small steps let the float32 sums of the descent drift away from the dual variables.
+    """
+    cdef Py_ssize_t j
+    state.bias = state.exact_bias
+    for j in range(<Py_ssize_t>state.features.size()):
+        state.v[j] = <float>state.exact_v[j]
+        state.shrunk[j] = soft_threshold(state.v[j], settings.l1)
+
+
+cdef void clear(ClassState state) noexcept nogil:
+    """Forget the class, with work in proportion to what it has touched."""
+    cdef Py_ssize_t a, q
+    for a in range(<Py_ssize_t>state.members.size()):
+        state.mark[state.members[a].row] = OUTSIDE
+    for q in range(<Py_ssize_t>state.features.size()):
+        state.place[state.features[q]] = -1
+    state.features.clear()
+    state.v.clear()
+    state.shrunk.clear()
+    state.places.clear()
+    state.values.clear()
+    state.members.clear()

@@ -1,0 +1,342 @@
+"""The search for the violators of one class that reads only columns which can hold any.
+
+Take an intercept b' = -1 - T below that of the descent.  At (w, b') a negative has a loss only if
+<w, x_i> > T > 0, so only features that can lift a score matter: those of positive weight, and those
+of negative weight where x is negative.  A set S of them lifts a row by at most
+
+    U(S) = min(sum_S max_i w_j x_ij, ||w_S|| max_i ||x_i||),
+
+so a row whose lifting products over the other, essential features sum up to T - U(S) or less is no
+violator (the bound of MaxScore, as in text retrieval).  The few rows above are scored exactly.  The
+primal at (w, b') is then known exactly, and the duality gap is a true one, without a term for the
+rows that were never looked at.
+"""
+
+from libc.math cimport fabs, sqrt
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memset
+from libcpp.vector cimport vector
+
+from sklearn_xc._kernels.common._common cimport dispatched, prefetch
+from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
+from sklearn_xc._kernels.ppdsparse._class_state cimport (
+    OUTSIDE, ROWS_AT_ONCE, ClassState, Lifting, loss_of_members,
+)
+from sklearn_xc._kernels.ppdsparse._matrix cimport Columns
+from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._types cimport Settings
+
+cdef enum:
+    AHEAD = 4  # hits whose rows are prefetched
+    BINS = 256  # of scores, when the best are kept
+    TOGETHER = 16  # sums that are compared with the limit before one is looked at
+    GROUPS = 4096  # of so many in a stretch of ROWS_AT_ONCE
+    # A search through more entries than a fourth of the rows reads the sums of all rows in a line,
+    # instead of those of its entries once more.
+    ENTRIES_PER_ROW = 4
+
+cdef double ROUNDING = 6e-8  # relative error of a float32 operation, 2^-24
+
+cdef extern from *:
+    """
+    #include <algorithm>
+    #include <vector>
+    // The order as a type, so that comparisons are compiled into the sort; ties are decided by
+    // number, so that the result does not depend on the library.
+    template <class T> struct XcLargerKey {
+        bool operator()(const T &a, const T &b) const {
+            return a.key != b.key ? a.key > b.key : a.feature < b.feature;
+        }
+    };
+    template <class T> void xc_sort_by_key(std::vector<T> &v) {
+        std::sort(v.begin(), v.end(), XcLargerKey<T>());
+    }
+    """
+    void sort_by_key "xc_sort_by_key"(vector[Lifting] &features) nogil
+
+
+cdef int publish_weights(
+    ClassState state, const Settings *settings, Problem problem
+) except -1 nogil:
+    """w = S(v) / l2 where a search reads it, its norms, and the features that can lift a row."""
+    cdef Py_ssize_t q, n = state.features.size()
+    cdef int32_t j
+    cdef float w
+    cdef Lifting one
+    state.searched.resize(n)
+    state.lifting.clear()
+    state.l1_norm = state.squares = 0
+    for q in range(n):
+        j = state.features[q]
+        w = state.shrunk[q] / settings.l2
+        state.searched[q] = w
+        state.weights[j] = w
+        if w == 0:
+            continue
+        state.l1_norm += fabs(w)
+        state.squares += <double>w * w
+        one.most = <double>w * (problem.highest[j] if w > 0 else problem.lowest[j])
+        if one.most > 0:
+            one.feature = j
+            one.weight = w
+            one.length = problem.X.columns.indptr[j + 1] - problem.X.columns.indptr[j]
+            one.key = one.length / (<double>w * w)
+            state.lifting.push_back(one)
+    return 0
+
+
+cdef void withdraw_weights(ClassState state) noexcept nogil:
+    cdef Py_ssize_t q
+    for q in range(<Py_ssize_t>state.features.size()):
+        state.weights[state.features[q]] = 0
+
+
+cdef void sort_features(ClassState state) noexcept nogil:
+    """The features of largest key first."""
+    sort_by_key(state.lifting)
+
+
+cdef Py_ssize_t split(ClassState state, double slack, double *bound) noexcept nogil:
+    """Put features whose columns are long for their weight in front, up to U(S) <= slack.
+
+    Returns
+    -------
+    first : number of these non-essential features; U of them is in `bound`
+    """
+    cdef Py_ssize_t first
+    cdef double squares = 0, total = 0, highest
+    cdef Lifting *one
+    sort_features(state)
+    bound[0] = 0
+    for first in range(<Py_ssize_t>state.lifting.size()):
+        one = &state.lifting[first]
+        squares += <double>one.weight * one.weight
+        total += one.most
+        highest = min(sqrt(squares) * state.largest_norm, total)
+        if highest > slack:
+            return first
+        bound[0] = highest
+    return state.lifting.size()
+
+
+cdef double cost_from(ClassState state, Py_ssize_t first) noexcept nogil:
+    """Entries of the columns of the features from `first` on."""
+    cdef Py_ssize_t q
+    cdef double cost = 0
+    for q in range(first, <Py_ssize_t>state.lifting.size()):
+        cost += state.lifting[q].length
+    return cost
+
+
+cdef void accumulate(
+    ClassState state, Problem problem, Py_ssize_t first, double limit
+) noexcept nogil:
+    """Rows outside the active set whose lifting products from `first` on exceed `limit` in all.
+
+    No such row is missed, whatever the rounding; their sums are in `hit_scores`.
+    """
+    cdef Columns columns = problem.X.columns
+    cdef Py_ssize_t q, n = state.lifting.size(), chunk, low, high
+    cdef int64_t n_entries
+    # A sum of n products that are not negative is off by at most so much of itself.
+    cdef float least = <float>(limit * (1 - ROUNDING * (n - first + 4)))
+    state.n_hits = 0
+    for q in range(first, n):
+        state.lifting[q].at = columns.indptr[state.lifting[q].feature]
+    for chunk in range((problem.X.n_rows + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE):
+        low = chunk * ROWS_AT_ONCE
+        high = min(low + ROWS_AT_ONCE, problem.X.n_rows)
+        n_entries = add_up(state, columns, first, low, high)
+        if n_entries * ENTRIES_PER_ROW > high - low:
+            hits_among_all(state, low, high - low, least)
+            memset(&state.sums[0], 0, (high - low) * sizeof(float))
+        else:
+            hits_among_entries(state, columns, first, low, least)
+        state.n_entries += n_entries
+
+
+cdef int64_t add_up(
+    ClassState state, Columns columns, Py_ssize_t first, Py_ssize_t low, Py_ssize_t high
+) noexcept nogil:
+    """Lifting products of the rows [low, high) into `sums`; returns how many entries were read."""
+    cdef Py_ssize_t q, n = state.lifting.size()
+    cdef int64_t at, end, n_entries = 0
+    cdef float w, product
+    cdef Lifting *one
+    cdef float *sums = &state.sums[0]
+    for q in range(first, n):
+        one = &state.lifting[q]
+        if q + 1 < n:
+            at = state.lifting[q + 1].at
+            prefetch(columns.rows + at)
+            prefetch(columns.values + at)
+        w = one.weight
+        at = one.begin = one.at
+        end = columns.indptr[one.feature + 1]
+        while at < end and columns.rows[at] < high:
+            product = w * columns.values[at]
+            sums[columns.rows[at] - low] += product if product > 0 else 0
+            at += 1
+        one.at = at
+        n_entries += at - one.begin
+    return n_entries
+
+
+cdef void hits_among_entries(
+    ClassState state, Columns columns, Py_ssize_t first, Py_ssize_t low, float least
+) noexcept nogil:
+    """Visit the rows of the entries once more; the first visit takes the sum and clears it."""
+    cdef Py_ssize_t q, n = state.n_hits
+    cdef int64_t e
+    cdef int32_t i
+    cdef float s
+    cdef float *sums = &state.sums[0]
+    cdef int32_t *hits = &state.hits[0]
+    cdef float *scores = &state.hit_scores[0]
+    cdef const uint8_t *mark = &state.mark[0]
+    for q in range(first, <Py_ssize_t>state.lifting.size()):
+        for e in range(state.lifting[q].begin, state.lifting[q].at):
+            i = columns.rows[e]
+            s = sums[i - low]
+            sums[i - low] = 0
+            # written in any case, counted if it is one: a branch would often be guessed wrongly
+            hits[n] = i
+            scores[n] = s
+            n += (s > least) & (mark[i] == OUTSIDE)
+    state.n_hits = n
+
+
+cdef void hits_among_all(
+    ClassState state, Py_ssize_t low, Py_ssize_t n_rows, float least
+) noexcept nogil:
+    cdef Py_ssize_t at, i
+    cdef uint8_t any_hit[GROUPS]
+    compare_sums(&state.sums[0], n_rows, least, any_hit)
+    for at in range((n_rows + TOGETHER - 1) // TOGETHER):
+        if not any_hit[at]:
+            continue
+        for i in range(at * TOGETHER, min(at * TOGETHER + TOGETHER, n_rows)):
+            if state.sums[i] > least and state.mark[low + i] == OUTSIDE:
+                state.hits[state.n_hits] = <int32_t>(low + i)
+                state.hit_scores[state.n_hits] = state.sums[i]
+                state.n_hits += 1
+
+
+cdef dispatched compare_sums(
+    const float *sums, Py_ssize_t n, float least, uint8_t *any_hit
+) noexcept nogil:
+    """Whether any of TOGETHER sums is above the limit; the last group may be shorter."""
+    cdef Py_ssize_t at, i
+    cdef int found
+    for at in range(n // TOGETHER):
+        found = 0
+        for i in range(TOGETHER):
+            found |= sums[at * TOGETHER + i] > least
+        any_hit[at] = found
+    if n % TOGETHER:
+        any_hit[n // TOGETHER] = 1
+
+
+cdef void score_hits(
+    ClassState state, Problem problem, double threshold
+) noexcept nogil:
+    """Exact scores of the hits; those above the threshold stay, and their losses are summed."""
+    cdef Py_ssize_t h, n = state.n_hits, kept = 0, e
+    cdef double z
+    cdef Rows X = problem.X.rows
+    cdef Row row
+    cdef int32_t *hits = &state.hits[0]
+    cdef const float *weights = &state.weights[0]
+    state.loss = 0
+    for h in range(n):
+        if h + AHEAD < n:
+            row = row_at(X, hits[h + AHEAD])
+            prefetch(row.features)
+            prefetch(row.values)
+        row = row_at(X, hits[h])
+        z = 0
+        for e in range(row.n):
+            z += <double>weights[row.features[e]] * row.values[e]
+        state.n_entries += row.n
+        if z > threshold:
+            state.loss += 0.5 * problem.sample_weight[hits[h]] * (z - threshold) * (z - threshold)
+            hits[kept] = hits[h]
+            state.hit_scores[kept] = <float>z
+            kept += 1
+    state.loss *= state.negative_weight
+    state.n_hits = kept
+
+
+cdef void certified_search(
+    ClassState state,
+    const Settings *settings,
+    Problem problem,
+    Py_ssize_t first,
+    double threshold,
+    double bound,
+) noexcept nogil:
+    """All violators at the intercept -1 - threshold, and the primal there."""
+    cdef double intercept = -1 - threshold
+    accumulate(state, problem, first, threshold - bound)
+    score_hits(state, problem, threshold)
+    state.loss += loss_of_members(state, intercept)
+    state.n_violators = state.n_hits + state.members.size()
+    state.primal = (
+        settings.l1 * state.l1_norm
+        + 0.5 * <double>settings.l2 * (state.squares + intercept * intercept)
+        + state.loss
+    )
+
+
+cdef void quick_search(
+    ClassState state, Problem problem, Py_ssize_t first, double threshold, Py_ssize_t keep
+) noexcept nogil:
+    """Violators among the rows that the features from `first` on lift most; certifies nothing."""
+    accumulate(state, problem, first, 0.5 * threshold)
+    keep_best(state, keep)
+    score_hits(state, problem, threshold)
+
+
+cdef inline int bin_of(float score, float low, float scale) noexcept nogil:
+    """Of the histogram; safe where scores are not finite."""
+    cdef float x = (score - low) * scale
+    if not x > 0:
+        return 0
+    return <int>x if x < BINS - 1 else BINS - 1
+
+
+cdef void keep_best(ClassState state, Py_ssize_t keep) noexcept nogil:
+    """The hits of highest score, up to a bin of the scores; ties go to the earlier.
+
+    A histogram decides, which is read straight on, where a selection would guess branches.
+    """
+    cdef Py_ssize_t q, n = state.n_hits, kept = 0, above = 0, among
+    cdef Py_ssize_t counts[BINS]
+    cdef int b, cut
+    cdef int32_t *hits = &state.hits[0]
+    cdef float *scores = &state.hit_scores[0]
+    cdef float low, high, scale
+    if n <= keep:
+        return
+    low = high = scores[0]
+    for q in range(n):
+        low = min(low, scores[q])
+        high = max(high, scores[q])
+    scale = BINS / (high - low) if high > low else 0
+    for b in range(BINS):
+        counts[b] = 0
+    for q in range(n):
+        counts[bin_of(scores[q], low, scale)] += 1
+    cut = BINS - 1
+    while above + counts[cut] < keep:
+        above += counts[cut]
+        cut -= 1
+    among = keep - above  # of the last bin
+    for q in range(n):
+        b = bin_of(scores[q], low, scale)
+        if b > cut or (b == cut and among > 0):
+            among -= b == cut
+            hits[kept] = hits[q]
+            scores[kept] = scores[q]
+            kept += 1
+    state.n_hits = kept

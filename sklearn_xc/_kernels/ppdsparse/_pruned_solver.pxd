@@ -1,0 +1,17 @@
+from libc.stdint cimport int32_t
+
+from sklearn_xc._kernels.ppdsparse._class_state cimport ClassState
+from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._types cimport Settings
+
+
+cdef bint worth_pruning(const Settings *settings, Problem problem) noexcept nogil
+
+cdef bint solve_class(
+    ClassState state,
+    const Settings *settings,
+    Problem problem,
+    int32_t label,
+    const int32_t[::1] stop,
+    double *operations,
+) except -1 nogil

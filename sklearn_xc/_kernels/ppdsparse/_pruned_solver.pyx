@@ -1,0 +1,275 @@
+"""PPDSparse for small classes: one class at a time, by searches that read few columns.
+
+A class whose searches would read more than its share of a search in lanes is handed to these
+(`_solver`), with its active set.
+"""
+
+from libc.math cimport sqrt
+from libc.stdint cimport int32_t, int64_t
+
+from sklearn_xc._kernels.common._common cimport (
+    interrupted, prefetch, random_below, seed_for,
+)
+from sklearn_xc._kernels.common._rows cimport Row, row_at
+from sklearn_xc._kernels.ppdsparse._class_descent cimport descend
+from sklearn_xc._kernels.ppdsparse._class_state cimport (
+    OUTSIDE, ClassState, Lifting, add_member, drop_idle_negatives, dual_value, refresh_v,
+)
+from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._pruned_search cimport (
+    accumulate, certified_search, cost_from, keep_best, publish_weights, quick_search,
+    sort_features, split, withdraw_weights,
+)
+from sklearn_xc._kernels.ppdsparse._types cimport LANES, Settings
+
+cdef enum:
+    AHEAD = 4  # rows that are prefetched before they are copied
+    PASSES = 10  # of descent between two searches
+    FEW = 50  # random negatives at the start, at least
+    PER_POSITIVE = 5  # random negatives, where that is more
+    # These come from a stretch of the rows, which are shuffled, so that it stays in the caches.
+    POOL = 8192
+    # Entries of the rarest columns of the positives that are read for the first negatives, and how
+    # many of these there are, by the number of entries in them.
+    RARE_ENTRIES = 3000
+    FIRST_ENTRIES = 1500
+    FIRST_LEAST = 50
+    FIRST_MOST = 150
+    SELECTED = 100  # violators that join the active set after a search, at least
+
+cdef double SLACK = 0.4  # share of the threshold that non-essential features may reach
+cdef double QUICK = 0.05  # entries that a quick search reads, as a share of the samples
+cdef double LARGEST_SHIFT = 0.1  # of the intercept below that of the descent
+# Of the gap allowed, what the shift of the intercept may take, and how far a descent goes; both
+# shrink as the gap gets near.
+cdef double SHIFT_SHARE = 0.5
+cdef double PRECISION = 2
+
+
+cdef struct Round:  # what changes from round to round
+    double share
+    double precision
+    float tiny
+    bint first
+
+
+cdef bint worth_pruning(const Settings *settings, Problem problem) noexcept nogil:
+    """Whether the problem is one of those that pruned searches are for.
+
+    The certificate needs an intercept to move, and the bound of what a move costs a smooth loss.
+    Rows that are approximated, and small data, are for the lanes.
+    """
+    return (
+        problem.X.has_columns
+        and settings.intercept
+        and not settings.hinge
+        and not settings.sparsify
+        and problem.coarse is problem.X
+        and problem.X.n_entries > LANES * RARE_ENTRIES
+    )
+
+
+cdef int start(
+    ClassState state, const Settings *settings, Problem problem, int32_t label
+) except -1 nogil:
+    """The active set starts with the positives, similar negatives and random ones."""
+    cdef Py_ssize_t e, n_positives, n_negatives, n_rows = problem.X.n_rows
+    state.label = label
+    state.negative_weight = problem.class_weight[label, 0]
+    state.positive_weight = problem.class_weight[label, 1]
+    state.rng = seed_for(settings.seed, label)
+    state.bias = 0
+    state.n_entries = 0
+    state.n_iter = 0
+    state.primal = 1
+    state.n_violators = FEW
+    for e in range(problem.positive_indptr[label], problem.positive_indptr[label + 1]):
+        if problem.sample_weight[problem.positive_rows[e]] > 0:
+            add_member(state, problem, problem.positive_rows[e], 1)
+    n_positives = state.members.size()
+    find_similar(state, problem)
+    admit_hits(state, problem)
+    n_negatives = n_random(problem, n_positives)
+    return add_random_negatives(
+        state, problem, n_negatives, min(n_rows, max(<Py_ssize_t>POOL, 8 * n_negatives))
+    )
+
+
+cdef inline Py_ssize_t n_similar(Problem problem, Py_ssize_t n_positives) noexcept nogil:
+    cdef Py_ssize_t row_length = max(1, problem.X.n_entries // problem.X.n_rows)
+    return max(min(max(FIRST_ENTRIES // row_length, FIRST_LEAST), FIRST_MOST), 2 * n_positives)
+
+
+cdef inline Py_ssize_t n_random(Problem problem, Py_ssize_t n_positives) noexcept nogil:
+    return min(problem.X.n_rows // 2, max(<Py_ssize_t>FEW, PER_POSITIVE * n_positives))
+
+
+cdef double entries_to_start(Problem problem, int32_t label) noexcept nogil:
+    """Of the rows that a class starts with."""
+    cdef Py_ssize_t n = problem.positive_indptr[label + 1] - problem.positive_indptr[label]
+    cdef Py_ssize_t n_rows = n + n_similar(problem, n) + n_random(problem, n)
+    return n_rows * (<double>problem.X.n_entries / problem.X.n_rows)
+
+
+cdef int find_similar(ClassState state, Problem problem) except -1 nogil:
+    """Hits: the rows that share most with the sum of the positives, by its rarest features."""
+    cdef Py_ssize_t q, e, n = state.features.size(), n_positives = state.members.size()
+    cdef double left = RARE_ENTRIES
+    cdef Lifting one
+    cdef int64_t begin
+    state.searched.assign(n, 0)
+    for e in range(<Py_ssize_t>state.places.size()):
+        state.searched[state.places[e]] += state.values[e]
+    state.lifting.clear()
+    for q in range(n):
+        one.feature = state.features[q]
+        one.weight = state.searched[q]
+        begin = problem.X.columns.indptr[one.feature]
+        one.length = problem.X.columns.indptr[one.feature + 1] - begin
+        one.key = -one.length  # shortest first
+        state.lifting.push_back(one)
+    sort_features(state)
+    for q in range(n):
+        left -= state.lifting[q].length
+        if left < 0:
+            state.lifting.resize(q)
+            break
+    accumulate(state, problem, 0, 0)
+    keep_best(state, n_similar(problem, n_positives))
+    return 0
+
+
+cdef int add_random_negatives(
+    ClassState state, Problem problem, Py_ssize_t n, Py_ssize_t pool
+) except -1 nogil:
+    cdef Py_ssize_t i
+    for _ in range(n):
+        i = random_below(&state.rng, <unsigned int>pool)
+        if state.mark[i] == OUTSIDE:
+            add_member(state, problem, i, -1)
+    return 0
+
+
+cdef int admit_hits(ClassState state, Problem problem) except -1 nogil:
+    """Algorithm 1, step 2: violators join the active set."""
+    cdef Py_ssize_t h
+    cdef Row row
+    for h in range(state.n_hits):
+        if h + AHEAD < state.n_hits:
+            row = row_at(problem.X.rows, state.hits[h + AHEAD])
+            prefetch(row.features)
+            prefetch(row.values)
+        if state.mark[state.hits[h]] == OUTSIDE:  # not drawn at random since it was found
+            add_member(state, problem, state.hits[h], -1)
+    return 0
+
+
+cdef double choose_threshold(
+    ClassState state, const Settings *settings, double share
+) noexcept nogil:
+    """T = -1 - b' for an intercept b' a little below -1 and below that of the descent.
+
+    Near the optimum the primal does not change with the intercept to first order: a shift by delta
+    costs delta^2 / 2 times its second derivative, which is l2 and the sum of the weights of the
+    rows that have a loss.  delta is such that this is `share` of the gap that is allowed.
+    """
+    cdef double weight = max(state.positive_weight, state.negative_weight)
+    cdef double curvature = settings.l2 + weight * state.n_violators
+    cdef double delta = min(
+        sqrt(2 * share * settings.tol * max(state.primal, <double>1) / curvature), LARGEST_SHIFT
+    )
+    cdef double b = state.bias / settings.l2
+    state.intercept_sum = <float>((min(b, <double>-1) - delta) * settings.l2)
+    state.intercept = state.intercept_sum / settings.l2
+    return -1 - <double>state.intercept
+
+
+cdef Py_ssize_t quick_start(ClassState state, Problem problem, Py_ssize_t first) noexcept nogil:
+    """From which feature on a quick search reads: the cheap end of the essential ones."""
+    cdef double left = QUICK * problem.X.n_rows
+    cdef Py_ssize_t q = state.lifting.size()
+    while q > first and left >= state.lifting[q - 1].length:
+        q -= 1
+        left -= state.lifting[q].length
+    return q
+
+
+cdef bint is_done(ClassState state, const Settings *settings, Round *now) except -1 nogil:
+    """The duality gap after a certified search; and how the next round goes if it is too large."""
+    cdef double gap
+    state.dual = dual_value(state, settings)
+    gap = (state.primal - state.dual) / state.primal
+    if gap <= settings.tol or state.n_iter == settings.max_iter:
+        return True
+    refresh_v(state, settings)
+    if gap <= 5 * settings.tol:
+        now.precision *= 0.5
+        now.share *= 0.7
+    if state.n_hits == 0:  # the gap is made of many small violations
+        now.precision *= 0.5
+        now.tiny *= <float>0.3
+    return False
+
+
+cdef int admit_violators(
+    ClassState state, const Settings *settings, Problem problem, bint quick
+) except -1 nogil:
+    cdef Py_ssize_t n_members = state.members.size(), keep = settings.n_select
+    cdef bint few = state.n_hits < n_members // 4 + 1
+    if keep == 0:
+        keep = max(<Py_ssize_t>SELECTED, (1 if quick else 2) * n_members)
+    keep_best(state, keep)
+    if few and not quick and state.bias > -settings.l2:
+        # with an intercept above -1 the loss is that of all rows: more of them share it
+        add_random_negatives(state, problem, 2 * n_members, problem.X.n_rows)
+    return admit_hits(state, problem)
+
+
+cdef bint solve_class(
+    ClassState state,
+    const Settings *settings,
+    Problem problem,
+    int32_t label,
+    const int32_t[::1] stop,
+    double *operations,
+) except -1 nogil:
+    """Fit a class; False where searches in lanes would be cheaper."""
+    cdef double in_lanes = problem.X.n_entries / <double>LANES
+    cdef double threshold, bound = 0, cost, counted = 0
+    cdef Py_ssize_t first, n_members
+    cdef bint quick
+    cdef Round now
+    if entries_to_start(problem, label) > in_lanes:
+        return False
+    now.share = SHIFT_SHARE
+    now.precision = PRECISION
+    now.tiny = <float>(0.01 * settings.tol)
+    now.first = True
+    start(state, settings, problem, label)
+    while True:
+        descend(state, settings, PASSES, now.precision, now.tiny)
+        drop_idle_negatives(state)
+        threshold = choose_threshold(state, settings, now.share)
+        publish_weights(state, settings, problem)
+        first = split(state, SLACK * threshold, &bound)
+        cost = cost_from(state, first)
+        state.n_iter += 1
+        quick = now.first and cost > 1.5 * QUICK * problem.X.n_rows and settings.max_iter > 1
+        now.first = False
+        if quick:
+            n_members = state.members.size()
+            quick_search(
+                state, problem, quick_start(state, problem, first), threshold,
+                2 * max(<Py_ssize_t>SELECTED, n_members),
+            )
+        elif cost <= in_lanes:
+            certified_search(state, settings, problem, first, threshold, bound)
+        withdraw_weights(state)
+        operations[0] += state.n_entries - counted
+        counted = state.n_entries
+        interrupted(stop, operations)
+        if not quick and cost > in_lanes:
+            return False
+        if not quick and is_done(state, settings, &now):
+            return True
+        admit_violators(state, settings, problem, quick)

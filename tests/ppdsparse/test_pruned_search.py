@@ -1,0 +1,122 @@
+"""Pruned searches of small classes: nothing is missed, and the gap is a true one."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from sklearn_xc import PPDSparseClassifier
+
+TERMS = 8  # entries a row
+
+
+def make_text(n=4000, d=1500, k=60, signs=False, seed=0):
+    """Short rows of Zipf words and small classes with words of their own."""
+    rng = np.random.default_rng(seed)
+    p = 1 / np.arange(5, d + 5)
+    words = rng.choice(d, size=(n, TERMS), p=p / p.sum())
+    code = rng.integers(4 * k, size=n)  # three rows in four have no label
+    labelled = code < k
+    own = rng.integers(d // 2, d, size=(k, 4))
+    words[labelled, :2] = own[code[labelled][:, None], rng.integers(4, size=(labelled.sum(), 2))]
+    values = rng.random(words.shape) + 0.2
+    if signs:
+        values *= rng.choice([-1, 1], size=words.shape)
+    rows = np.repeat(np.arange(n), TERMS)
+    X = sparse.csr_array((values.ravel(), (rows, words.ravel())), shape=(n, d)).astype("f4")
+    X = sparse.csr_array(X.multiply(1 / np.sqrt(X.multiply(X).sum(axis=1))[:, None]), dtype="f4")
+    Y = np.zeros((n, k))
+    Y[np.flatnonzero(labelled), code[labelled]] = 1
+    return X, Y
+
+
+def objectives(model, X, Y, weight=1.0):
+    """Primal and dual objective of each class in float64, over all rows."""
+    X = X.astype(float)
+    y = np.where(Y > 0, 1, -1)
+    w, b = sparse.csr_array(model.coef_).astype(float), model.intercept_.astype(float)
+    scores = (X @ w.T).toarray() + b
+    C = np.broadcast_to(np.reshape(weight, (-1, 1)), y.shape)
+    losses = (C * 0.5 * np.maximum(0, 1 - y * scores) ** 2).sum(axis=0)
+    squares = w.multiply(w).sum(axis=1) + b**2
+    primal = model.l1_ * abs(w).sum(axis=1) + model.l2_ / 2 * squares + losses
+    a = model.dual_coef_.toarray().astype(float).T
+    s = np.maximum(abs(X.T @ (a * y)) - model.l1_, 0)
+    squares = (s**2).sum(axis=0) + (a * y).sum(axis=0) ** 2
+    halves = np.divide(a**2, 2 * C, out=np.zeros_like(a), where=C > 0)
+    return primal, (a - halves).sum(axis=0) - squares / (2 * model.l2_)
+
+
+def fit(X, Y, **options):
+    options = {"l1": 0.0625, "l2": 0.5, "pruning": 0.0} | options
+    weight = options.pop("sample_weight", None)
+    model = PPDSparseClassifier(warm_start=True, random_state=0, **options)
+    return model.fit(X, Y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("signs", [False, True])
+@pytest.mark.parametrize("tol", [0.03, 1e-4])
+def test_the_gap_is_the_true_one(signs, tol):
+    X, Y = make_text(signs=signs)
+    model = fit(X, Y, tol=tol)
+    primal, dual = objectives(model, X, Y)
+    assert (model.dual_gap_ <= tol).all()
+    np.testing.assert_allclose(model.dual_gap_, (primal - dual) / primal, rtol=0, atol=2e-7)
+
+
+def test_weights_of_rows_and_classes_count_in_the_gap():
+    X, Y = make_text()
+    weight = np.random.default_rng(1).uniform(0.2, 3, size=len(Y)).astype("f4")
+    weight[::7] = 0
+    model = fit(X, Y, sample_weight=weight)
+    primal, dual = objectives(model, X, Y, weight)
+    np.testing.assert_allclose(model.dual_gap_, (primal - dual) / primal, rtol=0, atol=2e-7)
+
+
+@pytest.mark.parametrize("pruning", [0.0, 0.02])
+def test_pruned_searches_and_lanes_find_the_same_optimum(pruning):
+    X, Y = make_text()
+    pruned = fit(X, Y, tol=1e-5, pruning=pruning, max_iter=1000)
+    # a threshold that no entry is below changes nothing but the searches, which go in lanes
+    lanes = fit(X, Y, tol=1e-5, pruning=pruning, max_iter=1000, feature_threshold=1e-30)
+    scores = [X @ m.coef_.T + m.intercept_ for m in (pruned, lanes)]
+    scores = [s.toarray() if sparse.issparse(s) else s for s in scores]
+    np.testing.assert_allclose(*scores, atol=0.03 if pruning else 6e-3)
+
+
+def test_pruned_searches_read_less():
+    X, Y = make_text(n=20_000, d=5000, k=200)
+    pruned, lanes = fit(X, Y), fit(X, Y, feature_threshold=1e-30)
+    assert pruned._n_visits < 0.5 * lanes._n_visits
+
+
+@pytest.mark.filterwarnings("ignore:max_iter=2")
+@pytest.mark.parametrize("seed", range(3))
+def test_no_violator_is_missed(seed):
+    """A row above the threshold that a search missed would have a loss that the primal lacks."""
+    X, Y = make_text(n=8000, d=400, signs=True, seed=seed)
+    model = fit(X, Y, tol=0.3, max_iter=2)
+    primal, dual = objectives(model, X, Y)
+    np.testing.assert_allclose(model.dual_gap_, (primal - dual) / primal, rtol=0, atol=2e-7)
+
+
+def test_last_round_gives_a_true_gap():
+    X, Y = make_text()
+    with pytest.warns(match="max_iter=1"):
+        model = fit(X, Y, tol=1e-6, max_iter=1)
+    primal, dual = objectives(model, X, Y)
+    np.testing.assert_allclose(model.dual_gap_, (primal - dual) / primal, rtol=0, atol=2e-7)
+
+
+def test_same_bits_whatever_the_workers():
+    X, Y = make_text()
+    one, two = fit(X, Y), fit(X, Y, n_jobs=2)
+    assert (one.coef_ != two.coef_).nnz == 0
+    np.testing.assert_array_equal(one.intercept_, two.intercept_)
+
+
+def test_values_beyond_what_float32_can_solve_end_with_a_warning():
+    X, Y = make_text(n=7000)
+    X.data *= np.float32(3e7)
+    with pytest.warns(ConvergenceWarning, match="scale the features"):
+        fit(X, Y, l1=1.0, l2=1.0, tol=0.1, max_iter=5)
