@@ -35,6 +35,9 @@ cdef enum:
     FIRST_ENTRIES = 1500
     FIRST_LEAST = 50
     FIRST_MOST = 150
+    # The rows that a class starts with are read by several passes: a class for which they are
+    # more than this part of a search in lanes would gain little.
+    STARTS = 4
     SELECTED = 100  # violators that join the active set after a search, at least
 
 cdef double SLACK = 0.4  # share of the threshold that non-essential features may reach
@@ -239,7 +242,7 @@ cdef bint solve_class(
     cdef Py_ssize_t first, n_members
     cdef bint quick
     cdef Round now
-    if entries_to_start(problem, label) > in_lanes:
+    if STARTS * entries_to_start(problem, label) > in_lanes:
         return False
     now.share = SHIFT_SHARE
     now.precision = PRECISION
