@@ -8,32 +8,15 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from .._kernels.ppdsparse._matrix import Matrix
-from .._kernels.ppdsparse._problem import Problem
-from .._kernels.ppdsparse._solver import N_LANES, solve_classes
 from ..base._classifier import BaseXCClassifier, Interval, StrOptions
 from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
 from ..utils._class_weight import weights_of_labels
-from ..utils._matrix import (
-    LARGEST_INDEX,
-    as_rows,
-    compact,
-    squared_norms,
-    weighted_norms,
-)
-from ..utils._memory_limit import require_memory
-from ..utils._parallel import blocks_of_classes, run_blocks
+from ..utils._matrix import LARGEST_INDEX, compact
 from ..utils._records import savable
 from ._add_labels import AddLabels
-from ._assembly import weights_of_classes
-from ._ordering import above, columns_of, extremes, fast_order
 from ._penalties import penalties_of
-
-LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
-LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
-LARGEST_WEIGHT = 1e30  # of a loss, so that sums of losses do too
-N_PARTS = 8  # arguments of a Matrix
+from ._solver import fit_classes, require_weights_in_range, require_workspace
 
 
 @savable
@@ -46,11 +29,12 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
 
     By default the penalties follow the rows, so that these may have any scale.
 
-    by a greedy active-set method in the dual. Most samples never become support vectors of a
+    A greedy active-set method works in the dual. Most samples never become support vectors of a
     class and most features never get a weight, and the solver looks at little else: it keeps a
     small active set of samples, runs randomised dual coordinate descent on it, and now and then
-    searches all samples, for sixteen classes at once, for those that violate the margin. Classes
-    are independent, so blocks of them run in parallel, in threads, processes or on a cluster.
+    searches all samples for those that violate the margin: for sixteen classes at once, or, where a
+    class is small, through the few columns of X that can hold a violator. Classes are independent,
+    so blocks of them run in parallel, in threads, processes or on a cluster.
 
     Multiclass (1-D y) and multilabel (an indicator, dense or sparse).
 
@@ -335,15 +319,11 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
         if sample_weight is None:
             sample_weight = np.ones(X.shape[0], dtype=np.float32)
         class_weight = self._class_weights(Y, sample_weight, is_new)
-        _require_weights_in_range(sample_weight, class_weight)
-        require_memory(
-            X.shape[1] * N_LANES * 12,
-            f"fit: weights of {N_LANES} classes of {X.shape[1]} features",
-            "use fewer features (a hashing or a feature selection step before)",
-        )
+        require_weights_in_range(sample_weight, class_weight)
+        require_workspace(X.shape[1])
         X = compact(X)
         penalties = penalties_of(self.l1, self.l2, X, sample_weight)
-        result = _fit_ppdsparse(
+        result = fit_classes(
             penalties.coordinates.inside(X),
             Y,
             sample_weight,
@@ -412,140 +392,3 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
             return per_class.reshape(1, 2).astype(np.float32)
         weights[:, 1] = per_class
         return weights.astype(np.float32)
-
-
-def _fit_ppdsparse(
-    X,
-    Y,
-    sample_weight,
-    class_weight,
-    *,
-    settings,
-    feature_threshold,
-    dual,
-    keep_dual,
-    n_jobs,
-    watch,
-):
-    """Solve all classes, block by block.
-
-    Returns
-    -------
-    dict with coef, intercept, n_iter, gap, n_active, dual (see the attributes of the estimator),
-    n_visits, the rows of X that were read, and progress, which ``watch(n_blocks)`` has started
-    """
-    n_columns = Y.shape[1]
-    rows, order = _rows_in_order(X, sample_weight, settings["seed"])
-    Y, sample_weight = Y[order.samples], sample_weight[order.samples]
-    Y = Y.tocsc()
-    Y.sort_indices()
-    positives = (Y.indptr.astype(np.int64), Y.indices.astype(np.int32))
-    norms = _norms_in_range(rows) + np.float32(settings["intercept"])
-    coarse = above(rows, feature_threshold) if feature_threshold > 0 else None
-    blocks = blocks_of_classes(np.asarray(Y.T @ sample_weight.astype(np.float64)), N_LANES)
-    if not blocks:
-        raise ValueError("no class of y has a positive sample with a weight above zero")
-    if dual is not None:
-        dual = dual[:, order.samples]
-    stop = np.zeros(1, dtype=np.int32)
-    progress = watch(len(blocks))
-    try:
-        parts = run_blocks(
-            _solve_block,
-            blocks,
-            settings,
-            keep_dual,
-            stop,
-            # every array is an argument of its own, so that a Dask cluster gets it only once
-            *_parts(rows),
-            *_parts(coarse),
-            norms,
-            sample_weight,
-            class_weight,
-            *extremes(rows),
-            weighted_norms(rows, sample_weight),
-            *positives,
-            *((None,) * 3 if dual is None else _dual_arrays(dual)),
-            n_jobs=n_jobs,
-            progress=progress,
-            reached=lambda part: {"gap": float(part[4].max())},
-        )
-    except BaseException:
-        stop[0] = 1  # threads that are still at work give up
-        raise
-    return {"progress": progress, **_assemble(parts, order, n_columns, X.shape[0])}
-
-
-def _rows_in_order(X, sample_weight, seed):
-    """The rows of positive weight as the kernel reads them, and which they are."""
-    rows = as_rows(X)
-    there = np.flatnonzero(sample_weight > 0).astype(np.int32)
-    if len(there) < X.shape[0]:  # a row of weight zero has no part in norms, maxima or draws
-        rows = rows.take(there)
-    order = fast_order(rows, seed)
-    return order.rows(rows), order._replace(samples=there[order.samples])
-
-
-def _solve_block(labels, settings, keep_dual, stop, *arrays):
-    X = Matrix(*arrays[:N_PARTS])
-    coarse = X if arrays[N_PARTS] is None else Matrix(*arrays[N_PARTS : 2 * N_PARTS])
-    problem = Problem(X, coarse, *arrays[2 * N_PARTS : -3])
-    dual = () if arrays[-1] is None else arrays[-3:]
-    return solve_classes(settings, problem, labels, dual, keep_dual, stop)
-
-
-def _parts(rows):
-    """The arguments of a `Matrix`: the rows and, where they are sparse, the columns."""
-    if rows is None:
-        return (None,) * N_PARTS
-    columns = (None, None, None) if rows.dense else columns_of(rows)
-    return rows.indptr, rows.indices, rows.data, rows.dense, rows.shape[1], *columns
-
-
-def _norms_in_range(rows):
-    norms = squared_norms(rows)
-    if norms.max() > LARGEST_NORM:
-        raise ValueError(
-            f"X has a row of squared length {norms.max():.3g}; the solver computes in float32 and "
-            f"takes up to {LARGEST_NORM:g}: scale the features"
-        )
-    return norms.astype(np.float32)
-
-
-def _require_weights_in_range(sample_weight, class_weight):
-    largest = float(sample_weight.max()) * float(class_weight.max())
-    if largest > LARGEST_WEIGHT:
-        raise ValueError(
-            f"sample_weight times class_weight reaches {largest:.3g}; the solver computes in "
-            f"float32 and takes up to {LARGEST_WEIGHT:g}: divide the weights, l1 and l2 by the "
-            "same number"
-        )
-
-
-def _dual_arrays(dual):
-    return (
-        dual.indptr.astype(np.int64),
-        dual.indices.astype(np.int32),
-        dual.data.astype(np.float32),
-    )
-
-
-def _assemble(parts, order, n_columns, n_samples):
-    """Put the classes of all blocks in their places, features and samples in the caller's order."""
-    labels, n_weights, intercept, n_iter, gap, n_active, weights, n_dual, duals, visits = zip(
-        *parts, strict=True
-    )
-    labels = np.concatenate(labels)
-    result = {
-        "intercept": np.full(n_columns, LOWEST_SCORE, dtype=np.float32),
-        "gap": np.zeros(n_columns),
-        "n_active": np.zeros(n_columns, dtype=np.int64),
-        "n_iter": int(np.concatenate(n_iter).max()),
-        "n_visits": float(np.concatenate(visits).sum()),
-    }
-    for name, values in ("intercept", intercept), ("gap", gap), ("n_active", n_active):
-        result[name][labels] = np.concatenate(values)
-    result["coef"] = weights_of_classes(labels, n_weights, weights, n_columns, order.features)
-    dual = weights_of_classes(labels, n_dual, duals, n_columns, order.samples, n_samples)
-    result["dual"] = dual
-    return result

@@ -10,8 +10,8 @@ from sklearn_xc.ppdsparse._ordering import (
     STRETCH,
     above,
     columns_of,
-    fast_order,
     extremes,
+    fast_order,
 )
 from sklearn_xc.utils._matrix import (
     Rows,

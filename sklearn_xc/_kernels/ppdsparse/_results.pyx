@@ -1,6 +1,6 @@
 """What is kept of the classes that are done."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
