@@ -23,7 +23,8 @@ import numpy as np
 from scipy import sparse
 
 from sklearn_xc import MemoirSVC, PPDSparseClassifier
-from sklearn_xc.memoir import _train
+from sklearn_xc.memoir._growing_weights import GrowingWeights
+from sklearn_xc.memoir._train import kernel
 from sklearn_xc.mips import HNSWIndex
 
 PUBLISHED = MemoirSVC.PUBLISHED
@@ -37,8 +38,8 @@ PHASES = {  # of a pass: where it is spent, and the object and method that do it
     "index built": (HNSWIndex, "build"),
     "index kept up": (HNSWIndex, "update"),
     "index asked": (HNSWIndex, "candidates"),
-    "weights copied": (_train.Weights, "values"),
-    "scores and steps": (_train.kernel, "run_batch"),
+    "weights copied": (GrowingWeights, "values"),
+    "scores and steps": (kernel, "run_batch"),
 }
 PATIENCE = 600  # seconds, if not given
 DIMENSIONS = 128  # of the embedded docstrings
@@ -321,8 +322,6 @@ def table_text(name, found):
         if "failed" in r:
             rows.append([title, *["-"] * 4, f"> {r['failed']}", *["-"] * 3])
             continue
-        some = r
-        dense = 4 * r["classes"] * r["features"] / 2**20
         rows.append(
             [title, percent(r["accuracy"]), percent(r["macro_f1"])]
             + [f"{r['n_scored_']:.0f}" if "n_scored_" in r else "-"]
@@ -332,15 +331,21 @@ def table_text(name, found):
         )
     if not rows:
         return []
+    measured = [r for (part, of, _), r in found.items() if (part, of) == ("table", name)]
+    sizes = next((size_text(r) for r in measured if "failed" not in r), "No system ended in time.")
     header = ["system", "accuracy %", "macro-F1 %", "classes scored", "recall@10"]
     header += ["fit s", "predict s", "peak MB", "non-zeros"]
-    return [
-        f"### {name}",
-        f"{some['n']:,} rows, {some['features']:,} features, {some['classes']:,} classes; "
-        f"{some['evaluated']:,} test rows. Dense one-vs-rest weights would take {dense:,.0f} MB, "
-        f"{2 * dense:,.0f} in float64, as scikit-learn's.",
-        _common.table(header, rows),
-    ]
+    return [f"### {name}", sizes, _common.table(header, rows)]
+
+
+def size_text(r):
+    """How large the data of a measured fit are."""
+    dense = 4 * r["classes"] * r["features"] / 2**20
+    return (
+        f"{r['n']:,} rows, {r['features']:,} features, {r['classes']:,} classes; "
+        f"{r['evaluated']:,} test rows. Dense one-vs-rest weights would take {dense:,.0f} MB, "
+        f"{2 * dense:,.0f} in float64, as scikit-learn's."
+    )
 
 
 def choices_text(found):

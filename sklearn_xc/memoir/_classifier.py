@@ -3,39 +3,28 @@
 from numbers import Integral, Real
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ..base._classifier import Interval, Options, StrOptions
-from ..base._multiclass import held_out_samples
+from ..base._multiclass import BaseMulticlassClassifier
+from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import with_callbacks
-from ..utils._matrix import LARGEST_INDEX, as_rows
+from ..utils._convergence import warn_not_converged
+from ..utils._coordinates import Coordinates
+from ..utils._matrix import LARGEST_INDEX, as_rows, squared_norms
+from ..utils._minibatches import sorted_by_class
+from ..utils._random import stream
 from ..utils._records import savable
-from ._base import BaseMemoir
-
-# What the paper trained with; `max_iter`, there 25 to 80 batches by data set, is for each to find.
-# Its rate is that of a sample's step, not divided by the size of the batch.
-PUBLISHED = {
-    "l2": {
-        "penalty": "l2", "alpha": 1.0, "rho": 1.0, "search": "hnsw", "batch_size": "auto",
-        "reduction": "sum", "eta0": 0.1, "eta_step": 0.02, "sampling": "uniform",
-        "average": False, "normalize_scores": False, "fit_intercept": False,
-    },
-    "l1": {
-        "penalty": "l1", "alpha": 1e-6, "rho": 1.0, "search": "hnsw", "batch_size": "auto",
-        "reduction": "sum", "eta0": 0.1, "eta_step": 0.02, "sampling": "uniform",
-        "average": False, "normalize_scores": False, "fit_intercept": False,
-    },
-    "lsh": {
-        "penalty": "l2", "alpha": 1.0, "rho": 1.0, "search": "lsh", "n_bits": 64,
-        "min_recall": 0.0, "batch_size": "auto", "reduction": "sum", "eta0": 0.1, "eta_step": 0.02,
-        "sampling": "uniform", "average": False, "normalize_scores": False,
-        "fit_intercept": False,
-    },
-}  # fmt: skip
+from ..utils._rows_seen import RowsSeen
+from ._auto import PUBLISHED, DataSeen, bias_of, passes_of, settings_of
+from ._data import Data, macro_f1, split, with_class_weight
+from ._growing_weights import Iterates, outside
+from ._train import Problem, SearchSettings, fit_memoir
 
 
 @savable
-class MemoirSVC(BaseMemoir):
+class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
     """Multiclass support vector machine whose training asks an index, not every class (MEMOIR).
 
     Minimises, over one weight vector w_k for each class::
@@ -45,9 +34,10 @@ class MemoirSVC(BaseMemoir):
 
     (eq. 10 of [1]_; Crammer and Singer's hinge loss), or with ``alpha * sum_k ||w_k||_1`` instead
     of the squares. Batches of samples are visited in turn; where the margin m_i of a sample is
-    below rho, its own class takes a step towards it and the rival, the best other class, one away
-    from it. The rival is what costs: it is looked for among all classes, or among those that an
-    index for inner products names (`search`), which makes the margin inexact. Weights are sparse.
+    below rho, its own class takes a step towards it and the most violating class, the best other
+    one, a step away from it. That class is what costs: it is looked for among all, or among those
+    that an index for inner products retrieves (`search`), which makes the margin inexact. Weights
+    are sparse.
 
     Multiclass only. For samples with several labels see
     :func:`~sklearn_xc.datasets.repeat_per_label` and :func:`~sklearn_xc.datasets.first_label`.
@@ -70,10 +60,10 @@ class MemoirSVC(BaseMemoir):
     rho : float, default=1.0
         The margin wanted.
     search : {"auto", "exact", "hnsw", "lsh"}, default="auto"
-        How the rival is found: "exact" by following the lists of all classes with weights for the
-        features of the sample; "hnsw" and "lsh" among ten or more classes that
-        :class:`~sklearn_xc.mips.HNSWIndex` or :class:`~sklearn_xc.mips.SimpleLSHIndex` names, with
-        those that have moved since the index followed the weights; they are scored with the
+        How the most violating class is found: "exact" by following the lists of all classes with
+        weights for the features of the sample; "hnsw" and "lsh" among ten or more classes that
+        :class:`~sklearn_xc.mips.HNSWIndex` or :class:`~sklearn_xc.mips.SimpleLSHIndex` retrieves,
+        with those that have moved since the index was refreshed; they are scored with the
         weights of the moment. Until a quarter of the classes have moved both search exactly.
         "auto" compares counted operations. No index is asked where exact search costs less
         whatever else: "hnsw" not for 2048 classes or fewer, as many as a graph compares a sample
@@ -263,7 +253,7 @@ class MemoirSVC(BaseMemoir):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
-        **BaseMemoir._calibration_constraints,
+        **CalibratedMixin._calibration_constraints,
     }
 
     def __init__(
@@ -355,42 +345,171 @@ class MemoirSVC(BaseMemoir):
         with self._all_or_nothing():
             X, codes, sample_weight, start = self._validate_warm_start(X, y, sample_weight)
             self._calibrate(X, y, sample_weight)
-            weight = self._with_class_weight(codes, sample_weight, first=True)
-            # Held-out samples are judged without the weights of classes.
-            to_judge = None if sample_weight is None else sample_weight[weight > 0]
-            X, codes, weight = self._counted(X, codes, weight)
             rng = check_random_state(self.random_state)
-            judge, held_out = None, np.zeros(len(codes), dtype=bool)
-            if self.early_stopping:
-                held_out = held_out_samples(codes, self.validation_fraction, rng)
-            kept_apart = X[held_out], codes[held_out], None
-            if to_judge is not None:
-                kept_apart = *kept_apart[:2], to_judge[held_out]
-            if held_out.any():
-                X, codes = X[~held_out], codes[~held_out]
-                weight = weight[~held_out] if weight.size else weight
-
-                def judge(weights, bias):
-                    return self._held_out_score(weights, bias, *kept_apart)
-
-            saved = self._start_fit(X, weight, start)
-            rows = as_rows(self._coordinates.inside(X))
-            self._see(rows, weight)
-            n_passes = self._passes(len(codes))
+            weight = self._with_class_weight(codes, sample_weight, first=True)
+            fraction = self.validation_fraction if self.early_stopping else 0.0
+            data, kept_apart = split(X, codes, weight, sample_weight, fraction, rng)
+            start = self._start(data, start)
+            problem = self._problem(data)
+            n_passes = passes_of(self, len(data.codes))
             progress = self._start_progress(
                 n_passes, *given, name="pass",
-                set_model=lambda twin, weights, bias: twin._set_model(weights.save(), bias),
+                set_model=lambda twin, weights: twin._set_model(weights.save()),
             )  # fmt: skip
-            curve, scores, stopped = self._train(
-                rows, codes, weight, saved, n_passes, rng.randint(2**31), progress, judge
+            outcome = self._train(
+                problem, start, n_passes, rng.randint(2**31), progress, kept_apart
             )
-            self.n_iter_ = len(curve)
-            self.loss_curve_ = np.array(curve)
+            self.n_iter_ = len(outcome.losses)
+            self.loss_curve_ = np.array(outcome.losses)
             vars(self).pop("validation_scores_", None)
             if self.early_stopping:
-                self.validation_scores_ = np.array(scores)
-            if held_out.any():
-                self._count_held_out(as_rows(kept_apart[0]), kept_apart[1])
+                self.validation_scores_ = np.array(outcome.scores)
+            if kept_apart is not None:
+                self._count_held_out(as_rows(kept_apart.X), kept_apart.codes)
             progress.finish()
-        self._warn_if_still_rising(stopped)
+        if self.early_stopping and not outcome.stopped:
+            warn_not_converged(
+                f"the macro-averaged F1 of the samples kept apart was still rising within "
+                f"n_iter_no_change={self.n_iter_no_change} passes when max_iter ended the fit "
+                f"after {self.n_iter_}: use a larger max_iter"
+            )
         return self
+
+    def _partial_fit(self, X, codes, sample_weight, first):
+        self._refuse_calibration()
+        n_before = 0 if first else self.n_iter_
+        weight = self._with_class_weight(codes, sample_weight, first)
+        data = Data(X, codes, weight).counted()
+        seed = stream(
+            check_random_state(self.random_state).randint(2**31), "part", n_before
+        ).integers(2**31)
+        if first:
+            self._start(data, None)
+        # In the order given, so that parts of a stream do what the whole would do.
+        problem = self._problem(data, shuffled=sorted_by_class(data.codes))
+        start = None if first else self._saved
+        self._train(problem, start, 1, int(seed), self._progress_of_part())
+        self.n_iter_ = n_before + 1
+
+    # ------------------------------------------------------------------------------- the data
+
+    def _with_class_weight(self, codes, sample_weight, first):
+        """The weights to train with; "balanced" counts the samples of all calls."""
+        before = 0 if first else vars(self).get("_totals", 0)
+        weight, totals = with_class_weight(
+            self.class_weight, self.classes_, codes, sample_weight, before
+        )
+        if totals is not None:
+            self._totals = totals
+        return weight
+
+    def _start(self, data, start):
+        """Begin with nothing seen; the iterates that a warm start goes on from, or None.
+
+        A warm start keeps the coordinates of its iterates; rates, the average and what is known of
+        the data begin anew. A cold one has coordinates that suit the first rows.
+        """
+        self._seen, self._squares, self._n_visited, self._new = RowsSeen(), 0.0, 0, 0.0
+        if start is not None:
+            return start.without_average()
+        self._coordinates, self._bias = Coordinates(), None
+        if self.fit_intercept and not self.normalize_scores and not sparse.issparse(data.X):
+            suited = Coordinates.of(data.X, data.weight if data.weight.size else None)
+            if suited.mean is not None:  # mere length is what rates and penalties follow
+                self._coordinates = suited
+        return None
+
+    def _problem(self, data, shuffled=True):
+        """The problem of these samples, which are taken into what is known of the data."""
+        rows = as_rows(self._coordinates.inside(data.X))
+        squares = squared_norms(rows)
+        weight = data.weight if data.weight.size else np.ones(len(squares))
+        self._squares += float(np.dot(squares, weight.astype(np.float64)))
+        before = self._seen.n_rows
+        self._seen = self._seen.with_rows(rows, weight)
+        new = (self._seen.n_rows - before) / rows.shape[0]
+        self._new = min(max(new, 0.0), 1.0) if before else 0.0
+        mean_weight = self._seen.weight_of_visits / self._seen.n_visits
+        return Problem(
+            rows,
+            data.codes,
+            data.weight,
+            len(self.classes_),
+            mean_weight,
+            self._n_visited,
+            shuffled,
+        )
+
+    # ------------------------------------------------------------------------------ the model
+
+    def _train(self, problem, start, n_passes, seed, progress, kept_apart=None):
+        """Make passes, and predict with what they come to."""
+        seen = DataSeen(self._seen, self._squares, self._new)
+        if self._bias is None:
+            self._bias = bias_of(self, seen)
+        settings, reported = settings_of(self, seen, float(self._bias))
+        self.alpha_, self.eta0_, self.eta_step_ = reported
+        outcome = fit_memoir(
+            problem, settings,
+            SearchSettings(self.search, self.min_recall, self.n_bits, self.sketch_dim), start,
+            n_passes=n_passes, seed=seed, n_jobs=self.n_jobs, progress=progress,
+            judge=None if kept_apart is None else lambda weights: self._judge(weights, kept_apart),
+        )  # fmt: skip
+        self._n_visited += len(outcome.losses) * problem.rows.shape[0]
+        self._saved, self.n_scored_ = outcome.iterates, outcome.n_scored
+        self.search_, self.recall_ = outcome.search, outcome.recall
+        self._set_model(self._saved)
+        return outcome
+
+    def _judge(self, weights, data):
+        return macro_f1(*self._finished(weights.save()), data, self._threads())
+
+    def _set_model(self, iterates):
+        """Predict with these weights from now on."""
+        coef, intercept = self._finished(iterates)
+        if not (np.isfinite(coef.data).all() and np.isfinite(intercept).all()):
+            raise ValueError("the weights left the range of float32: scale the features")
+        if len(self.classes_) == 2:
+            coef, intercept = sparse.csr_array(coef[1:] - coef[:1]), intercept[1:] - intercept[:1]
+        # Without the index: beside these weights and the lists that partial_fit goes on from it
+        # would be the peak of the memory that a fit takes.
+        self._set_linear_model(coef, intercept, indexed=False)
+
+    def _finished(self, iterates):
+        """The weights and intercepts to predict with, of all classes, for samples as given."""
+        coef, constant = iterates.model(len(self.classes_), self.average)
+        if self.normalize_scores:
+            lengths = np.sqrt(coef.multiply(coef).sum(axis=1) + constant.astype(np.float64) ** 2)
+            lengths[lengths == 0] = 1
+            coef.data /= np.repeat(lengths, np.diff(coef.indptr)).astype(np.float32)
+            constant = constant / lengths
+        return outside(self._coordinates, coef, self._bias * constant.astype(np.float64))
+
+    # ----------------------------------------------------------------------- what it goes on from
+
+    def _start_weights(self):
+        return self._saved
+
+    def _place_classes(self, places):
+        self._saved = self._saved.with_classes_at(places)
+        if "_totals" in vars(self):
+            totals = np.zeros(len(self.classes_))
+            totals[places] = self._totals
+            self._totals = totals
+
+    def _set_loaded_state(self, state, origin):
+        if isinstance(state.get("_saved"), tuple):  # as it was before 0.1
+            state["_saved"] = Iterates.of_tuple(state["_saved"])
+        super()._set_loaded_state(state, origin)
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        if "_saved" not in vars(self):
+            return
+        if not isinstance(self._saved, Iterates):
+            raise ValueError("the iterates are of the wrong kind")
+        self._saved.require_lists(self.n_features_in_, len(self.classes_))  # a kernel follows them
+        if "_n_batches" in vars(self):  # of a version that kept less: rates begin anew
+            del self._n_batches
+            self._coordinates = Coordinates()
+            self._seen, self._squares, self._n_visited, self._new = RowsSeen(), 0.0, 0, 0.0

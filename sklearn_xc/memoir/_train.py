@@ -1,25 +1,50 @@
-"""The loop of MEMOIR: batches, shrinking or truncation, projection, the average of the iterates."""
+"""The run function of MEMOIR: passes of batches, each with shrinking, projection or truncation."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from .._kernels.memoir import _steps as kernel
-from .._kernels.memoir._growing_weights import WeightLists
-from ..utils._matrix import narrow_indices, narrow_pointers, squared_norms
+from ..utils._matrix import Rows, squared_norms
+from ..utils._memory_limit import require_memory
+from ..utils._parallel import single_threaded_blas
 from ..utils._random import stream
+from ._growing_weights import GrowingWeights, Iterates
+from ._violator_search import choose_search, make_search
 
-SMALLEST_SCALE = 1e-4  # float32 values keep their precision above it
-# Theorem 3 wants truncations that change little: none cuts a vector longer than this share of all
-# weights when they were longest. A threshold that would is lowered until its cut is this long, but
-# for a hundredth.
-LARGEST_CUT, CUT_TOLERANCE = 0.3, 0.01
-ENTRIES_AT_ONCE = 2**18
+BYTES_OF_A_FEATURE = 32  # that no class uses
 
 
-class Settings(NamedTuple):
-    """The parameters of the steps, as in the estimator."""
+@dataclass(frozen=True)
+class Problem:
+    """The data of a call, in the coordinates of the fit.
+
+    Attributes
+    ----------
+    rows : Rows
+    codes : ndarray of int32 (n_samples,)
+    sample_weight : ndarray of float32 (n_samples,), or of size 0 for 1
+    n_classes : int
+    mean_weight : float
+        Of the samples of all calls.
+    n_before : int, default=0
+        Samples visited in calls before.
+    shuffled : bool, default=True
+        Whether passes visit the samples in random order, not in that of the rows.
+    """
+
+    rows: Rows
+    codes: np.ndarray
+    sample_weight: np.ndarray
+    n_classes: int
+    mean_weight: float
+    n_before: int = 0
+    shuffled: bool = True
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The parameters of the passes, as in the estimator, without "auto"."""
 
     penalty: str
     alpha: float
@@ -31,129 +56,114 @@ class Settings(NamedTuple):
     sampling: str
     average: bool
     bias: float  # the value of a feature that all samples have, for the intercept; 0 for none
+    n_iter_no_change: int = 5
 
 
-class Weights:
-    """The weights W = scale V while they are trained, and the sum of the iterates so far.
+@dataclass(frozen=True)
+class SearchSettings:
+    """Where the most violating classes are looked for, as in the estimator."""
+
+    search: str
+    min_recall: float
+    n_bits: int
+    sketch_dim: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the passes have come to.
+
+    Attributes
+    ----------
+    iterates : Iterates
+    losses, scores : list of float
+        For each pass the mean loss, and what `judge` said.
+    stopped : bool
+        Whether it was `judge` that ended the passes, or a callback.
+    n_scored : float
+        Mean number of classes scored for a sample.
+    search : {"exact", "hnsw", "lsh"}
+        What ran.
+    recall : float
+    """
+
+    iterates: Iterates
+    losses: list
+    scores: list
+    stopped: bool
+    n_scored: float
+    search: str
+    recall: float
+
+
+def fit_memoir(
+    problem, settings, search_settings, start, *, n_passes, seed, n_jobs, progress, judge=None
+):
+    """Make passes over the samples.
 
     Parameters
     ----------
-    n_classes, n_features : int
-        One more feature stands for the intercept.
-    averaged : bool
-    saved : tuple, default=None
-        What :meth:`save` returned, to go on from.
-    """
-
-    def __init__(self, n_classes, n_features, averaged, saved=None):
-        self.lists = WeightLists(n_features + 1, n_classes, averaged)
-        self.state = np.array([1.0, 0.0, 0.0])  # scale, sum of the scales of iterates, ||V||^2
-        self.n_iterates = self.n_folds = 0
-        self.longest = 0.0  # norm of W so far
-        self.scores = np.full(self.lists.n_places, -np.inf, dtype=np.float32)
-        self.scores[:n_classes] = 0
-        if saved is not None:
-            arrays, state, self.n_iterates = saved
-            self.lists.load(*arrays)
-            self.state[:] = state
-            if averaged and not arrays[3].size:  # saved without sums: the average begins here
-                self.state[1] = self.n_iterates = 0
-
-    def save(self):
-        return self.lists.dump(), self.state.copy(), self.n_iterates
-
-    @property
-    def shape(self):
-        return self.lists.n_classes, self.lists.n_features - 1
-
-    def shrink(self, factor):
-        """W <- factor W."""
-        if not 0 < self.state[0] * factor < np.inf:
-            factor = 0.0
-        self.state[0] *= factor
-        if self.state[0] < SMALLEST_SCALE:
-            self.fold()
-
-    def fold(self):
-        """Make the scale 1 again."""
-        scale, of_iterates, square = self.state
-        self.lists.rescale(scale, of_iterates)
-        self.n_folds += 1
-        self.state[:] = 1, 0, scale**2 * square
-
-    def project(self, radius):
-        """On the ball of this radius around zero."""
-        norm = self.state[0] * np.sqrt(max(self.state[2], 0))
-        if norm > radius:
-            self.shrink(radius / norm)
-
-    def truncate(self, classes, threshold):
-        """Eq. 13 on the weights of these classes, by the threshold or the largest that it may be.
-
-        The cut of a threshold t is the root of the sum of min(|v|, t)^2, which divided by t falls:
-        thresholds made smaller by wanted / cut come down to the wanted one and never below.
-        """
-        chosen = np.zeros(self.shape[0], dtype=np.uint8)
-        chosen[classes] = 1
-        scale, norm = self.state[0], np.sqrt(max(self.state[2], 0))
-        self.longest = max(self.longest, scale * norm)
-        longest = LARGEST_CUT * self.longest / scale
-        scaled = min(threshold / scale, 2 * norm)  # more would cut no more
-        cut, left = self._cut(chosen, scaled)
-        while cut > longest:
-            scaled *= (1 - CUT_TOLERANCE) * longest / cut
-            cut, left = self._cut(chosen, scaled)
-        self.state[2] = left
-        self.lists.truncate(chosen, scaled, self.state[1], False)
-
-    def _cut(self, chosen, threshold):
-        """The length of what a threshold would cut, and the square of what it would leave."""
-        square, left = self.lists.truncate(chosen, threshold, self.state[1], True)
-        return np.sqrt(square), left
-
-    def count_iterates(self, n):
-        """W is an iterate of which the average consists; the kernel has added n - 1 before it."""
-        self.state[1] += self.state[0]
-        self.n_iterates += n
-
-    def values(self):
-        """V with the column of the intercept last: CSR of float32 (n_classes, n_features + 1)."""
-        indptr, classes, values, _ = self.lists.dump()
-        return self._csr(indptr, classes, values)
-
-    def _csr(self, indptr, classes, data):
-        shape = self.lists.n_classes, self.lists.n_features
-        csr = sparse.csc_array((data, classes, narrow_pointers(indptr)), shape=shape).tocsr()
-        csr.sort_indices()
-        return narrow_indices(csr)
-
-
-def model_of(saved, n_classes, average):
-    """The last iterate or the average, from what :meth:`Weights.save` returned.
+    problem : Problem
+    settings : Settings
+    search_settings : SearchSettings
+    start : Iterates or None
+        To go on from.
+    n_passes, seed : int
+    n_jobs : int or None
+        Of the index.
+    progress : Progress
+    judge : callable or None
+        From the weights to a score; passes end when it no longer rises.
 
     Returns
     -------
-    coef : csr_array of float32 (n_classes, n_features)
-    constant : ndarray of float32 (n_classes,)
-        The weights of the constant feature.
+    outcome : Outcome
     """
-    (indptr, classes, values, sums), (scale, of_iterates, _), n_iterates = saved
-    data = np.empty_like(values)
-    for start in range(0, len(data), ENTRIES_AT_ONCE):
-        part = slice(start, start + ENTRIES_AT_ONCE)
-        if average and n_iterates:
-            data[part] = (of_iterates * values[part].astype(np.float64) - sums[part]) / n_iterates
-        else:
-            data[part] = scale * values[part].astype(np.float64)
-    last = indptr[-2]  # where the entries of the constant feature begin
-    constant = np.zeros(n_classes, dtype=np.float32)
-    constant[classes[last:]] = data[last:]
-    shape = n_classes, len(indptr) - 2
-    columns = data[:last], classes[:last], narrow_pointers(indptr[:-1])
-    csr = sparse.csc_array(columns, shape=shape).tocsr()
-    csr.eliminate_zeros()
-    csr.sort_indices()
-    return narrow_indices(csr), constant
+    n_features = problem.rows.shape[1]
+    require_memory(
+        BYTES_OF_A_FEATURE * n_features + 4 * problem.n_classes,
+        f"fit: empty lists of the weights of {n_features} features",
+        "use fewer features (hashing, or a feature selection step before)",
+    )
+    weights = GrowingWeights(problem.n_classes, n_features, settings.average, start)
+    chosen = choose_search(
+        search_settings.search, problem.rows, problem.codes, weights.shape,
+        search_settings.sketch_dim,
+    )  # fmt: skip
+    search = make_search(
+        chosen, problem.rows, settings.bias, weights, search_settings, n_jobs=n_jobs, seed=seed
+    )
+    steps = Steps(problem, weights, settings, search, seed)
+    losses, scores, stopped = run_passes(steps, n_passes, progress, judge)
+    return Outcome(
+        weights.save(), losses, scores, stopped, steps.n_scored / max(1, steps.n_visited),
+        search.search_, search.recall_,
+    )  # fmt: skip
+
+
+def run_passes(steps, n_passes, progress, judge):
+    """Passes until `judge` or a callback ends them; losses, scores, and whether they were ended."""
+    losses, scores, stopped = [], [], False
+    weights, settings = steps.weights, steps.settings
+    n_visited = steps.problem.n_before
+    for number in range(n_passes):
+        progress.begin()
+        try:
+            with single_threaded_blas():  # once, not with every batch the index is asked for
+                losses.append(steps.epoch(number, n_visited))
+        except FloatingPointError as error:
+            raise ValueError(
+                f"{error}: use a smaller eta0 (here {settings.eta0:g}), or scale the features"
+            ) from error
+        n_visited += len(steps.problem.codes)
+        if judge is not None:
+            scores.append(judge(weights))
+        worse = len(scores) - 1 - int(np.argmax(scores or [0]))
+        reached = {"loss": losses[-1], "held_out_macro_F1": scores[-1] if scores else None}
+        stopped = progress.end(weights, **reached) or worse >= settings.n_iter_no_change
+        if stopped:
+            break
+    return losses, scores, stopped
 
 
 class Steps:
@@ -161,40 +171,35 @@ class Steps:
 
     Parameters
     ----------
-    rows : Rows
-    y : ndarray of int32 (n_samples,)
-    sample_weight : ndarray of float32 (n_samples,), or of size 0 for weights of 1
-    weights : Weights
+    problem : Problem
+    weights : GrowingWeights
     settings : Settings
+    search : AllClasses or IndexedClasses
+        ``candidates(samples)`` gives classes to look for the most violating ones in, int32
+        (n_samples, n), with n = 0 for all; it is asked for at most ``samples_at_once``, and then
+        told by ``changed(classes)`` which classes their steps may have moved.
     seed : int
-    mean_weight : float
-        Of the samples of all calls.
-    shuffled : bool
-        Whether passes visit the samples in random order, not in that of the rows.
-    search : object
-        ``candidates(samples)`` gives classes to look for the rivals in, int32 (n_samples, n), with
-        n = 0 for all; it is asked for at most ``samples_at_once``, and then told by
-        ``changed(classes)`` which classes their steps may have moved.
-    stop : ndarray of int32 (1,)
     """
 
-    def __init__(
-        self, rows, y, sample_weight, weights, settings, seed, mean_weight, shuffled, search, stop
-    ):
-        self.rows, self.y, self.sample_weight = rows, y, sample_weight
-        self.weights, self.settings, self.seed = weights, settings, seed
-        self.mean_weight, self.shuffled = mean_weight, shuffled
-        self.search, self.stop = search, stop
-        self.squares = squared_norms(rows) + settings.bias**2
-        counted = np.flatnonzero(sample_weight) if sample_weight.size else np.arange(len(y))
+    def __init__(self, problem, weights, settings, search, seed):
+        self.problem, self.weights, self.settings = problem, weights, settings
+        self.search, self.seed = search, seed
+        self.y, self.sample_weight = problem.codes, problem.sample_weight
+        rows, bias, weight = problem.rows, settings.bias, problem.sample_weight
+        self.samples = kernel.Samples(
+            rows.indptr, rows.indices, rows.data, rows.dense, problem.codes, weight,
+            squared_norms(rows) + bias**2, bias,
+        )  # fmt: skip
+        counted = np.flatnonzero(weight) if weight.size else np.arange(len(self.y))
         self.visited = counted.astype(np.int32)
+        self.stop = np.zeros(1, dtype=np.int32)
         self.n_scored = self.n_visited = 0
 
     def order(self, epoch):
         """The samples of a pass: each once, or each class equally often."""
         rng = stream(self.seed, "pass", epoch)
         if self.settings.sampling == "uniform":
-            return rng.permutation(self.visited) if self.shuffled else self.visited
+            return rng.permutation(self.visited) if self.problem.shuffled else self.visited
         by_class = self.visited[np.argsort(self.y[self.visited], kind="stable")]
         present, counts = np.unique(self.y[by_class], return_counts=True)
         ends = np.cumsum(counts)
@@ -230,16 +235,16 @@ class Steps:
         share = len(samples) / s.batch_size
         if s.penalty == "l2":
             weights.shrink(1 - s.alpha * eta * share)
-        rate = eta / s.rho / self.mean_weight
+        rate = eta / s.rho / self.problem.mean_weight
         if s.reduction == "mean":
             rate /= s.batch_size
-        rivals = np.empty(len(samples), dtype=np.int32)
+        violators = np.empty(len(samples), dtype=np.int32)
         loss = 0.0
         size = self.search.samples_at_once
         for start in range(0, len(samples), size):
             part = slice(start, start + size)
-            loss += self.visit(samples[part], rate, rivals[part], start > 0, t)
-        touched = np.union1d(self.y[samples], rivals)
+            loss += self.visit(samples[part], rate, violators[part], start > 0, t)
+        touched = np.union1d(self.y[samples], violators)
         if s.penalty == "l2":
             weights.project(1 / np.sqrt(s.alpha) if s.alpha > 0 else np.inf)
         else:
@@ -248,17 +253,15 @@ class Steps:
             weights.count_iterates(len(samples))
         return loss
 
-    def visit(self, samples, rate, rivals, continued, t):
-        rows = self.rows
+    def visit(self, samples, rate, violators, continued, t):
+        weights = self.weights
         loss, n_scored, bad = kernel.run_batch(
-            rows.indptr, rows.indices, rows.data, rows.dense, samples, self.y, self.sample_weight,
-            self.squares, self.search.candidates(samples), self.settings.bias,
-            self.weights.lists, self.weights.state, rate, self.settings.rho,
-            self.weights.scores, rivals, continued, self.stop,
+            self.samples, samples, self.search.candidates(samples), weights.lists, weights.state,
+            weights.scores, rate, self.settings.rho, violators, continued, self.stop,
         )  # fmt: skip
         if bad >= 0:
             raise FloatingPointError(f"the margin of a sample in batch {int(t) + 1} was not finite")
-        self.search.changed(np.union1d(self.y[samples], rivals))
+        self.search.changed(np.union1d(self.y[samples], violators))
         self.n_scored += n_scored
         self.n_visited += len(samples)
         return loss

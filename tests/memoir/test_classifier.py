@@ -18,9 +18,9 @@ from sklearn.svm import LinearSVC
 
 from sklearn_xc import MemoirSVC, predict_topk
 from sklearn_xc.datasets import make_xc_classification, repeat_per_label
-from sklearn_xc.memoir import _rival_search, _train
-from sklearn_xc.memoir._rival_search import IndexSearch, choose_search
-from sklearn_xc.memoir._train import Weights
+from sklearn_xc.memoir import _growing_weights, _violator_search
+from sklearn_xc.memoir._growing_weights import GrowingWeights
+from sklearn_xc.memoir._violator_search import IndexedClasses, choose_search
 from sklearn_xc.metrics import make_topk_scorer
 from sklearn_xc.mips import HNSWIndex, SimpleLSHIndex
 from sklearn_xc.utils._matrix import as_rows
@@ -144,7 +144,7 @@ def test_theorem_2_holds_on_a_run_under_its_conditions(digits):
 @pytest.fixture
 def any_number(monkeypatch):
     """An index where it is asked for, also of classes so few that exact search costs less."""
-    monkeypatch.setattr(_rival_search, "FEWEST_CLASSES", {})
+    monkeypatch.setattr(_violator_search, "FEWEST_CLASSES", {})
 
 
 @pytest.mark.parametrize("search", ["hnsw", "lsh"])
@@ -162,7 +162,7 @@ def test_an_index_finds_what_exact_search_finds(search, many, any_number):
 
 
 @pytest.mark.full
-def test_a_sketch_finds_rivals_among_sparse_rows(any_number):
+def test_a_sketch_finds_violating_classes_among_sparse_rows(any_number):
     """Classes in groups of twenty, so that ten of them are clearly the best."""
     rng = np.random.default_rng(0)
     y = np.arange(1000) % 200
@@ -185,8 +185,10 @@ def test_classes_that_have_moved_are_candidates():
             return np.full((Q.shape[0], n), 0, dtype=np.int32)
 
     named = []
-    weights = Weights(100, 5, averaged=False)
-    search = IndexSearch(Blind(random_state=0), np.ones((300, 6), np.float32), weights, 0, "hnsw")
+    weights = GrowingWeights(100, 5, averaged=False)
+    search = IndexedClasses(
+        Blind(random_state=0), np.ones((300, 6), np.float32), weights, 0, "hnsw"
+    )
     assert search.samples_at_once == 8
     search.changed(np.arange(25))
     assert search.candidates(np.arange(8)).shape == (8, 0)  # too few to build an index of
@@ -240,7 +242,7 @@ def test_auto_counts_operations():
 
 @pytest.mark.parametrize("min_recall", [0.3, 0.6, 0.9])
 def test_the_gap_of_the_margins_matches_the_recall(min_recall, many):
-    """Where the index names the best rival the margins are equal; it is the easiest to find."""
+    """Where the index retrieves the most violating class the margins are equal."""
     X, y = many
     W = MemoirSVC(fit_intercept=False, random_state=0).fit(X, y).coef_.toarray()
     scores = X @ W.T
@@ -335,7 +337,7 @@ def test_early_stopping_watches_the_macro_f1_of_samples_kept_apart(digits):
 
 
 def test_early_stopping_scores_are_those_of_the_held_out_samples(digits, monkeypatch):
-    from sklearn_xc.memoir import _classifier as module
+    from sklearn_xc.memoir import _data as module
 
     seen = {}
 
@@ -392,10 +394,10 @@ def test_an_average_can_begin_between_partial_fits(digits):
     last = model.coef_.toarray()
     model.set_params(average=True).partial_fit(X[:1], y[:1])
     of_one = model.coef_.toarray()  # the average of one iterate is that iterate
-    arrays, (scale, _, _), n_iterates = model._saved
-    assert n_iterates == 1
-    V = sparse.csc_array((arrays[2], arrays[1], arrays[0]), shape=(10, 65)).toarray()[:, :-1]
-    np.testing.assert_allclose(of_one, scale * V, atol=1e-5)
+    saved = model._saved
+    assert saved.n_iterates == 1
+    V = sparse.csc_array((saved.values, saved.classes, saved.indptr), shape=(10, 65)).toarray()
+    np.testing.assert_allclose(of_one, saved.scale * V[:, :-1], atol=1e-5)
     assert np.abs(of_one - last).max() > 0
 
 
@@ -517,12 +519,12 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(n_epochs, digits, mon
 
 
 def test_a_fit_ends_beside_no_copies_of_its_model(monkeypatch):
-    monkeypatch.setattr(_train, "ENTRIES_AT_ONCE", 2**12)
+    monkeypatch.setattr(_growing_weights, "ENTRIES_AT_ONCE", 2**12)
     X, y = make_xc_classification(4000, 3000, 400, random_state=0)
     model = MemoirSVC(max_iter=2, random_state=0).fit(X, y)
     tracemalloc.start()
     try:
-        coef, _ = _train.model_of(model._saved, 400, average=True)
+        coef, _ = model._saved.model(400, average=True)
         kept, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -14,6 +14,7 @@ from sklearn.svm import LinearSVC
 
 from sklearn_xc import MemoirSVC, load
 from sklearn_xc.datasets import make_xc_classification
+from sklearn_xc.memoir._auto import DataSeen, batch_size_of
 from sklearn_xc.utils._minibatches import sorted_by_class
 
 RNG = np.random.default_rng(0)
@@ -275,7 +276,7 @@ def test_batches_are_those_of_the_paper_where_their_size_is_the_penalty():
     size = {}
     for reduction in "mean", "sum":
         model = MemoirSVC(reduction=reduction, max_iter=1, random_state=0).fit(X, y)
-        size[reduction] = model._settings().batch_size
+        size[reduction] = batch_size_of(model, DataSeen(model._seen, model._squares, model._new))
     assert size == {"mean": len(y) / 10, "sum": len(y) / round(len(y) / (100 * np.sqrt(10)))}
 
 

@@ -1,4 +1,4 @@
-"""The steps of MEMOIR against dense NumPy: lists, lazy scaling, averages, truncation, rivals."""
+"""The steps of MEMOIR against dense NumPy: lists, lazy scaling, averages, truncation, searches."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,10 @@ from scipy import optimize, sparse
 
 from sklearn_xc._kernels.memoir import _steps as kernel
 from sklearn_xc._kernels.memoir._growing_weights import WeightLists
-from sklearn_xc.memoir import _train
-from sklearn_xc.memoir._rival_search import ExactSearch
-from sklearn_xc.memoir._train import LARGEST_CUT, Settings, Steps, Weights, model_of
+from sklearn_xc.memoir import _growing_weights
+from sklearn_xc.memoir._growing_weights import LARGEST_CUT, GrowingWeights
+from sklearn_xc.memoir._train import Problem, Settings, Steps
+from sklearn_xc.memoir._violator_search import AllClasses
 from sklearn_xc.utils._matrix import as_rows, normalise
 
 pytestmark = pytest.mark.kernel
@@ -36,15 +37,15 @@ def settings(**changes):
 
 
 def make_steps(rows, y, n_classes, chosen, weight=NONE, seed=3):
-    weights = Weights(n_classes, rows.shape[1], chosen.average)
-    stop = np.zeros(1, dtype=np.int32)
+    weights = GrowingWeights(n_classes, rows.shape[1], chosen.average)
     mean = weight.mean(dtype=np.float64) if weight.size else 1.0
-    return Steps(rows, y, weight, weights, chosen, seed, mean, True, ExactSearch(), stop), weights
+    data = Problem(rows, y, weight, n_classes, mean)
+    return Steps(data, weights, chosen, AllClasses(), seed), weights
 
 
 def matrix_of(weights, average=False):
     """The weights, those of the constant feature last."""
-    coef, constant = model_of(weights.save(), weights.shape[0], average)
+    coef, constant = weights.save().model(weights.shape[0], average)
     return np.hstack([coef.toarray(), constant[:, None]])
 
 
@@ -123,8 +124,8 @@ def reference(X, y, weight, n_classes, s, batches):
     ],
 )
 def test_steps_are_those_of_numpy(changes, weighted, n_classes, dense, monkeypatch):
-    monkeypatch.setattr(ExactSearch, "samples_at_once", 4)
-    monkeypatch.setattr(_train, "CUT_TOLERANCE", 1e-5)
+    monkeypatch.setattr(AllClasses, "samples_at_once", 4)
+    monkeypatch.setattr(_growing_weights, "CUT_TOLERANCE", 1e-5)
     X, rows, y = problem(n_classes=n_classes, dense=dense, bias=changes.get("bias", 0))
     chosen = settings(**changes)
     weight = np.random.default_rng(1).choice([0.5, 1.0, 2.0], size=len(y)).astype(np.float32)
@@ -155,7 +156,7 @@ def test_candidates_are_scored_with_the_weights_of_the_moment():
     _, rows, y = problem()
     rng = np.random.default_rng(0)
 
-    class Shuffled(ExactSearch):
+    class Shuffled(AllClasses):
         def candidates(self, samples):
             ids = np.tile(np.arange(-1, 7, dtype=np.int32), (len(samples), 1))
             return rng.permuted(ids, axis=1)
@@ -179,23 +180,25 @@ def test_the_inexact_margin_is_never_below_the_exact_one():
     candidates = np.random.default_rng(0).integers(40, size=(len(y), 5)).astype(np.int32)
     found = {}
     for name, ids in ("exact", np.empty((len(y), 0), np.int32)), ("inexact", candidates):
-        rivals = np.empty(len(y), dtype=np.int32)
-        run(rows, samples, y, ids, weights, rivals, rate=0.0)
-        found[name] = scores[samples, y] - scores[samples, rivals]
+        violators = np.empty(len(y), dtype=np.int32)
+        run(rows, samples, y, ids, weights, violators, rate=0.0)
+        found[name] = scores[samples, y] - scores[samples, violators]
         if name == "inexact":
             for i in samples:
                 allowed = [k for k in candidates[i] if k != y[i]]
-                assert scores[i, rivals[i]] == pytest.approx(scores[i, allowed].max(), abs=1e-5)
+                assert scores[i, violators[i]] == pytest.approx(scores[i, allowed].max(), abs=1e-5)
     others = np.where(np.arange(40) == y[:, None], -np.inf, scores)
     np.testing.assert_allclose(found["exact"], scores[samples, y] - others.max(axis=1), atol=1e-5)
     assert (found["inexact"] >= found["exact"] - 1e-5).all()
 
 
-def run(rows, samples, y, candidates, weights, rivals, rate):
+def run(rows, samples, y, candidates, weights, violators, rate):
+    data = kernel.Samples(
+        rows.indptr, rows.indices, rows.data, rows.dense, y, NONE, np.ones(len(y)), 0.0
+    )
     return kernel.run_batch(
-        rows.indptr, rows.indices, rows.data, rows.dense, samples, y, NONE, np.ones(len(y)),
-        candidates, 0.0, weights.lists, weights.state, rate, 1.0, weights.scores, rivals,
-        False, np.zeros(1, dtype=np.int32),
+        data, samples, candidates, weights.lists, weights.state, weights.scores, rate, 1.0,
+        violators, False, np.zeros(1, dtype=np.int32),
     )  # fmt: skip
 
 

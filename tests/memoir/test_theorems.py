@@ -7,16 +7,17 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 
 from sklearn_xc import MemoirSVC
-from sklearn_xc.memoir._rival_search import ExactSearch
-from sklearn_xc.memoir._train import Settings, Steps, Weights, model_of
+from sklearn_xc.memoir._growing_weights import GrowingWeights
+from sklearn_xc.memoir._train import Problem, Settings, Steps
+from sklearn_xc.memoir._violator_search import AllClasses
 from sklearn_xc.utils._matrix import as_rows, normalise
 
 RNG = np.random.default_rng(0)
 NO_WEIGHTS = np.empty(0, dtype=np.float32)
 
 
-class Inexact(ExactSearch):
-    """Names one rival: of a score within epsilon of the best, or of any with probability delta."""
+class Inexact(AllClasses):
+    """Retrieves one class: within epsilon of the best, or with probability delta any."""
 
     samples_at_once = 1
 
@@ -47,15 +48,13 @@ def trained(X, y, settings, n_passes, epsilon=None, delta=0.0):
     """The average of the iterates after passes of steps of one sample each."""
     X = normalise(X.astype(np.float32))
     n_classes = y.max() + 1
-    weights = Weights(n_classes, X.shape[1], averaged=True)
-    search = ExactSearch() if epsilon is None else Inexact(X, y, weights, epsilon, delta)
-    steps = Steps(
-        as_rows(X), y.astype(np.int32), NO_WEIGHTS, weights, settings, 0, 1.0, True, search,
-        np.zeros(1, dtype=np.int32),
-    )  # fmt: skip
+    weights = GrowingWeights(n_classes, X.shape[1], averaged=True)
+    search = AllClasses() if epsilon is None else Inexact(X, y, weights, epsilon, delta)
+    problem = Problem(as_rows(X), y.astype(np.int32), NO_WEIGHTS, n_classes, 1.0)
+    steps = Steps(problem, weights, settings, search, 0)
     for number in range(n_passes):
         steps.epoch(number, number * len(y))
-    return model_of(weights.save(), n_classes, True)[0].toarray()
+    return weights.save().model(n_classes, True)[0].toarray()
 
 
 def settings_of(**changes):

@@ -16,6 +16,8 @@ from libc.string cimport memmove
 
 import numpy as np
 
+from sklearn_xc._kernels.common._vector_ops cimport LANES
+
 # Lists are many small pieces of memory, which the allocator of glibc keeps when they are freed:
 # what a fit makes of them next would stand beside them.
 cdef extern from *:
@@ -30,7 +32,6 @@ cdef extern from *:
     void return_freed "XC_RETURN_FREED" () noexcept nogil
 
 cdef enum:
-    LANES = 16
     LEAST_CAPACITY = 4
     # One class in so many: a list of 12 bytes an entry beside arrays of 8 a class.
     FULL_PART = 3

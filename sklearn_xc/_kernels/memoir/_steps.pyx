@@ -1,8 +1,8 @@
 """Steps of a multiclass support vector machine with an inexact margin (Algorithms 1 and 2).
 
-For each sample in turn, with the weights as the samples before have left them: find the class
-other than its own with the largest score, among all classes or among candidates, and where the
-margin is below rho move both classes along the sample.
+For each sample in turn, with the weights as the samples before have left them: find the most
+violating class, which is the one other than its own with the largest score, among all classes or
+among candidates, and where the margin is below rho move both classes along the sample.
 """
 
 from libc.math cimport INFINITY, isfinite
@@ -11,65 +11,87 @@ from libc.string cimport memset
 
 import numpy as np
 
-from sklearn_xc._kernels.common._common cimport dispatched, interrupted
+from sklearn_xc._kernels.common._common cimport interrupted
+from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_at
+from sklearn_xc._kernels.common._vector_ops cimport add_multiple, largest, weight_of
 from sklearn_xc._kernels.memoir._growing_weights cimport Feature, WeightLists, add_to, value_of
 
 cdef enum:
-    LANES = 16
     # Reading all scores costs as much as following the lists once more for so many entries of them.
     CHEAPER_TO_READ = 8
 
 
-cdef struct Row:
-    # The entries of a sample, and after them one for the intercept, unless its value is 0.
-    const float* values
-    const int32_t* features
-    int64_t n
+cdef struct Sample:
+    # The entries of a row, and after them one for the intercept, unless its value is 0.
+    Row row
     float bias
-    int32_t n_features
+    int64_t constant  # the feature of the intercept
 
 
 cdef struct Found:
-    int32_t rival
+    int32_t violator  # the most violating class
     float own
     float best
 
 
-def run_batch(
-    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
-    const int32_t[::1] order, const int32_t[::1] y, const float[::1] weight,
-    const double[::1] squares, const int32_t[:, ::1] candidates, float bias,
-    WeightLists lists, double[::1] state, double rate, double rho,
-    float[::1] scores, int32_t[::1] rivals, bint continued, const int32_t[::1] stop,
-):  # fmt: skip
-    """Visit samples in turn.
+cdef class Samples:
+    """What is given of all samples of a fit.
 
     Parameters
     ----------
     indptr, indices, data, dense : IN
-        The rows, see `_rows.Rows`.
-    order : IN
-        The samples to visit.
+        The rows, see `utils/_matrix.Rows`.
     y : IN
         The class of every sample.
     weight : IN
         Factor on the loss of every sample; of size 0 for 1.
     squares : IN
         ||x||^2 of every sample, with that of the bias.
-    candidates : IN, (len(order), n)
-        Classes to look for the rival in, -1 for none; all classes where n is 0.
     bias : float
         Value of the feature that stands for the intercept, the last of the lists; 0 for none.
+    """
+
+    cdef Rows rows
+    cdef const int32_t[::1] y
+    cdef const float[::1] weight
+    cdef const double[::1] squares
+    cdef float bias
+    cdef tuple arrays  # that `rows` points into
+
+    def __init__(
+        self, const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+        bint dense, const int32_t[::1] y, const float[::1] weight, const double[::1] squares,
+        float bias,
+    ):
+        self.rows = pointers_to_rows(indptr, indices, data, dense)
+        self.arrays = indptr, indices, data
+        self.y, self.weight, self.squares, self.bias = y, weight, squares, bias
+
+
+def run_batch(
+    Samples samples, const int32_t[::1] order, const int32_t[:, ::1] candidates,
+    WeightLists lists, double[::1] state, float[::1] scores, double rate, double rho,
+    int32_t[::1] violators, bint continued, const int32_t[::1] stop,
+):
+    """Visit samples in turn.
+
+    Parameters
+    ----------
+    samples : IN
+    order : IN
+        The samples to visit.
+    candidates : IN, (len(order), n)
+        Classes to look for the most violating one in, -1 for none; all classes where n is 0.
     lists : IN / OUT
     state : IN / OUT, (3,)
         scale, the sum of the scales of all iterates so far, and ||V||^2.
+    scores : scratch (n_places,)
+        Zero for every class, minus infinity beyond; left so.
     rate : float
         Step along a sample of weight 1 that violates the margin.
     rho : float
-    scores : scratch (n_places,)
-        Zero for every class, minus infinity beyond; left so.
-    rivals : OUT, (len(order),)
-        The class found for each sample.
+    violators : OUT, (len(order),)
+        The most violating class found for each sample.
     continued : bool
         Whether samples of the same batch came before. The weights that a sample finds are an
         iterate of the average, unless a batch begins with it: then they were one at the end of the
@@ -87,74 +109,80 @@ def run_batch(
         The place in `order` of the first sample whose margin is not finite, where the run ends;
         -1 for none.
     """
-    cdef Row sample
+    cdef Sample sample
     cdef Found found
-    cdef int64_t t, e, j, row, start, n_scored = 0
+    cdef int64_t t, row, n_scored = 0
     cdef int32_t own
-    cdef double operations = 0, loss = 0, margin, step, s
-    cdef float change
-    cdef const float* values
-    cdef const int32_t* features
+    cdef double operations = 0, loss = 0, margin, step, difference
     cdef float[::1] of_candidates = np.empty(candidates.shape[1], dtype=np.float32)
-    sample.bias, sample.n_features = bias, <int32_t>lists.n_features
-    values = &data[0] if data.shape[0] else NULL
-    features = &indices[0] if indices.shape[0] else NULL
+    cdef Rows rows = samples.rows
+    cdef const int32_t[::1] y = samples.y
+    cdef const float[::1] weight = samples.weight
+    sample.bias, sample.constant = samples.bias, lists.n_features - 1
     with nogil:
         for t in range(order.shape[0]):
             if lists.averaged and (t > 0 or continued):
                 state[1] += state[0]
             row = order[t]
             own = y[row]
-            start = indptr[row]
-            sample.n = indptr[row + 1] - start
-            sample.values = values + start
-            sample.features = features if dense else features + start
-            found.rival = -1
+            sample.row = row_at(rows, row)
+            found.violator = -1
             if candidates.shape[1]:
                 n_scored += best_candidate(
                     &sample, own, &candidates[t, 0], candidates.shape[1], lists,
                     &of_candidates[0], &found,
                 )
-            if found.rival < 0:
+            if found.violator < 0:
                 operations += best_of_all(&sample, own, lists, &scores[0], &found)
                 n_scored += lists.n_classes
-            rivals[t] = found.rival
-            margin = state[0] * (<double>found.own - found.best)
+            violators[t] = found.violator
+            difference = <double>found.own - found.best
+            margin = state[0] * difference
             if not isfinite(margin):
                 with gil:
                     return loss, n_scored, t
             if margin < rho:
-                s = weight[row] if weight.shape[0] else 1
-                loss += s * (1 - margin / rho)
-                step = s * rate / state[0]
-                state[2] += 2 * step * ((<double>found.own - found.best) + step * squares[row])
-                for e in range(n_entries_of(&sample)):
-                    change = <float>(step * value_at(&sample, e))
-                    if change == 0:
-                        continue
-                    j = feature_at(&sample, e)
-                    add_to(lists, j, own, change, <float>(state[1] * change))
-                    add_to(lists, j, found.rival, -change, <float>(-state[1] * change))
-                operations += 64 * sample.n
+                loss += weight_of(weight, row) * (1 - margin / rho)
+                step = weight_of(weight, row) * rate / state[0]
+                state[2] += 2 * step * (difference + step * samples.squares[row])
+                move(&sample, lists, own, found.violator, step, state[1])
+                operations += 64 * sample.row.n
             operations += 1000
             interrupted(stop, &operations)
     return loss, n_scored, -1
 
 
-cdef inline int64_t n_entries_of(const Row* sample) noexcept nogil:
-    return sample.n + (sample.bias != 0)
+cdef int move(
+    const Sample* sample, WeightLists lists, int32_t own, int32_t violator, double step,
+    double sum_of_scales,
+) except -1 nogil:
+    """Bring the sample's own class nearer to it and the most violating one away from it."""
+    cdef int64_t e, j
+    cdef float change
+    for e in range(n_entries_of(sample)):
+        change = <float>(step * value_at(sample, e))
+        if change == 0:
+            continue
+        j = feature_at(sample, e)
+        add_to(lists, j, own, change, <float>(sum_of_scales * change))
+        add_to(lists, j, violator, -change, <float>(-sum_of_scales * change))
+    return 0
 
 
-cdef inline float value_at(const Row* sample, int64_t e) noexcept nogil:
-    return sample.values[e] if e < sample.n else sample.bias
+cdef inline int64_t n_entries_of(const Sample* sample) noexcept nogil:
+    return sample.row.n + (sample.bias != 0)
 
 
-cdef inline int64_t feature_at(const Row* sample, int64_t e) noexcept nogil:
-    return sample.features[e] if e < sample.n else sample.n_features - 1
+cdef inline float value_at(const Sample* sample, int64_t e) noexcept nogil:
+    return sample.row.values[e] if e < sample.row.n else sample.bias
+
+
+cdef inline int64_t feature_at(const Sample* sample, int64_t e) noexcept nogil:
+    return sample.row.features[e] if e < sample.row.n else sample.constant
 
 
 cdef int64_t best_candidate(
-    const Row* sample, int32_t own, const int32_t* candidates, int64_t n,
+    const Sample* sample, int32_t own, const int32_t* candidates, int64_t n,
     WeightLists lists, float* scores, Found* found,
 ) noexcept nogil:
     """The candidate with the largest score, ties to the smaller class; how many were scored.
@@ -182,8 +210,8 @@ cdef int64_t best_candidate(
         if candidates[i] < 0 or candidates[i] == own:
             continue
         n_scored += 1
-        if scores[i] > found.best or (scores[i] == found.best and candidates[i] < found.rival):
-            found.best, found.rival = scores[i], candidates[i]
+        if scores[i] > found.best or (scores[i] == found.best and candidates[i] < found.violator):
+            found.best, found.violator = scores[i], candidates[i]
     return n_scored
 
 
@@ -196,7 +224,7 @@ cdef inline void add_places(
 
 
 cdef double best_of_all(
-    const Row* sample, int32_t own, WeightLists lists, float* scores,
+    const Sample* sample, int32_t own, WeightLists lists, float* scores,
     Found* found,
 ) noexcept nogil:
     """The class other than `own` with the largest score, ties to the smaller; operations."""
@@ -210,7 +238,7 @@ cdef double best_of_all(
             continue
         feature = &lists.features[feature_at(sample, e)]
         if feature.classes == NULL and feature.size > 0:
-            add_all(feature.values, x, scores, lists.n_places)
+            add_multiple(scores, feature.values, x, lists.n_places)
             all_touched = True
         else:
             add_listed(feature, x, scores)
@@ -227,53 +255,33 @@ cdef double best_of_all(
                                           > lists.n_classes)
 
 
-cdef dispatched add_all(const float* values, float x, float* scores, int64_t n) noexcept nogil:
-    cdef int64_t c
-    for c in range(n):
-        scores[c] += x * values[c]
-
-
 cdef inline void add_listed(const Feature* feature, float x, float* scores) noexcept nogil:
     cdef int64_t p
     for p in range(feature.size):
         scores[feature.classes[p]] += x * feature.values[p]
 
 
-cdef dispatched largest(const float* scores, int64_t n, float* out) noexcept nogil:
-    """The largest of n scores, a multiple of LANES."""
-    cdef float[LANES] best
-    cdef int64_t b
-    cdef int c
-    for c in range(LANES):
-        best[c] = scores[c]
-    for b in range(0, n, 16):
-        for c in range(LANES):
-            best[c] = scores[b + c] if scores[b + c] > best[c] else best[c]
-    out[0] = best[0]
-    for c in range(1, LANES):
-        out[0] = best[c] if best[c] > out[0] else out[0]
-
-
 cdef inline void best_read(const float* scores, int64_t n, Found* found) noexcept nogil:
     cdef int64_t c = 0
+    found.best = -INFINITY
     largest(scores, n, &found.best)
     while c < n - 1 and scores[c] != found.best:
         c += 1
-    found.rival = <int32_t>c
+    found.violator = <int32_t>c
 
 
 cdef inline void best_listed(
-    const Row* sample, WeightLists lists, float* scores, Found* found
+    const Sample* sample, WeightLists lists, float* scores, Found* found
 ) noexcept nogil:
     """Follows the lists once more, and clears the scores that they had touched.
 
     A class that is in no list scores zero: where no listed one is above that, the first class with
-    a score of zero is the rival, or the best of those below where all are.
+    a score of zero is the one, or the best of those below where all are.
     """
     cdef int64_t e, p
     cdef int32_t k
     cdef Feature* feature
-    found.best, found.rival = 0, -1
+    found.best, found.violator = 0, -1
     for e in range(n_entries_of(sample)):
         if value_at(sample, e) == 0:
             continue
@@ -281,9 +289,9 @@ cdef inline void best_listed(
         for p in range(feature.size):
             k = feature.classes[p]
             if scores[k] > found.best or (scores[k] == found.best and found.best > 0
-                                          and k < found.rival):
-                found.best, found.rival = scores[k], k
-    if found.rival < 0:
+                                          and k < found.violator):
+                found.best, found.violator = scores[k], k
+    if found.violator < 0:
         best_read(scores, lists.n_places, found)
     for e in range(n_entries_of(sample)):
         if value_at(sample, e) == 0:

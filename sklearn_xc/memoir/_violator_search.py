@@ -1,4 +1,4 @@
-"""Where MEMOIR looks for the rival of a sample: among all classes, or those an index names."""
+"""Where MEMOIR looks for the most violating class: among all, or those an index retrieves."""
 
 import numpy as np
 from scipy import sparse
@@ -11,8 +11,8 @@ FEWEST_CANDIDATES = 10  # for each sample; as many more as the index needs for i
 # A graph names the best first, so that few of those it looks at suffice: at most this share of all
 # classes. The codes of LSH name them in no such order.
 LARGEST_SHARE = {"hnsw": 0.125, "lsh": 1.0}
-# The index follows the weights when a larger share of the classes may have moved. Until then these
-# are candidates of every sample: an index that is behind misses rivals that have just grown.
+# The index is refreshed when a larger share of the classes may have moved. Until then these are
+# candidates of every sample: a stale index misses violating classes that have just grown.
 # The first one is built when some have: weights nearly empty are searched as fast, and say little
 # about what an index will be worth.
 MOVED_SHARE, FIRST_SHARE = 0.1, 0.25
@@ -21,7 +21,7 @@ SAMPLES_OF_A_CLASS, FEWEST_SAMPLES = 0.00625, 8
 SAMPLE = 256  # training rows by which an index measures its recall
 
 
-class ExactSearch:
+class AllClasses:
     """All classes are candidates."""
 
     search_, recall_ = "exact", 1.0
@@ -35,19 +35,19 @@ class ExactSearch:
         """Nothing to keep up to date."""
 
 
-class IndexSearch:
-    """The classes that an index of the weights names.
+class IndexedClasses:
+    """The classes that an index of the weights retrieves.
 
-    The index holds V of the weights W = scale V, which has the same rivals. Classes that have moved
-    since it last followed the weights are candidates beside those it names; all are scored with the
-    weights of the moment.
+    The index holds V of the weights W = scale V, whose products have the same order. Classes that
+    have moved since it was last refreshed are candidates beside those retrieved; all are scored
+    with the weights of the moment.
 
     Parameters
     ----------
     index : index of `sklearn_xc.mips`
     X : ndarray or CSR of float32 (n_samples, n_features + 1)
         With the constant feature as the last.
-    weights : Weights
+    weights : GrowingWeights
     seed : int
         Chooses the rows by which the index measures its recall.
     name : {"hnsw", "lsh"}
@@ -65,7 +65,7 @@ class IndexSearch:
 
     @property
     def recall_(self):
-        """Of the candidates that it names; 1 where it has given up and all classes are scored."""
+        """Of the candidates retrieved; 1 where it has given up and all classes are scored."""
         return self.index.recall_ if self.built else 1.0
 
     @property
@@ -74,17 +74,17 @@ class IndexSearch:
         return self.name if self.built and self.index.mode_ != "exact" else "exact"
 
     def candidates(self, samples):
-        self.follow()
+        self.refresh()
         if not self.built or self.index.mode_ == "exact":
             return np.empty((len(samples), 0), dtype=np.int32)
         n = max(FEWEST_CANDIDATES, min(self.index.effort_, self.most))
         n = min(self.weights.shape[0], n)
-        named = self.index.candidates(self.X[samples], n)
-        named[self.moved[named]] = -1  # of which each is a candidate once
+        retrieved = self.index.candidates(self.X[samples], n)
+        retrieved[self.moved[retrieved]] = -1  # of which each is a candidate once
         moved = np.flatnonzero(self.moved).astype(np.int32)
-        return np.hstack([named, np.broadcast_to(moved, (len(samples), len(moved)))])
+        return np.hstack([retrieved, np.broadcast_to(moved, (len(samples), len(moved)))])
 
-    def follow(self):
+    def refresh(self):
         """Bring the index up to date if it is too far behind; there is none at first."""
         folded = self.built and self.n_folds != self.weights.n_folds
         allowed = MOVED_SHARE if self.built else FIRST_SHARE
@@ -103,20 +103,20 @@ class IndexSearch:
         self.moved[classes] = True
 
 
-def make_search(search, rows, bias, weights, *, min_recall, n_bits, sketch_dim, n_jobs, seed):
-    """The object that `Steps` asks for candidates."""
+def make_search(search, rows, bias, weights, settings, *, n_jobs, seed):
+    """The object that `Steps` asks for candidates; `settings` are the `SearchSettings`."""
     if search == "exact":
-        return ExactSearch()
+        return AllClasses()
     X = with_constant(as_matrix(rows), bias)
-    options = {"min_recall": min_recall, "n_components": sketch_dim}
+    options = {"min_recall": settings.min_recall, "n_components": settings.sketch_dim}
     options |= {"n_jobs": n_jobs, "random_state": seed}
     # Of sketched rows all other reductions lose most of the best, see the page on MEMOIR.
-    sketched = sparse.issparse(X) and X.shape[1] > sketch_dim
+    sketched = sparse.issparse(X) and X.shape[1] > settings.sketch_dim
     of_sketches = {"reduction": "ranges", "ef_construction": BUILD_BEAM // 2} if sketched else {}
     index = HNSWIndex(**options, **of_sketches)
     if search == "lsh":
-        index = SimpleLSHIndex(n_bits=n_bits, **options)
-    return IndexSearch(index, X, weights, seed, search)
+        index = SimpleLSHIndex(n_bits=settings.n_bits, **options)
+    return IndexedClasses(index, X, weights, seed, search)
 
 
 def with_constant(X, bias):
@@ -143,9 +143,9 @@ def choose_search(search, rows, y, shape, sketch_dim):
     """The search itself where an index can pay, or for "auto" that of fewer operations a sample.
 
     Exact search follows the lists of the features of a sample. A class is in the list of a feature
-    when one of its samples has it, or when it was the rival of one that has: about twice the pairs
-    of a feature and a class in the data, and at most all classes. A graph compares the sample with
-    NEIGHBOURS vectors for each of BEAM that it visits, and is built anew, with a beam of
+    when one of its samples has it, or when it violated the margin of one that has: about twice the
+    pairs of a feature and a class in the data, and at most all classes. A graph compares the sample
+    with NEIGHBOURS vectors for each of BEAM that it visits, and is built anew, with a beam of
     BUILD_BEAM for each class, after about MOVED_SHARE samples a class.
 
     Parameters

@@ -1,0 +1,130 @@
+"""Parameters of MEMOIR: those of the paper, and what "auto" makes of the data."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..utils._convergence import number_of_passes
+from ..utils._rows_seen import RowsSeen
+from ._train import Settings
+
+# What the paper trained with; `max_iter`, there 25 to 80 batches by data set, is for each to find.
+# Its rate is that of a sample's step, not divided by the size of the batch.
+PUBLISHED = {
+    "l2": {
+        "penalty": "l2", "alpha": 1.0, "rho": 1.0, "search": "hnsw", "batch_size": "auto",
+        "reduction": "sum", "eta0": 0.1, "eta_step": 0.02, "sampling": "uniform",
+        "average": False, "normalize_scores": False, "fit_intercept": False,
+    },
+    "l1": {
+        "penalty": "l1", "alpha": 1e-6, "rho": 1.0, "search": "hnsw", "batch_size": "auto",
+        "reduction": "sum", "eta0": 0.1, "eta_step": 0.02, "sampling": "uniform",
+        "average": False, "normalize_scores": False, "fit_intercept": False,
+    },
+    "lsh": {
+        "penalty": "l2", "alpha": 1.0, "rho": 1.0, "search": "lsh", "n_bits": 64,
+        "min_recall": 0.0, "batch_size": "auto", "reduction": "sum", "eta0": 0.1, "eta_step": 0.02,
+        "sampling": "uniform", "average": False, "normalize_scores": False,
+        "fit_intercept": False,
+    },
+}  # fmt: skip
+CONSTANT = 1.0  # the value of the constant feature beside the root mean square length of samples
+# alpha="auto", times the mean of ||x||^2 (or its root) over the weight of all samples
+AUTO_ALPHA = {"l2": 0.3, "l1": 0.03}
+LARGEST_ALPHA = 1e12
+# max_iter="auto": passes over data of many samples, and with early stopping. Of few samples there
+# are more, for so many samples make a step of `_convergence.FEWEST_STEPS`.
+PASSES, PASSES_TO_STOP = 10, 100
+SAMPLES_OF_A_STEP = 20
+# batch_size="auto" is at most this part of the samples: the penalty acts between batches.
+FEWEST_BATCHES = 10
+
+
+@dataclass(frozen=True)
+class DataSeen:
+    """What is known of the rows of all calls so far.
+
+    Attributes
+    ----------
+    rows : RowsSeen
+    squares : float
+        Weighted sum of ||x||^2 of all visits.
+    new : float
+        Share of the rows of this call that no call before had; 0 for the first call.
+    """
+
+    rows: RowsSeen
+    squares: float
+    new: float
+
+    @property
+    def mean_square(self):
+        return self.squares / self.rows.weight_of_visits or 1.0
+
+
+def passes_of(model, n_samples):
+    """How many passes over so many samples."""
+    usual = PASSES_TO_STOP if model.early_stopping else PASSES
+    return number_of_passes(model.max_iter, usual, n_samples, SAMPLES_OF_A_STEP)
+
+
+def bias_of(model, seen):
+    """The value of the constant feature; 0 for none."""
+    return float(CONSTANT * np.sqrt(seen.mean_square)) if model.fit_intercept else 0.0
+
+
+def batch_size_of(model, seen):
+    """The size of batches that are equal parts of the rows."""
+    n_rows, size = round(seen.rows.n_rows), model.batch_size
+    if size == "auto":
+        # With "sum" the size is part of the objective: it stays the published one.
+        most = n_rows / (FEWEST_BATCHES if model.reduction == "mean" else 1)
+        size = min(100 * np.sqrt(len(model.classes_)), most)
+    return n_rows / max(1, round(n_rows / max(1, int(size))))
+
+
+def settings_of(model, seen, bias):
+    """The settings of the passes, and what the model reports of them.
+
+    While rows are new, others are to come, of which nobody knows how many. In a pass over all of
+    them half have come at the mean, and weights that they shrink and rates that they slow down are
+    on their way by half: so an automatic penalty of new rows counts half.
+
+    Parameters
+    ----------
+    model : MemoirSVC
+    seen : DataSeen
+    bias : float
+
+    Returns
+    -------
+    settings : Settings
+    reported : tuple of float
+        alpha, eta0 and eta_step.
+    """
+    square, batch_size = seen.mean_square, batch_size_of(model, seen)
+    alpha, eta0, eta_step, by_now = model.alpha, model.eta0, model.eta_step, 1.0
+    if alpha == "auto":
+        size = square if model.penalty == "l2" else np.sqrt(square)
+        alpha = min(AUTO_ALPHA[model.penalty] * size / seen.rows.weight, LARGEST_ALPHA)
+        by_now = 1 - seen.new / 2
+    if eta0 == "auto":
+        eta0 = model.rho**2 / (square + bias**2)
+        if model.reduction == "mean":
+            eta0 *= batch_size
+    if eta_step == "auto":
+        eta_step = alpha * eta0
+    settings = Settings(
+        penalty=model.penalty,
+        alpha=float(alpha * by_now),
+        rho=float(model.rho),
+        batch_size=float(batch_size),
+        reduction=model.reduction,
+        eta0=float(eta0),
+        eta_step=float(eta_step * (by_now if model.eta_step == "auto" else 1.0)),
+        sampling=model.sampling,
+        average=bool(model.average),
+        bias=bias,
+        n_iter_no_change=model.n_iter_no_change,
+    )
+    return settings, (alpha, eta0, eta_step)

@@ -1,0 +1,219 @@
+"""The weights of MEMOIR while they are trained, and what of them a model keeps to train on."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from .._kernels.memoir._growing_weights import WeightLists
+from ..persistence import require_lists
+from ..utils._matrix import narrow_indices, narrow_pointers
+from ..utils._records import record
+
+SMALLEST_SCALE = 1e-4  # float32 values keep their precision above it
+# Theorem 3 wants truncations that change little: none cuts a vector longer than this share of all
+# weights when they were longest. A threshold that would is lowered until its cut is this long, but
+# for a hundredth.
+LARGEST_CUT, CUT_TOLERANCE = 0.3, 0.01
+ENTRIES_AT_ONCE = 2**18
+
+
+@record
+@dataclass(frozen=True, eq=False)
+class Iterates:
+    """The last iterate W = scale V and the sum of all, which is sum_of_scales V - U.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64 (n_features + 2,)
+        Where the entries of each feature begin; that of the intercept is the last.
+    classes : ndarray of int32 (n_entries,)
+        Ascending in each feature.
+    values : ndarray of float32 (n_entries,)
+        V.
+    sums : ndarray of float32 (n_entries,)
+        U; of size 0 where no average is kept.
+    scale, sum_of_scales, square : float
+        `square` is ||V||^2.
+    n_iterates : int
+    """
+
+    indptr: np.ndarray
+    classes: np.ndarray
+    values: np.ndarray
+    sums: np.ndarray
+    scale: float
+    sum_of_scales: float
+    square: float
+    n_iterates: int
+
+    @classmethod
+    def of_tuple(cls, saved):
+        """From the nested tuple that a model file held before 0.1."""
+        try:
+            arrays, state, n_iterates = saved
+            scale, sum_of_scales, square = map(float, state)
+            found = cls(*arrays, scale, sum_of_scales, square, n_iterates)
+        except TypeError as error:
+            raise ValueError("the iterates are not of the right form") from error
+        found._check_record()
+        return found
+
+    @property
+    def arrays(self):
+        return self.indptr, self.classes, self.values, self.sums
+
+    def _check_record(self):
+        if not all(isinstance(array, np.ndarray) for array in self.arrays):
+            raise ValueError("the iterates are no arrays")
+        if not all(type(x) is float for x in (self.scale, self.sum_of_scales, self.square)):
+            raise ValueError("the state of the iterates is not of floats")
+        if type(self.n_iterates) is not int:
+            raise ValueError("iterates are not counted in integers")
+
+    def without_average(self):
+        """The last iterate alone."""
+        return replace(self, sums=np.empty(0, dtype=np.float32), sum_of_scales=0.0, n_iterates=0)
+
+    def with_classes_at(self, places):
+        """With each class at its new place, ascending as before."""
+        return replace(self, classes=places.astype(np.int32)[self.classes])
+
+    def require_lists(self, n_features, n_classes):
+        """Raise ValueError unless a kernel can follow the lists."""
+        require_lists(self.arrays, n_features + 1, n_classes)
+
+    def model(self, n_classes, average):
+        """The last iterate or the average.
+
+        Returns
+        -------
+        coef : csr_array of float32 (n_classes, n_features)
+        constant : ndarray of float32 (n_classes,)
+            The weights of the constant feature.
+        """
+        indptr, classes, values, sums = self.arrays
+        data = np.empty_like(values)
+        for start in range(0, len(data), ENTRIES_AT_ONCE):
+            part = slice(start, start + ENTRIES_AT_ONCE)
+            V = values[part].astype(np.float64)
+            if average and self.n_iterates:
+                data[part] = (self.sum_of_scales * V - sums[part]) / self.n_iterates
+            else:
+                data[part] = self.scale * V
+        last = indptr[-2]  # where the entries of the constant feature begin
+        constant = np.zeros(n_classes, dtype=np.float32)
+        constant[classes[last:]] = data[last:]
+        shape = n_classes, len(indptr) - 2
+        columns = data[:last], classes[:last], narrow_pointers(indptr[:-1])
+        csr = sparse.csc_array(columns, shape=shape).tocsr()
+        csr.eliminate_zeros()
+        csr.sort_indices()
+        return narrow_indices(csr), constant
+
+
+class GrowingWeights:
+    """The weights W = scale V while they are trained, and the sum of the iterates so far.
+
+    Parameters
+    ----------
+    n_classes, n_features : int
+        One more feature stands for the intercept.
+    averaged : bool
+    start : Iterates, default=None
+        What :meth:`save` returned, to go on from.
+    """
+
+    def __init__(self, n_classes, n_features, averaged, start=None):
+        self.lists = WeightLists(n_features + 1, n_classes, averaged)
+        self.state = np.array([1.0, 0.0, 0.0])  # scale, sum of the scales of iterates, ||V||^2
+        self.n_iterates = self.n_folds = 0
+        self.longest = 0.0  # norm of W so far
+        self.scores = np.full(self.lists.n_places, -np.inf, dtype=np.float32)
+        self.scores[:n_classes] = 0
+        if start is not None:
+            self.lists.load(*start.arrays)
+            self.state[:] = start.scale, start.sum_of_scales, start.square
+            self.n_iterates = start.n_iterates
+            if averaged and not start.sums.size:  # saved without sums: the average begins here
+                self.state[1] = self.n_iterates = 0
+
+    def save(self):
+        return Iterates(*self.lists.dump(), *map(float, self.state), self.n_iterates)
+
+    @property
+    def shape(self):
+        return self.lists.n_classes, self.lists.n_features - 1
+
+    def shrink(self, factor):
+        """W <- factor W."""
+        if not 0 < self.state[0] * factor < np.inf:
+            factor = 0.0
+        self.state[0] *= factor
+        if self.state[0] < SMALLEST_SCALE:
+            self.fold()
+
+    def fold(self):
+        """Make the scale 1 again."""
+        scale, of_iterates, square = self.state
+        self.lists.rescale(scale, of_iterates)
+        self.n_folds += 1
+        self.state[:] = 1, 0, scale**2 * square
+
+    def project(self, radius):
+        """On the ball of this radius around zero."""
+        norm = self.state[0] * np.sqrt(max(self.state[2], 0))
+        if norm > radius:
+            self.shrink(radius / norm)
+
+    def truncate(self, classes, threshold):
+        """Eq. 13 on the weights of these classes, by the threshold or the largest that it may be.
+
+        The cut of a threshold t is the root of the sum of min(|v|, t)^2, which divided by t falls:
+        thresholds made smaller by wanted / cut come down to the wanted one and never below.
+        """
+        chosen = np.zeros(self.shape[0], dtype=np.uint8)
+        chosen[classes] = 1
+        scale, norm = self.state[0], np.sqrt(max(self.state[2], 0))
+        self.longest = max(self.longest, scale * norm)
+        longest = LARGEST_CUT * self.longest / scale
+        scaled = min(threshold / scale, 2 * norm)  # more would cut no more
+        cut, left = self._cut(chosen, scaled)
+        while cut > longest:
+            scaled *= (1 - CUT_TOLERANCE) * longest / cut
+            cut, left = self._cut(chosen, scaled)
+        self.state[2] = left
+        self.lists.truncate(chosen, scaled, self.state[1], False)
+
+    def _cut(self, chosen, threshold):
+        """The length of what a threshold would cut, and the square of what it would leave."""
+        square, left = self.lists.truncate(chosen, threshold, self.state[1], True)
+        return np.sqrt(square), left
+
+    def count_iterates(self, n):
+        """W is an iterate of which the average consists; the kernel has added n - 1 before it."""
+        self.state[1] += self.state[0]
+        self.n_iterates += n
+
+    def values(self):
+        """V with the column of the intercept last: CSR of float32 (n_classes, n_features + 1)."""
+        indptr, classes, values, _ = self.lists.dump()
+        return self._csr(indptr, classes, values)
+
+    def _csr(self, indptr, classes, data):
+        shape = self.lists.n_classes, self.lists.n_features
+        csr = sparse.csc_array((data, classes, narrow_pointers(indptr)), shape=shape).tocsr()
+        csr.sort_indices()
+        return narrow_indices(csr)
+
+
+def outside(coordinates, coef, intercept):
+    """Weights for samples as they were given, from those for the coordinates of the fit."""
+    if not coordinates.changes_nothing:
+        scale, mean = coordinates.scale, coordinates.mean
+        data = coef.data / scale[coef.indices]
+        coef = sparse.csr_array(
+            (data.astype(np.float32), coef.indices, coef.indptr), shape=coef.shape
+        )
+        intercept = intercept - coef.astype(np.float64) @ mean
+    return coef, intercept.astype(np.float32)
