@@ -206,6 +206,7 @@ class SampledSteps:
         W, b, n_threads = self.W, self.b, self.settings.n_threads
         batches = _batches(rng, self._training, self.settings.batch_size)
         rates = step_size(self.n_steps + 1 + np.arange(len(batches)), self.settings.learning_rate)
+        changed = kernel.AdaptiveWeights(W, b, self._averages, self._stamps)
         coming = self._drawn(batches[0], self.n_steps + 1)
         scores_by_class(coming.scored, W, b, coming.psi, n_threads)
         for i, (batch, rate) in enumerate(zip(batches, rates, strict=True)):
@@ -218,10 +219,10 @@ class SampledSteps:
                     now.psi_of_draws(), now.importance, batch, self._weight, number,
                     Seeds(*self._seeds, self.n_steps),
                 )  # fmt: skip
+                gain = self._n_whole / len(batch)
                 kernel.ascend(
                     now.stepped, coefs, now.importance[0], self._share,
-                    rate, self._n_whole / len(batch), self.n_steps, W, b,
-                    self._averages, self._stamps,
+                    {"rate": rate, "gain": gain, "number": self.n_steps}, changed,
                     coming and coming.scored, coming and coming.psi, self._scratch, n_threads,
                 )  # fmt: skip
 

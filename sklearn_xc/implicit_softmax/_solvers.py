@@ -209,11 +209,11 @@ class SingleSteps(Solver):
         if np.isfinite(self.projection.radius):
             W = self.of_classes()
             self.norms = np.einsum("kj,kj->k", W, W, dtype=np.float64)
-        self.sampler = NO_DOUBLES, np.empty(0, np.int32), NO_DOUBLES, NO_DOUBLES
+        self.draws = _single_steps.Draws()
         probability = SAMPLINGS[settings.sampling](self.whole.class_counts)
         if settings.sampling != "uniform":
             logs = np.log(probability), np.log1p(-probability)
-            self.sampler = *alias_table(probability), *logs
+            self.draws = _single_steps.Draws(*alias_table(probability), *logs)
         self.ridge = NO_DOUBLES
         if settings.alpha > 0:
             steps = len(self.visited)
@@ -246,11 +246,15 @@ class SingleSteps(Solver):
             "seed": self.seed,
         }
         order = self.order(number)
+        samples = _single_steps.Samples(
+            *self.row_arrays(), self.data.y, self.data.weight, self.squares
+        )
+        iterate = _single_steps.Iterate(
+            self.W, not self.data.rows.dense, self.b, self.scale, self.norms, self.u
+        )
         n_steps = _single_steps.run_steps(
-            *self.row_arrays(), order, self.data.y, self.data.weight, self.squares, self.ridge,
-            *self.sampler, settings, number,
-            self.W, not self.data.rows.dense, self.b, self.scale, self.norms, self.u, self.stop,
-        )  # fmt: skip
+            samples, order, self.ridge, self.draws, settings, number, iterate, self.stop
+        )
         if n_steps < len(order):
             raise DivergenceError(f"step {n_steps + 1} of epoch {number + 1} was not finite")
 
@@ -295,6 +299,13 @@ class SampledBatches(Solver):
             self.last_touch = np.zeros(n_classes, dtype=np.int64)
         squares = squared_norms(data.rows)
         self.projection = projection(data, n_classes, settings, squares, self.whole.weight)
+        self.double_sum = {  # what steps on it are told
+            "delta": settings.delta if settings.solver == "umax" else np.inf,
+            "lowest_u": self.projection.lowest_u,
+            "highest_u": self.projection.highest_u,
+            "raman": settings.raman,
+            "distinct": not self.sampler.with_replacement,
+        }
         self.bounded = np.isfinite(self.projection.radius)
         if self.bounded:
             self.lengths = np.sqrt(squares)
@@ -351,11 +362,8 @@ class SampledBatches(Solver):
         solver, weight = self.settings.solver, self.data.weight
         if solver in ("umax", "sgd"):
             return _coefficients.double_sum(
-                psi, importance, batch, weight, self.u, rate,
-                self.settings.delta if solver == "umax" else np.inf,
-                self.projection.lowest_u, self.projection.highest_u, self.settings.raman,
-                not self.sampler.with_replacement, coefs, self.n_threads,
-            )  # fmt: skip
+                psi, importance, batch, weight, self.u, rate, self.double_sum, coefs, self.n_threads
+            )
         if solver == "nce":
             noise = self.sampler.probability[self.data.y[batch]]
             return _coefficients.noise_contrastive(

@@ -128,7 +128,7 @@ class ExactSteps:
         weight : ndarray of float32 (n_samples,), default=None
             Of the samples in this epoch, if not those of the fit.
         """
-        data = self._data if weight is None else (*self._data[:-1], weight)
+        data = kernel.FullSamples(*(self._data if weight is None else (*self._data[:-1], weight)))
         cuts = (
             equal_cuts(len(order), batch_size)
             if self._adaptive
@@ -136,21 +136,24 @@ class ExactSteps:
         )
         n_batches = len(cuts) - 1
         rates = np.ascontiguousarray(np.broadcast_to(np.asarray(rates, float), (n_batches,)))
-        loss = kernel.epoch(
-            *data,
-            order,
-            cuts,
-            rates,
-            self.n_steps + 1,
-            self._n_whole,
+        weights = kernel.FullWeights(
             self.W,
             self.b,
             self._ridge,
             *self._state,
             self._scales,
             self._halved,
-            seed,
             self._intercept,
+        )
+        loss = kernel.epoch(
+            data,
+            order,
+            cuts,
+            rates,
+            self.n_steps + 1,
+            self._n_whole,
+            weights,
+            seed,
             self._stop,
             self._pace,
         )

@@ -29,6 +29,12 @@ def losses(psi, y, u, raman):
     return u + np.exp(psi - psi[own][:, None] - u[:, None]).sum(axis=1)
 
 
+def vanilla(raman=False):
+    """Settings of steps without bounds on u."""
+    bounds = {"delta": np.inf, "lowest_u": -np.inf, "highest_u": np.inf}
+    return {**bounds, "raman": raman, "distinct": True}
+
+
 @pytest.mark.parametrize("raman", [False, True])
 @pytest.mark.parametrize("n_sampled", [1, 2, 3])
 def test_coefficients_of_the_double_sum_are_unbiased(raman, n_sampled):
@@ -48,8 +54,7 @@ def test_coefficients_of_the_double_sum_are_unbiased(raman, n_sampled):
             new = u.copy()
             n_broken = double_sum(
                 psi[i : i + 1, columns].astype(np.float32), importance,
-                np.array([i], dtype=np.int32), weight, new, 0.1, np.inf, -np.inf, np.inf, raman,
-                True, coefs, 1,
+                np.array([i], dtype=np.int32), weight, new, 0.1, vanilla(raman), coefs, 1,
             )  # fmt: skip
             assert n_broken == 0
             found[columns] += coefs[0]
@@ -125,7 +130,9 @@ def test_umax_of_several_classes_raises_u_to_its_bound():
     batch, importance = np.arange(2, dtype=np.int32), np.full((2, 2), 5.0, dtype=np.float32)
     for distinct in (True, False):
         u, coefs = np.zeros(2), np.empty((2, 3), dtype=np.float32)
-        double_sum(psi, importance, batch, NONE, u, 0.0, 1.0, 0, np.inf, False, distinct, coefs, 1)
+        bounded = {"delta": 1.0, "lowest_u": 0, "highest_u": np.inf, "raman": False}
+        bounded["distinct"] = distinct
+        double_sum(psi, importance, batch, NONE, u, 0.0, bounded, coefs, 1)
         bound = logsumexp([0, 5, 6]) if distinct else logsumexp([0, 6])
         np.testing.assert_allclose(u, [bound, 0], rtol=1e-6)
         np.testing.assert_allclose(coefs[0, 1:], -5 * np.exp(psi[0, 1:] - bound), rtol=1e-5)
@@ -147,9 +154,7 @@ def test_vanilla_overflow_is_counted():
     batch, importance = np.arange(2, dtype=np.int32), np.full((2, 2), 5.0, dtype=np.float32)
     coefs = np.empty((2, 3), dtype=np.float32)
     u = np.zeros(2)
-    assert double_sum(
-        psi, importance, batch, NONE, u, 1.0, np.inf, -np.inf, np.inf, False, True, coefs, 1
-    ) == 1  # fmt: skip
+    assert double_sum(psi, importance, batch, NONE, u, 1.0, vanilla(), coefs, 1) == 1
 
 
 @pytest.mark.parametrize("solver", ["umax", "sgd", "nce", "importance", "one_vs_each"])

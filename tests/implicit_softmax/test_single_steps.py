@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 
-from sklearn_xc._kernels.implicit_softmax._single_steps import run_steps, solve_step
+from sklearn_xc._kernels.implicit_softmax._single_steps import (
+    Draws,
+    Iterate,
+    Samples,
+    run_steps,
+    solve_step,
+)
 from sklearn_xc.implicit_softmax._solvers import chance_of_touch
 from sklearn_xc.softmax._class_sampling import ClassSampler
 from sklearn_xc.utils._matrix import as_rows, squared_norms
@@ -114,21 +120,21 @@ def step(method, X, W, b, u, order, rate, *, rival=None, ridge=NO_DOUBLES, weigh
     W, b, u = W.copy(), b.copy(), u.copy()
     scale, rows = np.ones(n_classes), as_rows(X)
     norms = (W.astype(float) ** 2).sum(axis=1) if np.isfinite(radius) else NO_DOUBLES
-    sampler = NO_DOUBLES, np.empty(0, np.int32), NO_DOUBLES, NO_DOUBLES
+    draws = Draws()
     if rival is not None:
         log_weight = np.log(n_classes - 1) if log_weight is None else log_weight
         alias = np.full(n_classes, rival, dtype=np.int32)
         logs = np.full(n_classes, -log_weight), np.zeros(n_classes)
-        sampler = np.zeros(n_classes), alias, *logs
+        draws = Draws(np.zeros(n_classes), alias, *logs)
     options = {
         "method": METHODS[method], "raman": raman, "intercept": intercept, "rate": rate,
         "delta": delta, "lowest_u": lowest_u, "highest_u": highest_u, "radius": radius,
         "seed": seed,
     }  # fmt: skip
-    n_steps = run_steps(
-        *rows[:4], np.asarray(order, dtype=np.int32), y, weight, squared_norms(rows), ridge,
-        *sampler, options, 0, W, False, b, scale, norms, u, GO,
-    )  # fmt: skip
+    samples = Samples(*rows[:4], y, weight, squared_norms(rows))
+    order = np.asarray(order, dtype=np.int32)
+    iterate = Iterate(W, False, b, scale, norms, u)
+    n_steps = run_steps(samples, order, ridge, draws, options, 0, iterate, GO)
     if len(norms):
         true = W * scale[:, None]
         np.testing.assert_allclose(norms, (true.astype(float) ** 2).sum(axis=1), rtol=1e-4)

@@ -16,6 +16,10 @@ pytestmark = pytest.mark.kernel
 EMPTY = np.empty(0, dtype=np.float32)
 
 
+def step_of(rate, gain, number):
+    return {"rate": rate, "gain": gain, "number": number}
+
+
 @pytest.mark.parametrize("n_sampled", [1, 3, 6])
 def test_uniform_draws_are_distinct_and_even(n_sampled):
     sampler = ClassSampler("uniform", np.ones(7), n_sampled)
@@ -189,8 +193,8 @@ def test_adaptive_steps(dense, alpha, d, density):
         exact_W, exact_b = exact_W + move[:, :-1], exact_b + move[:, -1]
         samples = _sampled_scores.MiniBatch(*rows[:4], batch, classes, 31)
         _adaptive_step.ascend(
-            samples, coefs, importance, share if alpha else EMPTY, 0.01, 8.0, step, W, b,
-            averages, stamps, None, None, scratch, 2,
+            samples, coefs, importance, share if alpha else EMPTY, step_of(0.01, 8.0, step),
+            _adaptive_step.AdaptiveWeights(W, b, averages, stamps), None, None, scratch, 2,
         )  # fmt: skip
     np.testing.assert_allclose(W, exact_W, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(b, exact_b, rtol=1e-3, atol=1e-4)
@@ -208,7 +212,8 @@ def test_averages_do_not_fall_below_the_normal_numbers():
         batch = np.full(1, step > 1, dtype=np.int32)
         samples = _sampled_scores.MiniBatch(*rows[:4], batch, np.array([[0, 1]], dtype=np.int32), 2)
         _adaptive_step.ascend(
-            samples, coefs, importance, EMPTY, 0.5, 1.0, step, W, b, averages, stamps, None, None,
+            samples, coefs, importance, EMPTY, step_of(0.5, 1.0, step),
+            _adaptive_step.AdaptiveWeights(W, b, averages, stamps), None, None,
             _adaptive_step.Scratch(3, 1), 1,
         )  # fmt: skip
     assert 1e-30 < averages[0, 1] < 1e-28
@@ -228,7 +233,8 @@ def test_the_size_of_a_step_at_every_magnitude():
     stamps = np.zeros((2, _adaptive_step.stamps_of(width)), dtype=np.int32)
     coefs, importance = np.float32([[1, 0]]), np.float32([[1]])
     _adaptive_step.ascend(
-        samples, coefs, importance, EMPTY, 0.5, 1.0, 1, W, b, averages, stamps, None, None,
+        samples, coefs, importance, EMPTY, step_of(0.5, 1.0, 1),
+        _adaptive_step.AdaptiveWeights(W, b, averages, stamps), None, None,
         _adaptive_step.Scratch(len(g), 1), 1,
     )  # fmt: skip
     exact = g.astype(np.float64)
@@ -293,7 +299,8 @@ def test_the_mini_batch_to_come_is_scored_with_the_weights_after_the_step(dense,
         following = _sampled_scores.MiniBatch(*rows[:4], coming, to_see, 40)
         _adaptive_step.ascend(
             _sampled_scores.MiniBatch(*rows[:4], batch, classes, 40), coefs, importance, EMPTY,
-            0.1, 6.0, step, W, b, averages, stamps, following, psi, scratch, n_threads,
+            step_of(0.1, 6.0, step), _adaptive_step.AdaptiveWeights(W, b, averages, stamps),
+            following, psi, scratch, n_threads,
         )  # fmt: skip
         expected = np.empty_like(psi)
         _sampled_scores.scores_by_class(following, W, b, expected, n_threads)

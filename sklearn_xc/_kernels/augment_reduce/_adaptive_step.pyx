@@ -394,11 +394,45 @@ cdef inline double cost_of(
     return SWEEP * entries
 
 
+cdef struct Step:
+    double rate
+    double gain  # from the mini-batch to all samples
+    int32_t number  # from 1 on
+
+
+cdef class AdaptiveWeights:
+    """Weights and the running averages of their squared gradients.
+
+    Parameters
+    ----------
+    W, b : (n_classes, n_features), (n_classes,)
+    averages : (n_classes, width_of_averages(n_features))
+    stamps : (n_classes, stamps_of(width))
+    """
+
+    cdef float[:, ::1] W, averages
+    cdef float[::1] b
+    cdef int32_t[:, ::1] stamps
+
+    def __init__(self, W, b, averages, stamps):
+        self.W, self.b, self.averages, self.stamps = W, b, averages, stamps
+
+    cdef Weights pointers(self) noexcept:
+        cdef Weights weights
+        weights.W = &self.W[0, 0] if self.W.shape[1] else NULL
+        weights.b = &self.b[0]
+        weights.averages = &self.averages[0, 0]
+        weights.stamps = &self.stamps[0, 0]
+        weights.n_features = self.W.shape[1]
+        weights.width = self.averages.shape[1]
+        weights.n_stamps = self.stamps.shape[1]
+        return weights
+
+
 def ascend(
     MiniBatch samples, const float[:, ::1] coefs, const float[:, ::1] importance,
-    const float[::1] share, double rate, double gain, int32_t number,
-    float[:, ::1] W, float[::1] b, float[:, ::1] averages, int32_t[:, ::1] stamps,
-    MiniBatch coming, float[:, ::1] psi, Scratch scratch, int n_threads,
+    const float[::1] share, Step step, AdaptiveWeights changed, MiniBatch coming,
+    float[:, ::1] psi, Scratch scratch, int n_threads,
 ):
     """One adaptive step of all classes in the mini-batch, up the gradient of the bound.
 
@@ -411,18 +445,14 @@ def ascend(
     coefs : IN (n_rows, n_sampled + 1), derivatives of the bound by the scores
     importance : IN (n_rows, n_sampled)
     share : IN (n_features,), a sample's share of the penalty on its feature's weights; or size 0
-    rate : IN
-    gain : IN, from the mini-batch to all samples
-    number : IN, of the step, from 1 on
-    W, b : IN/OUT (n_classes, n_features), (n_classes,)
-    averages : IN/OUT (n_classes, width_of_averages(n_features))
-    stamps : IN/OUT (n_classes, stamps_of(width))
+    step : IN, a dict with the members of `Step`
+    changed : IN/OUT
     coming : IN, or None
     psi : OUT, as the classes of `coming`
     """
     cdef Py_ssize_t i
     cdef int64_t n_entries = 0
-    cdef int64_t n_groups = samples.groups_for(W.shape[0], coefs.shape[0], coefs.shape[1])
+    cdef int64_t n_groups = samples.groups_for(changed.W.shape[0], coefs.shape[0], coefs.shape[1])
     cdef int64_t n_coming = 0
     cdef unsigned char[::1] is_scored
     cdef const float[::1] powers = POWERS
@@ -436,7 +466,7 @@ def ascend(
     if n_groups == 0:
         return
     if coming is not None:
-        n_coming = coming.groups_for(W.shape[0], psi.shape[0], psi.shape[1])
+        n_coming = coming.groups_for(changed.W.shape[0], psi.shape[0], psi.shape[1])
         to_score = &psi[0, 0]
     is_scored = np.zeros(n_coming, dtype=np.uint8)
     for i in range(samples.batch.shape[0]):
@@ -447,17 +477,11 @@ def ascend(
     given.importance = &importance[0, 0]
     given.share = &share[0] if share.shape[0] else NULL
     state.powers = &powers[0]
-    state.number = number
-    state.rate = <float>rate
-    state.gain = <float>gain
-    weights.W = &W[0, 0] if W.shape[1] else NULL
-    weights.b = &b[0]
-    weights.averages = &averages[0, 0]
-    weights.stamps = &stamps[0, 0]
-    weights.n_features = W.shape[1]
-    weights.width = averages.shape[1]
-    weights.n_stamps = stamps.shape[1]
-    divide(samples, given, W.shape[1], bounds)
+    state.number = step.number
+    state.rate = <float>step.rate
+    state.gain = <float>step.gain
+    weights = changed.pointers()
+    divide(samples, given, weights.n_features, bounds)
     for part in prange(n_threads, nogil=True, schedule="static", num_threads=n_threads):
         step_part(
             samples, bounds[part], bounds[part + 1], given, state, weights, coming, is_scored,

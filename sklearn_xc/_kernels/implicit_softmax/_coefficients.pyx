@@ -58,10 +58,18 @@ cdef inline double bound_of(
     return top + log(total)
 
 
+cdef struct DoubleSum:
+    double delta  # infinite for vanilla steps; otherwise u is raised to a lower bound of its best
+                  # value where it lies further below than that
+    double lowest_u  # u is projected on [lowest_u, highest_u]
+    double highest_u
+    bint raman  # the formulation of eq. 8
+    bint distinct  # whether the classes drawn for a sample all differ
+
+
 def double_sum(
     const float[:, ::1] psi, const float[:, ::1] importance, const int32_t[::1] batch,
-    const float[::1] sample_weight, double[::1] u, double rate, double delta,
-    double lowest_u, double highest_u, bint raman, bint distinct,
+    const float[::1] sample_weight, double[::1] u, double rate, DoubleSum settings,
     float[:, ::1] coefs, int n_threads,
 ):
     """Vanilla and U-max steps on the double sum (eqs. 6 and 8), with several classes a sample.
@@ -71,11 +79,7 @@ def double_sum(
     psi, importance, batch : IN
     sample_weight : IN (n_samples,), or of size 0 for weights of 1
     u : IN/OUT (n_samples,), stepped here by `rate`
-    delta : IN, infinite for vanilla steps; otherwise u is raised to a lower bound of its best value
-        where it lies further below than that
-    lowest_u, highest_u : IN, u is projected on this interval
-    raman : IN, the formulation of eq. 8
-    distinct : IN, whether the classes drawn for a sample all differ
+    settings : IN, a dict with the members of `DoubleSum`
     coefs : OUT
     """
     cdef Py_ssize_t i, j, n_sampled = importance.shape[1]
@@ -85,10 +89,10 @@ def double_sum(
     for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_used):
         row = batch[i]
         weight = weight_of(sample_weight, row)
-        own = 0 if raman else psi[i, 0]
-        if delta < INFINITY:
-            bound = bound_of(&psi[i, 0], n_sampled, own, distinct)
-            if u[row] < bound - delta:
+        own = 0 if settings.raman else psi[i, 0]
+        if settings.delta < INFINITY:
+            bound = bound_of(&psi[i, 0], n_sampled, own, settings.distinct)
+            if u[row] < bound - settings.delta:
                 u[row] = bound
         p = exp(psi[i, 0] - own - u[row])
         total = 0
@@ -96,9 +100,9 @@ def double_sum(
             q = importance[i, j] * exp(psi[i, j + 1] - own - u[row])
             coefs[i, j + 1] = <float>(-weight * q)
             total = total + q
-        coefs[i, 0] = <float>(weight * (1 - p if raman else total))
+        coefs[i, 0] = <float>(weight * (1 - p if settings.raman else total))
         u[row] = u[row] - rate * weight * (1 - p - total)
-        u[row] = min(max(u[row], lowest_u), highest_u)
+        u[row] = min(max(u[row], settings.lowest_u), settings.highest_u)
         n_broken += broken(&coefs[i, 0], n_sampled + 1) or not fabs(u[row]) < LARGEST
     return n_broken
 

@@ -328,35 +328,91 @@ cdef inline bint take_step(
     return True
 
 
+cdef class Samples:
+    """What the steps read of all samples.
+
+    Parameters
+    ----------
+    indptr, indices, data, dense : the rows (see `_rows.Rows`)
+    y, squares : (n_samples,), class and ||x||^2 of each
+    sample_weight : (n_samples,), above zero for samples that are visited; or of size 0 for 1
+    """
+
+    cdef const int64_t[::1] indptr
+    cdef const int32_t[::1] indices, y
+    cdef const float[::1] data, weight
+    cdef const double[::1] squares
+    cdef bint dense
+
+    def __init__(self, indptr, indices, data, bint dense, y, sample_weight, squares):
+        self.indptr, self.indices, self.data, self.dense = indptr, indices, data, dense
+        self.y, self.weight, self.squares = y, sample_weight, squares
+
+
+cdef class Draws:
+    """The probabilities of the classes drawn: an alias table of them, log q_k and log(1 - q_k).
+
+    Without arguments all classes are as likely.
+    """
+
+    cdef const double[::1] threshold, log_probability, log_others
+    cdef const int32_t[::1] alias
+
+    def __init__(self, threshold=None, alias=None, log_probability=None, log_others=None):
+        self.threshold, self.alias = threshold, alias
+        self.log_probability, self.log_others = log_probability, log_others
+
+
+cdef class Iterate:
+    """What the steps change.
+
+    Parameters
+    ----------
+    W : (n_classes, n_features); with `by_feature`, for sparse samples only, (n_features, at least
+        n_classes)
+    b, scale : (n_classes,); w_k = scale_k W_k
+    norms : (n_classes,), ||w_k||^2; of size 0 where settings.radius is infinite
+    u : (n_samples,)
+    """
+
+    cdef float[:, ::1] W
+    cdef float[::1] b
+    cdef double[::1] scale, norms, u
+    cdef bint by_feature
+
+    def __init__(self, W, bint by_feature, b, scale, norms, u):
+        self.W, self.by_feature, self.b = W, by_feature, b
+        self.scale, self.norms, self.u = scale, norms, u
+
+    cdef Weights pointers(self, const double[::1] ridge) noexcept:
+        cdef Weights weights
+        cdef float[:, ::1] W = self.W
+        weights.W = &W[0, 0] if W.size else NULL
+        weights.b = &self.b[0]
+        weights.scale = &self.scale[0]
+        weights.norms = &self.norms[0] if self.norms.shape[0] else NULL
+        weights.ridge = &ridge[0] if ridge.shape[0] else NULL
+        weights.n_features = W.shape[0] if self.by_feature else W.shape[1]
+        weights.of_class = 1 if self.by_feature else W.shape[1]
+        weights.of_feature = W.shape[1] if self.by_feature else 1
+        return weights
+
+
 def run_steps(
-    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
-    const int32_t[::1] order, const int32_t[::1] y, const float[::1] sample_weight,
-    const double[::1] squares, const double[::1] ridge,
-    const double[::1] threshold, const int32_t[::1] alias,
-    const double[::1] log_probability, const double[::1] log_others,
-    Settings settings, uint64_t epoch,
-    float[:, ::1] W, bint by_feature, float[::1] b, double[::1] scale, double[::1] norms,
-    double[::1] u,
-    const int32_t[::1] stop,
+    Samples samples, const int32_t[::1] order, const double[::1] ridge, Draws draws,
+    Settings settings, uint64_t epoch, Iterate iterate, const int32_t[::1] stop,
 ):
     """One step for each sample of `order`, with a class drawn for it.
 
     Parameters
     ----------
-    indptr, indices, data, dense : IN, the samples (see `_rows.Rows`)
+    samples : IN
     order : IN, samples in the order in which they are visited
-    y, squares : IN (n_samples,), class and ||x||^2 of each sample
-    sample_weight : IN (n_samples,), above zero for samples of `order`; or of size 0 for 1
     ridge : IN (n_classes,), alpha beta_k / N; or of size 0
-    threshold, alias, log_probability, log_others : IN (n_classes,), the alias table of the
-        classes' probabilities, log q_k and log(1 - q_k); or of size 0 to draw uniformly
+    draws : IN
     settings : IN
     epoch : IN, chooses the stream of random classes together with settings.seed
-    W : IN/OUT (n_classes, n_features); with `by_feature`, for sparse samples only,
-        (n_features, at least n_classes)
-    b, scale : IN/OUT (n_classes,), (n_classes,); w_k = scale_k W_k
-    norms : IN/OUT (n_classes,), ||w_k||^2; of size 0 where settings.radius is infinite
-    u : IN/OUT (n_samples,)
+    iterate : IN/OUT
     stop : IN, one number; other than zero when another thread was interrupted
 
     Returns
@@ -368,23 +424,24 @@ def run_steps(
     cdef int32_t k, k_next = 0
     cdef double rate, log_rivals, operations = 0
     cdef uint64_t rng = seed_for(settings.seed, epoch)
-    cdef bint weighted = sample_weight.shape[0] > 0, far = W.shape[0] * W.shape[1] > FAR
+    cdef bint weighted = samples.weight.shape[0] > 0
+    cdef bint far = iterate.W.shape[0] * iterate.W.shape[1] > FAR
+    cdef const int64_t[::1] indptr = samples.indptr
+    cdef const int32_t[::1] indices = samples.indices, y = samples.y
+    cdef const float[::1] data = samples.data, sample_weight = samples.weight
+    cdef bint dense = samples.dense, alias_drawn = draws.threshold is not None
+    cdef const double[::1] squares = samples.squares
+    cdef double[::1] u = iterate.u
+    cdef const double[::1] log_probability = draws.log_probability, log_others = draws.log_others
     cdef Sampler sampler
     cdef Weights weights
     cdef Row row, next_row
     if n_steps == 0:
         return 0
-    sampler.n_classes = <int32_t>b.shape[0]
-    sampler.threshold = &threshold[0] if threshold.shape[0] else NULL
-    sampler.alias = &alias[0] if alias.shape[0] else NULL
-    weights.W = &W[0, 0] if W.size else NULL
-    weights.b = &b[0]
-    weights.scale = &scale[0]
-    weights.norms = &norms[0] if norms.shape[0] else NULL
-    weights.ridge = &ridge[0] if ridge.shape[0] else NULL
-    weights.n_features = W.shape[0] if by_feature else W.shape[1]
-    weights.of_class = 1 if by_feature else W.shape[1]
-    weights.of_feature = W.shape[1] if by_feature else 1
+    sampler.n_classes = <int32_t>iterate.b.shape[0]
+    sampler.threshold = &draws.threshold[0] if alias_drawn else NULL
+    sampler.alias = &draws.alias[0] if alias_drawn else NULL
+    weights = iterate.pointers(ridge)
     log_rivals = log(sampler.n_classes - 1)
     with nogil:
         next_row = row_at(indptr, indices, data, dense, order[0])

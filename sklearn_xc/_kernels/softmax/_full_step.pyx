@@ -319,39 +319,95 @@ cdef double batch_step(
     return sum_of_losses
 
 
+cdef class FullSamples:
+    """What an epoch reads of all samples.
+
+    Parameters
+    ----------
+    indptr, indices, data, dense : the samples (see `_rows.Rows`)
+    y : (n_samples,), class of each sample
+    weight : (n_samples,), or of size 0 for weights of 1
+    """
+
+    cdef Samples pointers
+    cdef object arrays  # that the pointers point into
+
+    def __init__(
+        self, const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
+        bint dense, const int32_t[::1] y, const float[::1] weight,
+    ):
+        self.arrays = indptr, indices, data, y, weight
+        self.pointers.indptr = &indptr[0]
+        self.pointers.features = &indices[0] if indices.shape[0] else NULL
+        self.pointers.values = &data[0] if data.shape[0] else NULL
+        self.pointers.dense = dense
+        self.pointers.y = &y[0]
+        self.pointers.weight = &weight[0] if weight.shape[0] else NULL
+
+    cdef int64_t longest_batch(self, const int32_t[::1] order, const int64_t[::1] cuts) noexcept:
+        """Entries of the mini-batch that has most."""
+        cdef int64_t position, i, n_entries, most = 0
+        for position in range(cuts.shape[0] - 1):
+            n_entries = 0
+            for i in range(cuts[position], cuts[position + 1]):
+                n_entries += self.pointers.indptr[order[i] + 1] - self.pointers.indptr[order[i]]
+            most = max(most, n_entries)
+        return most
+
+
+cdef class FullWeights:
+    """What an epoch changes.
+
+    Parameters
+    ----------
+    W, b : (n_features, n_places) and (n_places,); b is very low beyond the classes
+    ridge : (n_features,), what one sample contributes to the penalty's factor
+    averages, touched : (n_features + 1, n_places) and (n_features + 1,), or of size 0 for plain
+        steps, on the sum of the mini-batch's gradients. With them, steps are those of the adaptive
+        schedule on the gradient scaled to all samples.
+    scales : (n_features,), factors of the rows of W; or of size 0. With them, steps are plain ones
+        on rounded probabilities (see `_rounded_step`).
+    halved : (n_features,), the rows of W that are in halves (see `_split_float`), as those of
+        features that occurred are left; or of size 0. For steps on rounded probabilities.
+    intercept : the constant feature that stands for the intercepts; 0 without
+    """
+
+    cdef Weights pointers
+    cdef object arrays  # that the pointers point into
+
+    def __init__(
+        self, float[:, ::1] W, float[::1] b, const float[::1] ridge, float[:, ::1] averages,
+        int64_t[::1] touched, float[::1] scales, unsigned char[::1] halved, double intercept,
+    ):
+        self.arrays = W, b, ridge, averages, touched, scales, halved
+        self.pointers.n_features, self.pointers.n_places = W.shape[0], W.shape[1]
+        self.pointers.W = &W[0, 0] if W.shape[0] else NULL
+        self.pointers.b = &b[0]
+        self.pointers.averages = &averages[0, 0] if averages.shape[0] else NULL
+        self.pointers.touched = &touched[0] if touched.shape[0] else NULL
+        self.pointers.scales = &scales[0] if scales.shape[0] else NULL
+        self.pointers.halved = &halved[0] if halved.shape[0] else NULL
+        self.pointers.ridge = &ridge[0] if W.shape[0] else NULL
+        self.pointers.intercept = <float>(intercept * intercept)
+
+
 def epoch(
-    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
-    const int32_t[::1] y, const float[::1] sample_weight,
-    const int32_t[::1] order, const int64_t[::1] cuts, const double[::1] rates, int64_t first_step,
-    double n_samples,
-    float[:, ::1] W, float[::1] b, const float[::1] ridge,
-    float[:, ::1] averages, int64_t[::1] touched, float[::1] scales, unsigned char[::1] halved,
-    uint64_t seed,
-    double intercept, const int32_t[::1] stop, Pace pace,
+    FullSamples data, const int32_t[::1] order, const int64_t[::1] cuts,
+    const double[::1] rates, int64_t first_step, double n_samples, FullWeights changed,
+    uint64_t seed, const int32_t[::1] stop, Pace pace,
 ):
     """Steps over the mini-batches of `order`.
 
     Parameters
     ----------
-    indptr, indices, data, dense : IN, the samples (see `_rows.Rows`)
-    y : IN (n_samples,), class of each sample
-    sample_weight : IN (n_samples,), or of size 0 for weights of 1
+    data : IN
     order : IN, samples in the order in which they are visited
     cuts : IN (n_batches + 1,), the place in `order` of each mini-batch's first sample, and the end
     rates : IN (n_batches,), the rate of each mini-batch
-    first_step : IN, number of the first mini-batch, from 1 on; for `averages`
-    n_samples : IN, number of samples that a mini-batch stands for; for `averages`
-    W, b : IN/OUT (n_features, n_places) and (n_places,); b is very low beyond the classes
-    ridge : IN (n_features,), what one sample contributes to the penalty's factor
-    averages, touched : IN/OUT (n_features + 1, n_places) and (n_features + 1,), or of size 0 for
-        plain steps, on the sum of the mini-batch's gradients. With them, steps are those of the
-        adaptive schedule on the gradient scaled to all samples.
-    scales : IN/OUT (n_features,), factors of the rows of W; or of size 0. With them, steps are
-        plain ones on rounded probabilities (see `_rounded_step`).
-    halved : IN/OUT (n_features,), the rows of W that are in halves (see `_split_float`), as those
-        of features that occurred are left; or of size 0. For steps on rounded probabilities.
+    first_step : IN, number of the first mini-batch, from 1 on; for averages
+    n_samples : IN, number of samples that a mini-batch stands for; for averages
+    changed : IN/OUT
     seed : IN, of the rounding
-    intercept : IN, the constant feature that stands for the intercepts; 0 without
     stop : IN, one number; other than zero when another thread was interrupted
     pace : IN/OUT, chooses the threads of each mini-batch
 
@@ -360,46 +416,26 @@ def epoch(
     loss : float
         Sum of the samples' log-losses, each before its mini-batch's step.
     """
-    cdef Samples samples
+    cdef Samples samples = data.pointers
+    cdef Weights weights = changed.pointers
     cdef Batch batch
-    cdef Weights weights
     cdef Scratch scratch
     cdef Step step
-    cdef int64_t i, n_entries, most_entries = 0, n_features = W.shape[0], n_places = W.shape[1]
+    cdef int64_t most_entries = data.longest_batch(order, cuts), n_places = weights.n_places
     cdef int64_t position, most_rows = 0, n_batches = rates.shape[0]
     cdef double loss = 0, operations = 0, n_operations
     cdef int n_threads = pace.n_threads
     cdef Buffers buffers
-    samples.indptr = &indptr[0]
-    samples.features = &indices[0] if indices.shape[0] else NULL
-    samples.values = &data[0] if data.shape[0] else NULL
-    samples.dense = dense
-    samples.y = &y[0]
-    samples.weight = &sample_weight[0] if sample_weight.shape[0] else NULL
-    weights.W = &W[0, 0] if n_features else NULL
-    weights.b = &b[0]
-    weights.averages = &averages[0, 0] if averages.shape[0] else NULL
-    weights.touched = &touched[0] if touched.shape[0] else NULL
-    weights.scales = &scales[0] if scales.shape[0] else NULL
-    weights.halved = &halved[0] if halved.shape[0] else NULL
-    weights.ridge = &ridge[0] if n_features else NULL
-    weights.n_features = n_features
-    weights.n_places = n_places
-    weights.intercept = <float>(intercept * intercept)
     scratch.tile = tile_of(n_places)
     scratch.n_tiles = <int32_t>((n_places + scratch.tile - 1) // scratch.tile)
     for position in range(n_batches):
-        n_entries = 0
-        for i in range(cuts[position], cuts[position + 1]):
-            n_entries += indptr[order[i] + 1] - indptr[order[i]]
-        most_entries = max(most_entries, n_entries)
         most_rows = max(most_rows, cuts[position + 1] - cuts[position])
     if most_entries * n_places < WORTH_THREADS:
         n_threads = 1
         pace = Pace(1)
     buffers = Buffers(
-        most_rows, n_places, scratch.n_tiles, n_features, most_entries, n_threads,
-        scales.shape[0] > 0,
+        most_rows, n_places, scratch.n_tiles, weights.n_features, most_entries, n_threads,
+        weights.scales != NULL,
     )
     buffers.point(&batch, &scratch)
     with nogil:
