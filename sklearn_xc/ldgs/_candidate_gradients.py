@@ -131,14 +131,25 @@ def set_gradients(
     values = NO_ROWS
     if rounded is not None and loss != "cross_entropy" and n_message_passes == 0:
         values = rounded.values
-    n_floats = (2 * n_chunks + 3) * capacity + values.shape[1] // 2
+    if places is None:
+        places = scratch_places(n_threads, W.shape[0])
+    options = {
+        "kind": KINDS[loss],
+        "mu": mu,
+        "zero_rest": zero_rest,
+        "n_passes": n_message_passes,
+        "tau": tau,
+        "n_first": n_first or n,
+    }
     kernel.gradients(
-        W, H, bounds, retrieved, drawn, *positives, KINDS[loss], mu, zero_rest, n_message_passes,
-        tau, n_first or n, values, *found,
-        scratch_places(n_threads, W.shape[0]) if places is None else places,
-        np.empty((n_threads, n_floats), dtype=np.float32),
-        np.empty((n_threads, 3 * capacity + 4)), n_threads,
-    )  # fmt: skip
+        kernel.LabelEmbeddings(W, bounds, values),
+        H,
+        kernel.NamedClasses(retrieved, drawn, *positives),
+        options,
+        kernel.SetGradients(*found),
+        kernel.Scratch(places, n_threads, n_chunks, capacity, values.shape[1]),
+        n_threads,
+    )
     return found
 
 

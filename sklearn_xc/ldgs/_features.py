@@ -106,7 +106,7 @@ class FeatureSteps(Steps):
         counts = np.empty(n, dtype=np.int64)
         _full_gradient.sparse_gradients(
             KINDS[s.loss], s.mu, Z, positives.indptr, positives.ids, ids, counts, gradient, losses,
-            *self.row_buffers, self.places, self.n_threads,
+            _full_gradient.RowScratch(*self.row_buffers, self.places), self.n_threads,
         )  # fmt: skip
         Z[...] = 0
         for z, own, values, count in zip(Z, ids, gradient, counts, strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from .._kernels.ldgs import _ivf_build as kernel
-from .._kernels.ldgs._ivf_search import search
+from .._kernels.ldgs._ivf_search import InvertedFile, Scratch, search
 from ..mips._spherical import ITERATIONS, train
 from ..utils._memory_limit import require_memory
 
@@ -121,11 +121,17 @@ class ChunkLists:
         """
         named = np.empty((len(H), len(self._offsets), n), dtype=np.int32)
         n_threads = self._n_threads if len(H) * self.work_of_query > WORTH_THREADS else 1
-        search(
-            H, self._bounds, self._centroids, self._starts, self._values, self._scales,
-            self._offsets, self._ids,
-            self._n_probes, n_first or n, named, *self._scratch, n_threads,
-        )  # fmt: skip
+        lists = InvertedFile(
+            self._bounds,
+            self._centroids,
+            self._starts,
+            self._values,
+            self._scales,
+            self._offsets,
+            self._ids,
+        )
+        memory = Scratch(*self._scratch)
+        search(H, lists, self._n_probes, n_first or n, named, memory, n_threads)
         return named
 
 

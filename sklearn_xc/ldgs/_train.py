@@ -265,10 +265,11 @@ class Steps:
         losses = np.empty(n)
         if s.loss == "cross_entropy":
             of_H = np.empty_like(H)
-            tops, totals, normaliser, part, of_W = self.buffers
+            *buffers, of_W = self.buffers
+            scratch = _full_gradient.BlockScratch(self.Z[:n], *buffers)
             _full_gradient.cross_entropy(
-                w.W, H, positives.indptr, positives.ids, share, self.Z[:n], tops, totals,
-                normaliser, part, of_W, of_H, losses, self.n_threads,
+                w.W, H, positives.indptr, positives.ids, share, scratch, of_W, of_H, losses,
+                self.n_threads,
             )  # fmt: skip
             _row_updates.step_all(
                 w.W, of_W, w.squares_W, rate, *self.ridge_W.of_step(), self.n_threads
@@ -278,10 +279,10 @@ class Steps:
         ids, gradient = (buffer[:n] for buffer in self.buffers)
         counts = np.empty(n, dtype=np.int64)
         _full_gradient.scores(w.W, H, self.Z[:n], self.n_threads)
-        own, scratch = self.row_buffers
+        scratch = _full_gradient.RowScratch(*self.row_buffers, self.places)
         _full_gradient.sparse_gradients(
             KINDS[s.loss], s.mu, self.Z[:n], positives.indptr, positives.ids, ids, counts,
-            gradient, losses, own, scratch, self.places, self.n_threads,
+            gradient, losses, scratch, self.n_threads,
         )  # fmt: skip
         begin = np.arange(n, dtype=np.int64) * ids.shape[1]
         lists = Lists(ids.ravel(), gradient.ravel(), begin, counts)
@@ -312,9 +313,11 @@ class Steps:
         value = np.empty(n_entries, dtype=np.float32)
         n = _row_updates.group(*lists, share, place, touched, starts, sample, value)
         if n:
+            entries = _row_updates.Entries(touched, starts, sample, value, n)
+            norms, *bearing = ridge.of_step()
             _row_updates.step(
-                touched, starts, sample, value, n, source, table, squares, rate,
-                *ridge.of_step(), self.scratch, self.threads(n_entries),
+                entries, source, table, squares, rate, norms, _row_updates.Ridge(*bearing),
+                self.scratch, self.threads(n_entries),
             )  # fmt: skip
         return touched[:n]
 

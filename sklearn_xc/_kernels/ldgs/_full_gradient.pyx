@@ -119,10 +119,30 @@ cdef void gradient_of_block(
     )
 
 
+cdef class BlockScratch:
+    """Memory of `cross_entropy` between its two walks over the blocks of classes.
+
+    Parameters
+    ----------
+    Z : (n_rows, n_classes)
+    tops, totals : (n_blocks, n_rows)
+    log_normaliser : (n_rows,)
+    part : (n_blocks, n_rows, n_columns)
+    """
+
+    cdef float[:, ::1] Z, tops
+    cdef double[:, ::1] totals
+    cdef double[::1] log_normaliser
+    cdef float[:, :, ::1] part
+
+    def __init__(self, Z, tops, totals, log_normaliser, part):
+        self.Z, self.tops, self.totals = Z, tops, totals
+        self.log_normaliser, self.part = log_normaliser, part
+
+
 def cross_entropy(
     const float[:, ::1] W, const float[:, ::1] H, const int64_t[::1] indptr,
-    const int32_t[::1] ids, const float[::1] factor, float[:, ::1] Z, float[:, ::1] tops,
-    double[:, ::1] totals, double[::1] log_normaliser, float[:, :, ::1] part,
+    const int32_t[::1] ids, const float[::1] factor, BlockScratch scratch,
     float[:, ::1] of_W, float[:, ::1] of_H, double[::1] losses, int n_threads,
 ):
     """Cross-entropy and its gradients in W and H.
@@ -132,13 +152,16 @@ def cross_entropy(
     W, H : IN (n_classes, n_columns) and (n_rows, n_columns)
     indptr, ids : IN, the positives of each row
     factor : IN (n_rows,), of the gradients
-    Z, tops, totals, log_normaliser, part : SCRATCH (n_rows, n_classes), (n_blocks, n_rows) twice,
-        (n_rows,) and (n_blocks, n_rows, n_columns)
+    scratch : SCRATCH
     of_W, of_H : OUT (n_classes, n_columns) and (n_rows, n_columns)
     losses : OUT (n_rows,), without the factor
     """
     cdef int64_t block, i, e, c, n_blocks = (W.shape[0] + BLOCK - 1) // BLOCK
     cdef double top, total
+    cdef float[:, ::1] Z = scratch.Z, tops = scratch.tops
+    cdef double[:, ::1] totals = scratch.totals
+    cdef double[::1] log_normaliser = scratch.log_normaliser
+    cdef float[:, :, ::1] part = scratch.part
     with nogil:
         for block in prange(n_blocks, schedule="static", num_threads=n_threads):
             exponentials_of_block(W, H, block, Z, tops, totals)
@@ -236,11 +259,28 @@ cdef double one_row(
     return loss_gradient(loss, own, NULL, n_positive, n, gradient, scratch)
 
 
+cdef class RowScratch:
+    """Memory of each thread of `sparse_gradients`.
+
+    Parameters
+    ----------
+    own : (n_threads, n_classes)
+    scratch : (n_threads, 3 * n_classes + 4)
+    places : (n_threads, n_classes), -1 everywhere before and after
+    """
+
+    cdef float[:, ::1] own
+    cdef double[:, ::1] scratch
+    cdef int32_t[:, ::1] places
+
+    def __init__(self, own, scratch, places):
+        self.own, self.scratch, self.places = own, scratch, places
+
+
 def sparse_gradients(
     int kind, double mu, const float[:, ::1] Z, const int64_t[::1] indptr,
     const int32_t[::1] positive_ids, int32_t[:, ::1] ids, int64_t[::1] counts,
-    float[:, ::1] gradient, double[::1] losses, float[:, ::1] own, double[:, ::1] scratch,
-    int32_t[:, ::1] places, int n_threads,
+    float[:, ::1] gradient, double[::1] losses, RowScratch memory, int n_threads,
 ):
     """Margin and triplet losses of all classes, and the classes that they touch.
 
@@ -252,13 +292,15 @@ def sparse_gradients(
     ids, gradient : OUT (n_rows, n_classes), the classes with a gradient, positives first
     counts : OUT (n_rows,), how many
     losses : OUT (n_rows,)
-    own, scratch, places : SCRATCH (n_threads, n_classes), (n_threads, 3 * n_classes + 4),
-        (n_threads, n_classes) with -1 everywhere before and after
+    memory : SCRATCH
     """
     cdef int64_t i
     cdef int thread = 0
     cdef Loss loss
     cdef const int32_t* positives = &positive_ids[0] if positive_ids.shape[0] else NULL
+    cdef float[:, ::1] own = memory.own
+    cdef double[:, ::1] scratch = memory.scratch
+    cdef int32_t[:, ::1] places = memory.places
     loss.kind, loss.mu, loss.rest = kind, mu, 0
     with nogil, parallel(num_threads=n_threads):
         thread = threadid()

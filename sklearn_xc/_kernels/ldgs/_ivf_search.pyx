@@ -419,43 +419,80 @@ cdef inline Found memory(
     return found
 
 
+cdef class InvertedFile:
+    """The lists of all chunks.
+
+    Parameters
+    ----------
+    bounds : (n_chunks + 1,): chunk j has columns bounds[j] to bounds[j + 1] - 1
+    centroids : those of each chunk, (n_blocks, width, LANES), chunk after chunk
+    starts : (n_chunks, n_clusters + 1): the blocks of list c of chunk j are starts[j, c] to
+        starts[j, c + 1] - 1, counted from the first of the chunk
+    values, offsets : the blocks of chunk j are (n_blocks, width / 4, LANES) from offsets[j] on
+    scales : (n_blocks of all chunks,), what the values of a block are to be multiplied by
+    ids : (n_blocks of all chunks, LANES), the rows in each block
+    """
+
+    cdef Search pointers
+    cdef object arrays  # that the pointers point into
+
+    def __init__(
+        self, const int32_t[::1] bounds, const float[::1] centroids, const int64_t[:, ::1] starts,
+        const int32_t[::1] values, const float[::1] scales, const int64_t[::1] offsets,
+        const int32_t[:, ::1] ids,
+    ):
+        self.arrays = bounds, centroids, starts, values, scales, offsets, ids
+        self.pointers.bounds, self.pointers.starts = &bounds[0], &starts[0, 0]
+        self.pointers.offsets, self.pointers.scales = &offsets[0], &scales[0]
+        self.pointers.centroids, self.pointers.values = &centroids[0], &values[0]
+        self.pointers.ids = &ids[0, 0]
+        self.pointers.n_chunks, self.pointers.n_clusters = starts.shape[0], starts.shape[1] - 1
+        self.pointers.n_blocks = (self.pointers.n_clusters + LANES - 1) // LANES
+
+
+cdef class Scratch:
+    """Memory of each thread.
+
+    Parameters
+    ----------
+    scores, keys : (n_threads, the most rows, counted with those that fill up blocks, that a query
+        reads in a chunk, and at least the number of centroids in blocks)
+    top, probes : (n_threads, n_probes)
+    """
+
+    cdef float[:, ::1] scores, top
+    cdef uint64_t[:, ::1] keys
+    cdef int32_t[:, ::1] probes
+
+    def __init__(self, scores, keys, top, probes):
+        self.scores, self.keys, self.top, self.probes = scores, keys, top, probes
+
+
 def search(
-    const float[:, ::1] H, const int32_t[::1] bounds, const float[::1] centroids,
-    const int64_t[:, ::1] starts, const int32_t[::1] values, const float[::1] scales,
-    const int64_t[::1] offsets, const int32_t[:, ::1] ids, int64_t n_probes, int64_t n_first,
-    int32_t[:, :, ::1] named, float[:, ::1] scores, uint64_t[:, ::1] keys, float[:, ::1] top,
-    int32_t[:, ::1] probes, int n_threads,
+    const float[:, ::1] H, InvertedFile lists, int64_t n_probes, int64_t n_first,
+    int32_t[:, :, ::1] named, Scratch memory_of, int n_threads,
 ):
     """The rows that score best in each chunk, among those in some of its lists.
 
     Parameters
     ----------
     H : IN (n_queries, n_columns)
-    bounds : IN (n_chunks + 1,): chunk j has columns bounds[j] to bounds[j + 1] - 1
-    centroids : IN, those of each chunk, (n_blocks, width, LANES), chunk after chunk
-    starts : IN (n_chunks, n_clusters + 1): the blocks of list c of chunk j are starts[j, c] to
-        starts[j, c + 1] - 1, counted from the first of the chunk
-    values, offsets : IN, the blocks of chunk j are (n_blocks, width / 4, LANES) from offsets[j] on
-    scales : IN (n_blocks of all chunks,), what the values of a block are to be multiplied by
-    ids : IN (n_blocks of all chunks, LANES), the rows in each block
+    lists : IN
     n_probes : IN, lists to read in each chunk
     n_first : IN: the first `n_first` of the rows named are the best of them, the first twice as
         many again, and so on; in any order otherwise
     named : OUT (n_queries, n_chunks, n), -1 where the lists have fewer rows
-    scores, keys : SCRATCH (n_threads, the most rows, counted with those that fill up blocks, that
-        a query reads in a chunk, and at least the number of centroids in blocks)
-    top, probes : SCRATCH (n_threads, n_probes)
+    memory_of : SCRATCH
     """
     cdef int64_t i
     cdef int thread = 0
     cdef Search how
+    cdef float[:, ::1] scores = memory_of.scores, top = memory_of.top
+    cdef uint64_t[:, ::1] keys = memory_of.keys
+    cdef int32_t[:, ::1] probes = memory_of.probes
     if H.shape[0] == 0 or named.shape[2] == 0:
         return
-    how.bounds, how.starts, how.offsets = &bounds[0], &starts[0, 0], &offsets[0]
-    how.centroids, how.values, how.ids = &centroids[0], &values[0], &ids[0, 0]
-    how.scales = &scales[0]
-    how.n_chunks, how.n_clusters = starts.shape[0], starts.shape[1] - 1
-    how.n_blocks = (how.n_clusters + LANES - 1) // LANES
+    how = lists.pointers
     how.n_probes, how.n, how.n_first = n_probes, named.shape[2], n_first
     with nogil, parallel(num_threads=n_threads):
         thread = threadid()

@@ -11,6 +11,8 @@ from libc.math cimport fabs, log
 from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t
 from libc.string cimport memcpy
 
+import numpy as np
+
 from sklearn_xc._kernels.ldgs._candidate_sets cimport (
     Model, Named, Sample, Scores, Set, collect, empty_set, named_classes, score_parts, scores_in,
 )
@@ -165,52 +167,130 @@ cdef inline Sample sample_of(
     return sample
 
 
+cdef struct Options:
+    int kind  # the loss, one of `_losses.KINDS`
+    double mu  # its smoothing
+    # Whether classes outside the set count as scored 0 (Algorithm 1 as printed), or not at all.
+    bint zero_rest
+    int64_t n_passes  # T of Algorithm 2, or 0 to score the set exactly
+    # tau_2 of Algorithm 2, and what is small enough for `left_out`; in cross-entropy without
+    # passes, gradients of negatives that together are smaller are put to 0.
+    double tau
+    # At least 1 unless n is 0: so many of each line are used at first, then twice as many, as long
+    # as `left_out` is larger than tau; without `left_out`, no more.
+    int64_t n_first
+
+
+cdef class LabelEmbeddings:
+    """W and how it is cut.
+
+    Parameters
+    ----------
+    W : (n_classes, n_columns)
+    bounds : (n_chunks + 1,), from 0 to n_columns: chunk j has columns bounds[j] to
+        bounds[j + 1] - 1
+    rounded : (n_classes, n_bytes), the rows of W from `_int8_rows.round_rows`, or with no rows:
+        by them negatives that cannot have a gradient leave the set; not for cross-entropy, nor with
+        passes
+    """
+
+    cdef const float[:, ::1] W
+    cdef const int32_t[::1] bounds
+    cdef const int8_t[:, ::1] rounded
+
+    def __init__(self, W, bounds, rounded):
+        self.W, self.bounds, self.rounded = W, bounds, rounded
+
+
+cdef class NamedClasses:
+    """The classes named for each sample.
+
+    Parameters
+    ----------
+    retrieved : (n_rows, n_chunks, n), classes, distinct in a line but for -1, which is nobody
+    drawn : (n_rows, n_drawn), classes that stand for those neither positive nor retrieved; those
+        that are, and repetitions, do not count. In cross-entropy each has the weight of as many
+    indptr, ids : the positives of each row
+    weight : as many as ids, or of size 0 for ones; for cross-entropy
+    """
+
+    cdef const int32_t[:, :, ::1] retrieved
+    cdef const int32_t[:, ::1] drawn
+    cdef const int64_t[::1] indptr
+    cdef const int32_t[::1] ids
+    cdef const float[::1] weight
+
+    def __init__(self, retrieved, drawn, indptr, ids, weight):
+        self.retrieved, self.drawn = retrieved, drawn
+        self.indptr, self.ids, self.weight = indptr, ids, weight
+
+
+cdef class SetGradients:
+    """Results.
+
+    Parameters
+    ----------
+    ids : (n_rows, capacity), the classes of the set, positives first; capacity is at least
+        n_chunks * n + n_drawn plus the largest number of positives
+    values : (n_rows, capacity), the gradient of the loss in the scores of these
+    counts : (n_rows,), how many there are
+    n_scored : (n_rows,), how many there were before some left
+    losses : (n_rows,)
+    left_out : (n_rows,), or of size 0: the largest gradient that a class outside the set can have
+        if the searches were exact; cross-entropy only
+    """
+
+    cdef int32_t[:, ::1] ids
+    cdef float[:, ::1] values
+    cdef int64_t[::1] counts, n_scored
+    cdef double[::1] losses, left_out
+
+    def __init__(self, ids, values, counts, n_scored, losses, left_out):
+        self.ids, self.values, self.counts, self.n_scored = ids, values, counts, n_scored
+        self.losses, self.left_out = losses, left_out
+
+
+cdef class Scratch:
+    """Memory of each thread; `places` is -1 everywhere before and after a call."""
+
+    cdef int32_t[:, ::1] places
+    cdef float[:, ::1] floats
+    cdef double[:, ::1] doubles
+
+    def __init__(self, places, n_threads, n_chunks, capacity, n_bytes):
+        self.places = places
+        n_floats = (2 * n_chunks + 3) * capacity + n_bytes // 2
+        self.floats = np.empty((n_threads, n_floats), dtype=np.float32)
+        self.doubles = np.empty((n_threads, 3 * capacity + 4))
+
+
 def gradients(
-    const float[:, ::1] W, const float[:, ::1] H, const int32_t[::1] bounds,
-    const int32_t[:, :, ::1] retrieved, const int32_t[:, ::1] drawn,
-    const int64_t[::1] positive_indptr, const int32_t[::1] positive_ids,
-    const float[::1] positive_weight,
-    int kind, double mu, bint zero_rest, int64_t n_passes, double tau, int64_t n_first,
-    const int8_t[:, ::1] rounded,
-    int32_t[:, ::1] ids, float[:, ::1] gradient, int64_t[::1] counts, int64_t[::1] n_scored,
-    double[::1] losses, double[::1] left_out,
-    int32_t[:, ::1] places, float[:, ::1] scratch, double[:, ::1] scratch64, int n_threads,
+    LabelEmbeddings labels, const float[:, ::1] H, NamedClasses named, Options options,
+    SetGradients out, Scratch memory, int n_threads,
 ):
     """Losses and gradients of samples on the classes named for them.
 
     Parameters
     ----------
-    W, H : IN (n_classes, n_columns) and (n_rows, n_columns)
-    bounds : IN (n_chunks + 1,), from 0 to n_columns: chunk j has columns bounds[j] to
-        bounds[j + 1] - 1
-    retrieved : IN (n_rows, n_chunks, n), classes, distinct in a line but for -1, which is nobody
-    drawn : IN (n_rows, n_drawn), classes that stand for those neither positive nor retrieved; those
-        that are, and repetitions, do not count. In cross-entropy each has the weight of as many
-    positive_indptr, positive_ids : IN, the positives of each row
-    positive_weight : IN, as many, or of size 0 for ones; for cross-entropy
-    kind, mu : IN, the loss, one of `_losses.KINDS`, and its smoothing
-    zero_rest : IN, whether classes outside the set count as scored 0 (Algorithm 1 as printed), or
-        not at all
-    n_passes : IN, T of Algorithm 2, or 0 to score the set exactly
-    tau : IN, tau_2 of Algorithm 2, and what is small enough for `left_out`; in cross-entropy
-        without passes, gradients of negatives that together are smaller are put to 0
-    n_first : IN, at least 1 unless n is 0: so many of each line are used at first, then twice as
-        many, as long as `left_out` is larger than tau; without `left_out`, no more
-    rounded : IN (n_classes, n_bytes), the rows of W from `_byte_rows.round_rows`, or with no rows:
-        by them negatives that cannot have a gradient leave the set; not for cross-entropy, nor with
-        passes
-    ids : OUT (n_rows, capacity), the classes of the set, positives first; capacity is at least
-        n_chunks * n + n_drawn plus the largest number of positives
-    gradient : OUT (n_rows, capacity), of the loss in the scores of these
-    counts : OUT (n_rows,), how many there are
-    n_scored : OUT (n_rows,), how many there were before some left
-    losses : OUT (n_rows,)
-    left_out : OUT (n_rows,), or of size 0: the largest gradient that a class outside the set can
-        have if the searches were exact; cross-entropy only
-    places : SCRATCH (n_threads, n_classes), -1 everywhere before and after
-    scratch, scratch64 : SCRATCH (n_threads, (2 n_chunks + 3) * capacity + n_bytes / 2)
-        and (n_threads, 3 * capacity + 4)
+    labels : IN
+    H : IN (n_rows, n_columns)
+    named : IN
+    options : IN, a dict with the members of `Options`
+    out : OUT
+    memory : SCRATCH
     """
+    cdef const float[:, ::1] W = labels.W
+    cdef const int8_t[:, ::1] rounded = labels.rounded
+    cdef const int32_t[::1] bounds = labels.bounds, positive_ids = named.ids
+    cdef const int32_t[:, :, ::1] retrieved = named.retrieved
+    cdef const int32_t[:, ::1] drawn = named.drawn
+    cdef const int64_t[::1] positive_indptr = named.indptr
+    cdef const float[::1] positive_weight = named.weight
+    cdef int32_t[:, ::1] ids = out.ids, places = memory.places
+    cdef float[:, ::1] gradient = out.values, scratch = memory.floats
+    cdef int64_t[::1] counts = out.counts, n_scored = out.n_scored
+    cdef double[::1] losses = out.losses, left_out = out.left_out
+    cdef double[:, ::1] scratch64 = memory.doubles
     cdef int64_t i, n = retrieved.shape[1] * retrieved.shape[2], capacity = ids.shape[1]
     cdef int64_t n_rows = H.shape[0], n_drawn = drawn.shape[1]
     cdef int thread = 0
@@ -225,21 +305,21 @@ def gradients(
     model.rounded = &rounded[0, 0] if rounded.shape[0] else NULL
     model.n_bytes = rounded.shape[1]
     model.bounds, model.n_chunks = &bounds[0], retrieved.shape[1]
-    loss.kind, loss.mu, loss.rest = kind, mu, -1 if zero_rest else 0
+    loss.kind, loss.mu, loss.rest = options.kind, options.mu, -1 if options.zero_rest else 0
     with nogil, parallel(num_threads=n_threads):
         thread = threadid()
         for i in prange(n_rows, schedule="dynamic"):
             sample = sample_of(
                 &H[i, 0], positive_indptr, positive_ids, positive_weight, i,
                 named_classes(
-                    &retrieved[0, 0, 0] if n else NULL, i, retrieved.shape[1], n, n_first
+                    &retrieved[0, 0, 0] if n else NULL, i, retrieved.shape[1], n, options.n_first
                 ),
                 &drawn[i, 0] if n_drawn else NULL, n_drawn,
             )
             found = empty_set(&ids[i, 0], capacity)
             s = scores_in(&scratch[thread, 0], &scratch64[thread, 0], model.n_chunks, capacity)
             losses[i] = one_row(
-                model, sample, loss, n_passes, tau, &found, s, &places[thread, 0],
+                model, sample, loss, options.n_passes, options.tau, &found, s, &places[thread, 0],
                 &gradient[i, 0], &left_out[i] if left_out.shape[0] else NULL,
             )
             counts[i] = found.n

@@ -184,31 +184,58 @@ cdef void move(
         refresh_norms(row, norms)
 
 
-cdef void step_row(
+cdef void sum_of_entries(
     const int32_t* sample, const float* value, int64_t n, const float[:, ::1] source,
-    float* row, float* squares, float rate, const int32_t[::1] norms, const float* strength,
-    double* settled, double before, double now, float* gradient
+    float* gradient
 ) noexcept nogil:
     cdef int64_t e, c, n_columns = source.shape[1]
     for c in range(n_columns):
         gradient[c] = 0
     for e in range(n):
         add_multiple(gradient, &source[sample[e], 0], value[e], n_columns)
-    move(row, gradient, n_columns, squares, rate, norms, strength, settled, before, now)
+
+
+cdef class Entries:
+    """The entries of the rows touched, from `group`, and how many rows these are."""
+
+    cdef const int32_t[::1] touched, sample
+    cdef const int64_t[::1] starts
+    cdef const float[::1] value
+    cdef int64_t n_touched
+
+    def __init__(self, touched, starts, sample, value, int64_t n_touched):
+        self.touched, self.starts, self.sample, self.value = touched, starts, sample, value
+        self.n_touched = n_touched
+
+
+cdef class Ridge:
+    """The ridge of a step.
+
+    Parameters
+    ----------
+    strength : (n_columns,), on each column, of size 0 for none; only with squares
+    settled : (n_rows,), the sum of rates up to which a row has borne its ridge; of size 0 where
+        strength is
+    before, now : that sum before the step, and after
+    """
+
+    cdef const float[::1] strength
+    cdef double[::1] settled
+    cdef double before, now
+
+    def __init__(self, strength, settled, double before, double now):
+        self.strength, self.settled, self.before, self.now = strength, settled, before, now
 
 
 def step(
-    const int32_t[::1] touched, const int64_t[::1] starts, const int32_t[::1] sample,
-    const float[::1] value, int64_t n_touched, const float[:, ::1] source,
-    float[:, ::1] table, float[::1] squares, float rate, const int32_t[::1] norms,
-    const float[::1] strength, double[::1] settled, double before, double now,
-    float[:, ::1] scratch, int n_threads,
+    Entries entries, const float[:, ::1] source, float[:, ::1] table, float[::1] squares,
+    float rate, const int32_t[::1] norms, Ridge bearing, float[:, ::1] scratch, int n_threads,
 ):
     """A step of the rows touched, against the sum of ``value * source[sample]`` over their entries.
 
     Parameters
     ----------
-    touched, starts, sample, value, n_touched : IN, from `group`
+    entries : IN
     source : IN (n, n_columns)
     table : IN/OUT (n_rows, n_columns)
     squares : IN/OUT (n_rows,), the sum of the squared lengths of the gradients of each row, by
@@ -216,26 +243,31 @@ def step(
     rate : IN
     norms : IN, of size 0, or the bounds of chunks whose last columns hold minus the squared length
         of the others: they follow, and their gradient counts for the others
-    strength : IN (n_columns,), of the ridge on each column, of size 0 for none; only with squares
-    settled : IN/OUT (n_rows,), the sum of rates up to which a row has borne its ridge; of size 0
-        where strength is
-    before, now : IN, that sum before this step, and after
+    bearing : IN/OUT
     scratch : SCRATCH (n_threads, n_columns)
     """
-    cdef int64_t u, k
+    cdef int64_t u, k, n_touched = entries.n_touched, n_columns = table.shape[1]
     cdef int thread = 0
+    cdef const int32_t[::1] touched = entries.touched, sample = entries.sample
+    cdef const int64_t[::1] starts = entries.starts
+    cdef const float[::1] value = entries.value, strength = bearing.strength
+    cdef double[::1] settled = bearing.settled
+    cdef double before = bearing.before, now = bearing.now
     cdef bint adaptive = squares.shape[0] > 0, ridge = strength.shape[0] > 0
     with nogil, parallel(num_threads=n_threads):
         thread = threadid()
         for u in prange(n_touched, schedule="dynamic", chunksize=16):
             if u + AHEAD < n_touched:
-                prefetch_floats(&table[touched[u + AHEAD], 0], table.shape[1])
+                prefetch_floats(&table[touched[u + AHEAD], 0], n_columns)
             k = touched[u]
-            step_row(
+            sum_of_entries(
                 &sample[starts[u]], &value[starts[u]], starts[u + 1] - starts[u], source,
-                &table[k, 0], &squares[k] if adaptive else NULL, rate, norms,
-                &strength[0] if ridge else NULL, &settled[k] if ridge else NULL, before, now,
                 &scratch[thread, 0],
+            )
+            move(
+                &table[k, 0], &scratch[thread, 0], n_columns,
+                &squares[k] if adaptive else NULL, rate, norms, &strength[0] if ridge else NULL,
+                &settled[k] if ridge else NULL, before, now,
             )
 
 
