@@ -132,11 +132,12 @@ class BatchSums:
         room = len(self._frequent) + max(map(len, named)) + min(n_drawn, len(self._others))
         blocks = Blocks.empty(words, room, pairs.indptr[rows + 1] - pairs.indptr[rows])
         n_threads = min(self.n_threads, len(words))
+        contexts = _block_layout.Contexts(
+            pairs.indptr, pairs.ids, pairs.share, self._frequent, self._others, self._ends
+        )
         _block_layout.lay_out(
-            rows, blocks.row_starts, pairs.indptr, pairs.ids, pairs.share, self._frequent,
-            np.concatenate(named), starts(named), self._others, self._ends,
-            -(-n_drawn // FEWER), n_drawn, offsets, *blocks[2:],
-            scratch_places(n_threads, pairs.n_words),
+            rows, contexts, np.concatenate(named), starts(named), -(-n_drawn // FEWER), n_drawn,
+            offsets, blocks.of_kernel(), scratch_places(n_threads, pairs.n_words),
             np.empty((n_threads, 2, pairs.n_words), dtype=np.int32), n_threads,
         )  # fmt: skip
         return blocks
@@ -193,6 +194,9 @@ class Blocks(NamedTuple):
             np.empty(n_entries, dtype=np.int32),
         )  # fmt: skip
 
+    def of_kernel(self):
+        return _block_layout.Blocks(*self[1:])
+
     def n_scored(self):
         """Scores of the sums of contexts."""
         return np.diff(self.row_starts) @ self.sizes[:, -1] + self.n_own.sum()
@@ -218,31 +222,22 @@ def visit_blocks(blocks, step, means, V, of_contexts, n_threads):
     n_busy = min(n_threads, len(means))
     n_rows, room = int(np.diff(blocks.row_starts).max()), blocks.shared.shape[1]
     n_words, dim = V.shape
-    scratch = (
-        np.empty((n_busy, max(room, n_rows), dim), dtype=np.float32),
-        np.empty((n_busy, n_rows, room), dtype=np.float32),
-        np.empty((n_busy, 2, n_rows), dtype=np.float32),
-    )
-    row_starts, sizes, shared, weight, few_weight, *entries = blocks[1:]
+    memory = kernel.Memory(n_busy, n_rows, room, dim)
+    laid = blocks.of_kernel()
     values = np.empty(len(blocks.entry_ids), dtype=np.float32)
 
     def gradient(u):
         out = np.empty_like(u)
-        kernel.gradients(
-            u, V, row_starts, sizes, shared, few_weight, *entries, values, out, *scratch, n_busy
-        )
+        kernel.gradients(u, V, laid, values, out, memory, n_busy)
         return out
 
     u, share = step(blocks.rows, gradient)
-    weighted = np.empty_like(u)
-    of_shared = np.empty((len(means), room, dim), dtype=np.float32)
-    expected = np.empty((len(means), n_words), dtype=np.float32)
-    sum_expected = np.empty_like(means)
-    kernel.sums(
-        u, share, means, V, row_starts, sizes, shared, weight, *entries, values, weighted,
-        of_shared, expected, sum_expected, *scratch, n_busy,
-    )  # fmt: skip
-    kernel.add_up(
-        row_starts, sizes, shared, *entries[:3], values, weighted, of_shared, expected,
-        sum_expected, of_contexts, n_threads,
-    )  # fmt: skip
+    sums = kernel.Sums(
+        values,
+        np.empty_like(u),
+        np.empty((len(means), room, dim), dtype=np.float32),
+        np.empty((len(means), n_words), dtype=np.float32),
+        np.empty_like(means),
+    )
+    kernel.sums(u, share, means, V, laid, sums, memory, n_busy)
+    kernel.add_up(laid, sums, of_contexts, n_threads)

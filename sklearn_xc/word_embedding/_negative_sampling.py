@@ -99,13 +99,15 @@ def _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads):
     n_rounds = n_epochs * n_parts
     rates = np.linspace(FIRST_RATE, LAST_RATE, n_rounds + 1)
     pace = Pace(n_threads)
+    cells = kernel.Cells(cells.words, cells.contexts, cells.counts, cells.starts)
+    noise = kernel.Noise(
+        words_of_part, part_starts.astype(np.int64), threshold, alias.astype(np.int32)
+    )
     for number in range(n_rounds):
         with pace.on(1):
             kernel.negative_sampling(
-                cells.words, cells.contexts, cells.counts, cells.starts, number % n_parts,
-                words_of_part, part_starts.astype(np.int64), threshold, alias.astype(np.int32),
-                inner_U, inner_V, n_negatives, rates[number], rates[number + 1],
-                int(rng.integers(2**63)), change, n_threads,
+                cells, noise, number % n_parts, inner_U, inner_V, n_negatives, rates[number],
+                rates[number + 1], int(rng.integers(2**63)), change, n_threads,
             )  # fmt: skip
     U[:, :-1], V[:, :-1] = inner_U, inner_V
 

@@ -59,8 +59,9 @@ cdef inline double bound_of(
 
 
 cdef struct DoubleSum:
-    double delta  # infinite for vanilla steps; otherwise u is raised to a lower bound of its best
-                  # value where it lies further below than that
+    # Infinite for vanilla steps; otherwise u is raised to a lower bound of its best value where it
+    # lies further below than that.
+    double delta
     double lowest_u  # u is projected on [lowest_u, highest_u]
     double highest_u
     bint raman  # the formulation of eq. 8

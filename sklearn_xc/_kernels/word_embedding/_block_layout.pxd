@@ -1,7 +1,20 @@
-"""How many shared contexts a block of words has; see `_word_layout.pyx`."""
+"""How many shared contexts a block of words has; see `_block_layout.pyx`."""
+
+from libc.stdint cimport int32_t, int64_t
+
 
 cdef enum:  # columns of `sizes`
     FREQUENT
     CERTAIN  # shared contexts that are certain
     FEW  # and those drawn that the steps of words use
     ALL
+
+
+cdef class Blocks:
+    cdef const int64_t[::1] row_starts, entry_starts
+    cdef int64_t[:, ::1] sizes
+    cdef int32_t[:, ::1] shared
+    cdef float[:, ::1] weight, few_weight
+    cdef int64_t[::1] n_own
+    cdef int32_t[::1] entry_ids, entry_drawn
+    cdef float[::1] entry_share

@@ -83,55 +83,103 @@ cdef void split_row(
     n_own[0] = first
 
 
+cdef class Blocks:
+    """Blocks of words and what they are scored with: what `lay_out` fills.
+
+    Parameters
+    ----------
+    row_starts : (n_blocks + 1,), of the words of each block
+    sizes : (n_blocks, 4), how many shared contexts are frequent, are certain, are certain or of
+        few, are there
+    shared : (n_blocks, room), the frequent, the named, those of few, the rest
+    weight, few_weight : (n_blocks, room), logarithms of how many contexts each stands for, if
+        all count and if only those certain or of few do
+    entry_starts : (n_rows + 1,), the places of the entries of each word, one for each pair
+    n_own : (n_rows,), how many entries are own contexts; they stand first, ascending
+    entry_ids : (n_entries,), own contexts, and places of others in `shared`
+    entry_share : (n_entries,), q(y|x)
+    entry_drawn : (n_entries,), the place of an own context in `shared`, where it then does not
+        count for the word; or -1
+    """
+
+    def __init__(
+        self, row_starts, sizes, shared, weight, few_weight, entry_starts, n_own, entry_ids,
+        entry_share, entry_drawn,
+    ):
+        self.row_starts, self.sizes, self.shared = row_starts, sizes, shared
+        self.weight, self.few_weight = weight, few_weight
+        self.entry_starts, self.n_own = entry_starts, n_own
+        self.entry_ids, self.entry_share, self.entry_drawn = entry_ids, entry_share, entry_drawn
+
+
+cdef class Contexts:
+    """The contexts of all words, and which are scored for how many of them.
+
+    Parameters
+    ----------
+    indptr, ids, share : the contexts of all words, ascending, and q(y|x), word by word
+    frequent : contexts certain in all blocks, ascending
+    others, ends : contexts to draw from, ascending, and the sums of their chances
+    """
+
+    cdef const int64_t[::1] indptr
+    cdef const int32_t[::1] ids, frequent, others
+    cdef const float[::1] share
+    cdef const double[::1] ends
+
+    def __init__(self, indptr, ids, share, frequent, others, ends):
+        self.indptr, self.ids, self.share = indptr, ids, share
+        self.frequent, self.others, self.ends = frequent, others, ends
+
+
 cdef void lay_out_block(
-    int64_t b, const int64_t[::1] rows, const int64_t[::1] row_starts, const int64_t[::1] indptr,
-    const int32_t[::1] ids, const float[::1] share, const int32_t[::1] frequent,
-    const int32_t* named, int64_t n_named, Draws draws, int64_t[:, ::1] sizes,
-    int32_t[:, ::1] shared, float[:, ::1] weight, float[:, ::1] few_weight,
-    const int64_t[::1] entry_starts, int64_t[::1] n_own, int32_t[::1] entry_ids,
-    float[::1] entry_share, int32_t[::1] entry_drawn, int32_t* place, const double* offsets,
+    int64_t b, const int64_t[::1] rows, Contexts contexts, const int32_t* named, int64_t n_named,
+    Draws draws, Blocks blocks, int32_t* place, const double* offsets,
 ) noexcept nogil:
-    cdef int64_t p, i, first, at, n = frequent.shape[0]
+    cdef int64_t p, i, first, last, at, n = contexts.frequent.shape[0]
     if draws.n_others:
         count_points(draws.ends, draws.n_others, draws.n_few, offsets[0], draws.few)
         count_points(draws.ends, draws.n_others, draws.n - draws.n_few, offsets[1], draws.more)
-    sizes[b, FREQUENT] = n
+    blocks.sizes[b, FREQUENT] = n
     for p in range(n):
-        shared[b, p] = frequent[p]
+        blocks.shared[b, p] = contexts.frequent[p]
     for p in range(n_named):
-        shared[b, n + p] = named[p]
+        blocks.shared[b, n + p] = named[p]
     n += n_named
     for p in range(n):
-        weight[b, p] = few_weight[b, p] = 0
-        place[shared[b, p]] = <int32_t>p
-    sizes[b, CERTAIN] = n
-    n = add_drawn(draws, place, True, n, &shared[b, 0], &weight[b, 0], &few_weight[b, 0])
-    sizes[b, FEW] = n
-    n = add_drawn(draws, place, False, n, &shared[b, 0], &weight[b, 0], &few_weight[b, 0])
-    sizes[b, ALL] = n
-    for p in range(sizes[b, CERTAIN], n):
-        place[shared[b, p]] = <int32_t>p
-    for i in range(row_starts[b], row_starts[b + 1]):
-        first, at = indptr[rows[i]], entry_starts[i]
-        if indptr[rows[i] + 1] > first:
+        blocks.weight[b, p] = blocks.few_weight[b, p] = 0
+        place[blocks.shared[b, p]] = <int32_t>p
+    blocks.sizes[b, CERTAIN] = n
+    n = add_drawn(
+        draws, place, True, n, &blocks.shared[b, 0], &blocks.weight[b, 0], &blocks.few_weight[b, 0]
+    )
+    blocks.sizes[b, FEW] = n
+    n = add_drawn(
+        draws, place, False, n, &blocks.shared[b, 0], &blocks.weight[b, 0], &blocks.few_weight[b, 0]
+    )
+    blocks.sizes[b, ALL] = n
+    for p in range(blocks.sizes[b, CERTAIN], n):
+        place[blocks.shared[b, p]] = <int32_t>p
+    for i in range(blocks.row_starts[b], blocks.row_starts[b + 1]):
+        first, last = contexts.indptr[rows[i]], contexts.indptr[rows[i] + 1]
+        at = blocks.entry_starts[i]
+        if last > first:
             split_row(
-                &ids[first], &share[first], indptr[rows[i] + 1] - first, place, sizes[b, CERTAIN],
-                &n_own[i], &entry_ids[at], &entry_share[at], &entry_drawn[at],
+                &contexts.ids[first], &contexts.share[first], last - first, place,
+                blocks.sizes[b, CERTAIN],
+                &blocks.n_own[i], &blocks.entry_ids[at], &blocks.entry_share[at],
+                &blocks.entry_drawn[at],
             )
         else:
-            n_own[i] = 0
+            blocks.n_own[i] = 0
     for p in range(n):
-        place[shared[b, p]] = -1
+        place[blocks.shared[b, p]] = -1
 
 
 def lay_out(
-    const int64_t[::1] rows, const int64_t[::1] row_starts, const int64_t[::1] indptr,
-    const int32_t[::1] ids, const float[::1] share, const int32_t[::1] frequent,
-    const int32_t[::1] named, const int64_t[::1] named_starts, const int32_t[::1] others,
-    const double[::1] ends, int64_t n_few, int64_t n_drawn, const double[:, ::1] offsets,
-    int64_t[:, ::1] sizes, int32_t[:, ::1] shared, float[:, ::1] weight, float[:, ::1] few_weight,
-    const int64_t[::1] entry_starts, int64_t[::1] n_own, int32_t[::1] entry_ids,
-    float[::1] entry_share, int32_t[::1] entry_drawn, int32_t[:, ::1] place,
+    const int64_t[::1] rows, Contexts contexts, const int32_t[::1] named,
+    const int64_t[::1] named_starts, int64_t n_few, int64_t n_drawn,
+    const double[:, ::1] offsets, Blocks blocks, int32_t[:, ::1] place,
     int32_t[:, :, ::1] counts, int n_threads,
 ):
     """The shared contexts of blocks, and their words' own.
@@ -141,24 +189,12 @@ def lay_out(
 
     Parameters
     ----------
-    rows, row_starts : IN (n_rows,), (n_blocks + 1,), the words, block after block
-    indptr, ids, share : IN, the contexts of all words, ascending, and q(y|x), word by word
-    frequent : IN, contexts certain in all blocks, ascending
+    rows : IN (n_rows,), the words, block after block
+    contexts : IN
     named, named_starts : IN, (n_blocks + 1,), those certain in one, ascending, block after block
-    others, ends : IN, contexts to draw from, ascending, and the sums of their chances
     n_few, n_drawn : IN, draws for the steps of words, and draws in all
     offsets : IN (n_blocks, 2), from [0, 1): where the draws of few and of the rest begin
-    sizes : OUT (n_blocks, 4), how many shared contexts are frequent, are certain, are certain or of
-        few, are there
-    shared : OUT (n_blocks, room), the frequent, the named, those of few, the rest
-    weight, few_weight : OUT (n_blocks, room), logarithms of how many contexts each stands for, if
-        all count and if only those certain or of few do
-    entry_starts : IN (n_rows + 1,), the places of the entries of each word, one for each pair
-    n_own : OUT (n_rows,), how many entries are own contexts; they stand first, ascending
-    entry_ids : OUT (n_entries,), own contexts, and places of others in `shared`
-    entry_share : OUT (n_entries,), q(y|x)
-    entry_drawn : OUT (n_entries,), the place of an own context in `shared`, where it then does not
-        count for the word; or -1
+    blocks : OUT, but for their row_starts and entry_starts
     place : SCRATCH (n_threads, n_words), -1 before and after
     counts : SCRATCH (n_threads, 2, n_words)
     """
@@ -166,17 +202,16 @@ def lay_out(
     cdef int thread = 0
     cdef const int32_t* first_named = &named[0] if named.shape[0] else NULL
     cdef Draws draws
-    draws.n_others, draws.n_few, draws.n = others.shape[0], n_few, n_drawn
-    draws.others = &others[0] if draws.n_others else NULL
-    draws.ends = &ends[0] if draws.n_others else NULL
+    draws.n_others, draws.n_few, draws.n = contexts.others.shape[0], n_few, n_drawn
+    draws.others = &contexts.others[0] if draws.n_others else NULL
+    draws.ends = &contexts.ends[0] if draws.n_others else NULL
     with nogil, parallel(num_threads=n_threads):
         thread = threadid()
-        for b in prange(row_starts.shape[0] - 1, schedule="dynamic", chunksize=1):
+        for b in prange(blocks.row_starts.shape[0] - 1, schedule="dynamic", chunksize=1):
             lay_out_block(
-                b, rows, row_starts, indptr, ids, share, frequent, first_named + named_starts[b],
+                b, rows, contexts, first_named + named_starts[b],
                 named_starts[b + 1] - named_starts[b],
-                with_counts(draws, &counts[thread, 0, 0], &counts[thread, 1, 0]), sizes, shared,
-                weight, few_weight, entry_starts, n_own, entry_ids, entry_share, entry_drawn,
+                with_counts(draws, &counts[thread, 0, 0], &counts[thread, 1, 0]), blocks,
                 &place[thread, 0], &offsets[b, 0],
             )
 

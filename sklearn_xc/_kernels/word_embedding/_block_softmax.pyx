@@ -1,7 +1,7 @@
 """The softmax of skip-gram for blocks of words that are scored together, and sums over it.
 
-What they are scored with is described in `_word_layout`. A block belongs to one thread, and so does
-a range of contexts when what blocks found is added up, block after block. Results do not depend on
+What they are scored with is described in `_block_layout`. A block belongs to one thread, and so
+does a range of contexts when what blocks found is added up, block after block. Results do not depend on
 the number of threads. Matrix products are those of BLAS, to be limited to one thread.
 """
 
@@ -10,11 +10,13 @@ from libc.math cimport INFINITY, exp
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
+import numpy as np
+
 from sklearn_xc._kernels.common._blas cimport matmul
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch
 from sklearn_xc._kernels.common._vector_ops cimport dot
 from sklearn_xc._kernels.common._math cimport exp_below
-from sklearn_xc._kernels.word_embedding._block_layout cimport ALL, CERTAIN, FEW
+from sklearn_xc._kernels.word_embedding._block_layout cimport ALL, CERTAIN, FEW, Blocks
 
 cdef enum:
     LANES = 16
@@ -285,83 +287,43 @@ cdef void sums_block(
             entries.values[e] += scratch.drawn_part[i] * stood_for
 
 
-cdef inline Block block_of(
-    int64_t b, const int64_t[::1] row_starts, const int64_t[:, ::1] sizes, int n,
-    const int32_t[:, ::1] shared, const float[:, ::1] weight,
-) noexcept nogil:
+cdef inline Block block_of(Blocks blocks, int64_t b, int n, bint of_few) noexcept nogil:
     cdef Block block
-    block.first, block.n_rows = row_starts[b], row_starts[b + 1] - row_starts[b]
-    block.shared, block.weight = &shared[b, 0], &weight[b, 0]
-    block.n_certain, block.n = sizes[b, CERTAIN], sizes[b, n]
+    block.first = blocks.row_starts[b]
+    block.n_rows = blocks.row_starts[b + 1] - block.first
+    block.shared = &blocks.shared[b, 0]
+    block.weight = &blocks.few_weight[b, 0] if of_few else &blocks.weight[b, 0]
+    block.n_certain, block.n = blocks.sizes[b, CERTAIN], blocks.sizes[b, n]
     return block
 
 
-cdef inline Scratch scratch_of(
-    int thread, float[:, :, ::1] vectors, float[:, :, ::1] z, float[:, :, ::1] of_rows
-) noexcept nogil:
-    cdef Scratch scratch
-    scratch.vectors, scratch.z = &vectors[thread, 0, 0], &z[thread, 0, 0]
-    scratch.factor, scratch.drawn_part = &of_rows[thread, 0, 0], &of_rows[thread, 1, 0]
-    return scratch
-
-
-def gradients(
-    const float[:, ::1] u, const float[:, ::1] V, const int64_t[::1] row_starts,
-    const int64_t[:, ::1] sizes, const int32_t[:, ::1] shared, const float[:, ::1] few_weight,
-    const int64_t[::1] entry_starts, const int64_t[::1] n_own, const int32_t[::1] entry_ids,
-    const float[::1] entry_share, const int32_t[::1] entry_drawn, float[::1] values,
-    float[:, ::1] gradient, float[:, :, ::1] vectors, float[:, :, ::1] z, float[:, :, ::1] of_rows,
-    int n_threads,
-):
-    """OUT the sums of (p(y|x) - q(y|x)) v_y, with few of the contexts drawn.
-
-    Parameters
-    ----------
-    u, V : IN (n_rows, dim), (n_words, dim)
-    row_starts ... entry_drawn : IN, from `_word_layout.lay_out`
-    values : SCRATCH (n_entries,)
-    gradient : OUT (n_rows, dim)
-    vectors, z, of_rows : SCRATCH (n_threads, room, dim), (n_threads, most rows of a block, room)
-        and (n_threads, 2, most rows of a block); room is as large as the most rows, too
-    """
-    cdef int64_t b
-    cdef int thread = 0
-    cdef int dim = <int>u.shape[1]
+cdef inline Entries entries_of(Blocks blocks, float[::1] values) noexcept nogil:
     cdef Entries entries
-    entries.starts, entries.n_own, entries.ids = &entry_starts[0], &n_own[0], &entry_ids[0]
-    entries.share, entries.drawn, entries.values = &entry_share[0], &entry_drawn[0], &values[0]
-    with nogil, parallel(num_threads=n_threads):
-        thread = threadid()
-        for b in prange(row_starts.shape[0] - 1, schedule="dynamic", chunksize=1):
-            gradient_block(
-                &u[row_starts[b], 0], &V[0, 0], dim,
-                block_of(b, row_starts, sizes, FEW, shared, few_weight), entries,
-                scratch_of(thread, vectors, z, of_rows), &gradient[row_starts[b], 0],
-            )
+    entries.starts, entries.n_own = &blocks.entry_starts[0], &blocks.n_own[0]
+    entries.ids, entries.share = &blocks.entry_ids[0], &blocks.entry_share[0]
+    entries.drawn, entries.values = &blocks.entry_drawn[0], &values[0]
+    return entries
 
 
-cdef void expect_and_sum(
-    int64_t b, const float[:, ::1] u, const float[::1] share, const float[:, ::1] V, Block block,
-    Entries entries, Scratch scratch, float[:, ::1] expected, float[:, ::1] weighted,
-    float[:, :, ::1] of_shared, float[:, ::1] sum_expected,
-) noexcept nogil:
-    expect(block, V.shape[0], &expected[b, 0])
-    sums_block(
-        &u[block.first, 0], &share[block.first], &V[0, 0], <int>V.shape[1], block, entries,
-        scratch, &expected[b, 0], &weighted[block.first, 0], &of_shared[b, 0, 0],
-        &sum_expected[b, 0],
-    )
+cdef class Memory:
+    """Of each thread: room is as large as the most rows of a block, too."""
+
+    cdef float[:, :, ::1] vectors, z, of_rows
+
+    def __init__(self, n_threads, n_rows, room, dim):
+        self.vectors = np.empty((n_threads, max(room, n_rows), dim), dtype=np.float32)
+        self.z = np.empty((n_threads, n_rows, room), dtype=np.float32)
+        self.of_rows = np.empty((n_threads, 2, n_rows), dtype=np.float32)
+
+    cdef Scratch of_thread(self, int thread) noexcept nogil:
+        cdef Scratch scratch
+        scratch.vectors, scratch.z = &self.vectors[thread, 0, 0], &self.z[thread, 0, 0]
+        scratch.factor = &self.of_rows[thread, 0, 0]
+        scratch.drawn_part = &self.of_rows[thread, 1, 0]
+        return scratch
 
 
-def sums(
-    const float[:, ::1] u, const float[::1] share, const float[:, ::1] means,
-    const float[:, ::1] V, const int64_t[::1] row_starts, const int64_t[:, ::1] sizes,
-    const int32_t[:, ::1] shared, const float[:, ::1] weight, const int64_t[::1] entry_starts,
-    const int64_t[::1] n_own, const int32_t[::1] entry_ids, const float[::1] entry_share,
-    const int32_t[::1] entry_drawn, float[::1] values, float[:, ::1] weighted,
-    float[:, :, ::1] of_shared, float[:, ::1] expected, float[:, ::1] sum_expected,
-    float[:, :, ::1] vectors, float[:, :, ::1] z, float[:, :, ::1] of_rows, int n_threads,
-):
+cdef class Sums:
     """What `add_up` adds up: sums of q(x) (p(y|x) - q(y|x)) u_x.
 
     With h(y) the softmax of the mean's scores over contexts that are not certain, and r(x) the
@@ -370,36 +332,92 @@ def sums(
 
     Parameters
     ----------
+    values : (n_entries,), p(y|x) - r(x) h(y) - q(y|x) of own contexts
+    weighted : (n_rows, dim), q(x) u_x
+    of_shared : (n_blocks, room, dim), sums of q(x) (p(y|x) - r(x) h(y) - q(y|x)) u_x
+    expected : (n_blocks, n_words), h(y), 0 for contexts that are certain; sums to 1, or is 0
+    sum_expected : (n_blocks, dim), the sums of q(x) r(x) u_x
+    """
+
+    cdef float[::1] values
+    cdef float[:, ::1] weighted, expected, sum_expected
+    cdef float[:, :, ::1] of_shared
+
+    def __init__(self, values, weighted, of_shared, expected, sum_expected):
+        self.values, self.weighted, self.of_shared = values, weighted, of_shared
+        self.expected, self.sum_expected = expected, sum_expected
+
+
+def gradients(
+    const float[:, ::1] u, const float[:, ::1] V, Blocks blocks, float[::1] values,
+    float[:, ::1] gradient, Memory memory, int n_threads,
+):
+    """OUT the sums of (p(y|x) - q(y|x)) v_y, with few of the contexts drawn.
+
+    Parameters
+    ----------
+    u, V : IN (n_rows, dim), (n_words, dim)
+    blocks : IN, from `_block_layout.lay_out`
+    values : SCRATCH (n_entries,)
+    gradient : OUT (n_rows, dim)
+    memory : SCRATCH
+    """
+    cdef int64_t b
+    cdef int thread = 0
+    cdef int dim = <int>u.shape[1]
+    cdef Entries entries = entries_of(blocks, values)
+    with nogil, parallel(num_threads=n_threads):
+        thread = threadid()
+        for b in prange(blocks.row_starts.shape[0] - 1, schedule="dynamic", chunksize=1):
+            gradient_block(
+                &u[blocks.row_starts[b], 0], &V[0, 0], dim, block_of(blocks, b, FEW, True), entries,
+                memory.of_thread(thread), &gradient[blocks.row_starts[b], 0],
+            )
+
+
+cdef void expect_and_sum(
+    int64_t b, const float[:, ::1] u, const float[::1] share, const float[:, ::1] V, Block block,
+    Entries entries, Scratch scratch, Sums out,
+) noexcept nogil:
+    expect(block, V.shape[0], &out.expected[b, 0])
+    sums_block(
+        &u[block.first, 0], &share[block.first], &V[0, 0], <int>V.shape[1], block, entries,
+        scratch, &out.expected[b, 0], &out.weighted[block.first, 0], &out.of_shared[b, 0, 0],
+        &out.sum_expected[b, 0],
+    )
+
+
+def sums(
+    const float[:, ::1] u, const float[::1] share, const float[:, ::1] means,
+    const float[:, ::1] V, Blocks blocks, Sums out, Memory memory, int n_threads,
+):
+    """Fill what `add_up` adds up.
+
+    Parameters
+    ----------
     u, share : IN (n_rows, dim), (n_rows,), q(x)
     means : IN (n_blocks, dim)
     V : IN (n_words, dim)
-    row_starts ... entry_drawn : IN, from `_word_layout.lay_out`
-    values : OUT (n_entries,), p(y|x) - r(x) h(y) - q(y|x) of own contexts
-    weighted : OUT (n_rows, dim), q(x) u_x
-    of_shared : OUT (n_blocks, room, dim), sums of q(x) (p(y|x) - r(x) h(y) - q(y|x)) u_x
-    expected : OUT (n_blocks, n_words), h(y), 0 for contexts that are certain; sums to 1, or is 0
-    sum_expected : OUT (n_blocks, dim), the sums of q(x) r(x) u_x
-    vectors, z, of_rows : SCRATCH, as in `gradients`
+    blocks : IN, from `_block_layout.lay_out`
+    out : OUT
+    memory : SCRATCH
     """
     cdef int64_t b, part, first, last, n_words = V.shape[0]
     cdef int thread = 0, n_blocks = <int>means.shape[0], dim = <int>V.shape[1]
-    cdef Entries entries
-    entries.starts, entries.n_own, entries.ids = &entry_starts[0], &n_own[0], &entry_ids[0]
-    entries.share, entries.drawn, entries.values = &entry_share[0], &entry_drawn[0], &values[0]
+    cdef Entries entries = entries_of(blocks, out.values)
     for part in prange(RANGES, nogil=True, schedule="static", num_threads=n_threads):
         first, last = part * n_words // RANGES, (part + 1) * n_words // RANGES
         if last > first:
             matmul(
                 b"N", b"T", n_blocks, <int>(last - first), dim, 1, &means[0, 0], dim, &V[first, 0],
-                dim, 0, &expected[0, first], <int>n_words,
+                dim, 0, &out.expected[0, first], <int>n_words,
             )
     with nogil, parallel(num_threads=n_threads):
         thread = threadid()
         for b in prange(n_blocks, schedule="dynamic", chunksize=1):
             expect_and_sum(
-                b, u, share, V, block_of(b, row_starts, sizes, ALL, shared, weight),
-                entries, scratch_of(thread, vectors, z, of_rows), expected, weighted, of_shared,
-                sum_expected,
+                b, u, share, V, block_of(blocks, b, ALL, False), entries,
+                memory.of_thread(thread), out,
             )
 
 
@@ -419,50 +437,41 @@ cdef inline int64_t first_from(const int32_t* ids, int64_t a, int64_t b, int64_t
 
 
 cdef void add_range(
-    int64_t first, int64_t last, const int64_t[::1] row_starts, const int64_t[:, ::1] sizes,
-    const int32_t[:, ::1] shared, Entries entries,
-    const float[:, ::1] weighted, const float[:, :, ::1] of_shared, const float[:, ::1] expected,
-    const float[:, ::1] sum_expected, float[:, ::1] out,
+    int64_t first, int64_t last, Blocks blocks, Entries entries, Sums found, float[:, ::1] out
 ) noexcept nogil:
     cdef int64_t b, run, p, i, e, start, end, dim = out.shape[1]
-    for b in range(sizes.shape[0]):
-        for run in range(sizes.shape[1]):  # in each, contexts ascend
+    for b in range(blocks.sizes.shape[0]):
+        for run in range(blocks.sizes.shape[1]):  # in each, contexts ascend
             start = first_from(
-                &shared[b, 0], sizes[b, run - 1] if run else 0, sizes[b, run], first
+                &blocks.shared[b, 0], blocks.sizes[b, run - 1] if run else 0, blocks.sizes[b, run],
+                first,
             )
-            end = first_from(&shared[b, 0], start, sizes[b, run], last)
+            end = first_from(&blocks.shared[b, 0], start, blocks.sizes[b, run], last)
             for p in range(start, end):
-                add_multiple(&out[shared[b, p], 0], &of_shared[b, p, 0], 1, dim)
-        for i in range(row_starts[b], row_starts[b + 1]):
+                add_multiple(&out[blocks.shared[b, p], 0], &found.of_shared[b, p, 0], 1, dim)
+        for i in range(blocks.row_starts[b], blocks.row_starts[b + 1]):
             end = entries.starts[i] + entries.n_own[i]
             start = first_from(entries.ids, entries.starts[i], end, first)
             end = first_from(entries.ids, start, end, last)
             for e in range(start, end):
-                add_multiple(&out[entries.ids[e], 0], &weighted[i, 0], entries.values[e], dim)
+                add_multiple(
+                    &out[entries.ids[e], 0], &found.weighted[i, 0], entries.values[e], dim
+                )
     if last > first:
         matmul(
-            b"T", b"N", <int>(last - first), <int>dim, <int>sizes.shape[0], 1,
-            &expected[0, first], <int>out.shape[0], &sum_expected[0, 0], <int>dim, 1,
+            b"T", b"N", <int>(last - first), <int>dim, <int>blocks.sizes.shape[0], 1,
+            &found.expected[0, first], <int>out.shape[0], &found.sum_expected[0, 0], <int>dim, 1,
             &out[first, 0], <int>dim,
         )
 
 
-def add_up(
-    const int64_t[::1] row_starts, const int64_t[:, ::1] sizes, const int32_t[:, ::1] shared,
-    const int64_t[::1] entry_starts, const int64_t[::1] n_own,
-    const int32_t[::1] entry_ids, float[::1] values, const float[:, ::1] weighted,
-    const float[:, :, ::1] of_shared, const float[:, ::1] expected,
-    const float[:, ::1] sum_expected, float[:, ::1] out, int n_threads,
-):
-    """OUT out (n_words, dim) += what `_word_layout.lay_out` and `sums` describe, by context."""
+def add_up(Blocks blocks, Sums found, float[:, ::1] out, int n_threads):
+    """OUT out (n_words, dim) += what `_block_layout.lay_out` and `sums` describe, by context."""
     cdef int64_t part, n_words = out.shape[0]
-    cdef Entries entries
-    entries.starts, entries.n_own, entries.ids = &entry_starts[0], &n_own[0], &entry_ids[0]
-    entries.values = &values[0]
+    cdef Entries entries = entries_of(blocks, found.values)
     for part in prange(
         RANGES, nogil=True, schedule="dynamic", chunksize=1, num_threads=n_threads
     ):
         add_range(
-            part * n_words // RANGES, (part + 1) * n_words // RANGES, row_starts, sizes, shared,
-            entries, weighted, of_shared, expected, sum_expected, out,
+            part * n_words // RANGES, (part + 1) * n_words // RANGES, blocks, entries, found, out
         )

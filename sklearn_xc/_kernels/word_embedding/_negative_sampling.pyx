@@ -100,43 +100,69 @@ cdef void visit(
             apply_change(u, change, dim)
 
 
+cdef class Cells:
+    """The cells of a count matrix, stratum by stratum, each in the order of its steps.
+
+    Parameters
+    ----------
+    words, contexts, counts : (n_cells,)
+    starts : (n_parts ** 2 + 1,)
+        Where the cells of stratum (a, b) begin, at a * n_parts + b.
+    """
+
+    cdef const int32_t[::1] words, contexts
+    cdef const float[::1] counts
+    cdef const int64_t[::1] starts
+
+    def __init__(self, words, contexts, counts, starts):
+        self.words, self.contexts, self.counts, self.starts = words, contexts, counts, starts
+
+
+cdef class Noise:
+    """The contexts of each part and how likely they are drawn.
+
+    Parameters
+    ----------
+    words, starts : (n_words,), (n_parts + 1,)
+    threshold, alias : (n_words,)
+        Their alias tables, part by part, with places counted inside the part.
+    """
+
+    cdef const int32_t[::1] words, alias
+    cdef const int64_t[::1] starts
+    cdef const double[::1] threshold
+
+    def __init__(self, words, starts, threshold, alias):
+        self.words, self.starts, self.threshold, self.alias = words, starts, threshold, alias
+
+
 def negative_sampling(
-    const int32_t[::1] words, const int32_t[::1] contexts, const float[::1] counts,
-    const int64_t[::1] starts, int32_t round_number,
-    const int32_t[::1] noise_words, const int64_t[::1] noise_starts,
-    const double[::1] threshold, const int32_t[::1] alias,
-    float[:, ::1] U, float[:, ::1] V, int32_t n_negatives,
-    double first_rate, double last_rate, uint64_t seed, float[:, ::1] change, int n_threads,
+    Cells cells, Noise noise, int32_t round_number, float[:, ::1] U, float[:, ::1] V,
+    int32_t n_negatives, double first_rate, double last_rate, uint64_t seed,
+    float[:, ::1] change, int n_threads,
 ):
     """Visit the strata (a, a + round_number) of all parts a.
 
     Parameters
     ----------
-    words, contexts, counts : IN (n_cells,)
-        Stratum by stratum, each in the order of its steps.
-    starts : IN (n_parts ** 2 + 1,)
-        Where the cells of stratum (a, b) begin, at a * n_parts + b.
-    noise_words, noise_starts : IN (n_words,), (n_parts + 1,)
-        The contexts of each part.
-    threshold, alias : IN (n_words,)
-        Their alias tables, part by part, with places counted inside the part.
+    cells, noise : IN
     U, V : IN / OUT (n_words, dim)
     change : scratch (n_parts, dim)
     """
-    cdef int32_t a, b, n_parts = <int32_t>(noise_starts.shape[0] - 1)
+    cdef int32_t a, b, n_parts = <int32_t>(noise.starts.shape[0] - 1)
     cdef int64_t start, at, stratum_number, dim = U.shape[1]
     for a in prange(n_parts, nogil=True, schedule="dynamic", num_threads=n_threads):
         b = (a + round_number) % n_parts
         stratum_number = <int64_t>a * n_parts + b
-        start = starts[stratum_number]
-        at = noise_starts[b]
-        if starts[stratum_number + 1] > start and noise_starts[b + 1] > at:
+        start = cells.starts[stratum_number]
+        at = noise.starts[b]
+        if cells.starts[stratum_number + 1] > start and noise.starts[b + 1] > at:
             visit(
                 Stratum(
-                    &words[0] + start, &contexts[0] + start, &counts[0] + start,
-                    starts[stratum_number + 1] - start,
-                    &noise_words[0] + at, &threshold[0] + at, &alias[0] + at,
-                    <int32_t>(noise_starts[b + 1] - at),
+                    &cells.words[0] + start, &cells.contexts[0] + start, &cells.counts[0] + start,
+                    cells.starts[stratum_number + 1] - start,
+                    &noise.words[0] + at, &noise.threshold[0] + at, &noise.alias[0] + at,
+                    <int32_t>(noise.starts[b + 1] - at),
                 ),
                 &U[0, 0], &V[0, 0], dim, n_negatives, first_rate, last_rate,
                 seed_for(seed, stratum_number), &change[a, 0],
