@@ -1,8 +1,8 @@
 """The softmax of skip-gram for blocks of words that are scored together, and sums over it.
 
 What they are scored with is described in `_block_layout`. A block belongs to one thread, and so
-does a range of contexts when what blocks found is added up, block after block. Results do not depend on
-the number of threads. Matrix products are those of BLAS, to be limited to one thread.
+does a range of contexts when what blocks found is added up, block after block. Results do not
+depend on the number of threads. Matrix products are those of BLAS, to be limited to one thread.
 """
 
 from cython.parallel cimport parallel, prange, threadid
