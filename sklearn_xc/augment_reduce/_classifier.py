@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
 from ..base._classifier import Interval, StrOptions
-from ..base._multiclass import held_out_samples
+from ..base._multiclass import held_out_samples, validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._class_sampling import SAMPLINGS
 from ..topk._feature_major import untouched_zeros
@@ -290,7 +290,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         """
         given = X, y, sample_weight
         with self._all_or_nothing():
-            X, codes, sample_weight, weights = self._validate_warm_start(X, y, sample_weight)
+            X, codes, sample_weight, weights = validate_warm_start(self, X, y, sample_weight)
             self._check_bound()
             if weights is None:
                 self.n_steps_, self._averages = 0, None

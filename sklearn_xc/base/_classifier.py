@@ -56,6 +56,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
     """
 
     _parameter_constraints: dict = {}  # noqa: RUF012  (scikit-learn's convention)
+    _multilabel = True  # whether a sample may have several labels
     # why `merge` refuses models of this kind; None where each class is a problem of its own
     _not_merged_since = "their scores are trained against each other"
     _support = None  # training samples of each class, ndarray of int64; None where not known
@@ -64,7 +65,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_label = self._multilabel
         return tags
 
     # ------------------------------------------------------------------------------- for fit
@@ -103,9 +104,6 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
 
     def _validate_more(self, X, y, sample_weight=None):
         return validate_more(self, X, y, sample_weight)
-
-    def _check_validated_labels(self, y):
-        """Refuse what this estimator does not take; y as scikit-learn's validation returns it."""
 
     def _set_support(self, support):
         """Keep the training samples of each class for `label_report_`; None if not known."""

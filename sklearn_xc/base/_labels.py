@@ -274,3 +274,23 @@ def _sparse_pattern(csr):
 def _pattern(indices, indptr, n_columns):
     parts = np.ones(len(indices), dtype=np.uint8), indices, np.asarray(indptr)
     return narrow_indices(sparse.csr_array(parts, shape=(len(indptr) - 1, n_columns)))
+
+
+def refuse_indicator(estimator, y):
+    """Raise for a validated y of several labels a sample.
+
+    Parameters
+    ----------
+    estimator : estimator
+    y : ndarray or sparse
+        As scikit-learn's validation returns it, so that no container of an indicator is missed:
+        arrays and DataFrames of several columns, lists of lists, sparse matrices of any width.
+    """
+    if sparse.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
+        what = "a sparse matrix" if sparse.issparse(y) else "an array"
+        raise ValueError(
+            f"{type(estimator).__name__} takes one class a sample, but y is {what} of shape "
+            f"{y.shape}: "
+            "use sklearn_xc.datasets.first_label or repeat_per_label, or PPDSparseClassifier, "
+            "which takes several labels a sample. Multioutput target data is not supported"
+        )

@@ -1,108 +1,106 @@
-"""What the estimators share that take one class a sample: their labels, partial_fit."""
+"""One class a sample: labels and weights to start from, and `partial_fit`.
+
+An estimator whose method is this `partial_fit` has ``_partial_fit(X, codes, sample_weight, first)``
+and, for classes that come later, ``_place_classes(places)``: with ``classes_`` already grown, bring
+all that the solver keeps of the classes before to these places, and start the others as a fit
+would.
+"""
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from ..inspection._label_counts import summed_support
 from ..utils._matrix import normalise
 from ..utils._validation import check_sample_weight
-from ._classifier import BaseXCClassifier, check_parameters
-from ._labels import LabelEncoding, check_labels
+from ._labels import LabelEncoding, check_labels, refuse_indicator
 from ._new_classes import merge_labels
+from ._validation import check_parameters, validate_fit
 
 
-class BaseMulticlassClassifier(BaseXCClassifier):
-    """Base of the classifiers whose y has one class a sample.
+def validate_warm_start(estimator, X, y, sample_weight):
+    """Check parameters and data of a fit that `warm_start` lets go on from the one before.
 
-    A subclass implements ``_partial_fit(X, codes, sample_weight, first)``; for `warm_start`,
-    ``_start_weights()``; and for classes that come later, ``_place_classes(places)``: with
-    ``classes_`` already grown, bring all that the solver keeps of the classes before to these
-    places, and start the others as a fit would.
+    Parameters
+    ----------
+    estimator : BaseXCClassifier
+        With ``_start_weights()``.
+    X, y, sample_weight : as in fit
+
+    Returns
+    -------
+    X : C-contiguous ndarray or csr_array, float32
+    codes : ndarray of int32 (n_samples,)
+        Numbers of the samples' classes in ``classes_``.
+    sample_weight : ndarray of float32 (n_samples,), or None
+    weights : object
+        Those to start from, None for a cold start.
     """
+    warm = estimator.warm_start and estimator.__sklearn_is_fitted__()
+    before = None
+    if warm:
+        before = estimator.classes_, estimator.n_features_in_, estimator._start_weights()
+    X, Y, sample_weight = validate_fit(estimator, X, y, sample_weight)
+    if not warm:
+        return X, codes_of(Y), sample_weight, None
+    require_same_data(estimator, *before[:2])
+    return X, codes_of(Y), sample_weight, before[2]
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = False
-        return tags
 
-    def _validate_multiclass(self, X, y, sample_weight=None):
-        """Check parameters and data of a fit.
+def require_same_data(estimator, classes, n_features):
+    """Refuse to go on from a fit with other classes or features than this one has."""
+    if not np.array_equal(classes, estimator.classes_) or n_features != estimator.n_features_in_:
+        raise ValueError(
+            "warm_start=True needs the classes and features of the fit before; set "
+            "warm_start=False to start anew"
+        )
 
-        Returns
-        -------
-        X : C-contiguous ndarray or csr_array, float32
-        codes : ndarray of int32 (n_samples,)
-            Numbers of the samples' classes in ``classes_``.
-        sample_weight : ndarray of float32 (n_samples,), or None
-        """
-        X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
-        return X, _codes(Y), sample_weight
 
-    def _check_validated_labels(self, y):
-        refuse_indicator(self, y)
+def partial_fit(self, X, y, classes=None, sample_weight=None):
+    """Go on training with one pass over more samples, whose classes may be new.
 
-    def _validate_warm_start(self, X, y, sample_weight):
-        """:meth:`_validate_multiclass`, and the weights to start from, None for a cold start."""
-        warm = self.warm_start and self.__sklearn_is_fitted__()
-        before = (self.classes_, self.n_features_in_, self._start_weights()) if warm else None
-        data = self._validate_multiclass(X, y, sample_weight)
-        if not warm:
-            return *data, None
-        classes, n_features, weights = before
-        if not np.array_equal(classes, self.classes_) or n_features != self.n_features_in_:
-            raise ValueError(
-                "warm_start=True needs the classes and features of the fit before; set "
-                "warm_start=False to start anew"
-            )
-        return *data, weights
+    A label that no call before has named becomes a class: ``classes_`` stays sorted, and the
+    weights of the new class start as those of a fit do. See the user guide for how far this
+    equals naming all classes at the first call.
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Go on training with one pass over more samples, whose classes may be new.
+    Parameters
+    ----------
+    X : array-like or sparse, shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+        Of the same kind (numbers, strings) in every call.
+    classes : array-like of shape (n_classes,), default=None
+        Required at the first call, where no fit came before: the classes to begin with, two at
+        least. Later, all classes from this call on: those of before, and any new ones, with or
+        without samples; then y may hold no others.
+    sample_weight : array-like of shape (n_samples,), default=None
 
-        A label that no call before has named becomes a class: ``classes_`` stays sorted, and the
-        weights of the new class start as those of a fit do. See the user guide for how far this
-        equals naming all classes at the first call.
+    Returns
+    -------
+    self : object
 
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Of the same kind (numbers, strings) in every call.
-        classes : array-like of shape (n_classes,), default=None
-            Required at the first call, where no fit came before: the classes to begin with, two at
-            least. Later, all classes from this call on: those of before, and any new ones, with or
-            without samples; then y may hold no others.
-        sample_weight : array-like of shape (n_samples,), default=None
+    Raises
+    ------
+    ValueError
+        If ``classes`` is missing at the first call, leaves out a class of before, or does not
+        name a label of y; if labels are of another kind than the classes.
+    MemoryError
+        If there is no room for the weights of the new classes.
 
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        ValueError
-            If ``classes`` is missing at the first call, leaves out a class of before, or does not
-            name a label of y; if labels are of another kind than the classes.
-        MemoryError
-            If there is no room for the weights of the new classes.
-
-        Notes
-        -----
-        Whatever ends the call early leaves the estimator as it was.
-        """
-        with self._all_or_nothing():
-            first = not self.__sklearn_is_fitted__()
-            X, codes, sample_weight = validate_part(self, X, y, classes, sample_weight)
-            self._partial_fit(X, codes, sample_weight, first)
-        return self
+    Notes
+    -----
+    Whatever ends the call early leaves the estimator as it was.
+    """
+    with self._all_or_nothing():
+        first = not self.__sklearn_is_fitted__()
+        X, codes, sample_weight = validate_part(self, X, y, classes, sample_weight)
+        self._partial_fit(X, codes, sample_weight, first)
+    return self
 
 
 def validate_part(estimator, X, y, classes, sample_weight):
     """Check parameters and data of a `partial_fit` with one class a sample.
 
     Sets classes_ and what scikit-learn records of X at the first call, takes in new classes later,
-    and returns what ``_validate_multiclass`` does.
+    and returns what `validate_warm_start` does but for the weights.
     """
     check_parameters(estimator)
     check_labels(y)
@@ -155,27 +153,7 @@ def _grow(estimator, y, classes, may_add):
         estimator._place_classes(places)
 
 
-def refuse_indicator(estimator, y):
-    """Raise for a validated y of several labels a sample.
-
-    Parameters
-    ----------
-    estimator : estimator
-    y : ndarray or sparse
-        As scikit-learn's validation returns it, so that no container of an indicator is missed:
-        arrays and DataFrames of several columns, lists of lists, sparse matrices of any width.
-    """
-    if sparse.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
-        what = "a sparse matrix" if sparse.issparse(y) else "an array"
-        raise ValueError(
-            f"{type(estimator).__name__} takes one class a sample, but y is {what} of shape "
-            f"{y.shape}: "
-            "use sklearn_xc.datasets.first_label or repeat_per_label, or PPDSparseClassifier, "
-            "which takes several labels a sample. Multioutput target data is not supported"
-        )
-
-
-def _codes(Y):
+def codes_of(Y):
     """The class number of each sample from the pattern of `_labels.encode`."""
     if Y.shape[1] == 1:
         return np.diff(Y.indptr).astype(np.int32)

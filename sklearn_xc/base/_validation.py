@@ -18,7 +18,7 @@ from ..inspection._label_counts import training_support
 from ..utils._callbacks import STATE
 from ..utils._matrix import normalise
 from ..utils._validation import check_sample_weight, require_two_classes
-from ._labels import check_labels, encode, label_names
+from ._labels import check_labels, encode, label_names, refuse_indicator
 from ._nearly_empty import count_rows_with_labels
 
 __all__ = [
@@ -76,7 +76,8 @@ def validate_fit(estimator, X, y, sample_weight=None):
     check_labels(y)
     names = label_names(y)
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True)
-    estimator._check_validated_labels(y)
+    if not estimator._multilabel:
+        refuse_indicator(estimator, y)
     estimator._encoding, Y = encode(y, names)
     estimator.classes_ = estimator._encoding.classes_
     is_multilabel = estimator._encoding.kind == "multilabel"

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ..base._classifier import Interval, StrOptions
+from ..base._multiclass import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._class_sampling import SAMPLINGS
 from ..utils._callbacks import with_callbacks
@@ -340,7 +341,7 @@ default="auto"
         """
         given = X, y, sample_weight
         with self._all_or_nothing():
-            X, codes, sample_weight, start = self._validate_warm_start(X, y, sample_weight)
+            X, codes, sample_weight, start = validate_warm_start(self, X, y, sample_weight)
             X = full_rows(X)
             settings = self._settings(X, None)
             n_visited = X.shape[0] if sample_weight is None else np.count_nonzero(sample_weight)

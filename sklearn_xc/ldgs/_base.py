@@ -7,7 +7,7 @@ import numpy as np
 
 from ..base._classifier import BaseXCClassifier
 from ..base._labels import check_labels, is_indicator
-from ..base._multiclass import _codes, held_out_samples, validate_part
+from ..base._multiclass import codes_of, held_out_samples, validate_part
 from ..inspection._explain import weights_at
 from ..topk._feature_major import feature_major
 from ..utils._callbacks import FIT_CALLER
@@ -95,7 +95,7 @@ class BaseLDGS(BaseXCClassifier):
     def _positives(self, Y):
         n_samples = Y.shape[0]
         if self._encoding.kind != "multilabel":
-            return Positives(np.arange(n_samples + 1, dtype=np.int64), _codes(Y))
+            return Positives(np.arange(n_samples + 1, dtype=np.int64), codes_of(Y))
         if Y.shape[1] < 2:
             raise ValueError(
                 "y has one column: the losses rank labels against each other, so that at least "

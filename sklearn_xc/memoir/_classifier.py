@@ -6,8 +6,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from ..base._classifier import Interval, Options, StrOptions
-from ..base._multiclass import BaseMulticlassClassifier
+from ..base._classifier import BaseXCClassifier, Interval, Options, StrOptions
+from ..base._multiclass import partial_fit, validate_warm_start
 from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import with_callbacks
 from ..utils._convergence import warn_not_converged
@@ -24,7 +24,7 @@ from ._train import Problem, SearchSettings, fit_memoir
 
 
 @savable
-class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
+class MemoirSVC(CalibratedMixin, BaseXCClassifier):
     """Multiclass support vector machine whose training asks an index, not every class (MEMOIR).
 
     Minimises, over one weight vector w_k for each class::
@@ -223,6 +223,7 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
     """
 
     PUBLISHED = PUBLISHED
+    _multilabel = False
     _not_merged_since = (
         "margins are trained between the classes of one model; fit one model on all classes, or "
         "grow one by partial_fit"
@@ -343,7 +344,7 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
         """
         given = X, y, sample_weight
         with self._all_or_nothing():
-            X, codes, sample_weight, start = self._validate_warm_start(X, y, sample_weight)
+            X, codes, sample_weight, start = validate_warm_start(self, X, y, sample_weight)
             self._calibrate(X, y, sample_weight)
             rng = check_random_state(self.random_state)
             weight = self._with_class_weight(codes, sample_weight, first=True)
@@ -374,6 +375,8 @@ class MemoirSVC(CalibratedMixin, BaseMulticlassClassifier):
                 f"after {self.n_iter_}: use a larger max_iter"
             )
         return self
+
+    partial_fit = partial_fit
 
     def _partial_fit(self, X, codes, sample_weight, first):
         self._refuse_calibration()

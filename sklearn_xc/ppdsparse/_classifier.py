@@ -14,13 +14,13 @@ from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
 from ..utils._class_weight import weights_of_labels
 from ..utils._matrix import LARGEST_INDEX, compact
 from ..utils._records import savable
-from ._add_labels import AddLabels
+from ._add_labels import add_labels
 from ._penalties import penalties_of
 from ._solver import fit_classes, require_weights_in_range, require_workspace
 
 
 @savable
-class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
+class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     """Sparse one-vs-rest linear classifiers for very many classes (PPDSparse).
 
     For each class k, with labels y_i in {-1, +1}, minimises::
@@ -309,6 +309,8 @@ class PPDSparseClassifier(CalibratedMixin, AddLabels, BaseXCClassifier):
             result["progress"].finish()
         self._warn_if_late(self.dual_gap_, FIT_CALLER + 1)
         return self
+
+    add_labels = add_labels
 
     def _solve(self, X, Y, sample_weight, dual, is_new=None, watch=None):
         if watch is None:  # for what callbacks are not told of

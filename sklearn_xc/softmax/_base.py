@@ -4,14 +4,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from ..base._multiclass import BaseMulticlassClassifier, known_codes
+from ..base._classifier import BaseXCClassifier
+from ..base._multiclass import known_codes, partial_fit
 from ..topk._feature_major import feature_major
 from ..utils._memory_limit import require_memory
 from ..utils._validation import check_sample_weight
 from ._probabilities import joined, log_probability_blocks, log_softmax, topk_probabilities
 
 
-class BaseSoftmaxClassifier(BaseMulticlassClassifier):
+class BaseSoftmaxClassifier(BaseXCClassifier):
     """Base of the multiclass estimators whose scores are utilities of a probability model.
 
     Their weights are dense. `coef_` is a view of memory that lies feature by feature, which is the
@@ -20,12 +21,15 @@ class BaseSoftmaxClassifier(BaseMulticlassClassifier):
     :meth:`_weights_of_new_classes`.
     """
 
+    _multilabel = False
     _not_merged_since = (
         "probabilities are normalised over the classes of one model, and utilities of two models "
         "have no common zero; fit one model on all classes, or grow one by partial_fit"
     )
 
     # -------------------------------------------------------------------------------- for fit
+
+    partial_fit = partial_fit
 
     def _require_weights(self, n_copies, also=0):
         """Refuse weights that do not fit into memory.

@@ -1,0 +1,148 @@
+"""One-vs-rest models of different labels as one."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ..base._classifier import BaseXCClassifier
+from ..base._labels import LabelEncoding
+from ..base._new_classes import merge_labels, rows_in_places
+from ..utils._memory_limit import require_memory
+from ._add_labels import Columns, append_columns, columns_of
+
+
+def merge(models):
+    """One model of several whose labels are disjoint, trained apart.
+
+    Each label of a one-vs-rest model is a problem of its own, so nothing is computed anew: the
+    scores of the merged model are those of its parts.
+
+    Parameters
+    ----------
+    models : sequence of PPDSparseClassifier
+        Fitted, on X with the same features in the same order. All of them with one class a sample
+        (1-D y), or all on an indicator.
+
+    Returns
+    -------
+    model : PPDSparseClassifier
+        A new one, with the parameters and the container of predictions of the first, but for
+        ``calibration=None``. One class a sample: ``classes_`` is the sorted union. Indicators: the
+        columns of the first model, then those of the second, and so on; column names, where there
+        are any, must be disjoint, and columns without names are numbered anew. Weights are sparse.
+        There is no ``dual_coef_``: a later fit with ``warm_start=True`` starts from nothing.
+
+    Raises
+    ------
+    ValueError
+        If there is no model, if labels overlap, if features differ in number or names, or if
+        models with one class and with several labels a sample are mixed.
+    TypeError
+        If a model is of another type, or of one whose scores are trained against each other:
+        probabilities and margins over different classes have no common scale.
+    MemoryError
+        If the weights would take more than half of the memory available.
+
+    Notes
+    -----
+    A class of a multiclass model was trained against the rows of its own model. Trained on the
+    same rows (as an indicator of a part of the labels, or with all other labels as one class)
+    scores are comparable; otherwise the merged ranking is as good as the rows are alike.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sklearn_xc
+    >>> from sklearn_xc.datasets import make_xc_classification
+    >>> X, Y = make_xc_classification(300, 500, 40, n_labels=2, random_state=0)
+    >>> parts = [
+    ...     sklearn_xc.PPDSparseClassifier(random_state=0).fit(X, Y[:, columns])
+    ...     for columns in (np.arange(25), np.arange(25, 40))
+    ... ]
+    >>> whole = sklearn_xc.merge(parts)
+    >>> whole.coef_.shape
+    (40, 500)
+    >>> apart = np.hstack([part.decision_function(X) for part in parts])
+    >>> np.allclose(whole.decision_function(X), apart, atol=1e-5)
+    True
+    """
+    models = list(models)
+    _check_models(models)
+    first = models[0]
+    parts = [columns_of(model) for model in models]
+    n_weights, n_columns = (sum(part.coef.nnz for part in parts), sum(len(p.gap) for p in parts))
+    require_memory(
+        8 * n_weights + 16 * n_columns, f"merge: {n_weights} weights", "prune the models before"
+    )
+    places = np.arange(n_columns)
+    if first._encoding.kind == "multilabel":
+        labels = [model.classes_ for model in models]
+        classes = append_columns(labels, [len(names) for names in labels], "a later one")
+        kind, dtype, container = "multilabel", first._encoding.dtype, first._encoding.container
+    else:
+        classes = first.classes_
+        for model in models[1:]:
+            before = len(classes)
+            classes, _ = merge_labels(classes, model.classes_)
+            if len(classes) < before + len(model.classes_):
+                raise ValueError("models have classes in common; their classes must be disjoint")
+        places = np.concatenate([np.searchsorted(classes, model.classes_) for model in models])
+        kind, dtype, container = "multiclass", classes.dtype, None
+        if len(models) == 1 and len(classes) == 2:
+            kind, parts, places = "binary", [_of_model_itself(first)], np.arange(1)
+    model = clone(first).set_params(calibration=None)
+    model._encoding = LabelEncoding(kind, classes, dtype, container)
+    model.classes_ = classes
+    for name in ("n_features_in_", "feature_names_in_", "l1_", "l2_"):
+        if hasattr(first, name):
+            setattr(model, name, getattr(first, name))
+    order = np.argsort(places)
+    model.n_iter_ = max(part.n_iter_ for part in models)
+    model.dual_gap_ = np.concatenate([part.gap for part in parts])[order]
+    model.n_active_ = np.concatenate([part.n_active for part in parts])[order]
+    supports = [part._support for part in models]
+    if all(support is not None for support in supports):
+        support = np.concatenate(supports)
+        model._support = support if kind == "binary" else support[order]
+    coef = sparse.vstack([part.coef for part in parts], format="csr")
+    model._set_linear_model(
+        rows_in_places(coef, places, len(places)),
+        np.concatenate([part.intercept for part in parts])[order],
+    )
+    return model
+
+
+def _of_model_itself(model):
+    coef = sparse.csr_array(model.coef_)
+    return Columns(coef, model.intercept_, model.dual_gap_, model.n_active_, None)
+
+
+def _check_models(models):
+    if not models:
+        raise ValueError("merge needs at least one model")
+    first = models[0]
+    for model in models:
+        name = type(model).__name__
+        if not isinstance(model, BaseXCClassifier):
+            raise TypeError(f"merge takes estimators of sklearn_xc, not {name}")
+        if model._not_merged_since is not None:
+            raise TypeError(f"models of {name} cannot be merged: {model._not_merged_since}")
+        if type(model) is not type(first):
+            raise TypeError(
+                f"merge takes models of one type, not {type(first).__name__} and {name}"
+            )
+        check_is_fitted(model)
+        if model.n_features_in_ != first.n_features_in_:
+            raise ValueError(
+                f"models of {first.n_features_in_} and {model.n_features_in_} features cannot be "
+                "merged: all must be fitted on the same features"
+            )
+        names = [getattr(m, "feature_names_in_", None) for m in (first, model)]
+        if (names[0] is None) != (names[1] is None) or not np.array_equal(*names):
+            raise ValueError("the models' feature names differ: feature_names_in_ must be equal")
+        if (model._encoding.kind == "multilabel") != (first._encoding.kind == "multilabel"):
+            raise ValueError(
+                "models with one class a sample and models with several labels a sample cannot be "
+                "merged"
+            )
