@@ -229,7 +229,7 @@ def seconds_of(busy, function, *arguments):
 def time_of_steps(system, X, y, W, n_threads, busy):
     """Seconds a sample of steps, and of building indexes again; what the gradients miss."""
     from sklearn_xc.ldgs._candidate_gradients import Positives
-    from sklearn_xc.ldgs._train import REBUILD_AFTER, Layout, Steps, Weights
+    from sklearn_xc.ldgs._steps import REBUILD_AFTER, Layout, Steps, Weights
     from sklearn_xc.utils._matrix import as_rows
     from sklearn_xc.utils._parallel import single_threaded_blas
 

@@ -9,8 +9,8 @@ from .memoir._classifier import MemoirSVC
 from .meta._calibrated import TopKCalibratedClassifier
 from .meta._threshold import TopKThresholdClassifier
 from .persistence import load
-from .ppdsparse._merge import merge
 from .ppdsparse._classifier import PPDSparseClassifier
+from .ppdsparse._merge import merge
 from .topk._predict import predict_topk
 from .word_embedding._estimator import LDGSWordEmbedding
 

@@ -1,5 +1,7 @@
 """What all estimators share: validation, labels, prediction, tags."""
 
+from functools import partial
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -9,8 +11,6 @@ from ..inspection._explain import (
     explain_rows,
     places_of_labels,
     predicted_places,
-    weights_at,
-    weights_of_label,
 )
 from ..inspection._label_counts import counts_of_codes, report_of
 from ..persistence import LoadedWeights, SaveMixin, weights_to_store
@@ -21,7 +21,7 @@ from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
 from ..utils._validation import check_k
 from . import _weight_format as weight_format
-from ._linear_model import IndexCache, arrays_of, check_shape
+from ._linear_model import IndexCache, LinearScores, arrays_of, check_shape
 from ._nearly_empty import warn_if_nearly_empty
 from ._validation import (
     HasMethods,
@@ -50,9 +50,8 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
 
     A subclass declares ``_parameter_constraints``, has the parameter ``n_jobs``, and fits inside
     :meth:`_all_or_nothing` with the data from :meth:`_validate_fit`. One with linear weights ends
-    with :meth:`_set_linear_model`; another overrides :meth:`_model`. One whose scores are linear in
-    the features, but not by ``coef_`` alone, overrides :meth:`_weights_at`; one that is linear but
-    for a term common to the features of a row, :meth:`_weights_of_label`.
+    with :meth:`_set_linear_model`; one whose scores come from them and something else overrides
+    :meth:`_scores_of`.
     """
 
     _parameter_constraints: dict = {}  # noqa: RUF012  (scikit-learn's convention)
@@ -158,7 +157,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
 
     def _state_to_save(self, encoder):
         state = super()._state_to_save(encoder)
-        if self._is_linear():  # the index holds the intercepts as well
+        if self._scores_of().kept_as_lists:  # the index holds the intercepts as well
             del state["intercept_"]
             state["coef_"] = weights_to_store(
                 self.coef_, self.intercept_, self._model(), encoder.dtype, encoder.threshold
@@ -170,7 +169,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         mapped = vars(self).pop("_loaded", None)  # there if all of a mapped file is read now
         if isinstance(weights, LoadedWeights):
             known = {**vars(self), **state}
-            check_shape(known, weights.index.shape, self._n_inputs(known))
+            check_shape(known, weights.index.shape, self._scores_of(known).n_inputs())
             self._index_cache = IndexCache()
             if mapped is None or self.intercept_ is mapped.intercept:
                 self.intercept_ = weights.intercept
@@ -179,42 +178,47 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
                 self._index_cache.put(self.coef_, weights.intercept, weights.index)
             else:
                 self._loaded = weights
-        elif weights is not None and not self._is_linear():
+        elif weights is not None and not self._scores_of({**vars(self), **state}).kept_as_lists:
             known = {**vars(self), **state}
-            check_shape(known, np.shape(weights), self._n_inputs(known))
+            check_shape(known, np.shape(weights), self._scores_of(known).n_inputs())
             state["coef_"], self._index_cache = weights, IndexCache()
         elif weights is not None or (mapped is None and "coef_" not in vars(self)):
             raise ValueError(f"it holds a {type(self).__name__} without weights")
         super()._set_loaded_state(state, origin)
-
-    def _is_linear(self):
-        """Whether coef_ and intercept_ are kept as the inverted lists that prediction follows."""
-        return True
-
-    def _n_inputs(self, state):
-        """Columns of coef_ in a model with these attributes."""
-        return state["n_features_in_"]
 
     # ----------------------------------------------------------------------------- prediction
 
     def __sklearn_is_fitted__(self):
         return "_encoding" in vars(self)
 
+    def _scores_of(self, state=None):
+        """How scores come from rows, as `LinearScores` or in its place.
+
+        Parameters
+        ----------
+        state : dict, default=None
+            The attributes of a model that is about to be loaded; by default those there are.
+        """
+        if state is None:
+            return LinearScores(self.n_features_in_, self._encoding.kind == "binary")
+        return LinearScores(state["n_features_in_"], state["_encoding"].kind == "binary")
+
     def _model(self):
         """The object that scores rows: has ``topk``, ``scores`` and ``positives``."""
-        loaded = vars(self).get("_loaded")
+        scores, loaded = self._scores_of(), vars(self).get("_loaded")
         if loaded and "coef_" not in vars(self) and self.intercept_ is loaded.intercept:
             return loaded.index
-        if self.coef_.shape[0] != self._encoding.n_columns:
+        if scores.kept_as_lists and self.coef_.shape[0] != self._encoding.n_columns:
             raise ValueError(
                 f"coef_ has {self.coef_.shape[0]} rows, but fit's y asks for "
                 f"{self._encoding.n_columns}"
             )
-        return self._index_cache.get(self.coef_, self.intercept_)
+        return self._index_cache.get(self.coef_, self.intercept_, scores.index)
 
     def _rows(self, X):
         """The rows that :meth:`_model` scores."""
-        return self._feature_rows(X)
+        rows = self._feature_rows(X)
+        return self._scores_of().inputs(rows, self._threads())
 
     def _feature_rows(self, X):
         """The rows that the user gave."""
@@ -391,37 +395,12 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
         names = check_options(k, names, rows.shape[1])
         if labels is None:
-            inputs, kind = self._rows(X), self._encoding.kind
+            inputs, kind = self._scores_of().inputs(rows, self._threads()), self._encoding.kind
             places = predicted_places(self._model(), kind, inputs, self._threads())
         else:
             places = places_of_labels(labels, self.classes_, rows.shape[0])
-        of_label = self._weights_of_label
+        of_label = partial(self._scores_of().weights_of_label, self.coef_, self.intercept_)
         return explain_rows(as_matrix(rows), places, self.classes_, of_label, k, names)
-
-    def _weights_of_label(self, place, features, values):
-        """What the score of the label at a place of ``classes_`` is made of.
-
-        Parameters
-        ----------
-        place : int
-        features : ndarray of int (n_listed,)
-            Features that a row has, ascending.
-        values : ndarray of float32 (n_listed,)
-            Their values.
-
-        Returns
-        -------
-        weights : ndarray of float32 (n_listed,)
-            Their weights.
-        intercept : float
-            What the score holds beside ``weights @ values``.
-        """
-        is_binary = self._encoding.kind == "binary"
-        return weights_of_label(self._weights_at, self.intercept_, is_binary, place, features)
-
-    def _weights_at(self, row, features):
-        """Weights of some features, ascending, in a row of the weights; ndarray of float32."""
-        return weights_at(self.coef_, row, features)
 
     @property
     def label_report_(self):

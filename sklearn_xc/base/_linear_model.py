@@ -3,9 +3,70 @@
 import numpy as np
 from scipy import sparse
 
+from ..inspection._explain import weights_at
 from ..topk._inverted_index import InvertedIndex
 from ..utils._locks import ForkSafeLock
 from ._labels import LabelEncoding
+
+
+class LinearScores:
+    """How the scores of an estimator come from rows: here as ``W x + b``, by its weights alone.
+
+    An estimator whose scores come otherwise has a subclass, from its ``_scores_of(state)``.
+
+    Parameters
+    ----------
+    n_features : int
+    binary : bool
+        Whether two classes share one score.
+    """
+
+    # Whether coef_ and intercept_ are kept as the inverted lists that prediction follows.
+    kept_as_lists = True
+
+    def __init__(self, n_features, binary):
+        self.n_features, self.binary = n_features, binary
+
+    def n_inputs(self):
+        """Columns of coef_."""
+        return self.n_features
+
+    def inputs(self, rows, n_threads):
+        """What stands in the place of some `Rows` where weights meet them; `Rows` as well."""
+        return rows
+
+    def index(self, coef, intercept):
+        """The object that scores inputs: has ``topk``, ``scores`` and ``positives``."""
+        return InvertedIndex(coef, intercept)
+
+    def weights_at(self, coef, row, features):
+        """Weights of some features, ascending, in a row of coef; ndarray of float32."""
+        return weights_at(coef, row, features)
+
+    def weights_of_label(self, coef, intercept, place, features, values):
+        """What the score of the label at a place of ``classes_`` is made of.
+
+        Parameters
+        ----------
+        coef : ndarray or sparse (n_columns, n_inputs)
+        intercept : ndarray (n_columns,)
+        place : int
+        features : ndarray of int (n_listed,)
+            Features that a row has, ascending.
+        values : ndarray of float32 (n_listed,)
+            Their values.
+
+        Returns
+        -------
+        weights : ndarray of float32 (n_listed,)
+            Their weights.
+        intercept : float
+            What the score holds beside ``weights @ values``.
+        """
+        if not self.binary:
+            return self.weights_at(coef, place, features), float(intercept[place])
+        sign = 1 if place else -1
+        return sign * self.weights_at(coef, 0, features), sign * float(intercept[0])
 
 
 class IndexCache:
@@ -20,11 +81,11 @@ class IndexCache:
         self._arrays = ()
         self._index = None
 
-    def get(self, coef, intercept, make=None):
+    def get(self, coef, intercept, make=InvertedIndex):
         arrays = arrays_of(coef, intercept)
         with self._lock:
             if not _same(arrays, self._arrays):
-                index = (make or InvertedIndex)(coef, intercept)
+                index = make(coef, intercept)
                 if any(array.flags.writeable for array in arrays):
                     return index
                 self._arrays, self._index = arrays, index

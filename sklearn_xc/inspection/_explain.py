@@ -191,25 +191,6 @@ def _explanation(i, classes, place, features, values, weights, intercept, names,
     )
 
 
-def weights_of_label(weights_at, intercept, is_binary, place, features):
-    """Weights of a label at some features, and its intercept; two classes share a row.
-
-    Parameters
-    ----------
-    weights_at : callable
-        ``(row, features)`` to the weights in a row of ``coef_``.
-    intercept : ndarray (n_columns,)
-    is_binary : bool
-    place : int
-        Of the label in ``classes_``.
-    features : ndarray of int, ascending
-    """
-    if not is_binary:
-        return weights_at(place, features), float(intercept[place])
-    sign = 1 if place else -1
-    return sign * weights_at(0, features), sign * float(intercept[0])
-
-
 def weights_at(coef, k, features):
     """Weights of class k at some features.
 

@@ -1,23 +1,25 @@
 """LDGS: large output layers learned by searching chunks of their columns."""
 
-from numbers import Integral, Real
-
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 
-from ..base._classifier import BaseXCClassifier, Interval, StrOptions
-from ..softmax._probabilities import joined, log_probability_blocks, topk_probabilities
-from ..topk._inverted_index import topk_matrix
+from ..base._classifier import BaseXCClassifier
+from ..base._multiclass import require_same_data
+from ..softmax._probabilities import predict_log_proba, predict_proba, topk_probabilities
 from ..utils._available import available_if
 from ..utils._callbacks import with_callbacks
-from ..utils._matrix import LARGEST_INDEX
-from ..utils._random import stream
+from ..utils._convergence import still_rose, warn_not_converged
 from ..utils._records import savable
-from ..utils._schedules import DECAY
-from ..utils._validation import check_k
-from ._base import BaseLDGS, Task
-from ._prediction import Search, embedded
+from ._auto import passes
+from ._data import held_out_of, positives_of
+from ._fitted import check_loaded, keep, place_classes, set_model, start_of
+from ._index_search import predict_topk
+from ._parameters import CONSTRAINTS
+from ._partial_fit import partial_fit
+from ._prediction import embedded
+from ._scores import EmbeddedScores
+from ._train import Problem, first_state, fit_ldgs
 
 
 def _has_probabilities(estimator):
@@ -35,7 +37,7 @@ def _has_probabilities(estimator):
 
 
 @savable
-class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS):
+class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCClassifier):
     """Large output layers whose gradient touches only the classes that matter (LDGS).
 
     Scores are ``z = W phi(x) + b``, with phi the features as they are or a linear layer learned
@@ -230,36 +232,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
     ((3, 16), (10, 16))
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        "loss": [StrOptions({"cross_entropy", "margin", "triplet"})],
-        "similarity": [StrOptions({"linear", "sqeuclidean"})],
-        "gradient": [StrOptions({"auto", "decomposed", "mips", "sampled", "exact"})],
-        "n_chunks": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
-        "n_message_passes": [Interval(Integral, 0, 10**6, closed="both")],
-        "query_size": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
-        "index": [StrOptions({"spherical", "hnsw", "exact"})],
-        "n_centroids": [Interval(Integral, 1, LARGEST_INDEX, closed="both"), None],
-        "n_probes": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
-        "tau": [Interval(Real, 0, 1e12, closed="both")],
-        "unretrieved": [StrOptions({"exclude", "sampled", "zero"})],
-        "mu": [Interval(Real, 1e-6, 1e6, closed="both")],
-        "hidden_dim": [StrOptions({"auto"}), Interval(Integral, 1, 2**16, closed="both"), None],
-        "fit_intercept": ["boolean"],
-        "warmup": [StrOptions({"auto"}), Interval(Real, 0, 1e9, closed="both")],
-        "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
-        "solver": [StrOptions({"adagrad", "sgd"})],
-        "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="right")],
-        "decay": DECAY,
-        "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "warm_start": ["boolean"],
-    }
+    _parameter_constraints = CONSTRAINTS
 
     def __init__(
         self,
@@ -364,85 +337,44 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         """
         given = X, y, sample_weight
         with self._all_or_nothing():
-            before = self._before() if self.warm_start and self.__sklearn_is_fitted__() else None
+            before = None
+            if self.warm_start and self.__sklearn_is_fitted__():
+                before = self.classes_, self.n_features_in_, start_of(self)
             X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
-            positives = self._positives(Y)
             start = None
             if before is not None:
-                start = self._check_before(*before)
-            self._plan_fit(X)
-            if start is not None:
-                self._require_same_layer(start)
+                require_same_data(self, *before[:2])
+                start = before[2]
+            state = first_state(self, X, len(self.classes_))
             rng = check_random_state(self.random_state)
-            held_out = np.zeros(X.shape[0], dtype=bool)
-            if self.early_stopping:
-                held_out = self._held_out(positives, rng, sample_weight)
-            n_visited = np.count_nonzero(
-                ~held_out if sample_weight is None else ~held_out & (sample_weight > 0)
+            positives = positives_of(Y, self._encoding)
+            held_out = held_out_of(self, positives, sample_weight, rng)
+            problem = Problem.of(self, X, positives, sample_weight, held_out)
+            n_passes = passes(
+                self, state.plan.form, len(problem.visited()), len(self.classes_) * X.shape[1]
             )
-            n_passes = self._passes(n_visited, X.shape[1])
             progress = self._start_progress(
                 n_passes, *given, name="pass",
                 set_model=lambda twin, model: twin._set_model(*model()),
             )  # fmt: skip
-            task = Task(X, positives, sample_weight, held_out, start, True, rng.randint(2**31))
-            self._train(task, 0, n_passes, progress)
-            if held_out.any() and self._encoding.kind != "multilabel":
-                rows = self._rows(X[held_out])
-                self._count_held_out(rows, positives.ids[held_out])
+            outcome = fit_ldgs(
+                problem, self, state, start, n_passes=n_passes, n_before=0,
+                seed=rng.randint(2**31), n_threads=self._threads(), progress=progress,
+            )  # fmt: skip
+            keep(self, outcome)
+            if problem.held_out.any() and not problem.multilabel:
+                rows = self._rows(X[problem.held_out])
+                self._count_held_out(rows, problem.positives.ids[problem.held_out])
             progress.finish()
+        if outcome.scores and not outcome.stopped and still_rose(outcome.scores):
+            warn_not_converged(
+                f"early_stopping: the precision of the samples kept apart still rose in the last "
+                f"n_iter_no_change={self.n_iter_no_change} of max_iter={n_passes} passes; increase "
+                "max_iter"
+            )
         return self
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Go on training with one pass over more samples, whose classes may be new.
-
-        Many small parts do what few large ones do: what a sample adds to a step, its weight, the
-        ridge and the time by which rates fall are relative to all rows seen, not to the call. With
-        ``decay="linear"`` there is no last pass to which rates could fall: after t passes they are
-        the first over ``sqrt(1 + t)``. What "auto" chose at the first call stays; the units of X
-        follow all rows seen. Samples are visited in the order given, unless neighbours share their
-        class far more often than by chance.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n_samples, n_features)
-        y : array-like or sparse, shape (n_samples,) or (n_samples, n_classes)
-            An indicator has the same columns in all calls.
-        classes : array-like of shape (n_classes,), default=None
-            Required at the first call with one class a sample, where no fit came before: the
-            classes to begin with. Later, all classes from this call on: those of before, and any
-            new ones; then y may hold no others. Without it, a label that no call before has named
-            becomes a class, whose weights start as those of a fit do.
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        self : LDGSClassifier
-
-        Raises
-        ------
-        ValueError
-            If ``classes`` is missing at the first call, later leaves out a class of before or does
-            not name a label of y, or if X or an indicator does not fit the calls before.
-        """
-        with self._all_or_nothing():
-            first = not self.__sklearn_is_fitted__()
-            X, positives, sample_weight = self._validate_part(X, y, classes, sample_weight, first)
-            start = None if first else self._start()
-            if first:
-                self._plan_fit(X)
-            else:
-                self._require_same_layer(start)
-                self._plan_part()
-            n_before = 0 if first else self.n_iter_
-            seed = stream(
-                check_random_state(self.random_state).randint(2**31), "part", n_before
-            ).integers(2**31)
-            nobody = np.zeros(X.shape[0], dtype=bool)
-            task = Task(X, positives, sample_weight, nobody, start, False, int(seed))
-            self._train(task, n_before, 1, self._progress_of_part())
-            self.n_iter_ = n_before + 1
-        return self
+    partial_fit = partial_fit
 
     @property
     def _n_features_out(self):
@@ -463,117 +395,42 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseLDGS
         E : ndarray of float32, shape (n_samples, hidden_dim)
             Where there is no hidden layer, X itself, dense.
         """
-        rows = BaseXCClassifier._rows(self, X)
+        rows = self._feature_rows(X)
         E = embedded(rows, self.input_embeddings_, self._threads())
         return E.copy() if np.may_share_memory(E, rows.data) else E
 
-    def predict_topk(self, X, k=None, scores="decision", sparse_output=False, search="exact"):
-        """The k best classes of each sample, best first; never builds all scores of all samples.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n_samples, n_features)
-        k : int, default=None
-            From 1 to the number of classes K; by default the smaller of 5 and K.
-        scores : {"decision", "proba"}, default="decision"
-            What to return beside the labels: scores as of :meth:`decision_function`, or
-            probabilities, where there are any; these need the scores of all classes.
-        sparse_output : bool, default=False
-            Whether to return one sparse matrix with k entries a row instead of two arrays.
-        search : {"exact", "index"}, default="exact"
-            "index" asks an index of the kind `index` for the best label embeddings. It is built at
-            the first such call, on whose samples it measures how many of the ten best it names
-            (``search_recall_``); below 0.9 it warns and answers exactly. Scores are exact.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples, k)
-            Entries of ``classes_``. Ties go to the class that stands first there.
-        scores : ndarray of float32, shape (n_samples, k)
-            For two classes ``-f`` and ``f``, where f is the decision function.
-
-        Raises
-        ------
-        ValueError
-            If k is not an integer from 1 to K, scores or search is not one of the two, there are
-            no probabilities, or they are asked of the index.
-        """
-        if search not in ("exact", "index"):
-            raise ValueError(f"search must be 'exact' or 'index', got {search!r}")
-        if search == "exact":
-            return super().predict_topk(X, k, scores, sparse_output)
-        if scores != "decision":
-            raise ValueError(f"search='index' gives scores='decision' only, got scores={scores!r}")
-        rows = self._rows(X)
-        k = check_k(k, len(self.classes_))
-        if self._encoding.kind == "binary":  # one score a sample: nothing to search
-            self.search_recall_ = 1.0
-            return super().predict_topk(X, k, scores, sparse_output)
-        if "_search" not in vars(self):
-            self._search = Search(self.index, self.n_jobs)
-        best, values, self.search_recall_ = self._search.topk(
-            rows, k, self.coef_, self.intercept_, self.similarity == "sqeuclidean"
-        )
-        if sparse_output:
-            return topk_matrix(best, values, len(self.classes_))
-        return self.classes_[best], values
+    predict_topk = predict_topk
 
     def _topk_probabilities(self, rows, k):
         try:
             _has_probabilities(self)
         except AttributeError as error:
             raise ValueError(f"scores='proba': {error}") from error
-        return topk_probabilities(self._log_probability_blocks(rows), rows.shape[0], k)
+        return topk_probabilities(self, rows, k)
 
-    def _log_probability_blocks(self, rows):
-        return log_probability_blocks(self._model(), rows, self._encoding, self._threads())
+    predict_proba = available_if(_has_probabilities)(predict_proba)
+    predict_log_proba = available_if(_has_probabilities)(predict_log_proba)
 
-    @available_if(_has_probabilities)
-    def predict_proba(self, X):
-        """Probabilities of all classes: the softmax of their scores.
+    # ------------------------------------------------------------------------- the fitted model
 
-        Only of ``loss="cross_entropy"`` and one class a sample. With several labels a sample the
-        softmax says how a label shares in them, not how likely it is; where probabilities of
-        labels are needed, wrap the estimator in :class:`sklearn_xc.TopKCalibratedClassifier`.
+    _set_model = set_model
+    _place_classes = place_classes
+    _not_saved = (*BaseXCClassifier._not_saved, "_search")
 
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n_samples, n_features)
+    def _prepare_index(self):
+        super()._prepare_index()
+        vars(self).pop("_search", None)
 
-        Returns
-        -------
-        p : ndarray of float64, shape (n_samples, n_classes)
-            Each row sums to 1. The scores are of float32, the softmax is not.
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_search"}
 
-        Raises
-        ------
-        MemoryError
-            If they would take more than half of the memory available.
-        """
-        rows, shape = self._rows_of_probabilities(X, "predict_proba")
-        return joined(self._log_probability_blocks(rows), shape)
+    def _scores_of(self, state=None):
+        state = vars(self) if state is None else state
+        binary, squared = state["_encoding"].kind == "binary", self.similarity == "sqeuclidean"
+        table = state.get("input_embeddings_")
+        return EmbeddedScores(state["n_features_in_"], binary, table, squared)
 
-    @available_if(_has_probabilities)
-    def predict_log_proba(self, X):
-        """Logarithms of the probabilities of all classes; where :meth:`predict_proba` is.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_p : ndarray of float64, shape (n_samples, n_classes)
-
-        Raises
-        ------
-        MemoryError
-            If they would take more than half of the memory available.
-        """
-        rows, shape = self._rows_of_probabilities(X, "predict_log_proba")
-        return joined(self._log_probability_blocks(rows), shape, logarithms=True)
-
-    def _rows_of_probabilities(self, X, method):
-        rows = self._rows(X)
-        self._require_output(rows, np.float64, method, len(self.classes_))
-        return rows, (rows.shape[0], len(self.classes_))
+    def _check_loaded(self):
+        super()._check_loaded()
+        check_loaded(self)

@@ -2,7 +2,7 @@
 
 The weights lie feature by feature, (n_features, n_classes). A mini-batch is scored by the rows of
 its features, and its gradient, one number a sample and class, goes back to the same rows: what the
-layer of features does in `_train`, with classes in place of hidden columns.
+layer of features does in `_steps`, with classes in place of hidden columns.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..utils._memory_limit import require_memory
 from ._candidate_gradients import scratch_places
 from ._layers import NO_NORMS
 from ._ridge import Ridge
-from ._train import WORTH_THREADS, Steps
+from ._steps import WORTH_THREADS, Steps
 
 
 class FeatureWeights:

@@ -1,13 +1,10 @@
-"""What LDGSClassifier predicts with: embeddings, scores by distance, the threshold of labels."""
+"""Embeddings of rows, an index of label embeddings, how well labels are predicted in training."""
 
 import numpy as np
 from scipy import sparse
 
 from .._kernels.ldgs import _row_updates
-from ..mips import ExactIndex, HNSWIndex, SphericalIndex
-from ..topk._inverted_index import InvertedIndex
-from ..utils._locks import ForkSafeLock
-from ..utils._matrix import as_matrix, as_rows
+from ..utils._matrix import as_matrix
 from ..utils._random import stream
 
 SCORES_AT_ONCE = 2**22
@@ -43,92 +40,6 @@ def embedded(rows, table, n_threads):
 def dense(coef):
     """Label embeddings, which `sparsify` may have made sparse, as an ndarray of float32."""
     return np.asarray(coef.toarray() if sparse.issparse(coef) else coef, dtype=np.float32)
-
-
-class Distances:
-    """Scores minus the squared distance to each label embedding, plus its intercept.
-
-    Parameters
-    ----------
-    coef : ndarray of float32 (n_classes, dim)
-    intercept : ndarray of float32 (n_classes,)
-    binary : bool
-        Whether the one score is that of the second class minus that of the first.
-    """
-
-    def __init__(self, coef, intercept, binary):
-        coef = dense(coef)
-        self._whole = np.float32(0 if binary else -1)  # the factor of ||x||^2
-        intercept = intercept - np.einsum("ij,ij->i", coef, coef, dtype=np.float64)
-        coef = 2 * coef
-        if binary:
-            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-        last = np.full((len(coef), 1), self._whole, dtype=np.float32)
-        self._index = InvertedIndex(np.hstack([coef, last]), intercept.astype(np.float32))
-
-    def _rows(self, rows):
-        X = as_matrix(rows)
-        return as_rows(np.hstack([X, np.einsum("ij,ij->i", X, X)[:, None]]))
-
-    def topk(self, rows, k, n_threads):
-        return self._index.topk(self._rows(rows), k, n_threads)
-
-    def scores(self, rows, n_threads):
-        return self._index.scores(self._rows(rows), n_threads)
-
-    def positives(self, rows, n_threads):
-        return self._index.positives(self._rows(rows), n_threads)
-
-
-class Search:
-    """An index of label embeddings, built when first asked; anew when they are replaced.
-
-    Parameters
-    ----------
-    kind : {"spherical", "hnsw", "exact"}
-    n_jobs : int or None
-    """
-
-    def __init__(self, kind, n_jobs):
-        self._make = {"spherical": SphericalIndex, "hnsw": HNSWIndex, "exact": ExactIndex}[kind]
-        self._n_jobs = n_jobs
-        self._lock, self._built = ForkSafeLock(), (None, None, None)  # of what, and the index
-
-    def topk(self, rows, k, coef, intercept, squared):
-        """The k best classes of each row, their scores, and the recall@10 that was measured.
-
-        Parameters
-        ----------
-        rows : Rows
-            Embeddings.
-        k : int
-        coef, intercept : ndarray of float32 (n_classes, dim) and (n_classes,)
-        squared : bool
-            Whether scores are minus squared distances.
-        """
-        X = as_matrix(rows)
-        constant = np.ones((rows.shape[0], 1), dtype=np.float32)
-        queries = (
-            sparse.csr_array(sparse.hstack([X, constant]))
-            if sparse.issparse(X)
-            else (np.hstack([2 * X if squared else X, constant]))
-        )
-        with self._lock:
-            if self._built[0] is not coef or self._built[1] is not intercept:
-                # at once, when it is done: a child may be forked, or the build fail, on the way
-                self._built = coef, intercept, self._build(coef, intercept, squared, queries)
-            index = self._built[2]
-        ids, scores = index.query(queries, k)
-        if squared:
-            scores = scores - np.einsum("ij,ij->i", X, X)[:, None]
-        return ids, scores, index.recall_
-
-    def _build(self, coef, intercept, squared, queries):
-        coef, last = dense(coef), np.array(intercept, dtype=np.float32)
-        if squared:
-            last -= np.einsum("ij,ij->i", coef, coef)
-        index = self._make(n_jobs=self._n_jobs, random_state=0)
-        return index.build(np.hstack([coef, last[:, None]]), queries)
 
 
 def score_blocks(steps, samples):

@@ -1,422 +1,323 @@
-"""The loop of LDGS: mini-batches, the gradients of their scores, steps on both layers."""
+"""The run function of LDGS: units and weights to start from, passes, the model they lead to."""
+
+from typing import NamedTuple
 
 import numpy as np
 
-from .._kernels.common._pace import Pace
-from .._kernels.ldgs import _full_gradient, _row_updates
-from .._kernels.ldgs._losses import KINDS
-from ..mips._row_store import ranges
-from ..utils._memory_limit import memory_limit, require_memory
-from ..utils._random import stream
-from ..utils._schedules import share_of_rate
-from ._candidate_gradients import ChunkIndexes, Positives, scratch_places, set_gradients
-from ._int8_rows import ByteRows
-from ._layers import NO_NORMS, Layout, Lists, Settings, Weights, embed
-from ._ridge import Ridge
+from ..utils._matrix import as_rows
+from ..utils._memory_limit import require_memory
+from ..utils._parallel import single_threaded_blas
+from ..utils._rows_seen import RowsSeen
+from ._auto import PRIOR, Plan, in_form, make_plan, passes, rate_of
+from ._candidate_gradients import Positives
+from ._data import in_runs
+from ._features import FeatureSteps, FeatureWeights
+from ._layers import Layout, Settings, Weights
+from ._prediction import best_threshold, precision_at_1
+from ._steps import Steps
+from ._units import Change, Units, held_back
 
-__all__ = ["Layout", "Settings", "Steps", "Weights"]
-
-QUERIES = 256  # embeddings that stand for all when an index is built
-# Indexes are built again when the multiply-adds of the steps since then are so many times those of
-# building, which compares each class with all centroids. Within a pass so many more a chunk count
-# for building, which keep those of few classes from being built all the time.
-REBUILD_AFTER = 4.0
-BUILDING = 1_000_000
-WIDENED = 4  # times the query size is the most that cross-entropy asks for
-# Sampling ends when the gradient of an average sample is that of fewer negatives than this share.
-CONCENTRATED = 0.5
-WORTH_ROUNDING = 2_000_000  # bytes of weights, about what the cache of a core holds
-WORTH_THREADS = 500_000  # multiply-adds, so that waiting for threads does not show
-MEMORY_OF_CONCENTRATION = 0.9  # of the running mean, for a mini-batch
+NAMED_TOGETHER = 4  # times the root of the number of classes: what all chunks name for a sample
 
 
-class Steps:
-    """Passes over samples that change weights in place.
+class Problem(NamedTuple):
+    """What a call trains on.
+
+    Attributes
+    ----------
+    X : ndarray or csr_array of float32 (n_samples, n_features)
+    positives : Positives
+    sample_weight : ndarray of float32 (n_samples,), or None
+    held_out : ndarray of bool (n_samples,)
+    n_classes : int
+    multilabel : bool
+    whole : bool
+        Whether this is a fit, or a part of what `partial_fit` is given.
+    """
+
+    X: object
+    positives: Positives
+    sample_weight: np.ndarray | None
+    held_out: np.ndarray
+    n_classes: int
+    multilabel: bool
+    whole: bool
+
+    @classmethod
+    def of(cls, model, X, positives, sample_weight, held_out=None):
+        """The problem of an estimator whose classes are known; a part where none are held out."""
+        whole, n_classes = held_out is not None, len(model.classes_)
+        if held_out is None:
+            held_out = np.zeros(X.shape[0], dtype=bool)
+        multilabel = model._encoding.kind == "multilabel"
+        return cls(X, positives, sample_weight, held_out, n_classes, multilabel, whole)
+
+    def visited(self):
+        """The samples to train on."""
+        weight = self.sample_weight
+        counted = ~self.held_out if weight is None else ~self.held_out & (weight > 0)
+        return np.flatnonzero(counted)
+
+
+class Start(NamedTuple):
+    """Weights to go on from, for X as it is given; None in their place for a cold start.
+
+    Attributes
+    ----------
+    coef : ndarray of float32 (n_classes, dim)
+    intercept : ndarray of float32 (n_classes,)
+    table : ndarray of float32 (n_features, dim), or None
+    squares : (ndarray of float32, ndarray of float32)
+        Sums of squared gradients of Adagrad, of label embeddings and of features.
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    table: np.ndarray | None
+    squares: tuple
+
+
+class State(NamedTuple):
+    """What a call leaves to the next beside the weights.
+
+    Attributes
+    ----------
+    plan : Plan
+    units : Units or None
+    seen : RowsSeen
+    n_visited : float
+        Visits of samples so far.
+    searching : bool
+        Whether the warm-up is over.
+    """
+
+    plan: Plan
+    units: Units | None
+    seen: RowsSeen
+    n_visited: float
+    searching: bool
+
+
+class Outcome(NamedTuple):
+    """What training has come to.
+
+    Attributes
+    ----------
+    model : (ndarray, ndarray, ndarray or None, float32)
+        Label embeddings, intercepts, the table of features, the threshold of labels.
+    squares : (ndarray, ndarray)
+    state : State
+    alpha : float
+    loss_curve, scores : list of float
+        Of each pass; precision@1 of samples kept apart, if any are.
+    n_scored : float
+        Classes a sample.
+    stopped : bool
+        Whether early stopping or a callback ended it.
+    """
+
+    model: tuple
+    squares: tuple
+    state: State
+    alpha: float
+    loss_curve: list
+    scores: list
+    n_scored: float
+    stopped: bool
+
+
+def first_state(params, X, n_classes):
+    """The state before a cold start; `params` is the estimator, whose parameters are read."""
+    plan = make_plan(params, X, n_classes)
+    by_column = plan.form == "columns"
+    units = Units(by_column, by_column and params.fit_intercept) if plan.in_units else None
+    if params.similarity != "linear" and params.learning_rate == "auto":
+        units = Units()  # not for X: distances have its unit, and so have steps
+    return State(plan, units, RowsSeen(), 0.0, False)
+
+
+def state_of_part(params, state):
+    """The state before one more part: only what a parameter names may have changed."""
+    gradient, form = state.plan.gradient, state.plan.form
+    if params.gradient != "auto":
+        gradient = params.gradient
+    if form == "features" and gradient != "exact":
+        form = "rows"
+    rate = rate_of(params, form)
+    plan = state.plan._replace(gradient=gradient, form=form, learning_rate=rate)
+    return state._replace(plan=plan)
+
+
+def require_same_layer(hidden_dim, start, plan):
+    """Refuse to go on from weights with another layer than is wanted now."""
+    width = None if start.table is None else start.table.shape[1]
+    wanted = plan.hidden_dim if hidden_dim == "auto" else hidden_dim
+    if width != wanted:
+        raise ValueError(
+            f"hidden_dim={hidden_dim!r} is not that of the fit before; set warm_start=False to "
+            "start anew"
+        )
+
+
+def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threads, progress):
+    """Make passes over the samples.
 
     Parameters
     ----------
-    rows : Rows
-    positives : Positives
-        Of all samples, without weights.
-    sample_weight : ndarray of float32 (n_samples,), or None
-    visited : ndarray of int
-        The samples to train on.
-    weights : Weights
-    layout : Layout
-    settings : Settings
-    seed : int
-    n_threads : int
-    searching : bool, default=False
-        Whether the warm-up is over.
-    mean_weight : float, default=None
-        Of a sample, over all calls; None takes that of the samples visited.
-    strengths : (float or ndarray of float (dim,), float), default=None
-        Of the ridge on W, for each dimension, and on U; None takes alpha for both.
-    held_back : ndarray of float32 (n_samples,), default=None
-        Factors on what samples count in a step, not in the loss that is told; None for 1.
-    shuffled : bool, default=True
-        Whether passes visit the samples in random order.
+    problem : Problem
+    params : LDGSClassifier
+        Whose parameters are read, and nothing else.
+    state : State
+    start : Start or None
+    n_passes, n_before : int
+        At most, and those of calls before.
+    seed, n_threads : int
+    progress : Progress
 
-    Notes
-    -----
-    A step is on the sum of the losses over the size of a whole mini-batch, also where there are
-    fewer samples left: what a sample adds does not depend on how the samples are cut.
+    Returns
+    -------
+    outcome : Outcome
     """
+    if start is not None:
+        require_same_layer(params.hidden_dim, start, state.plan)
+    state, steps, change, alpha = _prepare(problem, params, state, start, seed, n_threads)
+    visited, kept = steps.visited, np.flatnonzero(problem.held_out)
 
-    def __init__(
-        self, rows, positives, sample_weight, visited, weights, layout, settings, seed, n_threads,
-        searching=False, mean_weight=None, strengths=None, held_back=None, shuffled=True,
-    ):  # fmt: skip
-        self.rows, self.positives, self.weights = rows, positives, weights
-        self.layout, self.settings, self.seed, self.n_threads = layout, settings, seed, n_threads
-        self.pace = Pace(n_threads)
-        self.visited = np.asarray(visited, dtype=np.int32)
-        if sample_weight is None:
-            self.factor = np.ones(len(positives.indptr) - 1, dtype=np.float32)
-        else:
-            if mean_weight is None:
-                mean_weight = sample_weight[visited].mean(dtype=np.float64)
-            self.factor = (sample_weight / mean_weight).astype(np.float32)
-        self.in_steps = self.factor if held_back is None else self.factor * held_back
-        self.shuffled = shuffled
-        self.n_batches = max(1, -(-len(self.visited) // settings.batch_size))
-        self.n_passes = self.n_visited = self.n_scored = 0
-        self._set_ridges(*(strengths or (settings.alpha, settings.alpha)))
-        searches = settings.gradient in ("decomposed", "mips")
-        self.searching = searches and (searching or settings.warmup == 0)
-        self.indexes, self.work_since, self.new_pass = None, 0, True
-        self.concentration = 1.0
-        self.rounded, self.rounds = None, self._worth_rounding()
-        self._allocate()
+    def model():
+        threshold = np.float32(0)
+        if problem.multilabel:
+            judged = kept if len(kept) else visited
+            threshold = best_threshold(steps, judged, problem.sample_weight)
+        return *change.outside(*steps.model()), threshold
 
-    def _set_ridges(self, of_W, of_U):
-        w, layout = self.weights, self.layout
-        self.ridge_W = Ridge(w.W, w.squares_W, layout.columns(of_W), layout.norms)
-        self.ridge_U = None
-        if w.U is not None:
-            self.ridge_U = Ridge(w.U, w.squares_U, layout.columns(of_U), NO_NORMS)
-
-    def _worth_rounding(self):
-        """Whether rounded weights are read first: where most then need not be, if there is room."""
-        s, W, limit = self.settings, self.weights.W, memory_limit()
-        sparse = s.gradient != "exact" and s.loss != "cross_entropy" and s.n_message_passes == 0
-        room = limit is None or ByteRows.size_of(W) <= limit
-        return sparse and room and W.nbytes > WORTH_ROUNDING
-
-    def _allocate(self):
-        K, P = self.weights.W.shape
-        n = min(self.settings.batch_size, len(self.visited))
-        self.places = scratch_places(self.n_threads, K)
-        self.scratch = np.empty((self.n_threads, P), dtype=np.float32)
-        if self.weights.U is not None:
-            self.place_U = scratch_places(1, len(self.weights.U))[0]
-        if self.settings.gradient != "exact":
-            return
-        n_blocks = -(-K // _full_gradient.block_size())
-        dense = self.settings.loss == "cross_entropy"
-        need = 4 * (n * K * (1 if dense else 3) + (K * P + n_blocks * n * P) * dense)
-        require_memory(
-            need,
-            f"fit: scores of {n} samples and {K} classes and their gradients",
-            "use a smaller batch_size, or another gradient than 'exact'",
-        )
-        self.Z = np.empty((n, K), dtype=np.float32)
-        if dense:
-            self.buffers = (
-                np.empty((n_blocks, n), np.float32), np.empty((n_blocks, n)), np.empty(n),
-                np.empty((n_blocks, n, P), np.float32), np.empty((K, P), np.float32),
-            )  # fmt: skip
-        else:
-            self.buffers = np.empty((n, K), np.int32), np.empty((n, K), np.float32)
-            t = self.n_threads
-            self.row_buffers = np.empty((t, K), np.float32), np.empty((t, 3 * K + 4))
-
-    def threads(self, n_rows):
-        """Threads for work on so many rows of weights."""
-        return self.n_threads if n_rows * self.layout.n_columns > WORTH_THREADS else 1
-
-    # ----------------------------------------------------------------------------------- a pass
-
-    def epoch(self, number, start=None, span=1.0):
-        """Visit all samples once; returns their mean loss, each before the step on it.
-
-        Rates and the warm-up go by time in passes over all samples that there are: from `start`,
-        by default the number of the pass, so much on.
-        """
-        start = number if start is None else start
-        rng = stream(self.seed, "pass", number)
-        self.new_pass = True
-        order = rng.permutation(self.visited) if self.shuffled else self.visited
-        loss = 0.0
-        for b in range(self.n_batches):
-            size = self.settings.batch_size
-            batch = order[b * size : (b + 1) * size]
-            self.n_passes = start + span * (b + 1) / self.n_batches  # also those of calls before
-            if self.searching:
-                self.reindex()  # not a part of the step: it takes as long as many
-            with self.pace.on(len(batch)):
-                loss += self.step(batch, self.rate(start + span * b / self.n_batches), rng)
-            if not np.isfinite(loss):
-                raise FloatingPointError(f"the loss in pass {number + 1} was not finite")
-        return loss / self.factor[order].sum(dtype=np.float64)
-
-    def rate(self, passes):
-        s = self.settings
-        # Of parts there is no last pass to which rates could fall.
-        n_passes = None if s.of_parts else s.max_iter
-        return s.learning_rate * share_of_rate(s.decay, passes, n_passes)
-
-    def step(self, batch, rate, rng):
-        """A step on a mini-batch; returns the weighted sum of its losses before the step."""
-        E = self.embed(batch)
-        H = self.layout.queries(E)
-        positives = self.positives_of(batch)
-        share = self.share_of(batch)
-        carried = rate * float(share.sum())
-        self.ridge_W.advance(carried)
-        if self.settings.gradient == "exact":
-            losses, of_H = self.exact(H, positives, share, rate)
-            n_scored = len(batch) * len(self.weights.W)
-        else:
-            found = self.approximate(H, positives, rng)
-            losses, n_scored = found.losses, int(found.n_scored.sum())
-            of_H = self.back_and_step(
-                H, Lists(found.ids.ravel(), found.values.ravel(), *spans(found)), share, rate
+    curve, scores, stop = [], [], False
+    begin, span = None, 1.0  # in passes over all samples that there are
+    if not problem.whole:
+        n_rows = max(1, state.seen.n_rows)
+        begin, span = state.n_visited / n_rows, len(visited) / n_rows
+    with single_threaded_blas():  # once, not with every mini-batch
+        for number in range(n_before, n_before + n_passes):
+            progress.begin()
+            try:
+                curve.append(steps.epoch(number, begin, span))
+            except FloatingPointError as error:
+                raise ValueError(
+                    f"{error}: use a smaller learning_rate, or scale the features"
+                ) from error
+            if len(kept):
+                scores.append(precision_at_1(steps, kept, problem.sample_weight))
+            stop = progress.end(
+                model, loss=curve[-1], held_out_precision=scores[-1] if scores else None
             )
-        if self.weights.U is not None:
-            of_E = self.layout.of_embeddings(of_H)
-            w = self.weights
-            self.ridge_U.advance(carried)
-            self.step_rows(
-                self.lists_of(batch), np.ones(len(batch), np.float32), of_E, w.U, w.squares_U,
-                self.place_U, self.ridge_U, rate,
-            )  # fmt: skip
-        self.take_off_what_is_due()
-        self.n_visited += len(batch)
-        self.n_scored += n_scored
-        return float(losses @ self.factor[batch])
-
-    @property
-    def n_classes(self):
-        return len(self.weights.W)
-
-    def share_of(self, batch):
-        """What the loss of each sample counts in a step."""
-        return self.in_steps[batch] / np.float32(self.settings.batch_size)
-
-    def take_off_what_is_due(self):
-        """The ridge of rows that no step touches, now and then."""
-        if self.ridge_W.is_due():
-            self.ridge_W.finish(self.n_threads)
-            self.rounded = None
-        if self.ridge_U is not None and self.ridge_U.is_due():
-            self.ridge_U.finish(self.n_threads)
-
-    def finish(self):
-        """Take off all of the ridge."""
-        if self.ridge_W.finish(self.n_threads):
-            self.rounded = None
-        if self.ridge_U is not None:
-            self.ridge_U.finish(self.n_threads)
-
-    def forget_untouched(self):
-        """Zero what no sample of a whole fit has moved, if there is a ridge."""
-        self.ridge_W.forget_untouched()
-        if self.ridge_U is not None:
-            self.ridge_U.forget_untouched()
-
-    def model(self):
-        """Label embeddings, intercepts and the table of features so far; changes nothing."""
-        table = None
-        if self.ridge_U is not None:
-            U = self.ridge_U.taken_off(self.n_threads)
-            table = np.ascontiguousarray(U[:, self.layout.plain])
-        return *self.layout.coef(self.ridge_W.taken_off(self.n_threads)), table
-
-    def scores(self, samples):
-        """Scores (n, n_classes) of samples."""
-        E = self.embed(samples)
-        square = np.einsum("ij,ij->i", E, E)[:, None]
-        scores = self.layout.queries(E) @ self.weights.W.T
-        return scores - square if self.layout.squared else scores
-
-    # ---------------------------------------------------------------------------- the input side
-
-    def lists_of(self, batch):
-        rows = self.rows
-        begin = rows.indptr[batch]
-        return Lists(rows.indices, rows.data, begin, rows.indptr[batch + 1] - begin, rows.dense)
-
-    def embed(self, batch):
-        """Embeddings of samples, (n, n_columns), with room for the last column of each chunk."""
-        return embed(self.rows, batch, self.weights.U, self.layout, self.n_threads)
-
-    def positives_of(self, batch):
-        begin = self.positives.indptr[batch]
-        count = self.positives.indptr[batch + 1] - begin
-        indptr = np.zeros(len(batch) + 1, dtype=np.int64)
-        np.cumsum(count, out=indptr[1:])
-        return Positives(indptr, self.positives.ids[ranges(begin, count)])
-
-    # --------------------------------------------------------------------------- the output side
-
-    def exact(self, H, positives, share, rate):
-        s, w, n = self.settings, self.weights, len(H)
-        losses = np.empty(n)
-        if s.loss == "cross_entropy":
-            of_H = np.empty_like(H)
-            *buffers, of_W = self.buffers
-            scratch = _full_gradient.BlockScratch(self.Z[:n], *buffers)
-            _full_gradient.cross_entropy(
-                w.W, H, positives.indptr, positives.ids, share, scratch, of_W, of_H, losses,
-                self.n_threads,
-            )  # fmt: skip
-            _row_updates.step_all(
-                w.W, of_W, w.squares_W, rate, *self.ridge_W.of_step(), self.n_threads
-            )
-            self.ridge_W.all_are_settled()
-            return losses, of_H
-        ids, gradient = (buffer[:n] for buffer in self.buffers)
-        counts = np.empty(n, dtype=np.int64)
-        _full_gradient.scores(w.W, H, self.Z[:n], self.n_threads)
-        scratch = _full_gradient.RowScratch(*self.row_buffers, self.places)
-        _full_gradient.sparse_gradients(
-            KINDS[s.loss], s.mu, self.Z[:n], positives.indptr, positives.ids, ids, counts,
-            gradient, losses, scratch, self.n_threads,
-        )  # fmt: skip
-        begin = np.arange(n, dtype=np.int64) * ids.shape[1]
-        lists = Lists(ids.ravel(), gradient.ravel(), begin, counts)
-        return losses, self.back_and_step(H, lists, share, rate)
-
-    def back_and_step(self, H, lists, share, rate):
-        """Step the label embeddings; returns the gradient in H before that, (n, n_columns)."""
-        w = self.weights
-        of_H = np.empty_like(H)
-        if w.U is not None:
-            n_threads = self.threads(int(lists.count.sum()))
-            _row_updates.combine(*lists, w.W, of_H, n_threads)
-            of_H *= share[:, None]
-        touched = self.step_rows(
-            lists, share, H, w.W, w.squares_W, self.places[0], self.ridge_W, rate
-        )
-        if self.rounded is not None:
-            self.rounded.update(w.W, touched)
-        return of_H
-
-    def step_rows(self, lists, share, source, table, squares, place, ridge, rate):
-        """Step the rows of a table that have an entry; returns which."""
-        n_entries = int(lists.count.sum())
-        most = min(n_entries, len(table))
-        touched = np.empty(most, dtype=np.int32)
-        starts = np.empty(most + 1, dtype=np.int64)
-        sample = np.empty(n_entries, dtype=np.int32)
-        value = np.empty(n_entries, dtype=np.float32)
-        n = _row_updates.group(*lists, share, place, touched, starts, sample, value)
-        if n:
-            entries = _row_updates.Entries(touched, starts, sample, value, n)
-            norms, *bearing = ridge.of_step()
-            _row_updates.step(
-                entries, source, table, squares, rate, norms, _row_updates.Ridge(*bearing),
-                self.scratch, self.threads(n_entries),
-            )  # fmt: skip
-        return touched[:n]
-
-    # ------------------------------------------------------------------------------- candidates
-
-    def approximate(self, H, positives, rng):
-        s = self.settings
-        weighs = s.unretrieved == "sampled"
-        if not self.searching:
-            n = s.query_size * (s.n_chunks if s.gradient == "decomposed" else 1)
-            drawn = self.draw(len(H), n, rng)
-            if weighs:
-                found = self.gradients(H, positives, drawn[:, None, :0], 0, False, drawn)
-            else:
-                found = self.gradients(H, positives, drawn[:, None], 0, False)
-            if s.gradient != "sampled":
-                self.watch_warmup(found, positives)
-            return found
-        most = len(self.weights.W)
-        size = n_first = min(s.query_size, most)
-        widens = s.loss == "cross_entropy" and s.tau > 0 and not weighs
-        if widens:
-            size = min(WIDENED * size, most)
-        retrieved = self.indexes.candidates(H, size, n_first)
-        drawn = self.draw(len(H), s.query_size, rng) if weighs else None
-        found = self.gradients(H, positives, retrieved, s.n_message_passes, widens, drawn, n_first)
-        self.work_since += int(found.n_scored.sum()) * self.layout.n_columns
-        return found
-
-    def gradients(
-        self, H, positives, retrieved, n_passes, wants_left_out, drawn=None, n_first=None
-    ):
-        s = self.settings
-        n_scored = retrieved.size + (0 if drawn is None else drawn.size)
-        one = retrieved.shape[1] == 1
-        if self.rounds and self.rounded is None:
-            self.rounded = ByteRows(self.weights.W, self.n_threads)
-        bounds = self.layout.bounds[[0, -1]] if one else self.layout.bounds
-        return set_gradients(
-            self.weights.W, H, bounds, retrieved, positives, s.loss, mu=s.mu,
-            n_message_passes=n_passes, tau=s.tau, drawn=drawn, zero_rest=s.unretrieved == "zero",
-            wants_left_out=wants_left_out, n_first=n_first, n_threads=self.threads(n_scored),
-            places=self.places, rounded=self.rounded,
-        )  # fmt: skip
-
-    def draw(self, n_rows, n, rng):
-        """Uniform negatives (and positives, which are positives all the same)."""
-        K = len(self.weights.W)
-        if n >= K:
-            return np.tile(np.arange(K, dtype=np.int32), (n_rows, 1))
-        return rng.integers(K, size=(n_rows, n), dtype=np.int32)
-
-    def watch_warmup(self, found, positives):
-        """Go over to searching after so many passes, or when few negatives carry the gradient."""
-        s = self.settings
-        if s.warmup != "auto":
-            self.searching = self.n_passes >= s.warmup
-            return
-        inside = np.arange(found.values.shape[1])
-        negative = (inside < found.counts[:, None]) & (inside >= np.diff(positives.indptr)[:, None])
-        g = np.where(negative, found.values, 0)
-        total, squares = g.sum(axis=1), (g * g).sum(axis=1)
-        active = squares > 0
-        share = 0.0
-        if active.any():
-            n_negative = found.n_scored - np.diff(positives.indptr)
-            share = np.mean(total[active] ** 2 / squares[active] / n_negative[active])
-        keep = MEMORY_OF_CONCENTRATION
-        self.concentration = keep * self.concentration + (1 - keep) * share
-        self.searching = self.concentration < CONCENTRATED or self.n_passes >= 1
-
-    def cost_of_building(self):
-        """Multiply-adds, about."""
-        s = self.settings
-        return self.weights.W.size * s.n_centroids + (not self.new_pass) * s.n_chunks * BUILDING
-
-    def reindex(self):
-        """Build the indexes, and again when the steps since then have cost so much more."""
-        s = self.settings
-        if self.indexes is None:
-            bounds = (
-                self.layout.bounds if s.gradient == "decomposed" else self.layout.bounds[[0, -1]]
-            )
-            self.indexes = ChunkIndexes(
-                s.index, bounds, n_centroids=s.n_centroids, n_probes=s.n_probes, seed=self.seed,
-                n_jobs=self.n_threads,
-            )  # fmt: skip
-        elif self.work_since < REBUILD_AFTER * self.cost_of_building():
-            self.new_pass = False
-            return
-        queries = None
-        if s.index == "hnsw":
-            rng = stream(self.seed, "index queries")
-            some = rng.choice(self.visited, min(QUERIES, len(self.visited)), replace=False)
-            queries = self.layout.queries(self.embed(np.sort(some)))
-        self.indexes.build(self.weights.W, queries)
-        self.work_since, self.new_pass = 0, False
+            stop = stop or len(scores) - 1 - np.argmax(scores or [0]) >= params.n_iter_no_change
+            if stop:
+                break
+        steps.finish()
+        if problem.whole:
+            steps.forget_untouched()
+        found = model()
+    n_visited = state.n_visited + float(len(visited) * len(curve))
+    state = state._replace(n_visited=n_visited, searching=steps.searching)
+    w, n_scored = steps.weights, steps.n_scored / max(1, steps.n_visited)
+    squares = w.squares_W, w.squares_U
+    return Outcome(found, squares, state, alpha, curve, scores, n_scored, stop)
 
 
-def spans(found):
-    """Where the entries of each row of `SetGradients` begin, and how many there are."""
-    return np.arange(len(found.ids), dtype=np.int64) * found.ids.shape[1], found.counts
+def _prepare(problem, params, state, start, seed, n_threads):
+    """The steps of a call, the change of variables of their weights, and alpha."""
+    rows, weight = as_rows(in_form(problem.X, state.plan.form)), problem.sample_weight
+    plan, visited, seen = state.plan, problem.visited(), state.seen.with_rows(rows, weight)
+    n_seen = len(visited) if problem.whole else round(seen.n_rows)
+    units, linear, hidden = state.units, params.similarity == "linear", plan.hidden_dim is not None
+    if units is not None:
+        units = units.with_rows(rows, visited, weight)
+        if not linear and params.solver == "adagrad":
+            plan = plan._replace(learning_rate=rate_of(params, plan.form) * units.length)
+    n_visits = None if problem.whole else seen.n_visits
+    change = Change(units if linear else None, hidden, n_visits)
+    alpha, strengths = params.alpha, (0.0, 0.0)
+    if alpha == "auto":
+        alpha = 0.0 if hidden or units is None or not linear else PRIOR / n_seen
+        strengths = alpha, 0.0
+    else:
+        strengths = change.strengths(alpha)
+    settings = _settings(params, plan, problem, n_seen)
+    dim = plan.hidden_dim if hidden else rows.shape[1]
+    layout = Layout(dim, settings.n_chunks, params.similarity, settings.fit_intercept)
+    require_weights(plan.hidden_dim, problem.n_classes, rows.shape[1], layout.n_columns)
+    shape = problem.n_classes, rows.shape[1]
+    weights = _initial(start, plan, layout, shape, seed, change, params.solver == "adagrad")
+    mean_weight = None
+    if weight is not None and not problem.whole:
+        mean_weight = seen.weight_of_visits / max(1, seen.n_visits)
+    inside, held = change.rows(rows), None
+    if units is not None:
+        held = held_back(inside, 1.0 if linear else units.length)
+    make = FeatureSteps if plan.form == "features" else Steps
+    steps = make(
+        inside, problem.positives, weight, visited, weights, layout, settings, seed, n_threads,
+        searching=start is not None and state.searching, mean_weight=mean_weight,
+        strengths=strengths, held_back=held, shuffled=problem.whole or in_runs(problem.positives),
+    )  # fmt: skip
+    return state._replace(plan=plan, units=units, seen=seen), steps, change, alpha
+
+
+def _settings(params, plan, problem, n_samples):
+    """The settings of the steps, of so many samples in all."""
+    n_classes, n_features, gradient = problem.n_classes, problem.X.shape[1], plan.gradient
+    dim = n_features if plan.hidden_dim is None else plan.hidden_dim
+    n_chunks = min(params.n_chunks, dim) if gradient == "decomposed" else 1
+    query_size = params.query_size
+    if query_size == "auto":
+        share = NAMED_TOGETHER / n_chunks if gradient == "decomposed" else 1
+        query_size = int(np.ceil(share * np.sqrt(n_classes)))
+    n_centroids = params.n_centroids
+    if n_centroids is None:
+        n_centroids = max(1, round(np.sqrt(n_classes)))
+    return Settings(
+        loss=params.loss, score=params.similarity, gradient=gradient, n_chunks=n_chunks,
+        n_message_passes=params.n_message_passes if gradient == "decomposed" else 0,
+        query_size=min(query_size, n_classes), index=params.index,
+        n_centroids=min(n_centroids, n_classes), n_probes=params.n_probes, tau=float(params.tau),
+        mu=float(params.mu), unretrieved=params.unretrieved,
+        fit_intercept=bool(params.fit_intercept), solver=params.solver, warmup=params.warmup,
+        batch_size=max(1, min(params.batch_size, n_samples)), learning_rate=plan.learning_rate,
+        decay=params.decay, max_iter=passes(params, plan.form, n_samples, n_classes * n_features),
+        alpha=0.0, of_parts=not problem.whole,
+    )  # fmt: skip
+
+
+def require_weights(hidden_dim, n_classes, n_features, n_columns):
+    """Refuse weights that do not fit into memory."""
+    hidden = hidden_dim is not None
+    n_rows = 2 * n_classes + (2 * n_features if hidden else 0)
+    require_memory(
+        4 * n_rows * n_columns,
+        f"fit: dense weights of {n_classes} classes and {n_columns} columns, twice",
+        "use a smaller hidden_dim" if hidden else "set hidden_dim, to some hundred",
+    )
+
+
+def _initial(start, plan, layout, shape, seed, change, adaptive):
+    """The weights to start from, in the units of the steps."""
+    (n_classes, n_features), dim, squares = shape, len(layout.plain), None
+    if start is not None:
+        coef, intercept, table = change.inside(start.coef, start.intercept, start.table)
+        squares = start.squares
+        by_row = n_features if plan.form in ("hidden", "features") else 0
+        if not adaptive or tuple(map(len, squares)) != (n_classes, by_row):
+            squares = None
+    else:
+        coef = np.zeros((n_classes, dim), dtype=np.float32)
+        intercept, table = np.zeros(n_classes, dtype=np.float32), None
+        if plan.hidden_dim is not None:
+            rng = np.random.default_rng(seed)
+            table = rng.standard_normal((n_features, dim), np.float32) / np.sqrt(dim)
+    if plan.form == "features":
+        W = np.array(coef.T, dtype=np.float32, order="C")
+        return FeatureWeights(W, np.array(intercept, np.float32), adaptive, squares)
+    U = None
+    if table is not None:
+        U = np.zeros((n_features, layout.n_columns), dtype=np.float32)
+        U[:, layout.plain] = table
+    return Weights(layout.weights(coef, intercept), U, adaptive, squares)

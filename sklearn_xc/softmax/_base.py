@@ -9,7 +9,13 @@ from ..base._multiclass import known_codes, partial_fit
 from ..topk._feature_major import feature_major
 from ..utils._memory_limit import require_memory
 from ..utils._validation import check_sample_weight
-from ._probabilities import joined, log_probability_blocks, log_softmax, topk_probabilities
+from ._probabilities import (
+    log_probability_blocks,
+    log_softmax,
+    predict_log_proba,
+    predict_proba,
+    topk_probabilities,
+)
 
 
 class BaseSoftmaxClassifier(BaseXCClassifier):
@@ -108,59 +114,11 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
         """Log-probabilities, float64, of utilities of float32 (n_samples, n_classes)."""
         return log_softmax(scores)
 
-    def predict_log_proba(self, X):
-        """Logarithms of the probabilities of all classes.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_p : ndarray of float64, shape (n_samples, n_classes)
-
-        Raises
-        ------
-        MemoryError
-            If they would take more than half of the memory available; ``predict_topk(X, k,
-            scores="proba")`` never does.
-        """
-        rows = self._rows(X)
-        self._require_output(rows, np.float64, "predict_log_proba", len(self.classes_))
-        shape = rows.shape[0], len(self.classes_)
-        return joined(self._log_probability_blocks(rows), shape, logarithms=True)
-
-    def predict_proba(self, X):
-        """Probabilities of all classes.
-
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n_samples, n_features)
-
-        Returns
-        -------
-        p : ndarray of float64, shape (n_samples, n_classes)
-            Each row sums to 1. The scores are of float32; the softmax is not, since in float32
-            probabilities near 0 and 1 would be cut where measures such as
-            :func:`sklearn.metrics.log_loss` still tell them apart.
-
-        Raises
-        ------
-        MemoryError
-            If they would take more than half of the memory available; ``predict_topk(X, k,
-            scores="proba")`` never does.
-        """
-        rows = self._rows(X)
-        self._require_output(rows, np.float64, "predict_proba", len(self.classes_))
-        return joined(self._log_probability_blocks(rows), (rows.shape[0], len(self.classes_)))
+    predict_proba = predict_proba
+    predict_log_proba = predict_log_proba
 
     def _topk_probabilities(self, rows, k):
-        return topk_probabilities(self._log_probability_blocks(rows), rows.shape[0], k)
-
-    def _log_probability_blocks(self, rows):
-        return log_probability_blocks(
-            self._model(), rows, self._encoding, self._threads(), self._log_probabilities
-        )
+        return topk_probabilities(self, rows, k)
 
     def log_likelihood(self, X, y, sample_weight=None):
         """Mean log-probability of the true classes.
@@ -184,7 +142,7 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
                 f"y must be a 1d array of length {rows.shape[0]} like X, got {np.shape(y)}"
             )
         log_p = np.full(len(codes), -np.inf)
-        for part, block in self._log_probability_blocks(rows):
+        for part, block in log_probability_blocks(self, rows):
             known = np.flatnonzero(codes[part] >= 0)
             log_p[part.start + known] = block[known, codes[part][known]]
         if sample_weight is None:

@@ -20,49 +20,93 @@ def log_softmax(scores):
     return log_p
 
 
-def log_probability_blocks(model, rows, encoding, n_threads, log_probabilities=log_softmax):
+def log_probability_blocks(model, rows):
     """Slices of rows, and the log-probabilities of all classes there.
 
     Parameters
     ----------
-    model : object
-        Has ``scores(rows, n_threads)``; of two classes one column, of the second against nothing.
+    model : BaseXCClassifier
+        Its probabilities are the softmax of its scores, unless it has ``_log_probabilities``.
     rows : Rows
-    encoding : LabelEncoding
-    n_threads : int
-    log_probabilities : callable, default=log_softmax
-        Of the scores of all classes.
+        As it scores them.
 
     Yields
     ------
     part : slice
     log_p : ndarray of float64 (n_part, n_classes)
     """
-    n_rows, size = rows.shape[0], max(1, SCORES_AT_ONCE // len(encoding.classes_))
+    n_rows, size = rows.shape[0], max(1, SCORES_AT_ONCE // len(model.classes_))
+    scorer, n_threads = model._model(), model._threads()
+    log_probabilities = getattr(model, "_log_probabilities", log_softmax)
     for start in range(0, n_rows, size):
         part = slice(start, min(start + size, n_rows))
-        scores = model.scores(rows.block(part.start, part.stop), n_threads)
-        if encoding.kind == "binary":
+        scores = scorer.scores(rows.block(part.start, part.stop), n_threads)
+        if model._encoding.kind == "binary":  # one column, of the second against nothing
             scores = np.hstack([np.zeros_like(scores), scores])
         yield part, log_probabilities(scores)
 
 
-def joined(blocks, shape, logarithms=False):
-    """Probabilities, or their logarithms, of all rows: ndarray of float64 of this shape."""
-    out = np.empty(shape)
-    for part, log_p in blocks:
+def predict_log_proba(self, X):
+    """Logarithms of the probabilities of all classes.
+
+    Parameters
+    ----------
+    X : array-like or sparse, shape (n_samples, n_features)
+
+    Returns
+    -------
+    log_p : ndarray of float64, shape (n_samples, n_classes)
+
+    Raises
+    ------
+    MemoryError
+        If they would take more than half of the memory available; ``predict_topk(X, k,
+        scores="proba")`` never does.
+    """
+    return _all(self, X, "predict_log_proba", logarithms=True)
+
+
+def predict_proba(self, X):
+    """Probabilities of all classes.
+
+    Parameters
+    ----------
+    X : array-like or sparse, shape (n_samples, n_features)
+
+    Returns
+    -------
+    p : ndarray of float64, shape (n_samples, n_classes)
+        Each row sums to 1. The scores are of float32; the softmax is not, since in float32
+        probabilities near 0 and 1 would be cut where measures such as
+        :func:`sklearn.metrics.log_loss` still tell them apart.
+
+    Raises
+    ------
+    MemoryError
+        If they would take more than half of the memory available; ``predict_topk(X, k,
+        scores="proba")`` never does.
+    """
+    return _all(self, X, "predict_proba", logarithms=False)
+
+
+def _all(model, X, method, logarithms):
+    rows, n_classes = model._rows(X), len(model.classes_)
+    model._require_output(rows, np.float64, method, n_classes)
+    out = np.empty((rows.shape[0], n_classes))
+    for part, log_p in log_probability_blocks(model, rows):
         out[part] = log_p if logarithms else np.exp(log_p, out=log_p)
     return out
 
 
-def topk_probabilities(blocks, n_rows, k):
+def topk_probabilities(model, rows, k):
     """The k most probable classes of each row, and their probabilities.
 
     Parameters
     ----------
-    blocks : iterable
-        From `log_probability_blocks`.
-    n_rows, k : int
+    model : BaseXCClassifier
+        As for `log_probability_blocks`.
+    rows : Rows
+    k : int
 
     Returns
     -------
@@ -70,9 +114,9 @@ def topk_probabilities(blocks, n_rows, k):
         Best first, ties to the smaller column.
     probabilities : ndarray of float32 (n_rows, k)
     """
-    columns = np.empty((n_rows, k), dtype=np.int64)
-    values = np.empty((n_rows, k), dtype=np.float32)
-    for part, log_p in blocks:
+    columns = np.empty((rows.shape[0], k), dtype=np.int64)
+    values = np.empty((rows.shape[0], k), dtype=np.float32)
+    for part, log_p in log_probability_blocks(model, rows):
         columns[part] = best_columns(log_p, k)
         values[part] = np.exp(np.take_along_axis(log_p, columns[part], axis=1))
     return columns, values

@@ -27,6 +27,7 @@ from sklearn_xc import (
     TopKThresholdClassifier,
     explain,
 )
+from sklearn_xc.base._linear_model import LinearScores
 from sklearn_xc.datasets import load_xc
 from sklearn_xc.inspection._explain import weights_at
 from sklearn_xc.utils._matrix import as_matrix, as_rows
@@ -156,6 +157,18 @@ def test_weights_at_of_an_unsorted_matrix_with_duplicates():
     assert W.indices.tolist() == [5, 1, 5, 2]
 
 
+class ProjectedScores(LinearScores):
+    def __init__(self, model):
+        super().__init__(model.n_features_in_, len(model.classes_) == 2)
+        self._projection = getattr(model, "projection_", None)
+
+    def inputs(self, rows, n_threads):
+        return as_rows(np.float32(as_matrix(rows) @ self._projection))
+
+    def weights_at(self, coef, row, features):
+        return (self._projection[features] @ coef.toarray()[row]).astype(np.float32)
+
+
 class Projected(PPDSparseClassifier):
     """Scores by weights on projected features: linear in the features, but not by coef_ alone."""
 
@@ -165,11 +178,8 @@ class Projected(PPDSparseClassifier):
         self.n_features_in_ = X.shape[1]
         return self
 
-    def _rows(self, X):
-        return as_rows(np.float32(as_matrix(super()._rows(X)) @ self.projection_))
-
-    def _weights_at(self, row, features):
-        return (self.projection_[features] @ self.coef_.toarray()[row]).astype(np.float32)
+    def _scores_of(self, state=None):
+        return ProjectedScores(self)
 
 
 @pytest.mark.parametrize("y", [MULTICLASS, BINARY], ids=["multiclass", "binary"])

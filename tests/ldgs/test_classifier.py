@@ -14,9 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize
 
 from sklearn_xc import LDGSClassifier, PPDSparseClassifier, predict_topk
-from sklearn_xc.ldgs import _inverted_lists, _train
+from sklearn_xc.ldgs import _inverted_lists, _steps
 from sklearn_xc.ldgs._candidate_gradients import Positives
-from sklearn_xc.ldgs._train import Layout, Settings, Steps, Weights
+from sklearn_xc.ldgs._steps import Layout, Settings, Steps, Weights
 from sklearn_xc.utils._matrix import as_rows, normalise
 
 pytestmark = pytest.mark.kernel
@@ -174,7 +174,7 @@ def test_options_learn(digits, options, loss):
 @pytest.mark.parametrize("gradient", GRADIENTS)
 @pytest.mark.parametrize("loss", ["cross_entropy", "margin"])
 def test_threads_do_not_change_the_weights(labels, gradient, loss, monkeypatch):
-    for module in (_train, _inverted_lists):
+    for module in (_inverted_lists, _steps):
         monkeypatch.setattr(module, "WORTH_THREADS", 0)  # threads even for so little work
     X, Y = labels
     models = [
@@ -197,7 +197,7 @@ def test_reading_rounded_weights_first_changes_nothing(
     X, Y = labels
     models = []
     for worth in (0, np.inf):
-        monkeypatch.setattr(_train, "WORTH_ROUNDING", worth)
+        monkeypatch.setattr(_steps, "WORTH_ROUNDING", worth)
         model = LDGSClassifier(
             loss, gradient=gradient, similarity=similarity, hidden_dim=8, max_iter=4, warmup=0.2,
             query_size=6, alpha=0.03, random_state=3,

@@ -469,6 +469,7 @@ TRUSTED = [
     "sklearn_xc.ldgs._classifier.LDGSClassifier",
     "sklearn_xc.ldgs._units.Units",
     "sklearn_xc.memoir._classifier.MemoirSVC",
+    "sklearn_xc.memoir._growing_weights.Iterates",
     "sklearn_xc.ppdsparse._classifier.PPDSparseClassifier",
     "sklearn_xc.utils._rows_seen.RowsSeen",
     "sklearn_xc.implicit_softmax._stream.Stream",

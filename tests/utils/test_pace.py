@@ -19,7 +19,7 @@ from sklearn_xc._kernels import SPIN_COUNT
 from sklearn_xc._kernels.common._pace import Pace, region_size
 from sklearn_xc.augment_reduce import _train as augment_reduce_train
 from sklearn_xc.implicit_softmax import _solvers
-from sklearn_xc.ldgs import _train as ldgs_train
+from sklearn_xc.ldgs import _steps as ldgs_steps
 from sklearn_xc.softmax import _full_softmax
 from sklearn_xc.word_embedding import _block_sums, _negative_sampling
 
@@ -142,7 +142,7 @@ def documents():
     return [[str(w) for w in rng.zipf(1.5, size=20) if w < 300] for _ in range(200)]
 
 
-LOOPS = augment_reduce_train, _block_sums, _solvers, _full_softmax, ldgs_train, _negative_sampling
+LOOPS = augment_reduce_train, _block_sums, _solvers, _full_softmax, ldgs_steps, _negative_sampling
 
 WITH_PACE = [
     ImplicitSoftmaxRegressor("exact", learning_rate=1.0, max_iter=3),

@@ -1,0 +1,90 @@
+"""What LDGS learns from: the positives of samples, and those kept from training."""
+
+import numpy as np
+
+from ..base._labels import check_labels, is_indicator
+from ..base._multiclass import codes_of, held_out_samples, validate_part
+from ..utils._minibatches import sorted_by_class
+from ._candidate_gradients import Positives
+
+
+def positives_of(Y, encoding):
+    """The positives of samples whose labels are encoded.
+
+    Parameters
+    ----------
+    Y : csr_array of uint8 (n_samples, n_columns)
+        See `base._labels.encode`.
+    encoding : LabelEncoding
+    """
+    if encoding.kind != "multilabel":
+        return Positives(np.arange(Y.shape[0] + 1, dtype=np.int64), codes_of(Y))
+    if Y.shape[1] < 2:
+        raise ValueError(
+            "y has one column: the losses rank labels against each other, so that at least two "
+            "are needed"
+        )
+    return Positives(Y.indptr.astype(np.int64), Y.indices.astype(np.int32))
+
+
+def validated_part(estimator, X, y, classes, sample_weight):
+    """Check parameters and data of a `partial_fit`, and take in new classes.
+
+    Returns
+    -------
+    X : ndarray or csr_array of float32 (n_samples, n_features)
+    positives : Positives
+    sample_weight : ndarray of float32 (n_samples,), or None
+    """
+    check_labels(y)
+    first, multilabel = not estimator.__sklearn_is_fitted__(), is_indicator(y)
+    if not first and multilabel != (estimator._encoding.kind == "multilabel"):
+        raise ValueError("y must have one class a sample in all calls, or several in all")
+    if multilabel:
+        return _part_of_indicator(estimator, X, y, classes, sample_weight, first)
+    X, codes, sample_weight = validate_part(estimator, X, y, classes, sample_weight)
+    return X, Positives(np.arange(len(codes) + 1, dtype=np.int64), codes), sample_weight
+
+
+def _part_of_indicator(estimator, X, y, classes, sample_weight, first):
+    encoding, known = vars(estimator).get("_encoding"), vars(estimator).get("classes_")
+    n_features, support = (None if first else estimator.n_features_in_), estimator._support
+    X, Y, sample_weight = estimator._validate_fit(X, y, sample_weight)
+    if not first:
+        if X.shape[1] != n_features or len(estimator.classes_) != len(known):
+            raise ValueError(
+                f"X has {X.shape[1]} features and y {len(estimator.classes_)} columns, but in the "
+                f"first call they had {n_features} and {len(known)}"
+            )
+        estimator._encoding, estimator.classes_ = encoding, known
+        estimator._support = None if support is None else estimator._support + support
+    if classes is not None and len(classes) != len(estimator.classes_):
+        raise ValueError(
+            f"classes names {len(classes)} labels, but y has {len(estimator.classes_)} columns"
+        )
+    return X, positives_of(Y, estimator._encoding), sample_weight
+
+
+def held_out_of(model, positives, sample_weight, rng):
+    """Samples kept from training, at random: ndarray of bool (n_samples,).
+
+    None without `early_stopping`. With one class a sample, a class keeps at least one of its
+    samples.
+    """
+    n_samples, fraction = len(positives.indptr) - 1, model.validation_fraction
+    held_out = np.zeros(n_samples, dtype=bool)
+    if not model.early_stopping:
+        return held_out
+    if model._encoding.kind != "multilabel":
+        return held_out_samples(positives.ids, fraction, rng, sample_weight)
+    counted = np.arange(n_samples)
+    if sample_weight is not None:
+        counted = np.flatnonzero(sample_weight > 0)
+    held_out[counted[rng.permutation(len(counted))[: int(fraction * len(counted))]]] = True
+    return held_out
+
+
+def in_runs(positives):
+    """Whether samples of a part come in runs of one label, which no step should be made of."""
+    ones = np.diff(positives.indptr) == 1
+    return sorted_by_class(positives.ids[positives.indptr[:-1][ones]])

@@ -1,0 +1,118 @@
+"""What a fitted LDGSClassifier keeps, and what training goes on from."""
+
+import numpy as np
+
+from ..topk._feature_major import feature_major
+from ..utils._rows_seen import RowsSeen
+from ._auto import Plan
+from ._prediction import dense
+from ._train import Start, State, require_weights
+from ._units import Units
+
+
+def keep(model, outcome):
+    """Set the attributes of a model by what training has come to.
+
+    Parameters
+    ----------
+    model : LDGSClassifier
+    outcome : Outcome
+    """
+    state = outcome.state
+    model.hidden_dim_, model.gradient_ = state.plan.hidden_dim, state.plan.gradient
+    model.learning_rate_, model.alpha_ = state.plan.learning_rate, outcome.alpha
+    model._form, model._units, model._seen = state.plan.form, state.units, state.seen
+    model._n_visited, model._searching = state.n_visited, state.searching
+    model._squares, model.n_scored_ = outcome.squares, outcome.n_scored
+    model.n_iter_, model.loss_curve_ = len(outcome.loss_curve), np.array(outcome.loss_curve)
+    vars(model).pop("validation_scores_", None)
+    if outcome.scores:
+        model.validation_scores_ = np.array(outcome.scores)
+    set_model(model, *outcome.model)
+
+
+def state_of(model):
+    """What training goes on from beside the weights."""
+    plan = Plan(model._form, model.hidden_dim_, model.gradient_, model.learning_rate_, False)
+    return State(plan, model._units, model._seen, model._n_visited, model._searching)
+
+
+def start_of(model):
+    """Label embeddings, intercepts, feature embeddings and sums of squares to go on from."""
+    W = dense(model.coef_)
+    b = np.asarray(model.intercept_, dtype=np.float32) + model._threshold
+    if len(W) == 1:  # two classes, one score
+        W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
+    table = model.input_embeddings_
+    return Start(W, b, table, tuple(part.copy() for part in model._squares))
+
+
+def set_model(model, coef, intercept, table, threshold):
+    """Predict with these label embeddings, intercepts and table of features from now on."""
+    # Training goes on without the threshold: a constant in all rows would hide their
+    # directions from an index.
+    model._threshold = threshold
+    intercept = intercept - threshold
+    model.input_embeddings_ = table
+    if table is not None:
+        table.flags.writeable = False
+    for array in (coef, intercept):
+        if not np.isfinite(array).all():
+            raise ValueError(
+                "the weights left the range of float32: use a smaller learning_rate, or "
+                "scale the features"
+            )
+    if model._encoding.kind == "binary" and model.similarity == "linear":
+        coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+    elif model.similarity == "linear":
+        coef = feature_major(coef)[:, : len(coef)].T
+    model._set_linear_model(coef, intercept.astype(np.float32))
+
+
+def place_classes(model, places):
+    """Bring weights and sums of the classes before to their places among those of now."""
+    n_classes = len(model.classes_)
+    require_weights(model.hidden_dim_, n_classes, model.n_features_in_, model.coef_.shape[1])
+
+    def placed(rows):
+        grown = np.zeros((n_classes, *rows.shape[1:]), dtype=np.float32)
+        grown[places] = rows
+        return grown
+
+    W, b, _, (squares_W, squares_U) = start_of(model)
+    if len(squares_W):
+        squares_W = placed(squares_W)
+    model._squares = squares_W, squares_U
+    model._set_linear_model(placed(W), placed(b))
+
+
+def check_loaded(model):
+    """Raise ValueError if attributes that were loaded do not fit together."""
+    sizes = [{0, len(model.classes_)}, {0, model.n_features_in_}]
+    for squares, allowed in zip(model._squares, sizes, strict=True):
+        if squares.dtype != np.float32 or squares.ndim != 1 or len(squares) not in allowed:
+            raise ValueError("the sums of squared gradients do not fit the weights")
+    if not isinstance(model._searching, (bool, np.bool_)):
+        raise ValueError("_searching is neither true nor false")
+    _add_what_older_models_lack(model)
+    if model._form not in ("hidden", "features", "columns", "rows"):
+        raise ValueError("the form of the weights is unknown")
+    if not isinstance(model._seen, RowsSeen) or not isinstance(model._n_visited, float):
+        raise ValueError("the rows seen are of the wrong kind")
+    units = model._units
+    if not (units is None or isinstance(units, Units)):
+        raise ValueError("the units are of the wrong kind")
+    if units is not None and len(units.mean) not in (0, model.n_features_in_):
+        raise ValueError("the units do not fit the features")
+
+
+def _add_what_older_models_lack(model):
+    """Models saved before rows seen were counted go on as if none had been."""
+    table = model.input_embeddings_
+    added = {
+        "_form": "rows" if table is None else "hidden", "_units": None, "_seen": RowsSeen(),
+        "_n_visited": 0.0, "hidden_dim_": None if table is None else table.shape[1],
+        "gradient_": model.gradient, "learning_rate_": model.learning_rate, "alpha_": model.alpha,
+    }  # fmt: skip
+    for name, value in added.items():
+        vars(model).setdefault(name, value)

@@ -1,0 +1,115 @@
+"""The k best classes by an index of label embeddings: `predict_topk` of LDGSClassifier."""
+
+import numpy as np
+from scipy import sparse
+
+from ..base._classifier import BaseXCClassifier
+from ..mips import ExactIndex, HNSWIndex, SphericalIndex
+from ..topk._inverted_index import topk_matrix
+from ..utils._locks import ForkSafeLock
+from ..utils._matrix import as_matrix
+from ..utils._validation import check_k
+from ._prediction import dense
+
+
+def predict_topk(self, X, k=None, scores="decision", sparse_output=False, search="exact"):
+    """The k best classes of each sample, best first; never builds all scores of all samples.
+
+    Parameters
+    ----------
+    X : array-like or sparse, shape (n_samples, n_features)
+    k : int, default=None
+        From 1 to the number of classes K; by default the smaller of 5 and K.
+    scores : {"decision", "proba"}, default="decision"
+        What to return beside the labels: scores as of :meth:`decision_function`, or
+        probabilities, where there are any; these need the scores of all classes.
+    sparse_output : bool, default=False
+        Whether to return one sparse matrix with k entries a row instead of two arrays.
+    search : {"exact", "index"}, default="exact"
+        "index" asks an index of the kind `index` for the best label embeddings. It is built at
+        the first such call, on whose samples it measures how many of the ten best it names
+        (``search_recall_``); below 0.9 it warns and answers exactly. Scores are exact.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_samples, k)
+        Entries of ``classes_``. Ties go to the class that stands first there.
+    scores : ndarray of float32, shape (n_samples, k)
+        For two classes ``-f`` and ``f``, where f is the decision function.
+
+    Raises
+    ------
+    ValueError
+        If k is not an integer from 1 to K, scores or search is not one of the two, there are
+        no probabilities, or they are asked of the index.
+    """
+    if search not in ("exact", "index"):
+        raise ValueError(f"search must be 'exact' or 'index', got {search!r}")
+    if search == "exact":
+        return BaseXCClassifier.predict_topk(self, X, k, scores, sparse_output)
+    if scores != "decision":
+        raise ValueError(f"search='index' gives scores='decision' only, got scores={scores!r}")
+    rows = self._rows(X)
+    k = check_k(k, len(self.classes_))
+    if self._encoding.kind == "binary":  # one score a sample: nothing to search
+        self.search_recall_ = 1.0
+        return BaseXCClassifier.predict_topk(self, X, k, scores, sparse_output)
+    if "_search" not in vars(self):
+        self._search = Search(self.index, self.n_jobs)
+    best, values, self.search_recall_ = self._search.topk(
+        rows, k, self.coef_, self.intercept_, self.similarity == "sqeuclidean"
+    )
+    if sparse_output:
+        return topk_matrix(best, values, len(self.classes_))
+    return self.classes_[best], values
+
+
+class Search:
+    """An index of label embeddings, built when first asked; anew when they are replaced.
+
+    Parameters
+    ----------
+    kind : {"spherical", "hnsw", "exact"}
+    n_jobs : int or None
+    """
+
+    def __init__(self, kind, n_jobs):
+        self._make = {"spherical": SphericalIndex, "hnsw": HNSWIndex, "exact": ExactIndex}[kind]
+        self._n_jobs = n_jobs
+        self._lock, self._built = ForkSafeLock(), (None, None, None)  # of what, and the index
+
+    def topk(self, rows, k, coef, intercept, squared):
+        """The k best classes of each row, their scores, and the recall@10 that was measured.
+
+        Parameters
+        ----------
+        rows : Rows
+            Embeddings.
+        k : int
+        coef, intercept : ndarray of float32 (n_classes, dim) and (n_classes,)
+        squared : bool
+            Whether scores are minus squared distances.
+        """
+        X = as_matrix(rows)
+        constant = np.ones((rows.shape[0], 1), dtype=np.float32)
+        queries = (
+            sparse.csr_array(sparse.hstack([X, constant]))
+            if sparse.issparse(X)
+            else (np.hstack([2 * X if squared else X, constant]))
+        )
+        with self._lock:
+            if self._built[0] is not coef or self._built[1] is not intercept:
+                # at once, when it is done: a child may be forked, or the build fail, on the way
+                self._built = coef, intercept, self._build(coef, intercept, squared, queries)
+            index = self._built[2]
+        ids, scores = index.query(queries, k)
+        if squared:
+            scores = scores - np.einsum("ij,ij->i", X, X)[:, None]
+        return ids, scores, index.recall_
+
+    def _build(self, coef, intercept, squared, queries):
+        coef, last = dense(coef), np.array(intercept, dtype=np.float32)
+        if squared:
+            last -= np.einsum("ij,ij->i", coef, coef)
+        index = self._make(n_jobs=self._n_jobs, random_state=0)
+        return index.build(np.hstack([coef, last[:, None]]), queries)

@@ -1,0 +1,111 @@
+"""How the scores of LDGS come from rows: by embeddings, linearly or by squared distance."""
+
+import numpy as np
+
+from ..base._linear_model import LinearScores
+from ..topk._inverted_index import InvertedIndex
+from ..utils._matrix import as_matrix, as_rows
+from ._prediction import dense, embedded
+
+
+class EmbeddedScores(LinearScores):
+    """Scores of embeddings, which a table of features makes of rows.
+
+    Parameters
+    ----------
+    n_features : int
+    binary : bool
+        Whether two classes share one score.
+    table : ndarray of float32 (n_features, dim), or None
+        None where the rows are their own embeddings.
+    squared : bool
+        Whether scores are minus squared distances to label embeddings, each with an intercept.
+    """
+
+    def __init__(self, n_features, binary, table, squared):
+        super().__init__(n_features, binary)
+        self._table, self._squared = table, squared
+        self.kept_as_lists = not squared
+
+    def n_inputs(self):
+        table = self._table
+        if table is None:
+            return self.n_features
+        if not isinstance(table, np.ndarray) or table.dtype != np.float32 or table.ndim != 2:
+            raise ValueError("input_embeddings_ is no matrix of float32")
+        if len(table) != self.n_features:
+            raise ValueError(f"input_embeddings_ has {len(table)} rows")
+        return table.shape[1]
+
+    def inputs(self, rows, n_threads):
+        if self._table is None and not self._squared:
+            return rows
+        return as_rows(embedded(rows, self._table, n_threads))
+
+    def index(self, coef, intercept):
+        if self._squared:
+            return Distances(coef, intercept, self.binary)
+        return super().index(coef, intercept)
+
+    def weights_at(self, coef, row, features):
+        if self._table is None:
+            return super().weights_at(coef, row, features)
+        return self._table[features] @ self._label_embedding(coef, row)
+
+    def weights_of_label(self, coef, intercept, place, features, values):
+        if not self._squared:
+            return super().weights_of_label(coef, intercept, place, features, values)
+        weights, constant = self._of_distance(coef, intercept, place, features, values)
+        if self.binary:  # the difference of two scores
+            others, other = self._of_distance(coef, intercept, 1 - place, features, values)
+            return weights - others, constant - other
+        return weights, constant
+
+    def _label_embedding(self, coef, row):
+        return super().weights_at(coef, row, np.arange(coef.shape[1]))
+
+    def _of_distance(self, coef, intercept, place, features, values):
+        """Minus the squared distance to a label embedding, as weights and an intercept."""
+        w = self._label_embedding(coef, place).astype(np.float64)
+        if self._table is None:
+            square, weights = values @ values, 2 * w[features]
+        else:
+            table = self._table[features].astype(np.float64)
+            embedding = values @ table
+            square, weights = embedding @ embedding, 2 * (table @ w)
+        return weights.astype(np.float32), float(intercept[place] - w @ w - square)
+
+
+class Distances:
+    """Scores minus the squared distance to each label embedding, plus its intercept.
+
+    Parameters
+    ----------
+    coef : ndarray of float32 (n_classes, dim)
+    intercept : ndarray of float32 (n_classes,)
+    binary : bool
+        Whether the one score is that of the second class minus that of the first.
+    """
+
+    def __init__(self, coef, intercept, binary):
+        coef = dense(coef)
+        self._whole = np.float32(0 if binary else -1)  # the factor of ||x||^2
+        intercept = intercept - np.einsum("ij,ij->i", coef, coef, dtype=np.float64)
+        coef = 2 * coef
+        if binary:
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        last = np.full((len(coef), 1), self._whole, dtype=np.float32)
+        self._index = InvertedIndex(np.hstack([coef, last]), intercept.astype(np.float32))
+
+    def _rows(self, rows):
+        X = as_matrix(rows)
+        return as_rows(np.hstack([X, np.einsum("ij,ij->i", X, X)[:, None]]))
+
+    def topk(self, rows, k, n_threads):
+        return self._index.topk(self._rows(rows), k, n_threads)
+
+    def scores(self, rows, n_threads):
+        return self._index.scores(self._rows(rows), n_threads)
+
+    def positives(self, rows, n_threads):
+        return self._index.positives(self._rows(rows), n_threads)
