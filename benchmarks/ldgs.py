@@ -230,6 +230,7 @@ def time_of_steps(system, X, y, W, n_threads, busy):
     """Seconds a sample of steps, and of building indexes again; what the gradients miss."""
     from sklearn_xc.ldgs._candidate_gradients import Positives
     from sklearn_xc.ldgs._steps import REBUILD_AFTER, Layout, Steps, Weights
+    from sklearn_xc.ldgs._train import Problem, first_state, settings_of
     from sklearn_xc.utils._matrix import as_rows
     from sklearn_xc.utils._parallel import single_threaded_blas
 
@@ -239,12 +240,11 @@ def time_of_steps(system, X, y, W, n_threads, busy):
     model = LDGSClassifier(
         n_chunks=CHUNKS, warmup=0, learning_rate=0.5, **options, random_state=0, n_jobs=n_threads
     )
-    model.classes_ = np.arange(n_classes)
-    model._plan_fit(X)
-    settings = model._settings(X.shape[1], len(X))
+    positives = Positives(np.arange(len(y) + 1, dtype=np.int64), y.astype(np.int32))
+    problem = Problem(X, positives, None, np.zeros(len(y), dtype=bool), n_classes, False, True)
+    settings = settings_of(model, first_state(model, X, n_classes).plan, problem, len(X))
     layout = Layout(X.shape[1], settings.n_chunks, "linear", True)
     weights = Weights(layout.weights(W, np.zeros(n_classes, np.float32)), None, True)
-    positives = Positives(np.arange(len(y) + 1, dtype=np.int64), y.astype(np.int32))
     steps = Steps(
         as_rows(X), positives, None, np.arange(len(y)), weights, layout, settings, 0, n_threads
     )

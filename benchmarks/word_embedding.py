@@ -14,6 +14,7 @@ import lzma
 import subprocess
 import sys
 import time
+from functools import partial
 from itertools import pairwise
 
 import _common
@@ -23,6 +24,7 @@ from scipy.special import logsumexp
 
 from sklearn_xc import LDGSWordEmbedding
 from sklearn_xc.utils._parallel import single_threaded_blas
+from sklearn_xc.word_embedding._auto import passes_of, rate_at
 from sklearn_xc.word_embedding._cooccurrence import (
     cooccurrences,
     count_words,
@@ -32,7 +34,7 @@ from sklearn_xc.word_embedding._cooccurrence import (
 )
 from sklearn_xc.word_embedding._estimator import MAX_PARTS, PART
 from sklearn_xc.word_embedding._negative_sampling import negative_sampling
-from sklearn_xc.word_embedding._train import Pairs, objective
+from sklearn_xc.word_embedding._objective import Pairs, objective
 
 CORPUS = _common.DATA / "corpus"
 FOLDER = _common.BUILD / "words"
@@ -117,13 +119,13 @@ def run_ours(problem, system, n_passes):
         problem.pairs, problem.counts, DIM, n_epochs=model.n_init_epochs,
         n_negatives=model.n_negatives, seed=SEED, n_threads=THREADS,
     )  # fmt: skip
-    passes = model._passes(problem.pairs, U, V, SEED, THREADS, model.n_init_epochs > 0)
+    passes = passes_of(model, problem.pairs, U, V, SEED, THREADS, model.n_init_epochs > 0)
     seconds = init = time.perf_counter() - start
     curve = [(0, seconds, objective(problem.pairs, U, V, BATCH, THREADS))]
     for number in range(n_passes):
         due = number
         start = time.perf_counter()
-        for done in passes.parts(model._rate):
+        for done in passes.parts(partial(rate_at, model)):
             if done >= due + 1 / points - 1e-9 or done == number + 1:
                 seconds += time.perf_counter() - start
                 due += 1 / points

@@ -1,39 +1,25 @@
 """Augment-and-Reduce: softmax, probit and logistic models over very many classes."""
 
-from numbers import Integral, Real
-
 import numpy as np
 from scipy import sparse
-from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
-from ..base._classifier import Interval, StrOptions
 from ..base._multiclass import held_out_samples, validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
-from ..softmax._class_sampling import SAMPLINGS
-from ..topk._feature_major import untouched_zeros
 from ..utils._callbacks import with_callbacks
 from ..utils._convergence import number_of_passes, warn_not_converged
 from ..utils._coordinates import Coordinates
-from ..utils._matrix import LARGEST_INDEX, as_rows
+from ..utils._matrix import as_rows
 from ..utils._random import stream
 from ..utils._records import savable
 from ..utils._rows_seen import RowsSeen
-from ._bounds import LOCAL_STEPS
+from ._auto import PASSES, REFERENCE, RIDGE, bound_of, mean_weight, rate_of
 from ._feature_moments import FeatureMoments
 from ._noise_models import log_probabilities
-from ._train import CLASSES_AT_ONCE, PATIENCE, Samples, Settings, in_memory, run
+from ._parameters import CONSTRAINTS
+from ._start import initial_weights, start_of, to_inside, to_outside
+from ._train import PATIENCE, Samples, Settings, run
 
-PUBLISHED_RATE, PUBLISHED_LENGTH = 0.02, 68  # on Bibtex, with so many ones in a row
-WITHOUT_DRAWS = 4  # times that, where gradients have no noise and rates fall to zero in the end
-PASSES = 20  # of max_iter="auto", where they make enough steps
-RIDGE = 1.0  # of alpha="auto", as LogisticRegression() has on standardised columns
-# With some 30 times the classes that a sample of A&R sees, a step of all classes, whose weights
-# stand one beside the other, takes as long; with so many it still repays what more it takes.
-EXACT_CLASSES = 50
-# Samples that gradients of automatic steps are scaled to, where there are more: so a step does not
-# depend on how much data is still to come. With 500 to 5000 of them, models were about the same.
-REFERENCE = 500
 NOISE = 0.01  # share of the bound by which the last steps leave it now higher, now lower
 
 
@@ -195,6 +181,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     0
     """
 
+    _parameter_constraints = CONSTRAINTS
+
     def __init__(
         self,
         model="softmax",
@@ -235,27 +223,6 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
-
-    _parameter_constraints: dict = {  # noqa: RUF012
-        "model": [StrOptions({"softmax", "probit", "logistic"})],
-        "bound": [StrOptions({"auto", "augment_reduce", "one_vs_each", "exact"})],
-        "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
-        "n_sampled_classes": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
-        "sampling": [StrOptions(set(SAMPLINGS))],
-        "shared_draws": ["boolean"],
-        "local_steps": [StrOptions(set(LOCAL_STEPS))],
-        "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "init_scale": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left"), None],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "warm_start": ["boolean"],
-    }
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
@@ -323,11 +290,11 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         """As at the start, with draws of their own for each number of classes."""
         seed = check_random_state(self.random_state).randint(2**31)
         rng = stream(seed, "new classes", len(self.classes_))
-        return _initial_weights(n_new, self.n_features_in_, self.init_scale, rng.integers(2**31))
+        return initial_weights(n_new, self.n_features_in_, self.init_scale, rng.integers(2**31))
 
     def _place_classes(self, places):
         super()._place_classes(places)
-        averages = vars(self).get("_averages")  # not there in models of file format 1.0
+        averages = self._averages_of_before()
         if averages is None:
             return
         grown = []
@@ -344,13 +311,6 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
                 "bound='augment_reduce' is possible"
             )
 
-    def _bound_by_count(self):
-        """The bound of "auto"."""
-        if self.bound != "auto":
-            return self.bound
-        few = len(self.classes_) <= EXACT_CLASSES * (self.n_sampled_classes + 1)
-        return "exact" if self.model == "softmax" and few else "augment_reduce"
-
     def _coordinates(self, X):
         """Those of the steps; published steps are steps on the columns as they are."""
         if self.learning_rate != "auto":
@@ -364,68 +324,34 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         return RIDGE * self._moments.coordinates(dense=not sparse.issparse(X)).scale ** 2
 
     def _train(self, X, codes, sample_weight, weights, max_iter, progress, part=False):
-        self.bound_ = self._bound_by_count()
+        """Make passes from some weights, None for a cold start, and keep what they lead to."""
+        self.bound_ = bound_of(self, len(self.classes_))
         keeps = part or self.warm_start
-        also = 32 * X.shape[0] + 4 * (X.nnz if sparse.issparse(X) else X.size)
-        if self.bound_ == "exact":  # the scores of a mini-batch
-            also += 4 * min(self.batch_size, X.shape[0]) * len(self.classes_)
-        self._require_weights(4 if keeps else 2, also)
+        self._require_memory(X, keeps)
         rng = check_random_state(self.random_state)
         seed = rng.randint(2**31)
         held_out = np.zeros(X.shape[0], dtype=bool)
         if self.early_stopping and max_iter > 1:
             held_out = held_out_samples(codes, self.validation_fraction, rng, sample_weight)
-        starts_at_zero = weights is None and self.init_scale in ("auto", 0)
-        if weights is None:
-            weights = _initial_weights(
-                len(self.classes_), X.shape[1], self.init_scale, rng.randint(2**31)
-            )
-            if self.init_scale == "auto":
-                frequencies = np.bincount(
-                    codes, weights=sample_weight, minlength=len(self.classes_)
-                )
-                weights[1][:] = utilities_of_frequencies(frequencies, self.model)
         coordinates, ridge = self._coordinates(X), self._ridge(X)
-        rate = self.learning_rate
-        automatic = rate == "auto" and self.max_iter == "auto"
-        falls_to_zero = automatic and self.bound_ == "exact" and not part
-        if rate == "auto":
-            rate = automatic_rate(self._moments.entries_of_row)
-            if falls_to_zero:
-                rate *= WITHOUT_DRAWS
-        n_rows = self._seen.n_rows if part else np.count_nonzero(_visited(held_out, sample_weight))
-        n_whole = n_rows
-        if self.learning_rate == "auto":
-            n_whole = min(n_rows, REFERENCE)
-            if sample_weight is not None:
-                n_whole /= _mean_weight(sample_weight)
-        settings = Settings(
-            model=self.model,
-            bound=self.bound_,
-            batch_size=min(self.batch_size, X.shape[0]),
-            n_sampled=self.n_sampled_classes,
-            sampling=self.sampling,
-            shared_draws=self.shared_draws,
-            local_steps=self.local_steps,
-            max_iter=max_iter,
-            learning_rate=rate,
-            alpha=ridge / coordinates.scale**2,
-            tol=self.tol if max_iter > 1 else None,
-            n_steps=self.n_steps_,
-            seed=seed,
-            n_threads=self._threads(),
-            n_whole=n_whole,
-            entries=self._entries(coordinates, n_rows) if part else None,
-            keeps_averages=keeps,
-            falls_to_zero=falls_to_zero,
-        )
+        if weights is None:
+            weights = start_of(self, codes, sample_weight, rng.randint(2**31))
+            starts_at_zero = self.init_scale in ("auto", 0)
+        else:
+            starts_at_zero = False
         inside = coordinates.inside(X) if self.learning_rate == "auto" else X
         samples = Samples(as_rows(inside), codes, sample_weight, held_out)
+        n_rows = self._seen.n_rows if part else len(samples.training)
+        settings = self._settings(
+            samples, max_iter, n_rows, part, alpha=ridge / coordinates.scale**2,
+            entries=self._entries(coordinates, n_rows) if part else None, keeps_averages=keeps,
+            seed=seed,
+        )  # fmt: skip
         if not starts_at_zero:
             to_inside(*weights, coordinates)
-        averages = vars(self).get("_averages")
+        averages, squares = self._averages_of_before(), coordinates.scale**2
         if averages is not None:  # of gradients by the weights as they are
-            averages = averages[0] / (coordinates.scale**2).astype(np.float32), averages[1]
+            averages = averages[0] / squares.astype(np.float32), averages[1]
         result = run(
             samples, *weights, averages, settings, progress,
             lambda W, b: to_outside(np.array(W), np.array(b), coordinates),
@@ -433,13 +359,48 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         self._set_dense_model(*to_outside(result.W, result.b, coordinates))
         self._averages = None
         if keeps:
-            squares = (coordinates.scale**2).astype(np.float32)
-            self._averages = result.averages[0] * squares, result.averages[1]
+            self._averages = result.averages[0] * squares.astype(np.float32), result.averages[1]
         self.n_steps_, self.n_iter_ = result.n_steps, len(result.curve)
-        self.learning_rate_, self.elbo_curve_ = float(rate), np.array(result.curve)
+        self.learning_rate_ = float(settings.learning_rate)
+        self.elbo_curve_ = np.array(result.curve)
         if held_out.any():
             self._count_held_out(as_rows(X).take(held_out), codes[held_out])
         return result
+
+    def _require_memory(self, X, keeps_averages):
+        also = 32 * X.shape[0] + 4 * (X.nnz if sparse.issparse(X) else X.size)
+        if self.bound_ == "exact":  # the scores of a mini-batch
+            also += 4 * min(self.batch_size, X.shape[0]) * len(self.classes_)
+        self._require_weights(4 if keeps_averages else 2, also)
+
+    def _averages_of_before(self):
+        return vars(self).get("_averages")  # not there in models of file format 1.0
+
+    def _settings(self, samples, max_iter, n_rows, part, **others):
+        """What the passes go by; gradients are scaled to so many rows."""
+        rate, falls_to_zero = rate_of(self, self.bound_, self._moments.entries_of_row, part)
+        n_whole = n_rows
+        if self.learning_rate == "auto":
+            n_whole = min(n_rows, REFERENCE)
+            if samples.weight is not None:
+                n_whole /= mean_weight(samples.weight)
+        return Settings(
+            model=self.model,
+            bound=self.bound_,
+            batch_size=min(self.batch_size, len(samples.y)),
+            n_sampled=self.n_sampled_classes,
+            sampling=self.sampling,
+            shared_draws=self.shared_draws,
+            local_steps=self.local_steps,
+            max_iter=max_iter,
+            learning_rate=rate,
+            tol=self.tol if max_iter > 1 else None,
+            n_steps=self.n_steps_,
+            n_threads=self._threads(),
+            n_whole=n_whole,
+            falls_to_zero=falls_to_zero,
+            **others,
+        )
 
     def _entries(self, coordinates, n_rows):
         """Samples of all parts that have each feature; once shifted, a column has no zeros."""
@@ -467,67 +428,3 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         # by quadrature and interpolation they sum to 1 within 1e-9
         log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
         return log_p
-
-
-def _initial_weights(n_classes, n_features, scale, seed):
-    """Normal weights, and intercepts of a hundredth of their deviation (section 4)."""
-    generator = np.random.default_rng(seed)
-    W = untouched_zeros((n_classes, n_features))
-    if scale == "auto" or scale == 0:
-        return in_memory(W), np.zeros(n_classes, dtype=np.float32)
-    for start in range(0, n_classes, CLASSES_AT_ONCE):
-        block = W[start : start + CLASSES_AT_ONCE]
-        generator.standard_normal(out=block, dtype=np.float32)
-        block *= np.float32(scale)
-    b = generator.standard_normal(n_classes, dtype=np.float32) * np.float32(scale / 100)
-    return W, b
-
-
-def utilities_of_frequencies(counts, model):
-    """Intercepts under which classes are chosen about as often as in the samples.
-
-    With features that are zero, those of the softmax are the logarithms of the frequencies; the
-    tail of the logistic distribution is that of Gumbel's, and the Gaussian's near the largest of
-    many draws falls off faster by about the size of that draw. A class has half a sample more.
-    """
-    logarithms = np.log((counts + 0.5) / (counts.sum() + 0.5 * len(counts)))
-    logarithms -= logarithms.mean()
-    if model == "probit":
-        logarithms /= max(1.0, ndtri(1 - 1 / len(counts)))
-    return logarithms.astype(np.float32)
-
-
-def _visited(held_out, sample_weight):
-    return ~held_out if sample_weight is None else ~held_out & (sample_weight > 0)
-
-
-def _mean_weight(sample_weight):
-    return float(sample_weight[sample_weight > 0].mean(dtype=np.float64))
-
-
-def automatic_rate(entries_of_row):
-    """The published rate for rows of so many entries; the intercept is one more."""
-    return PUBLISHED_RATE * (PUBLISHED_LENGTH + 1) / (entries_of_row + 1)
-
-
-def to_inside(W, b, coordinates):
-    """Bring weights and intercepts into coordinates, in place; some classes at a time."""
-    for block, intercepts in _blocks(W, b):
-        if coordinates.mean is not None:
-            intercepts += (block @ coordinates.mean).astype(np.float32)
-        block *= coordinates.scale.astype(np.float32)
-
-
-def to_outside(W, b, coordinates):
-    """The inverse, in place too; returns W and b."""
-    for block, intercepts in _blocks(W, b):
-        block /= coordinates.scale.astype(np.float32)
-        if coordinates.mean is not None:
-            intercepts -= (block @ coordinates.mean).astype(np.float32)
-    return W, b
-
-
-def _blocks(W, b):
-    for start in range(0, len(b), CLASSES_AT_ONCE):
-        part = slice(start, start + CLASSES_AT_ONCE)
-        yield W[part], b[part]

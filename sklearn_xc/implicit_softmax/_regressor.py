@@ -2,47 +2,34 @@
 
 from dataclasses import replace
 from functools import partial
-from numbers import Integral, Real
 
 import joblib
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from ..base._classifier import Interval, StrOptions
 from ..base._multiclass import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
-from ..softmax._class_sampling import SAMPLINGS
 from ..utils._callbacks import with_callbacks
 from ..utils._convergence import warn_not_converged
-from ..utils._matrix import LARGEST_INDEX, as_rows
+from ..utils._matrix import as_rows
 from ..utils._records import savable
-from ..utils._schedules import DECAY
+from ._coordinates import full_rows, weights_inside, weights_outside
+from ._parameters import CONSTRAINTS
 from ._rate_search import FIRST, MOST_TRIED, few_of, objective, search_rate
-from ._solvers import NONE, Data, DivergenceError, Settings
-from ._stream import Stream, sample_keys
+from ._settings import alpha_outside, inside_of, settings_of, stream_of
+from ._solvers import NONE, Data, DivergenceError
+from ._stream import sample_keys
 from ._train import (
-    PUBLISHED,
     RATES_OF_STREAMS,
     STEPPED_SINGLY,
-    WITH_RAMAN,
-    chosen_solver,
-    coordinates_for,
     fit_softmax,
-    fits,
-    full_rows,
-    moved,
     passes,
     share_of_part,
     shares_of_epochs,
     solver_class,
     train_part,
-    weights_inside,
-    weights_outside,
 )
-
-SHARE_OF_LENGTH = 0.1  # of a row, for the constant feature of the intercepts
-RIDGE = 0.05  # of alpha="auto", on rows of length 1
 
 
 @savable
@@ -246,26 +233,7 @@ default="auto"
 
     _stream = None  # see `_stream.Stream`
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        "solver": [StrOptions({"auto", *PUBLISHED})],
-        "formulation": [StrOptions({"pairwise", "raman"})],
-        "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both"), None],
-        "n_sampled_classes": [Interval(Integral, 1, LARGEST_INDEX, closed="both"), None],
-        "sampling": [StrOptions(set(SAMPLINGS)), None],
-        "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
-        "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="right")],
-        "decay": DECAY,
-        "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "delta": [Interval(Real, 0, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "intercept_scaling": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="right")],
-        "shuffle": ["boolean"],
-        "loss_curve": ["boolean"],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "warm_start": ["boolean"],
-    }
+    _parameter_constraints = CONSTRAINTS
 
     def __init__(
         self,
@@ -343,10 +311,10 @@ default="auto"
         with self._all_or_nothing():
             X, codes, sample_weight, start = validate_warm_start(self, X, y, sample_weight)
             X = full_rows(X)
-            settings = self._settings(X, None)
+            settings = settings_of(self, X, None)
             n_visited = X.shape[0] if sample_weight is None else np.count_nonzero(sample_weight)
             shares = shares_of_epochs(self.decay, passes(self.max_iter, settings, n_visited))
-            stream = self._stream_of(X, sample_weight, settings, None)
+            stream = stream_of(self, X, sample_weight, settings, None)
             if start is not None and self._stream is not None:
                 stream = stream.with_auxiliary(self._stream.keys, self._stream.u)
             n_rates = MOST_TRIED if self.learning_rate == "auto" else 0
@@ -365,8 +333,8 @@ default="auto"
         start = None if first else self._start_weights()
         before = None if first else self._stream
         X = full_rows(X)
-        settings = self._settings(X, None if first else getattr(self, "solver_", None))
-        stream = self._stream_of(X, sample_weight, settings, before)
+        settings = settings_of(self, X, None if first else getattr(self, "solver_", None))
+        stream = stream_of(self, X, sample_weight, settings, before)
         self._train(X, codes, sample_weight, start, settings, None, stream, n_before, part=True)
         self.n_iter_ = n_before + 1
 
@@ -391,7 +359,7 @@ default="auto"
         if start is not None:
             start = weights_inside(coordinates, *start)
         stream = stream.with_samples(rows, data.rows, sample_weight, settings.solver == "exact")
-        settings = replace(settings, **self._inside(X, stream))
+        settings = replace(settings, **inside_of(self, X, stream))
         whole = stream.whole(self._support) if part else None
         if part:
             shares = np.array([share_of_part(self.decay, stream.seen)])
@@ -421,11 +389,7 @@ default="auto"
                 on_epoch=on_epoch, progress=progress, outside=coordinates.weights_outside, u=u,
             )  # fmt: skip
         except DivergenceError as error:
-            raise ValueError(
-                f"solver={settings.solver!r} with learning_rate={self.learning_rate!r} left the "
-                f"range of float32 ({error}): use a smaller learning_rate, solver='implicit', or "
-                "scale the features"
-            ) from error
+            raise ValueError(self._divergence(settings.solver, error)) from error
         except BaseException:
             stop[0] = 1  # threads that are still at work give up
             raise
@@ -438,8 +402,15 @@ default="auto"
         self._stream, self.solver_ = stream, settings.solver
         self.learning_rate_ = rate / stream.length**2
         self.intercept_scaling_ = settings.intercept * stream.length
-        self.alpha_ = self._alpha_outside(coordinates)
+        self.alpha_ = alpha_outside(self, coordinates)
         return n_epochs, curve
+
+    def _divergence(self, solver, error):
+        return (
+            f"solver={solver!r} with learning_rate={self.learning_rate!r} left the range of "
+            f"float32 ({error}): use a smaller learning_rate, solver='implicit', or scale the "
+            "features"
+        )
 
     def _rate(
         self, data, settings, start, shares, part, length, workers, seed, stop, progress
@@ -475,89 +446,3 @@ default="auto"
                 "learning_rate, or more epochs (max_iter)",
                 stacklevel=4,
             )
-
-    # ---------------------------------------------------------------- between the two coordinates
-
-    def _stream_of(self, X, sample_weight, settings, before):
-        """The record to go on from, in coordinates that allow for the penalty asked for."""
-        columns = settings.solver == "exact" or self.alpha == "auto"
-        if before is None:
-            length = coordinates_for(X, sample_weight, False, False).scale
-            return Stream(coordinates_for(X, sample_weight, columns, self.fit_intercept), length)
-        coordinates = before.coordinates
-        if fits(coordinates, X, columns, self.fit_intercept):
-            counted = X if sample_weight is None else X[sample_weight > 0]
-            coordinates = moved(coordinates, counted, before.seen.n_visits)
-        else:
-            coordinates = coordinates_for(X, sample_weight, columns, self.fit_intercept)
-        return Stream(
-            coordinates, before.length, before.seen, before.entries, before.keys, before.u
-        )
-
-    def _inside(self, X, stream):
-        """Strength of the ridge and constant feature, for weights and samples inside."""
-        alpha = RIDGE
-        if self.alpha != "auto":
-            alpha = float(self.alpha) / np.square(stream.coordinates.scale)
-        if not self.fit_intercept:
-            return {"alpha": alpha, "intercept": 0.0}
-        if self.intercept_scaling != "auto":
-            intercept = float(self.intercept_scaling) / stream.length
-        else:
-            empty = not np.any(X.data if sparse.issparse(X) else X)
-            intercept = 1.0 if empty else SHARE_OF_LENGTH
-        return {"alpha": alpha, "intercept": intercept}
-
-    def _alpha_outside(self, coordinates):
-        if self.alpha != "auto":
-            return float(self.alpha)
-        return RIDGE * np.square(coordinates.scale)
-
-    def _settings(self, X, before):
-        """The solver's settings but for `_inside`; refuses what it does not have."""
-        solver = self._solver(X, before)
-        n, m = PUBLISHED[solver]
-        n = n if self.batch_size is None else self.batch_size
-        if solver == "exact" and self.n_sampled_classes is not None:
-            raise ValueError(
-                f"n_sampled_classes={self.n_sampled_classes!r}: solver='exact' draws no classes; "
-                "leave it at None"
-            )
-        m = m if self.n_sampled_classes is None else self.n_sampled_classes
-        if self.formulation == "raman" and solver not in WITH_RAMAN:
-            raise ValueError(
-                f"formulation='raman' is for solver='umax' and solver='sgd', not for "
-                f"solver={self.solver!r}"
-            )
-        singly = solver == "implicit" and (n, m) == (1, 1)
-        sampling = self.sampling
-        if sampling is None:
-            sampling = "frequency" if singly else "uniform"
-        only_uniform = solver in ("implicit", "exact") and not singly
-        if only_uniform and sampling != "uniform":
-            raise ValueError(
-                f"sampling={self.sampling!r} is not for solver='exact', nor for solver='implicit' "
-                "with mini-batches (batch_size or n_sampled_classes above 1)"
-            )
-        return Settings(
-            solver=solver,
-            raman=self.formulation == "raman",
-            batch_size=n,
-            n_sampled=m,
-            sampling=sampling,
-            alpha=0.0,
-            delta=float(self.delta),
-            intercept=0.0,
-            shuffle=bool(self.shuffle),
-        )
-
-    def _solver(self, X, before):
-        """The solver, where it is "auto" that of the calls before or the cheaper for its worth."""
-        if self.solver != "auto":
-            return self.solver
-        if before is not None:
-            return before
-        if self.n_sampled_classes is not None or self.sampling not in (None, "uniform"):
-            return "implicit"
-        entries = X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else X.shape[1]
-        return chosen_solver(len(self.classes_), entries)

@@ -241,7 +241,7 @@ def _prepare(problem, params, state, start, seed, n_threads):
         strengths = alpha, 0.0
     else:
         strengths = change.strengths(alpha)
-    settings = _settings(params, plan, problem, n_seen)
+    settings = settings_of(params, plan, problem, n_seen)
     dim = plan.hidden_dim if hidden else rows.shape[1]
     layout = Layout(dim, settings.n_chunks, params.similarity, settings.fit_intercept)
     require_weights(plan.hidden_dim, problem.n_classes, rows.shape[1], layout.n_columns)
@@ -262,7 +262,7 @@ def _prepare(problem, params, state, start, seed, n_threads):
     return state._replace(plan=plan, units=units, seen=seen), steps, change, alpha
 
 
-def _settings(params, plan, problem, n_samples):
+def settings_of(params, plan, problem, n_samples):
     """The settings of the steps, of so many samples in all."""
     n_classes, n_features, gradient = problem.n_classes, problem.X.shape[1], plan.gradient
     dim = n_features if plan.hidden_dim is None else plan.hidden_dim

@@ -1,26 +1,26 @@
 """MEMOIR: multiclass support vector machines trained with an inexact margin."""
 
-from numbers import Integral, Real
-
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from ..base._classifier import BaseXCClassifier, Interval, Options, StrOptions
+from ..base._classifier import BaseXCClassifier
 from ..base._multiclass import partial_fit, validate_warm_start
 from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import with_callbacks
 from ..utils._convergence import warn_not_converged
 from ..utils._coordinates import Coordinates
-from ..utils._matrix import LARGEST_INDEX, as_rows, squared_norms
+from ..utils._matrix import as_rows
 from ..utils._minibatches import sorted_by_class
 from ..utils._random import stream
 from ..utils._records import savable
 from ..utils._rows_seen import RowsSeen
 from ._auto import PUBLISHED, DataSeen, bias_of, passes_of, settings_of
-from ._data import Data, macro_f1, split, with_class_weight
+from ._data import Data, macro_f1, split
 from ._growing_weights import Iterates, outside
-from ._train import Problem, SearchSettings, fit_memoir
+from ._parameters import CONSTRAINTS
+from ._seen import begin, problem_of, with_weight_of_classes
+from ._train import SearchSettings, fit_memoir
 
 
 @savable
@@ -229,33 +229,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         "grow one by partial_fit"
     )
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        "penalty": [StrOptions({"l2", "l1"})],
-        "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
-        "rho": [Interval(Real, 1e-12, 1e12, closed="both")],
-        "search": [StrOptions({"auto", "exact", "hnsw", "lsh"})],
-        "min_recall": [Interval(Real, 0, 1, closed="both")],
-        "n_bits": [Options(Integral, set(range(64, 1025, 64)))],
-        "sketch_dim": [Interval(Integral, 4, 2**16, closed="both")],
-        "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
-        "reduction": [StrOptions({"mean", "sum"})],
-        "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "eta0": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="right")],
-        "eta_step": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
-        "fit_intercept": ["boolean"],
-        "sampling": [StrOptions({"uniform", "balanced"})],
-        "average": ["boolean"],
-        "normalize_scores": ["boolean"],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "warm_start": ["boolean"],
-        **CalibratedMixin._calibration_constraints,
-    }
+    _parameter_constraints = CONSTRAINTS
 
     def __init__(
         self,
@@ -347,11 +321,11 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
             X, codes, sample_weight, start = validate_warm_start(self, X, y, sample_weight)
             self._calibrate(X, y, sample_weight)
             rng = check_random_state(self.random_state)
-            weight = self._with_class_weight(codes, sample_weight, first=True)
+            weight = with_weight_of_classes(self, codes, sample_weight, first=True)
             fraction = self.validation_fraction if self.early_stopping else 0.0
             data, kept_apart = split(X, codes, weight, sample_weight, fraction, rng)
-            start = self._start(data, start)
-            problem = self._problem(data)
+            start = begin(self, data, start)
+            problem = problem_of(self, data)
             n_passes = passes_of(self, len(data.codes))
             progress = self._start_progress(
                 n_passes, *given, name="pass",
@@ -381,67 +355,18 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
     def _partial_fit(self, X, codes, sample_weight, first):
         self._refuse_calibration()
         n_before = 0 if first else self.n_iter_
-        weight = self._with_class_weight(codes, sample_weight, first)
+        weight = with_weight_of_classes(self, codes, sample_weight, first)
         data = Data(X, codes, weight).counted()
         seed = stream(
             check_random_state(self.random_state).randint(2**31), "part", n_before
         ).integers(2**31)
         if first:
-            self._start(data, None)
+            begin(self, data, None)
         # In the order given, so that parts of a stream do what the whole would do.
-        problem = self._problem(data, shuffled=sorted_by_class(data.codes))
+        problem = problem_of(self, data, shuffled=sorted_by_class(data.codes))
         start = None if first else self._saved
         self._train(problem, start, 1, int(seed), self._progress_of_part())
         self.n_iter_ = n_before + 1
-
-    # ------------------------------------------------------------------------------- the data
-
-    def _with_class_weight(self, codes, sample_weight, first):
-        """The weights to train with; "balanced" counts the samples of all calls."""
-        before = 0 if first else vars(self).get("_totals", 0)
-        weight, totals = with_class_weight(
-            self.class_weight, self.classes_, codes, sample_weight, before
-        )
-        if totals is not None:
-            self._totals = totals
-        return weight
-
-    def _start(self, data, start):
-        """Begin with nothing seen; the iterates that a warm start goes on from, or None.
-
-        A warm start keeps the coordinates of its iterates; rates, the average and what is known of
-        the data begin anew. A cold one has coordinates that suit the first rows.
-        """
-        self._seen, self._squares, self._n_visited, self._new = RowsSeen(), 0.0, 0, 0.0
-        if start is not None:
-            return start.without_average()
-        self._coordinates, self._bias = Coordinates(), None
-        if self.fit_intercept and not self.normalize_scores and not sparse.issparse(data.X):
-            suited = Coordinates.of(data.X, data.weight if data.weight.size else None)
-            if suited.mean is not None:  # mere length is what rates and penalties follow
-                self._coordinates = suited
-        return None
-
-    def _problem(self, data, shuffled=True):
-        """The problem of these samples, which are taken into what is known of the data."""
-        rows = as_rows(self._coordinates.inside(data.X))
-        squares = squared_norms(rows)
-        weight = data.weight if data.weight.size else np.ones(len(squares))
-        self._squares += float(np.dot(squares, weight.astype(np.float64)))
-        before = self._seen.n_rows
-        self._seen = self._seen.with_rows(rows, weight)
-        new = (self._seen.n_rows - before) / rows.shape[0]
-        self._new = min(max(new, 0.0), 1.0) if before else 0.0
-        mean_weight = self._seen.weight_of_visits / self._seen.n_visits
-        return Problem(
-            rows,
-            data.codes,
-            data.weight,
-            len(self.classes_),
-            mean_weight,
-            self._n_visited,
-            shuffled,
-        )
 
     # ------------------------------------------------------------------------------ the model
 

@@ -1,20 +1,20 @@
 """PPDSparse: one-vs-rest linear classifiers that are sparse in primal and dual."""
 
 import warnings
-from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from ..base._classifier import BaseXCClassifier, Interval, StrOptions
+from ..base._classifier import BaseXCClassifier
 from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
 from ..utils._class_weight import weights_of_labels
 from ..utils._matrix import LARGEST_INDEX, compact
 from ..utils._records import savable
 from ._add_labels import add_labels
+from ._parameters import CONSTRAINTS
 from ._penalties import penalties_of
 from ._solver import fit_classes, require_weights_in_range, require_workspace
 
@@ -185,26 +185,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     """
 
     _not_merged_since = None
-    _parameter_constraints = {  # noqa: RUF012
-        # the kernels compute in float32: beyond these bounds a square would overflow
-        "l1": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
-        "l2": [StrOptions({"auto"}), Interval(Real, 1e-12, 1e12, closed="both")],
-        "loss": [StrOptions({"squared_hinge", "hinge"})],
-        "fit_intercept": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "n_select": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "sparsification": [StrOptions({"random"}), None],
-        "delta": [Interval(Real, 0, None, closed="neither")],
-        "feature_threshold": [Interval(Real, 0, None, closed="left")],
-        "pruning": [Interval(Real, 0, None, closed="left")],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "warm_start": ["boolean"],
-        **CalibratedMixin._calibration_constraints,
-    }
+    _parameter_constraints = CONSTRAINTS
 
     def __init__(
         self,

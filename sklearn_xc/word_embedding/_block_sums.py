@@ -25,7 +25,7 @@ from .._kernels.word_embedding import _block_softmax as kernel
 from ..ldgs._candidate_gradients import chunk_bounds, scratch_places
 from ..mips._spherical import assign, train
 from ..utils._random import stream
-from ._train import QUERIES, chances, chunk_indexes
+from ._context_sums import QUERIES, chances, chunk_indexes
 
 ITERATIONS = 3  # of the clustering that makes blocks: it only has to put similar words together
 # Blocks visited together, whatever the threads: sums over them are the same by any number. The

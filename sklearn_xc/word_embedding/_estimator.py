@@ -1,30 +1,25 @@
 """LDGSWordEmbedding: word vectors by the collapsed skip-gram objective."""
 
-from collections.abc import Iterable
-from numbers import Integral, Real
+from functools import partial
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..base._classifier import Interval, StrOptions, all_or_nothing, check_parameters
+from ..base._validation import all_or_nothing, check_parameters
 from ..persistence import SaveMixin
 from ..utils._callbacks import CallbackSupportMixin, Progress, with_callbacks
-from ..utils._matrix import LARGEST_INDEX
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
-from ..utils._random import stream
 from ..utils._records import savable
-from ..utils._schedules import DECAY, share_of_rate
 from . import _cooccurrence as counting
-from ._block_sums import BatchSums
+from ._auto import can_batch, passes_of, rate_at
 from ._negative_sampling import negative_sampling
-from ._train import ExactSums, NamedSums, Options, Pairs, SkipGram, objective
+from ._objective import Pairs, objective
+from ._parameters import CONSTRAINTS
+from ._vocabulary import count_pairs
 from ._word_vectors import WordVectorsMixin
-
-PART, MAX_PARTS = 1024, 32  # words of a part, and parts at most, of "auto"
-LAST_RATE = 0.05  # of "linear", as a share of the first
 
 
 @savable
@@ -198,37 +193,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             parameters["unretrieved"] = "exclude" if rest == "none" else rest
         return parameters
 
-    _parameter_constraints: dict = {  # noqa: RUF012
-        "dim": [Interval(Integral, 2, 2**16, closed="both")],
-        "window": [Interval(Integral, 1, 2**16, closed="both")],
-        "gradient": [StrOptions({"decomposed", "mips", "sampled", "exact"})],
-        "n_chunks": [Interval(Integral, 1, 2**16, closed="both")],
-        "n_message_passes": [Interval(Integral, 0, 2**20, closed="both")],
-        "query_size": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
-        "index": [StrOptions({"spherical", "hnsw", "exact"})],
-        "n_centroids": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
-        "unretrieved": [StrOptions({"sampled", "zero", "exclude"})],
-        "n_frequent": [StrOptions({"auto"}), Interval(Integral, 0, LARGEST_INDEX, closed="both")],
-        "n_sampled": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
-        "tau": [Interval(Real, 0, 1, closed="both")],
-        "min_count": [Interval(Integral, 1, None, closed="left")],
-        "max_vocabulary": [Interval(Integral, 2, LARGEST_INDEX, closed="both"), None],
-        "vocabulary": [Iterable, None],
-        "subsample": [Interval(Real, 0, 1, closed="both")],
-        "n_negatives": [Interval(Integral, 1, 2**16, closed="both")],
-        "n_init_epochs": [Interval(Integral, 0, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, 1e3, closed="right")],
-        "decay": DECAY,
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "n_parts": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
-        "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
-        "batch_queries": [StrOptions({"auto"}), "boolean"],
-        "compute_loss": ["boolean"],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "warm_start": ["boolean"],
-    }
+    _parameter_constraints = CONSTRAINTS
 
     def __init__(
         self,
@@ -337,7 +302,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             before = (getattr(self, "vocabulary_", None), *self._vectors_before())
             rng = check_random_state(self.random_state)
             seed = int(rng.randint(2**31 - 1))
-            words, counts = self._count(X, seed)
+            words, self.word_counts_, counts = count_pairs(X, self, seed)
             self.vocabulary_ = {word: i for i, word in enumerate(words)}
             self.n_pairs_ = float(counts.sum())
             if self.n_pairs_ == 0:
@@ -354,7 +319,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
                 self, self.max_iter, {"X": X, "y": y, "sample_weight": None}, name="pass",
                 set_model=_set_vectors, verbose=self.verbose,
             )  # fmt: skip
-            passes = self._passes(pairs, U, V, seed, n_threads, trained)
+            passes = passes_of(self, pairs, U, V, seed, n_threads, trained)
             self._train(passes, n_threads, progress)
             self.embeddings_, self.context_embeddings_ = U, V
             progress.finish()
@@ -365,7 +330,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         if self.gradient == "decomposed" and self.n_chunks > self.dim:
             raise ValueError(f"n_chunks={self.n_chunks} must be at most dim={self.dim}")
         searches = self.gradient in ("decomposed", "mips")
-        if searches and self.batch_queries is True and not self._can_batch():
+        if searches and self.batch_queries is True and not can_batch(self):
             raise ValueError(
                 "batch_queries=True needs unretrieved='sampled' and n_message_passes=0; got "
                 f"unretrieved={self.unretrieved!r} and n_message_passes={self.n_message_passes}"
@@ -375,50 +340,6 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         if self.warm_start and "embeddings_" in vars(self):
             return self.embeddings_, self.context_embeddings_
         return None, None
-
-    def _count(self, X, seed):
-        """The vocabulary and the counts of pairs; sets word_counts_."""
-        given = self._given_vocabulary()
-        if counting.is_matrix(X):
-            counts = counting.check_counts(X, given)
-            self.word_counts_ = np.asarray(counts.sum(axis=1)).ravel()
-            return given, counts
-        if given is None or self.subsample:
-            counting.require_reiterable(X, "it is read for the frequencies, then for the pairs")
-            found = counting.count_words(X)
-            words = given
-            if given is None:
-                words = counting.frequent_words(found, self.min_count, self.max_vocabulary)
-            if not words:
-                raise ValueError(
-                    f"X has no word that occurs min_count={self.min_count} times; it has "
-                    f"{len(found)} distinct words"
-                )
-            self.word_counts_ = np.array([found[word] for word in words], dtype=np.float64)
-            kept = counting.probability_kept(self.word_counts_, self.subsample)
-            vocabulary = {word: i for i, word in enumerate(words)}
-            tokens = counting.encoded(X, vocabulary, kept, stream(seed, "subsampling"))
-        else:
-            words = given
-            vocabulary = {word: i for i, word in enumerate(words)}
-            self.word_counts_ = np.zeros(len(words))
-            tokens = self._counting(counting.encoded(X, vocabulary))
-        return words, counting.cooccurrences(tokens, len(words), self.window)
-
-    def _counting(self, stream):
-        for document in stream:
-            np.add.at(self.word_counts_, document, 1)
-            yield document
-
-    def _given_vocabulary(self):
-        if self.vocabulary is None:
-            return None
-        words = [] if isinstance(self.vocabulary, str) else list(self.vocabulary)
-        if not words or not all(isinstance(word, str) for word in words):
-            raise ValueError("vocabulary must be an iterable of strings, not empty, or None")
-        if len(set(words)) != len(words):
-            raise ValueError("vocabulary holds a word more than once")
-        return words
 
     def _require_memory(self, counts):
         n_words = counts.shape[0]
@@ -449,66 +370,13 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             U[now], V[now] = U_before[then], V_before[then]
         return U, V
 
-    def _passes(self, pairs, U, V, seed, n_threads, trained=False):
-        """What makes the passes, and changes U and V."""
-        n_parts = self.n_parts
-        if n_parts == "auto":
-            n_parts = min(-(-pairs.n_words // PART), MAX_PARTS)
-        sums = self._sums(pairs, seed, n_threads, trained)
-        return SkipGram(pairs, U, V, sums, min(n_parts, pairs.n_words), seed)
-
-    def _rate(self, time):
-        """The length of steps after so many passes."""
-        share = share_of_rate(self.decay, time, self.max_iter)
-        if self.decay == "linear":
-            share = LAST_RATE + (1 - LAST_RATE) * share
-        return self.learning_rate * share
-
-    def _sums(self, pairs, seed, n_threads, trained):
-        if self.gradient == "exact":
-            return ExactSums(pairs, self.batch_size, n_threads)
-        batches = self.batch_queries
-        if batches == "auto":
-            batches = self.gradient == "sampled" or self._can_batch()
-        of_all = pairs, self.dim, self._options(pairs.n_words), self.batch_size, seed, n_threads
-        return BatchSums(*of_all, trained) if batches else NamedSums(*of_all)
-
-    def _can_batch(self):
-        passes = self.gradient == "decomposed" and self.n_message_passes > 0
-        return self.unretrieved == "sampled" and not passes
-
-    def _options(self, n_words):
-        searches = self.gradient != "sampled"
-        n_chunks = self.n_chunks if self.gradient == "decomposed" else 1
-        root = int(np.ceil(np.sqrt(n_words)))
-        query_size, n_frequent, n_sampled = self.query_size, self.n_frequent, self.n_sampled
-        if query_size == "auto":
-            query_size = max(root, n_words // (20 * n_chunks))
-            if self.unretrieved == "sampled":
-                query_size = -(-2 * root // n_chunks)
-        if n_frequent == "auto":
-            n_frequent = max(root, n_words // 20)
-        if n_sampled == "auto":
-            n_sampled = max(root, n_words // (12 if searches else 100))
-        return Options(
-            n_chunks=n_chunks,
-            n_message_passes=self.n_message_passes if self.gradient == "decomposed" else 0,
-            query_size=min(query_size, n_words) if searches else 0,
-            index=self.index,
-            n_centroids=self.n_centroids,
-            unretrieved=self.unretrieved if searches else "sampled",
-            n_frequent=min(n_frequent, n_words) if searches else 0,
-            n_sampled=n_sampled,
-            tau=self.tau,
-        )
-
     def _train(self, model, n_threads, progress):
         """Make the passes; sets n_iter_, n_scored_ and, if asked, the objective."""
         curve = []
         self.n_iter_ = 0
         for _ in range(self.max_iter):
             progress.begin()
-            model.iterate(self._rate)
+            model.iterate(partial(rate_at, self))
             if self.compute_loss:
                 curve.append(objective(model.pairs, model.U, model.V, self.batch_size, n_threads))
             loss = curve[-1] if curve else None

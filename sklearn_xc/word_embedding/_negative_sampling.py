@@ -8,7 +8,7 @@ from .._kernels.common._pace import Pace
 from .._kernels.word_embedding import _negative_sampling as kernel
 from ..softmax._class_sampling import alias_table
 from ..utils._parallel import single_threaded_blas
-from ._train import softmax
+from ._objective import softmax
 
 # Strata that can be visited at the same time: their negatives are words of the same part, so there
 # must be many of them.

@@ -17,6 +17,7 @@ from sklearn.preprocessing import normalize
 from sklearn_xc import ImplicitSoftmaxRegressor
 from sklearn_xc.implicit_softmax import _regressor as module
 from sklearn_xc.implicit_softmax._rate_search import RATES, climb, objective, search_rate
+from sklearn_xc.implicit_softmax._settings import settings_of
 from sklearn_xc.implicit_softmax._solvers import NONE, DivergenceError, SingleSteps
 from sklearn_xc.implicit_softmax._train import PUBLISHED, passes, solver_class
 from sklearn_xc.utils._matrix import as_rows
@@ -509,7 +510,7 @@ def test_impossible_sizes_are_refused_by_number(small, monkeypatch):
 def test_an_interrupted_fit_leaves_the_estimator_as_it_was(name, small, monkeypatch):
     model = make(name).fit(*small)
     before = vars(model).copy()
-    steps = solver_class(model._settings(small[0], None))
+    steps = solver_class(settings_of(model, small[0], None))
     real = steps.epoch
 
     def interrupted(self, number, rate):
@@ -546,11 +547,11 @@ def test_a_stopped_thread_gives_up(small):
     data = module.Data(as_rows(X), y.astype(np.int32), NONE)
     stop = np.ones(1, dtype=np.int32)
     for name in ("implicit batches", "umax batches", "exact"):
-        settings = make(name)._settings(X, None)
+        settings = settings_of(make(name), X, None)
         solver = solver_class(settings)(data, 10, None, settings, 0, 1, stop)
         with pytest.raises(KeyboardInterrupt):
             solver.epoch(0, 0.1)
-    assert solver_class(model._settings(small[0], None)) is SingleSteps
+    assert solver_class(settings_of(model, small[0], None)) is SingleSteps
 
 
 # ------------------------------------------------------------------------------- the docstring
@@ -562,9 +563,9 @@ def test_published_settings_are_the_defaults():
     model = ImplicitSoftmaxRegressor()
     assert model.delta == 1.0
     for solver in PUBLISHED:
-        settings = model.set_params(solver=solver)._settings(np.ones((1, 1)), None)
+        settings = settings_of(model.set_params(solver=solver), np.ones((1, 1)), None)
         assert passes("auto", settings, 10**5) == (10 if solver == "exact" else 50)
-    settings = model.set_params(solver="nce")._settings(np.ones((1, 1)), None)
+    settings = settings_of(model.set_params(solver="nce"), np.ones((1, 1)), None)
     assert (settings.batch_size, settings.n_sampled) == (100, 5)
 
 

@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 
 from sklearn_xc import ImplicitSoftmaxRegressor
-from sklearn_xc.implicit_softmax import _regressor as module
+from sklearn_xc.implicit_softmax import _settings as module
 from sklearn_xc.utils._coordinates import Coordinates
 
 pytestmark = pytest.mark.kernel

@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from sklearn_xc import LDGSWordEmbedding
 from sklearn_xc.utils import _memory_limit
+from sklearn_xc.word_embedding._auto import rate_at
 from sklearn_xc.word_embedding._cooccurrence import cooccurrences, encoded
 
 GRADIENTS = ["decomposed", "mips", "sampled", "exact"]
@@ -129,9 +130,9 @@ def test_seed_decides():
 
 def test_rate_falls():
     linear = model(learning_rate=2.0, max_iter=4)
-    assert [linear._rate(time) for time in (0, 2, 4)] == pytest.approx([2, 1.05, 0.1])
+    assert [rate_at(linear, time) for time in (0, 2, 4)] == pytest.approx([2, 1.05, 0.1])
     inverse = model(learning_rate=2.0, decay="inverse")
-    assert [inverse._rate(time) for time in (0, 1, 3)] == pytest.approx([2, 1, 0.5])
+    assert [rate_at(inverse, time) for time in (0, 1, 3)] == pytest.approx([2, 1, 0.5])
 
 
 def test_parts_are_steps_of_contexts():

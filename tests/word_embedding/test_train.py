@@ -10,6 +10,8 @@ from scipy.special import softmax
 from sklearn_xc._kernels.word_embedding import _block_softmax as blocks_kernel
 from sklearn_xc._kernels.word_embedding import _negative_sampling as kernel
 from sklearn_xc.word_embedding import _block_sums
+from sklearn_xc.word_embedding import _context_sums as context_sums
+from sklearn_xc.word_embedding import _objective as words
 from sklearn_xc.word_embedding import _train as skip_gram
 from sklearn_xc.word_embedding._block_sums import BatchSums
 from sklearn_xc.word_embedding._negative_sampling import CONSTANT, NOISE_POWER, negative_sampling
@@ -49,7 +51,7 @@ def options(**changes):
         "n_chunks": 3, "n_message_passes": 0, "query_size": N_WORDS, "index": "exact",
         "n_centroids": 4, "unretrieved": "exclude", "n_frequent": 7, "n_sampled": 1, "tau": 0.0,
     }  # fmt: skip
-    return skip_gram.Options(**everything | changes)
+    return context_sums.Options(**everything | changes)
 
 
 def block_sums(*args):
@@ -81,9 +83,9 @@ class Recorder(skip_gram.SkipGram):
 
 
 def gradients(
-    counts, U, V, sums=None, kind=skip_gram.NamedSums, batch_size=16, n_threads=1, **changes
+    counts, U, V, sums=None, kind=context_sums.NamedSums, batch_size=16, n_threads=1, **changes
 ):
-    pairs = skip_gram.Pairs(counts)
+    pairs = words.Pairs(counts)
     if sums is None:
         sums = kind(pairs, DIM, options(**changes), batch_size, 0, n_threads)
     recorder = Recorder(pairs, U.copy(), V.copy(), sums)
@@ -110,9 +112,9 @@ def test_reference_gradients_are_those_of_differences():
 def test_objective_and_exact_gradients(symmetric, n_threads):
     counts, (U, V) = some_counts(symmetric), some_vectors()
     value, of_words, of_contexts = reference(counts, U, V)
-    pairs = skip_gram.Pairs(counts)
-    assert skip_gram.objective(pairs, U, V, 7, n_threads) == pytest.approx(value, rel=1e-6)
-    found = gradients(counts, U, V, skip_gram.ExactSums(skip_gram.Pairs(counts), 7, n_threads))
+    pairs = words.Pairs(counts)
+    assert words.objective(pairs, U, V, 7, n_threads) == pytest.approx(value, rel=1e-6)
+    found = gradients(counts, U, V, context_sums.ExactSums(words.Pairs(counts), 7, n_threads))
     np.testing.assert_allclose(found[0], of_words, atol=1e-6)
     np.testing.assert_allclose(found[1], of_contexts, atol=1e-6)
 
@@ -166,7 +168,7 @@ def test_message_passes_approach_the_exact_gradient():
 @pytest.mark.parametrize(
     "changes", [{"query_size": 8}, {"query_size": 0, "n_frequent": 0, "n_chunks": 1}]
 )
-@pytest.mark.parametrize("kind", [skip_gram.NamedSums, block_sums])
+@pytest.mark.parametrize("kind", [context_sums.NamedSums, block_sums])
 def test_sampled_rest_converges_to_the_exact_gradient(changes, kind):
     """Draws are weighted by the inverse of their chance: only the ratio of two sums is biased."""
     counts, (U, V) = some_counts(), some_vectors()
@@ -191,7 +193,7 @@ def test_averaged_over_all_draws_the_sum_over_all_words_is_exact():
     """Whatever searches name: so the estimate of the partition function is unbiased."""
     counts, (U, V) = some_counts(), some_vectors()
     U, rows = U / 5, np.array([3, 5, 20])  # word 5 has no pairs
-    pairs = skip_gram.Pairs(counts)
+    pairs = words.Pairs(counts)
     sums = BatchSums(
         pairs, DIM, options(n_frequent=28, n_sampled=5, unretrieved="sampled"), len(rows), 0, 1
     )
@@ -282,7 +284,7 @@ def laid(monkeypatch):
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_blocks_have_the_gradients_that_their_draws_stand_for(changes, batch_size, symmetric, laid):
     counts, (U, V) = some_counts(symmetric), some_vectors()
-    pairs = skip_gram.Pairs(counts)
+    pairs = words.Pairs(counts)
     of_all = options(unretrieved="sampled", **changes)
     for n_threads in (1, 3):
         sums = block_sums(pairs, DIM, of_all, batch_size, 0, n_threads)
@@ -300,15 +302,15 @@ def test_blocks_have_the_gradients_that_their_draws_stand_for(changes, batch_siz
 @pytest.mark.parametrize("n_frequent", [0, 7, 40])
 def test_what_blocks_are_laid_out_with(n_frequent):
     counts = some_counts(symmetric=False)
-    pairs = skip_gram.Pairs(counts)
+    pairs = words.Pairs(counts)
     sums = BatchSums(pairs, DIM, options(n_frequent=n_frequent, n_sampled=8), 4, 0, 2)
-    words = [np.array([3, 5, 20]), np.array([0]), np.array([38, 7])]
+    of_blocks = [np.array([3, 5, 20]), np.array([0]), np.array([38, 7])]
     named = [sums._others[:k] for k in (2, 0, 9)]
-    blocks = sums._lay_out(words, named, np.random.default_rng(0).random((3, 2)))
-    np.testing.assert_array_equal(blocks.rows, np.concatenate(words))
+    blocks = sums._lay_out(of_blocks, named, np.random.default_rng(0).random((3, 2)))
+    np.testing.assert_array_equal(blocks.rows, np.concatenate(of_blocks))
     assert blocks.n_scored() == [3, 1, 2] @ blocks.sizes[:, -1] + blocks.n_own.sum()
     row = 0
-    for b, rows in enumerate(words):
+    for b, rows in enumerate(of_blocks):
         ends = blocks.sizes[b]
         shared = blocks.shared[b, : ends[-1]]
         assert len(np.unique(shared)) == len(shared)
@@ -338,7 +340,7 @@ def test_what_is_expected_of_a_block_lessens_the_noise_of_contexts(laid):
     """Beside the plain estimate from the same draws, for words that are alike."""
     counts, (U, V) = some_counts(), some_vectors()
     U = 0.5 * (U.mean(axis=0) + 0.3 * U)
-    pairs = skip_gram.Pairs(counts)
+    pairs = words.Pairs(counts)
     exact = reference(counts, U, V)[2]
     few = options(query_size=0, n_frequent=5, n_sampled=20, unretrieved="sampled")
     found, plain = [], []
@@ -368,7 +370,7 @@ def test_exact_differences_are_those_of_a_softmax(n_words):
 
 def test_memory_bounds_the_blocks_at_once_and_nothing_else(laid, monkeypatch):
     counts, (U, V) = some_counts(), some_vectors()
-    pairs = skip_gram.Pairs(counts)
+    pairs = words.Pairs(counts)
     few = options(query_size=2, n_sampled=9, unretrieved="sampled")
     found, n_visits = [], []
     for n_bytes in (2**28, 1):
@@ -383,7 +385,7 @@ def test_memory_bounds_the_blocks_at_once_and_nothing_else(laid, monkeypatch):
 
 def test_vectors_that_mean_nothing_yet_are_not_searched():
     counts, (U, V) = some_counts(), some_vectors()
-    pairs = skip_gram.Pairs(counts)
+    pairs = words.Pairs(counts)
     n_scored = {}
     for trained in (False, True):
         of_all = options(unretrieved="sampled", n_frequent=3, n_sampled=2, query_size=20)
@@ -397,13 +399,13 @@ def test_vectors_that_mean_nothing_yet_are_not_searched():
 
 
 @pytest.mark.parametrize("n_parts", [2, 7, 40])
-@pytest.mark.parametrize("kind", [None, skip_gram.NamedSums, block_sums])
+@pytest.mark.parametrize("kind", [None, context_sums.NamedSums, block_sums])
 def test_parts_of_a_pass_add_up(kind, n_parts):
     """Each word is in one part; without steps their gradients make up that of all words."""
     counts, (U, V) = some_counts(), some_vectors()
     _, of_words, of_contexts = reference(counts, U, V)
-    pairs = skip_gram.Pairs(counts)
-    sums = skip_gram.ExactSums(pairs, 7, 1)
+    pairs = words.Pairs(counts)
+    sums = context_sums.ExactSums(pairs, 7, 1)
     if kind is not None:
         sums = kind(pairs, DIM, options(unretrieved="sampled"), 7, 0, 1)
     recorder = Recorder(pairs, U.copy(), V.copy(), sums, n_parts)
@@ -465,15 +467,15 @@ def test_rest_counted_as_zero_and_left_out():
 
 def test_passes_lower_the_objective():
     counts = some_counts()
-    pairs = skip_gram.Pairs(counts)
+    pairs = words.Pairs(counts)
     U, V = negative_sampling(
-        skip_gram.Pairs(counts), counts, DIM, n_epochs=0, n_negatives=1, seed=0, n_threads=1
+        words.Pairs(counts), counts, DIM, n_epochs=0, n_negatives=1, seed=0, n_threads=1
     )
-    model = skip_gram.SkipGram(pairs, U, V, skip_gram.ExactSums(pairs, 16, 1))
-    values = [skip_gram.objective(pairs, U, V, 16, 1)]
+    model = skip_gram.SkipGram(pairs, U, V, context_sums.ExactSums(pairs, 16, 1))
+    values = [words.objective(pairs, U, V, 16, 1)]
     for _ in range(30):
         model.iterate(lambda time: 0.05)
-        values.append(skip_gram.objective(pairs, U, V, 16, 1))
+        values.append(words.objective(pairs, U, V, 16, 1))
     q = counts.toarray()[counts.toarray() > 0] / counts.sum()
     share = pairs.word_share[pairs.word_share > 0]
     least = -(q * np.log(q)).sum() + (share * np.log(share)).sum()  # no model is better
@@ -492,7 +494,7 @@ def test_negative_sampling_learns_pointwise_mutual_information():
     counts = counts + counts.T
     sparse_counts = sparse.csr_array(counts)
     U, V = negative_sampling(
-        skip_gram.Pairs(sparse_counts),
+        words.Pairs(sparse_counts),
         sparse_counts,
         10,
         n_epochs=30,
@@ -517,7 +519,7 @@ def test_negative_sampling_does_not_depend_on_threads(monkeypatch, n_words, part
     counts = some_counts()[:n_words, :n_words]
     found = [
         negative_sampling(
-            skip_gram.Pairs(counts), counts, DIM, n_epochs=2, n_negatives=4, seed=3, n_threads=n
+            words.Pairs(counts), counts, DIM, n_epochs=2, n_negatives=4, seed=3, n_threads=n
         )
         for n in (1, 2, 5)
     ]
@@ -531,7 +533,7 @@ def test_counts_in_any_unit():
     """An epoch takes no longer for large counts, and learns from tiny ones."""
     found = [
         negative_sampling(
-            skip_gram.Pairs(counts), counts, DIM, n_epochs=5, n_negatives=4, seed=3, n_threads=1
+            words.Pairs(counts), counts, DIM, n_epochs=5, n_negatives=4, seed=3, n_threads=1
         )[0]
         for counts in (some_counts() * unit for unit in (1e-12, 1e-3, 1e13, 1e290))
     ]

@@ -1,0 +1,77 @@
+"""The weights that Augment-and-Reduce starts from, and their way into coordinates and back."""
+
+import numpy as np
+from scipy.special import ndtri
+
+from ..topk._feature_major import untouched_zeros
+from ._train import CLASSES_AT_ONCE, in_memory
+
+
+def start_of(model, codes, sample_weight, seed):
+    """Weights and intercepts of a cold start.
+
+    Parameters
+    ----------
+    model : AugmentReduceClassifier
+        Whose parameters, classes and number of features are read.
+    codes : ndarray of int32 (n_samples,)
+    sample_weight : ndarray of float32 (n_samples,), or None
+    seed : int
+    """
+    n_classes = len(model.classes_)
+    W, b = initial_weights(n_classes, model.n_features_in_, model.init_scale, seed)
+    if model.init_scale == "auto":
+        frequencies = np.bincount(codes, weights=sample_weight, minlength=n_classes)
+        b[:] = utilities_of_frequencies(frequencies, model.model)
+    return W, b
+
+
+def initial_weights(n_classes, n_features, scale, seed):
+    """Normal weights, and intercepts of a hundredth of their deviation (section 4)."""
+    generator = np.random.default_rng(seed)
+    W = untouched_zeros((n_classes, n_features))
+    if scale == "auto" or scale == 0:
+        return in_memory(W), np.zeros(n_classes, dtype=np.float32)
+    for start in range(0, n_classes, CLASSES_AT_ONCE):
+        block = W[start : start + CLASSES_AT_ONCE]
+        generator.standard_normal(out=block, dtype=np.float32)
+        block *= np.float32(scale)
+    b = generator.standard_normal(n_classes, dtype=np.float32) * np.float32(scale / 100)
+    return W, b
+
+
+def utilities_of_frequencies(counts, model):
+    """Intercepts under which classes are chosen about as often as in the samples.
+
+    With features that are zero, those of the softmax are the logarithms of the frequencies; the
+    tail of the logistic distribution is that of Gumbel's, and the Gaussian's near the largest of
+    many draws falls off faster by about the size of that draw. A class has half a sample more.
+    """
+    logarithms = np.log((counts + 0.5) / (counts.sum() + 0.5 * len(counts)))
+    logarithms -= logarithms.mean()
+    if model == "probit":
+        logarithms /= max(1.0, ndtri(1 - 1 / len(counts)))
+    return logarithms.astype(np.float32)
+
+
+def to_inside(W, b, coordinates):
+    """Bring weights and intercepts into coordinates, in place; some classes at a time."""
+    for block, intercepts in _blocks(W, b):
+        if coordinates.mean is not None:
+            intercepts += (block @ coordinates.mean).astype(np.float32)
+        block *= coordinates.scale.astype(np.float32)
+
+
+def to_outside(W, b, coordinates):
+    """The inverse, in place too; returns W and b."""
+    for block, intercepts in _blocks(W, b):
+        block /= coordinates.scale.astype(np.float32)
+        if coordinates.mean is not None:
+            intercepts -= (block @ coordinates.mean).astype(np.float32)
+    return W, b
+
+
+def _blocks(W, b):
+    for start in range(0, len(b), CLASSES_AT_ONCE):
+        part = slice(start, start + CLASSES_AT_ONCE)
+        yield W[part], b[part]

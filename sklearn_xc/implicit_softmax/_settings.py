@@ -1,0 +1,103 @@
+"""The settings of a fit, from the parameters of ImplicitSoftmaxRegressor and what X is.
+
+Every function takes the estimator as `model`, and reads its parameters only.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from ._coordinates import coordinates_for, fits, moved
+from ._solvers import Settings
+from ._stream import Stream
+from ._train import PUBLISHED, WITH_RAMAN, chosen_solver
+
+SHARE_OF_LENGTH = 0.1  # of a row, for the constant feature of the intercepts
+RIDGE = 0.05  # of alpha="auto", on rows of length 1
+
+
+def settings_of(model, X, before):
+    """The solver's settings but for `inside_of`; refuses what it does not have."""
+    solver = _solver_of(model, X, before)
+    n, m = PUBLISHED[solver]
+    n = n if model.batch_size is None else model.batch_size
+    if solver == "exact" and model.n_sampled_classes is not None:
+        raise ValueError(
+            f"n_sampled_classes={model.n_sampled_classes!r}: solver='exact' draws no classes; "
+            "leave it at None"
+        )
+    m = m if model.n_sampled_classes is None else model.n_sampled_classes
+    if model.formulation == "raman" and solver not in WITH_RAMAN:
+        raise ValueError(
+            f"formulation='raman' is for solver='umax' and solver='sgd', not for "
+            f"solver={model.solver!r}"
+        )
+    singly = solver == "implicit" and (n, m) == (1, 1)
+    sampling = model.sampling
+    if sampling is None:
+        sampling = "frequency" if singly else "uniform"
+    only_uniform = solver in ("implicit", "exact") and not singly
+    if only_uniform and sampling != "uniform":
+        raise ValueError(
+            f"sampling={model.sampling!r} is not for solver='exact', nor for solver='implicit' "
+            "with mini-batches (batch_size or n_sampled_classes above 1)"
+        )
+    return Settings(
+        solver=solver,
+        raman=model.formulation == "raman",
+        batch_size=n,
+        n_sampled=m,
+        sampling=sampling,
+        alpha=0.0,
+        delta=float(model.delta),
+        intercept=0.0,
+        shuffle=bool(model.shuffle),
+    )
+
+
+def _solver_of(model, X, before):
+    """The solver, where it is "auto" that of the calls before or the cheaper for its worth."""
+    if model.solver != "auto":
+        return model.solver
+    if before is not None:
+        return before
+    if model.n_sampled_classes is not None or model.sampling not in (None, "uniform"):
+        return "implicit"
+    entries = X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else X.shape[1]
+    return chosen_solver(len(model.classes_), entries)
+
+
+def stream_of(model, X, sample_weight, settings, before):
+    """The record to go on from, in coordinates that allow for the penalty asked for."""
+    columns = settings.solver == "exact" or model.alpha == "auto"
+    if before is None:
+        length = coordinates_for(X, sample_weight, False, False).scale
+        return Stream(coordinates_for(X, sample_weight, columns, model.fit_intercept), length)
+    coordinates = before.coordinates
+    if fits(coordinates, X, columns, model.fit_intercept):
+        counted = X if sample_weight is None else X[sample_weight > 0]
+        coordinates = moved(coordinates, counted, before.seen.n_visits)
+    else:
+        coordinates = coordinates_for(X, sample_weight, columns, model.fit_intercept)
+    return Stream(coordinates, before.length, before.seen, before.entries, before.keys, before.u)
+
+
+def inside_of(model, X, stream):
+    """Strength of the ridge and constant feature, for weights and samples inside."""
+    alpha = RIDGE
+    if model.alpha != "auto":
+        alpha = float(model.alpha) / np.square(stream.coordinates.scale)
+    if not model.fit_intercept:
+        return {"alpha": alpha, "intercept": 0.0}
+    if model.intercept_scaling != "auto":
+        intercept = float(model.intercept_scaling) / stream.length
+    else:
+        empty = not np.any(X.data if sparse.issparse(X) else X)
+        intercept = 1.0 if empty else SHARE_OF_LENGTH
+    return {"alpha": alpha, "intercept": intercept}
+
+
+def alpha_outside(model, coordinates):
+    """The ridge on weights for X as it is."""
+    if model.alpha != "auto":
+        return float(model.alpha)
+    return RIDGE * np.square(coordinates.scale)

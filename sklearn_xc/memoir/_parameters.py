@@ -1,0 +1,35 @@
+"""The ranges of the parameters of MemoirSVC."""
+
+from numbers import Integral, Real
+
+from ..base._validation import Interval, Options, StrOptions
+from ..calibration._mixin import CalibratedMixin
+from ..utils._matrix import LARGEST_INDEX
+
+CONSTRAINTS = {
+    "penalty": [StrOptions({"l2", "l1"})],
+    "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
+    "rho": [Interval(Real, 1e-12, 1e12, closed="both")],
+    "search": [StrOptions({"auto", "exact", "hnsw", "lsh"})],
+    "min_recall": [Interval(Real, 0, 1, closed="both")],
+    "n_bits": [Options(Integral, set(range(64, 1025, 64)))],
+    "sketch_dim": [Interval(Integral, 4, 2**16, closed="both")],
+    "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
+    "reduction": [StrOptions({"mean", "sum"})],
+    "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+    "eta0": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="right")],
+    "eta_step": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
+    "fit_intercept": ["boolean"],
+    "sampling": [StrOptions({"uniform", "balanced"})],
+    "average": ["boolean"],
+    "normalize_scores": ["boolean"],
+    "early_stopping": ["boolean"],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    "class_weight": [StrOptions({"balanced"}), dict, None],
+    "n_jobs": [Integral, None],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+    "warm_start": ["boolean"],
+    **CalibratedMixin._calibration_constraints,
+}

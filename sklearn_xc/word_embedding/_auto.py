@@ -1,0 +1,89 @@
+"""What LDGSWordEmbedding() chooses by itself: sizes of searches and draws, blocks, rates.
+
+Every function takes the estimator as `params`, and reads its parameters only.
+"""
+
+import numpy as np
+
+from ..utils._schedules import share_of_rate
+from ._block_sums import BatchSums
+from ._context_sums import ExactSums, NamedSums, Options
+from ._train import SkipGram
+
+PART, MAX_PARTS = 1024, 32  # words of a part, and parts at most, of "auto"
+LAST_RATE = 0.05  # of "linear", as a share of the first
+
+
+def can_batch(params):
+    """Whether blocks of words can share a search."""
+    passes = params.gradient == "decomposed" and params.n_message_passes > 0
+    return params.unretrieved == "sampled" and not passes
+
+
+def rate_at(params, time):
+    """The length of steps after so many passes."""
+    share = share_of_rate(params.decay, time, params.max_iter)
+    if params.decay == "linear":
+        share = LAST_RATE + (1 - LAST_RATE) * share
+    return params.learning_rate * share
+
+
+def passes_of(params, pairs, U, V, seed, n_threads, trained=False):
+    """What makes the passes, and changes U and V.
+
+    Parameters
+    ----------
+    params : LDGSWordEmbedding
+    pairs : Pairs
+    U, V : ndarray of float32 (n_words, dim)
+    seed, n_threads : int
+    trained : bool, default=False
+        Whether the vectors are more than a start.
+
+    Returns
+    -------
+    passes : SkipGram
+    """
+    n_parts = params.n_parts
+    if n_parts == "auto":
+        n_parts = min(-(-pairs.n_words // PART), MAX_PARTS)
+    sums = _sums(params, pairs, seed, n_threads, trained)
+    return SkipGram(pairs, U, V, sums, min(n_parts, pairs.n_words), seed)
+
+
+def _sums(params, pairs, seed, n_threads, trained):
+    if params.gradient == "exact":
+        return ExactSums(pairs, params.batch_size, n_threads)
+    batches = params.batch_queries
+    if batches == "auto":
+        batches = params.gradient == "sampled" or can_batch(params)
+    options = options_of(params, pairs.n_words)
+    of_all = pairs, params.dim, options, params.batch_size, seed, n_threads
+    return BatchSums(*of_all, trained) if batches else NamedSums(*of_all)
+
+
+def options_of(params, n_words):
+    """Sizes of searches and draws for so many words."""
+    searches = params.gradient != "sampled"
+    n_chunks = params.n_chunks if params.gradient == "decomposed" else 1
+    root = int(np.ceil(np.sqrt(n_words)))
+    query_size, n_frequent, n_sampled = params.query_size, params.n_frequent, params.n_sampled
+    if query_size == "auto":
+        query_size = max(root, n_words // (20 * n_chunks))
+        if params.unretrieved == "sampled":
+            query_size = -(-2 * root // n_chunks)
+    if n_frequent == "auto":
+        n_frequent = max(root, n_words // 20)
+    if n_sampled == "auto":
+        n_sampled = max(root, n_words // (12 if searches else 100))
+    return Options(
+        n_chunks=n_chunks,
+        n_message_passes=params.n_message_passes if params.gradient == "decomposed" else 0,
+        query_size=min(query_size, n_words) if searches else 0,
+        index=params.index,
+        n_centroids=params.n_centroids,
+        unretrieved=params.unretrieved if searches else "sampled",
+        n_frequent=min(n_frequent, n_words) if searches else 0,
+        n_sampled=n_sampled,
+        tau=params.tau,
+    )

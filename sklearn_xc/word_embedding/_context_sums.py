@@ -1,0 +1,296 @@
+"""Sums over the softmax, word by word: over all contexts, or those that matter.
+
+See `_objective` for the equations. Blocks of words that share their contexts are in `_block_sums`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._kernels.common._pace import Pace
+from .._kernels.ldgs import _row_updates as rows_kernel
+from .._kernels.word_embedding import _block_softmax as blocks_kernel
+from .._kernels.word_embedding import _negative_sampling as kernel
+from ..ldgs._candidate_gradients import (
+    ChunkIndexes,
+    Positives,
+    chunk_bounds,
+    scratch_places,
+    set_gradients,
+)
+from ..utils._parallel import in_threads
+from ..utils._random import stream
+from ._objective import blocks_of
+
+QUERIES = 256  # words that stand for all when indexes are built
+ASKED = 4096  # words whose contexts are searched for together
+SPARE = 1.5  # clusters are read that hold so many times the words asked for
+
+
+class ExactSums:
+    """All words: matrix products, a block of words for each thread.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    batch_size, n_threads : int
+    """
+
+    def __init__(self, pairs, batch_size, n_threads):
+        self._pairs, self.batch_size = pairs, batch_size
+        self.n_scored, self.n_threads = float(pairs.n_words), n_threads
+
+    def begin(self, U, V, number, parts):
+        """Get ready for a pass, of that number and over these parts."""
+
+    def visit(self, part, rows, step, U, V, of_contexts):
+        """Have some words step, and add up the gradient of contexts, block after block.
+
+        Parameters
+        ----------
+        part : int
+            The number of the part.
+        rows : ndarray of int
+            Its words.
+        step : callable
+            ``step(rows, gradient)`` with some of the words and a function that gives the sums of
+            (p(y|x) - q(y|x)) v_y for their vectors. Returns new vectors and the shares of the
+            words.
+        U, V : ndarray of float32 (n_words, dim)
+        of_contexts : ndarray of float32 (n_words, dim)
+            The sums of q(x) (p(y|x) - q(y|x)) u_x are added.
+        """
+        blocks = blocks_of(rows, self.batch_size)
+        ahead = self.n_threads + 1  # sums as large as V wait to be added: more take memory only
+        for sums in in_threads(
+            _exact_block, blocks, self._pairs, step, V, n_threads=self.n_threads, n_ahead=ahead
+        ):
+            of_contexts += sums
+
+
+def _exact_block(rows, pairs, step, V):
+    own = pairs.of(rows)
+
+    def differences(u):
+        z = u @ V.T
+        blocks_kernel.exact_differences(z, own.indptr, own.ids, own.share)
+        return z
+
+    u, share = step(rows, lambda u: differences(u) @ V)
+    return differences(u).T @ (share[:, None] * u)
+
+
+class Options(NamedTuple):
+    """What the search for contexts of large probability depends on.
+
+    Attributes
+    ----------
+    n_chunks, n_message_passes : int
+    query_size : int
+        Words named in each chunk; 0 for none.
+    index : {"spherical", "hnsw", "exact"}
+    n_centroids : int
+    unretrieved : {"sampled", "zero", "exclude"}
+        What stands for words that are not named.
+    n_frequent : int
+        With "sampled", so many of the most frequent contexts are in every sum.
+    n_sampled : int
+        Words drawn from the others for a block of rows.
+    tau : float
+    """
+
+    n_chunks: int
+    n_message_passes: int
+    query_size: int
+    index: str
+    n_centroids: int
+    unretrieved: str
+    n_frequent: int
+    n_sampled: int
+    tau: float
+
+
+def chances(context_share):
+    """How likely contexts are to be drawn, up to a factor: as the roots of their frequencies.
+
+    Between drawing as likely as scores are large, which is best for each sum over the softmax,
+    and equally, which gives rare contexts their gradients.
+    """
+    return np.sqrt(np.maximum(context_share, 0.1 / len(context_share) ** 2))
+
+
+def draw(rng, ends, n):
+    """Ascending places, n with repetitions, drawn by chances whose sums are given.
+
+    They lie at equal distances along the sum of all (systematic sampling).
+    """
+    found = np.searchsorted(ends, ends[-1] * ((np.arange(n) + rng.random()) / n), side="right")
+    return np.minimum(found, len(ends) - 1)
+
+
+def distinct(drawn, chance):
+    """The distinct places of those drawn, and the logarithms of how many each stands for.
+
+    A sum of exp(log_times) f over the places is an unbiased estimate of that of f over all.
+    """
+    places, times = np.unique(drawn, return_counts=True)
+    return places, np.log(times * chance.sum() / (len(drawn) * chance[places]))
+
+
+def chunk_indexes(options, bounds, n_rows, seed, n_threads):
+    """Indexes of chunks of so many rows, not built yet; clusters enough for a query are read."""
+    n_centroids = min(options.n_centroids, n_rows)
+    n_probes = 1 + int(SPARE * min(options.query_size, n_rows) * n_centroids / n_rows)
+    return ChunkIndexes(
+        options.index, bounds, n_centroids=n_centroids, n_probes=min(n_probes, n_centroids),
+        seed=seed, n_jobs=n_threads,
+    )  # fmt: skip
+
+
+class NamedSums:
+    """The contexts of the pairs, those that searches name, and some drawn for all others.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    dim : int
+    options : Options
+    batch_size, seed, n_threads : int
+    """
+
+    def __init__(self, pairs, dim, options, batch_size, seed, n_threads):
+        self._pairs, self._options, self._seed = pairs, options, seed
+        self.batch_size, self.n_threads, self.n_scored = batch_size, n_threads, 0.0
+        self._bounds = chunk_bounds(dim, options.n_chunks)
+        self._pace = Pace(n_threads)
+        self._places = scratch_places(n_threads, pairs.n_words)
+        self._place, self._place_of_draw = (
+            np.full(pairs.n_words, -1, dtype=np.int32) for _ in range(2)
+        )
+        order = np.argsort(-pairs.context_share, kind="stable")
+        n_frequent = options.n_frequent if options.unretrieved == "sampled" else 0
+        self._frequent = np.sort(order[:n_frequent])
+        self._others = np.sort(order[n_frequent:]).astype(np.int32)
+        self._chances = chances(pairs.context_share)[self._others]
+
+    def begin(self, U, V, number, parts):
+        """Index the contexts."""
+        self._number, self.n_scored = number, 0.0
+        options, n_others = self._options, len(self._others)
+        if not min(options.query_size, n_others):
+            return
+        rng = stream(self._seed, "index", number)
+        seed = int(rng.integers(2**31))
+        indexes = chunk_indexes(options, self._bounds, n_others, seed, self.n_threads)
+        queries = U[np.sort(rng.permutation(len(U))[:QUERIES])]
+        self._indexes = indexes.build(V[self._others], queries)
+
+    def visit(self, part, rows, step, U, V, of_contexts):
+        """Visit all blocks in turn; the kernels share the rows of a block among threads."""
+        for some in blocks_of(rows, max(1, ASKED // self.batch_size) * self.batch_size):
+            retrieved = self._retrieve(U[some])
+            for start in range(0, len(some), self.batch_size):
+                part = slice(start, start + self.batch_size)
+                with self._pace.on(len(some[part])):
+                    self._visit(some[part], retrieved[part], step, V, of_contexts)
+
+    def _visit(self, rows, named, step, V, of_contexts):
+        draws = self._draw(V, rows[0])
+        own = self._pairs.of(rows)
+        means = self._pairs.of_contexts(V, rows, self.n_threads)
+
+        def gradient(u):
+            return self._expected(*self._probabilities(u, V, own, named, draws, means), V) - means
+
+        u, share = step(rows, gradient)
+        sets, p, drawn, _ = self._probabilities(u, V, own, named, draws, means)
+        self._add_to_contexts(sets, p, share, u, of_contexts)
+        weighted = share[:, None] * u
+        kernel.add_rows(own.ids, -own.share, own.rows, weighted, of_contexts, self.n_threads)
+        if draws is not None:
+            of_contexts[draws[0]] += drawn.T @ weighted
+        self.n_scored += (sets.n_scored.sum() + drawn.size) / self._pairs.n_words
+
+    def _retrieve(self, u):
+        """The words that the searches name, int32 (n_rows, n_chunks, n)."""
+        n_chunks, n = self._options.n_chunks, min(self._options.query_size, len(self._others))
+        if not n:
+            return np.empty((len(u), n_chunks, 0), dtype=np.int32)
+        found = self._indexes.candidates(u, n)
+        return np.ascontiguousarray(np.where(found < 0, np.int32(-1), self._others[found]))
+
+    def _draw(self, V, start):
+        """Distinct words drawn, the logarithms of how many each stands for, their vectors."""
+        if self._options.unretrieved != "sampled":
+            return None
+        places, log_times = np.empty(0, dtype=np.int64), np.empty(0)
+        if len(self._others):
+            rng = stream(self._seed, "contexts", self._number, start)
+            drawn = draw(rng, np.cumsum(self._chances), self._options.n_sampled)
+            places, log_times = distinct(drawn, self._chances)
+        weight = np.append(np.zeros(len(self._frequent)), log_times)
+        ids = np.append(self._frequent, self._others[places])
+        return ids, weight.astype(np.float32), V[ids]
+
+    def _probabilities(self, u, V, own, retrieved, draws, means):
+        """Of the words in the sets, padded, and of those drawn: they sum to 1."""
+        positives = Positives(own.indptr, own.ids, own.share)
+        options, bounds = self._options, self._bounds
+        if not options.n_message_passes:  # no chunk's score is needed by itself
+            bounds, retrieved = bounds[[0, -1]], retrieved.reshape(len(u), 1, -1)
+        sets = set_gradients(
+            V, u, bounds, retrieved, positives, "cross_entropy",
+            n_message_passes=options.n_message_passes, tau=options.tau,
+            zero_rest=options.unretrieved == "zero", n_threads=self.n_threads,
+            places=self._places,
+        )  # fmt: skip
+        p = sets.values
+        # The gradient of a positive is p(y|x) - q(y|x), and positives stand first.
+        columns = np.arange(len(own.rows)) - own.indptr[own.rows]
+        p[own.rows, columns] += own.share
+        if draws is None:
+            return sets, p, np.empty((len(u), 0), dtype=np.float32), draws
+        mean_scores = np.einsum("ij,ij->i", means, u, dtype=np.float64)
+        of_set = sets.losses + mean_scores  # log of the sum over the set
+        ids, weight, vectors = draws
+        z = u @ vectors.T
+        z += weight
+        self._place_of_draw[ids] = np.arange(len(ids), dtype=np.int32)
+        kernel.mark_found(sets.ids, sets.counts, self._place_of_draw, z, -np.inf)
+        self._place_of_draw[ids] = -1
+        top = np.maximum(of_set, z.max(axis=1))
+        z -= top[:, None].astype(np.float32)
+        np.exp(z, out=z)
+        total = np.exp(of_set - top) + z.sum(axis=1, dtype=np.float64)
+        z /= total[:, None].astype(np.float32)
+        p *= (np.exp(of_set - top) / total)[:, None].astype(np.float32)
+        return sets, p, z, draws
+
+    def _expected(self, sets, p, drawn, draws, V):
+        """sum_y p(y|x) v_y."""
+        out = np.empty((len(p), V.shape[1]), dtype=np.float32)
+        begin = np.arange(len(p), dtype=np.int64) * p.shape[1]
+        rows_kernel.combine(
+            sets.ids.ravel(), p.ravel(), begin, sets.counts, False, V, out, self.n_threads
+        )
+        if draws is not None:
+            out += drawn @ draws[2]
+        return out
+
+    def _add_to_contexts(self, sets, p, weight, u, of_contexts):
+        """of_contexts[y] += sum_x weight_x p(y|x) u_x over the sets."""
+        n_entries = int(sets.counts.sum())
+        n_touched = min(n_entries, len(of_contexts))
+        touched, starts = np.empty(n_touched, np.int32), np.empty(n_touched + 1, np.int64)
+        rows, values = np.empty(n_entries, np.int32), np.empty(n_entries, np.float32)
+        begin = np.arange(len(p), dtype=np.int64) * p.shape[1]
+        n_touched = rows_kernel.group(
+            sets.ids.ravel(), p.ravel(), begin, sets.counts, False, weight, self._place,
+            touched, starts, rows, values,
+        )  # fmt: skip
+        starts = starts[: n_touched + 1]
+        sums = np.empty((n_touched, u.shape[1]), dtype=np.float32)
+        rows_kernel.combine(
+            rows, values, starts[:-1], np.diff(starts), False, u, sums, self.n_threads
+        )
+        of_contexts[touched[:n_touched]] += sums

@@ -1,0 +1,130 @@
+"""The collapsed skip-gram objective, and the pairs of words that it is of.
+
+With q(x) the share of pairs whose word is x, and q(y|x) the share of those whose context is y,
+
+    F(U, V) = sum_x q(x) sum_y q(y|x) (log sum_y' exp <v_y', u_x> - <v_y, u_x>)
+
+(eq. 9 of the LDGS paper). Its gradients are, with p the softmax of the scores,
+
+    q(x) (sum_y p(y|x) v_y - sum_y q(y|x) v_y)   in u_x and
+    sum_x q(x) (p(y|x) - q(y|x)) u_x             in v_y.
+
+The sums over p are what a gradient costs; `_context_sums` and `_block_sums` estimate them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._kernels.ldgs import _row_updates as rows_kernel
+from ..utils._parallel import in_threads, single_threaded_blas
+
+
+class Pairs:
+    """Shares of words and contexts in all pairs.
+
+    Parameters
+    ----------
+    counts : csr_array of float (n_words, n_words)
+        Not negative, with a positive sum; sorted indices.
+
+    Attributes
+    ----------
+    word_share, context_share : ndarray of float64 (n_words,)
+        q(x), and the same of contexts.
+    indptr, ids, share : ndarrays of int64, int32 and float32
+        q(y|x), row by row.
+    """
+
+    def __init__(self, counts):
+        sums = np.asarray(counts.sum(axis=1)).ravel()
+        total = sums.sum()
+        self.n_words = counts.shape[0]
+        self.word_share = sums / total
+        self.context_share = np.asarray(counts.sum(axis=0)).ravel() / total
+        self.indptr = counts.indptr.astype(np.int64)
+        self.ids = counts.indices.astype(np.int32, copy=False)
+        per_row = np.repeat(np.maximum(sums, np.finfo(float).tiny), np.diff(counts.indptr))
+        self.share = (counts.data / per_row).astype(np.float32)
+
+    def count_of(self, rows):
+        """How many pairs some words have."""
+        return (self.indptr[rows + 1] - self.indptr[rows]).sum()
+
+    def of(self, rows):
+        """The pairs of some words: an OwnPairs."""
+        begin = self.indptr[rows]
+        count = self.indptr[rows + 1] - begin
+        ends = np.cumsum(count)
+        numbers = np.repeat(np.arange(len(rows), dtype=np.int32), count)
+        entries = np.arange(len(numbers)) + np.repeat(begin - ends + count, count)
+        return OwnPairs(numbers, self.ids[entries], self.share[entries], np.append(0, ends))
+
+    def of_contexts(self, V, rows, n_threads=1):
+        """sum_y q(y|x) v_y of some words, float32 (len(rows), dim)."""
+        out = np.empty((len(rows), V.shape[1]), dtype=np.float32)
+        begin = self.indptr[rows]
+        count = self.indptr[rows + 1] - begin
+        rows_kernel.combine(self.ids, self.share, begin, count, False, V, out, n_threads)
+        return out
+
+
+class OwnPairs(NamedTuple):
+    """The pairs of the words of a block.
+
+    Attributes
+    ----------
+    rows, ids : ndarray of int32 (n_pairs,)
+        The place of the word in the block, in rising order, and the context.
+    share : ndarray of float32 (n_pairs,)
+        q(y|x).
+    indptr : ndarray of int64 (n_rows + 1,)
+    """
+
+    rows: np.ndarray
+    ids: np.ndarray
+    share: np.ndarray
+    indptr: np.ndarray
+
+
+def objective(pairs, U, V, batch_size, n_threads):
+    """F(U, V), evaluated block by block.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    U, V : ndarray of float32 (n_words, dim)
+    batch_size : int
+        Words of a block, which takes ``4 * batch_size * n_words`` bytes a thread.
+    n_threads : int
+
+    Returns
+    -------
+    value : float
+    """
+    blocks = blocks_of(np.arange(pairs.n_words), batch_size)
+    with single_threaded_blas():
+        parts = in_threads(_objective_of_block, blocks, pairs, U, V, n_threads=n_threads)
+        return float(sum(parts))
+
+
+def blocks_of(rows, batch_size):
+    return [rows[i : i + batch_size] for i in range(0, len(rows), batch_size)]
+
+
+def _objective_of_block(rows, pairs, U, V):
+    u = U[rows]
+    log_normaliser = softmax(u @ V.T)
+    own = np.einsum("ij,ij->i", pairs.of_contexts(V, rows), u, dtype=np.float64)
+    share = pairs.word_share[rows]
+    return share @ np.where(share > 0, log_normaliser - own, 0)
+
+
+def softmax(z):
+    """The logarithm of the sum of exp(z) of each row; OUT z: each divided by it."""
+    top = z.max(axis=1, keepdims=True)
+    z -= top
+    np.exp(z, out=z)
+    total = z.sum(axis=1, dtype=np.float64)
+    z /= total[:, None].astype(np.float32)
+    return np.log(total) + top.ravel()

@@ -1,0 +1,68 @@
+"""The vocabulary of a fit, how often its words occur, and which occur together."""
+
+import numpy as np
+
+from ..utils._random import stream
+from . import _cooccurrence as counting
+
+
+def count_pairs(X, params, seed):
+    """The vocabulary and the counts of pairs.
+
+    Parameters
+    ----------
+    X : iterable of iterables of str, or sparse matrix of shape (n_words, n_words)
+    params : LDGSWordEmbedding
+        Whose parameters are read.
+    seed : int
+
+    Returns
+    -------
+    words : list of str
+    word_counts : ndarray of float64 (n_words,)
+    counts : csr_array (n_words, n_words)
+    """
+    given = given_vocabulary(params.vocabulary)
+    if counting.is_matrix(X):
+        counts = counting.check_counts(X, given)
+        return given, np.asarray(counts.sum(axis=1)).ravel(), counts
+    if given is not None and not params.subsample:
+        word_counts = np.zeros(len(given))
+        tokens = _counted(counting.encoded(X, _places(given)), word_counts)
+        return given, word_counts, counting.cooccurrences(tokens, len(given), params.window)
+    counting.require_reiterable(X, "it is read for the frequencies, then for the pairs")
+    found, words = counting.count_words(X), given
+    if given is None:
+        words = counting.frequent_words(found, params.min_count, params.max_vocabulary)
+    if not words:
+        raise ValueError(
+            f"X has no word that occurs min_count={params.min_count} times; it has {len(found)} "
+            "distinct words"
+        )
+    word_counts = np.array([found[word] for word in words], dtype=np.float64)
+    kept = counting.probability_kept(word_counts, params.subsample)
+    tokens = counting.encoded(X, _places(words), kept, stream(seed, "subsampling"))
+    return words, word_counts, counting.cooccurrences(tokens, len(words), params.window)
+
+
+def _places(words):
+    return {word: i for i, word in enumerate(words)}
+
+
+def _counted(documents, word_counts):
+    """The documents, whose words are counted on the way."""
+    for document in documents:
+        np.add.at(word_counts, document, 1)
+        yield document
+
+
+def given_vocabulary(vocabulary):
+    """The parameter `vocabulary` as a list of distinct words, None where it is None."""
+    if vocabulary is None:
+        return None
+    words = [] if isinstance(vocabulary, str) else list(vocabulary)
+    if not words or not all(isinstance(word, str) for word in words):
+        raise ValueError("vocabulary must be an iterable of strings, not empty, or None")
+    if len(set(words)) != len(words):
+        raise ValueError("vocabulary holds a word more than once")
+    return words
