@@ -52,15 +52,20 @@ EXTENSIONS = {
     "word_embedding._block_layout": ("c", True),
     "word_embedding._block_softmax": ("c", True),
     "word_embedding._negative_sampling": ("c", True),
+    "word_embedding._row_softmax": ("c", False),
     "softmax._class_sampling": ("c", True),
+    "softmax._full_memory": ("c", False),
     "softmax._full_step": ("c", True),
+    "softmax._one_vs_each": ("c", True),
     "softmax._rounded_step": ("c", False),
     "softmax._sampled_scores": ("c", True),
     "softmax._split_float": ("c", True),
     "softmax._tiles": ("c", False),
+    "augment_reduce._adaptive_rates": ("c", False),
     "augment_reduce._adaptive_step": ("c", True),
     "augment_reduce._bounds": ("c", True),
     "augment_reduce._noise": ("c", False),
+    "augment_reduce._noise_bounds": ("c", True),
     "augment_reduce._quadrature": ("c", True),
     "implicit_softmax._coefficients": ("c", True),
     "implicit_softmax._single_steps": ("c", False),
@@ -83,7 +88,7 @@ DIRECTIVES = {
 }
 
 COMMON = [str(path) for path in Path("sklearn_xc/_kernels/common").glob("*.pxd")]
-COMMON += [str(path) for path in Path("sklearn_xc/_kernels/common").glob("*.h")]
+COMMON += [str(path) for path in Path("sklearn_xc/_kernels").glob("*/*.h")]
 
 BUILDS = {
     "release": {
@@ -208,7 +213,7 @@ def extensions(build, simd, folder):
         Extension(
             f"sklearn_xc._kernels.{name}",
             [f"sklearn_xc/_kernels/{name.replace('.', '/')}.pyx"],
-            include_dirs=["sklearn_xc/_kernels/common"],
+            include_dirs=["sklearn_xc/_kernels/common", "sklearn_xc/_kernels"],
             define_macros=macros,
             language=language,
             extra_compile_args=options["compile"] + (openmp_compile if parallel else []),

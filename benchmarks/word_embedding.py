@@ -24,7 +24,7 @@ from scipy.special import logsumexp
 
 from sklearn_xc import LDGSWordEmbedding
 from sklearn_xc.utils._parallel import single_threaded_blas
-from sklearn_xc.word_embedding._auto import passes_of, rate_at
+from sklearn_xc.word_embedding._auto import MAX_PARTS, PART, passes_of, rate_at
 from sklearn_xc.word_embedding._cooccurrence import (
     cooccurrences,
     count_words,
@@ -32,7 +32,6 @@ from sklearn_xc.word_embedding._cooccurrence import (
     frequent_words,
     probability_kept,
 )
-from sklearn_xc.word_embedding._estimator import MAX_PARTS, PART
 from sklearn_xc.word_embedding._negative_sampling import negative_sampling
 from sklearn_xc.word_embedding._objective import Pairs, objective
 

@@ -10,7 +10,9 @@ import numpy as np
 from scipy.special import log_softmax, logsumexp, ndtri
 
 from .._kernels.augment_reduce import _bounds as kernel
+from .._kernels.augment_reduce import _noise_bounds as noise_kernel
 from .._kernels.augment_reduce._noise import draw
+from .._kernels.softmax._one_vs_each import global_one_vs_each
 from ._noise_models import MODELS, expectation, log_probability_of
 
 UNIT_SCALE = np.log(np.e - 1)  # gamma of the scale 1
@@ -30,13 +32,13 @@ class OneVsEach:
     def stepped_coefficients(self, psi, importance, batch, weight, t, seeds):
         """The derivative of the bound's estimate by psi, times the samples' weights."""
         coefs = np.empty_like(psi[0])
-        kernel.global_one_vs_each(psi[0], importance[0], batch, weight, coefs, self._n_threads)
+        global_one_vs_each(psi[0], importance[0], batch, weight, coefs, self._n_threads)
         return coefs
 
     def value(self, psi, batch):
         """The bound of each row, with psi of all classes."""
         out = np.empty(len(psi))
-        kernel.bound_one_vs_each(psi, _all_count(psi), out, self._n_threads)
+        noise_kernel.bound_one_vs_each(psi, _all_count(psi), out, self._n_threads)
         return out
 
     def at_best(self, psi):
@@ -108,11 +110,13 @@ class AugmentedNoise:
         rate, decay = self._step
         step = rate * (1.0 + t) ** -decay
         if t == 1 and self._first == 0:
-            kernel.start_noise(psi[-1], importance[-1], batch, self.mu, self.gamma, *of_noise)
+            noise_kernel.start_noise(psi[-1], importance[-1], batch, self.mu, self.gamma, *of_noise)
         u = self._draw(batch, seeds, False)
-        kernel.local_noise(psi[-1], importance[-1], batch, u, self.mu, self.gamma, step, *of_noise)
+        noise_kernel.local_noise(
+            psi[-1], importance[-1], batch, u, self.mu, self.gamma, step, *of_noise
+        )
         u = self._draw(batch, seeds, True)
-        kernel.global_noise(
+        noise_kernel.global_noise(
             psi[0], importance[0], batch, weight, u, self.mu, self.gamma, coefs, *of_noise
         )
         return coefs
@@ -120,7 +124,7 @@ class AugmentedNoise:
     def value(self, psi, batch):
         """The bound of each row, with psi of all classes."""
         out = np.empty(len(psi))
-        kernel.bound_noise(
+        noise_kernel.bound_noise(
             psi, _all_count(psi), batch, self.mu, self.gamma, *self._expectation, out,
             self._model, self._n_threads,
         )  # fmt: skip

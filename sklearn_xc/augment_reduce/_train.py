@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import log_softmax
 
+from .._kernels.augment_reduce import _adaptive_rates
 from .._kernels.augment_reduce import _adaptive_step as kernel
 from .._kernels.common._pace import Pace
 from .._kernels.softmax._sampled_scores import scores, scores_by_class
@@ -175,21 +176,21 @@ class SampledSteps:
 
     def _place_averages(self, averages):
         n_classes, n_features = self.W.shape
-        width = kernel.width_of_averages(n_features)
+        width = _adaptive_rates.width_of_averages(n_features)
         self._averages = in_memory(untouched_zeros((n_classes, width)))
-        stamps = n_classes, kernel.stamps_of(width)
+        stamps = n_classes, _adaptive_rates.stamps_of(width)
         self._stamps = np.zeros(stamps, dtype=np.int32)
         if averages is not None:
             self._averages[:, :n_features] = averages[0]
-            self._averages[:, width - kernel.BLOCK_OF_INTERCEPT] = averages[1]
+            self._averages[:, width - _adaptive_rates.BLOCK_OF_INTERCEPT] = averages[1]
             self._stamps[:] = self.settings.n_steps
 
     def averages(self):
         """The running averages as of now, shaped as W and b; copies."""
         n_features = self.W.shape[1]
-        kernel.averages_as_of(self.n_steps, self._averages, self._stamps, n_features)
+        _adaptive_rates.averages_as_of(self.n_steps, self._averages, self._stamps, n_features)
         width = self._averages.shape[1]
-        intercepts = self._averages[:, width - kernel.BLOCK_OF_INTERCEPT].copy()
+        intercepts = self._averages[:, width - _adaptive_rates.BLOCK_OF_INTERCEPT].copy()
         return np.array(self._averages[:, :n_features]), intercepts
 
     def _drawn(self, batch, step):

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernels.augment_reduce import _bounds
 from .._kernels.common._pace import Pace
 from .._kernels.implicit_softmax import _coefficients, _single_steps
-from .._kernels.softmax import _sampled_scores
+from .._kernels.softmax import _one_vs_each, _sampled_scores
 from ..softmax._class_sampling import SAMPLINGS, ClassSampler, alias_table
 from ..topk._feature_major import feature_major, n_places, untouched_zeros
 from ..utils._matrix import Rows, squared_norms
@@ -373,7 +372,7 @@ class SampledBatches(Solver):
             return _coefficients.sampled_softmax(
                 psi, importance, batch, weight, coefs, self.n_threads
             )
-        _bounds.global_one_vs_each(psi, importance, batch, weight, coefs, self.n_threads)
+        _one_vs_each.global_one_vs_each(psi, importance, batch, weight, coefs, self.n_threads)
         return not np.isfinite(coefs).all()
 
     def catch_up(self, classes, step, rate, least=1e-4):

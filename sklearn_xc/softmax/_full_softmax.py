@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._kernels.common._pace import Pace
+from .._kernels.softmax import _full_memory
 from .._kernels.softmax import _full_step as kernel
 from .._kernels.softmax._split_float import join_rows
 from ..utils._matrix import entry_counts
@@ -128,7 +129,9 @@ class ExactSteps:
         weight : ndarray of float32 (n_samples,), default=None
             Of the samples in this epoch, if not those of the fit.
         """
-        data = kernel.FullSamples(*(self._data if weight is None else (*self._data[:-1], weight)))
+        data = _full_memory.FullSamples(
+            *(self._data if weight is None else (*self._data[:-1], weight))
+        )
         cuts = (
             equal_cuts(len(order), batch_size)
             if self._adaptive
@@ -136,7 +139,7 @@ class ExactSteps:
         )
         n_batches = len(cuts) - 1
         rates = np.ascontiguousarray(np.broadcast_to(np.asarray(rates, float), (n_batches,)))
-        weights = kernel.FullWeights(
+        weights = _full_memory.FullWeights(
             self.W,
             self.b,
             self._ridge,

@@ -9,8 +9,8 @@ import numpy as np
 
 from .._kernels.common._pace import Pace
 from .._kernels.ldgs import _row_updates as rows_kernel
-from .._kernels.word_embedding import _block_softmax as blocks_kernel
 from .._kernels.word_embedding import _negative_sampling as kernel
+from .._kernels.word_embedding._row_softmax import exact_differences
 from ..ldgs._candidate_gradients import (
     ChunkIndexes,
     Positives,
@@ -73,7 +73,7 @@ def _exact_block(rows, pairs, step, V):
 
     def differences(u):
         z = u @ V.T
-        blocks_kernel.exact_differences(z, own.indptr, own.ids, own.share)
+        exact_differences(z, own.indptr, own.ids, own.share)
         return z
 
     u, share = step(rows, lambda u: differences(u) @ V)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_xc._kernels.augment_reduce import _adaptive_step
+from sklearn_xc._kernels.augment_reduce import _adaptive_rates, _adaptive_step
 from sklearn_xc._kernels.softmax import _sampled_scores
 from sklearn_xc.softmax._class_sampling import ClassSampler, alias_table, side_by_side
 from sklearn_xc.utils._matrix import Rows, as_matrix, as_rows, normalise
@@ -170,9 +170,9 @@ def test_adaptive_steps(dense, alpha, d, density):
     mini-batches are large, so that with few entries both happen to a class.
     """
     X, y, W, b, rows, sampler, rng = problem(dense, d=d, n_classes=31, density=density)
-    width = _adaptive_step.width_of_averages(d)
+    width = _adaptive_rates.width_of_averages(d)
     averages = np.zeros((31, width), dtype=np.float32)
-    stamps = np.zeros((31, _adaptive_step.stamps_of(width)), dtype=np.int32)
+    stamps = np.zeros((31, _adaptive_rates.stamps_of(width)), dtype=np.int32)
     share = (alpha / np.maximum((X != 0).sum(axis=0), 1)).astype(np.float32)
     scratch = _adaptive_step.Scratch(d, 2)
     exact_W, exact_b, s = W.astype(float), b.astype(float), np.zeros((31, d + 1))
@@ -204,9 +204,9 @@ def test_averages_do_not_fall_below_the_normal_numbers():
     """A feature that no sample of a class has any more; subnormal numbers would take long."""
     rows = as_rows(np.float32([[1, 1, 1], [1, 0, 1]]))
     W, b = np.zeros((2, 3), dtype=np.float32), np.zeros(2, dtype=np.float32)
-    width = _adaptive_step.width_of_averages(3)
+    width = _adaptive_rates.width_of_averages(3)
     averages = np.zeros((2, width), dtype=np.float32)
-    stamps = np.zeros((2, _adaptive_step.stamps_of(width)), dtype=np.int32)
+    stamps = np.zeros((2, _adaptive_rates.stamps_of(width)), dtype=np.int32)
     coefs, importance = np.float32([[1, -1]]), np.float32([[1]])
     for step in range(1, 1200):
         batch = np.full(1, step > 1, dtype=np.int32)
@@ -228,9 +228,9 @@ def test_the_size_of_a_step_at_every_magnitude():
     rows, batch = as_rows(g[None, :]), np.zeros(1, dtype=np.int32)
     samples = _sampled_scores.MiniBatch(*rows[:4], batch, np.array([[0, 1]], dtype=np.int32), 2)
     W, b = np.zeros((2, len(g)), dtype=np.float32), np.zeros(2, dtype=np.float32)
-    width = _adaptive_step.width_of_averages(len(g))
+    width = _adaptive_rates.width_of_averages(len(g))
     averages = np.zeros((2, width), dtype=np.float32)
-    stamps = np.zeros((2, _adaptive_step.stamps_of(width)), dtype=np.int32)
+    stamps = np.zeros((2, _adaptive_rates.stamps_of(width)), dtype=np.int32)
     coefs, importance = np.float32([[1, 0]]), np.float32([[1]])
     _adaptive_step.ascend(
         samples, coefs, importance, EMPTY, step_of(0.5, 1.0, 1),
@@ -284,9 +284,9 @@ def test_a_mini_batch_its_weights_and_its_coefficients_fit():
 def test_the_mini_batch_to_come_is_scored_with_the_weights_after_the_step(dense, n_threads):
     """Of classes that both mini-batches see, and of those that one of them sees."""
     _, y, W, b, rows, sampler, rng = problem(dense, n_classes=40)
-    width = _adaptive_step.width_of_averages(41)
+    width = _adaptive_rates.width_of_averages(41)
     averages = np.zeros((40, width), dtype=np.float32)
-    stamps = np.zeros((40, _adaptive_step.stamps_of(width)), dtype=np.int32)
+    stamps = np.zeros((40, _adaptive_rates.stamps_of(width)), dtype=np.int32)
     scratch = _adaptive_step.Scratch(41, n_threads)
     for step in (1, 2):
         batch, coming = np.split(rng.permutation(24)[:8].astype(np.int32), 2)

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 from scipy.special import softmax
 
-from sklearn_xc._kernels.word_embedding import _block_softmax as blocks_kernel
 from sklearn_xc._kernels.word_embedding import _negative_sampling as kernel
+from sklearn_xc._kernels.word_embedding._row_softmax import exact_differences
 from sklearn_xc.word_embedding import _block_sums
 from sklearn_xc.word_embedding import _context_sums as context_sums
 from sklearn_xc.word_embedding import _objective as words
@@ -362,7 +362,7 @@ def test_exact_differences_are_those_of_a_softmax(n_words):
     indptr = np.array([0, len(ids) // 2, len(ids) // 2, len(ids)])
     share = rng.random(len(ids)).astype(np.float32)
     found = scores.copy()
-    blocks_kernel.exact_differences(found, indptr, ids, share)
+    exact_differences(found, indptr, ids, share)
     expected = softmax(scores.astype(float), axis=1)
     np.subtract.at(expected, (np.repeat(range(3), np.diff(indptr)), ids), share)
     np.testing.assert_allclose(found, expected, atol=2e-6)

@@ -7,40 +7,23 @@ of k, K - 1 where classes are drawn uniformly. Weights are scale_k W_k, so that 
 costs no more than the non-zeros of its row.
 """
 
-from libc.math cimport exp, fabs, isfinite, log, log1p, sqrt
+from libc.math cimport fabs, isfinite, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted, prefetch, random_below
 from sklearn_xc._kernels.common._common cimport random_unit, seed_for
 from sklearn_xc._kernels.softmax._sampled_scores cimport Row, row_at
 from sklearn_xc._kernels.common._vector_ops cimport LANES
+from sklearn_xc._kernels.implicit_softmax._scalar_step cimport (
+    IMPLICIT, Settings, explicit_step, implicit_step,
+)
 
 cdef enum:
-    MAX_NEWTON = 100  # four to six are usual
     FAR = 1 << 20  # weights beyond this number are fetched ahead of their step
     STEP_COST = 100  # operations of a step beside those on its row
 
 cdef double LARGEST = 1e30  # a longer step would overflow the float32 weights soon
-cdef double LOWEST = -100  # u beyond top's bounds, so that rounding cannot make e^-u infinite
 cdef double SMALLEST_SCALE = 1e-6  # float32 weights keep their precision above it
-
-
-cdef enum Method:
-    IMPLICIT = 0
-    UMAX = 1
-    VANILLA = 2
-
-
-cdef struct Settings:
-    int method
-    bint raman
-    double intercept  # the constant feature that stands for intercepts; 0: none
-    double rate
-    double delta  # how far below its lower bound u may lie in U-max
-    double lowest_u  # U-max projects u on [lowest_u, highest_u]
-    double highest_u
-    double radius  # and w on the ball of this radius
-    uint64_t seed
 
 
 cdef struct Sampler:
@@ -58,75 +41,6 @@ cdef struct Weights:
     int64_t n_features
     int64_t of_class  # from the weights of a class to those of the next
     int64_t of_feature  # from a weight of a class to the next; 1 with dense samples
-
-
-# ----------------------------------------------------------------------------- the scalar step
-
-
-cdef inline double implicit_step(
-    double rate, double z, double log_rivals, double curvature, double* u
-) noexcept nogil:
-    """The g >= 0 of the implicit step, which adds g x / c_y to w_y and -g x / c_k to w_k; moves u.
-
-    With curvature = sum over both classes of ||x||^2 / c (+ intercept^2), the step solves
-
-        log g + curvature g + u = log(rate rivals) + z,    rate (1 - e^-u) + u - u_old = g
-
-    (appendix F.1, where a = curvature g). In t = log g the second is a concave, falling function of
-    one unknown, so Newton's method comes down on its root from any point beyond it; the bounds of
-    F.1 cap the first step.
-    """
-    cdef double old = u[0]
-    cdef double c = log(rate) + log_rivals + z
-    # u <= max(u_old, log(1 + rivals e^z)), hence g <= rate + the rise of u
-    cdef double rise = max(log_rivals + z, 0) + 0.7 - old
-    cdef double top = log(rate + max(rise, 0))
-    cdef double cap, t, g, decay, new, step
-    cdef int _iteration
-    # u >= 0, hence curvature g + log(curvature g) <= c + log(curvature)
-    cap = c
-    if curvature > 0:
-        cap += log(curvature)
-        cap = (log(cap) if cap > 1 else min(cap, 0)) - log(curvature)
-    top = min(top, cap)
-    t = min(top, c - old)
-    for _iteration in range(MAX_NEWTON):
-        g = exp(t)
-        new = max(c - t - curvature * g, LOWEST)
-        decay = rate * exp(-new)
-        step = (rate - decay + (new - old) - g) / ((decay + 1) * (1 + curvature * g) + g)
-        t = min(t + step, top)
-        if fabs(step) <= 1e-12 * (1 + fabs(t)):
-            break
-    g = exp(t)
-    # The first equation loses digits where c is huge, the second where u is small.
-    u[0] = max(old + g - rate + decay if decay < 1 else c - t - curvature * g, 0)
-    return g
-
-
-cdef inline double log_add_exp(double a, double b) noexcept nogil:
-    return max(a, b) + log1p(exp(-fabs(a - b)))
-
-
-cdef inline void explicit_step(
-    const Settings* settings, double rate, double own, double rival, double log_rivals,
-    double* u, double* gain, double* loss
-) noexcept nogil:
-    """Lengths along x by which w_y gains and w_k loses; `own`, `rival` are the scores."""
-    cdef double base = own if settings.raman else 0
-    cdef double z = rival if settings.raman else rival - own
-    cdef double bound, p, q
-    if settings.method == UMAX:
-        bound = log_add_exp(base, z)  # below the best u whatever the other classes are
-        if u[0] < bound - settings.delta:
-            u[0] = bound
-    p = rate * exp(base - u[0])
-    q = rate * exp(log_rivals + z - u[0])
-    gain[0] = rate - p if settings.raman else q
-    loss[0] = q
-    u[0] -= rate - p - q
-    if settings.method == UMAX:
-        u[0] = min(max(u[0], settings.lowest_u), settings.highest_u)
 
 
 def solve_step(double rate, double z, double rivals, double curvature, double u):

@@ -6,10 +6,10 @@ scores, and only what lies above it is sorted.
 
 from cython.parallel cimport parallel, prange, threadid
 from libc.math cimport INFINITY, sqrt
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklearn_xc._kernels.ldgs._ivf_build cimport LANES, score_block, words_of
+from sklearn_xc._kernels.ldgs._score_keys cimport id_of, key_of, select
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch_far
 from sklearn_xc._kernels.common._heap cimport sift
 
@@ -17,80 +17,7 @@ cdef enum:
     AHEAD = 4  # blocks asked for before they are needed
     SAMPLE = 128  # scores that a threshold is guessed from
 
-cdef extern from *:
-    # In words, as in _simd.h.
-    """
-    #if defined(__GNUC__) || defined(__clang__)
-    #define XC_ADD_BYTE(k)                                                            \\
-        do {                                                                          \\
-            byte = (xc_ints)((words << (24 - 8 * (k))) >> 24);                        \\
-            total += query[c + (k)] * __builtin_convertvector(byte, xc_floats);       \\
-        } while (0)
-
-    static inline __attribute__((always_inline)) void xc_score_bytes(
-        const float *query, const int *values, float scale, long long width, float *scores) {
-        xc_floats total = {0};
-        xc_ints words, byte;
-        long long c = 0;
-        for (; c < width; c += 4, values += 16) {
-            __builtin_memcpy(&words, values, sizeof words);
-            XC_ADD_BYTE(0);
-            if (c + 1 < width) XC_ADD_BYTE(1);
-            if (c + 2 < width) XC_ADD_BYTE(2);
-            if (c + 3 < width) XC_ADD_BYTE(3);
-        }
-        total *= scale;
-        __builtin_memcpy(scores, &total, sizeof total);
-    }
-    #else
-    static inline void xc_score_bytes(const float *query, const int *values, float scale,
-                                      long long width, float *scores) {
-        float total[16] = {0};
-        for (long long c = 0; c < width; c++)
-            for (int k = 0; k < 16; k++)
-                total[k] += query[c] * (signed char)(values[c / 4 * 16 + k] >> 8 * (c % 4));
-        for (int k = 0; k < 16; k++) scores[k] = scale * total[k];
-    }
-    #endif
-
-    /* The keys (see key_of) of the scores above a threshold, by instructions that close ranks;
-     * compilers make them from no plain loop. Up to sixteen keys beyond are written. */
-    #if defined(XC_AVX512) && defined(__x86_64__) && !defined(__clang__)
-    #include <immintrin.h>
-
-    #define XC_CLOSES_RANKS() __builtin_cpu_supports("avx512f")
-
-    __attribute__((target("avx512f,popcnt"))) static inline long long xc_keys_above(
-        float threshold, const float *scores, const int *ids, long long n_blocks,
-        unsigned long long *keys) {
-        const __m512i low =
-            _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-        const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
-        const __m512i sign = _mm512_set1_epi32((int)0x80000000u), ones = _mm512_set1_epi32(-1);
-        const __m512 least = _mm512_set1_ps(threshold);
-        long long n = 0;
-        for (long long b = 0; b < n_blocks; b++) {
-            __m512 score = _mm512_loadu_ps(scores + 16 * b);
-            __m512i bits = _mm512_castps_si512(score);
-            __m512i id = _mm512_xor_si512(_mm512_loadu_si512(ids + 16 * b), ones);
-            unsigned mask = _mm512_cmp_ps_mask(score, least, _CMP_GT_OQ);
-            bits = _mm512_xor_si512(bits, _mm512_or_si512(_mm512_srai_epi32(bits, 31), sign));
-            __m512i first = _mm512_permutex2var_epi32(id, low, bits);
-            __m512i second = _mm512_permutex2var_epi32(id, high, bits);
-            first = _mm512_maskz_compress_epi64((__mmask8)mask, first);
-            second = _mm512_maskz_compress_epi64((__mmask8)(mask >> 8), second);
-            _mm512_storeu_si512(keys + n, first);
-            n += __builtin_popcount(mask & 255);
-            _mm512_storeu_si512(keys + n, second);
-            n += __builtin_popcount(mask >> 8);
-        }
-        return n;
-    }
-    #else
-    #define XC_CLOSES_RANKS() 0
-    #define xc_keys_above(threshold, scores, ids, n_blocks, keys) 0
-    #endif
-    """
+cdef extern from "ldgs/_ivf_scores.h":
     void score_bytes "xc_score_bytes"(
         const float* query, const int32_t* values, float scale, int64_t width, float* scores
     ) noexcept nogil
@@ -98,7 +25,7 @@ cdef extern from *:
         const float* values, const float* thresholds
     ) noexcept nogil
     int lowest_bit "xc_lowest_bit"(unsigned int mask) noexcept nogil
-    bint closes_ranks "XC_CLOSES_RANKS"() noexcept nogil
+    bint has_compress_store "XC_HAS_COMPRESS_STORE"() noexcept nogil
     int64_t keys_above_at_once "xc_keys_above"(
         float threshold, const float* scores, const int32_t* ids, int64_t n_blocks, uint64_t* keys
     ) noexcept nogil
@@ -175,62 +102,12 @@ cdef struct Found:
     int32_t* probes
 
 
-cdef inline uint64_t key_of(float score, int32_t id) noexcept nogil:
-    """A number in the order of scores, ties to the smaller id, from which the id follows.
-
-    The bits of positive floats are in the order of their values, those of negative ones in the
-    opposite order.
-    """
-    cdef int32_t signed_bits
-    cdef uint32_t bits
-    memcpy(&signed_bits, &score, sizeof(float))
-    bits = <uint32_t>signed_bits ^ (<uint32_t>(signed_bits >> 31) | <uint32_t>0x80000000)
-    return (<uint64_t>bits << 32) | <uint32_t>~id
-
-
 cdef dispatched to_keys(
     const float* scores, const int32_t* ids, int64_t n, uint64_t* keys
 ) noexcept nogil:
     cdef int64_t e
     for e in range(n):
         keys[e] = key_of(scores[e], ids[e])
-
-
-cdef inline int32_t id_of(uint64_t key) noexcept nogil:
-    return <int32_t>~<uint32_t>key
-
-
-cdef inline int64_t middle_of_three(
-    const uint64_t* keys, int64_t a, int64_t b, int64_t c
-) noexcept nogil:
-    """Where the middle one of three keys is."""
-    if keys[a] > keys[b]:
-        a, b = b, a
-    if keys[b] > keys[c]:
-        b = c if keys[c] > keys[a] else a
-    return b
-
-
-cdef void select(uint64_t* keys, int64_t n, int64_t k) noexcept nogil:
-    """IN/OUT distinct keys: the k largest first, in any order (Hoare's selection)."""
-    cdef int64_t low = 0, high = n, e, split
-    cdef uint64_t pivot, key
-    while low < k < high:
-        e = middle_of_three(keys, low, (low + high) // 2, high - 1)
-        pivot = keys[e]
-        keys[e] = keys[high - 1]
-        split = low
-        for e in range(low, high - 1):  # no branch depends on the scores
-            key = keys[e]
-            keys[e] = keys[split]
-            keys[split] = key
-            split += key > pivot
-        keys[high - 1] = keys[split]
-        keys[split] = pivot
-        if split >= k:
-            high = split
-        else:
-            low = split + 1
 
 
 cdef dispatched best_of_scores(
@@ -336,7 +213,7 @@ cdef int64_t keys_above(
     cdef int64_t b, e, n = 0
     cdef int32_t c
     cdef unsigned int mask
-    if closes_ranks():
+    if has_compress_store():
         return keys_above_at_once(threshold, scores, ids, n_blocks, keys)
     for c in range(LANES):
         least[c] = threshold
