@@ -20,6 +20,7 @@ from sklearn_xc.base._labels import LabelEncoding
 from sklearn_xc.base._multiclass import held_out_samples
 from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.ldgs._candidate_gradients import Positives
+from sklearn_xc.ldgs._data import held_out_of
 
 BASE = PPDSparseClassifier(random_state=0)
 
@@ -107,9 +108,9 @@ def test_no_row_of_weight_zero_is_held_out(several):
     rng = np.random.RandomState(0)
     if several:
         positives = Positives(np.arange(201, dtype=np.int64), codes.astype(np.int32))
-        model = LDGSClassifier(validation_fraction=0.5)
+        model = LDGSClassifier(early_stopping=True, validation_fraction=0.5)
         model._encoding = LabelEncoding("multilabel", np.arange(4), np.dtype(int))
-        held_out = model._held_out(positives, rng, weight)
+        held_out = held_out_of(model, positives, weight, rng)
     else:
         held_out = held_out_samples(codes, 0.5, rng, weight)
         alone = held_out_samples(codes[1::2], 0.5, np.random.RandomState(0))
