@@ -85,12 +85,12 @@ def run(name, epochs):
             figures["fine_losses"] = sweep(solver, rows, epochs, FINE_RATES)
         finite = [np.inf if loss is None else loss for loss in figures["losses"]]
         best, _ = fitted(
-            solver, rows, epochs, learning_rate=RATES[int(np.argmin(finite))], loss_curve=True
+            solver, rows, epochs, learning_rate=RATES[int(np.argmin(finite))], compute_loss=True
         )
         figures |= {"best_rate": best.learning_rate_, "best_curve": best.loss_curve_.tolist()}
         figures["best_error"] = 1 - best.score(rows.X, rows.y)
         tuned, seconds = fitted(
-            solver, rows, epochs, learning_rate="auto", loss_curve=True, n_jobs=2
+            solver, rows, epochs, learning_rate="auto", compute_loss=True, n_jobs=2
         )
         figures["auto_seconds"] = seconds
         figures["auto_rate"] = tuned.learning_rate_ if tuned else None

@@ -159,7 +159,7 @@ def choose_by_curve(model, rows, scale):
     for parameters in AR_GRID:
         epochs = max(1, round(MOST_EPOCHS * scale))
         trial = estimator(model, **parameters, early_stopping=True, max_iter=epochs, tol=1e-4)
-        curve = trial.fit(rows.X, rows.y).elbo_curve_
+        curve = -trial.fit(rows.X, rows.y).loss_curve_
         if curve.max() > best:
             best = curve.max()
             chosen = parameters | {"max_iter": int(curve.argmax()) + 1}

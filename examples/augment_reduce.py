@@ -45,13 +45,13 @@ def main():
         seconds = time.perf_counter() - start
         found = model.log_likelihood(X, y), model.log_likelihood(X_test, y_test)
         print(
-            f"{name:22}{seconds:7.1f}{model.elbo_curve_[-1]:8.2f}{found[0]:26.2f}{found[1]:9.2f}"
+            f"{name:22}{seconds:7.1f}{-model.loss_curve_[-1]:8.2f}{found[0]:26.2f}{found[1]:9.2f}"
             f"{model.score(X_test, y_test):11.3f}"
         )
         # every pass does the same work
         times = seconds * np.arange(1, model.n_iter_ + 1) / model.n_iter_
         label = f"{name} (\u2212{-found[1]:.2f})"
-        curves.append((label, times, model.elbo_curve_, line))
+        curves.append((label, times, -model.loss_curve_, line))
     save_picture(options.output, curves, X.shape[0], X.shape[1], options.sample)
 
 

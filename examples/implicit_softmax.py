@@ -36,7 +36,7 @@ def main():
     for solver, line, colour in SOLVERS:
         model = ImplicitSoftmaxRegressor(
             solver,
-            loss_curve=True,
+            compute_loss=True,
             alpha=0.0,
             sampling="uniform",
             decay=0.9,

@@ -12,6 +12,15 @@ EXACT_CLASSES = 50
 REFERENCE = 500
 
 
+def check_bound(model):
+    """Refuse a bound that is not one of the model."""
+    if model.model != "softmax" and model.bound not in ("auto", "augment_reduce"):
+        raise ValueError(
+            f"bound={model.bound!r} is one of the softmax; with model={model.model!r} only "
+            "bound='augment_reduce' is possible"
+        )
+
+
 def bound_of(model, n_classes):
     """The bound, where it is "auto" by what the steps cost."""
     if model.bound != "auto":

@@ -6,19 +6,19 @@ from sklearn.utils import check_random_state
 
 from ..base._multiclass import held_out_samples, validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
-from ..utils._callbacks import with_callbacks
+from ..utils._callbacks import FIT_CALLER, with_callbacks
 from ..utils._convergence import number_of_passes, warn_not_converged
 from ..utils._coordinates import Coordinates
 from ..utils._matrix import as_rows
 from ..utils._random import stream
 from ..utils._records import savable
 from ..utils._rows_seen import RowsSeen
-from ._auto import PASSES, REFERENCE, RIDGE, bound_of, mean_weight, rate_of
+from ._auto import PASSES, REFERENCE, RIDGE, bound_of, check_bound, mean_weight, rate_of
 from ._feature_moments import FeatureMoments
 from ._noise_models import log_probabilities
 from ._parameters import CONSTRAINTS
 from ._start import initial_weights, start_of, to_inside, to_outside
-from ._train import PATIENCE, Samples, Settings, run
+from ._train import Samples, Settings, run
 
 NOISE = 0.01  # share of the bound by which the last steps leave it now higher, now lower
 
@@ -95,15 +95,19 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         of it. Published is 0.1, which suits rows of 0 and 1. "auto" starts from zero: it suits rows
         of any size, and the log-likelihood was as good or better on all data tried.
     tol : float or None, default=None
-        The fit stops when the bound has not risen by more than this share of it over five passes,
-        and a ConvergenceWarning says so if it never does. None makes all `max_iter` passes: the
-        rate falls from step to step by a schedule whose length is part of the method, and the bound
-        of a few samples, as drawn classes leave it, is a poor judge of an end.
+        The fit stops when the bound has not risen by more than this share of it over
+        `n_iter_no_change` passes, and a ConvergenceWarning says so if it never does. None makes all
+        `max_iter` passes: the rate falls from step to step by a schedule whose length is part of
+        the method, and the bound of a few samples, as drawn classes leave it, is a poor judge of an
+        end.
     early_stopping : bool, default=False
-        Watch the (weighted) log-likelihood of samples that are kept from training instead of the
-        bound of samples that are not; with `tol`.
+        Whether to keep samples apart and stop when their (weighted) log-likelihood no longer rises,
+        by more than `tol` of it if `tol` is a number.
     validation_fraction : float, default=0.1
-        Share of the samples kept; every class keeps one at least for training.
+        Share of samples kept apart; every class keeps at least one for training.
+    n_iter_no_change : int, default=5
+        Passes without a rise after which training stops. A ConvergenceWarning tells if `max_iter`
+        passes ended before.
     n_jobs : int or None, default=None
         Threads of `fit` and of prediction; None is 1 unless :func:`joblib.parallel_config` says
         otherwise, -1 all cores. The result does not depend on it.
@@ -123,10 +127,12 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     classes_ : ndarray, shape (n_classes,)
     bound_ : str
         What ``bound="auto"`` chose, or `bound`.
-    elbo_curve_ : ndarray of float64, shape (n_epochs,)
-        The weighted mean of the bound, after each pass, over up to 200 samples: always the same
-        training samples with all classes, or, with ``early_stopping=True``, samples kept from
-        training, of which it is the log-likelihood.
+    loss_curve_ : ndarray of float64, shape (n_epochs,)
+        Minus the weighted mean of the bound, after each pass, over up to 200 training samples,
+        always the same ones, with all classes.
+    validation_scores_ : ndarray of float64, shape (n_epochs,)
+        The weighted mean of the log-likelihood of up to 200 of the samples kept apart, after each
+        pass; only with `early_stopping`.
     learning_rate_ : float
         rho_0; with ``learning_rate="auto"`` that of columns of size 1.
     n_iter_ : int
@@ -200,6 +206,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         tol=None,
         early_stopping=False,
         validation_fraction=0.1,
+        n_iter_no_change=5,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -219,6 +226,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         self.tol = tol
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -258,7 +266,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         given = X, y, sample_weight
         with self._all_or_nothing():
             X, codes, sample_weight, weights = validate_warm_start(self, X, y, sample_weight)
-            self._check_bound()
+            check_bound(self)
             if weights is None:
                 self.n_steps_, self._averages = 0, None
             n_visited = len(codes) if sample_weight is None else np.count_nonzero(sample_weight)
@@ -273,7 +281,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         return self
 
     def _partial_fit(self, X, codes, sample_weight, first):
-        self._check_bound()
+        check_bound(self)
         rows, seen, moments = as_rows(X), RowsSeen(), FeatureMoments(X.shape[1])
         weights = None
         if first:
@@ -303,13 +311,6 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             new[places] = of_classes
             grown.append(new)
         self._averages = tuple(grown)
-
-    def _check_bound(self):
-        if self.model != "softmax" and self.bound not in ("auto", "augment_reduce"):
-            raise ValueError(
-                f"bound={self.bound!r} is one of the softmax; with model={self.model!r} only "
-                "bound='augment_reduce' is possible"
-            )
 
     def _coordinates(self, X):
         """Those of the steps; published steps are steps on the columns as they are."""
@@ -360,9 +361,12 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         self._averages = None
         if keeps:
             self._averages = result.averages[0] * squares.astype(np.float32), result.averages[1]
-        self.n_steps_, self.n_iter_ = result.n_steps, len(result.curve)
+        self.n_steps_, self.n_iter_ = result.n_steps, len(result.losses)
         self.learning_rate_ = float(settings.learning_rate)
-        self.elbo_curve_ = np.array(result.curve)
+        self.loss_curve_ = np.array(result.losses)
+        vars(self).pop("validation_scores_", None)
+        if result.scores:
+            self.validation_scores_ = np.array(result.scores)
         if held_out.any():
             self._count_held_out(as_rows(X).take(held_out), codes[held_out])
         return result
@@ -379,7 +383,9 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     def _settings(self, samples, max_iter, n_rows, part, **others):
         """What the passes go by; gradients are scaled to so many rows."""
         rate, falls_to_zero = rate_of(self, self.bound_, self._moments.entries_of_row, part)
-        n_whole = n_rows
+        n_whole, tol = n_rows, self.tol
+        if tol is None and self.early_stopping:
+            tol = 0.0
         if self.learning_rate == "auto":
             n_whole = min(n_rows, REFERENCE)
             if samples.weight is not None:
@@ -394,7 +400,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             local_steps=self.local_steps,
             max_iter=max_iter,
             learning_rate=rate,
-            tol=self.tol if max_iter > 1 else None,
+            tol=tol if max_iter > 1 else None,
+            n_iter_no_change=self.n_iter_no_change,
             n_steps=self.n_steps_,
             n_threads=self._threads(),
             n_whole=n_whole,
@@ -408,16 +415,23 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         return entries if coordinates.mean is None else np.where(coordinates.mean, n_rows, entries)
 
     def _warn(self, result, max_iter, cold):
-        if self.tol is not None and not result.ended_by_itself:
+        judged, reached = "bound", -result.losses[-1]
+        if result.scores:
+            judged, reached = "log-likelihood of the samples kept apart", result.scores[-1]
+        if (self.tol is not None or result.scores) and not result.ended_by_itself:
+            tol = 0 if self.tol is None else self.tol
             warn_not_converged(
-                f"the bound still rose by more than tol={self.tol:g} of it over {PATIENCE} passes "
-                f"when the {max_iter} passes of max_iter ended: increase max_iter or tol"
+                f"the {judged} still rose by more than tol={tol:g} of it over "
+                f"n_iter_no_change={self.n_iter_no_change} passes when the {max_iter} passes of "
+                "max_iter ended: increase max_iter or tol",
+                stacklevel=FIT_CALLER + 1,
             )
-        if cold and result.curve[-1] < result.start - NOISE * abs(result.start):
+        if cold and reached < result.start - NOISE * abs(result.start):
             warn_not_converged(
-                f"the bound ended at {result.curve[-1]:.4g} a sample, below the "
-                f"{result.start:.4g} of its start: use a smaller learning_rate"
-                + (" or a larger alpha" if self.early_stopping else "")
+                f"the {judged} ended at {reached:.4g} a sample, below the {result.start:.4g} of "
+                "its start: use a smaller learning_rate"
+                + (" or a larger alpha" if self.early_stopping else ""),
+                stacklevel=FIT_CALLER + 1,
             )
 
     def _log_probabilities(self, scores):

@@ -22,6 +22,7 @@ CONSTRAINTS = {
     "tol": [Interval(Real, 0, None, closed="left"), None],
     "early_stopping": ["boolean"],
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
     "n_jobs": [Integral, None],
     "random_state": ["random_state"],
     "verbose": ["verbose"],

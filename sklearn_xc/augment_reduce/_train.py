@@ -20,7 +20,6 @@ from ._bounds import bound_for
 
 # The bound is watched on so many samples, fewer where they would have more scores than WATCHED.
 MOST_WATCHED, FEWEST_WATCHED, WATCHED = 200, 16, 4_000_000
-PATIENCE = 5  # epochs without improvement after which a fit stops
 CLASSES_AT_ONCE = 256  # so that Ctrl-C is heard between them
 DECAY, DECAY_STEPS = 0.9, 2000  # of the learning rate (section 4 of the paper)
 UNSCALED = np.empty(0, dtype=np.float32)
@@ -40,7 +39,8 @@ class Settings:
     max_iter: int
     learning_rate: float
     alpha: object  # a float, or ndarray (n_features,)
-    tol: float | None
+    tol: float | None  # None: no end before max_iter
+    n_iter_no_change: int
     n_steps: int  # made before
     seed: int
     n_threads: int
@@ -72,8 +72,9 @@ class Result(NamedTuple):
     b: np.ndarray
     averages: tuple | None  # of squared gradients, shaped as W and b; None if not to be kept
     n_steps: int
-    curve: list
-    start: float  # the bound before the first pass
+    losses: list  # minus the mean bound of some training samples, after each pass
+    scores: list  # the mean log-likelihood of samples kept apart, where there are any
+    start: float  # of the scores, or minus the losses, before the first pass
     ended_by_itself: bool  # or by a callback: not by the number of passes
 
 
@@ -119,11 +120,11 @@ class _Watch:
 
 
 class _Watched:
-    """A few of the samples, always the same for a seed, to evaluate the bound on."""
+    """A few of some samples, always the same for a seed, to evaluate the bound on."""
 
-    def __init__(self, samples, n_classes, seed):
-        self.held_out = bool(samples.held_out.any())
-        among = np.flatnonzero(samples.held_out) if self.held_out else samples.training
+    def __init__(self, samples, held_out, n_classes, seed):
+        self.held_out = held_out
+        among = np.flatnonzero(samples.held_out) if held_out else samples.training
         size = max(FEWEST_WATCHED, min(MOST_WATCHED, WATCHED // n_classes))
         chosen = stream(seed, "watched").permutation(among)[:size]
         self.places = np.sort(chosen).astype(np.int32)
@@ -313,20 +314,28 @@ def run(samples, W, b, averages, settings, progress, outside):
     """
     solver = AllClasses if settings.bound == "exact" else SampledSteps
     steps = solver(samples, W, b, averages, settings)
-    watch = _Watch(settings.tol, PATIENCE)
-    watched = _Watched(samples, len(b), settings.seed)
+    watch, losses = _Watch(settings.tol, settings.n_iter_no_change), []
+    trained, judged = _Watched(samples, False, len(b), settings.seed), None
+    if samples.held_out.any():
+        judged = _Watched(samples, True, len(b), settings.seed)
     # Another order in every call: mini-batches that come again and again are learnt by heart.
     rng = stream(settings.seed, "passes", settings.n_steps)
-    start = steps.bound(watched) if settings.max_iter > 1 else -np.inf
+    start = steps.bound(judged or trained) if settings.max_iter > 1 else -np.inf
     met_tol = False
-    name = "log_likelihood" if settings.bound == "exact" or watched.held_out else "bound"
     for number in range(1, settings.max_iter + 1):
         progress.begin()
         steps.epoch(rng, number)
-        watch.add(steps.bound(watched))
+        bound = steps.bound(trained)
+        losses.append(-bound)
+        watch.add(bound if judged is None else steps.bound(judged))
         met_tol = watch.done()
-        stop = progress.end(lambda: outside(*steps.weights()), **{name: watch.curve[-1]})
+        reached = {"loss": losses[-1]}
+        if judged is not None:
+            reached["held_out_log_likelihood"] = watch.curve[-1]
+        stop = progress.end(lambda: outside(*steps.weights()), **reached)
         if stop or met_tol:
             break
     kept = steps.averages() if settings.keeps_averages else None
-    return Result(*steps.weights(), kept, steps.n_steps, watch.curve, start, met_tol or stop)
+    scores = [] if judged is None else watch.curve
+    by_itself = met_tol or stop
+    return Result(*steps.weights(), kept, steps.n_steps, losses, scores, start, by_itself)

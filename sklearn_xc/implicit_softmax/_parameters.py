@@ -22,7 +22,7 @@ CONSTRAINTS = {
     "fit_intercept": ["boolean"],
     "intercept_scaling": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="right")],
     "shuffle": ["boolean"],
-    "loss_curve": ["boolean"],
+    "compute_loss": ["boolean"],
     "n_jobs": [Integral, None],
     "random_state": ["random_state"],
     "verbose": ["verbose"],

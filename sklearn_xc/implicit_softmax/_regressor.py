@@ -17,7 +17,7 @@ from ..utils._records import savable
 from ._coordinates import full_rows, weights_inside, weights_outside
 from ._parameters import CONSTRAINTS
 from ._rate_search import FIRST, MOST_TRIED, few_of, objective, search_rate
-from ._settings import alpha_outside, inside_of, settings_of, stream_of
+from ._settings import alpha_outside, divergence, inside_of, settings_of, stream_of
 from ._solvers import NONE, Data, DivergenceError
 from ._stream import sample_keys
 from ._train import (
@@ -128,7 +128,7 @@ default="auto"
         Whether each epoch visits the samples in a random order of its own, or always in that of the
         rows. Mini-batches of "implicit" are a fixed partition of the samples, of which the order
         changes.
-    loss_curve : bool, default=False
+    compute_loss : bool, default=False
         Whether to compute the objective after each epoch for ``loss_curve_``, which takes a pass
         over all samples and all classes.
     n_jobs : int or None, default=None
@@ -141,7 +141,7 @@ default="auto"
         For the order of the samples, the classes drawn and the samples of the rate search.
     verbose : int, default=0
         A line for each rate that is tried and for each epoch: how many there are at most, the
-        objective, the time taken and the time left. Without `loss_curve` it is the objective of a
+        objective, the time taken and the time left. Without `compute_loss` it is the objective of a
         thousand of the samples.
     warm_start : bool, default=False
         Start the next fit, on the same classes and features, from the weights of the last.
@@ -163,7 +163,7 @@ default="auto"
         The constant feature of the intercepts; 0 without them.
     loss_curve_ : ndarray of float64, shape (n_epochs,)
         The objective divided by the sum of the sample weights after each epoch of `fit`; only with
-        ``loss_curve=True``.
+        ``compute_loss=True``.
     n_iter_ : int
         Epochs made: those of `max_iter` after `fit`, and one more with each `partial_fit`.
     n_features_in_ : int
@@ -235,6 +235,12 @@ default="auto"
 
     _parameter_constraints = CONSTRAINTS
 
+    @classmethod
+    def _renamed_parameters(cls, parameters):
+        if "loss_curve" in parameters:
+            parameters["compute_loss"] = parameters.pop("loss_curve")
+        return parameters
+
     def __init__(
         self,
         solver="auto",
@@ -251,7 +257,7 @@ default="auto"
         fit_intercept=True,
         intercept_scaling="auto",
         shuffle=True,
-        loss_curve=False,
+        compute_loss=False,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -270,7 +276,7 @@ default="auto"
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.shuffle = shuffle
-        self.loss_curve = loss_curve
+        self.compute_loss = compute_loss
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -323,7 +329,7 @@ default="auto"
                 X, codes, sample_weight, start, settings, shares, stream, 0, progress
             )
             vars(self).pop("loss_curve_", None)
-            if self.loss_curve:
+            if self.compute_loss:
                 self.loss_curve_ = np.array(curve)
             progress.finish()
         return self
@@ -370,7 +376,7 @@ default="auto"
         few, ridge_of_few = few_of(data, settings.alpha, seed)
 
         def on_epoch(epoch, weights):
-            if self.loss_curve:
+            if self.compute_loss:
                 curve.append(objective(*data, *weights(), settings.alpha))
                 return curve[-1]
             return objective(*few, *weights(), ridge_of_few) if progress.verbose else None
@@ -389,7 +395,7 @@ default="auto"
                 on_epoch=on_epoch, progress=progress, outside=coordinates.weights_outside, u=u,
             )  # fmt: skip
         except DivergenceError as error:
-            raise ValueError(self._divergence(settings.solver, error)) from error
+            raise ValueError(divergence(self, settings.solver, error)) from error
         except BaseException:
             stop[0] = 1  # threads that are still at work give up
             raise
@@ -404,13 +410,6 @@ default="auto"
         self.intercept_scaling_ = settings.intercept * stream.length
         self.alpha_ = alpha_outside(self, coordinates)
         return n_epochs, curve
-
-    def _divergence(self, solver, error):
-        return (
-            f"solver={solver!r} with learning_rate={self.learning_rate!r} left the range of "
-            f"float32 ({error}): use a smaller learning_rate, solver='implicit', or scale the "
-            "features"
-        )
 
     def _rate(
         self, data, settings, start, shares, part, length, workers, seed, stop, progress

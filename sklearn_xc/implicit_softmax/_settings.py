@@ -101,3 +101,11 @@ def alpha_outside(model, coordinates):
     if model.alpha != "auto":
         return float(model.alpha)
     return RIDGE * np.square(coordinates.scale)
+
+
+def divergence(model, solver, error):
+    """What to do about steps that left the range of float32."""
+    return (
+        f"solver={solver!r} with learning_rate={model.learning_rate!r} left the range of float32 "
+        f"({error}): use a smaller learning_rate, solver='implicit', or scale the features"
+    )

@@ -65,7 +65,7 @@ def test_the_bound_rises_and_stays_below_the_log_likelihood(name, digits):
     """Of two hundred samples all are watched, so that both are means over the same ones."""
     X, y = digits[0][:200], digits[1][:200]
     model = make(name, max_iter=30, batch_size=20).fit(X, y)
-    curve = model.elbo_curve_
+    curve = -model.loss_curve_
     assert curve.dtype == np.float64
     assert curve.shape == (30,)
     assert (curve < 0).all()
@@ -77,11 +77,12 @@ def test_the_bound_rises_and_stays_below_the_log_likelihood(name, digits):
     else:
         assert curve[-1] < log_likelihood
         early = make(name, max_iter=1, batch_size=20).fit(X, y)
-        assert early.elbo_curve_[0] < early.log_likelihood(X, y)
+        assert -early.loss_curve_[0] < early.log_likelihood(X, y)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # too few passes
 @pytest.mark.parametrize("name", MODELS)
-def test_with_early_stopping_it_is_the_held_out_log_likelihood(name, small, monkeypatch):
+def test_validation_scores_are_held_out_log_likelihoods(name, small, monkeypatch):
     X, y = small
     masks = []
 
@@ -94,7 +95,7 @@ def test_with_early_stopping_it_is_the_held_out_log_likelihood(name, small, monk
     (held_out,) = masks
     assert held_out.sum() == 120
     expected = model.log_likelihood(X[held_out], y[held_out])
-    assert model.elbo_curve_[-1] == pytest.approx(expected, abs=1e-4)
+    assert model.validation_scores_[-1] == pytest.approx(expected, abs=1e-4)
     changed = X.copy()
     changed[held_out] = 0
     with warnings.catch_warnings():  # of samples that now say nothing, it may end below its start
@@ -119,12 +120,23 @@ def test_early_stopping_ends_where_nothing_is_left_to_learn(name):
     """Labels at random: what is learnt beyond their frequencies does not help on held-out ones."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 30)), rng.integers(0, 8, size=400)
-    model = make(name, early_stopping=True, max_iter=300, tol=0.0, validation_fraction=0.25)
+    model = make(name, early_stopping=True, max_iter=300, validation_fraction=0.25)
     model.fit(X, y)
-    assert module.PATIENCE < model.n_iter_ < 300
-    assert len(model.elbo_curve_) == model.n_iter_
-    best = model.elbo_curve_.argmax()
-    assert best == model.n_iter_ - 1 - module.PATIENCE
+    assert model.n_iter_no_change < model.n_iter_ < 300
+    assert len(model.validation_scores_) == len(model.loss_curve_) == model.n_iter_
+    best = model.validation_scores_.argmax()
+    assert best == model.n_iter_ - 1 - model.n_iter_no_change
+
+
+def test_early_stopping_warns_where_max_iter_ends_first(small):
+    with pytest.warns(ConvergenceWarning, match="samples kept apart still rose .* max_iter ended"):
+        make("exact", early_stopping=True, max_iter=3).fit(*small)
+    y = np.random.default_rng(0).integers(0, 8, size=len(small[1]))  # nothing to learn
+    model = make("exact", early_stopping=True, n_iter_no_change=2, max_iter=300).fit(small[0], y)
+    scores = model.validation_scores_
+    assert len(scores) < 300
+    assert scores[-2:].max() <= scores[:-2].max()
+    assert not hasattr(model.set_params(early_stopping=False).fit(*small), "validation_scores_")
 
 
 def test_tol_is_a_share_of_the_bound_over_five_passes(small):
@@ -134,10 +146,10 @@ def test_tol_is_a_share_of_the_bound_over_five_passes(small):
         assert not watch.done()
     watch.add(-3.97)  # not 0.04 above the -4 of five passes before
     assert watch.done()
-    assert make("softmax", tol=1.0, max_iter=50).fit(*small).n_iter_ == module.PATIENCE + 1
+    assert make("softmax", tol=1.0, max_iter=50).fit(*small).n_iter_ == 5 + 1
     assert make("softmax", tol=None, max_iter=12).fit(*small).n_iter_ == 12
     loose, tight = (make("exact", tol=t, max_iter=100).fit(*small).n_iter_ for t in (0.2, 0.05))
-    assert module.PATIENCE < loose < tight < 100
+    assert 5 < loose < tight < 100
 
 
 # --------------------------------------------------------------------------------- the optimum
@@ -250,7 +262,7 @@ def test_warm_start_goes_on_with_weights_and_schedule(name, small, monkeypatch):
     before = model.coef_.copy()
     model.set_params(max_iter=2).fit(X, y)
     assert (model.n_iter_, model.n_steps_) == (2, 72)
-    assert len(model.elbo_curve_) == 2
+    assert len(model.loss_curve_) == 2
     assert seen == list(range(1, 73))
     assert np.abs(model.coef_ - before).max() > 1e-3
     before = model.coef_.copy()
@@ -334,6 +346,7 @@ def test_two_classes(name, small):
 # ---------------------------------------------------------------------- one result, whatever
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # too few passes
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_jobs_change_nothing_and_seeds_do(name, container, small):
@@ -342,7 +355,7 @@ def test_jobs_change_nothing_and_seeds_do(name, container, small):
     one = make(name, **options, n_jobs=1).fit(X, y)
     two = make(name, **options, n_jobs=2).fit(X, y)
     assert_same_model(one, two)
-    np.testing.assert_array_equal(one.elbo_curve_, two.elbo_curve_)
+    np.testing.assert_array_equal(one.loss_curve_, two.loss_curve_)
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
     other = make(name, **options, random_state=1).fit(X, y)
     assert np.abs(other.coef_ - one.coef_).max() > 1e-3
@@ -418,6 +431,7 @@ def test_bounds_of_the_softmax_are_refused_with_other_noise(model, bound, small)
         ("tol", [-1e-4, "small"]),
         ("early_stopping", ["no", None]),
         ("validation_fraction", [0, 1, -0.1]),
+        ("n_iter_no_change", [0, 1.5]),
         ("n_jobs", [1.5, "all"]),
         ("random_state", ["seed", -1]),
         ("verbose", [-1, "much"]),
@@ -528,8 +542,8 @@ def test_early_stopping_watches_training_samples_where_none_can_be_held_out(boun
     """One pass has nothing to stop early, and few samples have none to spare."""
     X, y = small
     parts = AugmentReduceClassifier(bound=bound, early_stopping=True, random_state=0)
-    assert np.isfinite(parts.partial_fit(X, y, classes=np.arange(10)).elbo_curve_).all()
+    assert np.isfinite(parts.partial_fit(X, y, classes=np.arange(10)).loss_curve_).all()
     one = AugmentReduceClassifier(bound=bound, early_stopping=True, max_iter=1, random_state=0)
-    assert np.isfinite(one.fit(X, y).elbo_curve_).all()
+    assert np.isfinite(one.fit(X, y).loss_curve_).all()
     few = AugmentReduceClassifier(bound=bound, early_stopping=True, max_iter=3, random_state=0)
-    assert np.isfinite(few.fit(X[:8], y[:8]).elbo_curve_).all()
+    assert np.isfinite(few.fit(X[:8], y[:8]).loss_curve_).all()

@@ -320,15 +320,15 @@ def test_a_linear_decay_is_a_fit_of_single_epochs_with_falling_rates(name, small
     """Up to the order of the samples, which `shuffle` takes away, and the classes drawn."""
     X, y = small
     options = {"learning_rate": 0.1, "alpha": 0.0, "shuffle": False, "sampling": "uniform"}
-    whole = make(name, **options, decay="linear", max_iter=4, loss_curve=True).fit(X, y)
-    constant = make(name, **options, decay=1.0, max_iter=4, loss_curve=True).fit(X, y)
+    whole = make(name, **options, decay="linear", max_iter=4, compute_loss=True).fit(X, y)
+    constant = make(name, **options, decay=1.0, max_iter=4, compute_loss=True).fit(X, y)
     assert not np.allclose(whole.loss_curve_, constant.loss_curve_, rtol=1e-6)
     if name != "exact":  # which neither draws classes nor keeps u
         return
     model = make(name, **options, decay=1.0, warm_start=True, max_iter=1)
     losses = []
     for share in [0.875, 0.625, 0.375, 0.125]:
-        model.set_params(learning_rate=0.1 * share, loss_curve=True).fit(X, y)
+        model.set_params(learning_rate=0.1 * share, compute_loss=True).fit(X, y)
         losses.append(model.loss_curve_[0])
     np.testing.assert_allclose(whole.loss_curve_, losses, rtol=1e-5)
 
@@ -349,16 +349,16 @@ def test_the_search_needs_no_more_memory_than_a_fit_or_its_workers(small, monkey
 
 def test_loss_curve(small):
     X, y = small
-    model = make("exact", loss_curve=True, alpha=0.1).fit(X, y)
+    model = make("exact", compute_loss=True, alpha=0.1).fit(X, y)
     assert model.loss_curve_.shape == (4,)
     assert (np.diff(model.loss_curve_) < 0).all()
     last = mean_objective(X, y, np.ones(len(y)), model.coef_, model.intercept_, 0.1)
     np.testing.assert_allclose(model.loss_curve_[-1], last, rtol=1e-5)
     for name in SHORT:
-        watched = make(name, loss_curve=True, alpha=0.1).fit(X, y)
+        watched = make(name, compute_loss=True, alpha=0.1).fit(X, y)
         unwatched = make(name, alpha=0.1).fit(X, y)
         np.testing.assert_allclose(watched.coef_, unwatched.coef_, rtol=1e-4, atol=1e-5)
-    watched.set_params(loss_curve=False).fit(X, y)
+    watched.set_params(compute_loss=False).fit(X, y)
     assert not hasattr(watched, "loss_curve_")
 
 

@@ -235,7 +235,7 @@ def test_verbose_tells_the_loss_that_is_kept(data, capsys):
     model = make(sklearn_xc.LDGSClassifier, **options).fit(*data)
     assert capsys.readouterr().out.count("held out precision") == model.n_iter_
     model = make(
-        sklearn_xc.ImplicitSoftmaxRegressor, verbose=1, loss_curve=True, learning_rate=0.1
+        sklearn_xc.ImplicitSoftmaxRegressor, verbose=1, compute_loss=True, learning_rate=0.1
     ).fit(*data)
     told = [float(line["value"]) for line in lines_of(capsys)]
     np.testing.assert_allclose(told, model.loss_curve_, rtol=1e-3)
@@ -246,7 +246,7 @@ def test_verbose_without_a_curve_looks_at_few_samples(data, monkeypatch, capsys)
     options = {"verbose": 1, "learning_rate": 0.1}
     told = {}
     for curve in (False, True):
-        make(sklearn_xc.ImplicitSoftmaxRegressor, loss_curve=curve, **options).fit(*data)
+        make(sklearn_xc.ImplicitSoftmaxRegressor, compute_loss=curve, **options).fit(*data)
         told[curve] = np.array([float(line["value"]) for line in lines_of(capsys)])
     assert np.all(told[False] != told[True])
     np.testing.assert_allclose(told[False], told[True], rtol=0.3)
