@@ -48,7 +48,7 @@ SYSTEMS = {
     "exact": ("MemoirSVC, exact search", EXACT),
     "hnsw": ("MemoirSVC, hnsw", {"search": "hnsw"}),
     "lsh": ("MemoirSVC, lsh", {"search": "lsh"}),
-    "lsh_256": ("MemoirSVC, lsh, 256 bits", {"search": "lsh", "n_bits": 256}),
+    "lsh_256": ("MemoirSVC, lsh, 256 bits", {"search": "lsh", "search_params": {"n_bits": 256}}),
     "l1": ("MemoirSVC, l1, exact search", EXACT | {"penalty": "l1", "average": False}),
     "l1_hnsw": (
         "MemoirSVC, l1, hnsw", {"search": "hnsw", "penalty": "l1", "average": False}

@@ -22,7 +22,10 @@ DIMENSIONS = 128
 PASSES = 3
 KINDS = [("lsh", "tab:orange"), ("hnsw", "tab:blue")]
 RUNS = [("exact", {})]
-RUNS += [("lsh", {"n_bits": n_bits, "min_recall": 0.0}) for n_bits in (64, 128, 256, 512, 1024)]
+RUNS += [
+    ("lsh", {"search_params": {"n_bits": n_bits, "min_recall": 0.0}})
+    for n_bits in (64, 128, 256, 512, 1024)
+]
 RUNS += [("hnsw", {})]  # minutes: a graph is built anew after every tenth of the classes in samples
 
 

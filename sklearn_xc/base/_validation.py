@@ -52,6 +52,47 @@ def check_parameters(estimator):
     validate_parameter_constraints(
         estimator._parameter_constraints, estimator.get_params(deep=False), type(estimator).__name__
     )
+    if "search_params" in estimator._parameter_constraints:
+        search_params(estimator)
+
+
+def search_params(estimator):
+    """The entries of the parameter `search_params`, and the defaults of those that it leaves out.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its ``_search_params`` are the entries that there are: name -> (default, constraints).
+
+    Returns
+    -------
+    params : dict
+
+    Raises
+    ------
+    ValueError
+        If there is an entry of another name, or a value out of range.
+    """
+    allowed, given = estimator._search_params, estimator.search_params or {}
+    unknown = [name for name in given if name not in allowed]
+    if unknown:
+        raise ValueError(
+            f"search_params={given!r} holds {unknown[0]!r}; "
+            f"{type(estimator).__name__} knows {', '.join(map(repr, allowed))}"
+        )
+    constraints = {name: allowed[name][1] for name in given}
+    validate_parameter_constraints(
+        constraints, given, f"search_params of {type(estimator).__name__}"
+    )
+    return {key: given.get(key, default) for key, (default, _) in allowed.items()}
+
+
+def gathered_search_params(parameters, names):
+    """The parameters of a file in which entries of `search_params` were parameters themselves."""
+    found = {name: parameters.pop(name) for name in names if name in parameters}
+    if found:
+        parameters["search_params"] = found
+    return parameters
 
 
 def validate_fit(estimator, X, y, sample_weight=None):

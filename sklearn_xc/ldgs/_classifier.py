@@ -6,6 +6,7 @@ from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
 from ..base._multiclass import require_same_data
+from ..base._validation import gathered_search_params
 from ..softmax._probabilities import predict_log_proba, predict_proba, topk_probabilities
 from ..utils._available import available_if
 from ..utils._callbacks import with_callbacks
@@ -15,7 +16,7 @@ from ._auto import passes
 from ._data import held_out_of, positives_of
 from ._fitted import check_loaded, keep, place_classes, set_model, start_of
 from ._index_search import predict_topk
-from ._parameters import CONSTRAINTS
+from ._parameters import CONSTRAINTS, SEARCH_PARAMS
 from ._partial_fit import partial_fit
 from ._prediction import embedded
 from ._scores import EmbeddedScores
@@ -81,10 +82,10 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     index : {"spherical", "hnsw", "exact"}, default="spherical"
         "spherical", the published one: lists of rows by spherical k-means, as those of
         :class:`~sklearn_xc.mips.SphericalIndex`, of all chunks in one; or another.
-    n_centroids : int or None, default=None
-        Clusters of "spherical"; None takes the root of the number of classes. Published: 100.
-    n_probes : int, default=4
-        Clusters that a query reads.
+    search_params : dict or None, default=None
+        What "spherical" goes by; None, or an entry left out, is its default: "n_centroids", None,
+        clusters, of which None takes the root of the number of classes (published: 100), and
+        "n_probes", 4, clusters that a query reads.
     tau : float, default=1e-3
         A gradient in a score that is smaller does not count: it is tau_2 of Algorithm 2, and
         cross-entropy takes no step for negatives whose gradients together are smaller. Unless drawn
@@ -233,6 +234,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     """
 
     _parameter_constraints = CONSTRAINTS
+    _search_params = SEARCH_PARAMS
 
     def __init__(
         self,
@@ -244,8 +246,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         n_message_passes=0,
         query_size="auto",
         index="spherical",
-        n_centroids=None,
-        n_probes=4,
+        search_params=None,
         tau=1e-3,
         unretrieved="sampled",
         mu=1.0,
@@ -273,8 +274,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         self.n_message_passes = n_message_passes
         self.query_size = query_size
         self.index = index
-        self.n_centroids = n_centroids
-        self.n_probes = n_probes
+        self.search_params = search_params
         self.tau = tau
         self.unretrieved = unretrieved
         self.mu = mu
@@ -430,6 +430,10 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         binary, squared = state["_encoding"].kind == "binary", self.similarity == "sqeuclidean"
         table = state.get("input_embeddings_")
         return EmbeddedScores(state["n_features_in_"], binary, table, squared)
+
+    @classmethod
+    def _renamed_parameters(cls, parameters):
+        return gathered_search_params(parameters, SEARCH_PARAMS)
 
     def _check_loaded(self):
         super()._check_loaded()

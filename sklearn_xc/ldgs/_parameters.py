@@ -14,8 +14,7 @@ CONSTRAINTS = {
     "n_message_passes": [Interval(Integral, 0, 10**6, closed="both")],
     "query_size": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
     "index": [StrOptions({"spherical", "hnsw", "exact"})],
-    "n_centroids": [Interval(Integral, 1, LARGEST_INDEX, closed="both"), None],
-    "n_probes": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
+    "search_params": [dict, None],
     "tau": [Interval(Real, 0, 1e12, closed="both")],
     "unretrieved": [StrOptions({"exclude", "sampled", "zero"})],
     "mu": [Interval(Real, 1e-6, 1e6, closed="both")],
@@ -35,4 +34,9 @@ CONSTRAINTS = {
     "random_state": ["random_state"],
     "verbose": ["verbose"],
     "warm_start": ["boolean"],
+}
+
+SEARCH_PARAMS = {
+    "n_centroids": (None, [Interval(Integral, 1, LARGEST_INDEX, closed="both"), None]),
+    "n_probes": (4, [Interval(Integral, 1, LARGEST_INDEX, closed="both")]),
 }

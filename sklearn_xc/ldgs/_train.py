@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..base._validation import search_params
 from ..utils._matrix import as_rows
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import single_threaded_blas
@@ -271,15 +272,16 @@ def settings_of(params, plan, problem, n_samples):
     if query_size == "auto":
         share = NAMED_TOGETHER / n_chunks if gradient == "decomposed" else 1
         query_size = int(np.ceil(share * np.sqrt(n_classes)))
-    n_centroids = params.n_centroids
+    of_search = search_params(params)
+    n_centroids = of_search["n_centroids"]
     if n_centroids is None:
         n_centroids = max(1, round(np.sqrt(n_classes)))
     return Settings(
         loss=params.loss, score=params.similarity, gradient=gradient, n_chunks=n_chunks,
         n_message_passes=params.n_message_passes if gradient == "decomposed" else 0,
         query_size=min(query_size, n_classes), index=params.index,
-        n_centroids=min(n_centroids, n_classes), n_probes=params.n_probes, tau=float(params.tau),
-        mu=float(params.mu), unretrieved=params.unretrieved,
+        n_centroids=min(n_centroids, n_classes), n_probes=of_search["n_probes"],
+        tau=float(params.tau), mu=float(params.mu), unretrieved=params.unretrieved,
         fit_intercept=bool(params.fit_intercept), solver=params.solver, warmup=params.warmup,
         batch_size=max(1, min(params.batch_size, n_samples)), learning_rate=plan.learning_rate,
         decay=params.decay, max_iter=passes(params, plan.form, n_samples, n_classes * n_features),

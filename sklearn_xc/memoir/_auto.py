@@ -22,10 +22,10 @@ PUBLISHED = {
         "average": False, "normalize_scores": False, "fit_intercept": False,
     },
     "lsh": {
-        "penalty": "l2", "alpha": 1.0, "rho": 1.0, "search": "lsh", "n_bits": 64,
-        "min_recall": 0.0, "batch_size": "auto", "reduction": "sum", "eta0": 0.1, "eta_step": 0.02,
-        "sampling": "uniform", "average": False, "normalize_scores": False,
-        "fit_intercept": False,
+        "penalty": "l2", "alpha": 1.0, "rho": 1.0, "search": "lsh",
+        "search_params": {"n_bits": 64, "min_recall": 0.0}, "batch_size": "auto",
+        "reduction": "sum", "eta0": 0.1, "eta_step": 0.02, "sampling": "uniform",
+        "average": False, "normalize_scores": False, "fit_intercept": False,
     },
 }  # fmt: skip
 CONSTANT = 1.0  # the value of the constant feature beside the root mean square length of samples

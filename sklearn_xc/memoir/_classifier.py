@@ -6,6 +6,7 @@ from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
 from ..base._multiclass import partial_fit, validate_warm_start
+from ..base._validation import gathered_search_params, search_params
 from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import with_callbacks
 from ..utils._convergence import warn_not_converged
@@ -18,7 +19,7 @@ from ..utils._rows_seen import RowsSeen
 from ._auto import PUBLISHED, DataSeen, bias_of, passes_of, settings_of
 from ._data import Data, macro_f1, split
 from ._growing_weights import Iterates, outside
-from ._parameters import CONSTRAINTS
+from ._parameters import CONSTRAINTS, SEARCH_PARAMS
 from ._seen import begin, problem_of, with_weight_of_classes
 from ._train import SearchSettings, fit_memoir
 
@@ -69,15 +70,16 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         whatever else: "hnsw" not for 2048 classes or fewer, as many as a graph compares a sample
         with, and "lsh" not for 28 or fewer, all of which would be scored. ``search_`` says what
         ran.
-    min_recall : float, default=0.9
-        Share of the best ten classes that an index should name, from 0 to 1: it searches as wide as
-        this takes, and where it still falls short it says so and hands over to "exact".
-    n_bits : int, default=64
-        Length of the codes of "lsh", a multiple of 64 up to 1024. Published: 64.
-    sketch_dim : int, default=512
-        Sparse X of more features than this is indexed through a random linear sketch of so many
-        dimensions; the classes found are scored with all features. Fewer of them need more
-        candidates for the same recall.
+    search_params : dict or None, default=None
+        What an index goes by; None, or an entry left out, is its default:
+
+        - "min_recall", 0.9: share of the best ten classes that it should retrieve, from 0 to 1. It
+          searches as wide as this takes, and where it still falls short it says so and hands over
+          to "exact". Published: 0, whatever it finds.
+        - "n_bits", 64: length of the codes of "lsh", a multiple of 64 up to 1024. Published: 64.
+        - "sketch_dim", 512: sparse X of more features than this is indexed through a random linear
+          sketch of so many dimensions; the classes found are scored with all features. Fewer of
+          them need more candidates for the same recall.
     batch_size : "auto" or int, default="auto"
         Samples of a batch; "auto" is ``100 * sqrt(K)``, as published, or a tenth of all samples if
         these are fewer (with ``reduction="sum"`` all of them). Batches of a pass have equal size.
@@ -230,6 +232,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
     )
 
     _parameter_constraints = CONSTRAINTS
+    _search_params = SEARCH_PARAMS
 
     def __init__(
         self,
@@ -238,9 +241,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         alpha="auto",
         rho=1.0,
         search="auto",
-        min_recall=0.9,
-        n_bits=64,
-        sketch_dim=512,
+        search_params=None,
         batch_size="auto",
         reduction="mean",
         max_iter="auto",
@@ -265,9 +266,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         self.alpha = alpha
         self.rho = rho
         self.search = search
-        self.min_recall = min_recall
-        self.n_bits = n_bits
-        self.sketch_dim = sketch_dim
+        self.search_params = search_params
         self.batch_size = batch_size
         self.reduction = reduction
         self.max_iter = max_iter
@@ -379,7 +378,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         self.alpha_, self.eta0_, self.eta_step_ = reported
         outcome = fit_memoir(
             problem, settings,
-            SearchSettings(self.search, self.min_recall, self.n_bits, self.sketch_dim), start,
+            SearchSettings(self.search, **search_params(self)), start,
             n_passes=n_passes, seed=seed, n_jobs=self.n_jobs, progress=progress,
             judge=None if kept_apart is None else lambda weights: self._judge(weights, kept_apart),
         )  # fmt: skip
@@ -424,6 +423,10 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
             totals = np.zeros(len(self.classes_))
             totals[places] = self._totals
             self._totals = totals
+
+    @classmethod
+    def _renamed_parameters(cls, parameters):
+        return gathered_search_params(parameters, SEARCH_PARAMS)
 
     def _set_loaded_state(self, state, origin):
         if isinstance(state.get("_saved"), tuple):  # as it was before 0.1

@@ -11,9 +11,7 @@ CONSTRAINTS = {
     "alpha": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
     "rho": [Interval(Real, 1e-12, 1e12, closed="both")],
     "search": [StrOptions({"auto", "exact", "hnsw", "lsh"})],
-    "min_recall": [Interval(Real, 0, 1, closed="both")],
-    "n_bits": [Options(Integral, set(range(64, 1025, 64)))],
-    "sketch_dim": [Interval(Integral, 4, 2**16, closed="both")],
+    "search_params": [dict, None],
     "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
     "reduction": [StrOptions({"mean", "sum"})],
     "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
@@ -32,4 +30,10 @@ CONSTRAINTS = {
     "verbose": ["verbose"],
     "warm_start": ["boolean"],
     **CalibratedMixin._calibration_constraints,
+}
+
+SEARCH_PARAMS = {
+    "min_recall": (0.9, [Interval(Real, 0, 1, closed="both")]),
+    "n_bits": (64, [Options(Integral, set(range(64, 1025, 64)))]),
+    "sketch_dim": (512, [Interval(Integral, 4, 2**16, closed="both")]),
 }

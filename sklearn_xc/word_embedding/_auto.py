@@ -5,6 +5,7 @@ Every function takes the estimator as `params`, and reads its parameters only.
 
 import numpy as np
 
+from ..base._validation import search_params
 from ..utils._schedules import share_of_rate
 from ._block_sums import BatchSums
 from ._context_sums import ExactSums, NamedSums, Options
@@ -14,7 +15,7 @@ PART, MAX_PARTS = 1024, 32  # words of a part, and parts at most, of "auto"
 LAST_RATE = 0.05  # of "linear", as a share of the first
 
 
-def can_batch(params):
+def _can_batch(params):
     """Whether blocks of words can share a search."""
     passes = params.gradient == "decomposed" and params.n_message_passes > 0
     return params.unretrieved == "sampled" and not passes
@@ -54,9 +55,7 @@ def passes_of(params, pairs, U, V, seed, n_threads, trained=False):
 def _sums(params, pairs, seed, n_threads, trained):
     if params.gradient == "exact":
         return ExactSums(pairs, params.batch_size, n_threads)
-    batches = params.batch_queries
-    if batches == "auto":
-        batches = params.gradient == "sampled" or can_batch(params)
+    batches = params.gradient == "sampled" or _can_batch(params)
     options = options_of(params, pairs.n_words)
     of_all = pairs, params.dim, options, params.batch_size, seed, n_threads
     return BatchSums(*of_all, trained) if batches else NamedSums(*of_all)
@@ -67,7 +66,8 @@ def options_of(params, n_words):
     searches = params.gradient != "sampled"
     n_chunks = params.n_chunks if params.gradient == "decomposed" else 1
     root = int(np.ceil(np.sqrt(n_words)))
-    query_size, n_frequent, n_sampled = params.query_size, params.n_frequent, params.n_sampled
+    query_size, n_frequent = params.query_size, params.n_frequent
+    n_sampled = params.n_sampled_classes
     if query_size == "auto":
         query_size = max(root, n_words // (20 * n_chunks))
         if params.unretrieved == "sampled":
@@ -81,7 +81,7 @@ def options_of(params, n_words):
         n_message_passes=params.n_message_passes if params.gradient == "decomposed" else 0,
         query_size=min(query_size, n_words) if searches else 0,
         index=params.index,
-        n_centroids=params.n_centroids,
+        n_centroids=search_params(params)["n_centroids"],
         unretrieved=params.unretrieved if searches else "sampled",
         n_frequent=min(n_frequent, n_words) if searches else 0,
         n_sampled=n_sampled,

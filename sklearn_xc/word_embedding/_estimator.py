@@ -7,17 +7,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..base._validation import all_or_nothing, check_parameters
+from ..base._validation import all_or_nothing, check_parameters, gathered_search_params
 from ..persistence import SaveMixin
 from ..utils._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
 from ..utils._records import savable
 from . import _cooccurrence as counting
-from ._auto import can_batch, passes_of, rate_at
+from ._auto import passes_of, rate_at
 from ._negative_sampling import negative_sampling
 from ._objective import Pairs, objective
-from ._parameters import CONSTRAINTS
+from ._parameters import CONSTRAINTS, SEARCH_PARAMS
 from ._vocabulary import count_pairs
 from ._word_vectors import WordVectorsMixin
 
@@ -59,8 +59,8 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     index : {"spherical", "hnsw", "exact"}, default="spherical"
         The index, built anew for each pass: lists by spherical k-means, or one of
         :mod:`sklearn_xc.mips`.
-    n_centroids : int, default=100
-        Clusters of "spherical"; 100 as published.
+    search_params : dict or None, default=None
+        What "spherical" goes by; None is {"n_centroids": 100}, as many clusters as published.
     unretrieved : {"sampled", "zero", "exclude"}, default="sampled"
         What stands in the sum for words that "decomposed" and "mips" do not name. "sampled": the
         most frequent contexts are all in it, and the searches look among the others, of which some
@@ -69,7 +69,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     n_frequent : "auto" or int, default="auto"
         Most frequent contexts that are in every sum, for "decomposed" and "mips" with
         ``unretrieved="sampled"``; "auto" is K / 20, but the root of K at least.
-    n_sampled : "auto" or int, default="auto"
+    n_sampled_classes : "auto" or int, default="auto"
         Draws of words for each block of words, as likely as the root of their frequency is large.
         "auto" is K / 12, and K / 100 for "sampled", but the root of K at least.
     tau : float, default=0.0
@@ -100,14 +100,13 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         words of a part make a step, and then all contexts, with the gradient of these words.
         "auto" has 1024 words in a part at most, but not more than 32 parts.
     batch_size : int, default=128
-        Words whose scores are computed at once. It bounds memory, and words drawn and named are
+        Words whose scores are computed at once. It bounds memory, and words drawn and retrieved are
         shared by so many: fewer give less noise. The steps are those of a whole part either way.
-    batch_queries : "auto" or bool, default="auto"
-        Whether a block of `batch_size` words of similar vectors asks the indexes once, with its
-        mean, and all of them are scored with what is named: matrix products, ten times faster a
-        word scored. Otherwise every word asks for itself, as published. True needs
-        ``unretrieved="sampled"`` and no message passes; "auto" is True where it can be. Such blocks
-        ask from the second pass on, if all begins with random vectors.
+        With ``unretrieved="sampled"`` and no message passes a block is of words of similar vectors
+        and asks the indexes once, with its mean, and all of its words are scored with what is
+        retrieved: matrix products, ten times faster a word scored. Such blocks ask from the second
+        pass on, if all begins with random vectors. Otherwise every word asks for itself, as
+        published.
     compute_loss : bool, default=False
         Whether to evaluate the objective exactly after each pass, which costs about half of a pass
         of exact gradients.
@@ -152,12 +151,12 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     -----
     Memory, with K words, P distinct pairs of words (both directions) and b = `batch_size`: 52 P
     bytes until the passes begin and 8 P while training; 20 K dim for vectors, gradient and the
-    sums of Adagrad; with S = ``n_frequent + n_chunks * query_size + n_sampled``, 4 S (b + dim) + 12
-    K a thread, and for each of 32 to 8 blocks at once, as 256 MB allow, 4 S (dim + 3), 4 K and 16
-    for each pair of its words; ``4 K n_chunks * query_size / b`` for what a pass searches, and as
-    much as V once more while words are put together. Without `batch_queries` a
-    block takes ``24 b (n_chunks * query_size + c)``, c being the most contexts of a word; "exact"
-    and the objective take 4 b K a thread. None of it depends on the length of the corpus.
+    sums of Adagrad; with S = ``n_frequent + n_chunks * query_size + n_sampled_classes``, 4 S (b +
+    dim) + 12 K a thread, and for each of 32 to 8 blocks at once, as 256 MB allow, 4 S (dim + 3), 4
+    K and 16 for each pair of its words; ``4 K n_chunks * query_size / b`` for what a pass searches,
+    and as much as V once more while words are put together. Where each word asks for itself a block
+    takes ``24 b (n_chunks * query_size + c)``, c being the most contexts of a word; "exact" and the
+    objective take 4 b K a thread. None of it depends on the length of the corpus.
 
     A softmax needs the frequency of the context first of all, which the scores of negative sampling
     lack. The last coordinate is therefore begun with a constant for words and a multiple of the
@@ -191,9 +190,13 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         if "rest" in parameters:
             rest = parameters.pop("rest")
             parameters["unretrieved"] = "exclude" if rest == "none" else rest
-        return parameters
+        if "n_sampled" in parameters:
+            parameters["n_sampled_classes"] = parameters.pop("n_sampled")
+        parameters.pop("batch_queries", None)
+        return gathered_search_params(parameters, SEARCH_PARAMS)
 
     _parameter_constraints = CONSTRAINTS
+    _search_params = SEARCH_PARAMS
 
     def __init__(
         self,
@@ -205,10 +208,10 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         n_message_passes=0,
         query_size="auto",
         index="spherical",
-        n_centroids=100,
+        search_params=None,
         unretrieved="sampled",
         n_frequent="auto",
-        n_sampled="auto",
+        n_sampled_classes="auto",
         tau=0.0,
         min_count=5,
         max_vocabulary=None,
@@ -221,7 +224,6 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         max_iter=20,
         n_parts="auto",
         batch_size=128,
-        batch_queries="auto",
         compute_loss=False,
         n_jobs=None,
         random_state=None,
@@ -235,10 +237,10 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         self.n_message_passes = n_message_passes
         self.query_size = query_size
         self.index = index
-        self.n_centroids = n_centroids
+        self.search_params = search_params
         self.unretrieved = unretrieved
         self.n_frequent = n_frequent
-        self.n_sampled = n_sampled
+        self.n_sampled_classes = n_sampled_classes
         self.tau = tau
         self.min_count = min_count
         self.max_vocabulary = max_vocabulary
@@ -251,7 +253,6 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         self.max_iter = max_iter
         self.n_parts = n_parts
         self.batch_size = batch_size
-        self.batch_queries = batch_queries
         self.compute_loss = compute_loss
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -329,12 +330,6 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         check_parameters(self)
         if self.gradient == "decomposed" and self.n_chunks > self.dim:
             raise ValueError(f"n_chunks={self.n_chunks} must be at most dim={self.dim}")
-        searches = self.gradient in ("decomposed", "mips")
-        if searches and self.batch_queries is True and not can_batch(self):
-            raise ValueError(
-                "batch_queries=True needs unretrieved='sampled' and n_message_passes=0; got "
-                f"unretrieved={self.unretrieved!r} and n_message_passes={self.n_message_passes}"
-            )
 
     def _vectors_before(self):
         if self.warm_start and "embeddings_" in vars(self):

@@ -15,10 +15,13 @@ CONSTRAINTS = {
     "n_message_passes": [Interval(Integral, 0, 2**20, closed="both")],
     "query_size": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
     "index": [StrOptions({"spherical", "hnsw", "exact"})],
-    "n_centroids": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
+    "search_params": [dict, None],
     "unretrieved": [StrOptions({"sampled", "zero", "exclude"})],
     "n_frequent": [StrOptions({"auto"}), Interval(Integral, 0, LARGEST_INDEX, closed="both")],
-    "n_sampled": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
+    "n_sampled_classes": [
+        StrOptions({"auto"}),
+        Interval(Integral, 1, LARGEST_INDEX, closed="both"),
+    ],
     "tau": [Interval(Real, 0, 1, closed="both")],
     "min_count": [Interval(Integral, 1, None, closed="left")],
     "max_vocabulary": [Interval(Integral, 2, LARGEST_INDEX, closed="both"), None],
@@ -31,10 +34,11 @@ CONSTRAINTS = {
     "max_iter": [Interval(Integral, 0, None, closed="left")],
     "n_parts": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
     "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
-    "batch_queries": [StrOptions({"auto"}), "boolean"],
     "compute_loss": ["boolean"],
     "n_jobs": [Integral, None],
     "random_state": ["random_state"],
     "verbose": ["verbose"],
     "warm_start": ["boolean"],
 }
+
+SEARCH_PARAMS = {"n_centroids": (100, [Interval(Integral, 1, LARGEST_INDEX, closed="both")])}

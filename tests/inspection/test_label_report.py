@@ -88,6 +88,7 @@ def test_parts_of_the_data_are_added_up(estimator):
     ids=ids,
 )
 @pytest.mark.parametrize("y", [MULTICLASS, BINARY], ids=["multiclass", "binary"])
+@pytest.mark.filterwarnings("ignore:the log-likelihood of the samples kept apart still rose")
 def test_early_stopping_brings_held_out_rows(estimator, y):
     estimator = clone(estimator)
     report = estimator.fit(X, y).label_report_

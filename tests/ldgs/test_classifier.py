@@ -382,8 +382,8 @@ def test_early_stopping_keeps_samples_apart(digits, labels):
     ("name", "value"),
     [
         ("loss", "hinge"), ("similarity", "cosine"), ("gradient", "none"), ("n_chunks", 0),
-        ("n_message_passes", -1), ("query_size", 0), ("index", "lsh"), ("n_centroids", 0),
-        ("n_probes", 0), ("tau", -1.0), ("unretrieved", "one"), ("mu", 0.0), ("hidden_dim", 0),
+        ("n_message_passes", -1), ("query_size", 0), ("index", "lsh"), ("search_params", 3),
+        ("tau", -1.0), ("unretrieved", "one"), ("mu", 0.0), ("hidden_dim", 0),
         ("warmup", -1), ("batch_size", 0), ("solver", "adam"), ("learning_rate", 0.0),
         ("decay", -0.5), ("max_iter", 0), ("alpha", -1.0), ("validation_fraction", 1.0),
     ],
@@ -391,6 +391,19 @@ def test_early_stopping_keeps_samples_apart(digits, labels):
 def test_bad_parameters_are_named(digits, name, value):
     with pytest.raises(ValueError, match=f"'{name}' parameter"):
         LDGSClassifier(**{name: value}).fit(*digits)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_centroids": 0}, "'n_centroids' parameter of search_params of LDGSClassifier"),
+        ({"n_probes": 0}, "'n_probes' parameter of search_params of LDGSClassifier"),
+        ({"n_bits": 64}, "holds 'n_bits'; LDGSClassifier knows 'n_centroids', 'n_probes'"),
+    ],
+)
+def test_bad_search_params_are_named(digits, params, message):
+    with pytest.raises(ValueError, match=message):
+        LDGSClassifier(search_params=params).fit(*digits)
 
 
 def test_nothing_half_fitted_stays_behind(digits):

@@ -151,7 +151,7 @@ def any_number(monkeypatch):
 def test_an_index_finds_what_exact_search_finds(search, many, any_number):
     X, y = many
     exact = MemoirSVC(search="exact", max_iter=2, random_state=0).fit(X, y)
-    options = {"n_bits": 512} if search == "lsh" else {}
+    options = {"search_params": {"n_bits": 512}} if search == "lsh" else {}
     found = MemoirSVC(search=search, max_iter=2, random_state=0, **options).fit(X, y)
     assert (exact.search_, found.search_) == ("exact", search)
     assert exact.recall_ == 1
@@ -169,7 +169,9 @@ def test_a_sketch_finds_violating_classes_among_sparse_rows(any_number):
     common = sparse.csr_array(np.repeat(np.eye(10), 20, axis=0)[y])
     own = sparse.random_array((200, 3000), density=0.002, rng=rng, format="csr")[y]
     X = normalize(sparse.hstack([2 * common, own], format="csr"))
-    model = MemoirSVC(search="hnsw", sketch_dim=2048, max_iter=2, random_state=0).fit(X, y)
+    model = MemoirSVC(
+        search="hnsw", search_params={"sketch_dim": 2048}, max_iter=2, random_state=0
+    ).fit(X, y)
     assert model.recall_ >= 0.9
     assert model.n_scored_ < 150
     exact = MemoirSVC(search="exact", max_iter=2, random_state=0).fit(X, y)
@@ -209,7 +211,9 @@ def test_an_index_that_misses_too_much_hands_over_to_exact_search(digits):
     X = normalize(np.hstack([X, rng.normal(size=(len(X), 200)) / 10]))
     X, y = sparse.csr_array(X), np.arange(len(y)) % 300
     with pytest.warns(RuntimeWarning, match="answers exactly"):
-        model = MemoirSVC(search="lsh", sketch_dim=4, max_iter=2, random_state=0).fit(X, y)
+        model = MemoirSVC(
+            search="lsh", search_params={"sketch_dim": 4}, max_iter=2, random_state=0
+        ).fit(X, y)
     exact = MemoirSVC(search="exact", max_iter=2, random_state=0).fit(X, y)
     assert (model.search_, model.recall_) == ("exact", 1)
     assert model.n_scored_ == pytest.approx(300, rel=0.01)
@@ -221,8 +225,8 @@ def test_a_lower_recall_is_allowed_on_request():
     y = np.arange(8000) % 4000
     X = normalize(rng.normal(size=(4000, 30))[y] + 0.5 * rng.normal(size=(8000, 30)))
     options = {"search": "lsh", "max_iter": 1, "random_state": 0}
-    some = MemoirSVC(min_recall=0.2, **options).fit(X, y)
-    most = MemoirSVC(min_recall=0.8, **options).fit(X, y)
+    some = MemoirSVC(search_params={"min_recall": 0.2}, **options).fit(X, y)
+    most = MemoirSVC(search_params={"min_recall": 0.8}, **options).fit(X, y)
     assert 0.2 <= some.recall_ < 0.8 <= most.recall_ < 1
     # Of one pass the first eighth is searched exactly: until a quarter of the classes have moved.
     assert some.n_scored_ < most.n_scored_ < 1200
@@ -263,9 +267,9 @@ def test_the_gap_of_the_margins_matches_the_recall(min_recall, many):
 
 @pytest.mark.parametrize("search", ["exact", "hnsw", "lsh"])
 def test_threads_change_nothing(search, many, any_number):
-    X, y = many[0][:1000], many[1][:1000]
+    X, y, long = many[0][:1000], many[1][:1000], {"n_bits": 1024}
     one, two = (
-        MemoirSVC(search=search, n_bits=1024, max_iter=1, n_jobs=n, random_state=0).fit(X, y)
+        MemoirSVC(search=search, search_params=long, max_iter=1, n_jobs=n, random_state=0).fit(X, y)
         for n in (1, 2)
     )
     for name in ("data", "indices", "indptr"):
@@ -452,11 +456,13 @@ def test_pipeline_and_search(digits):
         ({"alpha": "large"}, "'alpha' parameter"),
         ({"rho": 0}, "'rho' parameter"),
         ({"search": "tree"}, "'search' parameter"),
-        ({"min_recall": 1.1}, "'min_recall' parameter"),
-        ({"n_bits": 0}, "'n_bits' parameter of MemoirSVC"),
-        ({"n_bits": 100}, "'n_bits' parameter of MemoirSVC"),
-        ({"n_bits": 2048}, "'n_bits' parameter of MemoirSVC"),
-        ({"sketch_dim": 1}, "'sketch_dim' parameter"),
+        ({"search_params": 3}, "'search_params' parameter"),
+        ({"search_params": {"min_recall": 1.1}}, "'min_recall' parameter"),
+        ({"search_params": {"n_bits": 0}}, "'n_bits' parameter of search_params of MemoirSVC"),
+        ({"search_params": {"n_bits": 100}}, "'n_bits' parameter of search_params of MemoirSVC"),
+        ({"search_params": {"n_bits": 2048}}, "'n_bits' parameter of search_params of MemoirSVC"),
+        ({"search_params": {"sketch_dim": 1}}, "'sketch_dim' parameter"),
+        ({"search_params": {"n_probes": 1}}, "'n_probes'; MemoirSVC knows 'min_recall', 'n_bits'"),
         ({"batch_size": 0}, "'batch_size' parameter"),
         ({"reduction": "max"}, "'reduction' parameter"),
         ({"max_iter": 0}, "'max_iter' parameter"),

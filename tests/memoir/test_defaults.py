@@ -61,7 +61,7 @@ def test_samples_of_weight_zero_are_nowhere(early_stopping, search):
     options |= {
         "max_iter": 40 if early_stopping else 3,
         "n_iter_no_change": 1,
-        "min_recall": 0.0,
+        "search_params": {"min_recall": 0.0},
         "class_weight": "balanced",
     }
     wanted = MemoirSVC(**options).fit(X, y, sample_weight=weight)

@@ -72,7 +72,7 @@ def test_vocabulary_is_sorted_by_frequency(fitted):
         {"gradient": "exact"},
         {"gradient": "sampled"},
         {"index": "exact"},
-        {"gradient": "mips", "batch_queries": False},
+        {"gradient": "mips", "unretrieved": "zero"},
         {"unretrieved": "exclude", "n_message_passes": 2, "index": "exact"},
     ],
 )
@@ -110,11 +110,13 @@ def test_score_is_the_mean_log_probability(fitted):
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"batch_queries": False}, {"gradient": "sampled"}, {"gradient": "exact"}]
+    "changes", [{}, {"unretrieved": "exclude"}, {"gradient": "sampled"}, {"gradient": "exact"}]
 )
 def test_result_does_not_depend_on_threads(changes):
     found = [
-        model(n_jobs=n, max_iter=2, batch_size=5, n_centroids=3, **changes).fit(CORPUS)
+        model(n_jobs=n, max_iter=2, batch_size=5, search_params={"n_centroids": 3}, **changes).fit(
+            CORPUS
+        )
         for n in (None, 2, 3)
     ]
     for other in found[1:]:
@@ -341,11 +343,8 @@ def test_has_to_be_fitted(method):
         ({"vocabulary": "ab"}, "vocabulary must be an iterable of strings"),
         ({"vocabulary": ["nowhere", "the"]}, "no two words of the vocabulary together"),
         ({"learning_rate": 0}, "'learning_rate' parameter"),
-        (
-            {"batch_queries": True, "unretrieved": "exclude"},
-            "batch_queries=True needs unretrieved='sampled'",
-        ),
-        ({"batch_queries": True, "n_message_passes": 1}, "and n_message_passes=1"),
+        ({"search_params": {"n_centroids": 0}}, "'n_centroids' parameter of search_params"),
+        ({"search_params": {"n_probes": 2}}, "'n_probes'; LDGSWordEmbedding knows 'n_centroids'"),
     ],
 )
 def test_refuses_parameters(changes, message):
