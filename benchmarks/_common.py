@@ -1,4 +1,4 @@
-"""What the benchmarks share: prepared data, measuring, the machine, tables.
+"""Shared by the benchmarks: prepared data, measuring, the machine, tables.
 
 Only NumPy and SciPy are imported at the top, so that the peers' virtual environment can use this
 file too; what needs sklearn_xc or scikit-learn imports it in the function.

@@ -1,4 +1,4 @@
-"""What the comparison needs beside this project: the peers' virtual environment, the yardstick."""
+"""Needs of the comparison beside this project: the peers' virtual environment, the yardstick."""
 
 import os
 import re

@@ -48,7 +48,7 @@ def cells(result):
 
 
 def one_line(result):
-    """What run.py prints when a system is done."""
+    """Line that run.py prints when a system is done."""
     if "failure" in result:
         return result["failure"]
     return "  ".join(f"{h} {c}" for h, c in zip(HEADER[1:], cells(result), strict=True))

@@ -1,4 +1,4 @@
-"""What the softmax benchmarks share: rows of one class, evaluation, kept results, pictures."""
+"""Shared by the softmax benchmarks: rows of one class, evaluation, kept results, pictures."""
 
 import ctypes
 import gc

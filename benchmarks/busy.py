@@ -1,4 +1,4 @@
-"""What two threads are worth on a quiet machine, and on one whose processors others keep busy.
+"""Two threads beside one: on a quiet machine, and on one whose processors others keep busy.
 
     python benchmarks/busy.py [--repeats 5] [--only LDGS softmax]
 

@@ -131,7 +131,7 @@ def misses(figures):
 
 
 def section():
-    """What the page has on penalties that follow the rows."""
+    """The page's text on penalties that follow the rows."""
     figures = read()
     header = ["data, rows", "fitted", "auto P@1", "its l1, l2", "best of grid", "best l1, l2"]
     header += ["lost to it", "PECOS tree", "lost to it"]

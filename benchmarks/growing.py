@@ -1,4 +1,4 @@
-"""What growing, paths of penalties and pruning cost beside fits from nothing.
+"""Cost of growing, paths of penalties and pruning beside fits from nothing.
 
     python benchmarks/growing.py [--data NAME ...] [--part path add prune partial] [--report]
 

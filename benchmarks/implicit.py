@@ -104,7 +104,7 @@ def run(name, epochs):
 
 
 def exact_optimum(name, rows, epochs):
-    """What the exact softmax reaches in as many epochs, at the best of its rates."""
+    """The exact softmax after as many epochs, at the best of its rates."""
     losses = [np.inf if loss is None else loss for loss in sweep("exact", rows, epochs)]
     best = int(np.argmin(losses))
     data.save(SCRIPT, f"{name}-exact", loss=losses[best], rate=RATES[best], epochs=epochs)
@@ -156,7 +156,7 @@ def table_text(name, results):
 
 
 def verdict(name, every):
-    """What the two ways of tuning say of the paper's order of the solvers."""
+    """The paper's order of the solvers under the two ways of tuning."""
 
     def order(curve):
         losses = {SOLVERS[s]: r[curve][-1] for s, r in every.items()}

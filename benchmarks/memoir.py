@@ -266,7 +266,7 @@ PARTS = {
 
 
 def jobs(part, options):
-    """What a part measures: pairs of a data set and what to do on it."""
+    """Measurements of a part: pairs of a data set and what to do on it."""
     if part == "table":
         for name in options.data or SETS:
             for system in options.systems or TITLES:

@@ -54,7 +54,7 @@ UNIT = 0.035  # nanoseconds that one operation of the cost model takes on this m
 
 
 def efforts(name, n_rows):
-    """What to sweep: width of the beam, lists read, candidates scored."""
+    """Effort to sweep: width of the beam, lists read, candidates scored."""
     if name.startswith("hnsw"):
         return [16, 32, 64, 128, 256, 512, 1024]
     if name == "spherical":

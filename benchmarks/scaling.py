@@ -38,7 +38,7 @@ def exponent(sizes, times):
 
 
 def curves(repeats):
-    """What varies, its values, what is fixed, and the times for each number of threads."""
+    """One series: the size that varies, its values, the fixed ones, times by number of threads."""
     by_classes = {t: [seconds(N, k, t, repeats) for k in CLASSES] for t in THREADS}
     by_samples = {t: [seconds(n, K, t, repeats) for n in SAMPLES] for t in THREADS}
     yield "K", CLASSES, f"N = {N:,}", by_classes

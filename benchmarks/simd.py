@@ -1,4 +1,4 @@
-"""What wide vectors are worth: the package built for three instruction sets, timed side by side.
+"""The gain of wide vectors: the package built for three instruction sets, timed side by side.
 
     python benchmarks/simd.py [--data delicious yso_finna_en_small] [--repeats 3]
 

@@ -1,4 +1,4 @@
-"""What the examples on probabilities share: their data, their options, the plotting library."""
+"""Shared by the examples on probabilities: their data, their options, the plotting library."""
 
 import argparse
 from functools import cache

@@ -1,4 +1,4 @@
-"""What all tests share: the folder of the data sets, the marker `full`, hypothesis settings."""
+"""Shared by all tests: the folder of the data sets, the marker `full`, hypothesis settings."""
 
 import lzma
 import os

@@ -132,7 +132,7 @@ def test_two_classes_with_a_tuned_threshold(bibtex):
 
 
 def largest_weights(model):
-    """What scikit-learn 1.6 cannot do itself where coef_ is sparse."""
+    """Operations that scikit-learn 1.6 cannot do itself where coef_ is sparse."""
     return abs(model.coef_).max(axis=0).toarray().ravel()
 
 

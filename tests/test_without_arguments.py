@@ -1,4 +1,4 @@
-"""What estimators do without arguments: the bars of benchmarks/without_arguments.py.
+"""Estimators without arguments: the bars of benchmarks/without_arguments.py.
 
 Those of accuracy and log-loss; seconds stand on the page that the benchmark writes.
 """

@@ -1,4 +1,4 @@
-"""What AugmentReduceClassifier() chooses by itself: the bound, the rate, how it falls."""
+"""Automatic settings of AugmentReduceClassifier: the bound, the rate and its schedule."""
 
 PUBLISHED_RATE, PUBLISHED_LENGTH = 0.02, 68  # on Bibtex, with so many ones in a row
 WITHOUT_DRAWS = 4  # times that, where gradients have no noise and rates fall to zero in the end

@@ -381,7 +381,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         return vars(self).get("_averages")  # not there in models of file format 1.0
 
     def _settings(self, samples, max_iter, n_rows, part, **others):
-        """What the passes go by; gradients are scaled to so many rows."""
+        """Settings of the passes; gradients are scaled to `n_rows` rows."""
         rate, falls_to_zero = rate_of(self, self.bound_, self._moments.entries_of_row, part)
         n_whole, tol = n_rows, self.tol
         if tol is None and self.early_stopping:

@@ -148,7 +148,7 @@ def _dense_sums(rows, weight):
 
 
 def _factors(squares, weight):
-    """What brings rows of these squared lengths to LONGEST times the median length at most."""
+    """Factors that shorten rows of these squared lengths to LONGEST times the median length."""
     usual = squares[(squares > 0) & (weight > 0)]
     if not usual.size:
         return np.ones(len(squares))

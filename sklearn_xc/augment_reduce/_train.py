@@ -27,7 +27,7 @@ UNSCALED = np.empty(0, dtype=np.float32)
 
 @dataclass(frozen=True)
 class Settings:
-    """What the passes of a fit, or the one of a part, go by."""
+    """Settings of the passes of a fit, or of the one pass over a part."""
 
     model: str
     bound: str  # which never is "auto"
@@ -94,7 +94,7 @@ def step_size(t, learning_rate):
 
 
 class Seeds(NamedTuple):
-    """What the draws of a step depend on, beside the sample: never on threads."""
+    """Seeds of a step's draws: they depend on the sample too, never on threads."""
 
     classes: int
     noise: int

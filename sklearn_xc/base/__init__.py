@@ -1,1 +1,1 @@
-"""What the estimators inherit."""
+"""Base classes of the estimators, and the functions that these call."""

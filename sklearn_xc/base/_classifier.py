@@ -1,4 +1,4 @@
-"""What all estimators share: validation, labels, prediction, tags."""
+"""Base of all classifiers: validation, labels, prediction, tags."""
 
 from functools import partial
 
@@ -95,7 +95,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         return Progress(self, n_steps, data, name, set_model, self.verbose, n_before)
 
     def _progress_of_part(self):
-        """What `verbose` prints of a call of partial_fit; callbacks are told of fits only."""
+        """Lines that `verbose` prints of a call of partial_fit; callbacks are told of fits only."""
         return Progress(self, None, name="part", verbose=self.verbose)
 
     def _validate_fit(self, X, y, sample_weight=None):

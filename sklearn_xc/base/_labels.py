@@ -21,7 +21,7 @@ LABEL_LISTS = (
 @record
 @dataclass(frozen=True, eq=False)
 class LabelEncoding:
-    """What fit's y was, so that predictions can be given back in the same form.
+    """Form of fit's y, so that predictions can be given back in the same form.
 
     Attributes
     ----------

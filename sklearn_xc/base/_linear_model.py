@@ -32,7 +32,7 @@ class LinearScores:
         return self.n_features
 
     def inputs(self, rows, n_threads):
-        """What stands in the place of some `Rows` where weights meet them; `Rows` as well."""
+        """The rows that weights are multiplied with, in place of some `Rows`; `Rows` as well."""
         return rows
 
     def index(self, coef, intercept):
@@ -44,7 +44,7 @@ class LinearScores:
         return weights_at(coef, row, features)
 
     def weights_of_label(self, coef, intercept, place, features, values):
-        """What the score of the label at a place of ``classes_`` is made of.
+        """Terms of the score of the label at a place of ``classes_``.
 
         Parameters
         ----------

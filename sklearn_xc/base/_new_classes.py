@@ -77,7 +77,7 @@ def _as_kind_of(known, labels):
 
 
 def _kind(labels):
-    """What a person would call these labels."""
+    """Kind of these labels in an error message."""
     if labels.dtype.kind != "O":
         return NAMES.get(labels.dtype.kind, f"{labels.dtype} values")
     types = {type(label) for label in labels.tolist()}

@@ -208,7 +208,7 @@ def _rest_probability(held_out, scored, n_classes):
 
 
 def _targets(hits, weight):
-    """What to fit instead of 0 and 1, so that no finite sample makes certain (Platt, section 2)."""
+    """Targets instead of 0 and 1, which keep probabilities off 0 and 1 (Platt, section 2)."""
     positives, negatives = weight @ hits, weight @ ~hits
     return np.where(hits, (positives + 1) / (positives + 2), 1 / (negatives + 2))
 

@@ -208,7 +208,7 @@ class _Problem:
         self.shape = self.rank + (intercept > 0), len(shrinkage)
 
     def spread(self, x):
-        """What a step adds to the scores."""
+        """Change of the scores by a step."""
         added = self.basis @ (x[: self.rank] / self.root)
         return added + self.intercept * x[self.rank] if self.intercept else added
 

@@ -84,7 +84,7 @@ def few_of(data, alpha, seed):
 
 
 class Found(NamedTuple):
-    """What a rate search ends with.
+    """Result of a rate search.
 
     Attributes
     ----------

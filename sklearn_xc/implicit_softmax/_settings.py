@@ -104,7 +104,7 @@ def alpha_outside(model, coordinates):
 
 
 def divergence(model, solver, error):
-    """What to do about steps that left the range of float32."""
+    """Advice for steps that left the range of float32."""
     return (
         f"solver={solver!r} with learning_rate={model.learning_rate!r} left the range of float32 "
         f"({error}): use a smaller learning_rate, solver='implicit', or scale the features"

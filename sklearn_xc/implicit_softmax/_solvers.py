@@ -66,7 +66,7 @@ class Data(NamedTuple):
 
 @dataclass(frozen=True)
 class Settings:
-    """What to solve and how (see the parameters of ImplicitSoftmaxRegressor).
+    """Settings of a solver (see the parameters of ImplicitSoftmaxRegressor).
 
     `alpha` is that of the whole objective, and `whole` says of what the samples at hand are a part;
     None if they are all. One strength for each feature is for "exact" alone.
@@ -85,7 +85,7 @@ class Settings:
 
 
 class Solver:
-    """What the solvers share: the samples, their order, the auxiliary variables u.
+    """Base of the solvers: the samples, their order, the auxiliary variables u.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a softmax fit keeps of its samples, so that the parts of a stream add up to one fit.
+"""State of a softmax fit over its samples, so that the parts of a stream add up to one fit.
 
 A part of the samples does not say how many there are in all, which the penalty that it carries
 depends on, nor what the double sum's auxiliary variables were when its rows came by before.
@@ -19,7 +19,7 @@ MOST_KEPT = 2**22
 
 
 class Whole(NamedTuple):
-    """What all calls have been given, of which a call sees a part.
+    """Totals of all calls, of which a call sees a part.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Stream:
         return u
 
     def whole(self, class_counts):
-        """What all calls have been given, if its rows come equally often."""
+        """Totals of all calls, if its rows come equally often."""
         n_samples, entries = self.seen.n_rows, self.entries
         if entries is not None:
             entries = entries * (n_samples / max(self.seen.n_visits, 1))

@@ -46,7 +46,7 @@ LONGEST_MOVE = 16.0  # of a score, in a step on its own row
 
 
 def chosen_solver(n_classes, entries_a_row):
-    """What solver="auto" is: "exact", unless it takes very many times the operations of "implicit".
+    """The solver of "auto": "exact", unless it takes very many times the operations of "implicit".
 
     They are counted over the usual passes of both. A step of "exact" sees all classes where one of
     "implicit" sees two, and is worth far more; only where classes are some ten thousands does it

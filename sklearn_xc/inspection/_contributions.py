@@ -1,4 +1,4 @@
-"""What the features contribute to one prediction."""
+"""Display of the features' contributions to one prediction."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What the displays share."""
+"""Plotting helpers shared by the displays."""
 
 import numpy as np
 

@@ -88,7 +88,7 @@ def _places_of_indicator(labels, n_classes, n_rows):
 
 
 def explain_rows(X, places, classes, weights_of_label, k, names):
-    """What `BaseXCClassifier.explain` returns.
+    """Contributions of features to scores: the result of `BaseXCClassifier.explain`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a fitted model knows of each label: training samples, weights, accuracy on other rows."""
+"""Per-label counts of a fitted model: training samples, weights, accuracy on other rows."""
 
 from dataclasses import dataclass
 

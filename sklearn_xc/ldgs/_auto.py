@@ -1,4 +1,4 @@
-"""What LDGSClassifier() chooses by itself: layer, gradient, rate, ridge, passes."""
+"""Automatic settings of LDGSClassifier: layer, gradient, rate, ridge, passes."""
 
 from typing import NamedTuple
 
@@ -66,8 +66,8 @@ def make_plan(model, X, n_classes):
     by_feature = hidden_dim is None and linear and few
     gradient = model.gradient
     if gradient == "auto":
-        named = (model.n_chunks + 1) * np.sqrt(n_classes)
-        gradient = "exact" if by_feature or n_classes <= SEARCHED * named else "decomposed"
+        retrieved = (model.n_chunks + 1) * np.sqrt(n_classes)
+        gradient = "exact" if by_feature or n_classes <= SEARCHED * retrieved else "decomposed"
     if hidden_dim is not None:
         form = "hidden"
     elif by_feature and gradient == "exact":

@@ -49,7 +49,7 @@ class SetGradients(NamedTuple):
     losses : ndarray of float64 (n_rows,)
         The loss of the set, or with message passes the decomposed loss, eq. 12.
     left_out : ndarray of float64 (n_rows,), or of size 0
-        The largest gradient that a class outside the set can have, if each search named the best of
+        The largest gradient of a class outside the set, if each search retrieved the best of
         its chunk; of cross-entropy only.
     """
 
@@ -80,7 +80,7 @@ def set_gradients(
     bounds : ndarray of int32 (n_chunks + 1,)
         From :func:`chunk_bounds`.
     retrieved : C-contiguous ndarray of int32 (n_rows, n_chunks, n)
-        Classes, distinct in a line but for -1, which stands for nobody.
+        Classes, distinct in a line but for -1, which is padding.
     positives : Positives
     loss : {"cross_entropy", "margin", "triplet"}
     mu : float, default=1.0
@@ -144,7 +144,7 @@ def set_gradients(
     kernel.gradients(
         kernel.LabelEmbeddings(W, bounds, values),
         H,
-        kernel.NamedClasses(retrieved, drawn, *positives),
+        kernel.Candidates(retrieved, drawn, *positives),
         options,
         kernel.SetGradients(*found),
         kernel.Scratch(places, n_threads, n_chunks, capacity, values.shape[1]),
@@ -205,7 +205,7 @@ class ChunkIndexes:
         return self
 
     def candidates(self, H, n, n_first=None):
-        """The n classes that score best in each chunk, int32 (n_rows, n_chunks, n); -1: nobody.
+        """The n classes that score best in each chunk, int32 (n_rows, n_chunks, n); -1: padding.
 
         The best `n_first` stand first, the next up to twice as many then, and so on.
         """

@@ -73,10 +73,10 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         Chunks of "decomposed"; published: 8 for 128 columns, 4 for 100. At most one a column.
     n_message_passes : int, default=0
         T of Algorithm 2, in which each chunk knows the scores of its own classes only and learns
-        the others' from T messages; published: 1. 0 scores all named classes exactly.
+        the others' from T messages; published: 1. 0 scores all retrieved classes exactly.
     query_size : "auto" or int, default="auto"
-        Classes that an index is asked for, or that are drawn ("sampled"). "auto": the indexes of
-        all chunks together are asked for ``4 sqrt(n_classes)``, a single one, or the draw, for
+        Classes that an index retrieves, or that are drawn ("sampled"). "auto": the indexes of
+        all chunks together retrieve ``4 sqrt(n_classes)``, a single one, or the draw, for
         ``sqrt(n_classes)``. Published: a hundredth of the classes, and at least that. With a few
         hundred classes the chunks together come to a good part of them: "exact" is faster there.
     index : {"spherical", "hnsw", "exact"}, default="spherical"
@@ -89,13 +89,13 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     tau : float, default=1e-3
         A gradient in a score that is smaller does not count: it is tau_2 of Algorithm 2, and
         cross-entropy takes no step for negatives whose gradients together are smaller. Unless drawn
-        classes stand for the rest (`unretrieved`), cross-entropy also asks for twice as many
-        classes, up to four times `query_size`, as long as one that was not named could have a
-        larger gradient: at most e to the sum of the lowest scores named in each chunk, over the
+        classes stand for the rest (`unretrieved`), cross-entropy also retrieves twice as many
+        classes, up to four times `query_size`, as long as one that was not retrieved could have a
+        larger gradient: at most e to the sum of the lowest scores retrieved in each chunk, over the
         part of the partition function that is known (section 4 of [1]_). Published: 0 or 1e-3.
     unretrieved : {"sampled", "exclude", "zero"}, default="sampled"
-        What stands for the classes that were not named. "sampled": `query_size` of them, uniformly
-        drawn for each sample; in cross-entropy each weighs as many as it stands for, so that the
+        What takes the place of classes that were not retrieved. "sampled": `query_size` of them,
+        uniformly drawn for each sample; in cross-entropy they have importance weights, so that the
         partition function is estimated without bias, for the other losses they are further
         negatives. "exclude": nothing. "zero": as many scores of 0, as in the printed Algorithm 1.
     mu : float, default=1.0

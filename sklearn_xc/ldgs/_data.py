@@ -1,4 +1,4 @@
-"""What LDGS learns from: the positives of samples, and those kept from training."""
+"""Training data of LDGS: the positives of samples, and the rows held out."""
 
 import numpy as np
 

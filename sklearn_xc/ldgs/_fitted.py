@@ -1,4 +1,4 @@
-"""What a fitted LDGSClassifier keeps, and what training goes on from."""
+"""State of a fitted LDGSClassifier, and where training resumes."""
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def keep(model, outcome):
 
 
 def state_of(model):
-    """What training goes on from beside the weights."""
+    """State from which training resumes, beside the weights."""
     plan = Plan(model._form, model.hidden_dim_, model.gradient_, model.learning_rate_, False)
     return State(plan, model._units, model._seen, model._n_visited, model._searching)
 

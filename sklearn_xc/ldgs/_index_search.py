@@ -26,7 +26,7 @@ def predict_topk(self, X, k=None, scores="decision", sparse_output=False, search
     sparse_output : bool, default=False
         Whether to return one sparse matrix with k entries a row instead of two arrays.
     search : {"exact", "index"}, default="exact"
-        "index" asks an index of the kind `index` for the best label embeddings. It is built at
+        "index" queries an index of the kind `index` for the best label embeddings. It is built at
         the first such call, on whose samples it measures how many of the ten best it names
         (``search_recall_``); below 0.9 it warns and answers exactly. Scores are exact.
 
@@ -41,7 +41,7 @@ def predict_topk(self, X, k=None, scores="decision", sparse_output=False, search
     ------
     ValueError
         If k is not an integer from 1 to K, scores or search is not one of the two, there are
-        no probabilities, or they are asked of the index.
+        no probabilities, or the index is queried for them.
     """
     if search not in ("exact", "index"):
         raise ValueError(f"search must be 'exact' or 'index', got {search!r}")
@@ -65,7 +65,7 @@ def predict_topk(self, X, k=None, scores="decision", sparse_output=False, search
 
 
 class Search:
-    """An index of label embeddings, built when first asked; anew when they are replaced.
+    """An index of label embeddings, built when first queried; anew when they are replaced.
 
     Parameters
     ----------

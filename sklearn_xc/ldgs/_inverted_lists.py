@@ -109,7 +109,7 @@ class ChunkLists:
         return assigned, as_blocks(directions * scale[:, None])
 
     def candidates(self, H, n, n_first=None):
-        """The rows that score best in each chunk, int32 (n_queries, n_chunks, n); -1: nobody.
+        """The rows that score best in each chunk, int32 (n_queries, n_chunks, n); -1: padding.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class ChunkLists:
             The best `n_first` of them stand first, then the next up to twice as many, and so on;
             None puts them in any order.
         """
-        named = np.empty((len(H), len(self._offsets), n), dtype=np.int32)
+        retrieved = np.empty((len(H), len(self._offsets), n), dtype=np.int32)
         n_threads = self._n_threads if len(H) * self.work_of_query > WORTH_THREADS else 1
         lists = InvertedFile(
             self._bounds,
@@ -131,8 +131,8 @@ class ChunkLists:
             self._ids,
         )
         memory = Scratch(*self._scratch)
-        search(H, lists, self._n_probes, n_first or n, named, memory, n_threads)
-        return named
+        search(H, lists, self._n_probes, n_first or n, retrieved, memory, n_threads)
+        return retrieved
 
 
 def as_blocks(rows):

@@ -87,7 +87,7 @@ class Layout:
         return W[:, self.plain], self._constant * W[:, self.last].sum(axis=1)
 
     def queries(self, E):
-        """What is multiplied with label embeddings, from embeddings (n, n_columns), in place."""
+        """Embeddings (n, n_columns) made ready for the product with label embeddings, in place."""
         if self.squared:
             E *= 2
         E[:, self.last] = 1 if self.squared else self._constant

@@ -46,7 +46,7 @@ class Ridge:
         self._before, self._now = self._now, self._now + rate
 
     def of_step(self):
-        """What the kernels of a step ask for."""
+        """The ridge in the form of the kernels of a step."""
         return self._norms, self._of_kernel, self._settled, self._before, self._now
 
     def all_are_settled(self):

@@ -22,7 +22,7 @@ QUERIES = 256  # embeddings that stand for all when an index is built
 # for building, which keep those of few classes from being built all the time.
 REBUILD_AFTER = 4.0
 BUILDING = 1_000_000
-WIDENED = 4  # times the query size is the most that cross-entropy asks for
+WIDENED = 4  # times the query size is the most that cross-entropy retrieves
 # Sampling ends when the gradient of an average sample is that of fewer negatives than this share.
 CONCENTRATED = 0.5
 WORTH_ROUNDING = 2_000_000  # bytes of weights, about what the cache of a core holds
@@ -201,7 +201,7 @@ class Steps:
         return len(self.weights.W)
 
     def share_of(self, batch):
-        """What the loss of each sample counts in a step."""
+        """Weight of each sample's loss in a step."""
         return self.in_steps[batch] / np.float32(self.settings.batch_size)
 
     def take_off_what_is_due(self):

@@ -22,7 +22,7 @@ NAMED_TOGETHER = 4  # times the root of the number of classes: what all chunks n
 
 
 class Problem(NamedTuple):
-    """What a call trains on.
+    """Data of one call of fit or partial_fit.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Start(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a call leaves to the next beside the weights.
+    """State kept from one call for the next beside the weights.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class State(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What training has come to.
+    """Result of training.
 
     Attributes
     ----------

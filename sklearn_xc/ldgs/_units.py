@@ -91,7 +91,7 @@ class Units:
         return float(np.exp(self.log_lengths / self.weight)) if self.weight else 1.0
 
     def shift_and_scale(self, n_rows=None):
-        """What is taken off X, None or float64 (n_features,), and by what it is then multiplied.
+        """Offset of X, None or float64 (n_features,), and the factor applied after it.
 
         A number, or one for each column; columns that are constant keep the unit of the others.
 
@@ -179,7 +179,7 @@ def row_lengths(rows):
 
 
 def held_back(rows, typical):
-    """What long rows count in a step, float32 (n_samples,); None where all count in full.
+    """Weights of long rows in a step, float32 (n_samples,); None where all count in full.
 
     The gradient of a sample is as long as its row. One of more than FAR typical lengths counts no
     more than one of just these: else a single corrupt row would be most of what a step, and the

@@ -42,7 +42,7 @@ FEWEST_BATCHES = 10
 
 @dataclass(frozen=True)
 class DataSeen:
-    """What is known of the rows of all calls so far.
+    """Statistics of the rows of all calls so far.
 
     Attributes
     ----------

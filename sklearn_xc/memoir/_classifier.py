@@ -26,7 +26,7 @@ from ._train import SearchSettings, fit_memoir
 
 @savable
 class MemoirSVC(CalibratedMixin, BaseXCClassifier):
-    """Multiclass support vector machine whose training asks an index, not every class (MEMOIR).
+    """Multiclass support vector machine whose training queries an index, not every class (MEMOIR).
 
     Minimises, over one weight vector w_k for each class::
 
@@ -47,7 +47,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
     ----------
     penalty : {"l2", "l1"}, default="l2"
         "l2" shrinks all weights and projects them on the ball of radius ``1 / sqrt(alpha)`` after
-        each batch (Algorithm 1). "l1" brings the weights of the classes that a batch asked for
+        each batch (Algorithm 1). "l1" brings the weights of the classes that a batch reads
         nearer to zero (Algorithm 2, eq. 13), by ``alpha * eta * K / (number of these classes)``,
         or by less where this would cut more than 0.3 of the largest norm of all weights so far. For
         sparse weights set ``average=False`` with it: an average has the weights of all iterates.
@@ -66,7 +66,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         :class:`~sklearn_xc.mips.HNSWIndex` or :class:`~sklearn_xc.mips.SimpleLSHIndex` retrieves,
         with those that have moved since the index was refreshed; they are scored with the
         weights of the moment. Until a quarter of the classes have moved both search exactly.
-        "auto" compares counted operations. No index is asked where exact search costs less
+        "auto" compares counted operations. No index is used where exact search costs less
         whatever else: "hnsw" not for 2048 classes or fewer, as many as a graph compares a sample
         with, and "lsh" not for 28 or fewer, all of which would be scored. ``search_`` says what
         ran.
@@ -157,8 +157,8 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         The search that ran; "exact" also where the index asked for has handed over, or was never
         built since few classes had moved.
     recall_ : float
-        Share of the best ten classes among those that the index named for some training samples,
-        when it was last built; 1.0 for "exact", and where an index has handed over to it.
+        Share of the best ten classes among those retrieved by the index for some training
+        samples, when it was last built; 1.0 for "exact", and where an index has handed over to it.
     n_scored_ : float
         Mean number of classes scored exactly for a training sample.
     loss_curve_ : ndarray of float64, shape (n_passes,)

@@ -1,4 +1,4 @@
-"""What a MemoirSVC has seen in all calls, and the problem of the next one.
+"""Totals of all calls of a MemoirSVC, and the problem of the next one.
 
 All functions set the attributes of the estimator that say so.
 """

@@ -71,7 +71,7 @@ class SearchSettings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the passes have come to.
+    """Result of the passes.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ def run_passes(steps, n_passes, progress, judge):
     for number in range(n_passes):
         progress.begin()
         try:
-            with single_threaded_blas():  # once, not with every batch the index is asked for
+            with single_threaded_blas():  # once, not with every batch of queries
                 losses.append(steps.epoch(number, n_visited))
         except FloatingPointError as error:
             raise ValueError(
@@ -176,7 +176,7 @@ class Steps:
     settings : Settings
     search : AllClasses or IndexedClasses
         ``candidates(samples)`` gives classes to look for the most violating ones in, int32
-        (n_samples, n), with n = 0 for all; it is asked for at most ``samples_at_once``, and then
+        (n_samples, n), with n = 0 for all; it is called for at most ``samples_at_once``, and then
         told by ``changed(classes)`` which classes their steps may have moved.
     seed : int
     """

@@ -16,7 +16,7 @@ LARGEST_SHARE = {"hnsw": 0.125, "lsh": 1.0}
 # The first one is built when some have: weights nearly empty are searched as fast, and say little
 # about what an index will be worth.
 MOVED_SHARE, FIRST_SHARE = 0.1, 0.25
-# Samples that are asked for at once: what moves among them is not yet a candidate.
+# Samples searched at once: what moves among them is not yet a candidate.
 SAMPLES_OF_A_CLASS, FEWEST_SAMPLES = 0.00625, 8
 SAMPLE = 256  # training rows by which an index measures its recall
 
@@ -70,7 +70,7 @@ class IndexedClasses:
 
     @property
     def search_(self):
-        """What ran: "exact" where the index was never built, or has given up."""
+        """The search that ran: "exact" where the index was never built, or has given up."""
         return self.name if self.built and self.index.mode_ != "exact" else "exact"
 
     def candidates(self, samples):
@@ -104,7 +104,7 @@ class IndexedClasses:
 
 
 def make_search(search, rows, bias, weights, settings, *, n_jobs, seed):
-    """The object that `Steps` asks for candidates; `settings` are the `SearchSettings`."""
+    """The search that gives `Steps` its candidates; `settings` are the `SearchSettings`."""
     if search == "exact":
         return AllClasses()
     X = with_constant(as_matrix(rows), bias)
@@ -132,7 +132,7 @@ LANES = 16
 BEAM, NEIGHBOURS, BUILD_BEAM = 64, 32, 100  # of an HNSW graph: vectors compared for each visited
 # With no more classes than these exact search costs less whatever else: a graph compares a sample
 # with so many vectors; beside the ten that a code names stand those that have moved, a tenth of all
-# and what the samples asked for together have moved since.
+# and what the samples searched together have moved since.
 FEWEST_CLASSES = {
     "hnsw": BEAM * NEIGHBOURS,
     "lsh": int((FEWEST_CANDIDATES + 2 * FEWEST_SAMPLES) / (1 - MOVED_SHARE)),

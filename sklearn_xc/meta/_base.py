@@ -1,4 +1,4 @@
-"""What the classifiers share that wrap another one and look at its k best classes."""
+"""Base of the classifiers that wrap another one and read its k best classes."""
 
 import warnings
 from inspect import signature

@@ -285,7 +285,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
             )
 
     def _response(self):
-        """What `predict_topk` is asked for."""
+        """The `scores` argument of `predict_topk`."""
         # a model saved before there was a choice has thresholds on scores
         return RESPONSES[vars(self).get("response_method_", "decision_function")]
 

@@ -40,7 +40,7 @@ def shared_predictions(k):
 
 
 class TopkScorer:
-    """What `make_topk_scorer` returns: ``scorer(estimator, X, y, sample_weight=None)``.
+    """Scorer that `make_topk_scorer` returns: ``scorer(estimator, X, y, sample_weight=None)``.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class TopkScorer:
         return self
 
     def get_metadata_routing(self):
-        """What scikit-learn's metadata routing asks: the requests of this scorer.
+        """Requests of this scorer, for scikit-learn's metadata routing.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What the approximate indexes share: sketches, the choice of a reduction, recall, fallback."""
+"""Base of the approximate indexes: sketches, the choice of a reduction, recall, fallback."""
 
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from ..utils._memory_limit import require_memory
 from ..utils._parallel import single_threaded_blas
 from ._base import BaseIndex
 from ._exact_search import query_blocks
-from ._recall import judges
+from ._recall import recall_estimators
 from ._reductions import MODES, Reduction, reduction
 from ._row_store import RowStore
 from ._sketch import LinearSketch, heavy_features
@@ -23,7 +23,7 @@ HOPELESS = 0.1
 DOUBLINGS = 5  # from the first effort to the largest
 
 
-class Asked(NamedTuple):
+class Queries(NamedTuple):
     """A block of queries as the structures need them.
 
     Attributes
@@ -60,8 +60,8 @@ class ApproximateIndex(BaseIndex):
     """Base of the indexes that may miss rows.
 
     A subclass makes a structure of reduced rows (``_train``), with the methods
-    ``search(asked, n, effort, n_threads)`` and ``replace(ids, reduced_rows)``, and says how much
-    effort a search may take (``_efforts``), how many candidates it should name (``_n_named``),
+    ``search(queries, n, effort, n_threads)`` and ``replace(ids, reduced_rows)``, and says how much
+    effort a search may take (``_efforts``), how many candidates it should name (``_n_candidates``),
     how many bytes a structure takes (``_structure_bytes``). For `AutoIndex` it counts the
     operations of a query and of building (``_query_cost``, ``_build_cost``).
     """
@@ -83,8 +83,8 @@ class ApproximateIndex(BaseIndex):
         if not self._store.dense and n_features > self.n_components:
             sketch = LinearSketch(self.n_components, random_state=self._seed)
             rows = self._all_rows()
-            asked = rows if self._queries is None else self._queries
-            kept = heavy_features(rows, asked, self.n_components)
+            queries = rows if self._queries is None else self._queries
+            kept = heavy_features(rows, queries, self.n_components)
             self._sketch = sketch.fit(n_features, kept)
         self._changed = np.zeros(n_rows, dtype=bool)
         self._patience = 1
@@ -110,7 +110,9 @@ class ApproximateIndex(BaseIndex):
         self._sketched = None
         if not self._store.dense:
             self._sketched = RowStore.view(self._to_vectors(self._all_rows()))
-        choosing, reporting = judges(self._store, self._queries, rng, n_threads, self._exact)
+        choosing, reporting = recall_estimators(
+            self._store, self._queries, rng, n_threads, self._exact
+        )
         if len(modes) > 1 and n_rows > PILOT_ROWS:
             ranked = self._pilot(modes, rng, n_threads)
         else:
@@ -133,42 +135,42 @@ class ApproximateIndex(BaseIndex):
         """The reductions with their recall on some of the rows, the best first."""
         chosen = np.sort(rng.permutation(self.n_rows_)[:PILOT_ROWS])
         rows = self._store.take(chosen)
-        choosing, _ = judges(RowStore(rows, None), self._queries, rng, n_threads)
+        choosing, _ = recall_estimators(RowStore(rows, None), self._queries, rng, n_threads)
         vectors = RowStore.view(self._vectors().matrix[chosen])
         trials = [self._try(mode, vectors, choosing) for mode in modes]
         trials.sort(key=lambda trial: trial.rank(self.min_recall))
         return [(trial.reduction.mode, trial.recall) for trial in trials]
 
-    def _try(self, mode, vectors, judge):
+    def _try(self, mode, vectors, estimator):
         """Build on one reduction, and double the effort until the recall is enough."""
         mapping = reduction(mode, vectors.matrix)
         structure = self._train(mapping.rows(vectors.matrix), mapping)
         best = None
         for effort in self._efforts(vectors.shape[0]):
-            trial = self._measured(Trial(mapping, structure, effort, 0.0), vectors, judge)
+            trial = self._measured(Trial(mapping, structure, effort, 0.0), vectors, estimator)
             if best is None or trial.recall > best.recall:
                 best = trial
             if best.recall >= self.min_recall:
                 break
         return best
 
-    def _measured(self, trial, vectors, judge):
-        """The trial with its recall on the queries of a judge."""
-        n = min(vectors.shape[0], self._n_named(judge.k, trial.effort))
+    def _measured(self, trial, vectors, estimator):
+        """The trial with its recall on the queries of an estimator."""
+        n = min(vectors.shape[0], self._n_candidates(estimator.k, trial.effort))
 
         def find(queries):
             return self._search(queries, vectors, trial, n)
 
-        return trial._replace(recall=judge.recall(find))
+        return trial._replace(recall=estimator.recall(find))
 
-    def _settle(self, best, judge):
+    def _settle(self, best, estimator):
         """Measure the trial chosen on other queries; fall back to exact answers if it fails."""
         self.ann_recall_ = max(self.recalls_.values())
         if best is not None:
             vectors = self._vectors()
             for effort in self._efforts(vectors.shape[0]):
                 if effort >= best.effort:
-                    best = self._measured(best._replace(effort=effort), vectors, judge)
+                    best = self._measured(best._replace(effort=effort), vectors, estimator)
                     if best.recall >= self.min_recall:
                         break
             self.ann_recall_ = best.recall
@@ -184,7 +186,7 @@ class ApproximateIndex(BaseIndex):
         self._found = self._sketched = None
         self.recall_ = 1.0
         self._warning = (
-            f"recall@{judge.k} of the {self._what} is {self.ann_recall_:.3f} on a sample of "
+            f"recall@{estimator.k} of the {self._what} is {self.ann_recall_:.3f} on a sample of "
             f"queries, below min_recall={self.min_recall}: {type(self).__name__} answers exactly"
         )
 
@@ -231,12 +233,12 @@ class ApproximateIndex(BaseIndex):
         if self.mode_ == "exact":
             return super()._query(Q, k)
         n_threads = self._n_threads()
-        n = min(self.n_rows_, self._n_named(k, self.effort_))
+        n = min(self.n_rows_, self._n_candidates(k, self.effort_))
         ids = np.empty((Q.shape[0], k), dtype=np.int32)
         scores = np.empty((Q.shape[0], k), dtype=np.float32)
         for part in query_blocks(Q.shape[0], n):
-            named = self._find(Q[part], n)
-            ids[part], scores[part] = self._store.best(Q[part], named, k, n_threads)
+            retrieved = self._find(Q[part], n)
+            ids[part], scores[part] = self._store.best(Q[part], retrieved, k, n_threads)
         missing = np.flatnonzero(ids[:, -1] < 0)
         if len(missing):
             ids[missing], scores[missing] = self._exact.topk(Q[missing], k, n_threads)
@@ -255,8 +257,8 @@ class ApproximateIndex(BaseIndex):
 
     def _search(self, Q, vectors, trial, n):
         plain = self._to_vectors(Q)
-        asked = Asked(trial.reduction.queries(plain), plain, vectors)
-        return trial.structure.search(asked, n, trial.effort, self._n_threads())
+        queries = Queries(trial.reduction.queries(plain), plain, vectors)
+        return trial.structure.search(queries, n, trial.effort, self._n_threads())
 
     # ---------------------------------------------------------------------------------- details
 

@@ -175,9 +175,9 @@ class AutoIndex(BaseEstimator):
             if index.mode_ == "exact":
                 return np.inf
         n_rows = store.shape[0]
-        named = index._n_named(10, effort)
+        retrieved = index._n_candidates(10, effort)
         total = index._query_cost(n_rows, width, effort)
-        total += cost.scored(named, float(store.lengths.mean()), store.nbytes)
+        total += cost.scored(retrieved, float(store.lengths.mean()), store.nbytes)
         if self.n_queries is not None:
             total += index._build_cost(n_rows, width) / self.n_queries
         return float(total)

@@ -1,4 +1,4 @@
-"""What a search costs, in counted operations.
+"""Cost of a search, in counted operations.
 
 The unit is one multiply-add of a matrix product by BLAS; everything else is so many of them.
 The weights were fitted to the times of the benchmark page `doc/benchmark_mips.md`, which also shows

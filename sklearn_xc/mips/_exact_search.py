@@ -149,11 +149,11 @@ class ExactSearch:
         answers = Heaps(queries.shape[0], k)
         for part in query_blocks(queries.shape[0], unchanged + len(changed)):
             asked = queries[part]
-            named = np.empty((asked.shape[0], unchanged + len(changed)), dtype=np.int32)
+            retrieved = np.empty((asked.shape[0], unchanged + len(changed)), dtype=np.int32)
             if unchanged:
-                named[:, :unchanged] = lists.topk(as_rows(asked), unchanged, n_threads)[0]
-            named[:, unchanged:] = changed
-            best = self._store.best(asked, named, k, n_threads)
+                retrieved[:, :unchanged] = lists.topk(as_rows(asked), unchanged, n_threads)[0]
+            retrieved[:, unchanged:] = changed
+            best = self._store.best(asked, retrieved, k, n_threads)
             answers.ids[part], answers.scores[part] = best
         return answers.ids, answers.scores
 

@@ -16,7 +16,7 @@ ASKED = 256  # queries that fail together
 FIRST_EF = 32
 SKETCHED_EF = 64  # scores of sketches are less sure: it takes more of them
 # Ranges of the norm, of so many rows at least. Their beams together are so many times as wide as
-# what is named: how the best are spread over the ranges differs between queries.
+# what is retrieved: how the best are spread over the ranges differs between queries.
 N_RANGES, ROWS_OF_A_RANGE, SPARE = 16, 64, 2
 
 
@@ -46,13 +46,13 @@ class Graph:
     def n_rows(self):
         return self._graph.get_current_count()
 
-    def search(self, asked, n, effort, n_threads):
+    def search(self, queries, n, effort, n_threads):
         """Candidates int32 (n_queries, n), nearest first; -1 for queries that hnswlib fails on.
 
         Its search keeps as many candidates as it is asked for, so `effort`, the width of the
         beam, reaches it as n: the graph's own setting, which threads would share, stays.
         """
-        ids = self.nearest(asked.reduced, max(n, effort), n_threads)[0][:, :n]
+        ids = self.nearest(queries.reduced, max(n, effort), n_threads)[0][:, :n]
         lacking = n - ids.shape[1]  # of a graph that lacks rows
         return np.pad(ids, ((0, 0), (0, lacking)), constant_values=-1)
 
@@ -113,9 +113,9 @@ class RangedGraphs:
             for ids in self._ranges
         ]
 
-    def search(self, asked, n, effort, n_threads):
+    def search(self, queries, n, effort, n_threads):
         """Candidates int32 (n_queries, n), best first; -1 where there are not so many."""
-        queries = asked.reduced
+        queries = queries.reduced
         wide = -(-SPARE * max(n, effort) // max(1, len(self._graphs)))
         names, scores = [], []
         for ids, graph in zip(self._ranges, self._graphs, strict=True):
@@ -132,13 +132,13 @@ class RangedGraphs:
         of_zero = np.where(np.arange(len(zero)) < TOP, 0, np.finfo(np.float32).min)
         names.append(np.broadcast_to(zero, (len(queries), len(zero))))
         scores.append(np.broadcast_to(of_zero.astype(np.float32), names[-1].shape))
-        return best_named(np.hstack(names), np.hstack(scores), n)
+        return best_candidates(np.hstack(names), np.hstack(scores), n)
 
     def replace(self, ids, rows):
         """Nothing, as in `Graph`."""
 
 
-def best_named(names, scores, n):
+def best_candidates(names, scores, n):
     """The n of largest score of each line, best first; -1 where there are fewer names."""
     if names.shape[1] > n:
         chosen = np.argpartition(-scores, n - 1, axis=1)[:, :n]
@@ -274,7 +274,7 @@ class HNSWIndex(ApproximateIndex):
         modes = super()._allowed_modes()
         return modes if self._sketch is None or len(modes) == 1 else (RANGES, *modes)
 
-    def _n_named(self, k, effort):
+    def _n_candidates(self, k, effort):
         return max(k, effort)
 
     def _structure_bytes(self, n_rows, width):

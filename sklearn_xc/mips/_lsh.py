@@ -11,7 +11,7 @@ from ._exact_search import for_blocks, product
 
 CODED = 8192  # rows projected at once
 FIRST = 128
-SHARE = 4  # at most this part of the rows is named
+SHARE = 4  # at most this part of the rows is retrieved
 
 
 class Codes:
@@ -32,13 +32,13 @@ class Codes:
         )
         self.codes = np.concatenate(parts)
 
-    def search(self, asked, n, effort, n_threads):
+    def search(self, queries, n, effort, n_threads):
         """Candidates int32 (n_queries, n): least Hamming distance first, ties to smaller ids."""
-        n_queries, n_rows = len(asked.reduced), len(self.codes)
+        n_queries, n_rows = len(queries.reduced), len(self.codes)
         n_threads = max(1, min(n_threads, n_queries))
         ids = np.empty((n_queries, n), dtype=np.int32)
         kernel.nearest(
-            encode(asked.reduced, self._projection),
+            encode(queries.reduced, self._projection),
             self.codes,
             ids,
             np.empty((n_threads, n_rows), dtype=np.uint16),
@@ -48,7 +48,7 @@ class Codes:
         return ids
 
     def replace(self, ids, rows):
-        """New codes for the rows named."""
+        """New codes for the rows given."""
         self.codes[ids] = encode(rows, self._projection)
 
 
@@ -173,7 +173,7 @@ class SimpleLSHIndex(ApproximateIndex):
             return [min(n_rows, self.n_candidates)]
         return doublings(max(FIRST, n_rows // 64), max(FIRST, n_rows // SHARE))
 
-    def _n_named(self, k, effort):
+    def _n_candidates(self, k, effort):
         return max(k, effort)
 
     def _structure_bytes(self, n_rows, width):

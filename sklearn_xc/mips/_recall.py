@@ -27,7 +27,7 @@ def split(queries, rng):
 
 
 def stand_ins(store, rng):
-    """What to ask when no queries are known: some of the rows, and Gaussian vectors."""
+    """Queries to measure with when none are known: some of the rows, and Gaussian vectors."""
     n_rows, n_features = store.shape
     rows = store.take(np.sort(rng.permutation(n_rows)[:SAMPLE]))
     if store.dense or n_features <= DENSE_FEATURES:
@@ -44,7 +44,7 @@ def stand_ins(store, rng):
     return rows, normalise(gaussian)
 
 
-class Judge:
+class RecallEstimator:
     """Recall@10 of candidates on samples of queries; of several samples the lowest counts.
 
     A row counts as found if its exact score reaches that of the 10th best: among rows with equal
@@ -75,8 +75,8 @@ class Judge:
         return worst
 
 
-def judges(store, queries, rng, n_threads, exact=None):
-    """A judge to choose by and one to report, on different queries where there are enough.
+def recall_estimators(store, queries, rng, n_threads, exact=None):
+    """Two estimators of recall, to choose by and to report, on different queries if possible.
 
     Parameters
     ----------
@@ -89,9 +89,11 @@ def judges(store, queries, rng, n_threads, exact=None):
 
     Returns
     -------
-    choosing, reporting : Judge
+    choosing, reporting : RecallEstimator
     """
     sources = stand_ins(store, rng) if queries is None else (queries,)
     pairs = [split(source, rng) for source in sources]
     exact = ExactSearch(store) if exact is None else exact
-    return tuple(Judge(store, exact, [pair[i] for pair in pairs], n_threads) for i in range(2))
+    return tuple(
+        RecallEstimator(store, exact, [pair[i] for pair in pairs], n_threads) for i in range(2)
+    )

@@ -171,7 +171,7 @@ class RowStore:
         return csr
 
     def replace(self, ids, rows):
-        """Give the rows named new values.
+        """Give the rows given new values.
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ class RowStore:
         self._end = len(places)
 
     def score(self, queries, candidates, n_threads):
-        """Inner products of queries with the rows named for each.
+        """Inner products of queries with the rows given for each.
 
         Parameters
         ----------
@@ -244,7 +244,7 @@ class RowStore:
         return scores
 
     def best(self, queries, candidates, k, n_threads):
-        """The k best of the rows named for each query, best first, ties to the smaller id.
+        """The k best of the rows given for each query, best first, ties to the smaller id.
 
         Parameters
         ----------

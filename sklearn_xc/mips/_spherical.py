@@ -57,21 +57,21 @@ class Lists:
         self.starts = pattern.indptr.astype(np.int64, copy=False)
 
     def replace(self, ids, rows):
-        """Move the rows named to the clusters where they belong now."""
+        """Move the rows given to the clusters where they belong now."""
         self._assigned[ids] = assign(rows, self._directions, 1)
         self._group()
 
-    def search(self, asked, n, effort, n_threads):
+    def search(self, queries, n, effort, n_threads):
         """Candidates int32 (n_queries, n) with the best inner products in `effort` lists."""
-        n_queries, effort = len(asked.reduced), min(effort, len(self.centroids))
+        n_queries, effort = len(queries.reduced), min(effort, len(self.centroids))
         if n_queries == 0:
             return np.empty((0, n), dtype=np.int32)
-        n_rows, width = asked.vectors.shape
+        n_rows, width = queries.vectors.shape
         work = n_queries * width * effort * n_rows // len(self.centroids)
         if work < BLAS_WORK:
-            return self._search_few(asked, n, effort, n_threads if work > WORTH_THREADS else 1)
+            return self._search_few(queries, n, effort, n_threads if work > WORTH_THREADS else 1)
         parts = for_blocks(
-            search_block, n_queries, BATCH, self, *asked, n, effort, n_threads=n_threads
+            search_block, n_queries, BATCH, self, *queries, n, effort, n_threads=n_threads
         )
         return np.concatenate(parts)
 
@@ -82,11 +82,11 @@ class Lists:
             return np.broadcast_to(np.arange(n_probes), scores.shape)
         return np.argpartition(-scores, n_probes - 1, axis=1)[:, :n_probes]
 
-    def _search_few(self, asked, n, n_probes, n_threads):
-        top = Heaps(len(asked.reduced), n)
-        probes = np.ascontiguousarray(self.probes(asked.reduced, n_probes), dtype=np.int64)
+    def _search_few(self, queries, n, n_probes, n_threads):
+        top = Heaps(len(queries.reduced), n)
+        probes = np.ascontiguousarray(self.probes(queries.reduced, n_probes), dtype=np.int64)
         kernel.search_lists(
-            asked.plain, asked.vectors.matrix, self.members, self.starts, probes, top.scores,
+            queries.plain, queries.vectors.matrix, self.members, self.starts, probes, top.scores,
             top.ids, min(n_threads, len(probes)),
         )  # fmt: skip
         return top.sorted()[0]
@@ -290,7 +290,7 @@ class SphericalIndex(ApproximateIndex):
             return [min(n_clusters, self.n_probes)]
         return doublings(max(1, n_clusters // 64), max(1, n_clusters // 4))
 
-    def _n_named(self, k, effort):
+    def _n_candidates(self, k, effort):
         return k if self._sketch is None else max(k, NAMED * effort)
 
     def _structure_bytes(self, n_rows, width):

@@ -15,7 +15,7 @@ from ._take_rows import take
 
 
 class TopkPredictions(NamedTuple):
-    """What :func:`cross_val_topk` returns; unpacks into its three arrays.
+    """Result of :func:`cross_val_topk`; unpacks into its three arrays.
 
     Attributes
     ----------

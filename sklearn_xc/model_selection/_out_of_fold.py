@@ -50,7 +50,7 @@ class HeldOut(NamedTuple):
 @record
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What y says, in the classes of an estimator.
+    """Labels of y in the classes of an estimator.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the helpers of cross-validation share: the splitter, parameters and their routing."""
+"""Shared by the helpers of cross-validation: the splitter, parameters and their routing."""
 
 from typing import NamedTuple
 

@@ -19,7 +19,7 @@ from ._take_rows import take
 
 
 class _LabelKFold(BaseCrossValidator):
-    """What the two splitters share: parameters, and test parts from a placement of the rows."""
+    """Base of the two splitters: parameters, and test parts from a placement of the rows."""
 
     def __init__(self, n_splits=5, *, shuffle=False, random_state=None, pin_singletons=True):
         if not isinstance(n_splits, Integral) or isinstance(n_splits, bool) or n_splits < 2:

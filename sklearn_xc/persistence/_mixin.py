@@ -1,4 +1,4 @@
-"""What estimators inherit to be saved, and the function that loads them."""
+"""The mixin that saves estimators, and the function that loads them."""
 
 from numbers import Real
 
@@ -111,7 +111,7 @@ class SaveMixin:
         self._set_loaded_state(state, None)
 
     def __getattr__(self, name):
-        """What a mapped file still holds: ``coef_`` of `LoadedWeights`, or an attribute of it."""
+        """Attributes still in a mapped file, read when first used."""
         if name == "coef_" and "_loaded" in vars(self):
             return self._loaded.coef()
         origin, placed = vars(self).get("_origin", (None, None))

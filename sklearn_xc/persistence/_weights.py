@@ -66,7 +66,7 @@ class StoredWeights:
 
 
 def weights_to_store(coef, intercept, index, dtype, threshold):
-    """What to store of the weights of a model.
+    """Arrays to write for the weights of a model.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from ..inspection._label_counts import extended_support
 
 
 class Columns(NamedTuple):
-    """What a one-vs-rest model has for each class, two classes being two columns as well.
+    """Weights and reports of a one-vs-rest model by class; a binary model has two columns here.
 
     Attributes
     ----------

@@ -122,7 +122,7 @@ def _moments(X, power):
 
 
 def _l2_of(X, sample_weight):
-    """What the inner products of different rows suggest, all less the mean row.
+    """Penalty suggested by the inner products of different rows, all less the mean row.
 
     A support vector moves the score of another row by a_i <x_i, x> / l2, so l2 is measured by the
     root mean square of <x_i, x_j> over pairs, which is ||x||^2 over the root of the number of

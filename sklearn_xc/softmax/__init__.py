@@ -1,1 +1,1 @@
-"""What the two softmax methods share: weights, sampled classes, the full softmax."""
+"""Shared by the two softmax methods: weights, sampled classes, the full softmax."""

@@ -1,4 +1,4 @@
-"""What the estimators with probabilities share: dense weights, predict_proba."""
+"""Base of the softmax estimators: dense weights, predict_proba."""
 
 import numpy as np
 from scipy import sparse
@@ -105,7 +105,7 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
         self._set_dense_model(grown, intercept)
 
     def _weights_of_new_classes(self, n_new):
-        """What classes start from that join between two calls of partial_fit: zeros."""
+        """Weights of classes that join between two calls of partial_fit: zeros."""
         return np.float32(0), np.float32(0)
 
     # ----------------------------------------------------------------------------- prediction

@@ -45,7 +45,7 @@ class ClassSampler:
         self.threshold, self.alias = alias_table(self.probability)
 
     def left_out(self):
-        """What estimates the sum over all other classes without the draw of one of them.
+        """Factor of an estimate of the sum over all other classes that leaves one draw out.
 
         Returns
         -------

@@ -24,7 +24,7 @@ EMPTY = np.empty((0, 0), dtype=np.float32), np.empty(0, dtype=np.int64)
 
 
 def shares_of_ridge(rows, alpha, samples, entries=None):
-    """What one sample carries of the penalty alpha / 2 |W|^2 on the weights of its features.
+    """One sample's share of the penalty alpha / 2 |W|^2 on the weights of its features.
 
     A feature that n samples have gets alpha / n from each of them, so that a pass over the data
     adds up to the gradient of the penalty while a step touches its own features only.

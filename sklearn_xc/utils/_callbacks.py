@@ -1,4 +1,4 @@
-"""What a fit tells of itself: a line for each epoch (`verbose`), and callbacks of scikit-learn.
+"""Progress of a fit: a line for each epoch (`verbose`), and callbacks of scikit-learn.
 
 A fit is decorated with `with_callbacks`, starts with ``progress = self._start_progress(...)`` once
 its data are checked, surrounds each epoch with ``progress.begin()`` and ``progress.end(...)``, and
@@ -214,7 +214,7 @@ class InnerFit:
 
     @contextmanager
     def around(self, estimator, X, y, sample_weight=None):
-        """What surrounds ``estimator.fit(X, y, sample_weight)``."""
+        """Context of ``estimator.fit(X, y, sample_weight)``."""
         if self._context is None:
             yield
             return

@@ -73,7 +73,7 @@ class _SingleThreadedBlas:
             self._limits = None
 
     def _libraries(self):
-        """What finds and limits the BLAS libraries.
+        """Controller that finds and limits the BLAS libraries.
 
         The search reads the process's memory map, which takes milliseconds, and fits enter for
         every mini-batch; a library comes in by an import, so only those make a new search.

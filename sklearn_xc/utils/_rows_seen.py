@@ -85,7 +85,7 @@ class RowsSeen:
 
     @property
     def weight(self):
-        """What the different rows weigh: their number times the mean weight of a visit."""
+        """Total weight of the different rows: their number times the mean weight of a visit."""
         if not self.n_visits:
             return 0.0
         return self.n_rows * self.weight_of_visits / self.n_visits

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 
 class Inner(NamedTuple):
-    """What `find_inner` finds.
+    """Result of `find_inner`.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What LDGSWordEmbedding() chooses by itself: sizes of searches and draws, blocks, rates.
+"""Automatic settings of LDGSWordEmbedding: sizes of searches and draws, blocks, rates.
 
 Every function takes the estimator as `params`, and reads its parameters only.
 """
@@ -30,7 +30,7 @@ def rate_at(params, time):
 
 
 def passes_of(params, pairs, U, V, seed, n_threads, trained=False):
-    """What makes the passes, and changes U and V.
+    """The object that makes the passes, and changes U and V.
 
     Parameters
     ----------

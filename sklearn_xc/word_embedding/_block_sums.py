@@ -1,13 +1,13 @@
 """Sums over the softmax of skip-gram for blocks of similar words, by matrix products.
 
 A block asks the indexes once, with its mean vector. Scored for all its words are the most frequent
-contexts, those named and some drawn from the others, which is a small matrix product; and for each
-word those of its own contexts that are not among them.
+contexts, those retrieved and some drawn from the others, which is a small matrix product; and for
+each word those of its own contexts that are not among them.
 
 What is drawn is noise, above all in the gradients of contexts, which most blocks do not draw. With
-h(y) the softmax of the scores of the block's mean vector over the contexts that are not certain to
-be scored, and r(x) the part that these have in p(.|x), p(y|x) is close to r(x) h(y).
-So the sums over x of q(x) r(x) h(y) u_x are taken for all y, one product for many blocks, and only
+h(y) the softmax of the scores of the block's mean vector over the contexts that are not always
+scored, and r(x) the part that these have in p(.|x), p(y|x) is close to r(x) h(y). So the sums over
+x of q(x) r(x) h(y) u_x are taken for all y, one product for many blocks, and only
 p(y|x) - r(x) h(y) is estimated from what was drawn (a control variate: the estimate stays what it
 is on average, but for that r(x) is itself estimated). The steps of the words themselves bear the
 noise of fewer draws.
@@ -35,7 +35,7 @@ FEWER = 4  # draws for the steps of words are so many times fewer than for those
 
 
 class BatchSums:
-    """The most frequent contexts, those named for the block, some drawn, the word's own.
+    """The most frequent contexts, those retrieved for the block, some drawn, the word's own.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ class BatchSums:
         cluster = self._clusters(U, max(map(len, parts)), int(rng.integers(2**31)))
         parts = [self._blocks(rows, cluster[rows], U) for rows in parts]
         means = np.stack([mean for blocks in parts for _, mean in blocks])
-        named = iter(self._named(means, U, V, int(rng.integers(2**31))))
-        self._parts = [[(rows, mean, next(named)) for rows, mean in blocks] for blocks in parts]
+        retrieved = iter(self._retrieved(means, U, V, int(rng.integers(2**31))))
+        self._parts = [[(rows, mean, next(retrieved)) for rows, mean in blocks] for blocks in parts]
 
     def _clusters(self, U, n_rows, seed):
         """Numbers of clusters of words by direction, as many as a part of so many has blocks."""
@@ -94,7 +94,7 @@ class BatchSums:
         blocks = sorted(blocks, key=self._pairs.count_of, reverse=True)
         return [(block, U[block].mean(axis=0)) for block in blocks]
 
-    def _named(self, means, U, V, seed):
+    def _retrieved(self, means, U, V, seed):
         """For each block the contexts that its mean asks for, beside the most frequent."""
         options, n_others = self._options, len(self._others)
         n = min(options.query_size, n_others)
@@ -111,33 +111,33 @@ class BatchSums:
         rng = stream(self._seed, "blocks", self._number, part)
         blocks = self._parts[part]
         for i in range(0, len(blocks), self._at_once):
-            words, means, named = zip(*blocks[i : i + self._at_once], strict=True)
+            words, means, retrieved = zip(*blocks[i : i + self._at_once], strict=True)
             with self._pace.on(sum(map(len, words))):
-                laid = self._lay_out(words, named, rng.random((len(words), 2)))
+                laid = self._lay_out(words, retrieved, rng.random((len(words), 2)))
                 visit_blocks(laid, step, np.stack(means), V, of_contexts, self.n_threads)
             self.n_scored += laid.n_scored() / len(U)
 
-    def _lay_out(self, words, named, offsets):
+    def _lay_out(self, words, retrieved, offsets):
         """The shared contexts of some blocks, and their words' own: a Blocks.
 
         Parameters
         ----------
-        words, named : sequences of ndarrays
-            The words of each block, and the contexts named for it, ascending.
+        words, retrieved : sequences of ndarrays
+            The words of each block, and the contexts retrieved for it, ascending.
         offsets : ndarray of float64 (n_blocks, 2)
             From [0, 1), what is random in what is drawn.
         """
         pairs, rows = self._pairs, np.concatenate(words)
         n_drawn = self._options.n_sampled if len(self._others) else 0
-        room = len(self._frequent) + max(map(len, named)) + min(n_drawn, len(self._others))
-        blocks = Blocks.empty(words, room, pairs.indptr[rows + 1] - pairs.indptr[rows])
+        capacity = len(self._frequent) + max(map(len, retrieved)) + min(n_drawn, len(self._others))
+        blocks = Blocks.empty(words, capacity, pairs.indptr[rows + 1] - pairs.indptr[rows])
         n_threads = min(self.n_threads, len(words))
         contexts = _block_layout.Contexts(
             pairs.indptr, pairs.ids, pairs.share, self._frequent, self._others, self._ends
         )
         _block_layout.lay_out(
-            rows, contexts, np.concatenate(named), starts(named), -(-n_drawn // FEWER), n_drawn,
-            offsets, blocks.of_kernel(), scratch_places(n_threads, pairs.n_words),
+            rows, contexts, np.concatenate(retrieved), starts(retrieved), -(-n_drawn // FEWER),
+            n_drawn, offsets, blocks.of_kernel(), scratch_places(n_threads, pairs.n_words),
             np.empty((n_threads, 2, pairs.n_words), dtype=np.int32), n_threads,
         )  # fmt: skip
         return blocks
@@ -152,17 +152,17 @@ class Blocks(NamedTuple):
         The words, block after block.
     row_starts : ndarray of int64 (n_blocks + 1,)
     sizes : ndarray of int64 (n_blocks, 4)
-        How many shared contexts are among the most frequent, how many are certain, how many are
-        certain or drawn for the steps of words, and how many there are.
-    shared : ndarray of int32 (n_blocks, room)
-        Contexts scored for all words of a block: certain ones first, then those drawn.
-    weight, few_weight : ndarray of float32 (n_blocks, room)
-        The logarithms of how many contexts each of them stands for.
+        How many shared contexts are among the most frequent, how many are always included, how many
+        are so or drawn for the steps of words, and how many there are.
+    shared : ndarray of int32 (n_blocks, capacity)
+        Contexts scored for all words of a block: included ones first, then those drawn.
+    weight, few_weight : ndarray of float32 (n_blocks, capacity)
+        The logarithms of their importance weights.
     entry_starts, n_own : ndarray of int64 (n_rows + 1,), (n_rows,)
         Where the pairs of each word stand, and how many of them, which stand first, are with
-        contexts of its own; the others are with certain ones.
+        contexts of its own; the others are with included ones.
     entry_ids, entry_drawn : ndarray of int32 (n_entries,)
-        The context and its place in `shared` or -1, or for certain ones the place and -1.
+        The context and its place in `shared` or -1, or for included ones the place and -1.
     entry_share : ndarray of float32 (n_entries,)
         q(y|x).
     """
@@ -180,15 +180,15 @@ class Blocks(NamedTuple):
     entry_drawn: np.ndarray
 
     @classmethod
-    def empty(cls, words, room, n_pairs):
-        """To be filled, with room for so many shared contexts and the pairs of each word."""
+    def empty(cls, words, capacity, n_pairs):
+        """To be filled, with capacity for `capacity` shared contexts and the pairs of each word."""
         rows = np.concatenate(words)
         entry_starts = np.append(0, np.cumsum(n_pairs))
         n_entries = max(1, entry_starts[-1])
         return cls(
             rows, starts(words), np.empty((len(words), 4), dtype=np.int64),
-            np.empty((len(words), room), dtype=np.int32),
-            *np.empty((2, len(words), room), dtype=np.float32),
+            np.empty((len(words), capacity), dtype=np.int32),
+            *np.empty((2, len(words), capacity), dtype=np.float32),
             entry_starts, np.empty(len(rows), dtype=np.int64),
             np.empty(n_entries, dtype=np.int32), np.empty(n_entries, dtype=np.float32),
             np.empty(n_entries, dtype=np.int32),
@@ -220,9 +220,9 @@ def visit_blocks(blocks, step, means, V, of_contexts, n_threads):
     n_threads : int
     """
     n_busy = min(n_threads, len(means))
-    n_rows, room = int(np.diff(blocks.row_starts).max()), blocks.shared.shape[1]
+    n_rows, capacity = int(np.diff(blocks.row_starts).max()), blocks.shared.shape[1]
     n_words, dim = V.shape
-    memory = kernel.Memory(n_busy, n_rows, room, dim)
+    memory = kernel.Memory(n_busy, n_rows, capacity, dim)
     laid = blocks.of_kernel()
     values = np.empty(len(blocks.entry_ids), dtype=np.float32)
 
@@ -235,7 +235,7 @@ def visit_blocks(blocks, step, means, V, of_contexts, n_threads):
     sums = kernel.Sums(
         values,
         np.empty_like(u),
-        np.empty((len(means), room, dim), dtype=np.float32),
+        np.empty((len(means), capacity, dim), dtype=np.float32),
         np.empty((len(means), n_words), dtype=np.float32),
         np.empty_like(means),
     )

@@ -81,17 +81,17 @@ def _exact_block(rows, pairs, step, V):
 
 
 class Options(NamedTuple):
-    """What the search for contexts of large probability depends on.
+    """Options of the search for contexts of large probability.
 
     Attributes
     ----------
     n_chunks, n_message_passes : int
     query_size : int
-        Words named in each chunk; 0 for none.
+        Words retrieved in each chunk; 0 for none.
     index : {"spherical", "hnsw", "exact"}
     n_centroids : int
     unretrieved : {"sampled", "zero", "exclude"}
-        What stands for words that are not named.
+        What stands for words that are not retrieved.
     n_frequent : int
         With "sampled", so many of the most frequent contexts are in every sum.
     n_sampled : int
@@ -129,7 +129,7 @@ def draw(rng, ends, n):
 
 
 def distinct(drawn, chance):
-    """The distinct places of those drawn, and the logarithms of how many each stands for.
+    """The distinct places of those drawn, and the logarithms of their importance weights.
 
     A sum of exp(log_times) f over the places is an unbiased estimate of that of f over all.
     """
@@ -194,16 +194,18 @@ class NamedSums:
                 with self._pace.on(len(some[part])):
                     self._visit(some[part], retrieved[part], step, V, of_contexts)
 
-    def _visit(self, rows, named, step, V, of_contexts):
+    def _visit(self, rows, retrieved, step, V, of_contexts):
         draws = self._draw(V, rows[0])
         own = self._pairs.of(rows)
         means = self._pairs.of_contexts(V, rows, self.n_threads)
 
         def gradient(u):
-            return self._expected(*self._probabilities(u, V, own, named, draws, means), V) - means
+            return (
+                self._expected(*self._probabilities(u, V, own, retrieved, draws, means), V) - means
+            )
 
         u, share = step(rows, gradient)
-        sets, p, drawn, _ = self._probabilities(u, V, own, named, draws, means)
+        sets, p, drawn, _ = self._probabilities(u, V, own, retrieved, draws, means)
         self._add_to_contexts(sets, p, share, u, of_contexts)
         weighted = share[:, None] * u
         kernel.add_rows(own.ids, -own.share, own.rows, weighted, of_contexts, self.n_threads)
@@ -220,7 +222,7 @@ class NamedSums:
         return np.ascontiguousarray(np.where(found < 0, np.int32(-1), self._others[found]))
 
     def _draw(self, V, start):
-        """Distinct words drawn, the logarithms of how many each stands for, their vectors."""
+        """Distinct words drawn, the logarithms of their importance weights, their vectors."""
         if self._options.unretrieved != "sampled":
             return None
         places, log_times = np.empty(0, dtype=np.int64), np.empty(0)

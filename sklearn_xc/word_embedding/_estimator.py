@@ -50,10 +50,10 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     n_chunks : int, default=4
         B of "decomposed"; at most `dim`.
     n_message_passes : int, default=0
-        Passes T of Algorithm 2 for "decomposed". 0 scores all that was named exactly, which is
+        Passes T of Algorithm 2 for "decomposed". 0 scores all that was retrieved exactly, which is
         what the passes tend to: after T of them a factor 2 / ((T + 1) (T + 2)) of the way is left.
     query_size : "auto" or int, default="auto"
-        Words named for a word by each index. "auto" shares 2 sqrt(K) among the indexes if drawn
+        Words retrieved for a word by each index. "auto" shares 2 sqrt(K) among the indexes if drawn
         words stand for the rest, where more was not worth its time. Otherwise it shares K / 20, as
         published, but takes the root of K at least.
     index : {"spherical", "hnsw", "exact"}, default="spherical"

@@ -10,7 +10,7 @@ from ..softmax._class_sampling import alias_table
 from ..utils._parallel import single_threaded_blas
 from ._objective import softmax
 
-# Strata that can be visited at the same time: their negatives are words of the same part, so there
+# Blocks that can be visited at the same time: their negatives are words of the same part, so there
 # must be many of them.
 PARTS, PART_WORDS = 16, 64
 NOISE_POWER = 0.75
@@ -88,7 +88,7 @@ def _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads):
     # dealt out by frequency, so that parts are about equally heavy
     part_of = np.empty(n_words, dtype=np.int64)
     part_of[np.argsort(-noise, kind="stable")] = np.arange(n_words) % n_parts
-    cells = _Strata(counts, part_of, n_parts, rng)
+    cells = _Blocks(counts, part_of, n_parts, rng)
     words_of_part = np.argsort(part_of, kind="stable").astype(np.int32)
     part_starts = np.searchsorted(part_of[words_of_part], np.arange(n_parts + 1))
     tables = [alias_table(noise[words_of_part[start:end]]) for start, end in pairwise(part_starts)]
@@ -112,8 +112,8 @@ def _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads):
     U[:, :-1], V[:, :-1] = inner_U, inner_V
 
 
-class _Strata:
-    """The cells of a count matrix stratum by stratum, in random order inside.
+class _Blocks:
+    """The cells of a count matrix block by block, in random order inside.
 
     Parameters
     ----------
@@ -125,14 +125,14 @@ class _Strata:
 
     def __init__(self, counts, part_of, n_parts, rng):
         rows = np.repeat(np.arange(counts.shape[0], dtype=np.int32), np.diff(counts.indptr))
-        stratum = (part_of[rows] * n_parts + part_of[counts.indices]).astype(np.int32)
+        block = (part_of[rows] * n_parts + part_of[counts.indices]).astype(np.int32)
         order = rng.permutation(len(rows))
-        order = order[np.argsort(stratum[order], kind="stable")]
+        order = order[np.argsort(block[order], kind="stable")]
         self.words = rows[order]
         self.contexts = counts.indices[order].astype(np.int32, copy=False)
         # Counts may be in any unit, but steps of a useful number and length are wanted.
         mean = counts.data.mean()
         factor = np.clip(mean, 1, LARGEST_MEAN) / mean
         self.counts = np.minimum(counts.data[order] * factor, LARGEST_COUNT).astype(np.float32)
-        sizes = np.bincount(stratum, minlength=n_parts * n_parts)
+        sizes = np.bincount(block, minlength=n_parts * n_parts)
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -99,7 +99,7 @@ def write_word2vec(path, words, vectors, binary):
 
 
 class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """What an estimator with `vocabulary_` and `embeddings_` does with them."""
+    """Queries and files of an estimator with `vocabulary_` and `embeddings_`."""
 
     def transform(self, X):
         """The mean vector of the known words of each document.

@@ -1,4 +1,4 @@
-"""What AugmentReduceClassifier does: its curve, its optimum, options, bad input, interruption."""
+"""AugmentReduceClassifier: its curve, its optimum, options, bad input, interruption."""
 
 import pickle
 import warnings

@@ -1,4 +1,4 @@
-"""What estimators of one class a sample say to a y of another kind, in any container."""
+"""Errors of estimators of one class a sample on a y of another kind, in any container."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What ImplicitSoftmaxRegressor does: optimum, rate search, options, bad input, interruption."""
+"""ImplicitSoftmaxRegressor: optimum, rate search, options, bad input, interruption."""
 
 import _thread
 import pickle

@@ -1,4 +1,4 @@
-"""What LDGSClassifier() chooses by itself: independent of the scale of X, and good enough."""
+"""Automatic settings of LDGSClassifier: independent of the scale of X, and good enough."""
 
 import numpy as np
 import pytest

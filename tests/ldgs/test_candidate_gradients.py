@@ -438,7 +438,7 @@ def test_rows_of_bytes_follow_the_weights():
     n_columns=st.sampled_from([3, 60, 130]), seed=st.integers(0, 10**6),
 )  # fmt: skip
 def test_rounded_weights_do_not_change_the_gradient(loss, mu, spread, zero_rest, n_columns, seed):
-    """What is left out by a bound of its score has no gradient."""
+    """Classes left out by a bound of their score have no gradient."""
     problem = Problem(80, n_columns, seed=seed, scale=spread * n_columns**-0.5)
     rng = np.random.default_rng(seed)
     problem.W *= 10.0 ** rng.uniform(-2, 1, size=(80, 1)).astype(np.float32)

@@ -59,7 +59,7 @@ def decoded(values, scales, width):
 
 
 def in_lists(lists):
-    """What the lists of each chunk hold of the weights, (n_rows, width)."""
+    """Weights as the lists of each chunk hold them, (n_rows, width)."""
     chunks, first, n_blocks = [], 0, lists._starts[:, -1]
     ends = np.append(lists._offsets[1:], len(lists._values))
     for j, width in enumerate(np.diff(lists._bounds)):

@@ -1,4 +1,4 @@
-"""What MemoirSVC does: optimum, search, averages, stopping, going on, bad input."""
+"""MemoirSVC: optimum, search, averages, stopping, going on, bad input."""
 
 import pickle
 import tracemalloc

@@ -81,7 +81,7 @@ def test_samples_of_weight_zero_are_nowhere(early_stopping, search):
 
 
 def test_converged_fits_agree_on_weights_and_repetitions():
-    """What the expected failure of scikit-learn's check says, at the default penalty."""
+    """The claim of scikit-learn's check that is expected to fail, at the default penalty."""
     counts = RNG.integers(0, 4, size=60)
     X, y = FEW + 1.5 * np.eye(4)[OF_FEW], OF_FEW
     repeated = np.repeat(X, counts, axis=0), np.repeat(y, counts)

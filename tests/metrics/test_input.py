@@ -1,4 +1,4 @@
-"""What sklearn_xc.metrics says about bad input."""
+"""Errors of sklearn_xc.metrics on bad input."""
 
 import numpy as np
 import pytest

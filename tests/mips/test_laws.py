@@ -1,4 +1,4 @@
-"""What the mathematics of reductions, hashes and sketches promises."""
+"""Laws of reductions, hashes and sketches."""
 
 import numpy as np
 import pytest

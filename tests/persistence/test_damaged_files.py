@@ -364,7 +364,7 @@ def iterates(file):
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("mode", MODES)
 def test_iterates_out_of_bounds(tmp_path, files, part, mode):
-    """What only training reads is checked before it."""
+    """Arrays that only training reads are checked before it."""
     for damage in ("values", "length"):
         file = File(files["iterates"])
         number = iterates(file)[part]

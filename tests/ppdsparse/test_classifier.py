@@ -1,4 +1,4 @@
-"""What PPDSparseClassifier does: problems and containers, attributes, options, scikit-learn."""
+"""PPDSparseClassifier: problems and containers, attributes, options, scikit-learn."""
 
 import pickle
 

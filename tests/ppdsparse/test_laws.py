@@ -1,4 +1,4 @@
-"""What PPDSparse's theory promises: optimum, duality gap, corrected bounds, invariances.
+"""Laws of PPDSparse's theory: optimum, duality gap, corrected bounds, invariances.
 
 The references are float64 and dense.  Objective and dual are those of the class docstring: a
 constant feature of weight b, which l2 penalises and l1 does not.

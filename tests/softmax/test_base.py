@@ -1,4 +1,4 @@
-"""What the estimators with probabilities share: probabilities, input, Pipeline."""
+"""Estimators with probabilities: probabilities, input, Pipeline."""
 
 import numpy as np
 import pytest

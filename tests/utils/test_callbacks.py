@@ -195,7 +195,7 @@ LINE = re.compile(
 
 
 def lines_of(capsys):
-    """What was printed, as matches of LINE."""
+    """Printed lines, as matches of LINE."""
     captured = capsys.readouterr()
     assert captured.err == ""
     matches = [LINE.fullmatch(line) for line in captured.out.splitlines()]

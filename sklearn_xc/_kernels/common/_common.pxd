@@ -1,4 +1,4 @@
-"""What the kernels share: the random generator, Ctrl-C, the run-time choice of vector width."""
+"""Shared by all kernels: the random generator, Ctrl-C, the run-time choice of vector width."""
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, uint32_t, uint64_t

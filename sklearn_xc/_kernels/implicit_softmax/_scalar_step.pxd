@@ -26,22 +26,22 @@ cdef struct Settings:
 
 
 cdef inline double implicit_step(
-    double rate, double z, double log_rivals, double curvature, double* u
+    double rate, double z, double log_importance, double curvature, double* u
 ) noexcept nogil:
     """The g >= 0 of the implicit step, which adds g x / c_y to w_y and -g x / c_k to w_k; moves u.
 
     With curvature = sum over both classes of ||x||^2 / c (+ intercept^2), the step solves
 
-        log g + curvature g + u = log(rate rivals) + z,    rate (1 - e^-u) + u - u_old = g
+        log g + curvature g + u = log(rate importance) + z,    rate (1 - e^-u) + u - u_old = g
 
     (appendix F.1, where a = curvature g). In t = log g the second is a concave, falling function of
     one unknown, so Newton's method comes down on its root from any point beyond it; the bounds of
     F.1 cap the first step.
     """
     cdef double old = u[0]
-    cdef double c = log(rate) + log_rivals + z
-    # u <= max(u_old, log(1 + rivals e^z)), hence g <= rate + the rise of u
-    cdef double rise = max(log_rivals + z, 0) + 0.7 - old
+    cdef double c = log(rate) + log_importance + z
+    # u <= max(u_old, log(1 + importance e^z)), hence g <= rate + the rise of u
+    cdef double rise = max(log_importance + z, 0) + 0.7 - old
     cdef double top = log(rate + max(rise, 0))
     cdef double cap, t, g, decay, new, step
     cdef int _iteration
@@ -71,19 +71,19 @@ cdef inline double log_add_exp(double a, double b) noexcept nogil:
 
 
 cdef inline void explicit_step(
-    const Settings* settings, double rate, double own, double rival, double log_rivals,
+    const Settings* settings, double rate, double own, double negative, double log_importance,
     double* u, double* gain, double* loss
 ) noexcept nogil:
-    """Lengths along x by which w_y gains and w_k loses; `own`, `rival` are the scores."""
+    """Lengths along x by which w_y gains and w_k loses; `own`, `negative` are the scores."""
     cdef double base = own if settings.raman else 0
-    cdef double z = rival if settings.raman else rival - own
+    cdef double z = negative if settings.raman else negative - own
     cdef double bound, p, q
     if settings.method == UMAX:
         bound = log_add_exp(base, z)  # below the best u whatever the other classes are
         if u[0] < bound - settings.delta:
             u[0] = bound
     p = rate * exp(base - u[0])
-    q = rate * exp(log_rivals + z - u[0])
+    q = rate * exp(log_importance + z - u[0])
     gain[0] = rate - p if settings.raman else q
     loss[0] = q
     u[0] -= rate - p - q

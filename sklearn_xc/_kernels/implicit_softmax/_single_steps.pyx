@@ -1,10 +1,10 @@
 """Steps on one sample and one class of the double sum: implicit, U-max and vanilla.
 
 The term of sample i and class k of the pairwise formulation (eq. 6), with z = psi_k - psi_y, is
-``u + exp(-u) + rivals * exp(z - u)``; that of Raman et al. (eq. 8) is
-``u - psi_y + exp(psi_y - u) + rivals * exp(psi_k - u)``. `rivals` is the inverse of the probability
-of k, K - 1 where classes are drawn uniformly. Weights are scale_k W_k, so that the ridge of a step
-costs no more than the non-zeros of its row.
+``u + exp(-u) + importance * exp(z - u)``; that of Raman et al. (eq. 8) is
+``u - psi_y + exp(psi_y - u) + importance * exp(psi_k - u)``. `importance` is the inverse of
+the probability of k, its importance weight: K - 1 where classes are drawn uniformly. Weights are
+scale_k W_k, so that the ridge of a step costs no more than the non-zeros of its row.
 """
 
 from libc.math cimport fabs, isfinite, log, sqrt
@@ -43,10 +43,10 @@ cdef struct Weights:
     int64_t of_feature  # from a weight of a class to the next; 1 with dense samples
 
 
-def solve_step(double rate, double z, double rivals, double curvature, double u):
+def solve_step(double rate, double z, double importance, double curvature, double u):
     """g and the new u of :func:`implicit_step`, for tests."""
     cdef double new = u
-    cdef double g = implicit_step(rate, z, log(rivals), curvature, &new)
+    cdef double g = implicit_step(rate, z, log(importance), curvature, &new)
     return g, new
 
 
@@ -176,7 +176,7 @@ cdef inline void lengthen(
 
 cdef inline bint take_step(
     const Settings* settings, const Weights* weights, Row row, double square,
-    double rate, double log_rivals, int32_t y, int32_t k, double* u
+    double rate, double log_importance, int32_t y, int32_t k, double* u
 ) noexcept nogil:
     """Step w_y, w_k, their intercepts and u; whether all went well.
 
@@ -185,7 +185,7 @@ cdef inline bint take_step(
     cdef float* v = weights.W + y * weights.of_class
     cdef float* w = weights.W + k * weights.of_class
     cdef bint implicit = settings.method == IMPLICIT
-    cdef double c_y = 1, c_k = 1, own, rival, gain, loss, product_y, product_k
+    cdef double c_y = 1, c_k = 1, own, negative, gain, loss, product_y, product_k
     cdef double dots[2]
     cdef float up, down
     if row.dense:
@@ -200,14 +200,14 @@ cdef inline bint take_step(
     product_y = weights.scale[y] * dots[0]
     product_k = weights.scale[k] * dots[1]
     own = product_y + weights.b[y]
-    rival = product_k + weights.b[k]
+    negative = product_k + weights.b[k]
     if implicit:
         gain = loss = implicit_step(
-            rate, rival - own, log_rivals,
+            rate, negative - own, log_importance,
             square / c_y + square / c_k + 2 * settings.intercept * settings.intercept, u,
         )
     else:
-        explicit_step(settings, rate, own, rival, log_rivals, u, &gain, &loss)
+        explicit_step(settings, rate, own, negative, log_importance, u, &gain, &loss)
     # false for NaN as well
     if not (fabs(gain) < LARGEST and fabs(loss) < LARGEST and isfinite(u[0])):
         return False
@@ -243,7 +243,7 @@ cdef inline bint take_step(
 
 
 cdef class Samples:
-    """What the steps read of all samples.
+    """Samples of all steps, read only.
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ cdef class Draws:
 
 
 cdef class Iterate:
-    """What the steps change.
+    """Iterates that the steps change.
 
     Parameters
     ----------
@@ -336,7 +336,7 @@ def run_steps(
     """
     cdef Py_ssize_t t, i, n_steps = order.shape[0]
     cdef int32_t k, k_next = 0
-    cdef double rate, log_rivals, operations = 0
+    cdef double rate, log_importance, operations = 0
     cdef uint64_t rng = seed_for(settings.seed, epoch)
     cdef bint weighted = samples.weight.shape[0] > 0
     cdef bint far = iterate.W.shape[0] * iterate.W.shape[1] > FAR
@@ -356,7 +356,7 @@ def run_steps(
     sampler.threshold = &draws.threshold[0] if alias_drawn else NULL
     sampler.alias = &draws.alias[0] if alias_drawn else NULL
     weights = iterate.pointers(ridge)
-    log_rivals = log(sampler.n_classes - 1)
+    log_importance = log(sampler.n_classes - 1)
     with nogil:
         next_row = row_at(indptr, indices, data, dense, order[0])
         k_next = draw(&sampler, y[order[0]], &rng)
@@ -371,10 +371,10 @@ def run_steps(
                     fetch(next_row, &weights, y[order[t + 1]])
                     fetch(next_row, &weights, k_next)
             if sampler.threshold != NULL:
-                log_rivals = log_others[y[i]] - log_probability[k]
+                log_importance = log_others[y[i]] - log_probability[k]
             rate = settings.rate * sample_weight[i] if weighted else settings.rate
             if not take_step(
-                &settings, &weights, row, squares[i], rate, log_rivals, y[i], k, &u[i]
+                &settings, &weights, row, squares[i], rate, log_importance, y[i], k, &u[i]
             ):
                 n_steps = t
                 break

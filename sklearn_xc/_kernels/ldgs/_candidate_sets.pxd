@@ -13,8 +13,8 @@ cdef struct Model:
     const int32_t* bounds
     int64_t n_chunks
 
-cdef struct Named:
-    const int32_t* ids  # (n_chunks, n): what the searches named for a sample
+cdef struct Retrieved:
+    const int32_t* ids  # (n_chunks, n): what the searches retrieved for a sample
     int64_t n_chunks
     int64_t n
     int64_t used  # of each line, its first so many
@@ -24,7 +24,7 @@ cdef struct Sample:
     const int32_t* positives
     int64_t n_positive
     const float* weight  # (n_positive,), or NULL for ones
-    Named named
+    Retrieved retrieved
     const int32_t* drawn
     int64_t n_drawn
 
@@ -46,14 +46,14 @@ cdef struct Scores:
     double* scratch
 
 
-cdef inline Named named_classes(
+cdef inline Retrieved retrieved_classes(
     const int32_t* ids, int64_t row, int64_t n_chunks, int64_t n_of_row, int64_t n_first
 ) noexcept nogil:
-    cdef Named named
-    named.ids = ids + row * n_of_row if n_of_row else NULL
-    named.n_chunks, named.n = n_chunks, n_of_row // n_chunks
-    named.used = min(n_first, named.n)
-    return named
+    cdef Retrieved retrieved
+    retrieved.ids = ids + row * n_of_row if n_of_row else NULL
+    retrieved.n_chunks, retrieved.n = n_chunks, n_of_row // n_chunks
+    retrieved.used = min(n_first, retrieved.n)
+    return retrieved
 
 
 cdef inline Set empty_set(int32_t* ids, int64_t capacity) noexcept nogil:

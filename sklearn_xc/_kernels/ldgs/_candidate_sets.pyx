@@ -17,7 +17,7 @@ from sklearn_xc._kernels.common._math cimport fast_exp
 from sklearn_xc._kernels.common._vector_ops cimport LANES, dot, prefetch_floats_far
 
 cdef enum:
-    AHEAD = 6  # rows of weights asked for before they are needed
+    AHEAD = 6  # rows of weights to prefetch
     ROUNDED_AHEAD = 16  # the same of rows of bytes
 
 cdef float SLACK = 1e-5  # of a threshold, for what float32 rounds
@@ -28,7 +28,7 @@ cdef float SLACK = 1e-5  # of a threshold, for what float32 rounds
 cdef inline const float* row_at(
     Model model, const int32_t* ids, int64_t p, int64_t n
 ) noexcept nogil:
-    """Row ids[p] of the weights, of n in turn; one further on is asked for ahead."""
+    """Row ids[p] of the weights, of n in turn; one further on is prefetched."""
     if p + AHEAD < n:
         prefetch_floats_far(model.W + ids[p + AHEAD] * model.n_columns, model.n_columns)
     return model.W + ids[p] * model.n_columns
@@ -126,11 +126,11 @@ cdef void add_positives(Sample* sample, Set* found, uint32_t* unseen) noexcept n
     found.n_positive = found.n
 
 
-cdef void add_named(Named named, Set* found, uint32_t* unseen) noexcept nogil:
+cdef void add_retrieved(Retrieved retrieved, Set* found, uint32_t* unseen) noexcept nogil:
     cdef int64_t j, q
-    for j in range(named.n_chunks):
-        for q in range(named.used):
-            add(found, named.ids[j * named.n + q], unseen)
+    for j in range(retrieved.n_chunks):
+        for q in range(retrieved.used):
+            add(found, retrieved.ids[j * retrieved.n + q], unseen)
 
 
 # ------------------------------------------------------------------------ asking for more again
@@ -183,21 +183,21 @@ cdef double largest_left_out(
     return of_positives * exp(min(highest - top - log(total), 0.0))
 
 
-cdef void score_named(
-    Model model, const float* h, Named named, int64_t begin, float* lowest, Set* found, Scores s,
-    uint32_t* unseen
+cdef void score_retrieved(
+    Model model, const float* h, Retrieved retrieved, int64_t begin, float* lowest, Set* found,
+    Scores s, uint32_t* unseen
 ) noexcept nogil:
     """Add the places from `begin` on of all lines to the set, and score what is new.
 
-    IN/OUT `lowest` (n_chunks,), the lowest score named in each chunk.
+    IN/OUT `lowest` (n_chunks,), the lowest score retrieved in each chunk.
     """
     cdef int64_t j, q, before
     cdef int32_t k
     cdef float score
-    for j in range(named.n_chunks):
+    for j in range(retrieved.n_chunks):
         before = found.n
-        for q in range(begin, named.used):
-            k = named.ids[j * named.n + q]
+        for q in range(begin, retrieved.used):
+            k = retrieved.ids[j * retrieved.n + q]
             if k < 0:
                 continue
             if is_new(k, unseen):
@@ -219,28 +219,28 @@ cdef void collect_enough(
     cdef int64_t j, begin = 0
     cdef double highest
     cdef float* lowest = s.message
-    cdef Named* named = &sample.named
-    for j in range(named.n_chunks):
+    cdef Retrieved* retrieved = &sample.retrieved
+    for j in range(retrieved.n_chunks):
         lowest[j] = <float>INFINITY
     score_rows(model, sample.h, found.ids, 0, found.n, 0, s.total, NULL)
     while True:
-        score_named(model, sample.h, named[0], begin, lowest, found, s, unseen)
-        # A class that nobody named scores at most the lowest score named, in each chunk.
+        score_retrieved(model, sample.h, retrieved[0], begin, lowest, found, s, unseen)
+        # A class that no search retrieved scores at most the lowest score retrieved, in each chunk.
         highest = 0
-        for j in range(named.n_chunks):
+        for j in range(retrieved.n_chunks):
             highest += lowest[j]
         left_out[0] = largest_left_out(sample.weight, highest, found, s)
-        if named.used == named.n or left_out[0] <= enough:
+        if retrieved.used == retrieved.n or left_out[0] <= enough:
             return
-        begin = named.used
-        named.used = min(2 * named.used, named.n)
+        begin = retrieved.used
+        retrieved.used = min(2 * retrieved.used, retrieved.n)
 
 
-# --------------------------------------------------------------------------------- contenders
+# --------------------------------------------------------------- candidates with a gradient
 
 
 cdef float threshold_of(Loss loss, const float* errors, Set* found, Scores s) noexcept nogil:
-    """What a negative must score to have a gradient; see `_losses`.
+    """Lowest score at which a negative has a gradient; see `_losses`.
 
     It has none unless it comes within 1 of a positive, and in the margin unless it comes within mu
     of the highest of all negatives. NaN if a positive's score is.
@@ -261,7 +261,7 @@ cdef float threshold_of(Loss loss, const float* errors, Set* found, Scores s) no
     return threshold - SLACK * (1 + fabs(threshold))
 
 
-cdef void score_contenders(
+cdef void score_possible(
     Model model, const float* h, Loss loss, Set* found, Scores s
 ) noexcept nogil:
     """Keep of the set the positives and what can have a gradient; OUT the scores of those."""
@@ -293,7 +293,7 @@ cdef void collect(
     cdef int64_t p, first = 0
     add_positives(sample, found, unseen)
     if left_out == NULL:
-        add_named(sample.named, found, unseen)
+        add_retrieved(sample.retrieved, found, unseen)
     else:
         collect_enough(model, sample, enough, found, s, unseen, left_out)
         first = found.n
@@ -305,6 +305,6 @@ cdef void collect(
     if loss.rest < 0:
         loss.rest = model.n_classes - found.n
     if model.rounded != NULL:
-        score_contenders(model, sample.h, loss[0], found, s)
+        score_possible(model, sample.h, loss[0], found, s)
     else:
         score_rows(model, sample.h, found.ids, first, found.n, 0, s.total, NULL)

@@ -14,7 +14,7 @@ from sklearn_xc._kernels.common._common cimport dispatched, prefetch_far
 from sklearn_xc._kernels.common._heap cimport sift
 
 cdef enum:
-    AHEAD = 4  # blocks asked for before they are needed
+    AHEAD = 4  # blocks to prefetch
     SAMPLE = 128  # scores that a threshold is guessed from
 
 cdef extern from "ldgs/_ivf_scores.h":
@@ -184,7 +184,7 @@ cdef int64_t read_lists(Chunk chunk, Search search, Found found) noexcept nogil:
 
 
 cdef float likely_threshold(const float* scores, int64_t n, int64_t wanted) noexcept nogil:
-    """What more than those wanted most likely lie above, but not many more, by a sample."""
+    """Threshold that somewhat more rows than wanted exceed, estimated from a sample."""
     cdef uint64_t sample[SAMPLE]
     cdef int32_t places[SAMPLE]
     cdef float values[SAMPLE]
@@ -252,7 +252,7 @@ cdef int64_t list_keys(Chunk chunk, Search search, Found found, int64_t n_scores
     return n
 
 
-cdef void search_chunk(Chunk chunk, Search search, Found found, int32_t* named) noexcept nogil:
+cdef void search_chunk(Chunk chunk, Search search, Found found, int32_t* retrieved) noexcept nogil:
     cdef int64_t n, cut, e
     choose_probes(chunk, search, found)
     n = read_lists(chunk, search, found)
@@ -265,15 +265,15 @@ cdef void search_chunk(Chunk chunk, Search search, Found found, int32_t* named) 
         cut //= 2
         select(found.keys, min(n, search.n, 2 * cut), cut)
     for e in range(min(n, search.n)):
-        named[e] = id_of(found.keys[e])
+        retrieved[e] = id_of(found.keys[e])
     for e in range(n, search.n):
-        named[e] = -1
+        retrieved[e] = -1
 
 
 cdef void search_chunks(
-    const float* query, Search search, Found found, int32_t* named
+    const float* query, Search search, Found found, int32_t* retrieved
 ) noexcept nogil:
-    """OUT named (n_chunks, n)."""
+    """OUT retrieved (n_chunks, n)."""
     cdef int64_t j, first_block = 0
     cdef Chunk chunk
     for j in range(search.n_chunks):
@@ -284,7 +284,7 @@ cdef void search_chunks(
         chunk.ids = search.ids + first_block * LANES
         chunk.scales = search.scales + first_block
         chunk.starts = search.starts + j * (search.n_clusters + 1)
-        search_chunk(chunk, search, found, named + j * search.n)
+        search_chunk(chunk, search, found, retrieved + j * search.n)
         first_block += chunk.starts[search.n_clusters]
 
 
@@ -347,7 +347,7 @@ cdef class Scratch:
 
 def search(
     const float[:, ::1] H, InvertedFile lists, int64_t n_probes, int64_t n_first,
-    int32_t[:, :, ::1] named, Scratch memory_of, int n_threads,
+    int32_t[:, :, ::1] retrieved, Scratch memory_of, int n_threads,
 ):
     """The rows that score best in each chunk, among those in some of its lists.
 
@@ -356,9 +356,9 @@ def search(
     H : IN (n_queries, n_columns)
     lists : IN
     n_probes : IN, lists to read in each chunk
-    n_first : IN: the first `n_first` of the rows named are the best of them, the first twice as
+    n_first : IN: the first `n_first` of the rows retrieved are the best of them, the first twice as
         many again, and so on; in any order otherwise
-    named : OUT (n_queries, n_chunks, n), -1 where the lists have fewer rows
+    retrieved : OUT (n_queries, n_chunks, n), -1 where the lists have fewer rows
     memory_of : SCRATCH
     """
     cdef int64_t i
@@ -367,15 +367,15 @@ def search(
     cdef float[:, ::1] scores = memory_of.scores, top = memory_of.top
     cdef uint64_t[:, ::1] keys = memory_of.keys
     cdef int32_t[:, ::1] probes = memory_of.probes
-    if H.shape[0] == 0 or named.shape[2] == 0:
+    if H.shape[0] == 0 or retrieved.shape[2] == 0:
         return
     how = lists.pointers
-    how.n_probes, how.n, how.n_first = n_probes, named.shape[2], n_first
+    how.n_probes, how.n, how.n_first = n_probes, retrieved.shape[2], n_first
     with nogil, parallel(num_threads=n_threads):
         thread = threadid()
         for i in prange(H.shape[0], schedule="dynamic"):
             search_chunks(
                 &H[i, 0], how,
                 memory(&scores[thread, 0], &keys[thread, 0], &top[thread, 0], &probes[thread, 0]),
-                &named[i, 0, 0],
+                &retrieved[i, 0, 0],
             )

@@ -1,7 +1,7 @@
-"""Gradients of a loss on the classes that searches have named: Algorithms 1 and 2 of LDGS.
+"""Gradients of a loss on the classes that searches have retrieved: Algorithms 1 and 2 of LDGS.
 
 The weights W (n_classes, n_columns) and the embeddings H (n_rows, n_columns) of samples are cut
-into chunks of columns; chunk j of a sample was asked of an index of its own, which named the
+into chunks of columns; chunk j of a sample queried an index of its own, which retrieved the
 classes ``retrieved[i, j]``. The set of a sample are its positives, then what was retrieved, then
 what was drawn to stand for all others, each class once. Rows are independent of one another.
 """
@@ -14,7 +14,8 @@ from libc.string cimport memcpy
 import numpy as np
 
 from sklearn_xc._kernels.ldgs._candidate_sets cimport (
-    Model, Named, Sample, Scores, Set, collect, empty_set, named_classes, score_parts, scores_in,
+    Model, Retrieved, Sample, Scores, Set, collect, empty_set, retrieved_classes, score_parts,
+    scores_in,
 )
 from sklearn_xc._kernels.ldgs._losses cimport CROSS_ENTROPY, Loss, loss_gradient
 
@@ -22,7 +23,7 @@ from sklearn_xc._kernels.ldgs._losses cimport CROSS_ENTROPY, Loss, loss_gradient
 cdef void weigh_drawn(
     Set* found, Scores s, int64_t n_chunks, bint has_parts, int64_t n_classes
 ) noexcept nogil:
-    """Add to the scores of classes drawn the logarithm of how many each stands for.
+    """Add to the scores of classes drawn the logarithm of their importance weight.
 
     Their sum of exp is then an estimate, without bias, of that over all classes outside the set.
     """
@@ -37,27 +38,29 @@ cdef void weigh_drawn(
             s.part[j * found.capacity + p] += shift / n_chunks
 
 
-cdef void forget_elsewhere(Named named, Set* found, Scores s, int32_t* place) noexcept nogil:
+cdef void forget_elsewhere(
+    Retrieved retrieved, Set* found, Scores s, int32_t* place
+) noexcept nogil:
     """Step 2 of Algorithm 2: in each chunk, negatives that were not retrieved there score 0."""
     cdef int64_t j, q, p
     cdef int32_t k
     cdef float* part
     for p in range(found.n):
         place[found.ids[p]] = <int32_t>p
-    for j in range(named.n_chunks):
+    for j in range(retrieved.n_chunks):
         part = s.part + j * found.capacity
         for p in range(found.n):
             s.z[p] = part[p]
         for p in range(found.n_positive, found.n_known):
             part[p] = 0
-        for q in range(named.used):
-            k = named.ids[j * named.n + q]
+        for q in range(retrieved.used):
+            k = retrieved.ids[j * retrieved.n + q]
             if k >= 0:
                 part[place[k]] = s.z[place[k]]
     for p in range(found.n):
         place[found.ids[p]] = -1
         s.total[p] = 0
-        for j in range(named.n_chunks):
+        for j in range(retrieved.n_chunks):
             s.total[p] += s.part[j * found.capacity + p]
 
 
@@ -106,7 +109,7 @@ cdef double pass_messages(
     return value / n_chunks
 
 
-cdef void neglect(float* gradient, int64_t n, double tau) noexcept nogil:
+cdef void zero_smallest(float* gradient, int64_t n, double tau) noexcept nogil:
     """Zero in place of the smallest of some gradients, at least 0, that add up to less than tau.
 
     The bits of a float begin with its exponent: those with the same go together.
@@ -143,7 +146,7 @@ cdef double one_row(
     if loss.kind == CROSS_ENTROPY:
         weigh_drawn(found, s, model.n_chunks, n_passes > 0, model.n_classes)
     if n_passes:
-        forget_elsewhere(sample.named, found, s, place)
+        forget_elsewhere(sample.retrieved, found, s, place)
         return pass_messages(
             loss, sample.weight, model.n_chunks, n_passes, tau, found, s, gradient
         )
@@ -151,16 +154,16 @@ cdef double one_row(
         loss, s.total, sample.weight, found.n_positive, found.n, gradient, s.scratch
     )
     if loss.kind == CROSS_ENTROPY and tau > 0:
-        neglect(gradient + found.n_positive, found.n - found.n_positive, tau)
+        zero_smallest(gradient + found.n_positive, found.n - found.n_positive, tau)
     return value
 
 
 cdef inline Sample sample_of(
     const float* h, const int64_t[::1] indptr, const int32_t[::1] positives,
-    const float[::1] weight, int64_t i, Named named, const int32_t* drawn, int64_t n_drawn
+    const float[::1] weight, int64_t i, Retrieved retrieved, const int32_t* drawn, int64_t n_drawn
 ) noexcept nogil:
     cdef Sample sample
-    sample.h, sample.named, sample.drawn, sample.n_drawn = h, named, drawn, n_drawn
+    sample.h, sample.retrieved, sample.drawn, sample.n_drawn = h, retrieved, drawn, n_drawn
     sample.n_positive = indptr[i + 1] - indptr[i]
     sample.positives = &positives[0] + indptr[i] if positives.shape[0] else NULL
     sample.weight = &weight[0] + indptr[i] if weight.shape[0] else NULL
@@ -202,12 +205,12 @@ cdef class LabelEmbeddings:
         self.W, self.bounds, self.rounded = W, bounds, rounded
 
 
-cdef class NamedClasses:
-    """The classes named for each sample.
+cdef class Candidates:
+    """The classes retrieved for each sample.
 
     Parameters
     ----------
-    retrieved : (n_rows, n_chunks, n), classes, distinct in a line but for -1, which is nobody
+    retrieved : (n_rows, n_chunks, n), classes, distinct in a line but for -1, which is padding
     drawn : (n_rows, n_drawn), classes that stand for those neither positive nor retrieved; those
         that are, and repetitions, do not count. In cross-entropy each has the weight of as many
     indptr, ids : the positives of each row
@@ -265,27 +268,27 @@ cdef class Scratch:
 
 
 def gradients(
-    LabelEmbeddings labels, const float[:, ::1] H, NamedClasses named, Options options,
+    LabelEmbeddings labels, const float[:, ::1] H, Candidates candidates, Options options,
     SetGradients out, Scratch memory, int n_threads,
 ):
-    """Losses and gradients of samples on the classes named for them.
+    """Losses and gradients of samples on the classes retrieved for them.
 
     Parameters
     ----------
     labels : IN
     H : IN (n_rows, n_columns)
-    named : IN
+    candidates : IN
     options : IN, a dict with the members of `Options`
     out : OUT
     memory : SCRATCH
     """
     cdef const float[:, ::1] W = labels.W
     cdef const int8_t[:, ::1] rounded = labels.rounded
-    cdef const int32_t[::1] bounds = labels.bounds, positive_ids = named.ids
-    cdef const int32_t[:, :, ::1] retrieved = named.retrieved
-    cdef const int32_t[:, ::1] drawn = named.drawn
-    cdef const int64_t[::1] positive_indptr = named.indptr
-    cdef const float[::1] positive_weight = named.weight
+    cdef const int32_t[::1] bounds = labels.bounds, positive_ids = candidates.ids
+    cdef const int32_t[:, :, ::1] retrieved = candidates.retrieved
+    cdef const int32_t[:, ::1] drawn = candidates.drawn
+    cdef const int64_t[::1] positive_indptr = candidates.indptr
+    cdef const float[::1] positive_weight = candidates.weight
     cdef int32_t[:, ::1] ids = out.ids, places = memory.places
     cdef float[:, ::1] gradient = out.values, scratch = memory.floats
     cdef int64_t[::1] counts = out.counts, n_scored = out.n_scored
@@ -311,7 +314,7 @@ def gradients(
         for i in prange(n_rows, schedule="dynamic"):
             sample = sample_of(
                 &H[i, 0], positive_indptr, positive_ids, positive_weight, i,
-                named_classes(
+                retrieved_classes(
                     &retrieved[0, 0, 0] if n else NULL, i, retrieved.shape[1], n, options.n_first
                 ),
                 &drawn[i, 0] if n_drawn else NULL, n_drawn,

@@ -14,7 +14,7 @@ from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.common._vector_ops cimport add_multiple, prefetch_floats, sum_of_squares
 
 cdef enum:
-    AHEAD = 4  # rows asked for before they are needed
+    AHEAD = 4  # rows to prefetch
 
 
 cdef void combine_row(

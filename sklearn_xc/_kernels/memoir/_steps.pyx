@@ -35,7 +35,7 @@ cdef struct Found:
 
 
 cdef class Samples:
-    """What is given of all samples of a fit.
+    """Samples of a fit, read only.
 
     Parameters
     ----------

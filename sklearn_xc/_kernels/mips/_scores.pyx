@@ -1,4 +1,4 @@
-"""Inner products of queries with rows named for each, and the best of scored rows.
+"""Inner products of queries with candidates of each, and the best of scored rows.
 
 The rows are dense, row i at `data[starts[i]]` with all features, or sparse, its entries at
 `starts[i], ..., starts[i] + lengths[i] - 1` of `indices` and `data`; lists of rows may lie in any

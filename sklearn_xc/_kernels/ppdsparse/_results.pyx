@@ -1,4 +1,4 @@
-"""What is kept of the classes that are done."""
+"""Results of the classes that are solved."""
 
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, realloc
@@ -42,7 +42,7 @@ cdef tuple as_arrays(SparseOutput *out):
 
 
 cdef class Results:
-    """What is kept of the classes that are done, in the order in which they were finished."""
+    """Weights and reports of the solved classes, in the order in which they were finished."""
 
     def __init__(self, Py_ssize_t n):
         self.labels = np.empty(n, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""What the three parts of PPDSparse share: the settings and the state of one class in work.
+"""Types of the three parts of PPDSparse: the settings and the state of one class in work.
 
 Sixteen classes are solved side by side, each in its lane.  A lane's dual variables live on its
 active set only; v = sum_i a_i y_i x_i lives on the features that active samples touch.

@@ -1,4 +1,4 @@
-"""What steps on all classes read and change, and their memory (see `_full_step`)."""
+"""Samples, weights and scratch memory of steps on all classes (see `_full_step`)."""
 
 from libc.stdint cimport int32_t, int64_t, uintptr_t
 
@@ -56,7 +56,7 @@ cdef class Buffers:
 
 
 cdef class FullSamples:
-    """What an epoch reads of all samples.
+    """Samples of an epoch, read only.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ cdef class FullSamples:
 
 
 cdef class FullWeights:
-    """What an epoch changes.
+    """Weights and averages that an epoch changes.
 
     Parameters
     ----------

@@ -39,14 +39,14 @@ cdef inline int64_t lines_of_part(int64_t n, int64_t n_parts) noexcept nogil:
 cdef inline void fetch_part(
     const float* values, int64_t n, int64_t part, int64_t n_lines
 ) noexcept nogil:
-    """Have a part of an array brought into the caches, short of the first one: it is full."""
+    """Prefetch a part of an array into the outer caches: the first one is full."""
     cdef int64_t line
     for line in range(part * n_lines, min((part + 1) * n_lines, (n + LINE - 1) // LINE)):
         prefetch_far(values + line * LINE)
 
 
 cdef inline void fetch_row(Row row) noexcept nogil:
-    """Have a row brought into the first cache: that of the next sample of a class."""
+    """Prefetch a row into the first cache: that of the next sample of a class."""
     cdef int64_t e
     for e in range(0, row.n, 16):
         prefetch(row.values + e)

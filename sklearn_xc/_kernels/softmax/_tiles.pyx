@@ -250,7 +250,7 @@ cdef void score_row(
 cdef const char* part_of(
     const Weights* weights, const Scratch* scratch, int32_t i, int64_t number
 ) noexcept nogil:
-    """What a sample's scores read, a stream in a tile at a time; anything beyond the last."""
+    """Weights that a sample's scores read, one stream of a tile each; anything beyond the last."""
     cdef const char* row
     cdef int64_t n = scratch.ends[i] - beginning(scratch, i)
     if number >= n * scratch.n_tiles:
@@ -277,5 +277,5 @@ cdef void normalise_row(
 cdef float factor_of(
     const Batch* batch, const Scratch* scratch, int32_t t, int32_t i
 ) noexcept nogil:
-    """What turns the exponentials of a sample in a tile into probabilities."""
+    """Factor that turns the exponentials of a sample in a tile into probabilities."""
     return <float>exp(scratch.highest[t * batch.n_rows + i] - scratch.log_normaliser[i])

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 
 cdef enum:  # columns of `sizes`
     FREQUENT
-    CERTAIN  # shared contexts that are certain
+    INCLUDED  # shared contexts that are always included
     FEW  # and those drawn that the steps of words use
     ALL
 

@@ -1,8 +1,8 @@
-"""What blocks of words are scored with in skip-gram.
+"""Contexts that blocks of words are scored with in skip-gram.
 
-That is the block's shared contexts, for all its words: some certain, then some drawn, each of which
-stands for several. A context of a word that is not certain is scored for that word alone: the
-word's own. A block belongs to one thread.
+That is the block's shared contexts, for all its words: some always included ("included" below: the
+most frequent and those retrieved), then some drawn, with importance weights. A context of a word
+that is not included is scored for that word alone: the word's own. A block belongs to one thread.
 """
 
 from cython.parallel cimport parallel, prange, threadid
@@ -45,7 +45,7 @@ cdef int64_t add_drawn(
 ) noexcept nogil:
     """OUT the contexts drawn from `at` on, of few or only of more; returns where they end.
 
-    Those that are certain anyway stand for nothing else.
+    Those that are included anyway stand for nothing else.
     """
     cdef int64_t k
     cdef int32_t times, more
@@ -66,15 +66,15 @@ cdef int64_t add_drawn(
 
 
 cdef void split_row(
-    const int32_t* ids, const float* share, int64_t n, const int32_t* place, int64_t n_certain,
+    const int32_t* ids, const float* share, int64_t n, const int32_t* place, int64_t n_included,
     int64_t* n_own, int32_t* entry_ids, float* entry_share, int32_t* entry_drawn,
 ) noexcept nogil:
-    """OUT entries: the word's own contexts from the first on, the places of certain ones behind."""
+    """OUT entries: the word's own contexts from the first on, places of included ones behind."""
     cdef int64_t e, first = 0, last = n
     cdef int32_t at
     for e in range(n):
         at = place[ids[e]]
-        if 0 <= at < n_certain:
+        if 0 <= at < n_included:
             last -= 1
             entry_ids[last], entry_share[last], entry_drawn[last] = at, share[e], -1
         else:
@@ -89,11 +89,11 @@ cdef class Blocks:
     Parameters
     ----------
     row_starts : (n_blocks + 1,), of the words of each block
-    sizes : (n_blocks, 4), how many shared contexts are frequent, are certain, are certain or of
+    sizes : (n_blocks, 4), how many shared contexts are frequent, are included, are included or of
         few, are there
-    shared : (n_blocks, room), the frequent, the named, those of few, the rest
-    weight, few_weight : (n_blocks, room), logarithms of how many contexts each stands for, if
-        all count and if only those certain or of few do
+    shared : (n_blocks, capacity), the frequent, the retrieved, those of few, the rest
+    weight, few_weight : (n_blocks, capacity), logarithms of importance weights, if
+        all count and if only those included or of few do
     entry_starts : (n_rows + 1,), the places of the entries of each word, one for each pair
     n_own : (n_rows,), how many entries are own contexts; they stand first, ascending
     entry_ids : (n_entries,), own contexts, and places of others in `shared`
@@ -118,7 +118,7 @@ cdef class Contexts:
     Parameters
     ----------
     indptr, ids, share : the contexts of all words, ascending, and q(y|x), word by word
-    frequent : contexts certain in all blocks, ascending
+    frequent : contexts included in all blocks, ascending
     others, ends : contexts to draw from, ascending, and the sums of their chances
     """
 
@@ -133,8 +133,8 @@ cdef class Contexts:
 
 
 cdef void lay_out_block(
-    int64_t b, const int64_t[::1] rows, Contexts contexts, const int32_t* named, int64_t n_named,
-    Draws draws, Blocks blocks, int32_t* place, const double* offsets,
+    int64_t b, const int64_t[::1] rows, Contexts contexts, const int32_t* retrieved,
+    int64_t n_retrieved,     Draws draws, Blocks blocks, int32_t* place, const double* offsets,
 ) noexcept nogil:
     cdef int64_t p, i, first, last, at, n = contexts.frequent.shape[0]
     if draws.n_others:
@@ -143,13 +143,13 @@ cdef void lay_out_block(
     blocks.sizes[b, FREQUENT] = n
     for p in range(n):
         blocks.shared[b, p] = contexts.frequent[p]
-    for p in range(n_named):
-        blocks.shared[b, n + p] = named[p]
-    n += n_named
+    for p in range(n_retrieved):
+        blocks.shared[b, n + p] = retrieved[p]
+    n += n_retrieved
     for p in range(n):
         blocks.weight[b, p] = blocks.few_weight[b, p] = 0
         place[blocks.shared[b, p]] = <int32_t>p
-    blocks.sizes[b, CERTAIN] = n
+    blocks.sizes[b, INCLUDED] = n
     n = add_drawn(
         draws, place, True, n, &blocks.shared[b, 0], &blocks.weight[b, 0], &blocks.few_weight[b, 0]
     )
@@ -158,7 +158,7 @@ cdef void lay_out_block(
         draws, place, False, n, &blocks.shared[b, 0], &blocks.weight[b, 0], &blocks.few_weight[b, 0]
     )
     blocks.sizes[b, ALL] = n
-    for p in range(blocks.sizes[b, CERTAIN], n):
+    for p in range(blocks.sizes[b, INCLUDED], n):
         place[blocks.shared[b, p]] = <int32_t>p
     for i in range(blocks.row_starts[b], blocks.row_starts[b + 1]):
         first, last = contexts.indptr[rows[i]], contexts.indptr[rows[i] + 1]
@@ -166,7 +166,7 @@ cdef void lay_out_block(
         if last > first:
             split_row(
                 &contexts.ids[first], &contexts.share[first], last - first, place,
-                blocks.sizes[b, CERTAIN],
+                blocks.sizes[b, INCLUDED],
                 &blocks.n_own[i], &blocks.entry_ids[at], &blocks.entry_share[at],
                 &blocks.entry_drawn[at],
             )
@@ -177,8 +177,8 @@ cdef void lay_out_block(
 
 
 def lay_out(
-    const int64_t[::1] rows, Contexts contexts, const int32_t[::1] named,
-    const int64_t[::1] named_starts, int64_t n_few, int64_t n_drawn,
+    const int64_t[::1] rows, Contexts contexts, const int32_t[::1] retrieved,
+    const int64_t[::1] retrieved_starts, int64_t n_few, int64_t n_drawn,
     const double[:, ::1] offsets, Blocks blocks, int32_t[:, ::1] place,
     int32_t[:, :, ::1] counts, int n_threads,
 ):
@@ -191,7 +191,8 @@ def lay_out(
     ----------
     rows : IN (n_rows,), the words, block after block
     contexts : IN
-    named, named_starts : IN, (n_blocks + 1,), those certain in one, ascending, block after block
+    retrieved, retrieved_starts : IN, (n_blocks + 1,), those retrieved for one, ascending, block
+        after block
     n_few, n_drawn : IN, draws for the steps of words, and draws in all
     offsets : IN (n_blocks, 2), from [0, 1): where the draws of few and of the rest begin
     blocks : OUT, but for their row_starts and entry_starts
@@ -200,7 +201,7 @@ def lay_out(
     """
     cdef int64_t b
     cdef int thread = 0
-    cdef const int32_t* first_named = &named[0] if named.shape[0] else NULL
+    cdef const int32_t* first_retrieved = &retrieved[0] if retrieved.shape[0] else NULL
     cdef Draws draws
     draws.n_others, draws.n_few, draws.n = contexts.others.shape[0], n_few, n_drawn
     draws.others = &contexts.others[0] if draws.n_others else NULL
@@ -209,8 +210,8 @@ def lay_out(
         thread = threadid()
         for b in prange(blocks.row_starts.shape[0] - 1, schedule="dynamic", chunksize=1):
             lay_out_block(
-                b, rows, contexts, first_named + named_starts[b],
-                named_starts[b + 1] - named_starts[b],
+                b, rows, contexts, first_retrieved + retrieved_starts[b],
+                retrieved_starts[b + 1] - retrieved_starts[b],
                 with_counts(draws, &counts[thread, 0, 0], &counts[thread, 1, 0]), blocks,
                 &place[thread, 0], &offsets[b, 0],
             )

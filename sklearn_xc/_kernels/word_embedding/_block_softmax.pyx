@@ -15,16 +15,16 @@ import numpy as np
 from sklearn_xc._kernels.common._blas cimport matmul
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch
 from sklearn_xc._kernels.common._vector_ops cimport LANES, dot
-from sklearn_xc._kernels.word_embedding._block_layout cimport ALL, CERTAIN, FEW, Blocks
+from sklearn_xc._kernels.word_embedding._block_layout cimport ALL, INCLUDED, FEW, Blocks
 from sklearn_xc._kernels.word_embedding._row_softmax cimport (
     add_weights, exponentials, largest, multiply,
 )
 
 cdef enum:
-    AHEAD = 8  # rows asked for before they are needed
+    AHEAD = 8  # rows to prefetch
     RANGES = 32  # of contexts, whatever the threads
 
-cdef double LEAST_EXPECTED = 1e-20  # of the softmax, beside its largest term, not in certain ones
+cdef double LEAST_EXPECTED = 1e-20  # of the softmax, beside its largest term, not in included ones
 
 
 # ------------------------------------------------------------------------------ visiting blocks
@@ -35,7 +35,7 @@ cdef struct Block:
     int64_t n_rows
     const int32_t* shared
     const float* weight
-    int64_t n_certain
+    int64_t n_included
     int64_t n  # of the shared contexts that count
 
 cdef struct Entries:
@@ -47,10 +47,10 @@ cdef struct Entries:
     float* values  # of own contexts: p(y|x) - q(y|x)
 
 cdef struct Scratch:
-    float* vectors  # (room, dim)
-    float* z  # (most rows of a block, room)
+    float* vectors  # (capacity, dim)
+    float* z  # (most rows of a block, capacity)
     float* factor  # of each row of z
-    float* drawn_part  # the part in p(.|x) of contexts that are neither certain nor own
+    float* drawn_part  # the part in p(.|x) of contexts that are neither included nor own
 
 
 cdef inline void fetch(const float* row, int64_t n) noexcept nogil:
@@ -107,16 +107,16 @@ cdef void softmax_row(
     cdef int64_t n_own = entries.n_own[row], end = start + n_own
     cdef float* z = scratch.z + i * block.n
     cdef float top = <float>-INFINITY, factor
-    cdef double of_certain = 0, of_drawn = 0, total = 0
+    cdef double of_included = 0, of_drawn = 0, total = 0
     for e in range(start, end):
         if 0 <= entries.drawn[e] < block.n:
             z[entries.drawn[e]] = <float>-INFINITY
     score_own(u, V, entries.ids + start, n_own, dim, entries.values + start, &top)
     add_weights(z, block.weight, block.n, &top)
-    exponentials(z, block.n_certain, top, &of_certain)
-    exponentials(z + block.n_certain, block.n - block.n_certain, top, &of_drawn)
+    exponentials(z, block.n_included, top, &of_included)
+    exponentials(z + block.n_included, block.n - block.n_included, top, &of_drawn)
     exponentials(entries.values + start, n_own, top, &total)
-    total += of_certain + of_drawn
+    total += of_included + of_drawn
     factor = <float>(1 / total)
     scratch.factor[i], scratch.drawn_part[i] = factor, <float>(of_drawn / total)
     for e in range(end, entries.starts[row + 1]):
@@ -160,12 +160,12 @@ cdef void gradient_block(
 
 
 cdef void expect(Block block, int64_t n_words, float* expected) noexcept nogil:
-    """From scores of the mean to h(y): their softmax over contexts that are not certain; or 0."""
+    """From scores of the mean to h(y): their softmax over contexts that are not included; or 0."""
     cdef int64_t p
     cdef float top = <float>-INFINITY
     cdef double total = 0
     largest(expected, n_words, &top)
-    for p in range(block.n_certain):
+    for p in range(block.n_included):
         expected[block.shared[p]] = <float>-INFINITY
     exponentials(expected, n_words, top, &total)
     multiply(expected, <float>(1 / total if total > LEAST_EXPECTED else 0), n_words)
@@ -188,7 +188,7 @@ cdef void sums_block(
         add_multiple(sum_expected, weighted + i * dim, scratch.drawn_part[i], dim)
         set_multiple(scaled + i * dim, weighted + i * dim, scratch.factor[i], dim)
     matmul(b"T", b"N", n, dim, n_rows, 1, scratch.z, n, scaled, dim, 0, of_shared, dim)
-    for p in range(block.n_certain, n):
+    for p in range(block.n_included, n):
         stood_for = expected[block.shared[p]] * <float>exp(block.weight[p])
         add_multiple(of_shared + p * dim, sum_expected, -stood_for, dim)
     for i in range(n_rows):
@@ -207,7 +207,7 @@ cdef inline Block block_of(Blocks blocks, int64_t b, int n, bint of_few) noexcep
     block.n_rows = blocks.row_starts[b + 1] - block.first
     block.shared = &blocks.shared[b, 0]
     block.weight = &blocks.few_weight[b, 0] if of_few else &blocks.weight[b, 0]
-    block.n_certain, block.n = blocks.sizes[b, CERTAIN], blocks.sizes[b, n]
+    block.n_included, block.n = blocks.sizes[b, INCLUDED], blocks.sizes[b, n]
     return block
 
 
@@ -220,13 +220,13 @@ cdef inline Entries entries_of(Blocks blocks, float[::1] values) noexcept nogil:
 
 
 cdef class Memory:
-    """Of each thread: room is as large as the most rows of a block, too."""
+    """Of each thread: capacity is as large as the most rows of a block, too."""
 
     cdef float[:, :, ::1] vectors, z, of_rows
 
-    def __init__(self, n_threads, n_rows, room, dim):
-        self.vectors = np.empty((n_threads, max(room, n_rows), dim), dtype=np.float32)
-        self.z = np.empty((n_threads, n_rows, room), dtype=np.float32)
+    def __init__(self, n_threads, n_rows, capacity, dim):
+        self.vectors = np.empty((n_threads, max(capacity, n_rows), dim), dtype=np.float32)
+        self.z = np.empty((n_threads, n_rows, capacity), dtype=np.float32)
         self.of_rows = np.empty((n_threads, 2, n_rows), dtype=np.float32)
 
     cdef Scratch of_thread(self, int thread) noexcept nogil:
@@ -238,9 +238,9 @@ cdef class Memory:
 
 
 cdef class Sums:
-    """What `add_up` adds up: sums of q(x) (p(y|x) - q(y|x)) u_x.
+    """Accumulators of `add_up`: sums of q(x) (p(y|x) - q(y|x)) u_x.
 
-    With h(y) the softmax of the mean's scores over contexts that are not certain, and r(x) the
+    With h(y) the softmax of the mean's scores over contexts that are not included, and r(x) the
     part that these have in p(.|x) by what was drawn, p(y|x) is r(x) h(y) and a difference; and
     only the differences are estimated from what was drawn.
 
@@ -248,8 +248,8 @@ cdef class Sums:
     ----------
     values : (n_entries,), p(y|x) - r(x) h(y) - q(y|x) of own contexts
     weighted : (n_rows, dim), q(x) u_x
-    of_shared : (n_blocks, room, dim), sums of q(x) (p(y|x) - r(x) h(y) - q(y|x)) u_x
-    expected : (n_blocks, n_words), h(y), 0 for contexts that are certain; sums to 1, or is 0
+    of_shared : (n_blocks, capacity, dim), sums of q(x) (p(y|x) - r(x) h(y) - q(y|x)) u_x
+    expected : (n_blocks, n_words), h(y), 0 for contexts that are included; sums to 1, or is 0
     sum_expected : (n_blocks, dim), the sums of q(x) r(x) u_x
     """
 

@@ -1,7 +1,7 @@
 """Negative sampling on co-occurrence counts, by stochastic gradient steps (Mikolov et al., 2013).
 
 Words and contexts are cut into the same number of parts. Cells of the count matrix with the word in
-part a and the context in part b make a stratum; strata (0, r), (1, r + 1), ... touch different rows
+part a and the context in part b make a block; blocks (0, r), (1, r + 1), ... touch different rows
 of either matrix, so that they can be visited at the same time without one seeing the other. The
 result therefore does not depend on the number of threads.
 """
@@ -17,11 +17,11 @@ from sklearn_xc._kernels.common._math cimport fast_exp
 
 cdef enum:
     LANES = 16
-    AHEAD = 8  # rows asked for before they are needed
+    AHEAD = 8  # rows to prefetch
     MAX_WEIGHT = 8  # of one step: a cell that counts more is visited several times
 
 
-cdef struct Stratum:
+cdef struct Block:
     const int32_t* words
     const int32_t* contexts
     const float* counts
@@ -65,10 +65,10 @@ cdef inline float miss(float score, float label) noexcept nogil:
 
 
 cdef void visit(
-    Stratum stratum, float* U, float* V, int64_t dim, int32_t n_negatives,
+    Block block, float* U, float* V, int64_t dim, int32_t n_negatives,
     double first_rate, double last_rate, uint64_t state, float* change,
 ) noexcept nogil:
-    """Steps on all cells of a stratum in their order, the rate falling from first to last."""
+    """Steps on all cells of a block in their order, the rate falling from first to last."""
     cdef int64_t i, visits, _t, _n, e
     cdef int32_t y, j, drawn
     cdef double rate, weight
@@ -77,21 +77,21 @@ cdef void visit(
     cdef float* v
     for e in range(dim):
         change[e] = 0
-    for i in range(stratum.n_cells):
-        visits = <int64_t>(stratum.counts[i] / MAX_WEIGHT) + 1
-        weight = stratum.counts[i] / visits
-        rate = first_rate + (last_rate - first_rate) * i / stratum.n_cells
-        y = stratum.contexts[i]
-        u = U + <int64_t>stratum.words[i] * dim
+    for i in range(block.n_cells):
+        visits = <int64_t>(block.counts[i] / MAX_WEIGHT) + 1
+        weight = block.counts[i] / visits
+        rate = first_rate + (last_rate - first_rate) * i / block.n_cells
+        y = block.contexts[i]
+        u = U + <int64_t>block.words[i] * dim
         for _t in range(visits):
             v = V + <int64_t>y * dim
             inner(u, v, dim, &score)
             step(u, v, change, <float>(rate * weight) * miss(score, 1), dim)
             for _n in range(n_negatives):
-                j = <int32_t>random_below(&state, stratum.n_noise)
-                if random_unit(&state) >= stratum.threshold[j]:
-                    j = stratum.alias[j]
-                drawn = stratum.noise_words[j]
+                j = <int32_t>random_below(&state, block.n_noise)
+                if random_unit(&state) >= block.threshold[j]:
+                    j = block.alias[j]
+                drawn = block.noise_words[j]
                 if drawn == y:
                     continue
                 v = V + <int64_t>drawn * dim
@@ -101,13 +101,13 @@ cdef void visit(
 
 
 cdef class Cells:
-    """The cells of a count matrix, stratum by stratum, each in the order of its steps.
+    """The cells of a count matrix, block by block, each in the order of its steps.
 
     Parameters
     ----------
     words, contexts, counts : (n_cells,)
     starts : (n_parts ** 2 + 1,)
-        Where the cells of stratum (a, b) begin, at a * n_parts + b.
+        Where the cells of block (a, b) begin, at a * n_parts + b.
     """
 
     cdef const int32_t[::1] words, contexts
@@ -141,7 +141,7 @@ def negative_sampling(
     int32_t n_negatives, double first_rate, double last_rate, uint64_t seed,
     float[:, ::1] change, int n_threads,
 ):
-    """Visit the strata (a, a + round_number) of all parts a.
+    """Visit the blocks (a, a + round_number) of all parts a.
 
     Parameters
     ----------
@@ -150,22 +150,22 @@ def negative_sampling(
     change : scratch (n_parts, dim)
     """
     cdef int32_t a, b, n_parts = <int32_t>(noise.starts.shape[0] - 1)
-    cdef int64_t start, at, stratum_number, dim = U.shape[1]
+    cdef int64_t start, at, block_number, dim = U.shape[1]
     for a in prange(n_parts, nogil=True, schedule="dynamic", num_threads=n_threads):
         b = (a + round_number) % n_parts
-        stratum_number = <int64_t>a * n_parts + b
-        start = cells.starts[stratum_number]
+        block_number = <int64_t>a * n_parts + b
+        start = cells.starts[block_number]
         at = noise.starts[b]
-        if cells.starts[stratum_number + 1] > start and noise.starts[b + 1] > at:
+        if cells.starts[block_number + 1] > start and noise.starts[b + 1] > at:
             visit(
-                Stratum(
+                Block(
                     &cells.words[0] + start, &cells.contexts[0] + start, &cells.counts[0] + start,
-                    cells.starts[stratum_number + 1] - start,
+                    cells.starts[block_number + 1] - start,
                     &noise.words[0] + at, &noise.threshold[0] + at, &noise.alias[0] + at,
                     <int32_t>(noise.starts[b + 1] - at),
                 ),
                 &U[0, 0], &V[0, 0], dim, n_negatives, first_rate, last_rate,
-                seed_for(seed, stratum_number), &change[a, 0],
+                seed_for(seed, block_number), &change[a, 0],
             )
 
 
