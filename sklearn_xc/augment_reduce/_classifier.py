@@ -11,7 +11,15 @@ from ..utils._convergence import number_of_passes, warn_not_converged
 from ..utils._coordinates import Coordinates
 from ..utils._matrix import as_rows
 from ..utils._random import stream
-from ..utils._records import savable
+from ..utils._records import (
+    either,
+    is_a,
+    is_count,
+    is_not_negative,
+    is_text,
+    require_attributes,
+    savable,
+)
 from ..utils._rows_seen import RowsSeen
 from ._auto import PASSES, REFERENCE, RIDGE, bound_of, check_bound, mean_weight, rate_of
 from ._feature_moments import FeatureMoments
@@ -376,6 +384,24 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         if self.bound_ == "exact":  # the scores of a mini-batch
             also += 4 * min(self.batch_size, X.shape[0]) * len(self.classes_)
         self._require_weights(4 if keeps_averages else 2, also)
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        require_attributes(
+            self, n_steps_=is_count, _averages=either(None, is_a(tuple)), _seen=is_a(RowsSeen),
+            _moments=is_a(FeatureMoments), bound_=is_text, learning_rate_=is_not_negative,
+        )  # fmt: skip
+        n_classes, n_features = len(self.classes_), self.n_features_in_
+        averages = self._averages_of_before()
+        shapes = (n_classes, n_features), (n_classes,)
+        if averages is not None and (
+            tuple(map(np.shape, averages)) != shapes
+            or any(getattr(part, "dtype", None) != np.float32 for part in averages)
+        ):
+            raise ValueError("the averages of squared gradients do not fit the weights")
+        moments = vars(self).get("_moments")
+        if moments is not None and len(moments.first) != n_features:
+            raise ValueError("the moments of the features are not one for each feature")
 
     def _averages_of_before(self):
         return vars(self).get("_averages")  # not there in models of file format 1.0

@@ -7,16 +7,20 @@ whether the rows come at once or in parts.
 import numpy as np
 
 from ..utils._coordinates import UNEVEN, Coordinates
-from ..utils._records import record
+from ..utils._records import is_array, is_not_negative, record
 
 # A row counts as if it were no longer than so many times the median row: none decides alone.
 LONGEST = 3.0
 # Deviations below this share of a column's size are errors of rounding: the column is constant.
 LEAST_DEVIATION = 1e-6
+SUMS = is_array(np.float64, least=0)
 ROWS_AT_ONCE = 2**22  # entries of dense rows that are held in float64
 
 
-@record
+@record(
+    n_entries=SUMS, weight=SUMS, first=is_array(np.float64), second=SUMS,
+    n_rows=is_not_negative, weight_of_rows=is_not_negative,
+)  # fmt: skip
 class FeatureMoments:
     """Sums over the rows of all calls, without those of weight zero.
 
@@ -35,11 +39,8 @@ class FeatureMoments:
         self.n_rows = self.weight_of_rows = 0.0
 
     def _check_record(self):
-        arrays = self.n_entries, self.weight, self.first, self.second
-        if len({np.shape(part) for part in arrays}) > 1 or np.ndim(self.first) != 1:
+        if len({len(part) for part in (self.n_entries, self.weight, self.first, self.second)}) > 1:
             raise ValueError("the sums of FeatureMoments are of different features")
-        if not all(np.isfinite(part).all() for part in arrays):
-            raise ValueError("the sums of FeatureMoments are not finite")
 
     def with_rows(self, rows, sample_weight=None):
         """A record with the rows of another call; this one stays as it is.

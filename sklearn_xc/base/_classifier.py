@@ -19,9 +19,11 @@ from ..utils._callbacks import CallbackSupportMixin, Progress
 from ..utils._matrix import as_matrix, as_rows, normalise
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
+from ..utils._records import either, is_array, is_count, is_labels, require_attributes
+from ..utils._sparse import in_checked_csr
 from ..utils._validation import check_k
 from . import _weight_format as weight_format
-from ._linear_model import IndexCache, LinearScores, arrays_of, check_shape
+from ._linear_model import IndexCache, LinearScores, arrays_of, check_shape, checked_weights
 from ._nearly_empty import warn_if_nearly_empty
 from ._validation import (
     HasMethods,
@@ -160,7 +162,11 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         if self._scores_of().kept_as_lists:  # the index holds the intercepts as well
             del state["intercept_"]
             state["coef_"] = weights_to_store(
-                self.coef_, self.intercept_, self._model(), encoder.dtype, encoder.threshold
+                checked_weights(self.coef_),
+                self.intercept_,
+                self._model(),
+                encoder.dtype,
+                encoder.threshold,
             )
         return state
 
@@ -185,6 +191,27 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         elif weights is not None or (mapped is None and "coef_" not in vars(self)):
             raise ValueError(f"it holds a {type(self).__name__} without weights")
         super()._set_loaded_state(state, origin)
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        n_classes = len(self._encoding.classes_)
+        require_attributes(
+            self, _support=either(None, is_array(np.int64, least=0)),
+            _held_out_counts=either(None, is_array(np.int64, ndim=2, least=0)),
+            n_iter_=is_count, loss_curve_=is_array(np.float64, finite=False),
+        )  # fmt: skip
+        if (
+            not is_labels(self.classes_)
+            or self.classes_.tolist() != self._encoding.classes_.tolist()
+        ):
+            raise ValueError("classes_ are not those that the model was fitted on")
+        sizes = {
+            np.shape(found)[-1]
+            for found in (self._support, self._held_out_counts)
+            if found is not None
+        }
+        if sizes - {n_classes} or np.shape(self._held_out_counts)[:-1] not in ((), (3,)):
+            raise ValueError(f"counts of labels for another number than {n_classes} classes")
 
     # ----------------------------------------------------------------------------- prediction
 
@@ -223,6 +250,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
     def _feature_rows(self, X):
         """The rows that the user gave."""
         check_is_fitted(self)
+        X = in_checked_csr(X, "X")
         return as_rows(normalise(validate_data(self, X, accept_sparse="csr", reset=False)))
 
     def _threads(self):
@@ -399,7 +427,8 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
             places = predicted_places(self._model(), kind, inputs, self._threads())
         else:
             places = places_of_labels(labels, self.classes_, rows.shape[0])
-        of_label = partial(self._scores_of().weights_of_label, self.coef_, self.intercept_)
+        coef = checked_weights(self.coef_)
+        of_label = partial(self._scores_of().weights_of_label, coef, self.intercept_)
         return explain_rows(as_matrix(rows), places, self.classes_, of_label, k, names)
 
     @property
@@ -411,7 +440,9 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         :func:`sklearn_xc.inspection.label_report` has them for rows of your own.
         """
         check_is_fitted(self)
-        return report_of(self.classes_, self.coef_, self._support, self._held_out_counts)
+        return report_of(
+            self.classes_, checked_weights(self.coef_), self._support, self._held_out_counts
+        )
 
     prune = weight_format.prune
     sparsify = weight_format.sparsify

@@ -9,7 +9,8 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from ..utils._matrix import LARGEST_INDEX, narrow_indices
-from ..utils._records import record
+from ..utils._records import is_a, is_labels, is_one_of, record
+from ..utils._sparse import checked_csr
 
 NESTED = list, tuple, set, frozenset, np.ndarray
 LABEL_LISTS = (
@@ -18,7 +19,10 @@ LABEL_LISTS = (
 )
 
 
-@record
+@record(
+    kind=is_one_of("binary", "multiclass", "multilabel"), classes_=is_labels,
+    dtype=is_a(np.dtype), container=is_one_of(None, sparse.csr_matrix, sparse.csr_array),
+)  # fmt: skip
 @dataclass(frozen=True, eq=False)
 class LabelEncoding:
     """Form of fit's y, so that predictions can be given back in the same form.
@@ -42,8 +46,6 @@ class LabelEncoding:
     def _check_record(self):
         """Raise ValueError for what no call of `encode` makes (see `persistence.record`)."""
         least = {"binary": 2, "multiclass": 3, "multilabel": 1}[self.kind]
-        if self.classes_.ndim != 1 or not isinstance(self.dtype, np.dtype):
-            raise ValueError("classes_ or dtype of the labels is of the wrong kind")
         if len(self.classes_) < least or (self.kind == "binary" and len(self.classes_) != 2):
             raise ValueError(f"{len(self.classes_)} classes of a {self.kind} problem")
 
@@ -224,11 +226,7 @@ def encode_indicator(y, names):
     if n_classes > LARGEST_INDEX:
         raise ValueError(f"y has {n_classes} columns; at most {LARGEST_INDEX} are supported")
     if sparse.issparse(y):
-        csr = y.tocsr()
-        try:
-            sparse.csr_array((csr.data, csr.indices, csr.indptr), shape=y.shape).check_format()
-        except ValueError as error:
-            raise ValueError(f"y is not a valid sparse matrix: {error}") from error
+        csr = checked_csr(y, "y")
         container = sparse.csr_array if isinstance(y, sparse.sparray) else sparse.csr_matrix
         _require_bits(csr.data, y.shape)
         Y = _sparse_pattern(csr)

@@ -6,6 +6,7 @@ from scipy import sparse
 from ..inspection._explain import weights_at
 from ..topk._inverted_index import InvertedIndex
 from ..utils._locks import ForkSafeLock
+from ..utils._sparse import checked_csr
 from ._labels import LabelEncoding
 
 
@@ -95,6 +96,19 @@ class IndexCache:
         """Take an index that there is already, of arrays that cannot be written to."""
         with self._lock:
             self._arrays, self._index = arrays_of(coef, intercept), index
+
+
+def checked_weights(coef):
+    """``coef_`` as CSR or ndarray, whose structure was checked if a user put it in place.
+
+    Weights that a fit or a file has left cannot be written to, and were checked then.
+    """
+    if not sparse.issparse(coef):
+        return coef
+    ours = coef.format == "csr" and not any(
+        array.flags.writeable for array in (coef.data, coef.indices, coef.indptr)
+    )
+    return coef if ours else checked_csr(coef, "coef_")
 
 
 def arrays_of(coef, intercept):

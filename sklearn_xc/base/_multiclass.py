@@ -11,6 +11,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from ..inspection._label_counts import summed_support
 from ..utils._matrix import normalise
+from ..utils._sparse import in_checked_csr
 from ..utils._validation import check_sample_weight
 from ._labels import LabelEncoding, check_labels, refuse_indicator
 from ._new_classes import merge_labels
@@ -106,6 +107,7 @@ def validate_part(estimator, X, y, classes, sample_weight):
     check_labels(y)
     first = not estimator.__sklearn_is_fitted__()
     before = None if first else (estimator.classes_, estimator._support)
+    X, y = in_checked_csr(X, "X"), in_checked_csr(y, "y")
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True, reset=first)
     refuse_indicator(estimator, y)
     y = column_or_1d(y, warn=True)

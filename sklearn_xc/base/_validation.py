@@ -17,6 +17,7 @@ from sklearn.utils.validation import validate_data
 from ..inspection._label_counts import training_support
 from ..utils._callbacks import STATE
 from ..utils._matrix import normalise
+from ..utils._sparse import in_checked_csr
 from ..utils._validation import check_sample_weight, require_two_classes
 from ._labels import check_labels, encode, label_names, refuse_indicator
 from ._nearly_empty import count_rows_with_labels
@@ -116,6 +117,7 @@ def validate_fit(estimator, X, y, sample_weight=None):
     check_parameters(estimator)
     check_labels(y)
     names = label_names(y)
+    X, y = in_checked_csr(X, "X"), in_checked_csr(y, "y")
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True)
     if not estimator._multilabel:
         refuse_indicator(estimator, y)
@@ -136,6 +138,7 @@ def validate_more(estimator, X, y, sample_weight=None):
     """Check parameters and data that come after a fit; y is not encoded."""
     check_parameters(estimator)
     check_labels(y)
+    X, y = in_checked_csr(X, "X"), in_checked_csr(y, "y")
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True, reset=False)
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, X.shape[0])

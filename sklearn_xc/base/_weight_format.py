@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..topk._feature_major import feature_major, n_places
 from ..utils._memory_limit import require_memory
+from ._linear_model import checked_weights
 
 BYTES_OF_AN_ENTRY = 8  # of CSR with float32 values and int32 indices
 LARGEST = float(np.finfo(np.float32).max)
@@ -48,7 +49,7 @@ def prune(self, threshold):
     lists of its own (MemoirSVC), and stay zero at the start where it is ``coef_``.
     """
     check_is_fitted(self)
-    return _replace_weights(self, pruned(self.coef_, threshold))
+    return _replace_weights(self, pruned(checked_weights(self.coef_), threshold))
 
 
 def sparsify(self):
@@ -71,7 +72,7 @@ def sparsify(self):
     Training on makes the weights of the softmax estimators dense again.
     """
     check_is_fitted(self)
-    return _replace_weights(self, sparsified(self.coef_))
+    return _replace_weights(self, sparsified(checked_weights(self.coef_)))
 
 
 def densify(self):
@@ -90,7 +91,9 @@ def densify(self):
         the memory available.
     """
     check_is_fitted(self)
-    return _replace_weights(self, densified(self.coef_)) if sparse.issparse(self.coef_) else self
+    if not sparse.issparse(self.coef_):
+        return self
+    return _replace_weights(self, densified(checked_weights(self.coef_)))
 
 
 def nbytes_(self):

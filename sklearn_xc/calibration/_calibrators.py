@@ -13,7 +13,16 @@ from scipy.special import expit, log_softmax, softmax
 from sklearn.isotonic import IsotonicRegression
 
 from ..model_selection._out_of_fold import NO_SCORE, HeldOut
-from ..utils._records import record
+from ..utils._records import (
+    either,
+    is_a,
+    is_array,
+    is_count,
+    is_not_negative,
+    is_number,
+    is_one_of,
+    record,
+)
 
 METHODS = "sigmoid", "isotonic", "temperature"
 N_CANDIDATES = 10
@@ -22,7 +31,11 @@ SMALLEST, LARGEST = float(np.finfo(np.float32).tiny), 1 - float(np.finfo(np.floa
 LARGEST_FLOAT32 = np.float32(1) - np.finfo(np.float32).epsneg
 
 
-@record
+def is_minus_infinity(value):
+    return isinstance(value, float) and value == -np.inf
+
+
+@record(slope=is_number, offset=is_number)
 @dataclass(frozen=True)
 class Sigmoid:
     """``1 / (1 + exp(-(slope * score + offset)))``."""
@@ -34,13 +47,17 @@ class Sigmoid:
         return expit(self.slope * scores + self.offset)
 
 
-@record
+@record(score=is_array(np.float64), probability=is_array(np.float64, least=0))
 @dataclass(frozen=True, eq=False, repr=False)
 class Isotonic:
     """Linear between the points (score, probability), constant beyond the first and the last."""
 
     score: np.ndarray
     probability: np.ndarray
+
+    def _check_record(self):
+        if not len(self.score) == len(self.probability) > 0 or (np.diff(self.score) < 0).any():
+            raise ValueError("the points of an isotonic calibration are not in order")
 
     def __call__(self, scores):
         return np.interp(scores, self.score, self.probability)
@@ -53,7 +70,7 @@ class Isotonic:
         )
 
 
-@record
+@record(inverse=is_not_negative, other=either(is_number, is_minus_infinity))
 @dataclass(frozen=True)
 class Temperature:
     """Softmax of ``score / temperature`` over the candidates and, beside them, all others.
@@ -71,7 +88,11 @@ class Temperature:
         return softmax(np.column_stack([utilities, other]), axis=1)
 
 
-@record
+@record(
+    method=is_one_of(*METHODS), kind=is_one_of("binary", "multiclass", "multilabel"),
+    n_classes=is_count, n_candidates=is_count, transform=is_a(Sigmoid, Isotonic, Temperature),
+    rest_probability=is_not_negative,
+)  # fmt: skip
 @dataclass(frozen=True)
 class Calibration:
     """A fitted calibration.
@@ -102,6 +123,11 @@ class Calibration:
             raise ValueError(f"a calibration by {self.method!r} with another one's transform")
         if not 1 <= self.n_candidates <= self.n_classes:
             raise ValueError(f"{self.n_candidates} candidates of {self.n_classes} classes")
+
+    def require_classes(self, n_classes):
+        """Raise ValueError unless it is a calibration of so many classes."""
+        if self.n_classes != n_classes:
+            raise ValueError(f"a calibration of {self.n_classes} classes for {n_classes}")
 
     def binary(self, scores):
         """Probabilities of the second of two classes: float64, of the shape of the scores."""

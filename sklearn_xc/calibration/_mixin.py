@@ -1,4 +1,4 @@
-"""Probabilities for estimators whose scores are none: what `calibration` adds to them."""
+"""Post-hoc calibration of margin classifiers: the parameter `calibration` and its methods."""
 
 from numbers import Integral, Real
 
@@ -11,7 +11,8 @@ from ..model_selection._out_of_fold import held_out_topk, read_labels, splits_of
 from ..utils._available import available_if
 from ..utils._callbacks import CALLBACKS
 from ..utils._memory_limit import require_memory
-from ._calibrators import METHODS, N_CANDIDATES, fit_calibration, rounded_inside
+from ..utils._records import either, is_a, require_attributes
+from ._calibrators import METHODS, N_CANDIDATES, Calibration, fit_calibration, rounded_inside
 
 
 def _has_calibration(estimator):
@@ -65,6 +66,12 @@ class CalibratedMixin:
         self.calibration_ = fit_calibration(
             self.calibration, labels.kind, len(labels.classes), held_out
         )
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        require_attributes(self, calibration_=either(None, is_a(Calibration)))
+        if (calibration := vars(self).get("calibration_")) is not None:
+            calibration.require_classes(len(self.classes_))
 
     def _refuse_calibration(self):
         """For what trains on and holds out nothing: partial_fit, add_labels."""

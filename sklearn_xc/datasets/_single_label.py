@@ -3,6 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
+from ..utils._sparse import checked, checked_csr
+
 # Of the indicators made here. An indicator is computed with: ``Y.T @ Y`` counts how often labels
 # stand together, ``-Y.sum(axis=0)`` sorts them by frequency. In 8 bits the first overflows at 256
 # without a word, and of unsigned numbers the second is no negative. 32 bits with a sign hold what
@@ -45,8 +47,7 @@ def first_label(Y):
     >>> has_label
     array([ True, False,  True])
     """
-    if not sp.issparse(Y):
-        Y = np.asarray(Y)
+    Y = checked(Y, "Y") if sp.issparse(Y) else np.asarray(Y)
     if Y.ndim != 2:
         raise ValueError(f"Y must be two-dimensional, it has shape {Y.shape}")
     rows, columns = Y.nonzero()
@@ -98,8 +99,10 @@ def repeat_per_label(X, Y):
     >>> X.ravel()
     array([1., 1., 3., 3.])
     """
-    Y = sp.csr_array(Y) if sp.issparse(Y) else np.asarray(Y)
-    X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+    Y, X = (
+        sp.csr_array(checked_csr(M, name)) if sp.issparse(M) else np.asarray(M)
+        for M, name in ((Y, "Y"), (X, "X"))
+    )
     if Y.ndim != 2:
         raise ValueError(f"Y must be two-dimensional, it has shape {Y.shape}")
     if len(X.shape) != 2 or X.shape[0] != Y.shape[0]:

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._kernels.datasets._xc_format import Problem, parse_rows
+from ..utils._sparse import checked
 from ._single_label import INDICATOR_DTYPE
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -329,8 +330,7 @@ def _labels_to_write(Y):
 
 def _own_csr(matrix, name):
     """A copy in CSR form, sorted and without duplicates: the caller's arrays stay as they are."""
-    if not sp.issparse(matrix):
-        matrix = np.asarray(matrix)
+    matrix = checked(matrix, name) if sp.issparse(matrix) else np.asarray(matrix)
     if matrix.ndim != 2:
         raise ValueError(f"{name} must be two-dimensional, it has shape {matrix.shape}")
     matrix = sp.csr_matrix(matrix, copy=True)

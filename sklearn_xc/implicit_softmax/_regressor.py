@@ -13,13 +13,13 @@ from ..softmax._base import BaseSoftmaxClassifier
 from ..utils._callbacks import with_callbacks
 from ..utils._convergence import warn_not_converged
 from ..utils._matrix import as_rows
-from ..utils._records import savable
+from ..utils._records import either, is_a, is_not_negative, is_text, require_attributes, savable
 from ._coordinates import full_rows, weights_inside, weights_outside
 from ._parameters import CONSTRAINTS
 from ._rate_search import FIRST, MOST_TRIED, few_of, objective, search_rate
 from ._settings import alpha_outside, divergence, inside_of, settings_of, stream_of
 from ._solvers import NONE, Data, DivergenceError
-from ._stream import sample_keys
+from ._stream import Stream, sample_keys
 from ._train import (
     RATES_OF_STREAMS,
     STEPPED_SINGLY,
@@ -234,6 +234,20 @@ default="auto"
     _stream = None  # see `_stream.Stream`
 
     _parameter_constraints = CONSTRAINTS
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        require_attributes(
+            self, _stream=either(None, is_a(Stream)), solver_=is_text,
+            learning_rate_=is_not_negative, intercept_scaling_=is_not_negative,
+            alpha_=is_not_negative,
+        )  # fmt: skip
+        stream = self._stream
+        if stream is None:
+            return
+        sizes = [stream.entries, stream.coordinates.mean, stream.coordinates.scale]
+        if {np.size(part) for part in sizes if np.ndim(part)} - {self.n_features_in_}:
+            raise ValueError("the coordinates of the samples do not fit the features")
 
     @classmethod
     def _renamed_parameters(cls, parameters):

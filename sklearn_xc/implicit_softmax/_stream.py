@@ -11,7 +11,7 @@ import numpy as np
 
 from ..utils._coordinates import Coordinates
 from ..utils._matrix import entry_counts
-from ..utils._records import record
+from ..utils._records import either, is_a, is_array, is_positive, record
 from ..utils._rows_seen import RowsSeen, row_hashes
 
 # Auxiliary variables are kept of so many rows at most, 16 bytes each; which, their hashes decide.
@@ -39,7 +39,11 @@ class Whole(NamedTuple):
     entries: np.ndarray | None = None
 
 
-@record
+@record(
+    coordinates=is_a(Coordinates), length=is_positive, seen=is_a(RowsSeen),
+    entries=either(None, is_array(np.int64, least=0)), keys=is_array(np.uint64),
+    u=is_array(np.float64),
+)  # fmt: skip
 class Stream:
     """The samples of all calls of a fit and what followed it.
 
@@ -66,17 +70,10 @@ class Stream:
         self.u = np.empty(0) if u is None else u
 
     def _check_record(self):
-        if not isinstance(self.coordinates, Coordinates) or not isinstance(self.seen, RowsSeen):
-            raise ValueError("a Stream is without its coordinates or the rows seen")
-        if not isinstance(self.length, float) or not 0 < self.length < np.inf:
-            raise ValueError("the length of the rows of a Stream is out of range")
-        kinds = [(self.keys, np.uint64), (self.u, np.float64)]
-        if any(not isinstance(part, np.ndarray) or part.dtype != kind for part, kind in kinds):
-            raise ValueError("the auxiliary variables of a Stream are of the wrong kind")
-        if self.keys.shape != self.u.shape or self.keys.ndim != 1:
+        if len(self.keys) != len(self.u):
             raise ValueError("the auxiliary variables of a Stream are not one for each row")
-        if not np.isfinite(self.u).all():
-            raise ValueError("the auxiliary variables of a Stream are not finite")
+        if not (self.keys[1:] > self.keys[:-1]).all():
+            raise ValueError("the keys of a Stream are not in order")
 
     def with_samples(self, outside, inside, sample_weight, count_entries):
         """A record with another call's samples too; this one stays as it is.

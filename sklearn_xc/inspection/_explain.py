@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from ..utils._matrix import normalise
+from ..utils._sparse import checked_csr
 from ..utils._unwrap import find_inner, names_after
 from ._explanation import Explanation, Explanations
 
@@ -26,6 +27,7 @@ def places_of_labels(labels, classes, n_rows):
     places : list of n_rows lists of int
     """
     if sparse.issparse(labels):
+        labels = checked_csr(labels, "labels")
         return _places_of_indicator(labels, len(classes), n_rows)
     table = {label: place for place, label in enumerate(classes.tolist())}
     labels = _as_list(labels)

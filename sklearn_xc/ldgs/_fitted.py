@@ -2,7 +2,20 @@
 
 import numpy as np
 
+from ..base._linear_model import checked_weights
 from ..topk._feature_major import feature_major
+from ..utils._records import (
+    either,
+    is_a,
+    is_array,
+    is_count,
+    is_not_negative,
+    is_number,
+    is_one_of,
+    is_positive,
+    is_truth,
+    require_attributes,
+)
 from ..utils._rows_seen import RowsSeen
 from ._auto import Plan
 from ._prediction import dense
@@ -39,7 +52,7 @@ def state_of(model):
 
 def start_of(model):
     """Label embeddings, intercepts, feature embeddings and sums of squares to go on from."""
-    W = dense(model.coef_)
+    W = dense(checked_weights(model.coef_))
     b = np.asarray(model.intercept_, dtype=np.float32) + model._threshold
     if len(W) == 1:  # two classes, one score
         W, b = np.concatenate([-W, W]) / 2, np.concatenate([-b, b]) / 2
@@ -88,20 +101,24 @@ def place_classes(model, places):
 
 def check_loaded(model):
     """Raise ValueError if attributes that were loaded do not fit together."""
+    require_attributes(
+        model, _squares=is_a(tuple), _searching=is_truth,
+        input_embeddings_=either(None, is_array(np.float32, ndim=2, finite=False)),
+    )  # fmt: skip
     sizes = [{0, len(model.classes_)}, {0, model.n_features_in_}]
     for squares, allowed in zip(model._squares, sizes, strict=True):
-        if squares.dtype != np.float32 or squares.ndim != 1 or len(squares) not in allowed:
+        if not is_array(np.float32, finite=False)(squares) or len(squares) not in allowed:
             raise ValueError("the sums of squared gradients do not fit the weights")
-    if not isinstance(model._searching, (bool, np.bool_)):
-        raise ValueError("_searching is neither true nor false")
     _add_what_older_models_lack(model)
-    if model._form not in ("hidden", "features", "columns", "rows"):
-        raise ValueError("the form of the weights is unknown")
-    if not isinstance(model._seen, RowsSeen) or not isinstance(model._n_visited, float):
-        raise ValueError("the rows seen are of the wrong kind")
-    units = model._units
-    if not (units is None or isinstance(units, Units)):
-        raise ValueError("the units are of the wrong kind")
+    require_attributes(
+        model, _form=is_one_of("hidden", "features", "columns", "rows"), _seen=is_a(RowsSeen),
+        _n_visited=is_not_negative, _units=either(None, is_a(Units)), _threshold=is_number,
+        hidden_dim_=either(None, is_count), gradient_=is_one_of("exact", "decomposed", "sampled"),
+        learning_rate_=is_positive, alpha_=is_not_negative, n_scored_=is_not_negative,
+    )  # fmt: skip
+    table, units = model.input_embeddings_, model._units
+    if table is not None and table.shape[0] != model.n_features_in_:
+        raise ValueError("the embeddings of features are not one for each feature")
     if units is not None and len(units.mean) not in (0, model.n_features_in_):
         raise ValueError("the units do not fit the features")
 

@@ -9,7 +9,7 @@ changes of variables, which are undone in the weights.
 import numpy as np
 
 from ..utils._matrix import as_matrix
-from ..utils._records import record
+from ..utils._records import is_array, is_not_negative, is_number, is_truth, record
 
 ENTRIES_AT_ONCE = 2**20
 # Typical lengths of a row, beyond which it no longer stretches the columns' units, nor counts more
@@ -19,7 +19,10 @@ NO_COLUMNS = np.zeros(0)
 CONSTANT = 1e-7  # of the mean, a deviation that is rounding
 
 
-@record
+@record(
+    by_column=is_truth, centred=is_truth, weight=is_not_negative, log_lengths=is_number,
+    column_weight=is_not_negative, mean=is_array(np.float64), squares=is_array(np.float64, least=0),
+)  # fmt: skip
 class Units:
     """Lengths of rows and, if by column, means and deviations of columns.
 
@@ -40,7 +43,7 @@ class Units:
         self.mean = self.squares = NO_COLUMNS
 
     def _check_record(self):
-        if self.mean.dtype != np.float64 or self.mean.shape != self.squares.shape:
+        if len(self.mean) != len(self.squares):
             raise ValueError("the units of the columns are of the wrong kind")
 
     def with_rows(self, rows, visited, sample_weight=None):

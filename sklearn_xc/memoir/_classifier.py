@@ -14,7 +14,7 @@ from ..utils._coordinates import Coordinates
 from ..utils._matrix import as_rows
 from ..utils._minibatches import sorted_by_class
 from ..utils._random import stream
-from ..utils._records import savable
+from ..utils._records import is_a, is_count, is_not_negative, require_attributes, savable
 from ..utils._rows_seen import RowsSeen
 from ._auto import PUBLISHED, DataSeen, bias_of, passes_of, settings_of
 from ._data import Data, macro_f1, split
@@ -437,8 +437,12 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         super()._check_loaded()
         if "_saved" not in vars(self):
             return
-        if not isinstance(self._saved, Iterates):
-            raise ValueError("the iterates are of the wrong kind")
+        require_attributes(
+            self, _saved=is_a(Iterates), _seen=is_a(RowsSeen), _squares=is_not_negative,
+            _n_visited=is_count, _new=is_not_negative, _coordinates=is_a(Coordinates),
+            _bias=is_not_negative, alpha_=is_not_negative, eta0_=is_not_negative,
+            eta_step_=is_not_negative,
+        )  # fmt: skip
         self._saved.require_lists(self.n_features_in_, len(self.classes_))  # a kernel follows them
         if "_n_batches" in vars(self):  # of a version that kept less: rates begin anew
             del self._n_batches

@@ -8,7 +8,7 @@ from scipy import sparse
 from .._kernels.memoir._growing_weights import WeightLists
 from ..persistence import require_lists
 from ..utils._matrix import narrow_indices, narrow_pointers
-from ..utils._records import record
+from ..utils._records import is_array, is_count, is_number, made_record, record
 
 SMALLEST_SCALE = 1e-4  # float32 values keep their precision above it
 # Theorem 3 wants truncations that change little: none cuts a vector longer than this share of all
@@ -18,7 +18,11 @@ LARGEST_CUT, CUT_TOLERANCE = 0.3, 0.01
 ENTRIES_AT_ONCE = 2**18
 
 
-@record
+@record(
+    indptr=is_array(np.int64), classes=is_array(np.int32), values=is_array(np.float32),
+    sums=is_array(np.float32), scale=is_number, sum_of_scales=is_number, square=is_number,
+    n_iterates=is_count,
+)  # fmt: skip
 @dataclass(frozen=True, eq=False)
 class Iterates:
     """The last iterate W = scale V and the sum of all, which is sum_of_scales V - U.
@@ -50,26 +54,19 @@ class Iterates:
     @classmethod
     def of_tuple(cls, saved):
         """From the nested tuple that a model file held before 0.1."""
+        names = "indptr", "classes", "values", "sums"
         try:
             arrays, state, n_iterates = saved
             scale, sum_of_scales, square = map(float, state)
-            found = cls(*arrays, scale, sum_of_scales, square, n_iterates)
+            parts = dict(zip(names, arrays, strict=True))
         except TypeError as error:
             raise ValueError("the iterates are not of the right form") from error
-        found._check_record()
-        return found
+        parts |= {"scale": scale, "sum_of_scales": sum_of_scales, "square": square}
+        return made_record(cls, parts | {"n_iterates": n_iterates})
 
     @property
     def arrays(self):
         return self.indptr, self.classes, self.values, self.sums
-
-    def _check_record(self):
-        if not all(isinstance(array, np.ndarray) for array in self.arrays):
-            raise ValueError("the iterates are no arrays")
-        if not all(type(x) is float for x in (self.scale, self.sum_of_scales, self.square)):
-            raise ValueError("the state of the iterates is not of floats")
-        if type(self.n_iterates) is not int:
-            raise ValueError("iterates are not counted in integers")
 
     def without_average(self):
         """The last iterate alone."""

@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import check_parameters
 from ..model_selection._cross_val_topk import codes_of
-from ..model_selection._out_of_fold import is_prefit, read_labels, splits_of
+from ..model_selection._out_of_fold import Labels, is_prefit, read_labels, splits_of
 from ..model_selection._routing import n_rows
 from ..persistence import SaveMixin
 from ..ppdsparse._classifier import PPDSparseClassifier
 from ..topk._predict import predict_topk
 from ..utils._callbacks import FIT_CALLER, CallbackSupportMixin, InnerFits
+from ..utils._records import is_a, require_attributes
 from ..utils._validation import check_sample_weight
 
 
@@ -135,6 +136,15 @@ class BaseTopKWrapper(
             vars(self).pop(name, None)
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        require_attributes(self, estimator_=is_a(SaveMixin), _labels=is_a(Labels))
+        if "estimator_" not in vars(self) or "_labels" not in vars(self):
+            raise ValueError(f"it holds a {type(self).__name__} without an estimator")
+        wrapped = getattr(self.estimator_, "classes_", None)
+        if wrapped is None or len(wrapped) != len(self._labels.classes):
+            raise ValueError("the labels are not those of the estimator inside")
 
     # ----------------------------------------------------------------------------- prediction
 

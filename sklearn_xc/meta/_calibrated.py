@@ -8,13 +8,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing
 from ..base._nearly_empty import count_rows_with_labels, warn_if_nearly_empty
-from ..calibration._calibrators import METHODS, N_CANDIDATES, fit_calibration
+from ..calibration._calibrators import METHODS, N_CANDIDATES, Calibration, fit_calibration
 from ..calibration._mixin import all_probabilities, refuse_temperature, topk_probabilities
 from ..model_selection._out_of_fold import held_out_topk
 from ..model_selection._routing import n_rows
 from ..topk._inverted_index import topk_matrix
 from ..utils._callbacks import with_callbacks
-from ..utils._records import savable
+from ..utils._records import is_a, require_attributes, savable
 from ..utils._validation import check_k
 from ._base import BaseTopKWrapper
 
@@ -158,6 +158,11 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
             )
             fits.finish()
         return self
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        require_attributes(self, calibration_=is_a(Calibration))
+        self.calibration_.require_classes(len(self.classes_))
 
     def predict(self, X):
         """The most probable class, or all labels with a probability above one half.

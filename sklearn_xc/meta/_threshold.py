@@ -16,7 +16,15 @@ from ..topk._predict import predict_topk
 from ..utils._available import available_if
 from ..utils._callbacks import FIT_CALLER, with_callbacks
 from ..utils._matrix import LARGEST_INDEX
-from ..utils._records import savable
+from ..utils._records import (
+    either,
+    is_a,
+    is_array,
+    is_one_of,
+    is_positive,
+    require_attributes,
+    savable,
+)
 from ..utils._unwrap import find_inner
 from ._base import BaseTopKWrapper
 from ._threshold_search import Pairs, global_threshold, label_thresholds
@@ -238,6 +246,16 @@ class TopKThresholdClassifier(BaseTopKWrapper):
             self.best_threshold_, self.best_score_ = best
             fits.finish()
         return self
+
+    def _check_loaded(self):
+        super()._check_loaded()
+        require_attributes(
+            self, max_labels_=is_positive, response_method_=is_one_of(*RESPONSES),
+            best_threshold_=either(is_a(float, np.floating), is_array(np.float64, finite=False)),
+        )  # fmt: skip
+        thresholds = np.shape(vars(self).get("best_threshold_"))
+        if thresholds and thresholds != (len(self.classes_),):
+            raise ValueError("the thresholds are not one for each label")
 
     def _check_combinations(self, labels):
         if labels.kind == "multiclass":

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..topk._dense_topk import best_columns
+from ..utils._sparse import checked_csr
 
 # Entries of a score matrix handled at a time by `top_columns`: 8 MB in float64.
 _BLOCK_ENTRIES = 1 << 20
@@ -165,7 +166,7 @@ def canonical_csr(matrix, name):
     """CSR with sorted indices and duplicates summed; the caller's matrix is left as it is."""
     if matrix.ndim != 2:
         raise ValueError(f"{name} must be 2-D if it is sparse, got shape {matrix.shape}")
-    matrix = sp.csr_array(matrix)
+    matrix = sp.csr_array(checked_csr(matrix, name))
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()

@@ -182,13 +182,16 @@ class ApproximateIndex(BaseIndex):
             self._patience = 1
             self._exact.release()
             return
-        self.mode_, self.effort_ = "exact", 0
-        self._found = self._sketched = None
-        self.recall_ = 1.0
+        self._give_up()
         self._warning = (
             f"recall@{estimator.k} of the {self._what} is {self.ann_recall_:.3f} on a sample of "
             f"queries, below min_recall={self.min_recall}: {type(self).__name__} answers exactly"
         )
+
+    def _give_up(self):
+        self.mode_, self.effort_ = "exact", 0
+        self._found = self._sketched = None
+        self.recall_ = 1.0
 
     def _scaled_effort(self, effort, n_some, n_rows):
         """The effort on all rows that gives the recall of `effort` on some of them."""
@@ -216,7 +219,8 @@ class ApproximateIndex(BaseIndex):
     def _rebuild(self):
         """Build anew on the reduction in use; on another if that no longer serves."""
         self.n_rebuilds_ += 1
-        before, self._found = self.mode_, None  # the old one need not lie beside the new one
+        before = self.mode_
+        self._give_up()  # the old structure need not lie beside the new one
         modes = self._allowed_modes()
         with single_threaded_blas():
             self._construct(modes if before == "exact" else (before,))

@@ -119,11 +119,18 @@ class AutoIndex(BaseEstimator):
             If the rows or the index would exceed the limit on memory.
         """
         check_parameters(self)
+        built = type(self)(**self.get_params(deep=False))
+        if self.search == "auto":
+            built._choose(rows, queries)
+        else:
+            built.index_ = built._make(self.search)._build(rows, queries)
+        vars(self).clear()  # only now: what was built before stays if anything fails
+        vars(self).update(vars(built))
         if self.search != "auto":
-            self.index_ = self._make(self.search)
-            self.index_._build(rows, queries)
             self.index_._warn_once()
-            return self
+        return self
+
+    def _choose(self, rows, queries):
         exact = self._make("exact")._build(rows, queries)
         store, sample = exact._store, exact._queries
         if sample is None:
@@ -139,7 +146,6 @@ class AutoIndex(BaseEstimator):
             if self.costs_[kind] < self.costs_["exact"]:
                 self.index_ = index
                 break
-        return self
 
     def _plans(self, store, sample, seed):
         """Kinds worth building with their parameters, by cost; sets costs_."""

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from ..utils._locks import ForkSafeLock
 from ..utils._parallel import effective_threads, single_threaded_blas
+from ..utils._sparse import checked_csr
 from ._exact_search import ExactSearch
 from ._parameters import check_parameters
 from ._recall import SAMPLE
@@ -62,6 +63,13 @@ class BaseIndex(BaseEstimator):
 
     def _build(self, rows, queries):
         """`build`, without the warning that it may leave."""
+        built = type(self)(**self.get_params(deep=False))
+        built._build_new(rows, queries)
+        vars(self).clear()  # only now: what was built before stays if anything fails
+        vars(self).update(vars(built))
+        return self
+
+    def _build_new(self, rows, queries):
         self._check_parameters()
         checked = check_vectors(rows, "rows")
         if checked.shape[0] == 0:
@@ -82,7 +90,6 @@ class BaseIndex(BaseEstimator):
         self._warning, self._warned = None, False
         with single_threaded_blas():  # once: setting the limit takes milliseconds
             self._set_up()
-        return self
 
     def query(self, Q, k):
         """The k rows of largest inner product with each query.
@@ -160,7 +167,11 @@ class BaseIndex(BaseEstimator):
         if len(ids):
             self._store.replace(ids, rows)
             self._exact.mark(ids)
-            self._replaced(ids, rows)
+            try:
+                self._replaced(ids, rows)
+            except BaseException:
+                self._give_up()  # the rows are the new ones; the structure may be half changed
+                raise
             self._warn_once()
         return self
 
@@ -171,6 +182,9 @@ class BaseIndex(BaseEstimator):
 
     def _replaced(self, ids, rows):
         """Take note of rows that have just been replaced in the store."""
+
+    def _give_up(self):
+        """Answer exactly from now on: the structure does not fit the rows of the store."""
 
     def _query(self, Q, k):
         return self._exact.topk(Q, k, self._n_threads())
@@ -221,4 +235,6 @@ def drawn(queries, seed):
     if queries.ndim != 2 or queries.shape[0] <= SAMPLE:
         return queries
     chosen = np.random.default_rng(seed).permutation(queries.shape[0])[:SAMPLE]
-    return (queries.tocsr() if sparse.issparse(queries) else queries)[np.sort(chosen)]
+    return (checked_csr(queries, "queries") if sparse.issparse(queries) else queries)[
+        np.sort(chosen)
+    ]

@@ -6,6 +6,7 @@ from scipy import sparse
 from .._kernels.mips import _scores as kernel
 from ..utils._matrix import as_rows, normalise
 from ..utils._memory_limit import require_memory
+from ..utils._sparse import checked_csr
 
 # Entries that the arrays of sparse rows have room for when they are laid out anew, beside those
 # they hold: then replacing rows by longer ones costs the new entries only, on average.
@@ -52,7 +53,7 @@ def check_vectors(vectors, name, n_features=None):
         raise ValueError(f"{name} must have at least one feature, got shape {vectors.shape}")
     values = vectors
     if sparse.issparse(vectors):
-        vectors = vectors.tocsr()
+        vectors = checked_csr(vectors, name)
         values = vectors.data
     if values.dtype.kind == "f":
         with np.errstate(over="ignore"):
@@ -62,10 +63,7 @@ def check_vectors(vectors, name, n_features=None):
                 f"{name} must be finite in float32, but holds NaN, infinity or a number beyond "
                 f"{np.finfo(np.float32).max:.3g}"
             )
-    try:
-        return normalise(vectors)
-    except ValueError as error:
-        raise ValueError(f"{name} cannot be used: {error}") from error
+    return normalise(vectors, name)
 
 
 def check_ids(ids, n_rows, name="ids"):

@@ -16,7 +16,7 @@ from ..metrics._ranking import codes as codes_in
 from ..topk._inverted_index import topk_matrix
 from ..topk._predict import predict_topk
 from ..utils._memory_limit import require_memory
-from ..utils._records import record
+from ..utils._records import either, is_a, is_labels, is_sparse, record
 from ._cross_val_topk import codes_of, out_of_fold_topk
 from ._routing import n_rows, part_of
 from ._split import RareLabelKFold, train_test_split
@@ -47,7 +47,7 @@ class HeldOut(NamedTuple):
     weight: np.ndarray
 
 
-@record
+@record(encoding=is_a(LabelEncoding), classes=is_labels, truth=either(None, is_sparse))
 @dataclass(frozen=True, eq=False)
 class Labels:
     """Labels of y in the classes of an estimator.
@@ -66,8 +66,9 @@ class Labels:
     truth: sparse.csr_array | None
 
     def _check_record(self):
-        if not isinstance(self.encoding, LabelEncoding) or self.classes.ndim != 1:
-            raise ValueError("the labels of a wrapper are no labels")
+        n_classes = len(self.classes)
+        if self.truth is not None and self.truth.shape[1] != n_classes + 1:
+            raise ValueError(f"true labels of shape {self.truth.shape} for {n_classes} classes")
 
     @property
     def kind(self):

@@ -3,6 +3,8 @@
 import numpy as np
 from scipy import sparse
 
+from ..utils._sparse import checked_csr
+
 
 def take(data, rows):
     """The rows named, in the container that the data came in.
@@ -21,7 +23,7 @@ def take(data, rows):
     if hasattr(data, "iloc"):
         return data.iloc[rows]
     if sparse.issparse(data):
-        return data.tocsr()[rows]
+        return checked_csr(data, "sparse data to take rows of")[rows]
     if isinstance(data, (list, tuple)):
         return type(data)(data[row] for row in rows)
     if hasattr(data, "__dataframe__") and not hasattr(data, "__array_interface__"):

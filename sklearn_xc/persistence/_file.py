@@ -25,6 +25,7 @@ import mmap
 import os
 import re
 import secrets
+import stat
 import struct
 import sys
 from itertools import chain
@@ -122,12 +123,16 @@ def write(path, manifest, segments):
     path = Path(os.path.realpath(path))  # of a link, what it leads to is replaced
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory; save needs the name of a file")
+    if path.exists() and not path.is_file():
+        raise FileExistsError(f"{path} is no regular file, and save replaces nothing else")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the directory {path.parent} does not exist; create it first")
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     handle = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         try:
+            if path.exists() and hasattr(os, "fchmod"):  # who may read it does not change
+                os.fchmod(handle, stat.S_IMODE(path.stat().st_mode))
             _write_all(handle, manifest, segments)
             os.fsync(handle)
         finally:
@@ -212,6 +217,8 @@ class Reader:
     ----------
     manifest : dict
     mapped : bool
+    size : int
+        Bytes of the file.
 
     Raises
     ------
@@ -223,7 +230,7 @@ class Reader:
         self.path, self.mapped = os.fspath(path), mapped
         self._read = {}
         with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
+            self.size = size = os.fstat(file.fileno()).st_size
             front, self.manifest = self._read_front(file, size)
             self._places = self._read_places(front, size)
             if mapped:

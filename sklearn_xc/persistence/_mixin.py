@@ -107,8 +107,14 @@ class SaveMixin:
                 mine._read_all()
             elif name not in vars(self) or mine is placed.get(name):  # not replaced since
                 state[name] = value
+        before = dict(vars(self))
         del self._origin
-        self._set_loaded_state(state, None)
+        try:
+            self._set_loaded_state(state, None)
+        except BaseException:
+            vars(self).clear()  # what was refused once is refused again
+            vars(self).update(before)
+            raise
 
     def __getattr__(self, name):
         """Attributes still in a mapped file, read when first used."""

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from ..utils._records import ESTIMATORS, RECORDS
+from ..utils._records import ESTIMATORS, RECORDS, made_record
 from ._file import array_segment, dtype_of, json_segment
 from ._weights import LoadedWeights, StoredWeights
 
@@ -21,6 +21,7 @@ MATRICES = {
     name: getattr(sparse, name) for name in ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
 }
 INDICES = "<i4", "<i8"
+DEEPEST = 64  # values within values; those of a model are some ten deep, wrapped ones twenty
 
 
 def _is_fitted(estimator):
@@ -174,6 +175,8 @@ class Decoder:
 
     def __init__(self, reader, mapped):
         self.reader, self.mapped = reader, mapped
+        self._objects_of = {}  # number -> array: made once, as it was before it was saved
+        self._depth, self._left = 0, reader.size  # a value takes a byte of the file at least
 
     def array(self, number, mapped):
         found = self.reader.view(number) if mapped else self.reader.copy(number)
@@ -182,15 +185,36 @@ class Decoder:
         return found
 
     def decode(self, node):
-        """The value of a node."""
+        """The value of a node.
+
+        Raises
+        ------
+        ValueError
+            If it is of an unknown kind, deeper than any model, or more than the file can hold.
+        """
+        self._left -= 1
+        if self._left < 0 or self._depth > DEEPEST:
+            raise ValueError("its values are nested too deeply, or more than the file has room for")
+        self._depth += 1
+        try:
+            return self._decoded(node)
+        finally:
+            self._depth -= 1
+
+    def _decoded(self, node):
         if isinstance(node, list):
-            return [self.decode(item) for item in node]
+            return self._items(node)
         if not isinstance(node, dict):
             return node
         method = getattr(self, f"_{node['$']}", None) if node["$"] in KINDS else None
         if method is None:
             raise ValueError(f"values of the kind {node['$']!r} are unknown to this version")
         return method(node)
+
+    def _items(self, values):
+        """The values of a list; a million labels are texts, which stand for themselves."""
+        self._left -= len(values)
+        return [self.decode(v) if isinstance(v, (list, dict)) else v for v in values]
 
     def _estimator(self, node):
         cls = ESTIMATORS.get(node["class"])
@@ -237,12 +261,15 @@ class Decoder:
         return array[()]
 
     def _objects(self, node):
-        values = self.reader.copy(node["values"])
-        if not isinstance(values, list):
-            raise ValueError("the values of an object array are no list")
-        array = np.empty(len(values), dtype=object)
-        array[:] = [self.decode(value) for value in values]
-        return array.reshape(node["shape"])
+        number = node["values"]
+        if number not in self._objects_of:
+            values = self.reader.copy(number)
+            if not isinstance(values, list):
+                raise ValueError("the values of an object array are no list")
+            array = np.empty(len(values), dtype=object)
+            array[:] = self._items(values)
+            self._objects_of[number] = array
+        return self._objects_of[number].reshape(node["shape"])
 
     def _dtype(self, node):
         return np.dtype(object) if node["value"] == "|O" else dtype_of(node["value"])
@@ -283,11 +310,7 @@ class Decoder:
         cls = RECORDS.get(node["class"])
         if cls is None:
             raise ValueError(f"{node['class']!r} is unknown to this version")
-        found = cls.__new__(cls)
-        vars(found).update({name: self.decode(value) for name, value in node["fields"].items()})
-        if hasattr(found, "_check_record"):
-            found._check_record()
-        return found
+        return made_record(cls, {n: self.decode(value) for n, value in node["fields"].items()})
 
 
 KINDS = {

@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._labels import LabelEncoding, encode_indicator, label_names
+from ..base._linear_model import checked_weights
 from ..base._multiclass import known_codes
 from ..base._new_classes import append_names, merge_labels, rows_in_places
 from ..inspection._label_counts import extended_support
@@ -37,7 +38,7 @@ def columns_of(model):
     The problem of the first of two classes is that of the second with the signs turned round: the
     weights are opposite, the dual variables the same.
     """
-    coef, dual = sparse.csr_array(model.coef_), vars(model).get("dual_coef_")
+    coef, dual = sparse.csr_array(checked_weights(model.coef_)), vars(model).get("dual_coef_")
     columns = Columns(coef, model.intercept_, model.dual_gap_, model.n_active_, dual)
     if model._encoding.kind != "binary":
         return columns

@@ -12,7 +12,7 @@ from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
 from ..utils._class_weight import weights_of_labels
 from ..utils._matrix import LARGEST_INDEX, compact
-from ..utils._records import savable
+from ..utils._records import either, is_array, is_not_negative, require_attributes, savable
 from ._add_labels import add_labels
 from ._parameters import CONSTRAINTS
 from ._penalties import penalties_of
@@ -342,6 +342,11 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             sparse.issparse(dual) and dual.format == "csr" and dual.has_canonical_format
         ):
             raise ValueError("dual_coef_ is no CSR matrix, or names a sample twice")
+        of_classes = either(is_array(np.float64, finite=False), is_array(np.int64))
+        require_attributes(
+            self, _n_visits=is_not_negative, l1_=is_not_negative, l2_=is_not_negative,
+            dual_gap_=of_classes, n_active_=of_classes,
+        )  # fmt: skip
 
     def _settings(self, penalties):
         """The kernel's `Settings`."""

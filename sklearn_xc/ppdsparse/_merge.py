@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import BaseXCClassifier
 from ..base._labels import LabelEncoding
+from ..base._linear_model import checked_weights
 from ..base._new_classes import merge_labels, rows_in_places
 from ..utils._memory_limit import require_memory
 from ._add_labels import Columns, append_columns, columns_of
@@ -114,7 +115,7 @@ def merge(models):
 
 
 def _of_model_itself(model):
-    coef = sparse.csr_array(model.coef_)
+    coef = sparse.csr_array(checked_weights(model.coef_))
     return Columns(coef, model.intercept_, model.dual_gap_, model.n_active_, None)
 
 

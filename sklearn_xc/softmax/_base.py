@@ -5,6 +5,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import BaseXCClassifier
+from ..base._linear_model import checked_weights
 from ..base._multiclass import known_codes, partial_fit
 from ..topk._feature_major import feature_major
 from ..utils._memory_limit import require_memory
@@ -85,7 +86,7 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
 
     def _start_weights(self):
         """Copies of the weights for two classes or more, each class contiguous, and intercepts."""
-        W, b = self.coef_, self.intercept_
+        W, b = checked_weights(self.coef_), self.intercept_
         if sparse.issparse(W):
             W = W.toarray()
         if len(b) == 1:

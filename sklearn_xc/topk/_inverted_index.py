@@ -55,7 +55,7 @@ class InvertedIndex:
             )
         self.shape = coef.shape
         if sparse.issparse(coef):
-            self._set_lists(normalise(coef).tocsc())
+            self._set_lists(normalise(coef, "coef_").tocsc())
         else:
             self._set_full(np.asarray(coef))
         self.intercept = padded_intercept(np.asarray(intercept))

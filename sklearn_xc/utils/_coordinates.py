@@ -10,7 +10,7 @@ v with the factor ``1 / scale^2``.
 import numpy as np
 from scipy import sparse
 
-from ._records import record
+from ._records import either, is_array, is_positive, record
 
 # Columns are brought to one size where the root mean square of one exceeds the median deviation so
 # many times: then it is measured in other units, or far from zero. Columns that fall off as those
@@ -19,7 +19,10 @@ UNEVEN = 30.0
 ALREADY = 1e-3  # rows of length 1 but for so much are taken as they are
 
 
-@record
+@record(
+    mean=either(None, is_array(np.float64)),
+    scale=either(is_positive, is_array(np.float64, least=np.finfo(np.float64).smallest_subnormal)),
+)
 class Coordinates:
     """A change of coordinates that leaves sparse rows sparse.
 
@@ -60,12 +63,9 @@ class Coordinates:
         return cls(scale=1.0 if abs(length - 1) < ALREADY else length)
 
     def _check_record(self):
-        mean, scale = self.mean, self.scale
-        shapes = {np.shape(part) for part in (mean, scale) if part is not None}
-        if not isinstance(scale, (float, np.ndarray)) or len(shapes - {()}) > 1:
+        shapes = {np.shape(part) for part in (self.mean, self.scale) if part is not None}
+        if len(shapes - {()}) > 1:
             raise ValueError("mean and scale of Coordinates contradict one another")
-        if not np.all(np.isfinite(scale)) or not np.all(np.asarray(scale) > 0):
-            raise ValueError("the scale of Coordinates is out of range")
 
     @property
     def changes_nothing(self):

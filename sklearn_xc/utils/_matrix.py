@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from ._sparse import checked_csr
+
 LARGEST_INDEX = np.iinfo(np.int32).max
 
 
@@ -66,13 +68,15 @@ def compact(X):
     return normalise(sparse.csr_array(X))
 
 
-def normalise(X):
+def normalise(X, name="X"):
     """X in the one form of its kind that the kernels know, copying only what has to change.
 
     Parameters
     ----------
     X : ndarray or SciPy sparse matrix or array, shape (n_samples, n_features)
         Finite numbers of any float, integer or boolean dtype. Never written to.
+    name : str, default="X"
+        What the errors call it.
 
     Returns
     -------
@@ -82,26 +86,20 @@ def normalise(X):
     Raises
     ------
     ValueError
-        If a value exceeds the range of float32, if X has more than 2**31 - 1 features, or if the
-        index arrays of a sparse X are out of range.
+        If X holds no real numbers or one beyond the range of float32, if it has more than 2**31 - 1
+        features, or if the structure of a sparse X is not valid.
     """
     if X.shape[1] > LARGEST_INDEX:
         raise ValueError(
-            f"X has {X.shape[1]} features; at most {LARGEST_INDEX} (2**31 - 1) are supported"
+            f"{name} has {X.shape[1]} features; at most {LARGEST_INDEX} (2**31 - 1) are supported"
         )
     if not sparse.issparse(X):
-        return np.ascontiguousarray(_as_float32(X))
-    X = X.tocsr()
-    # A fresh object around the same arrays: asking X itself would cache flags in the caller's X.
-    csr = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
-    try:
-        csr.check_format(full_check=True)
-    except ValueError as error:
-        raise ValueError(f"X is not a valid sparse matrix: {error}") from error
+        return np.ascontiguousarray(_as_float32(X, name))
+    csr = sparse.csr_array(checked_csr(X, name))
     if not csr.has_canonical_format:
         csr = csr.astype(np.float64)  # copies; duplicates of small integers must not wrap around
         csr.sum_duplicates()
-    csr.data = _as_float32(csr.data)
+    csr.data = _as_float32(csr.data, name)
     return narrow_indices(csr)
 
 
@@ -121,13 +119,15 @@ def narrow_pointers(indptr):
     return indptr.astype(np.int32, copy=False) if indptr[-1] <= LARGEST_INDEX else indptr
 
 
-def _as_float32(values):
+def _as_float32(values, name):
     """Cast finite values to float32, refusing those that would become infinite."""
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold real numbers, got dtype {values.dtype}")
     with np.errstate(over="ignore"):
         cast = np.asarray(values).astype(np.float32, copy=False)
     if values.dtype.kind == "f" and values.dtype.itemsize > 4 and np.isinf(cast).any():
         raise ValueError(
-            f"X holds {np.abs(values).max():.3g}, beyond the range of float32 "
+            f"{name} holds {np.abs(values).max():.3g}, beyond the range of float32 "
             f"(up to {np.finfo(np.float32).max:.3g}) in which the estimators compute; "
             "scale the features"
         )

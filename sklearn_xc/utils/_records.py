@@ -1,21 +1,163 @@
-"""The classes that a file of a model may name."""
+"""The classes that a file of a model may name, and what their attributes must be there."""
+
+from math import isfinite
+
+import numpy as np
+from scipy import sparse
 
 RECORDS = {}  # parts of estimators: see `record`
 ESTIMATORS = {}  # see `savable`
 
 
-def record(cls):
+def record(**fields):
     """Class decorator: objects of this class, with what ``vars`` says of them, can be saved.
 
     The names of its attributes are part of the file format from then on. If the class has a method
-    ``_check_record``, it is called after loading and raises ValueError where they do not fit
-    together.
+    ``_check_record``, it is called after loading, once each attribute is of its kind, and raises
+    ValueError where they do not fit together.
+
+    Parameters
+    ----------
+    **fields : callable
+        Attribute -> test of a value that was loaded; all that an object of the class has.
     """
-    RECORDS[cls.__name__] = cls
-    return cls
+
+    def register(cls):
+        RECORDS[cls.__name__] = cls
+        cls._fields_of_record = fields
+        return cls
+
+    return register
+
+
+def made_record(cls, values):
+    """An object of a record's class with these attributes, all of which have been checked.
+
+    Parameters
+    ----------
+    cls : class
+    values : dict
+        Name -> value, as loaded.
+
+    Raises
+    ------
+    ValueError
+        If one is missing, unknown, of the wrong kind, or does not fit the others.
+    """
+    tests = cls._fields_of_record
+    if values.keys() != tests.keys():
+        names = sorted(map(str, values.keys() ^ tests.keys()))
+        raise ValueError(f"a {cls.__name__} lacks {names}, or has them and should not")
+    for name, test in tests.items():
+        require(test(values[name]), f"{name} of a {cls.__name__}", values[name])
+    found = cls.__new__(cls)
+    vars(found).update(values)
+    if hasattr(found, "_check_record"):
+        found._check_record()
+    return found
 
 
 def savable(cls):
     """Class decorator: a file may hold this estimator, under the name of its class."""
     ESTIMATORS[cls.__name__] = cls
     return cls
+
+
+def require_attributes(estimator, **tests):
+    """Raise ValueError for attributes of a loaded estimator that are there and fail their tests."""
+    for name, test in tests.items():
+        if name in vars(estimator):
+            value = vars(estimator)[name]
+            require(test(value), f"{name} of a {type(estimator).__name__}", value)
+
+
+def require(fulfilled, what, value):
+    """Raise ValueError, naming a value that was loaded, unless a condition is fulfilled."""
+    if not fulfilled:
+        raise ValueError(f"{what} cannot be {_described(value)}")
+
+
+def _described(value):
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} of shape {value.shape}"
+    return f"a {type(value).__name__}, {value!r:.60}"
+
+
+# ------------------------------------------------------------------------------- tests of values
+
+
+def is_number(value):
+    """A finite number, no truth value."""
+    kinds = int, float, np.integer, np.floating
+    return isinstance(value, kinds) and not isinstance(value, bool) and isfinite(value)
+
+
+def is_positive(value):
+    return is_number(value) and value > 0
+
+
+def is_not_negative(value):
+    return is_number(value) and value >= 0
+
+
+def is_count(value):
+    """A whole number from 0 on."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0
+
+
+def is_truth(value):
+    return isinstance(value, (bool, np.bool_))
+
+
+def is_text(value):
+    return isinstance(value, str)
+
+
+def is_labels(value):
+    """A vector whose items, if they are objects, can be looked up and compared."""
+    if not isinstance(value, np.ndarray) or value.ndim != 1:
+        return False
+    simple = str, bytes, bool, int, float, np.generic
+    return value.dtype.kind != "O" or all(isinstance(item, simple) for item in value.tolist())
+
+
+def is_sparse(value):
+    return sparse.issparse(value)
+
+
+def is_array(dtype, ndim=1, finite=True, least=None):
+    """A test for arrays of one dtype.
+
+    Parameters
+    ----------
+    dtype : dtype-like
+    ndim : int, default=1
+    finite : bool, default=True
+        Whether every number must be.
+    least : number, default=None
+        Below which none may be.
+    """
+
+    def test(value):
+        return (
+            isinstance(value, np.ndarray)
+            and value.dtype == np.dtype(dtype)
+            and value.ndim == ndim
+            and (not finite or bool(np.isfinite(value).all()))
+            and (least is None or not value.size or value.min() >= least)
+        )
+
+    return test
+
+
+def is_one_of(*values):
+    return lambda value: any(value is one or (is_text(one) and value == one) for one in values)
+
+
+def is_a(*classes):
+    return lambda value: isinstance(value, classes)
+
+
+def either(*tests):
+    """A test for what fulfils one of several; None among them stands for the value None."""
+    return lambda value: any(value is None if test is None else test(value) for test in tests)

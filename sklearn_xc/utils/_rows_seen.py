@@ -8,7 +8,7 @@ several times. Rows are told apart by a hash, and the hashes are counted by a Hy
 
 import numpy as np
 
-from ._records import record
+from ._records import is_array, is_count, is_not_negative, record
 
 BITS = 14  # of a hash that choose a register: 2**14 of them count to 0.8 % about
 N_REGISTERS = 2**BITS
@@ -16,7 +16,10 @@ ERROR = 1.04 / N_REGISTERS**0.5  # relative standard error of the number
 ENTRIES_AT_ONCE = 2**20
 
 
-@record
+@record(
+    registers=is_array(np.uint8), n_visits=is_count, weight_of_visits=is_not_negative,
+    largest_call=is_count,
+)  # fmt: skip
 class RowsSeen:
     """The rows of all calls, without those of weight zero.
 
@@ -37,10 +40,7 @@ class RowsSeen:
         self.n_visits, self.weight_of_visits, self.largest_call = 0, 0.0, 0
 
     def _check_record(self):
-        registers = self.registers
-        if not isinstance(registers, np.ndarray) or registers.dtype != np.uint8:
-            raise ValueError("the registers of a RowsSeen are of the wrong kind")
-        if registers.shape != (N_REGISTERS,) or registers.max() > 64 - BITS + 1:
+        if len(self.registers) != N_REGISTERS or self.registers.max() > 64 - BITS + 1:
             raise ValueError("the registers of a RowsSeen are out of range")
 
     def with_rows(self, rows, sample_weight=None):

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from scipy import sparse
 
+from ..utils._sparse import checked_csr
+
 # Tokens whose pairs are counted at once, and after which long documents are cut for counting.
 BLOCK = 1 << 17
 
@@ -217,6 +219,7 @@ def check_counts(X, words):
     """Counts of pairs as a csr_array with sorted distinct indices."""
     if words is None:
         raise ValueError("vocabulary must name the words of the rows where X is a matrix of counts")
+    X = checked_csr(X, "X") if sparse.issparse(X) else X
     counts = sparse.csr_array(X, dtype=np.float64, copy=True)
     if counts.shape != (len(words), len(words)):
         raise ValueError(

@@ -61,7 +61,7 @@ def test_rows_and_queries(name, given, message):
 def test_sparse_matrix_with_a_feature_out_of_range():
     broken = sparse.csr_array(ROWS)
     broken.indices[0] = 99
-    with pytest.raises(ValueError, match="rows cannot be used: X is not a valid sparse matrix"):
+    with pytest.raises(ValueError, match="rows is not a valid sparse matrix"):
         ExactIndex().build(broken)
 
 
