@@ -14,7 +14,7 @@ from ..utils._random import stream
 from ..utils._records import (
     either,
     is_a,
-    is_count,
+    is_int32,
     is_not_negative,
     is_text,
     require_attributes,
@@ -196,6 +196,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     """
 
     _parameter_constraints = CONSTRAINTS
+    # Against lighter samples the ridge decides; gradients of heavier ones overflow when squared.
+    _range_of_weights = 1e-8, 1e15
 
     def __init__(
         self,
@@ -385,10 +387,10 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             also += 4 * min(self.batch_size, X.shape[0]) * len(self.classes_)
         self._require_weights(4 if keeps_averages else 2, also)
 
-    def _check_loaded(self):
-        super()._check_loaded()
+    def _check_loaded(self, mapped):
+        super()._check_loaded(mapped)
         require_attributes(
-            self, n_steps_=is_count, _averages=either(None, is_a(tuple)), _seen=is_a(RowsSeen),
+            self, n_steps_=is_int32, _averages=either(None, is_a(tuple)), _seen=is_a(RowsSeen),
             _moments=is_a(FeatureMoments), bound_=is_text, learning_rate_=is_not_negative,
         )  # fmt: skip
         n_classes, n_features = len(self.classes_), self.n_features_in_

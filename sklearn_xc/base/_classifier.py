@@ -19,7 +19,7 @@ from ..utils._callbacks import CallbackSupportMixin, Progress
 from ..utils._matrix import as_matrix, as_rows, normalise
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
-from ..utils._records import either, is_array, is_count, is_labels, require_attributes
+from ..utils._records import either, is_array, is_int32, require_attributes
 from ..utils._sparse import in_checked_csr
 from ..utils._validation import check_k
 from . import _weight_format as weight_format
@@ -61,6 +61,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
     # why `merge` refuses models of this kind; None where each class is a problem of its own
     _not_merged_since = "their scores are trained against each other"
     _support = None  # training samples of each class, ndarray of int64; None where not known
+    _range_of_weights = 0, np.inf  # of the largest sample weight
     _held_out_counts = None  # ndarray of int64 (3, n_classes): true, predicted, both
 
     def __sklearn_tags__(self):
@@ -192,18 +193,17 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
             raise ValueError(f"it holds a {type(self).__name__} without weights")
         super()._set_loaded_state(state, origin)
 
-    def _check_loaded(self):
-        super()._check_loaded()
+    def _check_loaded(self, mapped):
+        super()._check_loaded(mapped)
         n_classes = len(self._encoding.classes_)
         require_attributes(
             self, _support=either(None, is_array(np.int64, least=0)),
             _held_out_counts=either(None, is_array(np.int64, ndim=2, least=0)),
-            n_iter_=is_count, loss_curve_=is_array(np.float64, finite=False),
+            n_iter_=is_int32, loss_curve_=is_array(np.float64, finite=False),
         )  # fmt: skip
-        if (
-            not is_labels(self.classes_)
-            or self.classes_.tolist() != self._encoding.classes_.tolist()
-        ):
+        classes = self._encoding.classes_
+        same = np.shape(self.classes_) == classes.shape
+        if not same or not (mapped or np.array_equal(self.classes_, classes)):
             raise ValueError("classes_ are not those that the model was fitted on")
         sizes = {
             np.shape(found)[-1]

@@ -83,6 +83,7 @@ class IndexCache:
         self._index = None
 
     def get(self, coef, intercept, make=InvertedIndex):
+        coef = checked_weights(coef)
         arrays = arrays_of(coef, intercept)
         with self._lock:
             if not _same(arrays, self._arrays):

@@ -119,7 +119,7 @@ def validate_part(estimator, X, y, classes, sample_weight):
             raise ValueError(f"classes must name at least two classes, got {classes!r}")
         _set_classes(estimator, classes)
     if sample_weight is not None:
-        sample_weight = check_sample_weight(sample_weight, X.shape[0])
+        sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
     _grow(estimator, y, None if first else classes, may_add=not first and classes is None)
     codes = known_codes(y, estimator.classes_)
     estimator._set_support(summed_support(estimator.classes_, codes, sample_weight, before))

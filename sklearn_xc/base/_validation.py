@@ -3,7 +3,9 @@
 The only module that touches private names of scikit-learn.
 """
 
+import os
 from contextlib import contextmanager
+from threading import get_ident
 
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -34,9 +36,37 @@ __all__ = [
 ]
 
 
+_training = {}  # id of an estimator -> the thread that changes it
+if hasattr(os, "register_at_fork"):  # other threads do not live on in a child
+    os.register_at_fork(after_in_child=_training.clear)
+
+
 @contextmanager
 def all_or_nothing(estimator):
-    """Restore all attributes of an estimator if what stands inside fails or is interrupted."""
+    """Restore all attributes of an estimator if what stands inside fails or is interrupted.
+
+    Raises
+    ------
+    RuntimeError
+        If another thread is changing the estimator: of two fits at once nothing whole would come.
+    """
+    mine, key = get_ident(), id(estimator)
+    nested = _training.get(key) == mine
+    if (trained_by := _training.setdefault(key, mine)) != mine:  # one step: no lock
+        raise RuntimeError(
+            f"thread {trained_by} is training this {type(estimator).__name__}; train a clone in "
+            "each thread"
+        )
+    try:
+        with _restored_on_failure(estimator):
+            yield
+    finally:
+        if not nested:
+            _training.pop(key, None)
+
+
+@contextmanager
+def _restored_on_failure(estimator):
     estimator._read_all()
     before = vars(estimator).copy()
     try:
@@ -125,7 +155,7 @@ def validate_fit(estimator, X, y, sample_weight=None):
     estimator.classes_ = estimator._encoding.classes_
     is_multilabel = estimator._encoding.kind == "multilabel"
     if sample_weight is not None:
-        sample_weight = check_sample_weight(sample_weight, X.shape[0])
+        sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
         if not is_multilabel:
             require_two_classes(Y, sample_weight, estimator.classes_)
     estimator._set_support(training_support(Y, sample_weight, len(estimator.classes_)))
@@ -141,5 +171,5 @@ def validate_more(estimator, X, y, sample_weight=None):
     X, y = in_checked_csr(X, "X"), in_checked_csr(y, "y")
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True, reset=False)
     if sample_weight is not None:
-        sample_weight = check_sample_weight(sample_weight, X.shape[0])
+        sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
     return normalise(X), y, sample_weight

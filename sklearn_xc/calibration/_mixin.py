@@ -67,8 +67,8 @@ class CalibratedMixin:
             self.calibration, labels.kind, len(labels.classes), held_out
         )
 
-    def _check_loaded(self):
-        super()._check_loaded()
+    def _check_loaded(self, mapped):
+        super()._check_loaded(mapped)
         require_attributes(self, calibration_=either(None, is_a(Calibration)))
         if (calibration := vars(self).get("calibration_")) is not None:
             calibration.require_classes(len(self.classes_))

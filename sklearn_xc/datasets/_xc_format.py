@@ -12,11 +12,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._kernels.datasets._xc_format import Problem, parse_rows
+from ..utils._memory_limit import VARIABLE, memory_limit
 from ..utils._sparse import checked
 from ._single_label import INDICATOR_DTYPE
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _CHUNK_BYTES = 1 << 20
+_BYTES_OF_AN_ENTRY = 64  # of text: the feature, a colon, the value, a blank
+_POINTER_BYTES = 32  # a row, in X, Y and the pieces they are made of
 _ROWS_PER_WRITE = 4096
 _LARGEST_INDEX = np.iinfo(np.int32).max
 
@@ -98,11 +101,12 @@ def load_xc(path):
     """
     path = fsdecode(path)
     with _open(path, "rb") as stream:
-        pieces = _whole_lines(stream, path)
+        lines = _Lines(stream, path)
+        pieces = lines.pieces()
         text = next(pieces, b"")
         header, _, text = text.partition(b"\n")
-        n_rows, n_features, n_classes = _read_header(header, path)
-        rows = _Rows(path, n_rows, n_features, n_classes)
+        rows = _Rows(path, *_read_header(header, path))
+        lines.longest = rows.longest_line()
         rows.add(text)
         for text in pieces:
             rows.add(text)
@@ -164,17 +168,32 @@ def _open(path, mode):
     return _OPENERS.get(ending, open)(path, mode)
 
 
-def _whole_lines(stream, path):
-    """Yield the stream in pieces of whole lines; the last line gets a newline if it has none."""
-    unfinished = []
-    while chunk := _read(stream, path):
-        whole, newline, rest = chunk.rpartition(b"\n")
-        if newline:
-            yield b"".join([*unfinished, whole, newline])
-            unfinished = []
-        unfinished.append(rest)
-    if last_line := b"".join(unfinished):
-        yield last_line + b"\n"
+class _Lines:
+    """The lines of a stream, of which none may be longer than `longest` and a megabyte."""
+
+    longest = 0  # until the header is known
+
+    def __init__(self, stream, path):
+        self._stream, self._path = stream, path
+
+    def pieces(self):
+        """Yield pieces of whole lines; the last line gets a newline if it has none."""
+        unfinished, length = [], 0
+        while chunk := _read(self._stream, self._path):
+            whole, newline, rest = chunk.rpartition(b"\n")
+            if newline:
+                yield b"".join([*unfinished, whole, newline])
+                unfinished, length = [], 0
+            unfinished.append(rest)
+            length += len(rest)
+            if length > self.longest + _CHUNK_BYTES:  # a few bytes may unpack to any number
+                raise ValueError(
+                    f"{self._path}: a line has more than {length - 1} bytes and begins with "
+                    f"{_shown(unfinished[0])}; this is no file in the XC format, or the header's "
+                    "D and K are not its own"
+                )
+        if last_line := b"".join(unfinished):
+            yield last_line + b"\n"
 
 
 def _read(stream, path):
@@ -219,9 +238,24 @@ class _Rows:
     def __init__(self, path, n_rows, n_features, n_classes):
         self.path = path
         self.shape = n_rows, n_features, n_classes
-        self.n_read = 0
+        self.n_read = self.n_bytes = 0
+        self.limit = memory_limit()
+        self.require_memory(_POINTER_BYTES * n_rows)
         self.feature_counts, self.features, self.values = [], [], []
         self.label_counts, self.labels = [], []
+
+    def longest_line(self):
+        """Bytes of a row with every feature and label, each value in some thirty digits."""
+        return _BYTES_OF_AN_ENTRY * (self.shape[1] + self.shape[2])
+
+    def require_memory(self, n_bytes):
+        """Refuse arrays that are larger than the limit on memory was at the start."""
+        self.n_bytes += n_bytes
+        if self.limit is not None and self.n_bytes > self.limit:
+            raise MemoryError(
+                f"{self.path}: X and Y would take more than {self.n_bytes / 1e9:.3g} GB, the limit "
+                f"is {self.limit / 1e9:.3g} GB ({VARIABLE}); read the file in parts"
+            )
 
     def add(self, text):
         """Parse the whole lines in `text`."""
@@ -257,6 +291,7 @@ class _Rows:
         self.features.append(features)
         self.values.append(values)
         self.labels.append(labels[: label_ptr[-1]])
+        self.require_memory(features.nbytes + values.nbytes + 2 * self.labels[-1].nbytes)
         self.n_read += n_parsed
 
     def exact_value(self, number, feature_ptr, entry):

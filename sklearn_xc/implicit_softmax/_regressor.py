@@ -234,9 +234,10 @@ default="auto"
     _stream = None  # see `_stream.Stream`
 
     _parameter_constraints = CONSTRAINTS
+    _range_of_weights = 1e-30, 1e30  # float32 holds their products with values of X
 
-    def _check_loaded(self):
-        super()._check_loaded()
+    def _check_loaded(self, mapped):
+        super()._check_loaded(mapped)
         require_attributes(
             self, _stream=either(None, is_a(Stream)), solver_=is_text,
             learning_rate_=is_not_negative, intercept_scaling_=is_not_negative,

@@ -427,7 +427,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
 
     def _scores_of(self, state=None):
         state = vars(self) if state is None else state
-        binary, squared = state["_encoding"].kind == "binary", self.similarity == "sqeuclidean"
+        binary = state["_encoding"].kind == "binary"
+        squared = state.get("_squared", self.similarity == "sqeuclidean")
         table = state.get("input_embeddings_")
         return EmbeddedScores(state["n_features_in_"], binary, table, squared)
 
@@ -435,6 +436,6 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     def _renamed_parameters(cls, parameters):
         return gathered_search_params(parameters, SEARCH_PARAMS)
 
-    def _check_loaded(self):
-        super()._check_loaded()
+    def _check_loaded(self, mapped):
+        super()._check_loaded(mapped)
         check_loaded(self)

@@ -52,6 +52,11 @@ def state_of(model):
 
 def start_of(model):
     """Label embeddings, intercepts, feature embeddings and sums of squares to go on from."""
+    if model._squared != (model.similarity == "sqeuclidean"):
+        raise ValueError(
+            f"similarity={model.similarity!r} is not that of the fit before, on whose weights "
+            "training cannot go on with it"
+        )
     W = dense(checked_weights(model.coef_))
     b = np.asarray(model.intercept_, dtype=np.float32) + model._threshold
     if len(W) == 1:  # two classes, one score
@@ -65,6 +70,7 @@ def set_model(model, coef, intercept, table, threshold):
     # Training goes on without the threshold: a constant in all rows would hide their
     # directions from an index.
     model._threshold = threshold
+    model._squared = model.similarity == "sqeuclidean"  # of these weights, whatever is set later
     intercept = intercept - threshold
     model.input_embeddings_ = table
     if table is not None:
@@ -113,8 +119,9 @@ def check_loaded(model):
     require_attributes(
         model, _form=is_one_of("hidden", "features", "columns", "rows"), _seen=is_a(RowsSeen),
         _n_visited=is_not_negative, _units=either(None, is_a(Units)), _threshold=is_number,
-        hidden_dim_=either(None, is_count), gradient_=is_one_of("exact", "decomposed", "sampled"),
-        learning_rate_=is_positive, alpha_=is_not_negative, n_scored_=is_not_negative,
+        _squared=is_truth, hidden_dim_=either(None, is_count),
+        gradient_=is_one_of("exact", "decomposed", "sampled"), learning_rate_=is_positive,
+        alpha_=is_not_negative, n_scored_=is_not_negative,
     )  # fmt: skip
     table, units = model.input_embeddings_, model._units
     if table is not None and table.shape[0] != model.n_features_in_:
@@ -128,7 +135,8 @@ def _add_what_older_models_lack(model):
     table = model.input_embeddings_
     added = {
         "_form": "rows" if table is None else "hidden", "_units": None, "_seen": RowsSeen(),
-        "_n_visited": 0.0, "hidden_dim_": None if table is None else table.shape[1],
+        "_n_visited": 0.0, "_squared": model.similarity == "sqeuclidean",
+        "hidden_dim_": None if table is None else table.shape[1],
         "gradient_": model.gradient, "learning_rate_": model.learning_rate, "alpha_": model.alpha,
     }  # fmt: skip
     for name, value in added.items():

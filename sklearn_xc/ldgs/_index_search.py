@@ -57,7 +57,7 @@ def predict_topk(self, X, k=None, scores="decision", sparse_output=False, search
     if "_search" not in vars(self):
         self._search = Search(self.index, self.n_jobs)
     best, values, self.search_recall_ = self._search.topk(
-        rows, k, self.coef_, self.intercept_, self.similarity == "sqeuclidean"
+        rows, k, self.coef_, self.intercept_, self._squared
     )
     if sparse_output:
         return topk_matrix(best, values, len(self.classes_))

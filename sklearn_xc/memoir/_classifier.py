@@ -433,8 +433,8 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
             state["_saved"] = Iterates.of_tuple(state["_saved"])
         super()._set_loaded_state(state, origin)
 
-    def _check_loaded(self):
-        super()._check_loaded()
+    def _check_loaded(self, mapped):
+        super()._check_loaded(mapped)
         if "_saved" not in vars(self):
             return
         require_attributes(
@@ -443,7 +443,8 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
             _bias=is_not_negative, alpha_=is_not_negative, eta0_=is_not_negative,
             eta_step_=is_not_negative,
         )  # fmt: skip
-        self._saved.require_lists(self.n_features_in_, len(self.classes_))  # a kernel follows them
+        if not mapped:  # kernels follow them in training only
+            self._saved.require_lists(self.n_features_in_, len(self.classes_))
         if "_n_batches" in vars(self):  # of a version that kept less: rates begin anew
             del self._n_batches
             self._coordinates = Coordinates()

@@ -3,9 +3,10 @@
 import warnings
 from inspect import signature
 
+import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import get_tags, indexable
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +19,7 @@ from ..ppdsparse._classifier import PPDSparseClassifier
 from ..topk._predict import predict_topk
 from ..utils._callbacks import FIT_CALLER, CallbackSupportMixin, InnerFits
 from ..utils._records import is_a, require_attributes
+from ..utils._sparse import in_rows
 from ..utils._validation import check_sample_weight
 
 
@@ -83,7 +85,7 @@ class BaseTopKWrapper(
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
-        X, y = indexable(X, y)
+        X, y = in_rows(X, y, names="Xy")
         if n_rows(X) == 0:
             raise ValueError("X and y have 0 sample(s); at least one is needed in each class")
         estimator = self._wrapped()
@@ -137,13 +139,13 @@ class BaseTopKWrapper(
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
 
-    def _check_loaded(self):
-        super()._check_loaded()
+    def _check_loaded(self, mapped):
+        super()._check_loaded(mapped)
         require_attributes(self, estimator_=is_a(SaveMixin), _labels=is_a(Labels))
         if "estimator_" not in vars(self) or "_labels" not in vars(self):
             raise ValueError(f"it holds a {type(self).__name__} without an estimator")
         wrapped = getattr(self.estimator_, "classes_", None)
-        if wrapped is None or len(wrapped) != len(self._labels.classes):
+        if not np.array_equal(wrapped, self._labels.classes):
             raise ValueError("the labels are not those of the estimator inside")
 
     # ----------------------------------------------------------------------------- prediction

@@ -159,8 +159,8 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
             fits.finish()
         return self
 
-    def _check_loaded(self):
-        super()._check_loaded()
+    def _check_loaded(self, mapped):
+        super()._check_loaded(mapped)
         require_attributes(self, calibration_=is_a(Calibration))
         self.calibration_.require_classes(len(self.classes_))
 

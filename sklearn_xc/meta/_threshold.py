@@ -247,8 +247,8 @@ class TopKThresholdClassifier(BaseTopKWrapper):
             fits.finish()
         return self
 
-    def _check_loaded(self):
-        super()._check_loaded()
+    def _check_loaded(self, mapped):
+        super()._check_loaded(mapped)
         require_attributes(
             self, max_labels_=is_positive, response_method_=is_one_of(*RESPONSES),
             best_threshold_=either(is_a(float, np.floating), is_array(np.float64, finite=False)),

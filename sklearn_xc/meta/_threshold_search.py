@@ -147,6 +147,9 @@ def _micro_groups(pairs, group, beta):
     tp = _sums_within(weight * sorted_pairs.hit, starts)
     n_pred = _sums_within(weight, starts)
     better = 0.0
+    if not n_true > 0:  # every threshold has F = 0: nothing is predicted
+        thresholds[which] = np.nextafter(sorted_pairs.score[starts], np.inf)
+        return thresholds, 0.0
     while True:
         best, ends = _best_ends((1 + beta**2) * tp - better * n_pred, sorted_pairs, starts)
         some = (1 + beta**2) * tp[best] > better * n_pred[best]  # of others nothing is predicted

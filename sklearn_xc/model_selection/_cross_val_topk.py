@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..topk._predict import predict_topk
+from ..utils._sparse import in_rows
 from ..utils._validation import check_k
 from ._fold_assignment import label_pattern
 from ._routing import fit_with, route, splitter
@@ -91,7 +91,7 @@ def out_of_fold_topk(estimator, X, y, *, k, cv, n_jobs, params, scores="decision
 
     ``next_fit("fold")`` is an `InnerFit` to tell callbacks of the fit of a fold.
     """
-    X, y = indexable(X, y)
+    X, y = in_rows(X, y, names="Xy")
     classes, Y = label_pattern(y)
     k = check_k(k, len(classes))
     cv = splitter(cv)

@@ -5,8 +5,9 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils import check_random_state, indexable
+from sklearn.utils import check_random_state
 
+from ..utils._sparse import in_rows
 from ._fold_assignment import (
     PINNED,
     deal,
@@ -75,7 +76,7 @@ class _LabelKFold(BaseCrossValidator):
         """The number of the split that tests each row, -1 if none does."""
         if y is None:
             raise ValueError(f"{type(self).__name__} needs y: it looks at the labels")
-        X, y = indexable(X, y)
+        X, y = in_rows(X, y, names="Xy")
         _, Y = label_pattern(y)
         rng = check_random_state(self.random_state) if self.shuffle else None
         problem = make_problem(Y, np.ones(self.n_splits), self.pin_singletons, rng)
@@ -290,7 +291,8 @@ def train_test_split(
     _check_switches(shuffle=shuffle, pin_singletons=pin_singletons)
     _check_random_state(shuffle, random_state)
     labels = arrays[-1] if stratify is None else stratify
-    *arrays, labels = indexable(*arrays, labels)
+    names = [f"arrays[{i}]" for i in range(len(arrays))]
+    *arrays, labels = in_rows(*arrays, labels, names=[*names, "stratify"])
     _, Y = label_pattern(labels)
     n_test = _n_test(Y.shape[0], test_size, train_size)
     rng = check_random_state(random_state) if shuffle else None

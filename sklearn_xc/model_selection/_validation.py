@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import check_scoring
-from sklearn.utils import indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..metrics._scorer import TopkScorer, shared_predictions
+from ..utils._sparse import in_rows
 from ._routing import fit_with, n_rows, part_of, route, splitter
 from ._take_rows import take
 
@@ -102,7 +102,7 @@ def cross_validate(
     """
     if error_score != "raise" and not isinstance(error_score, Real):
         raise ValueError(f'error_score must be "raise" or a number, got {error_score!r}')
-    X, y, groups = indexable(X, y, groups)
+    X, y, groups = in_rows(X, y, groups, names=("X", "y", "groups"))
     cv = splitter(cv)
     if isinstance(scoring, (list, tuple, set)):
         scoring = _by_name(scoring)

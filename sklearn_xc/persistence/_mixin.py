@@ -17,9 +17,9 @@ class SaveMixin:
     """Gives an estimator ``save``, and a way back for :func:`load`.
 
     What is saved are the parameters and whatever else ``vars`` shows, in the kinds of values that
-    `_state.Encoder` knows. A subclass whose attributes kernels follow blindly checks them in
-    ``_check_loaded``, which is called with all of them in memory, before any kernel can see them;
-    one with attributes that are made anew when they are needed adds their names to ``_not_saved``.
+    `_state.Encoder` knows. A subclass checks them in ``_check_loaded`` before any kernel can see
+    them; one with attributes that are made anew when they are needed adds their names to
+    ``_not_saved``.
     Linear weights of a mapped file are in ``_loaded``, as `LoadedWeights`, until all is read.
     """
 
@@ -88,13 +88,20 @@ class SaveMixin:
             Where the attributes can be read into memory, and those that `state` lacks.
         """
         vars(self).update(state)
-        if origin is None:
-            self._check_loaded()
-        else:
+        if origin is not None:
             self._origin = origin, state
+        self._check_loaded(origin is not None)
 
-    def _check_loaded(self):
-        """Raise ValueError if the attributes, now all in memory, do not fit together."""
+    def _check_loaded(self, mapped):
+        """Raise ValueError if the attributes are of the wrong kind or do not fit together.
+
+        Parameters
+        ----------
+        mapped : bool
+            Whether large arrays are in a mapped file, where only their shapes are looked at, and
+            attributes with sparse matrices may still be missing. It is called again once all is
+            in memory, before anything is trained.
+        """
 
     def _read_all(self):
         """Read into memory what is still in a mapped file, before it is changed or copied."""

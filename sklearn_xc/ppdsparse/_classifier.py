@@ -289,6 +289,15 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             self._set_linear_model(result["coef"], result["intercept"])
             result["progress"].finish()
         self._warn_if_late(self.dual_gap_, FIT_CALLER + 1)
+        if not self.coef_.nnz and "auto" in (self.l1, self.l2):
+            weight = 1 if sample_weight is None else sample_weight.max()
+            warnings.warn(
+                f"every weight is zero: the penalties, l1_={self.l1_:.3g} and l2_={self.l2_:.3g}, "
+                f"outweigh the samples, whose weights are at most {weight:.3g}; multiply these, or "
+                "set smaller penalties",
+                UserWarning,
+                stacklevel=FIT_CALLER,
+            )
         return self
 
     add_labels = add_labels
@@ -335,8 +344,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 stacklevel=stacklevel,
             )
 
-    def _check_loaded(self):
-        super()._check_loaded()
+    def _check_loaded(self, mapped):
+        super()._check_loaded(mapped)
         dual = vars(self).get("dual_coef_")
         if dual is not None and not (
             sparse.issparse(dual) and dual.format == "csr" and dual.has_canonical_format

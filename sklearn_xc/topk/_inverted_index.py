@@ -168,7 +168,10 @@ class InvertedIndex:
         return out
 
     def positives(self, rows, n_threads):
-        """The classes with a score above zero: CSR pattern of bool, shape (n_rows, n_classes)."""
+        """The classes with a score above zero: CSR pattern of bool, shape (n_rows, n_classes).
+
+        Raises ValueError if a score overflows float32.
+        """
         n_threads = max(1, min(n_threads, rows.shape[0]))
         scratch = self._scratch(n_threads)
         counts, found = [], []
@@ -178,6 +181,7 @@ class InvertedIndex:
             which = np.empty(0, dtype=np.int32)
             arguments = *self._arguments(block), scratch, n_found
             kernel.positives(*arguments, starts, which, n_threads)
+            check_finite(np.where(n_found < 0, np.nan, 0))
             np.cumsum(n_found, out=starts[1:])
             if starts[-1]:
                 which = np.empty(starts[-1], dtype=np.int32)

@@ -1,6 +1,7 @@
 """The classes that a file of a model may name, and what their attributes must be there."""
 
 from math import isfinite
+from mmap import mmap
 
 import numpy as np
 from scipy import sparse
@@ -101,8 +102,14 @@ def is_not_negative(value):
 
 
 def is_count(value):
-    """A whole number from 0 on."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0
+    """A whole number from 0 on, as can be counted."""
+    kinds = int, np.integer
+    return isinstance(value, kinds) and not isinstance(value, bool) and 0 <= value < 2**53
+
+
+def is_int32(value):
+    """A whole number from 0 on that a kernel may count further in 32 bits."""
+    return is_count(value) and value < 2**30
 
 
 def is_truth(value):
@@ -143,11 +150,23 @@ def is_array(dtype, ndim=1, finite=True, least=None):
             isinstance(value, np.ndarray)
             and value.dtype == np.dtype(dtype)
             and value.ndim == ndim
-            and (not finite or bool(np.isfinite(value).all()))
-            and (least is None or not value.size or value.min() >= least)
+            and (_is_mapped(value) or _is_within(value, finite, least))
         )
 
     return test
+
+
+def _is_within(value, finite, least):
+    if finite and not np.isfinite(value).all():
+        return False
+    return least is None or not value.size or value.min() >= least
+
+
+def _is_mapped(array):
+    """Whether the numbers are in a mapped file: looking at them would read it."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return isinstance(array.obj if isinstance(array, memoryview) else array, mmap)
 
 
 def is_one_of(*values):

@@ -8,6 +8,7 @@ from itertools import chain
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import indexable
 
 
 def checked(matrix, name):
@@ -50,6 +51,11 @@ def in_checked_csr(X, name):
     to CSR without a look at their structure.
     """
     return checked_csr(X, name) if sparse.issparse(X) and X.format != "csr" else X
+
+
+def in_rows(*arrays, names):
+    """Arrays of equal length in forms that rows can be taken of, as scikit-learn's `indexable`."""
+    return indexable(*map(in_checked_csr, arrays, names))
 
 
 def _made(matrix, form, parts):

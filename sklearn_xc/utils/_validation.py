@@ -16,8 +16,22 @@ def check_k(k, n_classes):
     )
 
 
-def check_sample_weight(sample_weight, n_samples):
-    """Weights of the samples as ndarray of float32: finite, not negative, not all zero."""
+def check_sample_weight(sample_weight, n_samples, allowed=(0, np.inf)):
+    """Weights of the samples as ndarray of float32: finite, not negative, not all zero.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,)
+    n_samples : int
+    allowed : tuple (lowest, highest)
+        Of the largest of them; where training beyond that overflows float32, or learns nothing.
+
+    Raises
+    ------
+    ValueError
+        If they are not as described, not one for each sample, or out of the range that float32
+        computes with.
+    """
     try:
         weight = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -33,6 +47,15 @@ def check_sample_weight(sample_weight, n_samples):
         raise ValueError(f"sample_weight must not be negative, got {weight.min():g}")
     if not weight.any():
         raise ValueError("sample_weight is zero for every sample; at least one must count")
+    lowest, highest = weight[weight > 0].min(), weight.max()
+    if lowest < np.finfo(np.float32).smallest_subnormal:
+        raise ValueError(f"sample_weight holds {lowest:.3g}, which is 0 in float32: make it 0")
+    if not allowed[0] <= highest <= allowed[1]:
+        raise ValueError(
+            f"sample_weight is at most {highest:.3g}; the largest must be from {allowed[0]:g} to "
+            f"{allowed[1]:g}, since training is in float32: multiply all weights by the same "
+            "number, and alpha if it is one"
+        )
     return weight.astype(np.float32)
 
 

@@ -193,8 +193,8 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     ['three']
     """
 
-    def _check_loaded(self):
-        super()._check_loaded()
+    def _check_loaded(self, mapped):
+        super()._check_loaded(mapped)
         vectors = is_array(np.float32, ndim=2)
         require_attributes(
             self, vocabulary_=is_a(dict), embeddings_=vectors, context_embeddings_=vectors,

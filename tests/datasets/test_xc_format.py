@@ -404,3 +404,34 @@ def test_shared_data(data_folder, name, shape, n_unlabelled):
     X, Y = load_xc(data_folder / name / "train.txt.xz")
     assert (*X.shape, Y.shape[1]) == shape
     assert np.sum(np.diff(Y.indptr) == 0) == n_unlabelled
+
+
+# ------------------------------------------------------------------------------ what is bounded
+
+
+def test_a_line_without_end_is_refused_at_once(tmp_path):
+    path = tmp_path / "bomb.txt.gz"
+    with gzip.open(path, "wb") as file:
+        for _ in range(64):
+            file.write(b"0" * 2**20)
+    with pytest.raises(ValueError, match=r"bomb.txt.gz: a line has more than \d+ bytes"):
+        load_xc(path)
+    with gzip.open(path, "wb") as file:
+        file.write(b"1 10 10\n0 ")
+        for _ in range(64):
+            file.write(b"1:1 " * 2**18)
+    with pytest.raises(ValueError, match=r"a line has more than \d+ bytes and begins with '0 1:1"):
+        load_xc(path)
+
+
+def test_more_than_memory_is_refused_by_the_header(tmp_path, monkeypatch):
+    monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "10_000_000".replace("_", ""))
+    path = tmp_path / "large.txt"
+    path.write_bytes(b"1000000 10 10\n" + b"\n" * 10**6)
+    with pytest.raises(MemoryError, match=r"large.txt: X and Y would take more than"):
+        load_xc(path)
+    path.write_bytes(b"100000 10 10\n" + b"0 1:1 2:1 3:1 4:1 5:1 6:1 7:1 8:1 9:1\n" * 10**5)
+    with pytest.raises(MemoryError, match="SKLEARN_XC_MEMORY_LIMIT"):
+        load_xc(path)
+    monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "100000000")
+    assert load_xc(path)[0].nnz == 9 * 10**5

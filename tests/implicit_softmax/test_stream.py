@@ -14,6 +14,7 @@ from sklearn_xc import ImplicitSoftmaxRegressor
 from sklearn_xc.implicit_softmax._stream import Stream, sample_keys
 from sklearn_xc.utils._coordinates import Coordinates
 from sklearn_xc.utils._matrix import as_rows
+from sklearn_xc.utils._records import made_record
 
 PARTS = 1, 10, 100
 SOLVERS = {
@@ -223,15 +224,18 @@ def test_parts_and_samples_of_weight_zero(data):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"coordinates": None}, "without its coordinates"),
-        ({"length": 0.0}, "length of the rows"),
-        ({"keys": np.zeros(2)}, "wrong kind"),
+        ({"coordinates": None}, "coordinates of a Stream cannot be a NoneType"),
+        ({"length": 0.0}, "length of a Stream cannot be"),
+        ({"keys": np.zeros(2)}, "keys of a Stream cannot be an array of float64"),
         ({"u": np.zeros(3)}, "not one for each row"),
-        ({"keys": np.zeros(1, np.uint64), "u": np.array([np.nan])}, "not finite"),
+        ({"keys": np.zeros(1, np.uint64), "u": np.array([np.nan])}, "u of a Stream"),
+        ({"keys": np.array([2, 1], np.uint64), "u": np.zeros(2)}, "not in order"),
+        ({"entries": np.array([-1])}, "entries of a Stream"),
+        ({"more": 1}, "more"),
     ],
 )
 def test_a_record_that_contradicts_itself_is_refused(change, message):
-    stream = Stream(Coordinates())
-    vars(stream).update(change)
+    values = vars(Stream(Coordinates()))
+    assert vars(made_record(Stream, values)) == values
     with pytest.raises(ValueError, match=message):
-        stream._check_record()
+        made_record(Stream, values | change)

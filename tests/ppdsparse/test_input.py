@@ -429,7 +429,8 @@ def test_one_row_of_each_class_one_feature():
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_no_information_at_all(container):
-    model = PPDSparseClassifier().fit(container(np.zeros((30, 6))), LABELS)
+    with pytest.warns(UserWarning, match="every weight is zero"):
+        model = PPDSparseClassifier().fit(container(np.zeros((30, 6))), LABELS)
     assert model.coef_.nnz == 0
     assert np.isfinite(model.decision_function(X)).all()
 

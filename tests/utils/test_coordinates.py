@@ -7,6 +7,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 from sklearn_xc.utils._coordinates import Coordinates
 from sklearn_xc.utils._matrix import normalise
+from sklearn_xc.utils._records import made_record
 
 RNG = np.random.default_rng(0)
 
@@ -90,4 +91,4 @@ def test_rows_and_columns_without_values():
 def test_a_record_that_contradicts_itself_is_refused():
     for mean, scale in ((np.zeros(3), np.ones(2)), (None, 0.0), (None, np.array([1, np.nan]))):
         with pytest.raises(ValueError, match="Coordinates"):
-            Coordinates(mean, scale)._check_record()
+            made_record(Coordinates, {"mean": mean, "scale": scale})

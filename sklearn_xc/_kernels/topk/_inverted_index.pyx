@@ -13,6 +13,7 @@ so they give the same bits.
 """
 
 from cython.parallel cimport parallel, prange, threadid
+from libc.float cimport FLT_MAX
 from libc.math cimport INFINITY
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from libc.string cimport memcpy
@@ -245,12 +246,18 @@ cdef void topk_row(
 # ------------------------------------------------------------------------- the positive scores
 
 
+# In the place of a score that was looked at; finite, unlike one that has overflowed.
+cdef float SEEN = -FLT_MAX
+
+
 cdef dispatched scan_positives(
     const Batch* batch, Index index, float* scores, int64_t* n_found, int32_t* found
 ) noexcept nogil:
+    """OUT `n_found`, -1 if a score is not finite."""
     cdef float totals[BLOCK]
     cdef int32_t block, start, c, hits
     cdef int64_t n = 0
+    cdef float wrong = 0
     for block in range(index.n_blocks):
         start = block * BLOCK
         finish_block(batch, index, block, scores + start, totals)
@@ -258,6 +265,8 @@ cdef dispatched scan_positives(
         hits = 0
         for c in range(BLOCK):
             hits += totals[c] > 0
+        for c in range(min(BLOCK, index.n_classes - start)):
+            wrong += totals[c] * 0  # NaN for infinity and NaN
         if hits and found != NULL:
             for c in range(BLOCK):
                 if totals[c] > 0:
@@ -265,33 +274,36 @@ cdef dispatched scan_positives(
                     n += 1
         else:
             n += hits
-    n_found[0] = n
+    n_found[0] = n if wrong == 0 else -1
 
 
 cdef int64_t touched_positives(
     Row row, Index index, float* scores, int32_t* found
 ) noexcept nogil:
+    """How many there are, -1 if a score is not finite."""
     cdef int64_t e, p, n = 0
     cdef int32_t c, i
+    cdef float wrong = 0
     for e in range(row.n):
         if row.values[e] == 0:
             continue
         for p in range(index.indptr[row.features[e]], index.indptr[row.features[e] + 1]):
             c = index.classes[p]
+            wrong += scores[c] * 0
             if scores[c] > 0:
                 if found != NULL:
                     found[n] = c
                 n += 1
-            scores[c] = -INFINITY
+            scores[c] = SEEN
     for i in range(index.n_classes):
         c = index.by_intercept[i]
         if index.intercept[c] <= 0:
             break
-        if scores[c] != -INFINITY:
+        if scores[c] != SEEN:
             if found != NULL:
                 found[n] = c
             n += 1
-    return n
+    return n if wrong == 0 else -1
 
 
 cdef int64_t positives_row(Row row, Index index, float* scores, int32_t* found) noexcept nogil:
@@ -363,7 +375,7 @@ def positives(
     Parameters
     ----------
     indptr ... scores : as in `topk`
-    counts : OUT (n_rows,)
+    counts : OUT (n_rows,), -1 where a score is not finite
     found_indptr : IN (n_rows + 1,), where the classes of each row go
     found : OUT, the classes in no particular order; of size 0 to count only
     """

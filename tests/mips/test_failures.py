@@ -1,0 +1,82 @@
+"""What fails leaves the index as it was, or answering exactly; never half of another one."""
+
+import numpy as np
+import pytest
+
+from sklearn_xc.mips import AutoIndex, ExactIndex, HNSWIndex, SimpleLSHIndex, SphericalIndex
+from sklearn_xc.mips._approximate import ApproximateIndex
+
+pytestmark = pytest.mark.kernel
+RNG = np.random.default_rng(0)
+ROWS, QUERIES = RNG.normal(size=(3000, 4)), RNG.normal(size=(50, 4))
+INDEXES = [
+    ExactIndex(),
+    HNSWIndex(min_recall=0, random_state=0),
+    SimpleLSHIndex(min_recall=0, random_state=0),
+    SphericalIndex(min_recall=0, random_state=0),
+    AutoIndex(random_state=0),
+    AutoIndex(search="hnsw", random_state=0),
+]
+LARGE = np.full((40, 4), 3e38, dtype=np.float32)  # products overflow while the recall is measured
+ids = [type(index).__name__ for index in INDEXES]
+
+
+class Interrupted(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("index", INDEXES, ids=ids)
+@pytest.mark.parametrize("error", [MemoryError, Interrupted, None])
+def test_failed_build(index, error, monkeypatch):
+    index = index.__class__(**index.get_params())
+    before = index.build(ROWS).query(QUERIES, 3)
+    state = dict(vars(index))
+    exact = type(index) is ExactIndex
+    if error is not None:
+
+        def fail(*args, **kwargs):
+            raise error("no")
+
+        target = ExactIndex if exact else ApproximateIndex
+        monkeypatch.setattr(target, "_set_up", fail)
+        if type(index) is AutoIndex:
+            monkeypatch.setattr(ExactIndex, "_set_up", fail)
+        with pytest.raises(error):
+            index.build(ROWS[:50])
+        monkeypatch.undo()
+    elif not exact and index.get_params().get("search") != "auto":
+        with pytest.raises(ValueError, match="not finite in float32"):
+            index.build(LARGE)
+    assert vars(index) == state
+    for old, new in zip(before, index.query(QUERIES, 3), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+@pytest.mark.parametrize("index", INDEXES[1:4], ids=ids[1:4])
+def test_a_first_build_that_fails_leaves_nothing(index):
+    index = index.__class__(**index.get_params())
+    with pytest.raises(ValueError, match="not finite in float32"):
+        index.build(LARGE)
+    with pytest.raises(ValueError, match="call build first"):
+        index.query(QUERIES, 3)
+
+
+@pytest.mark.parametrize("index", INDEXES[1:4], ids=ids[1:4])
+@pytest.mark.parametrize("share", [0.0, 1.0], ids=["rebuilt", "replaced"])
+def test_a_failed_update_answers_exactly(index, share, monkeypatch):
+    index = index.__class__(**index.get_params()).set_params(rebuild_share=share).build(ROWS)
+    assert index.mode_ != "exact"
+
+    def fail(*args):
+        raise Interrupted
+
+    monkeypatch.setattr(type(index), "_train" if share == 0 else "_to_vectors", fail)
+    new = RNG.normal(size=(10, 4))
+    with pytest.raises(Interrupted):
+        index.update(np.arange(10), new)
+    monkeypatch.undo()
+    assert index.mode_ == "exact"
+    rows = ROWS.copy()
+    rows[:10] = new
+    best = np.argsort(-(QUERIES.astype(np.float32) @ rows.T.astype(np.float32)), axis=1)[:, :3]
+    np.testing.assert_array_equal(index.query(QUERIES, 3)[0], best)

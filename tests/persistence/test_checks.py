@@ -1,0 +1,239 @@
+"""Every class that a file can name checks what it is given; what was refused once stays refused."""
+
+import contextlib
+import os
+import stat
+
+import numpy as np
+import pytest
+from _model_file import File
+from scipy import sparse
+from sklearn.base import clone
+
+import sklearn_xc
+from sklearn_xc import (
+    AugmentReduceClassifier,
+    ImplicitSoftmaxRegressor,
+    LDGSClassifier,
+    LDGSWordEmbedding,
+    MemoirSVC,
+    PPDSparseClassifier,
+    TopKCalibratedClassifier,
+    TopKThresholdClassifier,
+    load,
+)
+from sklearn_xc.persistence import SaveMixin
+from sklearn_xc.utils._records import ESTIMATORS, RECORDS
+
+pytestmark = pytest.mark.kernel
+
+RNG = np.random.default_rng(0)
+X = sparse.random_array((60, 20), density=0.3, rng=RNG, dtype=np.float32)
+X = sparse.csr_array(sparse.hstack([X, np.ones((60, 1))]))
+Y = np.arange(60) % 7
+LABELS = sparse.csr_array(np.eye(7, dtype=np.int8)[Y])
+DOCUMENTS = [[f"w{i * j % 12}" for j in range(20)] for i in range(30)]
+MODELS = {
+    "sparse": PPDSparseClassifier(calibration="isotonic", warm_start=True, random_state=0),
+    "sigmoid": PPDSparseClassifier(calibration="sigmoid", random_state=0),
+    "memoir": MemoirSVC(max_iter=2, random_state=0),
+    "hidden": LDGSClassifier(hidden_dim=3, max_iter=2, random_state=0),
+    "distances": LDGSClassifier(similarity="sqeuclidean", hidden_dim=3, max_iter=2, random_state=0),
+    "flat": LDGSClassifier(max_iter=2, random_state=0),
+    "sampled": AugmentReduceClassifier(
+        bound="augment_reduce", warm_start=True, max_iter=2, random_state=0
+    ),
+    "implicit": ImplicitSoftmaxRegressor(
+        solver="implicit", warm_start=True, max_iter=2, learning_rate=1.0, random_state=0
+    ),
+    "words": LDGSWordEmbedding(dim=4, subsample=0, max_iter=1, min_count=1, random_state=0),
+    "temperature": TopKCalibratedClassifier(
+        PPDSparseClassifier(random_state=0), method="temperature", cv=2
+    ),
+    "thresholds": TopKThresholdClassifier(
+        PPDSparseClassifier(random_state=0), scope="per_label", cv=2
+    ),
+}
+MULTICLASS = [name for name in MODELS if name not in ("words", "thresholds")]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Name -> bytes of a saved model."""
+    folder, found = tmp_path_factory.mktemp("models"), {}
+    for name, model in MODELS.items():
+        given = {"words": (DOCUMENTS,), "thresholds": (X, LABELS)}.get(name, (X, Y))
+        clone(model).fit(*given).save(folder / name)
+        found[name] = (folder / name).read_bytes()
+    return found
+
+
+def test_every_record_has_a_test_for_each_attribute(files):
+    kept = {}
+    for data in files.values():
+        for found in records_in(File(data).manifest["model"]):
+            kept.setdefault(found["class"], set()).update(found["fields"])
+    for name, cls in RECORDS.items():
+        if name.startswith("Scale"):  # of another test module
+            continue
+        assert cls._fields_of_record, name
+        assert kept.pop(name) == set(cls._fields_of_record)
+    assert not kept
+
+
+def test_every_estimator_checks_what_is_loaded():
+    for name, cls in ESTIMATORS.items():
+        if cls.__module__.startswith("sklearn_xc"):
+            assert any("_check_loaded" in vars(c) for c in cls.__mro__ if c is not SaveMixin), name
+            assert getattr(sklearn_xc, name) is cls
+
+
+def records_in(node):
+    """The records in the JSON of a model."""
+    if isinstance(node, dict):
+        if node.get("$") == "record":
+            yield node
+        node = list(node.values())
+    if isinstance(node, list):
+        for part in node:
+            yield from records_in(part)
+
+
+def use(model):
+    """Whatever a user may call; errors must be of the kinds that say something."""
+    words = isinstance(model, LDGSWordEmbedding)
+    calls = {
+        "predict": (X,), "predict_topk": (X,), "predict_proba": (X,), "decision_function": (X,),
+        "partial_fit": (X, Y), "transform": (DOCUMENTS if words else X,),
+        "score": (DOCUMENTS,) if words else (X, Y), "fit": (DOCUMENTS,) if words else (X, Y),
+        "most_similar": ("w1",),
+    }  # fmt: skip
+    for name, arguments in calls.items():
+        with contextlib.suppress(ValueError, TypeError, AttributeError, KeyError, MemoryError):
+            getattr(model, name)(*arguments)
+
+
+VALUES = [
+    None, True, "text", -1, 2**62, 0.5, {"$": "float", "value": "nan"}, [], [1, 2],
+    {"$": "tuple", "values": []}, {"$": "dict", "items": []},
+    {"$": "container", "value": "csr_array"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", [None, "r"])
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.filterwarnings("ignore")
+def test_other_values_in_the_place_of_attributes(files, tmp_path, name, mode):
+    """A model is refused or can be used: nothing but an exception may come of any value."""
+    path = tmp_path / "model"
+    n_refused, rng = 0, np.random.default_rng(0)
+    places = sorted(places_of(File(files[name]).attributes))
+    for place in places:
+        for value in rng.choice(len(VALUES), size=3, replace=False):
+            file = File(files[name])
+            put(file.attributes, place, VALUES[value])
+            path.write_bytes(file.bytes())
+            try:
+                model = load(path, mode)
+            except ValueError:
+                n_refused += 1
+                continue
+            use(model)
+    assert n_refused >= len(places)
+
+
+def places_of(node, before=()):
+    """Paths to attributes and to fields of records."""
+    for name, value in node.items():
+        yield (*before, name)
+        if isinstance(value, dict) and value.get("$") == "record":
+            yield from places_of(value["fields"], (*before, name, "fields"))
+
+
+def put(node, place, value):
+    for name in place[:-1]:
+        node = node[name]
+    node[place[-1]] = value
+
+
+@pytest.mark.parametrize("mode", [None, "r"])
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.filterwarnings("ignore")
+def test_arrays_of_other_lengths_and_contents(files, tmp_path, name, mode):
+    path = tmp_path / "model"
+    for number, (dtype, shape, _) in enumerate(File(files[name]).manifest["segments"]):
+        if dtype == "json":
+            continue
+        for change in ("short", "large", "flat"):
+            file = File(files[name])
+            array = np.frombuffer(file.arrays[number], dtype).reshape(shape)
+            if change == "short":
+                array = array.ravel()[: array.size // 2]
+            elif change == "large":
+                array = np.full_like(array, 2**30 if array.dtype.itemsize > 2 else 100)
+            else:
+                array = array.reshape(-1, 1)
+            file.arrays[number] = bytearray(array.tobytes())
+            file.manifest["segments"][number][:2] = array.dtype.str, list(array.shape)
+            path.write_bytes(file.bytes())
+            try:
+                model = load(path, mode)
+            except ValueError:
+                continue
+            use(model)
+
+
+def test_a_mapped_model_is_refused_as_often_as_it_is_used(files, tmp_path):
+    file = File(files["memoir"])
+    number = file.attributes["_saved"]["fields"]["classes"]["number"]
+    array = np.frombuffer(file.arrays[number], "<i4")
+    file.arrays[number] = bytearray(np.full_like(array, 2**30).tobytes())
+    (tmp_path / "model").write_bytes(file.bytes())
+    model = load(tmp_path / "model", "r")
+    before = set(vars(model))
+    for _ in range(3):
+        with pytest.raises(ValueError, match="classes holds numbers outside"):
+            model.partial_fit(X, Y)
+        assert set(vars(model)) == before
+    assert model.predict(X).shape == (60,)
+
+
+@pytest.mark.parametrize("mode", [None, "r"])
+def test_nested_values_take_no_more_memory_than_the_file(files, tmp_path, mode):
+    """Twelve arrays, each ten times in the next one: as values, a million million of them."""
+    file = File(files["flat"])
+    for depth in range(12):
+        inner = {"$": "objects", "values": len(file.arrays) - 1, "shape": [10]}
+        text = b"[1]" if depth == 0 else repr([inner] * 10).replace("'", '"').encode()
+        file.arrays.append(bytearray(text))
+        file.manifest["segments"].append(["json", [len(text)], ""])
+    last = {"$": "objects", "values": len(file.arrays) - 1, "shape": [10]}
+    file.attributes["loss_curve_"] = last
+    (tmp_path / "model").write_bytes(file.bytes())
+    with pytest.raises(ValueError, match="does not hold a valid model"):
+        load(tmp_path / "model", mode)
+    file.attributes["loss_curve_"] = deep = []
+    for _ in range(200):
+        deep.append([])
+        deep = deep[0]
+    (tmp_path / "model").write_bytes(file.bytes())
+    with pytest.raises(ValueError, match="nested too deeply"):
+        load(tmp_path / "model", mode)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no special files here")
+def test_save_replaces_regular_files_only_and_keeps_their_mode(files, tmp_path):
+    model = PPDSparseClassifier(random_state=0).fit(X, Y)
+    path = tmp_path / "model"
+    model.save(path)
+    for mode in 0o600, 0o640, 0o444:
+        path.chmod(mode)
+        model.save(path)
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in "pipe", "link":
+        with pytest.raises(OSError, match="no regular file"):
+            model.save(tmp_path / name)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert sorted(os.listdir(tmp_path)) == ["link", "model", "pipe"]
