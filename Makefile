@@ -6,6 +6,9 @@
 #   make test-full    the same with the large data sets and long runs
 #   make test-debug   the kernels' tests on a build with bounds checks compiled in
 #   make test-asan    the kernels' tests on a build with the address sanitizer (GCC, Linux)
+#   make test-ubsan   the same with the undefined-behaviour sanitizer
+#   make fuzz         random input of every kind for FUZZ_SECONDS (60); FUZZ_ARGS="--kinds xc_text"
+#   make fuzz-asan    the same with the address sanitizer, fuzz-ubsan with the other
 #   make bench        times and accuracy beside other packages (BENCH_ARGS="--help")
 #   make lint         style of Python and Cython
 #   make docs         the documentation, into doc/_build/html
@@ -20,7 +23,7 @@ PYTEST := $(BIN)/pytest -n $(TEST_JOBS) --dist worksteal
 BUILD_FILES := setup.py pyproject.toml \
 	$(wildcard sklearn_xc/_kernels/*/*.pyx sklearn_xc/_kernels/*/*.pxd sklearn_xc/_kernels/*/*.h)
 
-.PHONY: demo test test-full test-debug test-asan bench lint docs clean
+.PHONY: demo test test-full test-debug test-asan test-ubsan fuzz fuzz-asan fuzz-ubsan bench lint docs clean
 
 demo: $(VENV)/.ready-plots
 	$(BIN)/python examples/quickstart.py $(DEMO_ARGS)
@@ -39,11 +42,29 @@ test-debug: build/debug/.ready
 # The sanitizer has to be loaded before Python is, and sees only what malloc hands out. The
 # interpreter leaks by design, and hnswlib frees arrays as single objects. libstdc++ beside it lets
 # other packages throw C++ exceptions.
-test-asan: build/asan/.ready
-	SKLEARN_XC_BUILD=asan PYTHONPATH=build/asan PYTHONMALLOC=malloc \
-	ASAN_OPTIONS=detect_leaks=0:alloc_dealloc_mismatch=0 \
+ASAN := SKLEARN_XC_BUILD=asan PYTHONPATH=build/asan PYTHONMALLOC=malloc \
+	ASAN_OPTIONS=detect_leaks=0:alloc_dealloc_mismatch=0:allocator_may_return_null=1 \
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
-	$(BIN)/python $(BIN)/pytest -m kernel $(TEST_ARGS)
+	$(BIN)/python
+UBSAN := SKLEARN_XC_BUILD=ubsan PYTHONPATH=build/ubsan UBSAN_OPTIONS=print_stacktrace=1 $(BIN)/python
+
+test-asan: build/asan/.ready
+	$(ASAN) $(BIN)/pytest -m kernel $(TEST_ARGS)
+
+test-ubsan: build/ubsan/.ready
+	$(UBSAN) $(BIN)/pytest -n $(TEST_JOBS) -m kernel $(TEST_ARGS)
+
+FUZZ_SECONDS ?= 60
+FUZZ := tests/fuzz/run.py --seconds $(FUZZ_SECONDS) $(FUZZ_ARGS)
+
+fuzz: $(VENV)/.ready-test
+	$(BIN)/python $(FUZZ)
+
+fuzz-asan: build/asan/.ready
+	$(ASAN) $(FUZZ)
+
+fuzz-ubsan: build/ubsan/.ready
+	$(UBSAN) $(FUZZ)
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
@@ -75,7 +96,7 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python >= 3.11 is needed")'
 	$(PYTHON) -m venv $(VENV)
 
-# build/debug and build/asan: the package alone, the rest comes from the virtual environment.
+# build/debug, build/asan and build/ubsan: the package alone, the rest comes from the virtual environment.
 build/%/.ready: $(BUILD_FILES) $(wildcard sklearn_xc/*.py sklearn_xc/*/*.py sklearn_xc/*/*/*.py) \
 		| $(VENV)/.ready-test $(VENV)/.ready-dev
 	SKLEARN_XC_BUILD=$* $(BIN)/pip install --quiet --upgrade --no-deps --no-build-isolation \

@@ -3,7 +3,8 @@
 Environment variables:
 
 SKLEARN_XC_BUILD
-    ``release`` (default), ``debug`` (bounds checks compiled in) or ``asan`` (address sanitizer).
+    ``release`` (default), ``debug`` (bounds checks compiled in), ``asan`` (address sanitizer) or
+    ``ubsan`` (undefined-behaviour sanitizer).
 SKLEARN_XC_SIMD
     ``auto`` (default: hot loops are compiled for several instruction sets and the widest the
     machine has is chosen at run time), or one of ``baseline``, ``avx2``, ``avx512`` to allow
@@ -107,6 +108,11 @@ BUILDS = {
         "compile": ["-O1", "-g", "-fsanitize=address", "-fno-omit-frame-pointer"],
         "link": ["-fsanitize=address"],
     },
+    "ubsan": {  # what is undefined in C ends the process, with the line and a reason
+        "directives": {},
+        "compile": ["-O1", "-g", "-fsanitize=undefined", "-fno-sanitize-recover=undefined"],
+        "link": ["-fsanitize=undefined"],
+    },
 }
 
 # Instruction sets that target_clones compiles beside the baseline, narrowest first.
@@ -180,7 +186,7 @@ def openmp_flags():
 
 def clones(build, simd):
     """The argument list of ``target_clones``, or None where it does not work or is not wanted."""
-    if build == "asan":  # resolvers run before the sanitizer is up
+    if build in ("asan", "ubsan"):  # resolvers run before the sanitizer is up
         return None
     for name in ["avx512", "avx2"] if simd == "auto" else [simd]:
         arguments = ", ".join(f'"{target}"' for target in SIMD[name])
@@ -200,8 +206,8 @@ def chosen(variable, default, allowed):
 def extensions(build, simd, folder):
     options = BUILDS[build]
     if sys.platform == "win32":
-        if build == "asan":
-            raise SystemExit("SKLEARN_XC_BUILD='asan' needs GCC or Clang")
+        if build in ("asan", "ubsan"):
+            raise SystemExit(f"SKLEARN_XC_BUILD={build!r} needs GCC or Clang")
         options = {**options, "compile": ["/O2"]}
     openmp_compile, openmp_link = openmp_flags()
     macros = []

@@ -93,7 +93,9 @@ def test_kernels_are_of_the_build_under_test():
     code = {kernel.__name__: Path(kernel.__file__).read_bytes() for kernel in kernels()}
     checked = {name for name, text in code.items() if b"RaiseBufferIndexError" in text}
     sanitized = {name for name, text in code.items() if b"__asan_report_" in text}
+    undefined = {name for name, text in code.items() if b"__ubsan_handle_" in text}
     if build != "release":
         assert PACKAGE.parent == ROOT / "build" / build
     assert sanitized == (set(code) if build == "asan" else set())
+    assert (undefined != set()) == (build == "ubsan")
     assert (checked != set()) == (build == "debug")

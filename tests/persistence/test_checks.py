@@ -1,71 +1,25 @@
 """Every class that a file can name checks what it is given; what was refused once stays refused."""
 
-import contextlib
 import os
 import stat
 
 import numpy as np
 import pytest
+from _forged_models import MODELS, VALUES, X, Y, places_of, put, saved_models, use
 from _model_file import File
-from scipy import sparse
-from sklearn.base import clone
 
 import sklearn_xc
-from sklearn_xc import (
-    AugmentReduceClassifier,
-    ImplicitSoftmaxRegressor,
-    LDGSClassifier,
-    LDGSWordEmbedding,
-    MemoirSVC,
-    PPDSparseClassifier,
-    TopKCalibratedClassifier,
-    TopKThresholdClassifier,
-    load,
-)
+from sklearn_xc import PPDSparseClassifier, load
 from sklearn_xc.persistence import SaveMixin
 from sklearn_xc.utils._records import ESTIMATORS, RECORDS
 
 pytestmark = pytest.mark.kernel
 
-RNG = np.random.default_rng(0)
-X = sparse.random_array((60, 20), density=0.3, rng=RNG, dtype=np.float32)
-X = sparse.csr_array(sparse.hstack([X, np.ones((60, 1))]))
-Y = np.arange(60) % 7
-LABELS = sparse.csr_array(np.eye(7, dtype=np.int8)[Y])
-DOCUMENTS = [[f"w{i * j % 12}" for j in range(20)] for i in range(30)]
-MODELS = {
-    "sparse": PPDSparseClassifier(calibration="isotonic", warm_start=True, random_state=0),
-    "sigmoid": PPDSparseClassifier(calibration="sigmoid", random_state=0),
-    "memoir": MemoirSVC(max_iter=2, random_state=0),
-    "hidden": LDGSClassifier(hidden_dim=3, max_iter=2, random_state=0),
-    "distances": LDGSClassifier(similarity="sqeuclidean", hidden_dim=3, max_iter=2, random_state=0),
-    "flat": LDGSClassifier(max_iter=2, random_state=0),
-    "sampled": AugmentReduceClassifier(
-        bound="augment_reduce", warm_start=True, max_iter=2, random_state=0
-    ),
-    "implicit": ImplicitSoftmaxRegressor(
-        solver="implicit", warm_start=True, max_iter=2, learning_rate=1.0, random_state=0
-    ),
-    "words": LDGSWordEmbedding(dim=4, subsample=0, max_iter=1, min_count=1, random_state=0),
-    "temperature": TopKCalibratedClassifier(
-        PPDSparseClassifier(random_state=0), method="temperature", cv=2
-    ),
-    "thresholds": TopKThresholdClassifier(
-        PPDSparseClassifier(random_state=0), scope="per_label", cv=2
-    ),
-}
-MULTICLASS = [name for name in MODELS if name not in ("words", "thresholds")]
-
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
+def files():
     """Name -> bytes of a saved model."""
-    folder, found = tmp_path_factory.mktemp("models"), {}
-    for name, model in MODELS.items():
-        given = {"words": (DOCUMENTS,), "thresholds": (X, LABELS)}.get(name, (X, Y))
-        clone(model).fit(*given).save(folder / name)
-        found[name] = (folder / name).read_bytes()
-    return found
+    return saved_models()
 
 
 def test_every_record_has_a_test_for_each_attribute(files):
@@ -99,27 +53,6 @@ def records_in(node):
             yield from records_in(part)
 
 
-def use(model):
-    """Whatever a user may call; errors must be of the kinds that say something."""
-    words = isinstance(model, LDGSWordEmbedding)
-    calls = {
-        "predict": (X,), "predict_topk": (X,), "predict_proba": (X,), "decision_function": (X,),
-        "partial_fit": (X, Y), "transform": (DOCUMENTS if words else X,),
-        "score": (DOCUMENTS,) if words else (X, Y), "fit": (DOCUMENTS,) if words else (X, Y),
-        "most_similar": ("w1",),
-    }  # fmt: skip
-    for name, arguments in calls.items():
-        with contextlib.suppress(ValueError, TypeError, AttributeError, KeyError, MemoryError):
-            getattr(model, name)(*arguments)
-
-
-VALUES = [
-    None, True, "text", -1, 2**62, 0.5, {"$": "float", "value": "nan"}, [], [1, 2],
-    {"$": "tuple", "values": []}, {"$": "dict", "items": []},
-    {"$": "container", "value": "csr_array"},
-]  # fmt: skip
-
-
 @pytest.mark.parametrize("mode", [None, "r"])
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.filterwarnings("ignore")
@@ -140,20 +73,6 @@ def test_other_values_in_the_place_of_attributes(files, tmp_path, name, mode):
                 continue
             use(model)
     assert n_refused >= len(places)
-
-
-def places_of(node, before=()):
-    """Paths to attributes and to fields of records."""
-    for name, value in node.items():
-        yield (*before, name)
-        if isinstance(value, dict) and value.get("$") == "record":
-            yield from places_of(value["fields"], (*before, name, "fields"))
-
-
-def put(node, place, value):
-    for name in place[:-1]:
-        node = node[name]
-    node[place[-1]] = value
 
 
 @pytest.mark.parametrize("mode", [None, "r"])

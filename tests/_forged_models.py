@@ -1,0 +1,99 @@
+"""Small models of every estimator as files, wrong values for what is in them, and their use."""
+
+import contextlib
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from sklearn_xc import (
+    AugmentReduceClassifier,
+    ImplicitSoftmaxRegressor,
+    LDGSClassifier,
+    LDGSWordEmbedding,
+    MemoirSVC,
+    PPDSparseClassifier,
+    TopKCalibratedClassifier,
+    TopKThresholdClassifier,
+)
+
+RNG = np.random.default_rng(0)
+X = sparse.random_array((60, 20), density=0.3, rng=RNG, dtype=np.float32)
+X = sparse.csr_array(sparse.hstack([X, np.ones((60, 1))]))
+Y = np.arange(60) % 7
+LABELS = sparse.csr_array(np.eye(7, dtype=np.int8)[Y])
+DOCUMENTS = [[f"w{i * j % 12}" for j in range(20)] for i in range(30)]
+MODELS = {
+    "sparse": PPDSparseClassifier(calibration="isotonic", warm_start=True, random_state=0),
+    "sigmoid": PPDSparseClassifier(calibration="sigmoid", random_state=0),
+    "memoir": MemoirSVC(max_iter=2, random_state=0),
+    "hidden": LDGSClassifier(hidden_dim=3, max_iter=2, random_state=0),
+    "distances": LDGSClassifier(similarity="sqeuclidean", hidden_dim=3, max_iter=2, random_state=0),
+    "flat": LDGSClassifier(max_iter=2, random_state=0),
+    "sampled": AugmentReduceClassifier(
+        bound="augment_reduce", warm_start=True, max_iter=2, random_state=0
+    ),
+    "implicit": ImplicitSoftmaxRegressor(
+        solver="implicit", warm_start=True, max_iter=2, learning_rate=1.0, random_state=0
+    ),
+    "words": LDGSWordEmbedding(dim=4, subsample=0, max_iter=1, min_count=1, random_state=0),
+    "temperature": TopKCalibratedClassifier(
+        PPDSparseClassifier(random_state=0), method="temperature", cv=2
+    ),
+    "thresholds": TopKThresholdClassifier(
+        PPDSparseClassifier(random_state=0), scope="per_label", cv=2
+    ),
+}
+
+
+def fitted(name):
+    """A model of `MODELS`, fitted."""
+    given = {"words": (DOCUMENTS,), "thresholds": (X, LABELS)}.get(name, (X, Y))
+    return clone(MODELS[name]).fit(*given)
+
+
+def saved_models():
+    """Name -> bytes of the file of a fitted model."""
+    found = {}
+    with TemporaryDirectory() as folder:
+        for name in MODELS:
+            fitted(name).save(f"{folder}/{name}")
+            with open(f"{folder}/{name}", "rb") as file:
+                found[name] = file.read()
+    return found
+
+
+def use(model):
+    """Whatever a user may call; errors must be of the kinds that say something."""
+    words = isinstance(model, LDGSWordEmbedding)
+    calls = {
+        "predict": (X,), "predict_topk": (X,), "predict_proba": (X,), "decision_function": (X,),
+        "partial_fit": (X, Y), "transform": (DOCUMENTS if words else X,),
+        "score": (DOCUMENTS,) if words else (X, Y), "fit": (DOCUMENTS,) if words else (X, Y),
+        "most_similar": ("w1",),
+    }  # fmt: skip
+    for name, arguments in calls.items():
+        with contextlib.suppress(ValueError, TypeError, AttributeError, KeyError, MemoryError):
+            getattr(model, name)(*arguments)
+
+
+VALUES = [
+    None, True, "text", -1, 2**62, 0.5, {"$": "float", "value": "nan"}, [], [1, 2],
+    {"$": "tuple", "values": []}, {"$": "dict", "items": []},
+    {"$": "container", "value": "csr_array"},
+]  # fmt: skip
+
+
+def places_of(node, before=()):
+    """Paths to attributes and to fields of records."""
+    for name, value in node.items():
+        yield (*before, name)
+        if isinstance(value, dict) and value.get("$") == "record":
+            yield from places_of(value["fields"], (*before, name, "fields"))
+
+
+def put(node, place, value):
+    for name in place[:-1]:
+        node = node[name]
+    node[place[-1]] = value
