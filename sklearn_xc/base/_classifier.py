@@ -47,6 +47,9 @@ __all__ = [
 ]
 
 
+BYTES_OF_A_CLASS = 64  # its label, intercept, support, and its part of reports
+
+
 class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base of all classifiers here.
 
@@ -100,6 +103,20 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
     def _progress_of_part(self):
         """Lines that `verbose` prints of a call of partial_fit; callbacks are told of fits only."""
         return Progress(self, None, name="part", verbose=self.verbose)
+
+    def _require_size(self, n_classes, n_features):
+        """Refuse by number what cannot fit into memory, before any of it is looked at.
+
+        Parameters
+        ----------
+        n_classes, n_features : int
+            Of the model that a call would leave; the least of what it then has.
+        """
+        require_memory(
+            BYTES_OF_A_CLASS * n_classes,
+            f"fit: labels, intercepts and counts of {n_classes} classes",
+            "train fewer classes at a time",
+        )
 
     def _validate_fit(self, X, y, sample_weight=None):
         return validate_fit(self, X, y, sample_weight)

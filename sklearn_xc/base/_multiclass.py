@@ -117,10 +117,12 @@ def validate_part(estimator, X, y, classes, sample_weight):
         classes = np.unique(np.asarray(classes))
         if len(classes) < 2:
             raise ValueError(f"classes must name at least two classes, got {classes!r}")
+        estimator._require_size(len(classes), X.shape[1])
         _set_classes(estimator, classes)
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
     _grow(estimator, y, None if first else classes, may_add=not first and classes is None)
+    estimator._require_size(len(estimator.classes_), X.shape[1])
     codes = known_codes(y, estimator.classes_)
     estimator._set_support(summed_support(estimator.classes_, codes, sample_weight, before))
     return normalise(X), codes, sample_weight

@@ -12,7 +12,7 @@ from ..utils._available import available_if
 from ..utils._callbacks import with_callbacks
 from ..utils._convergence import still_rose, warn_not_converged
 from ..utils._records import savable
-from ._auto import passes
+from ._auto import HIDDEN_DIM, passes
 from ._data import held_out_of, positives_of
 from ._fitted import check_loaded, keep, place_classes, set_model, start_of
 from ._index_search import predict_topk
@@ -20,7 +20,7 @@ from ._parameters import CONSTRAINTS, SEARCH_PARAMS
 from ._partial_fit import partial_fit
 from ._prediction import embedded
 from ._scores import EmbeddedScores
-from ._train import Problem, first_state, fit_ldgs
+from ._train import Problem, first_state, fit_ldgs, require_weights
 
 
 def _has_probabilities(estimator):
@@ -435,6 +435,14 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     @classmethod
     def _renamed_parameters(cls, parameters):
         return gathered_search_params(parameters, SEARCH_PARAMS)
+
+    def _require_size(self, n_classes, n_features):
+        super()._require_size(n_classes, n_features)
+        width = self.hidden_dim
+        if width == "auto":  # whichever takes less
+            smaller = HIDDEN_DIM * (n_classes + n_features) < n_classes * n_features
+            width = HIDDEN_DIM if smaller else None
+        require_weights(width, n_classes, n_features, width or n_features)
 
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)

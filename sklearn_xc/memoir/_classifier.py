@@ -21,7 +21,7 @@ from ._data import Data, macro_f1, split
 from ._growing_weights import Iterates, outside
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
 from ._seen import begin, problem_of, with_weight_of_classes
-from ._train import SearchSettings, fit_memoir
+from ._train import SearchSettings, fit_memoir, require_lists_of_features
 
 
 @savable
@@ -432,6 +432,10 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         if isinstance(state.get("_saved"), tuple):  # as it was before 0.1
             state["_saved"] = Iterates.of_tuple(state["_saved"])
         super()._set_loaded_state(state, origin)
+
+    def _require_size(self, n_classes, n_features):
+        super()._require_size(n_classes, n_features)
+        require_lists_of_features(n_classes, n_features)
 
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)

@@ -96,6 +96,15 @@ class Outcome:
     recall: float
 
 
+def require_lists_of_features(n_classes, n_features):
+    """Refuse lists of weights that do not fit into memory while they are empty."""
+    require_memory(
+        BYTES_OF_A_FEATURE * n_features + 4 * n_classes,
+        f"fit: empty lists of the weights of {n_features} features",
+        "use fewer features (hashing, or a feature selection step before)",
+    )
+
+
 def fit_memoir(
     problem, settings, search_settings, start, *, n_passes, seed, n_jobs, progress, judge=None
 ):
@@ -120,11 +129,6 @@ def fit_memoir(
     outcome : Outcome
     """
     n_features = problem.rows.shape[1]
-    require_memory(
-        BYTES_OF_A_FEATURE * n_features + 4 * problem.n_classes,
-        f"fit: empty lists of the weights of {n_features} features",
-        "use fewer features (hashing, or a feature selection step before)",
-    )
     weights = GrowingWeights(problem.n_classes, n_features, settings.average, start)
     chosen = choose_search(
         search_settings.search, problem.rows, problem.codes, weights.shape,

@@ -15,7 +15,7 @@ from ..utils._sparse import checked_csr
 from ._exact_search import ExactSearch
 from ._parameters import check_parameters
 from ._recall import SAMPLE
-from ._row_store import RowStore, check_ids, check_vectors
+from ._row_store import RowStore, check_ids, check_vectors, require_rows
 
 
 class BaseIndex(BaseEstimator):
@@ -71,6 +71,7 @@ class BaseIndex(BaseEstimator):
 
     def _build_new(self, rows, queries):
         self._check_parameters()
+        require_rows(np.shape(rows), None if sparse.issparse(rows) else 4 * np.size(rows))
         checked = check_vectors(rows, "rows")
         if checked.shape[0] == 0:
             raise ValueError(f"rows must have at least one row, got shape {checked.shape}")

@@ -66,6 +66,12 @@ def check_vectors(vectors, name, n_features=None):
     return normalise(vectors, name)
 
 
+def require_rows(shape, size):
+    """Refuse rows that take too many bytes; `size` None where that is not known yet."""
+    if size is not None:
+        require_memory(size, f"rows of shape {shape}", "index fewer rows, or sparse ones")
+
+
 def check_ids(ids, n_rows, name="ids"):
     """The numbers of distinct rows (or of what else `name` numbers), as int64."""
     ids = np.asarray(ids)
@@ -125,7 +131,7 @@ class RowStore:
         self.shape = rows.shape
         self.dense = not sparse.issparse(rows)
         size = rows.nbytes if self.dense else rows.data.nbytes + rows.indices.nbytes
-        require_memory(size, f"rows of shape {rows.shape}", "index fewer rows, or sparse ones")
+        require_rows(rows.shape, size)
         if self.dense:
             vars(self).update(vars(self.view(own(rows, original))))
             return

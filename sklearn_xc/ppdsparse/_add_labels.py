@@ -135,6 +135,8 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None):
         elif self._encoding.kind == "multilabel":
             names = label_names(Y_new)
         X, Y_new, sample_weight = self._validate_more(X, Y_new, sample_weight)
+        n_new = Y_new.shape[1] if Y_new.ndim == 2 else 1
+        self._require_size(len(self.classes_) + n_new, X.shape[1])
         before, was_sparse = columns_of(self), sparse.issparse(self.coef_)
         self._encoding, places, Y = encode_added(self._encoding, Y_new, names)
         self.classes_ = self._encoding.classes_

@@ -289,18 +289,21 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             self._set_linear_model(result["coef"], result["intercept"])
             result["progress"].finish()
         self._warn_if_late(self.dual_gap_, FIT_CALLER + 1)
-        if not self.coef_.nnz and "auto" in (self.l1, self.l2):
-            weight = 1 if sample_weight is None else sample_weight.max()
+        if not self.coef_.nnz and sample_weight is not None and sample_weight.max() < 1:
             warnings.warn(
                 f"every weight is zero: the penalties, l1_={self.l1_:.3g} and l2_={self.l2_:.3g}, "
-                f"outweigh the samples, whose weights are at most {weight:.3g}; multiply these, or "
-                "set smaller penalties",
+                f"outweigh the samples, whose weights are at most {sample_weight.max():.3g}; "
+                "multiply these, or set smaller penalties",
                 UserWarning,
                 stacklevel=FIT_CALLER,
             )
         return self
 
     add_labels = add_labels
+
+    def _require_size(self, n_classes, n_features):
+        super()._require_size(n_classes, n_features)
+        require_workspace(n_classes, n_features, self.n_jobs)
 
     def _solve(self, X, Y, sample_weight, dual, is_new=None, watch=None):
         if watch is None:  # for what callbacks are not told of
@@ -312,7 +315,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             sample_weight = np.ones(X.shape[0], dtype=np.float32)
         class_weight = self._class_weights(Y, sample_weight, is_new)
         require_weights_in_range(sample_weight, class_weight)
-        require_workspace(X.shape[1])
         X = compact(X)
         penalties = penalties_of(self.l1, self.l2, X, sample_weight)
         result = fit_classes(

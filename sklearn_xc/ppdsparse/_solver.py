@@ -7,7 +7,7 @@ from .._kernels.ppdsparse._problem import Problem
 from .._kernels.ppdsparse._solver import N_LANES, solve_classes
 from ..utils._matrix import as_rows, squared_norms, weighted_norms
 from ..utils._memory_limit import require_memory
-from ..utils._parallel import blocks_of_classes, run_blocks
+from ..utils._parallel import blocks_of_classes, local_workers, run_blocks
 from ._assembly import weights_of_classes
 from ._ordering import above, columns_of, extremes, fast_order
 
@@ -18,12 +18,13 @@ N_PARTS = 8  # arguments of a Matrix
 ENTRY = 12  # bytes for each feature and lane: weights, v, and which features they are
 
 
-def require_workspace(n_features):
-    """Memory for the sixteen classes in work, or an error that says so."""
+def require_workspace(n_classes, n_features, n_jobs):
+    """Memory for the sixteen classes that each worker has in work, or an error that says so."""
+    n_workers = min(local_workers(n_jobs), -(-n_classes // N_LANES))
     require_memory(
-        n_features * N_LANES * ENTRY,
-        f"fit: weights of {N_LANES} classes of {n_features} features",
-        "use fewer features (a hashing or a feature selection step before)",
+        n_workers * n_features * N_LANES * ENTRY,
+        f"fit: weights of {N_LANES} classes of {n_features} features for each of {n_workers} jobs",
+        "use fewer features (a hashing or a feature selection step before), or fewer n_jobs",
     )
 
 

@@ -38,7 +38,11 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
 
     partial_fit = partial_fit
 
-    def _require_weights(self, n_copies, also=0):
+    def _require_size(self, n_classes, n_features):
+        super()._require_size(n_classes, n_features)
+        self._require_weights(1, 64 * n_features, (n_classes, n_features))
+
+    def _require_weights(self, n_copies, also=0, shape=None):
         """Refuse weights that do not fit into memory.
 
         Parameters
@@ -47,8 +51,10 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
             Numbers of 4 bytes that fit holds for each weight.
         also : int
             Bytes beside them.
+        shape : tuple (n_classes, n_features), default=None
+            By default those of the model.
         """
-        shape = len(self.classes_), self.n_features_in_
+        shape = shape or (len(self.classes_), self.n_features_in_)
         require_memory(
             int(4 * n_copies * shape[0] * shape[1] + also),
             f"fit: dense weights of {shape[0]} classes and {shape[1]} features "

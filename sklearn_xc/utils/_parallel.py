@@ -20,6 +20,11 @@ from .._kernels.common._pace import openmp_enabled
 MIN_BLOCKS, MAX_BLOCKS = 32, 2048
 
 
+def local_workers(n_jobs):
+    """How many workers joblib runs on this machine at a time; those of a cluster have their own."""
+    return max(1, min(joblib.effective_n_jobs(n_jobs), joblib.cpu_count()))
+
+
 def effective_threads(n_jobs):
     """The number of threads a kernel may use for rows.
 
@@ -38,7 +43,7 @@ def effective_threads(n_jobs):
     if n_threads > 1 and not openmp_enabled():
         _warn_without_openmp()
         return 1
-    return max(1, min(n_threads, joblib.cpu_count()))
+    return local_workers(n_jobs)
 
 
 @cache

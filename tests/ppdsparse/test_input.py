@@ -256,7 +256,7 @@ def test_warm_start_from_another_problem(x, y, samples, columns):
 def test_more_features_than_memory():
     many = 2**31 - 5
     huge = sparse.csr_array((np.ones(3), [0, 5, many - 1], [0, 1, 2, 3]), shape=(3, many))
-    message = rf"fit: weights of 16 classes of {many} features would take 412,\d\d\d,\d\d\d,\d\d\d"
+    message = rf"fit: weights of 16 classes of {many} features for each of 1 jobs would take 412,"
     assert_refused(PPDSparseClassifier(), huge, [0, 1, 2], MemoryError, message)
 
 
@@ -429,8 +429,7 @@ def test_one_row_of_each_class_one_feature():
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_no_information_at_all(container):
-    with pytest.warns(UserWarning, match="every weight is zero"):
-        model = PPDSparseClassifier().fit(container(np.zeros((30, 6))), LABELS)
+    model = PPDSparseClassifier().fit(container(np.zeros((30, 6))), LABELS)
     assert model.coef_.nnz == 0
     assert np.isfinite(model.decision_function(X)).all()
 
