@@ -151,7 +151,8 @@ def validate_fit(estimator, X, y, sample_weight=None):
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True)
     if not estimator._multilabel:
         refuse_indicator(estimator, y)
-    estimator._require_size(y.shape[1] if y.ndim == 2 else 2, X.shape[1])
+    if y.ndim == 2:
+        estimator._require_size(y.shape[1], X.shape[1])
     estimator._encoding, Y = encode(y, names)
     estimator._require_size(estimator._encoding.n_classes, X.shape[1])
     estimator.classes_ = estimator._encoding.classes_
