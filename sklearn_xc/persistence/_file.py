@@ -34,6 +34,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..utils._memory_limit import require_memory
+
 MAGIC = b"\x89SKXC\r\n\x1a"
 FORMAT = 1, 0
 HEADER = struct.Struct("<8sHHIQQ32s")
@@ -236,6 +238,9 @@ class Reader:
             if mapped:
                 self._map = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
             else:  # one after the other, as they lie there
+                require_memory(
+                    size, f"load: the arrays of {self.path}", "map them: load(path, mmap_mode='r')"
+                )
                 self._file = file
                 for i in range(len(self._places)):
                     self.copy(i)

@@ -168,6 +168,8 @@ def load(path, mmap_mode=None):
     ValueError
         If it is not a model, if it was truncated, damaged or edited, or needs a newer version of
         the package.
+    MemoryError
+        If it is not mapped and larger than the limit on memory.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from sklearn_xc import (
     LDGSWordEmbedding,
     MemoirSVC,
     PPDSparseClassifier,
+    load,
     mips,
 )
 
@@ -101,6 +102,14 @@ def test_what_changes_a_model():
     assert len(several.classes_) == 4
     refused(lambda: PPDSparseClassifier(n_jobs=2).fit(X, np.arange(N)), "for each of 2 jobs")
     PPDSparseClassifier(n_jobs=1, random_state=0).fit(X, np.arange(N))
+
+
+def test_load(tmp_path, monkeypatch):
+    model = PPDSparseClassifier(random_state=0).fit(NARROW, Y)
+    model.save(tmp_path / "model")
+    monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "1000")
+    refused(lambda: load(tmp_path / "model"), "load: the arrays of .*model would take")
+    assert load(tmp_path / "model", "r").predict(NARROW).shape == (N,)
 
 
 def test_indexes():
