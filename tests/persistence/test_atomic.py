@@ -82,7 +82,7 @@ for halfway in (False, True):
         if status == 0:
             break
 random.seed(0)
-for _ in range(15):
+for _ in range(int(sys.argv[2])):
     child = os.fork()
     if child == 0:
         save_again_and_again()
@@ -96,9 +96,10 @@ print(json.dumps(results))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
-def test_killed_at_any_moment(tmp_path):
+def test_killed_at_any_moment(tmp_path, pytestconfig):
+    n_random = 1000 if pytestconfig.getoption("--full") else 15
     result = subprocess.run(
-        [sys.executable, "-c", SCRIPT, tmp_path],
+        [sys.executable, "-c", SCRIPT, tmp_path, str(n_random)],
         capture_output=True,
         text=True,
         check=False,
@@ -114,7 +115,7 @@ def test_killed_at_any_moment(tmp_path):
         assert which == sorted(which, reverse=True)  # the old one, and from some call on the new
         assert which[0] == "old"
         assert which[-1] == "new"
-    assert len(found["random"]) == 15
+    assert len(found["random"]) == n_random
     # what killed processes leave behind has a name of its own, which says what it is
     others = [name for name in found["left"] if name != "model"]
     assert all(name.startswith(".model.") and name.endswith(".tmp") for name in others)
