@@ -26,7 +26,7 @@ CLASS_RUNS = [("sigmoid", 0.2), ("isotonic", 0.2), ("temperature", 0.2)]
 COLOURS = {"raw": "tab:red", "sigmoid": "tab:blue", "isotonic": "tab:green"}
 
 
-def judged(y, labels, p):
+def measured(y, labels, p):
     """Calibration of the best label and of the five best."""
     curve = reliability_curve(y, labels, p, k=_common.TOP)
     return {
@@ -41,12 +41,12 @@ def labels_of(parts):
     model = PPDSparseClassifier(n_jobs=2, random_state=0)
     plain, _ = _common.timed(model.fit, parts.X, parts.Y)
     labels, scores = model.predict_topk(parts.X_test)
-    found = {"raw": judged(parts.Y_test, labels, expit(scores)) | {"seconds": plain}}
+    found = {"raw": measured(parts.Y_test, labels, expit(scores)) | {"seconds": plain}}
     for method, cv in RUNS:
         model.set_params(calibration=method, calibration_cv=cv)
         seconds, _ = _common.timed(model.fit, parts.X, parts.Y)
         labels, p = model.predict_topk(parts.X_test, scores="proba")
-        found[f"{method}, {cv}"] = judged(parts.Y_test, labels, p) | {"seconds": seconds}
+        found[f"{method}, {cv}"] = measured(parts.Y_test, labels, p) | {"seconds": seconds}
     return found
 
 
@@ -62,12 +62,12 @@ def classes_of(parts):
         plain, _ = _common.timed(model.fit, X, y)
         labels, scores = model.predict_topk(X_test, k=min(100, len(model.classes_)))
         raw = softmax(scores.astype(float), axis=1)  # the hundred best: of all it would be lower
-        found[f"{name}, raw"] = judged(y_test, labels, raw) | {"seconds": plain}
+        found[f"{name}, raw"] = measured(y_test, labels, raw) | {"seconds": plain}
         for method, cv in CLASS_RUNS:
             calibrated = TopKCalibratedClassifier(model, method=method, cv=cv)
             seconds, _ = _common.timed(calibrated.fit, X, y)
             labels, p = calibrated.predict_topk(X_test, scores="proba")
-            found[f"{name}, {method}, {cv}"] = judged(y_test, labels, p) | {"seconds": seconds}
+            found[f"{name}, {method}, {cv}"] = measured(y_test, labels, p) | {"seconds": seconds}
     return found
 
 

@@ -281,7 +281,7 @@ FIRST = (
     "Rows of unit length, first label, training part of the published split; no intercepts and no "
     "ridge, as in the paper. *Rate by auto*: "
     '`learning_rate="auto"`, close to the published protocol (the best of some rates on a tenth of '
-    "the rows, at least 1000, judged on as many others), then all rows; *best rate*: the one "
+    "the rows, at least 1000, validated on as many others), then all rows; *best rate*: the one "
     "of the seven with the lowest training log-loss on all "
     "rows. Our rates multiply the gradient of one sample; the paper's formulas have a factor N "
     "beside the rate, which the authors' program folds into it. The rates of its table 2 stand in "

@@ -95,7 +95,7 @@ PATIENCE = 300  # seconds
 
 
 def load(name):
-    """Training and test rows, targets as the estimator takes them, and indicators to judge by.
+    """Training and test rows, targets as the estimator takes them, and indicators to evaluate with.
 
     The last two are rows of the training part and their indicators.
     """
@@ -140,7 +140,7 @@ class Clock:
             self.seconds.append(time.perf_counter() - self._begin)
 
 
-class Judge(Clock):
+class Evaluate(Clock):
     """A callback that takes the precision of the model after each pass, behind the clock."""
 
     def __init__(self, X, Y):
@@ -161,15 +161,15 @@ def curves(names, systems, passes):
             options = CURVES[name] | SYSTEMS[system][1] | SHARED | {"mu": mu}
             options["max_iter"] = passes or CURVE_PASSES[name]
             options["query_size"] = query_size(n_classes, options, system in WIDE)
-            clock, judge, teacher = Clock(), Judge(X_test, Y_test), Judge(*seen)
-            model = LDGSClassifier(**options).set_callbacks(clock, judge, teacher).fit(X, y)
+            clock, on_test, on_train = Clock(), Evaluate(X_test, Y_test), Evaluate(*seen)
+            model = LDGSClassifier(**options).set_callbacks(clock, on_test, on_train).fit(X, y)
             seconds = np.cumsum(clock.seconds).tolist()
             data.save(
-                SCRIPT, f"curves-{name}-{system}", seconds=seconds, precision=judge.points,
-                training=teacher.points, n_scored=model.n_scored_, n_classes=n_classes,
+                SCRIPT, f"curves-{name}-{system}", seconds=seconds, precision=on_test.points,
+                training=on_train.points, n_scored=model.n_scored_, n_classes=n_classes,
                 options={key: str(value) for key, value in options.items()},
             )  # fmt: skip
-            found = " ".join(f"{100 * p:.2f}" for p in judge.points[-1])
+            found = " ".join(f"{100 * p:.2f}" for p in on_test.points[-1])
             print(
                 f"{name:20}{SYSTEMS[system][0]:38}{seconds[-1]:8.1f} s  P@ {found}, "
                 f"{model.n_scored_ / n_classes:.3f} K scored", flush=True,

@@ -149,7 +149,7 @@ def estimator(system, threads=2, **changes):
     return OneVsRestClassifier(LinearSVC(random_state=data.SEED), n_jobs=threads)
 
 
-def judge(model, rows):
+def evaluated(model, rows):
     """Accuracy (of classes never trained on too), macro-F1, seconds of prediction."""
     from sklearn.metrics import f1_score
 
@@ -178,7 +178,7 @@ def measure(rows, model):
     with _common.PeakMemory() as memory:
         seconds, model = _common.timed(model.fit, rows.X, rows.y)
     figures = {"seconds": seconds, "memory_mb": memory.mb, "n_weights": n_weights(model)}
-    figures |= judge(model, rows)
+    figures |= evaluated(model, rows)
     for name in ("search_", "n_scored_", "recall_", "n_iter_"):
         if hasattr(model, name):
             figures[name] = getattr(model, name)
@@ -531,7 +531,7 @@ PROFILE_TEXT = (
     "two builds a tenth of K samples is visited, for each of them moves two classes: a graph that "
     "follows more seldom, whenever a quarter more samples have been visited, made ten passes over "
     "docstrings as fast as exact search, but of an accuracy of 0.6 % instead of 6.2 %, since "
-    "rivals that have just grown go unopposed."
+    "classes whose weights have just grown are not found."
 )
 PAPER = (
     "## The paper's table 3\n\n"

@@ -26,7 +26,7 @@ RUNS = [(metric, "global") for metric in MEASURES]
 RUNS += [("micro_f1", "per_label"), ("macro_f1", "per_label")]
 
 
-def judged(truth, found):
+def measured(truth, found):
     """The three measures, and how many labels a row was given."""
     return {
         "micro_f1": micro_f1(truth, found),
@@ -47,27 +47,27 @@ def measure(name):
     X, Y, X_test, Y_test = _common.load(name)
     plain = PPDSparseClassifier(random_state=0, n_jobs=2)
     seconds, _ = _common.timed(plain.fit, X, Y)
-    found = {"score > 0": judged(Y_test, plain.predict(X_test)) | {"seconds": seconds}}
+    found = {"score > 0": measured(Y_test, plain.predict(X_test)) | {"seconds": seconds}}
     codes, _ = plain.predict_topk(X_test, k=min(100, Y.shape[1]))
     for k in range(1, 6):
         numbers = np.full(len(codes), k)
-        found[f"the {k} best"] = judged(Y_test, best_labels(codes, numbers, Y_test.shape))
+        found[f"the {k} best"] = measured(Y_test, best_labels(codes, numbers, Y_test.shape))
     for metric, scope in RUNS:
         model = TopKThresholdClassifier(
             PPDSparseClassifier(random_state=0, n_jobs=2), metric=metric, scope=scope
         )
         seconds, _ = _common.timed(model.fit, X, Y)
-        figures = judged(Y_test, model.predict(X_test))
+        figures = measured(Y_test, model.predict(X_test))
         figures |= {"seconds": seconds, "held_out": model.best_score_}
         if scope == "global":
             figures["threshold"] = model.best_threshold_
         found[f"{scope}, {metric}"] = figures
     for metric in MEASURES:
         oracle = TopKThresholdClassifier(FrozenEstimator(plain), metric=metric).fit(X_test, Y_test)
-        figures = judged(Y_test, oracle.predict(X_test))
+        figures = measured(Y_test, oracle.predict(X_test))
         found[f"oracle threshold, {metric}"] = figures | {"threshold": oracle.best_threshold_}
     numbers = np.asarray(Y_test.sum(axis=1)).ravel()
-    found["oracle number of labels"] = judged(Y_test, best_labels(codes, numbers, Y_test.shape))
+    found["oracle number of labels"] = measured(Y_test, best_labels(codes, numbers, Y_test.shape))
     FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / f"{name}.json").write_text(json.dumps(found, indent=1, default=float))
     for run, figures in found.items():

@@ -28,7 +28,7 @@ N_SPLITS = 5  # of small data, a test part of which has few rows
 DIMENSIONS = 256
 # What scikit-learn's solvers can do in minutes: of the other data sets, classes with most rows.
 MOST_CLASSES = {"omniglot": 200, "docstrings": 300}
-RIVALS = ("logistic", "svc")
+REFERENCES = ("logistic", "svc")
 POINTS, POINTS_UNSCALED, STANDARD_ERRORS = 1.0, 3.0, 2.0
 LOG_LOSS_RATIO, CPU_RATIO, CPU_MORE = 1.15, 3.0, 2.0
 BARS = (
@@ -93,7 +93,7 @@ def embedded(rows):
 
 
 def make(system):
-    if system in RIVALS:
+    if system in REFERENCES:
         from sklearn.linear_model import LogisticRegression
         from sklearn.svm import LinearSVC
 
@@ -155,21 +155,21 @@ def measure(data, system):
     }
 
 
-def misses(data, figures, rivals, timed=True):
+def misses(data, figures, references, timed=True):
     """The bars that a system misses on a data set, in words; empty if it holds them all.
 
     Without those of seconds if not `timed`, as tests want it.
     """
-    best = max(rivals.values(), key=lambda f: f["accuracy"])
+    best = max(references.values(), key=lambda f: f["accuracy"])
     allowed = POINTS_UNSCALED if data.endswith("_raw") else POINTS
     allowed += STANDARD_ERRORS * best["standard_error"]
-    slowest = max(f["cpu"] for f in rivals.values())
+    slowest = max(f["cpu"] for f in references.values())
     found = []
     if figures["accuracy"] < best["accuracy"] - allowed:
         lost = best["accuracy"] - figures["accuracy"]
         found.append(f"accuracy {lost:.1f} points below ({allowed:.1f} allowed)")
     if figures["log_loss"] is not None:
-        ratio = figures["log_loss"] / rivals["logistic"]["log_loss"]
+        ratio = figures["log_loss"] / references["logistic"]["log_loss"]
         if ratio > LOG_LOSS_RATIO:
             found.append(f"log-loss {ratio:.2f} times that of LogisticRegression")
     if timed and figures["cpu"] > CPU_RATIO * slowest + CPU_MORE:
@@ -185,12 +185,12 @@ def read(data, system):
     return _kept.read(PAGE).get(data, {}).get(system)
 
 
-def rivals_on(data):
+def references_on(data):
     """The figures of scikit-learn's estimators, measured if they are not there."""
-    for system in RIVALS:
+    for system in REFERENCES:
         if read(data, system) is None:
             write(data, system)
-    return {system: read(data, system) for system in RIVALS}
+    return {system: read(data, system) for system in REFERENCES}
 
 
 def write(data, system):
@@ -205,12 +205,12 @@ def one_line(figures):
     return f"{figures['accuracy']:.1f} / {loss} / {figure(figures['cpu'])} s {warned}".rstrip()
 
 
-def cell(data, figures, rivals):
+def cell(data, figures, references):
     if figures is None:
         return "-"
     loss = "-" if figures["log_loss"] is None else f"{figures['log_loss']:.2f}"
     text = f"{figures['accuracy']:.1f} / {loss} / {figure(figures['cpu'], 2)}"
-    return f"**{text}**" if rivals and misses(data, figures, rivals) else text
+    return f"**{text}**" if references and misses(data, figures, references) else text
 
 
 def write_page():
@@ -219,17 +219,17 @@ def write_page():
         figures = {system: read(data, system) for system in TITLES}
         if not any(figures.values()):
             continue
-        ready = all(figures[r] for r in RIVALS)
-        rivals = {r: figures[r] for r in RIVALS} if ready else None
-        own = {s: f for s, f in figures.items() if s not in RIVALS}
+        ready = all(figures[r] for r in REFERENCES)
+        references = {r: figures[r] for r in REFERENCES} if ready else None
+        own = {s: f for s, f in figures.items() if s not in REFERENCES}
         rows.append(
-            [data, *(cell(data, figures[r], None) for r in RIVALS)]
-            + [cell(data, f, rivals) for f in own.values()]
+            [data, *(cell(data, figures[r], None) for r in REFERENCES)]
+            + [cell(data, f, references) for f in own.values()]
         )
         missed += [
-            f"* {data}, {TITLES[s]}: {'; '.join(misses(data, f, rivals))}"
+            f"* {data}, {TITLES[s]}: {'; '.join(misses(data, f, references))}"
             for s, f in own.items()
-            if f and rivals and misses(data, f, rivals)
+            if f and references and misses(data, f, references)
         ]
     parts = [
         "# Without arguments",
@@ -250,21 +250,21 @@ def write_page():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="+", choices=DATA_SETS, default=DATA_SETS, metavar="NAME")
-    systems = [s for s in TITLES if s not in RIVALS]
+    systems = [s for s in TITLES if s not in REFERENCES]
     parser.add_argument("--systems", nargs="+", choices=systems, default=systems, metavar="NAME")
-    parser.add_argument("--rivals", action="store_true", help="measure scikit-learn's anew too")
+    parser.add_argument("--references", action="store_true", help="measure scikit-learn's anew too")
     parser.add_argument("--report", action="store_true", help="write the page, measure nothing")
     parser.add_argument("--no-page", action="store_true", help="measure and print only")
     options = parser.parse_args()
     for data in [] if options.report else options.data:
-        for system in RIVALS if options.rivals else ():
+        for system in REFERENCES if options.references else ():
             write(data, system)
-        rivals = rivals_on(data)
-        for system, figures in rivals.items():
+        references = references_on(data)
+        for system, figures in references.items():
             print(f"{data:26}{TITLES[system]:26}{one_line(figures)}", flush=True)
         for system in options.systems:
             figures = write(data, system)
-            verdict = "; ".join(misses(data, figures, rivals)) or "holds"
+            verdict = "; ".join(misses(data, figures, references)) or "holds"
             print(f"{data:26}{TITLES[system]:26}{one_line(figures)}: {verdict}", flush=True)
     if not options.no_page:
         write_page()

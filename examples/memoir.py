@@ -1,7 +1,7 @@
-"""How much recall a search for rivals needs.
+"""How much recall a search for the most violating class needs.
 
 Trains support vector machines on passages of documentation, reduced to a few dense dimensions, with
-an index that names the rivals of each sample at several recalls, and with exact search; draws the
+an index that retrieves candidates at several recalls, and with exact search; draws the
 accuracy, and the classes scored for a sample, against the recall.
 
     python examples/memoir.py

@@ -18,7 +18,7 @@ OTHERS = [data for data in benchmark.DATA_SETS if data not in RAW]
 
 
 @pytest.fixture(scope="module")
-def rivals():
+def references():
     """The figures of LogisticRegression and LinearSVC, each measured once."""
     found = {}
 
@@ -32,12 +32,16 @@ def rivals():
 
 @pytest.mark.parametrize("data", RAW)
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_raw_columns(data, system, rivals):
-    assert benchmark.misses(data, benchmark.measure(data, system), rivals(data), timed=False) == []
+def test_raw_columns(data, system, references):
+    assert (
+        benchmark.misses(data, benchmark.measure(data, system), references(data), timed=False) == []
+    )
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("data", OTHERS)
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_other_data(data, system, rivals, data_folder):
-    assert benchmark.misses(data, benchmark.measure(data, system), rivals(data), timed=False) == []
+def test_other_data(data, system, references, data_folder):
+    assert (
+        benchmark.misses(data, benchmark.measure(data, system), references(data), timed=False) == []
+    )

@@ -1,11 +1,11 @@
 """Automatic settings of AugmentReduceClassifier: the bound, the rate and its schedule."""
 
-PUBLISHED_RATE, PUBLISHED_LENGTH = 0.02, 68  # on Bibtex, with so many ones in a row
+PUBLISHED_RATE, PUBLISHED_LENGTH = 0.02, 68  # on Bibtex, with this many ones in a row
 WITHOUT_DRAWS = 4  # times that, where gradients have no noise and rates fall to zero in the end
 PASSES = 20  # of max_iter="auto", where they make enough steps
 RIDGE = 1.0  # of alpha="auto", as LogisticRegression() has on standardised columns
 # With some 30 times the classes that a sample of A&R sees, a step of all classes, whose weights
-# stand one beside the other, takes as long; with so many it still repays what more it takes.
+# stand one beside the other, takes as long; with this many it still repays what more it takes.
 EXACT_CLASSES = 50
 # Samples that gradients of automatic steps are scaled to, where there are more: so a step does not
 # depend on how much data is still to come. With 500 to 5000 of them, models were about the same.
@@ -30,7 +30,7 @@ def bound_of(model, n_classes):
 
 
 def automatic_rate(entries_of_row):
-    """The published rate for rows of so many entries; the intercept is one more."""
+    """The published rate for rows of this many entries; the intercept is one more."""
     return PUBLISHED_RATE * (PUBLISHED_LENGTH + 1) / (entries_of_row + 1)
 
 

@@ -2,8 +2,8 @@
 
 All have the same methods, so that Algorithms 1 and 2 of Augment-and-Reduce read alike. `psi`
 (n_rows, n_sampled + 1) holds the utilities of each row's own class and of the classes drawn for it,
-`importance` (n_rows, n_sampled) how many of the others each of them stands for, `batch` the numbers
-of the rows' samples. Where `n_draws` is 2, the second draw is for the variables.
+`importance` (n_rows, n_sampled) their importance weights, `batch` the numbers of the rows'
+samples. Where `n_draws` is 2, the second draw is for the variables.
 """
 
 import numpy as np

@@ -106,7 +106,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         The fit stops when the bound has not risen by more than this share of it over
         `n_iter_no_change` passes, and a ConvergenceWarning says so if it never does. None makes all
         `max_iter` passes: the rate falls from step to step by a schedule whose length is part of
-        the method, and the bound of a few samples, as drawn classes leave it, is a poor judge of an
+        the method, and the bound of a few samples, as drawn classes leave it, says little about an
         end.
     early_stopping : bool, default=False
         Whether to keep samples apart and stop when their (weighted) log-likelihood no longer rises,
@@ -443,20 +443,20 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         return entries if coordinates.mean is None else np.where(coordinates.mean, n_rows, entries)
 
     def _warn(self, result, max_iter, cold):
-        judged, reached = "bound", -result.losses[-1]
+        measure, reached = "bound", -result.losses[-1]
         if result.scores:
-            judged, reached = "log-likelihood of the samples kept apart", result.scores[-1]
+            measure, reached = "log-likelihood of the samples kept apart", result.scores[-1]
         if (self.tol is not None or result.scores) and not result.ended_by_itself:
             tol = 0 if self.tol is None else self.tol
             warn_not_converged(
-                f"the {judged} still rose by more than tol={tol:g} of it over "
+                f"the {measure} still rose by more than tol={tol:g} of it over "
                 f"n_iter_no_change={self.n_iter_no_change} passes when the {max_iter} passes of "
                 "max_iter ended: increase max_iter or tol",
                 stacklevel=FIT_CALLER + 1,
             )
         if cold and reached < result.start - NOISE * abs(result.start):
             warn_not_converged(
-                f"the {judged} ended at {reached:.4g} a sample, below the {result.start:.4g} of "
+                f"the {measure} ended at {reached:.4g} a sample, below the {result.start:.4g} of "
                 "its start: use a smaller learning_rate"
                 + (" or a larger alpha" if self.early_stopping else ""),
                 stacklevel=FIT_CALLER + 1,

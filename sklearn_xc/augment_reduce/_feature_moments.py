@@ -9,7 +9,7 @@ import numpy as np
 from ..utils._coordinates import UNEVEN, Coordinates
 from ..utils._records import is_array, is_not_negative, record
 
-# A row counts as if it were no longer than so many times the median row: none decides alone.
+# A row counts as if it were no longer than this many times the median row: none decides alone.
 LONGEST = 3.0
 # Deviations below this share of a column's size are errors of rounding: the column is constant.
 LEAST_DEVIATION = 1e-6

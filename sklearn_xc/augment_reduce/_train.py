@@ -18,7 +18,7 @@ from ..utils._random import stream
 from ..utils._schedules import share_of_rate
 from ._bounds import bound_for
 
-# The bound is watched on so many samples, fewer where they would have more scores than WATCHED.
+# The bound is watched on this many samples, fewer where they would have more scores than WATCHED.
 MOST_WATCHED, FEWEST_WATCHED, WATCHED = 200, 16, 4_000_000
 CLASSES_AT_ONCE = 256  # so that Ctrl-C is heard between them
 DECAY, DECAY_STEPS = 0.9, 2000  # of the learning rate (section 4 of the paper)
@@ -315,27 +315,27 @@ def run(samples, W, b, averages, settings, progress, outside):
     solver = AllClasses if settings.bound == "exact" else SampledSteps
     steps = solver(samples, W, b, averages, settings)
     watch, losses = _Watch(settings.tol, settings.n_iter_no_change), []
-    trained, judged = _Watched(samples, False, len(b), settings.seed), None
+    trained, held_out = _Watched(samples, False, len(b), settings.seed), None
     if samples.held_out.any():
-        judged = _Watched(samples, True, len(b), settings.seed)
+        held_out = _Watched(samples, True, len(b), settings.seed)
     # Another order in every call: mini-batches that come again and again are learnt by heart.
     rng = stream(settings.seed, "passes", settings.n_steps)
-    start = steps.bound(judged or trained) if settings.max_iter > 1 else -np.inf
+    start = steps.bound(held_out or trained) if settings.max_iter > 1 else -np.inf
     met_tol = False
     for number in range(1, settings.max_iter + 1):
         progress.begin()
         steps.epoch(rng, number)
         bound = steps.bound(trained)
         losses.append(-bound)
-        watch.add(bound if judged is None else steps.bound(judged))
+        watch.add(bound if held_out is None else steps.bound(held_out))
         met_tol = watch.done()
         reached = {"loss": losses[-1]}
-        if judged is not None:
+        if held_out is not None:
             reached["held_out_log_likelihood"] = watch.curve[-1]
         stop = progress.end(lambda: outside(*steps.weights()), **reached)
         if stop or met_tol:
             break
     kept = steps.averages() if settings.keeps_averages else None
-    scores = [] if judged is None else watch.curve
+    scores = [] if held_out is None else watch.curve
     by_itself = met_tol or stop
     return Result(*steps.weights(), kept, steps.n_steps, losses, scores, start, by_itself)

@@ -81,7 +81,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
     def _start_progress(
         self, n_steps, X, y, sample_weight, name="epoch", set_model=None, n_before=0
     ):
-        """Begin to tell of a fit of at most so many steps; see `Progress`.
+        """Begin to tell of a fit of at most this many steps; see `Progress`.
 
         Parameters
         ----------

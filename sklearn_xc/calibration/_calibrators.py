@@ -125,7 +125,7 @@ class Calibration:
             raise ValueError(f"{self.n_candidates} candidates of {self.n_classes} classes")
 
     def require_classes(self, n_classes):
-        """Raise ValueError unless it is a calibration of so many classes."""
+        """Raise ValueError unless it is a calibration of this many classes."""
         if self.n_classes != n_classes:
             raise ValueError(f"a calibration of {self.n_classes} classes for {n_classes}")
 

@@ -14,7 +14,7 @@ from ._docstring_collector import public_docstrings
 
 _PACKAGES = ("numpy", "scipy", "sklearn", "stdlib")
 # Short sentences say little by themselves: a passage takes in the next one of its paragraph until
-# it has so many words. What is then left over counts if it has a few.
+# it has this many words. What is then left over counts if it has a few.
 _ENOUGH_WORDS = 10
 _FEWEST_WORDS = 3
 

@@ -136,13 +136,13 @@ def implicit_step(
     u, rates : ndarray (n,)
         Old auxiliary variables; rates times the weights of the samples.
     log_factor : ndarray (c,)
-        Logarithm of the number of classes that each one stands for.
+        Logarithm of the importance weight of each one.
     gram : ndarray (n, n)
         Inner products of the rows.
     shrinkage : ndarray (c,)
         c_k of the module's docstring.
     intercept : float
-        The constant feature that stands for the intercepts; 0 without.
+        The constant feature of the intercepts; 0 without.
     tolerance : float
         Largest gradient, relative to the length of the step.
 

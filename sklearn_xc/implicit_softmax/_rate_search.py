@@ -1,4 +1,4 @@
-"""The rate search of the implicit SGD paper, and the objective by which it judges."""
+"""The rate search of the implicit SGD paper, and the objective that it compares by."""
 
 from typing import NamedTuple
 
@@ -14,12 +14,12 @@ DECADE = 2  # places
 RATES = 10.0 ** (np.arange(-4 * DECADE, 4 * DECADE + 1) / DECADE)  # for rows of length 1
 FIRST = [3 * DECADE, 4 * DECADE, 5 * DECADE]  # places of 0.1, 1 and 10
 MOST_TRIED = 8  # three, three in one direction, two between decades
-FEW = 1000  # samples whose objective stands for all where only a look is wanted
+FEW = 1000  # samples whose objective is enough for a first look
 WORTH_MORE = 1e-3  # a gain of less than that, relatively, is not worth another fit
 SHARE = 0.1  # of the rows, section 4.1
 FEWEST_ROWS = 1000  # a tenth of fewer than 10 000 rows would say little; all where there are fewer
 FEWEST_A_CLASS = 4
-FEWEST_JUDGES = 250
+FEWEST_VALIDATION = 250
 CLASSES_AT_ONCE = 256
 SCORES_AT_ONCE = 2**22
 
@@ -101,8 +101,9 @@ def search_rate(train, rows, y, sample_weight, alpha, seed, n_jobs, progress=SIL
     """The best rate for a tenth of the rows (section 4.1), among powers of ten and of their root.
 
     From 0.1, 1 and 10 on it goes in the direction of the best for as long as that gets better, and
-    looks half a decade to both sides in the end. The judges are the log-loss of other rows, as many
-    as were trained on at most, or, where there are hardly any, the training objective.
+    looks half a decade to both sides in the end. Rates are compared by the log-loss of
+    validation rows, at most as many as were trained on, or, where there are hardly any, by the
+    training objective.
 
     Parameters
     ----------
@@ -143,12 +144,12 @@ def search_rate(train, rows, y, sample_weight, alpha, seed, n_jobs, progress=SIL
     weight = sample_weight[chosen] if sample_weight.size else sample_weight
     share = weight.sum() / sample_weight.sum() if weight.size else n_rows / len(counted)
     trials = progress.before(MOST_TRIED, "rate")
-    judges = part(others) if len(others) >= FEWEST_JUDGES else ()
+    validation = part(others) if len(others) >= FEWEST_VALIDATION else ()
 
     def losses(places):
         return run_blocks(
             _trial, [float(RATES[p]) for p in places], train, float(share), alpha,
-            *part(chosen), *judges, n_jobs=n_jobs, progress=trials,
+            *part(chosen), *validation, n_jobs=n_jobs, progress=trials,
             reached=lambda loss: {"loss": loss},
         )  # fmt: skip
 
@@ -203,13 +204,13 @@ def _gains(found, before, best):
 
 def _trial(rate, train, share, alpha, *parts):
     n = len(Rows._fields) + 2
-    (rows, y, sample_weight), judges = _joined(parts[:n]), parts[n:]
+    (rows, y, sample_weight), validation = _joined(parts[:n]), parts[n:]
     try:
         W, b = train(rows, y, sample_weight, share * alpha, rate)
     except DivergenceError:
         return np.inf
-    if judges:
-        found = objective(*_joined(judges), W, b, 0.0)
+    if validation:
+        found = objective(*_joined(validation), W, b, 0.0)
     else:
         found = objective(rows, y, sample_weight, W, b, share * alpha)
     return found if np.isfinite(found) else np.inf

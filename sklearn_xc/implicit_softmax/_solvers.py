@@ -79,7 +79,7 @@ class Settings:
     sampling: str
     alpha: float | np.ndarray
     delta: float
-    intercept: float  # the constant feature that stands for intercepts; 0 without
+    intercept: float  # the constant feature of the intercepts; 0 without
     shuffle: bool
     whole: Whole | None = None
 

@@ -14,7 +14,7 @@ from ..utils._matrix import entry_counts
 from ..utils._records import either, is_a, is_array, is_positive, record
 from ..utils._rows_seen import RowsSeen, row_hashes
 
-# Auxiliary variables are kept of so many rows at most, 16 bytes each; which, their hashes decide.
+# Auxiliary variables are kept of this many rows at most, 16 bytes each; which, their hashes decide.
 MOST_KEPT = 2**22
 
 
@@ -30,7 +30,7 @@ class Whole(NamedTuple):
     class_counts : ndarray (n_classes,)
         Samples of each class.
     entries : ndarray of float (n_features,), or None
-        Samples that have each feature; None where nobody asks.
+        Samples that have each feature; None where it is not needed.
     """
 
     n_samples: float

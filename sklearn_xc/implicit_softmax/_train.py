@@ -140,7 +140,7 @@ def shares_of_epochs(decay, n_epochs):
 
 
 def share_of_part(decay, seen):
-    """The factor on the rate in a part of a stream, whose number of passes nobody knows.
+    """The factor on the rate in a part of a stream, whose number of passes is not known.
 
     Passes over all rows so far are counted, and each whole one lowers the rate: by `decay` as in a
     fit, or, where that would be linear, as one over the root. At one rate for ever the noise of the

@@ -209,6 +209,6 @@ def _aligned(numbers):
 
 
 def shortened(name, longest, ending="..."):
-    """A name for people to read, cut to at most so many characters."""
+    """A name for people to read, cut to at most this many characters."""
     name = str(name)
     return name if len(name) <= longest else f"{name[: longest - len(ending)]}{ending}"

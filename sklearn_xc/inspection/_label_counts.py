@@ -189,7 +189,7 @@ def summed_support(classes, codes, sample_weight, before=None):
 
 
 def counts_of_codes(true, predicted, n_classes):
-    """n_true, n_predicted, n_hits of class numbers; -1 stands for none.
+    """n_true, n_predicted, n_hits of class numbers; -1 is padding.
 
     Returns
     -------

@@ -223,7 +223,7 @@ def _counts(y_true, y_pred, k, classes, sample_weight, support, bins, from_predi
     if truth.ndim == 1:
         n_unknown = len(set(truth.tolist()) - set(np.asarray(classes).tolist()))
     bins = _bins(support, n_unknown, bins)
-    # The last column stands for all labels that the model does not know.
+    # The last column holds all labels that the model does not know.
     of_label = np.searchsorted(-bins[:, 1], -np.append(support, 0), side="right") - 1
     columns, retrieved = ranking.columns, ranking.columns >= 0
     weight = np.broadcast_to(ranking.weight[:, None], columns.shape)

@@ -99,7 +99,7 @@ def in_form(X, form):
 
 
 def passes(model, form, n_samples, n_weights):
-    """The passes of a fit over so many samples."""
+    """The passes of a fit over this many samples."""
     found = number_of_passes(model.max_iter, PASSES, n_samples, model.batch_size)
     if model.max_iter == "auto" and form == "columns":
         steps = STEPS_BY_COLUMN * min(1.0, n_samples / n_weights)

@@ -93,13 +93,13 @@ def set_gradients(
         are 0 that together do not reach tau.
     drawn : C-contiguous ndarray of int32 (n_rows, n_drawn), default=None
         Uniformly drawn classes that stand for all that are neither positive nor retrieved. With
-        cross-entropy each weighs as many as it stands for, so that the partition function is
+        cross-entropy each has its importance weight, so that the partition function is
         estimated without bias; for the other losses they are candidates like those retrieved.
     zero_rest : bool, default=False
         Whether classes outside the set count as scored 0, as in Algorithm 1, or not at all.
     wants_left_out : bool, default=False
     n_first : int, default=None
-        With `wants_left_out`, so many of each line are used at first, and twice as many as long as
+        With `wants_left_out`, this many of each line are used at first, and twice that as long as
         a class that is left out could have a gradient above tau. None uses all.
     n_threads : int, default=1
         Never changes the result.

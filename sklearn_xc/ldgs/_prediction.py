@@ -8,7 +8,7 @@ from ..utils._matrix import as_matrix
 from ..utils._random import stream
 
 SCORES_AT_ONCE = 2**22
-JUDGED = 2000  # samples that choose the threshold above which labels are predicted
+N_VALIDATION = 2000  # samples that choose the threshold above which labels are predicted
 HIGHEST = 100  # of the scores of a sample that take part
 
 
@@ -70,13 +70,13 @@ def best_threshold(steps, samples, sample_weight):
     steps : Steps
         That have been made.
     samples : ndarray of int
-        Those to judge by; of more than `JUDGED`, so many are drawn.
+        Those to validate on; of more than `N_VALIDATION` that number is drawn.
     sample_weight : ndarray of float32 (n_samples,), or None
     """
     positives, seed = steps.positives, steps.seed
-    if len(samples) > JUDGED:
+    if len(samples) > N_VALIDATION:
         rng = stream(seed, "threshold")
-        samples = np.sort(rng.choice(samples, JUDGED, replace=False))
+        samples = np.sort(rng.choice(samples, N_VALIDATION, replace=False))
     weight = np.ones(len(positives.indptr) - 1) if sample_weight is None else sample_weight
     n_best = min(HIGHEST, steps.n_classes)
     n_positive = np.diff(positives.indptr)[samples] @ weight[samples]

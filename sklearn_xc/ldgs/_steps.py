@@ -16,9 +16,9 @@ from ._ridge import Ridge
 
 __all__ = ["Layout", "Settings", "Steps", "Weights"]
 
-QUERIES = 256  # embeddings that stand for all when an index is built
+QUERIES = 256  # embeddings that an index is measured with when it is built
 # Indexes are built again when the multiply-adds of the steps since then are so many times those of
-# building, which compares each class with all centroids. Within a pass so many more a chunk count
+# building, which compares each class with all centroids. Within a pass this many more a chunk count
 # for building, which keep those of few classes from being built all the time.
 REBUILD_AFTER = 4.0
 BUILDING = 1_000_000
@@ -132,7 +132,7 @@ class Steps:
             self.row_buffers = np.empty((t, K), np.float32), np.empty((t, 3 * K + 4))
 
     def threads(self, n_rows):
-        """Threads for work on so many rows of weights."""
+        """Threads for work on this many rows of weights."""
         return self.n_threads if n_rows * self.layout.n_columns > WORTH_THREADS else 1
 
     # ----------------------------------------------------------------------------------- a pass
@@ -371,7 +371,7 @@ class Steps:
         return rng.integers(K, size=(n_rows, n), dtype=np.int32)
 
     def watch_warmup(self, found, positives):
-        """Go over to searching after so many passes, or when few negatives carry the gradient."""
+        """Go over to searching after this many passes, or when few negatives carry the gradient."""
         s = self.settings
         if s.warmup != "auto":
             self.searching = self.n_passes >= s.warmup

@@ -187,8 +187,8 @@ def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threa
     def model():
         threshold = np.float32(0)
         if problem.multilabel:
-            judged = kept if len(kept) else visited
-            threshold = best_threshold(steps, judged, problem.sample_weight)
+            validation = kept if len(kept) else visited
+            threshold = best_threshold(steps, validation, problem.sample_weight)
         return *change.outside(*steps.model()), threshold
 
     curve, scores, stop = [], [], False
@@ -264,7 +264,7 @@ def _prepare(problem, params, state, start, seed, n_threads):
 
 
 def settings_of(params, plan, problem, n_samples):
-    """The settings of the steps, of so many samples in all."""
+    """The settings of the steps, of this many samples in all."""
     n_classes, n_features, gradient = problem.n_classes, problem.X.shape[1], plan.gradient
     dim = n_features if plan.hidden_dim is None else plan.hidden_dim
     n_chunks = min(params.n_chunks, dim) if gradient == "decomposed" else 1

@@ -33,7 +33,7 @@ CONSTANT = 1.0  # the value of the constant feature beside the root mean square 
 AUTO_ALPHA = {"l2": 0.3, "l1": 0.03}
 LARGEST_ALPHA = 1e12
 # max_iter="auto": passes over data of many samples, and with early stopping. Of few samples there
-# are more, for so many samples make a step of `_convergence.FEWEST_STEPS`.
+# are more, for this many samples make a step of `_convergence.FEWEST_STEPS`.
 PASSES, PASSES_TO_STOP = 10, 100
 SAMPLES_OF_A_STEP = 20
 # batch_size="auto" is at most this part of the samples: the penalty acts between batches.
@@ -63,7 +63,7 @@ class DataSeen:
 
 
 def passes_of(model, n_samples):
-    """How many passes over so many samples."""
+    """How many passes over this many samples."""
     usual = PASSES_TO_STOP if model.early_stopping else PASSES
     return number_of_passes(model.max_iter, usual, n_samples, SAMPLES_OF_A_STEP)
 
@@ -86,7 +86,7 @@ def batch_size_of(model, seen):
 def settings_of(model, seen, bias):
     """The settings of the passes, and what the model reports of them.
 
-    While rows are new, others are to come, of which nobody knows how many. In a pass over all of
+    While rows are new, an unknown number of others is to come. In a pass over all of
     them half have come at the mean, and weights that they shrink and rates that they slow down are
     on their way by half: so an automatic penalty of new rows counts half.
 

@@ -1,5 +1,7 @@
 """MEMOIR: multiclass support vector machines trained with an inexact margin."""
 
+from functools import partial
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
@@ -78,7 +80,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
           to "exact". Published: 0, whatever it finds.
         - "n_bits", 64: length of the codes of "lsh", a multiple of 64 up to 1024. Published: 64.
         - "sketch_dim", 512: sparse X of more features than this is indexed through a random linear
-          sketch of so many dimensions; the classes found are scored with all features. Fewer of
+          sketch of this many dimensions; the classes found are scored with all features. Fewer of
           them need more candidates for the same recall.
     batch_size : "auto" or int, default="auto"
         Samples of a batch; "auto" is ``100 * sqrt(K)``, as published, or a tenth of all samples if
@@ -380,7 +382,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
             problem, settings,
             SearchSettings(self.search, **search_params(self)), start,
             n_passes=n_passes, seed=seed, n_jobs=self.n_jobs, progress=progress,
-            judge=None if kept_apart is None else lambda weights: self._judge(weights, kept_apart),
+            validate=None if kept_apart is None else partial(self._score_on, kept_apart),
         )  # fmt: skip
         self._n_visited += len(outcome.losses) * problem.rows.shape[0]
         self._saved, self.n_scored_ = outcome.iterates, outcome.n_scored
@@ -388,7 +390,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         self._set_model(self._saved)
         return outcome
 
-    def _judge(self, weights, data):
+    def _score_on(self, data, weights):
         return macro_f1(*self._finished(weights.save()), data, self._threads())
 
     def _set_model(self, iterates):

@@ -1,4 +1,4 @@
-"""The samples of a call of fit: which of them count, which are kept apart, and how they judge."""
+"""The samples of a call of fit: the weights, those kept apart, their score."""
 
 from typing import NamedTuple
 
@@ -66,7 +66,7 @@ def split(X, codes, weight, sample_weight, fraction, rng):
     weight : ndarray
         With those of the classes.
     sample_weight : ndarray or None
-        Without, by which the samples kept apart are judged.
+        Without, for the scores of the samples kept apart.
     fraction : float
         Of the samples that is kept apart; 0 for none.
     rng : RandomState

@@ -115,7 +115,7 @@ class GrowingWeights:
     Parameters
     ----------
     n_classes, n_features : int
-        One more feature stands for the intercept.
+        One more feature holds the intercepts.
     averaged : bool
     start : Iterates, default=None
         What :meth:`save` returned, to go on from.

@@ -77,9 +77,9 @@ class Outcome:
     ----------
     iterates : Iterates
     losses, scores : list of float
-        For each pass the mean loss, and what `judge` said.
+        For each pass the mean loss, and the validation score.
     stopped : bool
-        Whether it was `judge` that ended the passes, or a callback.
+        Whether it was `validate` that ended the passes, or a callback.
     n_scored : float
         Mean number of classes scored for a sample.
     search : {"exact", "hnsw", "lsh"}
@@ -106,7 +106,7 @@ def require_lists_of_features(n_classes, n_features):
 
 
 def fit_memoir(
-    problem, settings, search_settings, start, *, n_passes, seed, n_jobs, progress, judge=None
+    problem, settings, search_settings, start, *, n_passes, seed, n_jobs, progress, validate=None
 ):
     """Make passes over the samples.
 
@@ -121,7 +121,7 @@ def fit_memoir(
     n_jobs : int or None
         Of the index.
     progress : Progress
-    judge : callable or None
+    validate : callable or None
         From the weights to a score; passes end when it no longer rises.
 
     Returns
@@ -138,15 +138,15 @@ def fit_memoir(
         chosen, problem.rows, settings.bias, weights, search_settings, n_jobs=n_jobs, seed=seed
     )
     steps = Steps(problem, weights, settings, search, seed)
-    losses, scores, stopped = run_passes(steps, n_passes, progress, judge)
+    losses, scores, stopped = run_passes(steps, n_passes, progress, validate)
     return Outcome(
         weights.save(), losses, scores, stopped, steps.n_scored / max(1, steps.n_visited),
         search.search_, search.recall_,
     )  # fmt: skip
 
 
-def run_passes(steps, n_passes, progress, judge):
-    """Passes until `judge` or a callback ends them; losses, scores, and whether they were ended."""
+def run_passes(steps, n_passes, progress, validate):
+    """Passes until `validate` or a callback ends them; losses, scores, ended or not."""
     losses, scores, stopped = [], [], False
     weights, settings = steps.weights, steps.settings
     n_visited = steps.problem.n_before
@@ -160,8 +160,8 @@ def run_passes(steps, n_passes, progress, judge):
                 f"{error}: use a smaller eta0 (here {settings.eta0:g}), or scale the features"
             ) from error
         n_visited += len(steps.problem.codes)
-        if judge is not None:
-            scores.append(judge(weights))
+        if validate is not None:
+            scores.append(validate(weights))
         worse = len(scores) - 1 - int(np.argmax(scores or [0]))
         reached = {"loss": losses[-1], "held_out_macro_F1": scores[-1] if scores else None}
         stopped = progress.end(weights, **reached) or worse >= settings.n_iter_no_change

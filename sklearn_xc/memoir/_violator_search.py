@@ -131,7 +131,7 @@ def with_constant(X, bias):
 LANES = 16
 BEAM, NEIGHBOURS, BUILD_BEAM = 64, 32, 100  # of an HNSW graph: vectors compared for each visited
 # With no more classes than these exact search costs less whatever else: a graph compares a sample
-# with so many vectors; beside the ten that a code names stand those that have moved, a tenth of all
+# with this many vectors; beside the ten candidates of a code come those that moved, a tenth of all
 # and what the samples searched together have moved since.
 FEWEST_CLASSES = {
     "hnsw": BEAM * NEIGHBOURS,

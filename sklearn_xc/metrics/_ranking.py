@@ -31,7 +31,7 @@ class Ranking:
     hits : ndarray of shape (n, n_ranks), bool
         Whether the column is a true label of the row.
     truth : csr_array of shape (n, K + 1)
-        True labels. Column K stands for a true label that is not among the classes.
+        True labels. Column K holds a true label that is not among the classes.
     weight : ndarray of shape (n,), float64
         Sample weights, with a positive sum.
     named : bool

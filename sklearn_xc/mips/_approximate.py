@@ -15,7 +15,7 @@ from ._reductions import MODES, Reduction, reduction
 from ._row_store import RowStore
 from ._sketch import LinearSketch, heavy_features
 
-# With more rows than this, reductions are compared on so many of them drawn at random, and only
+# With more rows than this, reductions are compared on this many of them drawn at random, and only
 # the best is built whole.
 PILOT_ROWS = 20_000
 # Fewer rows are easier to search: what falls short of min_recall by so much there is not built.

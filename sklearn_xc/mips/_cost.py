@@ -1,6 +1,6 @@
 """Cost of a search, in counted operations.
 
-The unit is one multiply-add of a matrix product by BLAS; everything else is so many of them.
+The unit is one multiply-add of a matrix product by BLAS; everything else is this many of them.
 The weights were fitted to the times of the benchmark page `doc/benchmark_mips.md`, which also shows
 what they predict beside what was measured. They are for many queries at a time and one thread.
 """
@@ -58,7 +58,7 @@ def exact(store, queries):
 
 
 def scored(n, n_entries, n_bytes):
-    """Scoring n rows of so many entries each, picked from so many bytes."""
+    """Scoring n rows of this many entries each, picked from this many bytes."""
     number = READ_NUMBER if n_bytes > CACHE else CACHED_NUMBER
     return n * (READ_ROW + number * n_entries)
 

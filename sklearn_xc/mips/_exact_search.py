@@ -16,7 +16,7 @@ from ._row_store import Heaps, RowStore
 NUMBERS_AT_ONCE = 1 << 22  # candidates of a block of queries
 QUERIES, ROWS = 64, 4096  # one block of scores: a megabyte, in the second-level cache
 # BLAS is limited to one thread while it is used here, and setting that takes milliseconds: less
-# work than so many multiply-adds our own kernel does in less.
+# work than this many multiply-adds our own kernel does in less.
 BLAS_WORK = 20_000_000
 # Products of different blocks may round differently, an inverted index adds in another order. So
 # many rows beyond the k wanted are scored again by the one kernel, which then decides.

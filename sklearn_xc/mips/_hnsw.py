@@ -15,7 +15,7 @@ ADDED = 10_000  # rows added at once: between two of them Python can take an int
 ASKED = 256  # queries that fail together
 FIRST_EF = 32
 SKETCHED_EF = 64  # scores of sketches are less sure: it takes more of them
-# Ranges of the norm, of so many rows at least. Their beams together are so many times as wide as
+# Ranges of the norm, of this many rows at least. Their beams together are so many times as wide as
 # what is retrieved: how the best are spread over the ranges differs between queries.
 N_RANGES, ROWS_OF_A_RANGE, SPARE = 16, 64, 2
 
@@ -198,7 +198,7 @@ class HNSWIndex(ApproximateIndex):
         That of the graph alone; where no graph was found worth building on all rows, the best on
         20,000 of them.
     recalls_ : dict
-        The recall of each reduction tried; with more than 20,000 rows on so many of them, but for
+        The recall of each reduction tried; with more than 20,000 rows on this many of them, but for
         the last ones built.
     effort_ : int
         The width of the beam in use; 0 if none is.

@@ -11,7 +11,7 @@ SAMPLE = 256  # queries: half choose, half measure, with a standard error below 
 WHOLE = 32  # a smaller sample serves for both
 # Gaussian queries for sparse rows of more features have a random few non-zeros.
 DENSE_FEATURES = 4096
-FILLED = 4  # ... so many times those of an average row
+FILLED = 4  # ... this many times those of an average row
 
 
 def split(queries, rng):

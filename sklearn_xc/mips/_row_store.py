@@ -8,7 +8,7 @@ from ..utils._matrix import as_rows, normalise
 from ..utils._memory_limit import require_memory
 from ..utils._sparse import checked_csr
 
-# Entries that the arrays of sparse rows have room for when they are laid out anew, beside those
+# Entries that the arrays of sparse rows hold when they are laid out anew, beside those
 # they hold: then replacing rows by longer ones costs the new entries only, on average.
 SLACK = 1.5
 NOBODY = np.iinfo(np.int32).max  # the id in a place of a heap that was never filled

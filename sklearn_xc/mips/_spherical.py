@@ -224,7 +224,7 @@ class SphericalIndex(ApproximateIndex):
         That of the lists alone; where no lists were found worth building for all rows, the best
         for 20,000 of them.
     recalls_ : dict
-        The recall of each reduction tried; with more than 20,000 rows on so many of them, but for
+        The recall of each reduction tried; with more than 20,000 rows on this many of them, but for
         the last ones built.
     effort_ : int
         The number of lists read; 0 if none is.

@@ -257,7 +257,7 @@ class _TakingOut:
         self.n_out += 1
 
     def move(self, rows, n_moves, target):
-        """Move so many of the rows at most to another part; how many could be moved."""
+        """Move this many of the rows at most to another part; how many could be moved."""
         n_moved = 0
         for row in rows:
             labels = self.labels_of(row)

@@ -58,7 +58,7 @@ class Labels:
         Of y.
     classes : ndarray of shape (n_classes,)
     truth : csr_array (n_samples, n_classes + 1), or None
-        The last column stands for labels that are not among the classes.
+        The last column holds labels that are not among the classes.
     """
 
     encoding: LabelEncoding

@@ -1,4 +1,4 @@
-"""Penalties that follow the rows: what `l1="auto"` and `l2="auto"` of PPDSparse stand for.
+"""Penalties that follow the rows: `l1="auto"` and `l2="auto"` of PPDSparse.
 
 Dimensions leave little choice. A score is <w, x>, so w goes with 1 / |x|: beside a loss that does
 not know the unit of x, `l1` must go with the size of an entry and `l2` with ||x||^2.
@@ -132,7 +132,7 @@ def _l2_of(X, sample_weight):
     there each direction has many rows and needs little.
 
     The sum over pairs is taken by random directions; of a row of weight c, c - 1 copies are other
-    rows, so that a weight means so many rows.
+    rows, so that a weight means this many rows.
     """
     weight = sample_weight.astype(np.float64)
     total = weight.sum()

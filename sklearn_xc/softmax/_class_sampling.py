@@ -1,4 +1,4 @@
-"""Which classes stand for all others in a step on one sample."""
+"""The negative classes of a step on one sample."""
 
 import numpy as np
 

@@ -14,10 +14,10 @@ from ..utils._matrix import entry_counts
 BATCH = 16
 # Score of the places beyond the classes: e to it is 0, and unlike that of infinity 0 times it too.
 BEYOND = -1e30
-# From so many classes on, plain steps round small probabilities at random. With fewer a step of all
+# From this many classes on plain steps round small probabilities. With fewer a step of all
 # of them takes no longer: their weights stand one beside the other.
 ROUNDED_FROM = 4096
-# And from so many bytes of weights on their scores read upper halves: a cache holds less than that,
+# And from this many bytes of weights their scores read upper halves: a cache holds less than that,
 # and what it holds is read faster than it is put together.
 HALVED_FROM = 2**26
 EMPTY = np.empty((0, 0), dtype=np.float32), np.empty(0, dtype=np.int64)
@@ -82,7 +82,7 @@ class ExactSteps:
         Those that an epoch visits.
     alpha : float, or ndarray (n_features,)
     intercept : float
-        The constant feature that stands for the intercepts; 0 without.
+        The constant feature of the intercepts; 0 without.
     adaptive : bool
         Steps scaled by the running average of the squared gradient (Augment-and-Reduce), on the
         gradient scaled to all samples; otherwise plain steps on the sum over the mini-batch.

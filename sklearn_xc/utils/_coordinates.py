@@ -1,6 +1,6 @@
 """Coordinates in which rows have length 1 about: what makes stochastic steps scale-free.
 
-A rate, a start or the feature that stands for the intercepts suits rows of one length only, and
+A rate, a start or the feature of the intercepts suits rows of one length only, and
 columns measured in other units than the rest leave steps with nothing but the largest of them. So
 samples are brought into coordinates ``x' = (x - mean) / scale``, in which a fit learns v and a; the
 model is ``w = v / scale``, ``b = a - <w, mean>`` and has the same scores. A penalty on w is one on

@@ -116,8 +116,8 @@ def row_hashes(rows):
     ends = rows.indptr[1:]
     start = 0
     while start < n_samples:
-        room = rows.indptr[start] + ENTRIES_AT_ONCE
-        stop = max(start + 1, int(np.searchsorted(ends, room, side="right")))
+        most = rows.indptr[start] + ENTRIES_AT_ONCE
+        stop = max(start + 1, int(np.searchsorted(ends, most, side="right")))
         part = slice(rows.indptr[start], rows.indptr[stop])
         values = rows.data[part]
         of_row = lengths[start:stop]

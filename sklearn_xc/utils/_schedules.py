@@ -10,7 +10,7 @@ DECAY = [StrOptions({"linear", "inverse"}), Interval(Real, 0, 1, closed="right")
 
 
 def share_of_rate(decay, t, n_passes=None):
-    """The factor on the learning rate after so many passes over the samples.
+    """The factor on the learning rate after this many passes over the samples.
 
     Parameters
     ----------

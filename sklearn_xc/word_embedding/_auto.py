@@ -22,7 +22,7 @@ def _can_batch(params):
 
 
 def rate_at(params, time):
-    """The length of steps after so many passes."""
+    """The length of steps after this many passes."""
     share = share_of_rate(params.decay, time, params.max_iter)
     if params.decay == "linear":
         share = LAST_RATE + (1 - LAST_RATE) * share
@@ -62,7 +62,7 @@ def _sums(params, pairs, seed, n_threads, trained):
 
 
 def options_of(params, n_words):
-    """Sizes of searches and draws for so many words."""
+    """Sizes of searches and draws for this many words."""
     searches = params.gradient != "sampled"
     n_chunks = params.n_chunks if params.gradient == "decomposed" else 1
     root = int(np.ceil(np.sqrt(n_words)))

@@ -78,7 +78,7 @@ class BatchSums:
         self._parts = [[(rows, mean, next(retrieved)) for rows, mean in blocks] for blocks in parts]
 
     def _clusters(self, U, n_rows, seed):
-        """Numbers of clusters of words by direction, as many as a part of so many has blocks."""
+        """Numbers of clusters of words by direction, as many as a part of this many has blocks."""
         n_blocks = -(-n_rows // self.batch_size)
         if n_blocks == 1 or not self._options.query_size:
             return np.zeros(len(U), dtype=np.int32)

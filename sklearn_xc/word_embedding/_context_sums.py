@@ -22,9 +22,9 @@ from ..utils._parallel import in_threads
 from ..utils._random import stream
 from ._objective import blocks_of
 
-QUERIES = 256  # words that stand for all when indexes are built
+QUERIES = 256  # words that indexes are measured with when they are built
 ASKED = 4096  # words whose contexts are searched for together
-SPARE = 1.5  # clusters are read that hold so many times the words asked for
+SPARE = 1.5  # clusters are read that hold this many times the words asked for
 
 
 class ExactSums:
@@ -93,7 +93,7 @@ class Options(NamedTuple):
     unretrieved : {"sampled", "zero", "exclude"}
         What stands for words that are not retrieved.
     n_frequent : int
-        With "sampled", so many of the most frequent contexts are in every sum.
+        With "sampled", this many of the most frequent contexts are in every sum.
     n_sampled : int
         Words drawn from the others for a block of rows.
     tau : float
@@ -138,7 +138,7 @@ def distinct(drawn, chance):
 
 
 def chunk_indexes(options, bounds, n_rows, seed, n_threads):
-    """Indexes of chunks of so many rows, not built yet; clusters enough for a query are read."""
+    """Indexes of chunks of this many rows, not built yet; clusters enough for a query are read."""
     n_centroids = min(options.n_centroids, n_rows)
     n_probes = 1 + int(SPARE * min(options.query_size, n_rows) * n_centroids / n_rows)
     return ChunkIndexes(

@@ -49,7 +49,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     dim : int, default=100
         Length of the vectors.
     window : int, default=8
-        Pairs are at most so many places apart, places being counted after words have been dropped.
+        Pairs are at most this many places apart, counted after words have been dropped.
     gradient : {"decomposed", "mips", "sampled", "exact"}, default="decomposed"
         The words y' of the sum. "decomposed" cuts the coordinates into `n_chunks` and asks an index
         of each, "mips" one index of all coordinates; both add the contexts of the word and
@@ -104,12 +104,12 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     max_iter : int, default=20
         Passes.
     n_parts : "auto" or int, default="auto"
-        Steps of the contexts in a pass. A pass deals the words out to so many parts at random; the
+        Steps of the contexts in a pass. A pass deals words out to this many parts at random; the
         words of a part make a step, and then all contexts, with the gradient of these words.
         "auto" has 1024 words in a part at most, but not more than 32 parts.
     batch_size : int, default=128
         Words whose scores are computed at once. It bounds memory, and words drawn and retrieved are
-        shared by so many: fewer give less noise. The steps are those of a whole part either way.
+        shared by this many: fewer give less noise. The steps are those of a whole part either way.
         With ``unretrieved="sampled"`` and no message passes a block is of words of similar vectors
         and asks the indexes once, with its mean, and all of its words are scored with what is
         retrieved: matrix products, ten times faster a word scored. Such blocks ask from the second

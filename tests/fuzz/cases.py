@@ -176,7 +176,9 @@ def nearest(text):
     """The float32 nearest to a decimal number."""
     if not text or len(text) > 100 or set(text) - set("0123456789.+-eE"):
         raise ValueError(text)
-    exact = Fraction(text if text[-1] != "." else text[:-1])
+    exact = Fraction(text)
+    if abs(exact) > np.finfo(np.float64).max:
+        raise ValueError(text)
     with np.errstate(over="ignore"):
         first = np.float32(float(exact))
     if np.isinf(first):

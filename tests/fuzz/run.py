@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 
 LONGEST = 60  # seconds of a case
 MEMORY = 4 * 2**30  # bytes of address space
-AT_ONCE = 500  # cases of a process
+AT_ONCE = 5000  # cases of a process
 HERE = Path(__file__).resolve()
 
 
@@ -68,7 +68,7 @@ def run_worker(kind, first, seconds):
     """Cases of a kind from a seed on: how many were begun, and what the last one did wrong."""
     command = [sys.executable, HERE, "--worker", kind, str(first), str(AT_ONCE)]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    begun, stop, hung, last = 0, time.monotonic() + seconds, False, False
+    begun, stop, hung, last, lines = 0, time.monotonic() + seconds, False, False, b""
     with selectors.DefaultSelector() as selector:
         selector.register(child.stdout, selectors.EVENT_READ)
         while True:

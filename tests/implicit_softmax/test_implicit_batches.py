@@ -90,14 +90,14 @@ def test_batch_step_on_one_sample_and_class_is_the_scalar_one():
     rng = np.random.default_rng(0)
     for _ in range(200):
         x, W, b = rng.normal(size=5), rng.normal(size=(2, 5)), rng.normal(size=2)
-        rate, u, rivals = 10 ** rng.uniform(-3, 3), rng.uniform(0, 5), rng.integers(1, 500)
+        rate, u, n_others = 10 ** rng.uniform(-3, 3), rng.uniform(0, 5), rng.integers(1, 500)
         shrinkage = 1 + rng.uniform(0, 1, size=2) * rng.integers(0, 2)
         psi = W @ x / shrinkage + b
         curvature = (x @ x / shrinkage).sum() + 2
-        g, new_u = solve_step(rate, psi[1] - psi[0], rivals, curvature, u)
+        g, new_u = solve_step(rate, psi[1] - psi[0], n_others, curvature, u)
         lengths, shifts, of_batch = implicit_step(
             psi[None], np.zeros(1, int), np.array([u]), np.array([rate]),
-            np.log([1, rivals]), np.array([[x @ x]]), shrinkage, True, 1e-10,
+            np.log([1, n_others]), np.array([[x @ x]]), shrinkage, True, 1e-10,
         )  # fmt: skip
         np.testing.assert_allclose(shifts, [g, -g], rtol=1e-6, atol=1e-12)
         np.testing.assert_allclose(lengths[0], [g, -g] / shrinkage, rtol=1e-6, atol=1e-12)

@@ -230,7 +230,7 @@ def test_objective_of_diverged_weights_is_not_finite():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_search_sees_a_tenth_of_the_rows_and_of_the_ridge_and_judges_on_others(weighted):
+def test_search_sees_a_tenth_of_the_rows_and_of_the_ridge_and_validates_on_others(weighted):
     X = np.arange(20_000, dtype=np.float32)[:, None]
     y = np.zeros(20_000, dtype=np.int32)
     weight = np.tile(np.float32([0, 2]), 10_000) if weighted else NONE

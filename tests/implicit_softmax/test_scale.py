@@ -36,12 +36,12 @@ def test_raw_columns_are_learnt_as_well_as_standardised_ones(load):
     X, X_test, y, y_test = train_test_split(*load(return_X_y=True), stratify=load().target,
                                             random_state=0)  # fmt: skip
     scaler = StandardScaler().fit(X)
-    rival = LogisticRegression().fit(scaler.transform(X), y)
+    reference = LogisticRegression().fit(scaler.transform(X), y)
     model = ImplicitSoftmaxRegressor(random_state=0).fit(X, y)
     assert model.solver_ == "exact"
     assert model.alpha_.shape == (X.shape[1],)
-    assert model.score(X_test, y_test) >= rival.score(scaler.transform(X_test), y_test) - 0.03
-    log_p = rival.predict_log_proba(scaler.transform(X_test))
+    assert model.score(X_test, y_test) >= reference.score(scaler.transform(X_test), y_test) - 0.03
+    log_p = reference.predict_log_proba(scaler.transform(X_test))
     assert -model.log_likelihood(X_test, y_test) <= 1.15 * -log_p[range(len(y_test)), y_test].mean()
 
 

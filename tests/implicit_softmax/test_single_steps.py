@@ -33,12 +33,12 @@ scores = st.floats(-60, 60)
 # -------------------------------------------------------------------------- the scalar equation
 
 
-def half_objective(rate, z, rivals, curvature, u_old):
+def half_objective(rate, z, n_others, curvature, u_old):
     """Half of what Proposition 4 minimises over u and a, the fall of z; exponents kept in range."""
 
     def value(point):
         u, a = point
-        terms = np.exp(-u) + np.exp(min(np.log(rivals) + z - a - u, 600))
+        terms = np.exp(-u) + np.exp(min(np.log(n_others) + z - a - u, 600))
         return rate * (u + terms) + (u - u_old) ** 2 / 2 + a**2 / (2 * curvature)
 
     return value
@@ -48,25 +48,25 @@ def half_objective(rate, z, rivals, curvature, u_old):
 def test_scalar_step_is_the_brute_force_minimiser(seed):
     rng = np.random.default_rng(seed)
     rate, curvature = 10 ** rng.uniform(-3, 1.5), 10 ** rng.uniform(-2, 1)
-    rivals, z, u_old = rng.integers(1, 1000), rng.normal(0, 3), rng.uniform(0, 8)
-    g, u = solve_step(rate, z, rivals, curvature, u_old)
-    value = half_objective(rate, z, rivals, curvature, u_old)
+    n_others, z, u_old = rng.integers(1, 1000), rng.normal(0, 3), rng.uniform(0, 8)
+    g, u = solve_step(rate, z, n_others, curvature, u_old)
+    value = half_objective(rate, z, n_others, curvature, u_old)
     options = {"xatol": 1e-8, "fatol": 1e-12, "maxiter": 1000}
     best = minimize(value, [u_old, 0.0], method="Nelder-Mead", options=options)
     assert value([u, g * curvature]) <= best.fun + 1e-9 * abs(best.fun)
     np.testing.assert_allclose([u, g * curvature], best.x, rtol=1e-3, atol=1e-3)
 
 
-def assert_solves(rate, z, rivals, curvature, u_old):
-    g, u = solve_step(rate, z, rivals, curvature, u_old)
+def assert_solves(rate, z, n_others, curvature, u_old):
+    g, u = solve_step(rate, z, n_others, curvature, u_old)
     assert np.isfinite([g, u]).all()
     assert g >= 0
     assert u >= 0
     if g < 1e-300:  # at the end of the range of double
-        assert np.log(rate * rivals) + z - u < -690
+        assert np.log(rate * n_others) + z - u < -690
         return
-    sides = np.log(g) + curvature * g + u, np.log(rate) + np.log(rivals) + z
-    size = np.abs([np.log(g), curvature * g, u, z, np.log(rate), np.log(rivals)]).max()
+    sides = np.log(g) + curvature * g + u, np.log(rate) + np.log(n_others) + z
+    size = np.abs([np.log(g), curvature * g, u, z, np.log(rate), np.log(n_others)]).max()
     assert abs(sides[0] - sides[1]) <= 1e-8 * (1 + size)
     residual = rate * -np.expm1(-u) + (u - u_old) - g
     # how far the residual moves when u is off by its rounding
@@ -85,17 +85,17 @@ def test_scalar_step_solves_its_equations_in_extreme_draws():
 
 
 @given(rates, st.floats(-1e30, 1e30), st.integers(1, 10**6), st.floats(0, 1e24), st.floats(0, 1e6))
-def test_scalar_step_is_finite(rate, z, rivals, curvature, u_old):
-    g, u = solve_step(rate, z, rivals, curvature, u_old)
+def test_scalar_step_is_finite(rate, z, n_others, curvature, u_old):
+    g, u = solve_step(rate, z, n_others, curvature, u_old)
     assert np.isfinite([g, u]).all()
     assert g >= 0
     assert u >= 0
 
 
 @given(rates, scores, st.integers(1, 10**5), st.floats(0.01, 100), st.floats(0, 20))
-def test_scalar_step_is_never_longer_than_the_vanilla_one(rate, z, rivals, curvature, u_old):
-    g, u = solve_step(rate, z, rivals, curvature, u_old)
-    vanilla = rate * rivals * np.exp(z - u_old)
+def test_scalar_step_is_never_longer_than_the_vanilla_one(rate, z, n_others, curvature, u_old):
+    g, u = solve_step(rate, z, n_others, curvature, u_old)
+    vanilla = rate * n_others * np.exp(z - u_old)
     fall = rate * -np.expm1(-u_old) - vanilla
     assert np.hypot(u - u_old, g * np.sqrt(curvature)) <= (
         np.hypot(fall, vanilla * np.sqrt(curvature)) * (1 + 1e-9) + 1e-9
@@ -112,18 +112,18 @@ def test_scalar_step_without_features_moves_u_to_its_optimum():
 # ------------------------------------------------------------------ steps on one sample and class
 
 
-def step(method, X, W, b, u, order, rate, *, rival=None, ridge=NO_DOUBLES, weight=NONE,
+def step(method, X, W, b, u, order, rate, *, negative=None, ridge=NO_DOUBLES, weight=NONE,
          log_weight=None, raman=False, intercept=True, delta=1.0, lowest_u=-np.inf,
          highest_u=np.inf, radius=np.inf, seed=0, y=Y):  # fmt: skip
-    """Copies of W, b and u after steps; `rival` forces the class drawn."""
+    """Copies of W, b and u after steps; `negative` forces the class drawn."""
     n_classes = len(W)
     W, b, u = W.copy(), b.copy(), u.copy()
     scale, rows = np.ones(n_classes), as_rows(X)
     norms = (W.astype(float) ** 2).sum(axis=1) if np.isfinite(radius) else NO_DOUBLES
     draws = Draws()
-    if rival is not None:
+    if negative is not None:
         log_weight = np.log(n_classes - 1) if log_weight is None else log_weight
-        alias = np.full(n_classes, rival, dtype=np.int32)
+        alias = np.full(n_classes, negative, dtype=np.int32)
         logs = np.full(n_classes, -log_weight), np.zeros(n_classes)
         draws = Draws(np.zeros(n_classes), alias, *logs)
     options = {
@@ -176,7 +176,7 @@ def test_single_steps_are_unbiased(container, raman, sampling):
             continue
         chance = q[k] / (1 - q[Y[i]])
         new = step(
-            "sgd", CONTAINERS[container](X), W, b, u, [i], rate, rival=k, ridge=ridge,
+            "sgd", CONTAINERS[container](X), W, b, u, [i], rate, negative=k, ridge=ridge,
             weight=weight, log_weight=-np.log(chance), raman=raman,
         )  # fmt: skip
         for total, after, before in zip(moved, new[:3], (W, b, u), strict=True):
@@ -240,7 +240,7 @@ def test_implicit_step_solves_its_defining_problem(container, alpha, rate):
         X, W, b, u = tiny(seed)
         ridge = np.array([0.5, 1, 2, 3]) * alpha if alpha else NO_DOUBLES
         new_W, new_b, new_u, _ = step(
-            "implicit", CONTAINERS[container](X), W, b, u, [i], rate, rival=k, ridge=ridge
+            "implicit", CONTAINERS[container](X), W, b, u, [i], rate, negative=k, ridge=ridge
         )
         of_y, of_k = (ridge[Y[i]], ridge[k]) if alpha else (0, 0)
         best = reference_step(X, W, b, u, i, k, rate, of_k, of_y)
@@ -256,7 +256,7 @@ def test_steps_are_finite_and_never_longer_than_the_vanilla_one(seed, rate, alph
     X, W, b, u = tiny(seed)
     i, k = 0, 1 + seed % (K - 1)
     ridge = np.full(K, alpha) if alpha else NO_DOUBLES
-    new_W, new_b, new_u, n_steps = step("implicit", X, W, b, u, [i], rate, rival=k, ridge=ridge)
+    new_W, new_b, new_u, n_steps = step("implicit", X, W, b, u, [i], rate, negative=k, ridge=ridge)
     assert n_steps == 1
     length = np.sqrt(((new_W - W) ** 2).sum() + ((new_b - b) ** 2).sum() + ((new_u - u) ** 2).sum())
     e = (K - 1) * np.exp(X[i] @ (W[k] - W[0]) + b[k] - b[0] - u[i])
@@ -306,15 +306,15 @@ def test_umax_raises_u_and_projects():
     assert z[k - 1] > 5
     bound = np.logaddexp(0, z[k - 1])
     rate = 1e-3
-    _, _, vanilla, _ = step("umax", X, W, b, u, [0], rate, rival=k, delta=1e9)
-    _, _, raised, _ = step("umax", X, W, b, u, [0], rate, rival=k)
+    _, _, vanilla, _ = step("umax", X, W, b, u, [0], rate, negative=k, delta=1e9)
+    _, _, raised, _ = step("umax", X, W, b, u, [0], rate, negative=k)
     expected = bound - rate * (1 - np.exp(-bound) - (K - 1) * np.exp(z[k - 1] - bound))
     np.testing.assert_allclose(raised[0], expected, rtol=1e-5)
     assert vanilla[0] > raised[0]  # a gradient of e^z
-    _, _, capped, _ = step("umax", X, W, b, u, [0], rate, rival=k, lowest_u=0, highest_u=3.0)
+    _, _, capped, _ = step("umax", X, W, b, u, [0], rate, negative=k, lowest_u=0, highest_u=3.0)
     assert capped[0] == 3.0
     radius = 2.0
-    new, _, _, _ = step("umax", X, W, b, u, [0], rate, rival=k, radius=radius)
+    new, _, _, _ = step("umax", X, W, b, u, [0], rate, negative=k, radius=radius)
     np.testing.assert_allclose(np.linalg.norm(new[[0, k]], axis=1), radius, rtol=1e-5)
 
 
@@ -324,7 +324,7 @@ def test_a_step_that_overflows_is_not_taken(method):
     W = 3000 * W
     u[:] = 0
     k = 1 + int(np.argmax(X[0] @ (W[1:] - W[0]).T))
-    new_W, new_b, _, n_steps = step(method, X, W, b, u, [0, 0], 1.0, rival=k, delta=1e9)
+    new_W, new_b, _, n_steps = step(method, X, W, b, u, [0, 0], 1.0, negative=k, delta=1e9)
     assert n_steps == 0
     np.testing.assert_array_equal(new_W, W)
     np.testing.assert_array_equal(new_b, b)

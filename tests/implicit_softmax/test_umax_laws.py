@@ -178,11 +178,11 @@ def test_theorem_1_a_step_of_umax_ends_no_higher_than_a_vanilla_one(seed, delta)
 @pytest.mark.parametrize("rate", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("curvature", [0.1, 2.0, 100.0])
 def test_proposition_2_implicit_steps_grow_linearly(rate, curvature):
-    """(1 + c) g + log g <= z - u + rate + log(rate rivals), where vanilla steps grow like e^z."""
-    rivals, old = 50, 1.5
+    """(1 + c) g + log g <= z - u + rate + log(rate n_others), where vanilla steps grow like e^z."""
+    n_others, old = 50, 1.5
     z = np.linspace(-50, 5000, 300)
-    steps = np.array([solve_step(rate, value, rivals, curvature, old)[0] for value in z])
-    bound = (z - old + rate + np.log(rate * rivals)) / (1 + curvature)
+    steps = np.array([solve_step(rate, value, n_others, curvature, old)[0] for value in z])
+    bound = (z - old + rate + np.log(rate * n_others)) / (1 + curvature)
     assert (steps <= np.maximum(1, bound) * (1 + 1e-9)).all()
-    far = np.array([solve_step(rate, v, rivals, curvature, old)[0] for v in (1e6, 2e6)])
+    far = np.array([solve_step(rate, v, n_others, curvature, old)[0] for v in (1e6, 2e6)])
     assert np.diff(far)[0] * (1 + curvature) == pytest.approx(1e6, rel=1e-3)

@@ -296,8 +296,8 @@ def test_without_arguments_as_good_as_scikit_learn(loader, form):
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
     right = MemoirSVC(random_state=0).fit(X, y).score(X_test, y_test)
     best = 0.0
-    for rival in LogisticRegression(max_iter=5000), LinearSVC(random_state=0, max_iter=20_000):
-        best = max(best, rival.fit(X, y).score(X_test, y_test))
+    for reference in LogisticRegression(max_iter=5000), LinearSVC(random_state=0, max_iter=20_000):
+        best = max(best, reference.fit(X, y).score(X_test, y_test))
     error = np.sqrt(best * (1 - best) / len(y_test))
     assert right >= best - 2 * error - (0.03 if form == "raw" else 0.01)
 

@@ -94,7 +94,7 @@ cdef inline bint is_stepped_whole(
 
 
 cdef inline float ridge_factor(Derivatives given, int32_t pair) noexcept nogil:
-    """How often a sample stands for the class's share of the penalty: as in the bound."""
+    """How often a sample brings the class's share of the penalty: as in the bound."""
     cdef int32_t j = pair % given.width
     # Before it come `pair` importances, and one less for each sample up to its own.
     return 1 if j == 0 else given.importance[pair - pair // given.width - 1]

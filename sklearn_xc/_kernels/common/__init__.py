@@ -1,1 +1,1 @@
-"""Kernels of all rooms."""
+"""Kernels that all others may use."""

@@ -148,7 +148,7 @@ cdef class Pace:
 
 
 def region_size(int n_threads):
-    """The threads that a region gets which asks for so many here and now."""
+    """The threads that a region gets which asks for this many here and now."""
     return threads_of_region(n_threads)
 
 

@@ -16,7 +16,7 @@ cdef enum Method:
 cdef struct Settings:
     int method
     bint raman
-    double intercept  # the constant feature that stands for intercepts; 0: none
+    double intercept  # the constant feature of the intercepts; 0: none
     double rate
     double delta  # how far below its lower bound u may lie in U-max
     double lowest_u  # U-max projects u on [lowest_u, highest_u]

@@ -17,7 +17,7 @@ cdef struct Retrieved:
     const int32_t* ids  # (n_chunks, n): what the searches retrieved for a sample
     int64_t n_chunks
     int64_t n
-    int64_t used  # of each line, its first so many
+    int64_t used  # of each line, its first this many
 
 cdef struct Sample:
     const float* h  # (n_columns,)

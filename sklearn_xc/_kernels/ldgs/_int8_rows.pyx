@@ -9,7 +9,7 @@ from sklearn_xc._kernels.common._common cimport dispatched
 
 
 def bytes_of_row(n_columns):
-    """The size of a row of so many columns and its scale, in whole cache lines."""
+    """The size of a row of this many columns and its scale, in whole cache lines."""
     return -(-(n_columns + sizeof(float)) // LINE) * LINE
 
 

@@ -39,5 +39,5 @@ cdef extern from *:
 
 
 cdef inline int64_t words_of(int64_t width) noexcept nogil:
-    """The size of a block of so many columns."""
+    """The size of a block of this many columns."""
     return (width + BYTES - 1) // BYTES * LANES

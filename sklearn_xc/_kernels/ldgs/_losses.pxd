@@ -10,7 +10,7 @@ cdef enum:
 cdef struct Loss:
     int kind
     double mu  # smoothing of MARGIN
-    double rest  # so many more negatives count as scored 0 and get no gradient
+    double rest  # this many more negatives count as scored 0 and get no gradient
 
 
 cdef double loss_gradient(

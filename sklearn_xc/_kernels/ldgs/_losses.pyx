@@ -61,7 +61,7 @@ cdef double cross_entropy(
 cdef struct Values:
     const double* of  # all above the highest minus 1
     int64_t n
-    double rest  # one more value, so many times
+    double rest  # one more value, this many times
     double value_of_rest
 
 
@@ -179,8 +179,8 @@ cdef double triplet(
     Loss loss, const float* z, int64_t n_positive, int64_t n, float* gradient, double* scratch
 ) noexcept nogil:
     cdef double* ordered = scratch  # the positives' scores, ascending
-    cdef double* sums = scratch + n_positive  # of the first so many of them
-    cdef double* pairs = sums + n_positive + 1  # negatives that violate just the first so many
+    cdef double* sums = scratch + n_positive  # of the first this many of them
+    cdef double* pairs = sums + n_positive + 1  # negatives that violate just the first this many
     cdef double value = 0
     cdef int64_t i, found
     for i in range(n_positive):
@@ -212,7 +212,7 @@ cdef double loss_gradient(
     Loss loss, const float* z, const float* weight, int64_t n_positive, int64_t n,
     float* gradient, double* scratch
 ) noexcept nogil:
-    """The loss of a set; OUT its gradient (n,). `scratch` has room for 3 n + 4 numbers.
+    """The loss of a set; OUT its gradient (n,). `scratch` holds 3 n + 4 numbers.
 
     `weight` (n_positive,), or NULL for ones, is for cross-entropy.
     """

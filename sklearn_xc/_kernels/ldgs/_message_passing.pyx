@@ -3,7 +3,7 @@
 The weights W (n_classes, n_columns) and the embeddings H (n_rows, n_columns) of samples are cut
 into chunks of columns; chunk j of a sample queried an index of its own, which retrieved the
 classes ``retrieved[i, j]``. The set of a sample are its positives, then what was retrieved, then
-what was drawn to stand for all others, each class once. Rows are independent of one another.
+the classes drawn as negatives, each class once. Rows are independent of one another.
 """
 
 from cython.parallel cimport parallel, prange, threadid
@@ -179,7 +179,7 @@ cdef struct Options:
     # tau_2 of Algorithm 2, and what is small enough for `left_out`; in cross-entropy without
     # passes, gradients of negatives that together are smaller are put to 0.
     double tau
-    # At least 1 unless n is 0: so many of each line are used at first, then twice as many, as long
+    # At least 1 unless n is 0: this many of each line are used at first, then twice that, as long
     # as `left_out` is larger than tau; without `left_out`, no more.
     int64_t n_first
 
@@ -211,7 +211,7 @@ cdef class Candidates:
     Parameters
     ----------
     retrieved : (n_rows, n_chunks, n), classes, distinct in a line but for -1, which is padding
-    drawn : (n_rows, n_drawn), classes that stand for those neither positive nor retrieved; those
+    drawn : (n_rows, n_drawn), classes drawn among those neither positive nor retrieved; those
         that are, and repetitions, do not count. In cross-entropy each has the weight of as many
     indptr, ids : the positives of each row
     weight : as many as ids, or of size 0 for ones; for cross-entropy

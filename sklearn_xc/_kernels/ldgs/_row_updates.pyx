@@ -69,9 +69,9 @@ def group(
     ids, values, begin, count, shared : IN, as for `combine`
     factor : IN (n,), of the values of each sample
     place : SCRATCH (n_rows of the table,), -1 everywhere before and after
-    touched : OUT, the rows, in the order of their first entries; room for all entries or rows
+    touched : OUT, the rows, in the order of their first entries; capacity for all entries or rows
     starts : OUT, one longer, where the entries of each row begin
-    sample, value : OUT, the entries; room for all
+    sample, value : OUT, the entries; capacity for all
 
     Returns
     -------
@@ -135,7 +135,7 @@ cdef void refresh_norms(float* row, const int32_t[::1] bounds) noexcept nogil:
 
 
 cdef dispatched shrink(float* row, const float* strength, float due, int64_t n) noexcept nogil:
-    """The ridge of so many steps: each weight times e^-x about, x the rates due times its strength.
+    """The ridge that is due: each weight times about e^-x, x the rates due times its strength.
 
     1 / (1 + x + x^2 / 2 + x^3 / 6) in place of e^-x: a loop of vectors, and no x is too large.
     """

@@ -33,7 +33,7 @@ cdef extern from *:
 
 cdef enum:
     LEAST_CAPACITY = 4
-    # One class in so many: a list of 12 bytes an entry beside arrays of 8 a class.
+    # One class in this many: a list of 12 bytes an entry beside arrays of 8 a class.
     FULL_PART = 3
 
 

@@ -17,7 +17,7 @@ from sklearn_xc._kernels.common._vector_ops cimport add_multiple, largest, weigh
 from sklearn_xc._kernels.memoir._growing_weights cimport Feature, WeightLists, add_to, value_of
 
 cdef enum:
-    # Reading all scores costs as much as following the lists once more for so many entries of them.
+    # Reading all scores costs as much as following the lists again for this many entries of them.
     CHEAPER_TO_READ = 8
 
 
@@ -48,7 +48,7 @@ cdef class Samples:
     squares : IN
         ||x||^2 of every sample, with that of the bias.
     bias : float
-        Value of the feature that stands for the intercept, the last of the lists; 0 for none.
+        Value of the feature of the intercepts, the last of the lists; 0 for none.
     """
 
     cdef Rows rows

@@ -13,7 +13,7 @@ cdef enum:
     TRIES = 64  # partners that a row looks at in each part when it wants to leave its own
     ROWS_TRIED = 16  # positives of a label that look for a partner
     PATIENT_STEPS = 10_000  # of the repair, between two looks for Ctrl-C
-    NOISE = 8  # one in so many steps of the repair may make things worse
+    NOISE = 8  # one in this many steps of the repair may make things worse
 
 
 cdef inline int32_t _move(Pattern* Y, int64_t row, int32_t source, int32_t target) noexcept nogil:

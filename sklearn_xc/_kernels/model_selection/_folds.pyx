@@ -147,7 +147,7 @@ cdef inline void _link(Buckets* b, int32_t label, int32_t left) noexcept nogil:
 
 def stratify(
     Labels labels, const int64_t[::1] label_indptr, const int32_t[::1] label_rows,
-    const double[::1] share, int64_t[::1] room, uint64_t seed,
+    const double[::1] share, int64_t[::1] capacity, uint64_t seed,
     int32_t[::1] head, int32_t[:, ::1] links, int32_t[::1] left, int32_t[::1] part,
 ):
     """Iterative stratification (algorithm 1 of the paper) into parts of given sizes.
@@ -165,7 +165,7 @@ def stratify(
         IN. The rows of each label.
     share : double (n_parts,)
         IN. Part of the rows that each part wants.
-    room : int64 (n_parts,)
+    capacity : int64 (n_parts,)
         IN, OUT. Rows that each part still wants; they add up to n_rows before.
     seed : uint64
     head, links, left : int32 (max(frequency) + 1,), (2, n_labels), (n_labels,)
@@ -192,9 +192,9 @@ def stratify(
                 row = label_rows[e]
                 if part[row] >= 0:
                     continue
-                p = _wanting(&Y, label, row, &share[0], &room[0], &state)
+                p = _wanting(&Y, label, row, &share[0], &capacity[0], &state)
                 part[row] = p
-                room[p] -= 1
+                capacity[p] -= 1
                 _place(&Y, row, p)
                 for i in range(Y.indptr[row], Y.indptr[row + 1]):
                     _unlink(&buckets, Y.indices[i], left[Y.indices[i]])
@@ -204,12 +204,12 @@ def stratify(
                         fewest = left[Y.indices[i]]
         for row in range(part.shape[0]):
             if part[row] < 0:  # a row without labels
-                part[row] = _wanting(&Y, -1, row, &share[0], &room[0], &state)
-                room[part[row]] -= 1
+                part[row] = _wanting(&Y, -1, row, &share[0], &capacity[0], &state)
+                capacity[part[row]] -= 1
 
 
 cdef int32_t _wanting(
-    Pattern* Y, int32_t label, int64_t row, const double* share, const int64_t* room,
+    Pattern* Y, int32_t label, int64_t row, const double* share, const int64_t* capacity,
     uint64_t* state,
 ) noexcept nogil:
     """The part that a row of this label goes to."""
@@ -217,21 +217,21 @@ cdef int32_t _wanting(
     cdef double want, best_want = 0
     cdef bint forbidden, best_forbidden = False
     for p in range(Y.n_parts):
-        if room[p] <= 0:
+        if capacity[p] <= 0:
             continue
         forbidden = _forbidden(Y, row, p)
         want = 0
         if label >= 0:
             want = Y.frequency[label] * share[p] - Y.counts[<int64_t>label * Y.n_parts + p]
         if best >= 0 and forbidden == best_forbidden and want == best_want and (
-            room[p] == room[best]
+            capacity[p] == capacity[best]
         ):
             equals += 1
             if random_below(state, <uint32_t>(equals + 1)) == 0:
                 best = p
         elif best < 0 or (not forbidden and best_forbidden) or (
             forbidden == best_forbidden
-            and (want > best_want or (want == best_want and room[p] > room[best]))
+            and (want > best_want or (want == best_want and capacity[p] > capacity[best]))
         ):
             best, best_want, best_forbidden, equals = p, want, forbidden, 0
     return best

@@ -30,7 +30,7 @@ cdef enum:
     AHEAD = 4  # hits whose rows are prefetched
     BINS = 256  # of scores, when the best are kept
     TOGETHER = 16  # sums that are compared with the limit before one is looked at
-    GROUPS = 4096  # of so many in a stretch of ROWS_AT_ONCE
+    GROUPS = 4096  # of this many in a stretch of ROWS_AT_ONCE
     # A search through more entries than a fourth of the rows reads the sums of all rows in a line,
     # instead of those of its entries once more.
     ENTRIES_PER_ROW = 4

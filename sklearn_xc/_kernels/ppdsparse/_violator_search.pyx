@@ -172,14 +172,14 @@ cdef void add_candidate(
 ) noexcept nogil:
     """Collect up to 2 kappa, keep the best kappa, raise the class's own threshold, go on."""
     cdef Py_ssize_t q
-    cdef Py_ssize_t room = min(2 * lane.n_select, candidates.shape[1])
+    cdef Py_ssize_t capacity = min(2 * lane.n_select, candidates.shape[1])
     candidates[c, lane.n_candidates] = i
     scores[c, lane.n_candidates] = score
     lane.n_candidates += 1
-    if lane.n_candidates < room:
+    if lane.n_candidates < capacity:
         return
-    if lane.n_select < room:
-        keep_best(c, room, lane.n_select, candidates, scores)
+    if lane.n_select < capacity:
+        keep_best(c, capacity, lane.n_select, candidates, scores)
         lane.n_candidates = lane.n_select
         lane.threshold = scores[c, 0]
         for q in range(1, lane.n_select):

@@ -102,7 +102,7 @@ cdef class FullWeights:
         on rounded probabilities (see `_rounded_step`).
     halved : (n_features,), the rows of W that are in halves (see `_split_float`), as those of
         features that occurred are left; or of size 0. For steps on rounded probabilities.
-    intercept : the constant feature that stands for the intercepts; 0 without
+    intercept : the constant feature of the intercepts; 0 without
     """
 
     def __init__(

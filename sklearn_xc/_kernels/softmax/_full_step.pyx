@@ -282,7 +282,7 @@ def epoch(
     cuts : IN (n_batches + 1,), the place in `order` of each mini-batch's first sample, and the end
     rates : IN (n_batches,), the rate of each mini-batch
     first_step : IN, number of the first mini-batch, from 1 on; for averages
-    n_samples : IN, number of samples that a mini-batch stands for; for averages
+    n_samples : IN, number of samples that a mini-batch represents; for averages
     changed : IN/OUT
     seed : IN, of the rounding
     stop : IN, one number; other than zero when another thread was interrupted

@@ -32,7 +32,7 @@ cdef inline Row row_at(
 
 
 cdef inline int64_t lines_of_part(int64_t n, int64_t n_parts) noexcept nogil:
-    """Cache lines of each of so many parts of an array of n numbers."""
+    """Cache lines of each of this many parts of an array of n numbers."""
     return n // (LINE * n_parts) + 1
 
 

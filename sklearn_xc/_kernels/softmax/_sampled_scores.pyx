@@ -205,7 +205,7 @@ cdef class MiniBatch:
     cdef int64_t groups_for(
         self, Py_ssize_t n_classes, Py_ssize_t n_rows, Py_ssize_t n_seen
     ) except -1:
-        """The number of groups, for weights of so many classes and so many numbers of pairs."""
+        """The number of groups, for weights of this many classes and this many numbers of pairs."""
         if n_classes != self.n_classes:
             raise ValueError(f"weights of {n_classes} classes, {self.n_classes} were grouped")
         if n_rows != self.classes.shape[0] or n_seen != self.classes.shape[1]:
@@ -302,7 +302,7 @@ def ascend(
     ----------
     coefs : IN (n_rows, n_seen)
     W, scale, b : IN/OUT (n_classes, n_features), (n_classes,), (n_classes,)
-    intercept : IN, the constant feature that stands for the intercepts; 0 without
+    intercept : IN, the constant feature of the intercepts; 0 without
     """
     cdef Py_ssize_t g, at, j
     cdef int64_t n_groups = samples.groups_for(W.shape[0], coefs.shape[0], coefs.shape[1])

@@ -31,7 +31,7 @@ cdef dispatched join(
 
 
 cdef void halve_row(float* row, int64_t n, uint32_t* spare) noexcept nogil:
-    """Part a row of n values in halves; `spare` has room for it."""
+    """Part a row of n values in halves; `spare` holds it."""
     cdef int64_t b
     cdef uint32_t* lower = spare + n // 2
     for b in range(n // BLOCK):
@@ -43,7 +43,7 @@ cdef void halve_row(float* row, int64_t n, uint32_t* spare) noexcept nogil:
 
 
 cdef void join_row(float* row, int64_t n, float factor, uint32_t* spare) noexcept nogil:
-    """A row in halves becomes one of numbers, times a factor; `spare` has room for it."""
+    """A row in halves becomes one of numbers, times a factor; `spare` holds it."""
     cdef int64_t b
     cdef const uint32_t* lower = spare + n // 2
     memcpy(spare, row, n * sizeof(float))

@@ -19,7 +19,7 @@ cdef struct Weights:
     const float* ridge  # of a feature, the share of the penalty that each of its samples carries
     int64_t n_features
     int64_t n_places
-    float intercept  # squared: the constant feature that stands for intercepts; 0: none
+    float intercept  # squared: the constant feature of the intercepts; 0: none
 
 cdef struct Scratch:
     float* scores  # (n_rows, n_places); in rounded steps (n_threads, n_places)

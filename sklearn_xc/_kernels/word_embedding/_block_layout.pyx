@@ -45,7 +45,7 @@ cdef int64_t add_drawn(
 ) noexcept nogil:
     """OUT the contexts drawn from `at` on, of few or only of more; returns where they end.
 
-    Those that are included anyway stand for nothing else.
+    Those that are always included have importance weight 1.
     """
     cdef int64_t k
     cdef int32_t times, more
