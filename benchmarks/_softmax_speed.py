@@ -159,7 +159,7 @@ def run_exact(scale):
     (one, two), (median, of_two) = in_turns(
         lambda t: pass_of_solver("exact", X, y, n_classes, t, 3)
     )
-    # The upper halves of the weights of each distinct feature of a mini-batch are read once, if
+    # The weights of each distinct feature of a mini-batch are read once, if
     # none of them are still in the caches from the mini-batch before. What a rounded step reads and
     # writes comes on top.
     touched = sum(
@@ -167,7 +167,7 @@ def run_exact(scale):
     )
     figures = {"rows_per_second": len(y) / one, "gain": one / two, "classes": n_classes}
     figures |= {"median_rows": len(y) / median, "median_gain": median / of_two}
-    figures |= {"entries": X.nnz / len(y), "megabytes": 2e-6 * n_classes * touched / len(y)}
+    figures |= {"entries": X.nnz / len(y), "megabytes": 4e-6 * n_classes * touched / len(y)}
     figures |= {"gigabytes_per_second": memory_speed()}
     data.save(SCRIPT, "exact", **figures)
     print("exact", figures, flush=True)
@@ -273,7 +273,7 @@ def speed_text(every):
             rate = r["rows_per_second"]
             lines.append(bar(text, rate, rate >= 20_000, r["median_rows"]))
             most = 1e3 * r["gigabytes_per_second"] / r["megabytes"]
-            text = f". Its scores read {r['megabytes']:.2f} MB of upper halves of weights, those "
+            text = f". Its scores read {r['megabytes']:.2f} MB of weights, those "
             text += "that stay in the caches between mini-batches counted too; one thread read "
             text += f"{r['gigabytes_per_second']:.0f} GB a second in the same run, which would do "
             lines[-1] += text + f"for {most:,.0f} rows without any arithmetic: a rough limit"

@@ -5,7 +5,7 @@ import numpy as np
 from .._kernels.common._pace import Pace
 from .._kernels.softmax import _full_memory
 from .._kernels.softmax import _full_step as kernel
-from .._kernels.softmax._split_float import join_rows
+from .._kernels.softmax._rounded_step import apply_scales
 from ..utils._matrix import entry_counts
 
 # Samples of a mini-batch, unless the user says otherwise: with fewer, what a step reads is still in
@@ -17,9 +17,6 @@ BEYOND = -1e30
 # From this many classes on plain steps round small probabilities. With fewer a step of all
 # of them takes no longer: their weights stand one beside the other.
 ROUNDED_FROM = 4096
-# And from this many bytes of weights their scores read upper halves: a cache holds less than that,
-# and what it holds is read faster than it is put together.
-HALVED_FROM = 2**26
 EMPTY = np.empty((0, 0), dtype=np.float32), np.empty(0, dtype=np.int64)
 
 
@@ -69,7 +66,7 @@ class ExactSteps:
     """Mini-batch steps of the exact softmax on weights that it changes in place.
 
     Plain steps on many classes round small probabilities at random, and keep a factor of each row
-    of W, and large W in halves, until `finish`: see `_kernels/softmax/_rounded_step.pyx`.
+    of W until `finish`: see `_kernels/softmax/_rounded_step.pyx`.
 
     Parameters
     ----------
@@ -110,8 +107,6 @@ class ExactSteps:
             self._state = np.zeros(shape, np.float32), np.zeros(shape[0], np.int64)
         rounded = not adaptive and W.shape[1] >= ROUNDED_FROM
         self._scales = np.ones(W.shape[0] if rounded else 0, dtype=np.float32)
-        halves = rounded and W.nbytes >= HALVED_FROM
-        self._halved = np.zeros(W.shape[0] if halves else 0, dtype=np.uint8)
         self._intercept, self._n_threads, self._pace = intercept, n_threads, Pace(n_threads)
         self._stop = np.zeros(1, dtype=np.int32) if stop is None else stop
         self.n_steps = 0
@@ -145,7 +140,6 @@ class ExactSteps:
             self._ridge,
             *self._state,
             self._scales,
-            self._halved,
             self._intercept,
         )
         loss = kernel.epoch(
@@ -174,5 +168,5 @@ class ExactSteps:
         return averages
 
     def finish(self):
-        """Make W the weights: what `epoch` leaves may be halves, and factors beside them."""
-        join_rows(self.W, self._halved, self._scales, self._n_threads)
+        """Make W the weights: `epoch` may leave factors beside it."""
+        apply_scales(self.W, self._scales, self._n_threads)

@@ -19,10 +19,8 @@ def problem(n=37, d=13, n_classes=70, seed=0, density=0.4):
     return X.astype(np.float32), y, weight, W, b
 
 
-def reference(
-    X, y, weight, W, b, order, batch_size, rates, alpha, adaptive, intercept=True, seen=np.asarray
-):
-    """The epoch in float64; weights (d, K), intercepts (K,); scores are of the weights `seen`.
+def reference(X, y, weight, W, b, order, batch_size, rates, alpha, adaptive, intercept=True):
+    """The epoch in float64; weights (d, K), intercepts (K,).
 
     The weights are W times a scale for each row, which takes the shrinking of plain steps.
     """
@@ -34,7 +32,7 @@ def reference(
     for rate, start, stop in zip(rates, cuts[:-1], cuts[1:], strict=True):
         rows = order[start:stop]
         x, w = X[rows].astype(float), weight[rows]
-        scores = x @ (scale * seen(W)) + b
+        scores = x @ (scale * W) + b
         loss -= (w * log_softmax(scores, axis=1)[np.arange(len(rows)), y[rows]]).sum()
         residual = softmax(scores, axis=1)
         residual[np.arange(len(rows)), y[rows]] -= 1

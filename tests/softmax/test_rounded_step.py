@@ -1,7 +1,4 @@
-"""Steps of the exact softmax on probabilities that are rounded at random, against plain ones.
-
-With whole weights, and with scores of their upper halves.
-"""
+"""Steps of the exact softmax on probabilities that are rounded at random, against plain ones."""
 
 import numpy as np
 import pytest
@@ -11,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from softmax._reference import problem, reference
 
 from sklearn_xc import ImplicitSoftmaxRegressor
-from sklearn_xc._kernels.softmax._split_float import halve_rows, join_rows
+from sklearn_xc._kernels.softmax._rounded_step import apply_scales
 from sklearn_xc.softmax import _full_softmax as module
 from sklearn_xc.softmax._full_softmax import ExactSteps
 from sklearn_xc.utils._matrix import as_rows, normalise
@@ -21,56 +18,16 @@ pytestmark = pytest.mark.kernel
 GRAIN = 1 / 32
 
 
-@pytest.fixture(params=["whole", "halves"], autouse=True)
-def seen(request, monkeypatch):
-    """The weights that scores are of."""
+@pytest.fixture(autouse=True)
+def rounded(monkeypatch):
     monkeypatch.setattr(module, "ROUNDED_FROM", 0)
-    monkeypatch.setattr(module, "HALVED_FROM", 0 if request.param == "halves" else np.inf)
-    return upper_halves if request.param == "halves" else np.asarray
-
-
-def upper_halves(W):
-    """The weights to a mantissa of eight bits."""
-    bits = W.astype(np.float32).view(np.uint32) + np.uint32(0x8000)
-    return (bits & np.uint32(0xFFFF0000)).view(np.float32)
-
-
-@pytest.mark.parametrize("n", [16, 32, 80, 1008])
-def test_halves_are_joined_to_the_last_bit(n):
-    rng = np.random.default_rng(0)
-    bits = rng.integers(2**32, size=(40, n), dtype=np.uint32)
-    bits[0] = np.float32([0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 3e38, 1] * (n // 8)).view("u4")
-    W, halved = bits.view(np.float32).copy(), np.zeros(40, np.uint8)
-    halved[7] = 1  # is taken for one in halves already
-    halve_rows(W, halved)
-    assert halved.all()
-    np.testing.assert_array_equal(W[7].view(np.uint32), bits[7])
-    halved[7] = 0
-    join_rows(W, halved, np.ones(40, np.float32), 2)
-    assert not halved.any()
-    finite = np.isfinite(bits.view(np.float32))
-    np.testing.assert_array_equal(W.view(np.uint32)[finite], bits[finite])
-    np.testing.assert_array_equal(W[~finite], bits.view(np.float32)[~finite])
-
-
-def test_upper_halves_are_near():
-    W = np.random.default_rng(0).normal(size=(20, 48)).astype(np.float32)
-    halves = W.copy()
-    halve_rows(halves, np.zeros(20, np.uint8))
-    words = halves.view(np.uint32)[:, :24]
-    low, high = (words << 16).view(np.float32), (words & np.uint32(0xFFFF0000)).view(np.float32)
-    order = [*low[:, :16].T, *high[:, :16].T, *low[:, 16:].T, *high[:, 16:].T]
-    np.testing.assert_array_equal(np.transpose(order), upper_halves(W))
-    np.testing.assert_allclose(np.transpose(order), W, rtol=2.0**-8)
 
 
 def test_factors_are_taken_off():
     W = np.random.default_rng(0).normal(size=(5, 16)).astype(np.float32)
-    halves, halved = W.copy(), np.zeros(5, np.uint8)
-    halve_rows(halves[:3], halved[:3])
-    scales = np.array([1, 0.5, 3, 1, 1], np.float32)
-    join_rows(halves, halved, scales, 1)
-    np.testing.assert_array_equal(halves, W * np.float32([[1], [0.5], [3], [1], [1]]))
+    found, scales = W.copy(), np.array([1, 0.5, 3, 1, 1], np.float32)
+    apply_scales(found, scales, 2)
+    np.testing.assert_array_equal(found, W * np.float32([[1], [0.5], [3], [1], [1]]))
     assert (scales == 1).all()
 
 
@@ -83,12 +40,12 @@ def steps_on(X, y, weight, W, b, *, alpha=0.0, intercept=1.0, n_threads=1):
 
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("alpha", [0.0, 0.7, 1e7])
-def test_probabilities_above_a_grain_stay_as_they_are(dense, alpha, seen):
+def test_probabilities_above_a_grain_stay_as_they_are(dense, alpha):
     X, y, weight, W, b = problem(n_classes=3)
     W *= 0.1  # all probabilities are above a grain
     order = np.random.default_rng(1).permutation(len(X)).astype(np.int32)
     rates = 0.1 / np.arange(1, 9) ** 0.5
-    expected = reference(X, y, weight, W[:, :3], b[:3], order, 5, rates, alpha, False, seen=seen)
+    expected = reference(X, y, weight, W[:, :3], b[:3], order, 5, rates, alpha, False)
     steps = steps_on(X if dense else sparse.csr_array(X), y, weight, W, b, alpha=alpha)
     loss = steps.epoch(order, 5, rates)
     steps.finish()
@@ -98,13 +55,12 @@ def test_probabilities_above_a_grain_stay_as_they_are(dense, alpha, seen):
 
 
 @pytest.mark.parametrize("n_classes", [70, 1300])
-def test_the_mean_step_is_the_plain_one(n_classes, seen):
+def test_the_mean_step_is_the_plain_one(n_classes):
     X, y, weight, W, b = problem(n_classes=n_classes)
     order = np.arange(len(X), dtype=np.int32)
     rates = np.array([0.5])
     expected = reference(
         X, y, weight, W[:, :n_classes], b[:n_classes], order, 37, rates, 0.7, False,
-        seen=seen,
     )  # fmt: skip
     n_draws = 400
     changes = np.zeros((2, *W.shape))

@@ -100,22 +100,19 @@ cdef class FullWeights:
         schedule on the gradient scaled to all samples.
     scales : (n_features,), factors of the rows of W; or of size 0. With them, steps are plain ones
         on rounded probabilities (see `_rounded_step`).
-    halved : (n_features,), the rows of W that are in halves (see `_split_float`), as those of
-        features that occurred are left; or of size 0. For steps on rounded probabilities.
     intercept : the constant feature of the intercepts; 0 without
     """
 
     def __init__(
         self, float[:, ::1] W, float[::1] b, const float[::1] ridge, float[:, ::1] averages,
-        int64_t[::1] touched, float[::1] scales, unsigned char[::1] halved, double intercept,
+        int64_t[::1] touched, float[::1] scales, double intercept,
     ):
-        self.arrays = W, b, ridge, averages, touched, scales, halved
+        self.arrays = W, b, ridge, averages, touched, scales
         self.pointers.n_features, self.pointers.n_places = W.shape[0], W.shape[1]
         self.pointers.W = &W[0, 0] if W.shape[0] else NULL
         self.pointers.b = &b[0]
         self.pointers.averages = &averages[0, 0] if averages.shape[0] else NULL
         self.pointers.touched = &touched[0] if touched.shape[0] else NULL
         self.pointers.scales = &scales[0] if scales.shape[0] else NULL
-        self.pointers.halved = &halved[0] if halved.shape[0] else NULL
         self.pointers.ridge = &ridge[0] if W.shape[0] else NULL
         self.pointers.intercept = <float>(intercept * intercept)

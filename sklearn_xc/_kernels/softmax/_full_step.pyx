@@ -12,7 +12,7 @@ sum runs across threads: the result is the same for any number of them.
 
 from cython.parallel cimport prange, threadid
 from libc.math cimport pow
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted
@@ -21,7 +21,7 @@ from sklearn_xc._kernels.softmax._full_memory cimport Buffers, FullSamples, Full
 from sklearn_xc._kernels.softmax._mini_batch cimport Batch, Samples, gather_columns
 from sklearn_xc._kernels.common._pace cimport Pace
 from sklearn_xc._kernels.softmax._rounded_step cimport (
-    halve_batch, round_row, rounded_step, shrink_scales,
+    round_row, rounded_step, shrink_scales,
 )
 from sklearn_xc._kernels.softmax._tiles cimport (
     TILE, Scratch, Step, Weights, factor_of, first_tile, list_streams,
@@ -246,8 +246,6 @@ cdef double batch_step(
         for thread in prange(n_threads, schedule="static", chunksize=1, num_threads=n_threads):
             step_tiles(samples, batch, weights, scratch, step, thread, n_threads)
     else:
-        if weights.halved != NULL:
-            halve_batch(batch, weights, <uint32_t*>scratch.scores)
         for i in prange(batch.n_rows, schedule="dynamic", chunksize=1, num_threads=n_threads):
             round_row(
                 samples, batch, weights, scratch, step, i, min(i + n_threads, batch.n_rows - 1),

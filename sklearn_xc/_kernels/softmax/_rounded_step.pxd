@@ -1,12 +1,11 @@
 """Steps on rounded probabilities; see `_rounded_step.pyx`."""
 
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t
 
 from sklearn_xc._kernels.softmax._mini_batch cimport Batch, Samples
 from sklearn_xc._kernels.softmax._tiles cimport Scratch, Step, Weights
 
 
-cdef void halve_batch(const Batch* batch, const Weights* weights, uint32_t* spare) noexcept nogil
 cdef void round_row(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
     Step step, int32_t i, int32_t next_row, float* p

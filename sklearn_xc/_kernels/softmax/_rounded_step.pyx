@@ -7,22 +7,18 @@ the probability, so that a step need not read and write the weights of all. The 
 adds for a class, p (GRAIN - p), is below GRAIN / (1 - GRAIN) of p (1 - p), which is that of
 onehot(y) under the model.
 
-Scores of large tables come from the upper halves of the weights (`_split_float`), whose relative
-error is 2^-8 at most: the gradient is that of weights so close by. Steps are made on both halves,
-and lose nothing.
-
 Rounding is systematic: a lane adds up the probabilities of its classes from a random start below
 GRAIN on, and gives one grain whenever the sum passes it. The ridge shrinks the weights of a feature
 for all classes, which a factor of the row does.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from cython.parallel cimport prange
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch_far, random_unit, seed_for
-from sklearn_xc._kernels.softmax._split_float cimport add_to_halves, halve_row, join_row
 from sklearn_xc._kernels.softmax._mini_batch cimport Batch, Samples
 from sklearn_xc._kernels.softmax._tiles cimport (
-    FOUR, LANES, Scratch, Step, Weights, bytes_read, factor_of, normalise_row, part_of, score_row,
+    FOUR, LANES, Scratch, Step, Weights, factor_of, normalise_row, part_of, score_row,
 )
 
 cdef enum:
@@ -58,7 +54,7 @@ cdef inline int32_t take(
 
 cdef dispatched round_tile(
     const float* p, int32_t n, float factor, float offset, int32_t start,
-    int32_t* classes, float* kept, int32_t* count, const char* coming, int32_t size,
+    int32_t* classes, float* kept, int32_t* count, const float* coming,
 ) noexcept nogil:
     """The classes of a tile that keep a probability.
 
@@ -67,7 +63,7 @@ cdef dispatched round_tile(
     start : IN, the first class
     classes, kept : OUT, those that keep one, and what it is
     count : IN/OUT, added up
-    coming : as many numbers of `size` bytes that are needed soon, to be fetched meanwhile
+    coming : IN, as many numbers that are needed soon, to be prefetched
     """
     cdef float left[GROUP]
     cdef float grain[LANES]
@@ -83,7 +79,7 @@ cdef dispatched round_tile(
     for i in range(n // GROUP):
         values = p + i * GROUP
         for c in range(QUAD):
-            prefetch_far(coming + size * (i * GROUP + c * LANES))
+            prefetch_far(coming + i * GROUP + c * LANES)
         for c in range(GROUP):
             left[c] += factor * values[c]
         for c in range(LANES):
@@ -124,17 +120,6 @@ cdef inline float weight_of(Samples samples, const Batch* batch, int32_t i) noex
     return 1 if samples.weight == NULL else samples.weight[batch.rows[i]]
 
 
-cdef void halve_batch(const Batch* batch, const Weights* weights, uint32_t* spare) noexcept nogil:
-    """The weights of the mini-batch's features that are not in halves yet."""
-    cdef int32_t u
-    cdef int64_t feature
-    for u in range(batch.n_features):
-        feature = batch.features[u]
-        if not weights.halved[feature]:
-            halve_row(weights.W + feature * weights.n_places, weights.n_places, spare)
-            weights.halved[feature] = True
-
-
 cdef void round_row(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
     Step step, int32_t i, int32_t next_row, float* p
@@ -154,41 +139,21 @@ cdef void round_row(
             factor_of(batch, scratch, t, i), <float>random_unit(&state), <int32_t>start,
             scratch.classes + first + scratch.counts[i], scratch.kept + first + scratch.counts[i],
             &scratch.counts[i],
-            part_of(weights, scratch, next_row, t + 2 * FOUR),  # two fours are there
-            bytes_read(weights),
+            part_of(scratch, next_row, t + 2 * FOUR),  # two fours are there
         )
-
-
-cdef inline void add_to(
-    float* w, int64_t n_places, int64_t k, float change, bint in_halves
-) noexcept nogil:
-    if in_halves:
-        add_to_halves(<uint32_t*>w, n_places, k, change)
-    else:
-        w[k] += change
 
 
 cdef void step_row(
     Samples samples, const Batch* batch, int64_t n_places, const Scratch* scratch, int32_t i,
-    float factor, float* w, bint in_halves
+    float factor, float* w
 ) noexcept nogil:
     """w -= factor (rounded p - onehot(y)) of sample i."""
     cdef int32_t e
     cdef const int32_t* classes = scratch.classes + i * n_places
     cdef const float* kept = scratch.kept + i * n_places
     for e in range(scratch.counts[i]):
-        add_to(w, n_places, classes[e], -factor * kept[e], in_halves)
-    add_to(w, n_places, samples.y[batch.rows[i]], factor, in_halves)
-
-
-cdef void scale_row(const Weights* weights, float* w, float factor, uint32_t* spare) noexcept nogil:
-    cdef int64_t c
-    if weights.halved != NULL:
-        join_row(w, weights.n_places, factor, spare)
-        halve_row(w, weights.n_places, spare)
-        return
-    for c in range(weights.n_places):
-        w[c] *= factor
+        w[classes[e]] -= factor * kept[e]
+    w[samples.y[batch.rows[i]]] += factor
 
 
 cdef void rounded_step(
@@ -198,24 +163,40 @@ cdef void rounded_step(
     """One step of the weights of a thread's share of the mini-batch's features."""
     cdef int64_t first = <int64_t>batch.n_features * thread // n_threads
     cdef int64_t last = <int64_t>batch.n_features * (thread + 1) // n_threads
-    cdef int64_t u, at
+    cdef int64_t u, at, c
     cdef int32_t i
     cdef float own, scale
     cdef float* w
-    cdef uint32_t* spare = <uint32_t*>(scratch.scores + thread * weights.n_places)
     for u in range(first, last):
         w = weights.W + batch.features[u] * weights.n_places
         for at in range(batch.starts[u], batch.starts[u + 1]):
             i = batch.row_of[at]
             own = step.rate * weight_of(samples, batch, i) * batch.value[at]
             own /= weights.scales[batch.features[u]]
-            step_row(
-                samples, batch, weights.n_places, scratch, i, own, w, weights.halved != NULL
-            )
+            step_row(samples, batch, weights.n_places, scratch, i, own, w)
         scale = next_scale(batch, weights, step, <int32_t>u)
         if scale < SMALLEST_SCALE:
-            scale_row(weights, w, scale, spare)
+            for c in range(weights.n_places):
+                w[c] *= scale
     if weights.intercept > 0 and thread == 0:
         for i in range(batch.n_rows):
             own = step.rate * weight_of(samples, batch, i) * weights.intercept
-            step_row(samples, batch, weights.n_places, scratch, i, own, weights.b, False)
+            step_row(samples, batch, weights.n_places, scratch, i, own, weights.b)
+
+
+def apply_scales(float[:, ::1] W, float[::1] scales, int n_threads):
+    """Multiply the rows by their factors.
+
+    Parameters
+    ----------
+    W : IN/OUT (n_rows, n_columns)
+    scales : IN/OUT (n_rows,), 1 after; or of size 0 without
+    """
+    cdef int64_t u, c
+    for u in prange(
+        scales.shape[0], schedule="dynamic", chunksize=16, num_threads=n_threads, nogil=True
+    ):
+        if scales[u] != 1:
+            for c in range(W.shape[1]):
+                W[u, c] *= scales[u]
+            scales[u] = 1

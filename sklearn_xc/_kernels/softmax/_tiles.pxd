@@ -15,7 +15,6 @@ cdef struct Weights:
     float* averages  # (n_features + 1, n_places), of squared gradients; NULL: plain steps
     int64_t* touched  # (n_features + 1,): the step that last touched a row of them
     float* scales  # (n_features,), factors of the rows of W in rounded steps; NULL: other steps
-    unsigned char* halved  # (n_features,), the rows of W that are in halves; NULL: none will be
     const float* ridge  # of a feature, the share of the penalty that each of its samples carries
     int64_t n_features
     int64_t n_places
@@ -54,20 +53,13 @@ cdef void score_row(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
     int32_t i, int32_t next_row, float* out
 ) noexcept nogil
-cdef const char* part_of(
-    const Weights* weights, const Scratch* scratch, int32_t i, int64_t number
-) noexcept nogil
+cdef const float* part_of(const Scratch* scratch, int32_t i, int64_t number) noexcept nogil
 cdef void normalise_row(
     const Batch* batch, const Scratch* scratch, int32_t i
 ) noexcept nogil
 cdef float factor_of(
     const Batch* batch, const Scratch* scratch, int32_t t, int32_t i
 ) noexcept nogil
-
-
-cdef inline int32_t bytes_read(const Weights* weights) noexcept nogil:
-    """Of a weight, by scores."""
-    return 4 if weights.halved == NULL else 2
 
 
 cdef inline int32_t first_tile(const Scratch* scratch, int thread, int n_threads) noexcept nogil:

@@ -2,22 +2,20 @@
 
 The classes are cut into tiles, in which a sample's scores stay in the first cache while the weights
 of its features are added. A tile is scored for all samples of the mini-batch at a time, where all
-exponentials are wanted at the end, or a sample tile by tile, where they need not be kept. Of rows
-in halves (`_split_float`) the upper ones count. Tiles depend on the number of classes alone.
+exponentials are wanted at the end, or a sample tile by tile, where they need not be kept. Tiles
+depend on the number of classes alone.
 """
 
 from libc.math cimport INFINITY, exp, log
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch_far
-from sklearn_xc._kernels.softmax._split_float cimport (
-    BLOCK, HALF, QUARTER, add_block_of_halves, of_upper_half,
-)
 from sklearn_xc._kernels.common._math cimport exp_below
 from sklearn_xc._kernels.softmax._mini_batch cimport Batch, Samples, entry
 
 cdef enum:
+    BLOCK = 32
     SMALLEST_TILE = 64
     TILES = 8  # for threads to share, where classes suffice
 
@@ -97,41 +95,13 @@ cdef dispatched add_four(
         out += LANES
 
 
-cdef dispatched add_four_halves(
-    float* out, const float* base, int32_t n,
-    const float** streams, const float* factors, int64_t start,
-    const float** coming, int64_t coming_start,
-) noexcept nogil:
-    """As `add_four` for rows in halves, of which the upper ones count; `start` begins a block."""
-    cdef const uint32_t* a = <const uint32_t*>streams[0] + start // 2
-    cdef const uint32_t* b = <const uint32_t*>streams[1] + start // 2
-    cdef const uint32_t* c = <const uint32_t*>streams[2] + start // 2
-    cdef const uint32_t* d = <const uint32_t*>streams[3] + start // 2
-    cdef float s = factors[0], t = factors[1], u = factors[2], v = factors[3]
-    cdef int64_t i, j, at
-    for i in range(n // BLOCK):
-        at = i * HALF
-        for j in range(FOUR):
-            prefetch_far(<const uint32_t*>coming[j] + coming_start // 2 + at)
-        add_block_of_halves(
-            out + i * BLOCK, base + i * BLOCK, a + at, s, b + at, t, c + at, u, d + at, v
-        )
-    at = n // BLOCK * HALF
-    for j in range(n % BLOCK):
-        out[2 * at + j] = base[2 * at + j] + (
-            s * of_upper_half(a + at, j, QUARTER) + t * of_upper_half(b + at, j, QUARTER)
-            + u * of_upper_half(c + at, j, QUARTER) + v * of_upper_half(d + at, j, QUARTER)
-        )
-
-
 cdef dispatched exponentials(
     float* scores, int32_t n, double* highest, double* total,
-    const float** coming, int64_t coming_start, int32_t size,
+    const float** coming, int64_t coming_start,
 ) noexcept nogil:
     """scores = exp(scores - highest); `total` is their sum. n is a multiple of LANES.
 
-    Meanwhile four streams of numbers of `size` bytes are fetched, so that memory does not wait for
-    the arithmetic.
+    Meanwhile four streams are prefetched, so that memory does not wait for the arithmetic.
     """
     cdef float most[LANES]
     cdef float part[LANES]
@@ -144,7 +114,7 @@ cdef dispatched exponentials(
         part[c] = 0
     for i in range(n // LANES):
         for c in range(FOUR // 2):
-            prefetch_far(<const char*>coming[c] + size * (coming_start + i * LANES))
+            prefetch_far(coming[c] + coming_start + i * LANES)
         values = scores + i * LANES
         for c in range(LANES):
             most[c] = values[c] if values[c] > most[c] else most[c]
@@ -152,7 +122,7 @@ cdef dispatched exponentials(
         top = max(top, most[c])
     for i in range(n // LANES):
         for c in range(FOUR // 2, FOUR):
-            prefetch_far(<const char*>coming[c] + size * (coming_start + i * LANES))
+            prefetch_far(coming[c] + coming_start + i * LANES)
         values = scores + i * LANES
         for c in range(LANES):
             values[c] = exp_below(values[c] - top)
@@ -192,23 +162,17 @@ cdef inline void score_part(
             following, following_start = scratch.streams + at + FOUR, start
         else:
             following, following_start = coming.first, coming.start
-        if weights.halved != NULL:
-            add_four_halves(
-                out, base, size, scratch.streams + at, scratch.factors + at, start,
-                following, following_start,
-            )
-        else:
-            add_four(
-                out, base, size, scratch.streams + at, scratch.factors + at, start,
-                following, following_start,
-            )
+        add_four(
+            out, base, size, scratch.streams + at, scratch.factors + at, start,
+            following, following_start,
+        )
         base = out
         at += FOUR
     if start <= y < start + size:
         scratch.own[i] = out[y - start]
     exponentials(
         out, size, &scratch.highest[t * batch.n_rows + i], &scratch.total[t * batch.n_rows + i],
-        coming.second, coming.start, bytes_read(weights),
+        coming.second, coming.start,
     )
 
 
@@ -247,16 +211,12 @@ cdef void score_row(
         )
 
 
-cdef const char* part_of(
-    const Weights* weights, const Scratch* scratch, int32_t i, int64_t number
-) noexcept nogil:
+cdef const float* part_of(const Scratch* scratch, int32_t i, int64_t number) noexcept nogil:
     """Weights that a sample's scores read, one stream of a tile each; anything beyond the last."""
-    cdef const char* row
     cdef int64_t n = scratch.ends[i] - beginning(scratch, i)
     if number >= n * scratch.n_tiles:
-        return <const char*>scratch.scores
-    row = <const char*>scratch.streams[beginning(scratch, i) + number % n]
-    return row + number // n * scratch.tile * bytes_read(weights)
+        return scratch.scores
+    return scratch.streams[beginning(scratch, i) + number % n] + number // n * scratch.tile
 
 
 cdef void normalise_row(
