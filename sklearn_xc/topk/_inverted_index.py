@@ -141,8 +141,10 @@ class InvertedIndex:
         Raises
         ------
         ValueError
-            If a score overflows float32.
+            If a score overflows float32, or k is not from 1 to the number of classes.
         """
+        if not 1 <= k <= self.shape[0]:  # as where `classes_` was set to others than were learnt
+            raise ValueError(f"coef_ has {self.shape[0]} classes, of which k={k} were asked for")
         n_rows = rows.shape[0]
         n_threads = max(1, min(n_threads, n_rows))
         classes = np.empty((n_rows, k), dtype=np.int32)

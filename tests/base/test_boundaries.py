@@ -150,3 +150,16 @@ def test_thresholds_without_a_held_out_positive():
         )
         assert model.fit(X, Y).predict(X).shape == (3, 2)
         assert np.isfinite(model.best_score_)
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=ids)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_classes_set_by_hand_to_other_numbers(estimator):
+    model = clone(estimator).fit(X, Y)
+    model.classes_ = model.classes_[:0]
+    with pytest.raises(ValueError, match="classes"):
+        model.predict_topk(X)
+    model.classes_ = np.arange(20)
+    with pytest.raises(ValueError, match="classes"):
+        model.predict_topk(X, 12)

@@ -13,10 +13,6 @@ cdef extern from "_simd.h" nogil:
     ctypedef void dispatched "XC_CLONES void"
     # That of a float function that gathers and is quicker without vectors.
     ctypedef float gathered "XC_SCALAR float"
-    # The inner product of a sparse row and a dense one, for processors that gather quickly.
-    bint gathers_quickly "XC_GATHERS_QUICKLY"()
-    float dot_gathered "xc_dot_gathered"(
-        const int32_t *features, const float *values, long long n, const float *w)
     void prefetch "XC_PREFETCH" (const void *address)
     void prefetch_far "XC_PREFETCH_FAR" (const void *address)  # not to the first cache
 

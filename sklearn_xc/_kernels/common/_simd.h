@@ -23,35 +23,6 @@
 #define XC_SCALAR
 #endif
 
-/* Eight products x w at a time with gathers, on processors that gather faster than they read value
- * by value. Those are named by an instruction set that came with them: to older ones of the same
- * maker, microcode has since made gathers slow, and elsewhere we have not measured. */
-#if defined(XC_CLONE_TARGETS) && defined(__x86_64__) && !defined(__clang__) && __GNUC__ >= 12
-#include <immintrin.h>
-
-#define XC_GATHERS_QUICKLY() __builtin_cpu_supports("avx512fp16")
-
-__attribute__((target("avx2,fma"))) static inline float xc_dot_gathered(const int *features,
-                                                                        const float *values,
-                                                                        long long n,
-                                                                        const float *w) {
-    __m256 sums = _mm256_setzero_ps();
-    float part[8], total = 0;
-    long long e = 0;
-    for (; e + 8 <= n; e += 8) {
-        __m256i at = _mm256_loadu_si256((const __m256i *)(features + e));
-        sums = _mm256_fmadd_ps(_mm256_loadu_ps(values + e), _mm256_i32gather_ps(w, at, 4), sums);
-    }
-    for (; e < n; e++) total += values[e] * w[features[e]];
-    _mm256_storeu_ps(part, sums);
-    for (int c = 0; c < 8; c++) total += part[c];
-    return total;
-}
-#else
-#define XC_GATHERS_QUICKLY() 0
-#define xc_dot_gathered(features, values, n, w) 0
-#endif
-
 #if defined(__GNUC__) || defined(__clang__)
 #define XC_PREFETCH(address) __builtin_prefetch(address)
 #define XC_PREFETCH_FAR(address) __builtin_prefetch(address, 0, 2)

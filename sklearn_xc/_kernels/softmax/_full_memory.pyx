@@ -24,7 +24,7 @@ cdef class Buffers:
         self.classes = np.empty(n_rows * n_places if rounded else 1, dtype=np.int32)
         self.kept = np.empty(n_rows * n_places if rounded else 1, dtype=np.float32)
         self.counts = np.empty(n_rows, dtype=np.int32)
-        n_streams = n_entries + (FOUR - 1) * n_rows + 2 * FOUR
+        n_streams = n_entries + (FOUR - 1) * n_rows + 1
         self.streams = np.empty(n_streams, dtype=np.int64)  # pointers
         self.factors = np.empty(n_streams, dtype=np.float32)
         self.ends = np.empty(n_rows, dtype=np.int64)

@@ -248,7 +248,7 @@ cdef double batch_step(
     else:
         for i in prange(batch.n_rows, schedule="dynamic", chunksize=1, num_threads=n_threads):
             round_row(
-                samples, batch, weights, scratch, step, i, min(i + n_threads, batch.n_rows - 1),
+                samples, batch, weights, scratch, step, i,
                 scratch.scores + threadid() * weights.n_places,
             )
         for thread in prange(n_threads, schedule="static", chunksize=1, num_threads=n_threads):

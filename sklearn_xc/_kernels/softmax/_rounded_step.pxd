@@ -8,7 +8,7 @@ from sklearn_xc._kernels.softmax._tiles cimport Scratch, Step, Weights
 
 cdef void round_row(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
-    Step step, int32_t i, int32_t next_row, float* p
+    Step step, int32_t i, float* p
 ) noexcept nogil
 cdef void rounded_step(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,

@@ -15,10 +15,10 @@ for all classes, which a factor of the row does.
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from sklearn_xc._kernels.common._common cimport dispatched, prefetch_far, random_unit, seed_for
+from sklearn_xc._kernels.common._common cimport dispatched, random_unit, seed_for
 from sklearn_xc._kernels.softmax._mini_batch cimport Batch, Samples
 from sklearn_xc._kernels.softmax._tiles cimport (
-    FOUR, LANES, Scratch, Step, Weights, factor_of, normalise_row, part_of, score_row,
+    LANES, Scratch, Step, Weights, factor_of, normalise_row, score_row,
 )
 
 cdef enum:
@@ -54,7 +54,7 @@ cdef inline int32_t take(
 
 cdef dispatched round_tile(
     const float* p, int32_t n, float factor, float offset, int32_t start,
-    int32_t* classes, float* kept, int32_t* count, const float* coming,
+    int32_t* classes, float* kept, int32_t* count,
 ) noexcept nogil:
     """The classes of a tile that keep a probability.
 
@@ -63,7 +63,6 @@ cdef dispatched round_tile(
     start : IN, the first class
     classes, kept : OUT, those that keep one, and what it is
     count : IN/OUT, added up
-    coming : IN, as many numbers that are needed soon, to be prefetched
     """
     cdef float left[GROUP]
     cdef float grain[LANES]
@@ -78,8 +77,6 @@ cdef dispatched round_tile(
         grain[c] = GRAIN
     for i in range(n // GROUP):
         values = p + i * GROUP
-        for c in range(QUAD):
-            prefetch_far(coming + i * GROUP + c * LANES)
         for c in range(GROUP):
             left[c] += factor * values[c]
         for c in range(LANES):
@@ -122,13 +119,13 @@ cdef inline float weight_of(Samples samples, const Batch* batch, int32_t i) noex
 
 cdef void round_row(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
-    Step step, int32_t i, int32_t next_row, float* p
+    Step step, int32_t i, float* p
 ) noexcept nogil:
     """Score a sample and round its probabilities; `p` (n_places,) is scratch memory."""
     cdef uint64_t state, seed = seed_for(step.seed, step.number)
     cdef int64_t start, first = i * weights.n_places
     cdef int32_t t
-    score_row(samples, batch, weights, scratch, i, next_row, p)
+    score_row(samples, batch, weights, scratch, i, p)
     normalise_row(batch, scratch, i)
     scratch.counts[i] = 0
     for t in range(scratch.n_tiles):
@@ -139,7 +136,6 @@ cdef void round_row(
             factor_of(batch, scratch, t, i), <float>random_unit(&state), <int32_t>start,
             scratch.classes + first + scratch.counts[i], scratch.kept + first + scratch.counts[i],
             &scratch.counts[i],
-            part_of(scratch, next_row, t + 2 * FOUR),  # two fours are there
         )
 
 

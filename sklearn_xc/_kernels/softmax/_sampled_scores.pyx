@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from sklearn_xc._kernels.common._common cimport dot_gathered, gathered, gathers_quickly
+from sklearn_xc._kernels.common._common cimport gathered
 from sklearn_xc._kernels.common._vector_ops cimport inner_product
 
 cdef enum:
@@ -70,8 +70,6 @@ cdef inline float dot(Row row, const float* w) noexcept nogil:
     if row.dense:
         inner_product(row.values, w, row.n, &total)
         return total
-    if gathers_quickly():
-        return dot_gathered(row.features, row.values, row.n, w)
     return dot_sparse(row.features, row.values, row.n, w)
 
 

@@ -29,7 +29,7 @@ cdef struct Scratch:
     int32_t* classes  # (n_rows, n_places): first those that a rounded step touches
     float* kept  # (n_rows, n_places): their rounded probabilities
     int32_t* counts  # (n_rows,): how many they are
-    const float** streams  # (n_entries + 3 n_rows + 8,): rows of W, four at a time
+    const float** streams  # (n_entries + 3 n_rows,): rows of W, four at a time
     float* factors  # of the streams
     int64_t* ends  # (n_rows,): where the streams of a sample end
     int32_t tile
@@ -51,9 +51,8 @@ cdef void score_tile(
 ) noexcept nogil
 cdef void score_row(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
-    int32_t i, int32_t next_row, float* out
+    int32_t i, float* out
 ) noexcept nogil
-cdef const float* part_of(const Scratch* scratch, int32_t i, int64_t number) noexcept nogil
 cdef void normalise_row(
     const Batch* batch, const Scratch* scratch, int32_t i
 ) noexcept nogil

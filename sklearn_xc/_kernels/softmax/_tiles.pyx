@@ -10,7 +10,7 @@ from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from sklearn_xc._kernels.common._common cimport dispatched, prefetch_far
+from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.common._math cimport exp_below
 from sklearn_xc._kernels.softmax._mini_batch cimport Batch, Samples, entry
 
@@ -59,19 +59,13 @@ cdef void list_streams(
             scratch.factors[at] = 0
             at += 1
         scratch.ends[i] = at
-    for e in range(2 * FOUR):  # fetched after the last ones: the first ones of the next tile
-        scratch.streams[at + e] = weights.W if e >= at else scratch.streams[e] + scratch.tile
 
 
 cdef dispatched add_four(
     float* out, const float* base, int32_t n,
-    const float** streams, const float* factors, int64_t start,
-    const float** coming, int64_t coming_start,
+    const float** streams, const float* factors, int64_t start
 ) noexcept nogil:
-    """out = base + four streams times their factors, from `start` on; n is a multiple of LANES.
-
-    Meanwhile the four to come are fetched: each is too short for the processor to foresee it.
-    """
+    """out = base + four streams times their factors, from `start` on; n is a multiple of LANES."""
     cdef const float* a = streams[0] + start
     cdef const float* b = streams[1] + start
     cdef const float* c = streams[2] + start
@@ -80,8 +74,6 @@ cdef dispatched add_four(
     cdef float sums[LANES]
     cdef int32_t i, j
     for i in range(n // LANES):
-        for j in range(FOUR):
-            prefetch_far(coming[j] + coming_start + i * LANES)
         # Written down apart from `out`, which the compiler would have to tell from the streams.
         for j in range(LANES):
             sums[j] = base[j] + s * a[j] + t * b[j] + u * c[j] + v * d[j]
@@ -96,13 +88,9 @@ cdef dispatched add_four(
 
 
 cdef dispatched exponentials(
-    float* scores, int32_t n, double* highest, double* total,
-    const float** coming, int64_t coming_start,
+    float* scores, int32_t n, double* highest, double* total
 ) noexcept nogil:
-    """scores = exp(scores - highest); `total` is their sum. n is a multiple of LANES.
-
-    Meanwhile four streams are prefetched, so that memory does not wait for the arithmetic.
-    """
+    """scores = exp(scores - highest); `total` is their sum. n is a multiple of LANES."""
     cdef float most[LANES]
     cdef float part[LANES]
     cdef float* values
@@ -113,16 +101,12 @@ cdef dispatched exponentials(
         most[c] = -INFINITY
         part[c] = 0
     for i in range(n // LANES):
-        for c in range(FOUR // 2):
-            prefetch_far(coming[c] + coming_start + i * LANES)
         values = scores + i * LANES
         for c in range(LANES):
             most[c] = values[c] if values[c] > most[c] else most[c]
     for c in range(LANES):
         top = max(top, most[c])
     for i in range(n // LANES):
-        for c in range(FOUR // 2, FOUR):
-            prefetch_far(coming[c] + coming_start + i * LANES)
         values = scores + i * LANES
         for c in range(LANES):
             values[c] = exp_below(values[c] - top)
@@ -133,12 +117,6 @@ cdef dispatched exponentials(
     total[0] = s
 
 
-cdef struct Coming:  # fours of streams to be fetched, and from which class on
-    const float** first
-    const float** second
-    int64_t start
-
-
 cdef inline int64_t beginning(const Scratch* scratch, int32_t i) noexcept nogil:
     """Where the streams of sample i begin."""
     return 0 if i == 0 else scratch.ends[i - 1]
@@ -146,33 +124,24 @@ cdef inline int64_t beginning(const Scratch* scratch, int32_t i) noexcept nogil:
 
 cdef inline void score_part(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
-    int32_t t, int32_t i, float* out, Coming coming
+    int32_t t, int32_t i, float* out
 ) noexcept nogil:
     """Exponentials of the scores of sample i in tile t."""
     cdef int64_t start = <int64_t>t * scratch.tile
     cdef int32_t size = <int32_t>min(scratch.tile, weights.n_places - start)
     cdef const float* base = weights.b + start
-    cdef int64_t at = beginning(scratch, i), following_start
+    cdef int64_t at = beginning(scratch, i)
     cdef int32_t y = samples.y[batch.rows[i]]
-    cdef const float** following
     if at == scratch.ends[i]:
         memcpy(out, base, size * sizeof(float))
     while at < scratch.ends[i]:
-        if at + FOUR < scratch.ends[i]:
-            following, following_start = scratch.streams + at + FOUR, start
-        else:
-            following, following_start = coming.first, coming.start
-        add_four(
-            out, base, size, scratch.streams + at, scratch.factors + at, start,
-            following, following_start,
-        )
+        add_four(out, base, size, scratch.streams + at, scratch.factors + at, start)
         base = out
         at += FOUR
     if start <= y < start + size:
         scratch.own[i] = out[y - start]
     exponentials(
-        out, size, &scratch.highest[t * batch.n_rows + i], &scratch.total[t * batch.n_rows + i],
-        coming.second, coming.start,
+        out, size, &scratch.highest[t * batch.n_rows + i], &scratch.total[t * batch.n_rows + i]
     )
 
 
@@ -180,43 +149,22 @@ cdef void score_tile(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch, int32_t t
 ) noexcept nogil:
     """Exponentials of the scores of all samples of the mini-batch in a tile."""
-    cdef Coming coming
     cdef int32_t i
-    coming.start = <int64_t>t * scratch.tile
     for i in range(batch.n_rows):
-        coming.first = scratch.streams + scratch.ends[i]
-        coming.second = coming.first + FOUR
         score_part(
             samples, batch, weights, scratch, t, i,
-            scratch.scores + i * weights.n_places + coming.start, coming,
+            scratch.scores + i * weights.n_places + <int64_t>t * scratch.tile,
         )
 
 
 cdef void score_row(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
-    int32_t i, int32_t next_row, float* out
+    int32_t i, float* out
 ) noexcept nogil:
-    """Exponentials of the scores of a sample in all tiles; `next_row` is probably the next one."""
-    cdef Coming coming
+    """Exponentials of the scores of a sample in all tiles."""
     cdef int32_t t
     for t in range(scratch.n_tiles):
-        coming.start = <int64_t>(t + 1) * scratch.tile
-        coming.first = scratch.streams + beginning(scratch, i)
-        if t + 1 == scratch.n_tiles:
-            coming.start = 0
-            coming.first = scratch.streams + beginning(scratch, next_row)
-        coming.second = coming.first + FOUR
-        score_part(
-            samples, batch, weights, scratch, t, i, out + <int64_t>t * scratch.tile, coming
-        )
-
-
-cdef const float* part_of(const Scratch* scratch, int32_t i, int64_t number) noexcept nogil:
-    """Weights that a sample's scores read, one stream of a tile each; anything beyond the last."""
-    cdef int64_t n = scratch.ends[i] - beginning(scratch, i)
-    if number >= n * scratch.n_tiles:
-        return scratch.scores
-    return scratch.streams[beginning(scratch, i) + number % n] + number // n * scratch.tile
+        score_part(samples, batch, weights, scratch, t, i, out + <int64_t>t * scratch.tile)
 
 
 cdef void normalise_row(
