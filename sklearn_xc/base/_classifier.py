@@ -230,6 +230,11 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         if sizes - {n_classes} or np.shape(self._held_out_counts)[:-1] not in ((), (3,)):
             raise ValueError(f"counts of labels for another number than {n_classes} classes")
 
+    def _check_state(self):
+        """Before training goes on: attributes set by hand have to fit together, as in a file."""
+        check_shape(vars(self), np.shape(self.coef_), self._scores_of().n_inputs())
+        self._check_loaded(mapped=False)
+
     # ----------------------------------------------------------------------------- prediction
 
     def __sklearn_is_fitted__(self):

@@ -39,6 +39,7 @@ def validate_warm_start(estimator, X, y, sample_weight):
     warm = estimator.warm_start and estimator.__sklearn_is_fitted__()
     before = None
     if warm:
+        estimator._check_state()
         before = estimator.classes_, estimator.n_features_in_, estimator._start_weights()
     X, Y, sample_weight = validate_fit(estimator, X, y, sample_weight)
     if not warm:
@@ -106,6 +107,8 @@ def validate_part(estimator, X, y, classes, sample_weight):
     check_parameters(estimator)
     check_labels(y)
     first = not estimator.__sklearn_is_fitted__()
+    if not first:
+        estimator._check_state()
     before = None if first else (estimator.classes_, estimator._support)
     X, y = in_checked_csr(X, "X"), in_checked_csr(y, "y")
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True, reset=first)

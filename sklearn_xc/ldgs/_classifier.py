@@ -339,6 +339,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         with self._all_or_nothing():
             before = None
             if self.warm_start and self.__sklearn_is_fitted__():
+                self._check_state()
                 before = self.classes_, self.n_features_in_, start_of(self)
             X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
             start = None

@@ -47,6 +47,8 @@ def validated_part(estimator, X, y, classes, sample_weight):
 
 
 def _part_of_indicator(estimator, X, y, classes, sample_weight, first):
+    if not first:
+        estimator._check_state()
     encoding, known = vars(estimator).get("_encoding"), vars(estimator).get("classes_")
     n_features, support = (None if first else estimator.n_features_in_), estimator._support
     X, Y, sample_weight = estimator._validate_fit(X, y, sample_weight)

@@ -130,6 +130,7 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None):
     check_is_fitted(self)
     with self._all_or_nothing():
         self._refuse_calibration()
+        self._check_state()
         if names is not None:
             names = np.asarray(names)
         elif self._encoding.kind == "multilabel":

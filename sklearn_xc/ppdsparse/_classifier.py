@@ -13,6 +13,7 @@ from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
 from ..utils._class_weight import weights_of_labels
 from ..utils._matrix import LARGEST_INDEX, compact
 from ..utils._records import either, is_array, is_not_negative, require_attributes, savable
+from ..utils._sparse import checked_csr
 from ._add_labels import add_labels
 from ._parameters import CONSTRAINTS
 from ._penalties import penalties_of
@@ -267,6 +268,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         given = X, y, sample_weight
         with self._all_or_nothing():
             previous = vars(self).get("dual_coef_") if self.warm_start else None
+            if previous is not None:
+                self._check_state()
             X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
             self._calibrate(X, y, sample_weight)
             if previous is not None and previous.shape != Y.shape[::-1]:
@@ -353,6 +356,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             sparse.issparse(dual) and dual.format == "csr" and dual.has_canonical_format
         ):
             raise ValueError("dual_coef_ is no CSR matrix, or names a sample twice")
+        if dual is not None and not mapped:
+            checked_csr(dual, "dual_coef_")
         of_classes = either(is_array(np.float64, finite=False), is_array(np.int64))
         require_attributes(
             self, _n_visits=is_not_negative, l1_=is_not_negative, l2_=is_not_negative,

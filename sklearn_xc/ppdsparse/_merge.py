@@ -134,6 +134,7 @@ def _check_models(models):
                 f"merge takes models of one type, not {type(first).__name__} and {name}"
             )
         check_is_fitted(model)
+        model._check_state()
         if model.n_features_in_ != first.n_features_in_:
             raise ValueError(
                 f"models of {first.n_features_in_} and {model.n_features_in_} features cannot be "

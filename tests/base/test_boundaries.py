@@ -153,6 +153,19 @@ def test_thresholds_without_a_held_out_positive():
 
 
 @pytest.mark.kernel
+@pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=ids[1:])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_training_does_not_go_on_from_weights_of_other_shapes(estimator):
+    for columns in (slice(None), slice(2)):
+        model = clone(estimator).fit(X, Y)
+        model.coef_ = model.coef_[:3, columns]
+        with pytest.raises(ValueError, match="weights of shape"):
+            model.partial_fit(X, Y)
+        with pytest.raises(ValueError, match="weights of shape"):
+            model.set_params(warm_start=True).fit(X, Y)
+
+
+@pytest.mark.kernel
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=ids)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_classes_set_by_hand_to_other_numbers(estimator):

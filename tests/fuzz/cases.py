@@ -150,7 +150,7 @@ def slow_reader(text):
             return None
         X, Y = {}, {}
         for row, line in enumerate(lines[1:]):
-            labels, *pairs = line.rstrip("\r").replace("\t", " ").split(" ")
+            labels, *pairs = line.removesuffix("\r").replace("\t", " ").split(" ")
             for label in labels.split(",") if labels else ():
                 Y[row, whole_below(label, k)] = 1
             for pair in filter(None, pairs):

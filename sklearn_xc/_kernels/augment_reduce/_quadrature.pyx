@@ -37,14 +37,14 @@ from sklearn_xc._kernels.augment_reduce._noise cimport (
 )
 
 cdef enum:
-    LANES = 16  # nodes that are evaluated at once
+    AT_ONCE = 16  # nodes: two AVX-512 registers of float64
     MAX_NODES = 1024
     ORDER = 14  # Chebyshev points of an interval of scores
     DEPTH = 100  # intervals below the best score
     MAX_POINTS = DEPTH * ORDER + 1
 
 cdef double NEGLIGIBLE = 40
-cdef double LOWEST = -3.4e38  # stands for minus infinity; finite in float32
+cdef double LOWEST = -3.4e38  # minus infinity, but finite in float32
 
 cdef double COSINES[ORDER][ORDER]  # cos(m theta_i), with the Chebyshev points cos(theta_i)
 
@@ -185,11 +185,11 @@ cdef inline void values_to_coefs(double* values) noexcept nogil:
 
 
 cdef dispatched sum_log_cdf(Row* row, Py_ssize_t first, int model) noexcept nogil:
-    """F at the LANES nodes from `first` on."""
-    cdef double total[LANES]
+    """F at AT_ONCE nodes from `first` on."""
+    cdef double total[AT_ONCE]
     cdef double x, weight
     cdef Py_ssize_t c, at
-    for c in range(LANES):
+    for c in range(AT_ONCE):
         total[c] = 0
     for at in range(row.n_points):
         x = row.point[at]
@@ -197,12 +197,12 @@ cdef dispatched sum_log_cdf(Row* row, Py_ssize_t first, int model) noexcept nogi
         if weight == 0 or row.node[first] - x > FLAT[model]:
             continue
         if model == PROBIT:
-            for c in range(LANES):
+            for c in range(AT_ONCE):
                 total[c] += weight * gaussian_log_cdf(row.node[first + c] - x)
         else:
-            for c in range(LANES):
+            for c in range(AT_ONCE):
                 total[c] += weight * logistic_log_cdf(row.node[first + c] - x)
-    for c in range(LANES):
+    for c in range(AT_ONCE):
         row.log_product[first + c] = total[c]
 
 
@@ -211,11 +211,11 @@ cdef void add_block(
 ) noexcept nogil:
     cdef Py_ssize_t c, first = row.n_nodes
     cdef double s
-    for c in range(LANES):
-        s = (block * LANES + c) * step
+    for c in range(AT_ONCE):
+        s = (block * AT_ONCE + c) * step
         row.node[first + c] = width * sinh(s)
         row.log_weight[first + c] = log(width * step * cosh(s))
-    row.n_nodes += LANES
+    row.n_nodes += AT_ONCE
     sum_log_cdf(row, first, model)
 
 
@@ -246,10 +246,10 @@ cdef void place_nodes(Row* row, Py_ssize_t n_classes, int model) noexcept nogil:
         first = row.n_nodes
         add_block(row, block, width, step, model)
         left = log_integrand(row, first, row.lowest, own, model)
-        right = log_integrand(row, first + LANES - 1, row.lowest, own, model)
+        right = log_integrand(row, first + AT_ONCE - 1, row.lowest, own, model)
         top_of_lowest = max(top_of_lowest, left, right)
         left = log_integrand(row, first, 0, 1, model)
-        right = log_integrand(row, first + LANES - 1, 0, 1, model)
+        right = log_integrand(row, first + AT_ONCE - 1, 0, 1, model)
         top = max(top, left, right)
         if right < left and right < top - NEGLIGIBLE:
             break
@@ -259,7 +259,7 @@ cdef void place_nodes(Row* row, Py_ssize_t n_classes, int model) noexcept nogil:
         first = row.n_nodes
         add_block(row, block, width, step, model)
         left = log_integrand(row, first, row.lowest, own, model)
-        right = log_integrand(row, first + LANES - 1, row.lowest, own, model)
+        right = log_integrand(row, first + AT_ONCE - 1, row.lowest, own, model)
         top_of_lowest = max(top_of_lowest, left, right)
         if left < right and left < top_of_lowest - NEGLIGIBLE:
             break
@@ -273,33 +273,33 @@ cdef dispatched integrate(
     Row* row, double score, double own, int model, double* out
 ) noexcept nogil:
     """The logarithm of p of a class with this score."""
-    cdef double top[LANES]
-    cdef double total[LANES]
+    cdef double top[AT_ONCE]
+    cdef double total[AT_ONCE]
     cdef double x, exponent, highest = -INFINITY, whole = 0
     cdef Py_ssize_t block, first, c
-    for c in range(LANES):
+    for c in range(AT_ONCE):
         top[c] = -INFINITY
         total[c] = 0
-    for block in range(row.n_nodes // LANES):
-        first = block * LANES
+    for block in range(row.n_nodes // AT_ONCE):
+        first = block * AT_ONCE
         if model == PROBIT:
-            for c in range(LANES):
+            for c in range(AT_ONCE):
                 x = row.node[first + c] - score
                 row.exponent[first + c] = gaussian_log_density(x) - own * gaussian_log_cdf(x)
         else:
-            for c in range(LANES):
+            for c in range(AT_ONCE):
                 x = row.node[first + c] - score
                 row.exponent[first + c] = logistic_log_density(x) - own * logistic_log_cdf(x)
-        for c in range(LANES):
+        for c in range(AT_ONCE):
             row.exponent[first + c] += row.log_product[first + c] + row.log_weight[first + c]
             exponent = row.exponent[first + c]
             top[c] = exponent if exponent > top[c] else top[c]
-    for c in range(LANES):
+    for c in range(AT_ONCE):
         highest = max(highest, top[c])
-    for block in range(row.n_nodes // LANES):
-        for c in range(LANES):
-            total[c] += exp64(row.exponent[block * LANES + c] - highest)
-    for c in range(LANES):
+    for block in range(row.n_nodes // AT_ONCE):
+        for c in range(AT_ONCE):
+            total[c] += exp64(row.exponent[block * AT_ONCE + c] - highest)
+    for c in range(AT_ONCE):
         whole += total[c]
     out[0] = highest + log(whole)
 

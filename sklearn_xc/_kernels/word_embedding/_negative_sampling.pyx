@@ -10,13 +10,12 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklearn_xc._kernels.common._common cimport (
-    dispatched, prefetch, random_below, random_unit, seed_for,
+    dispatched, random_below, random_unit, seed_for,
 )
-from sklearn_xc._kernels.common._vector_ops cimport dot
+from sklearn_xc._kernels.common._vector_ops cimport LANES, dot, prefetch_floats
 from sklearn_xc._kernels.common._math cimport fast_exp
 
 cdef enum:
-    LANES = 16
     AHEAD = 8  # rows to prefetch
     MAX_WEIGHT = 8  # of one step: a cell that counts more is visited several times
 
@@ -44,12 +43,6 @@ cdef dispatched step(
     for e in range(n):
         change[e] += factor * v[e]
         v[e] += factor * u[e]
-
-
-cdef inline void fetch(const float* row, int64_t n) noexcept nogil:
-    cdef int64_t line
-    for line in range((n + LANES - 1) // LANES):
-        prefetch(row + line * LANES)
 
 
 cdef dispatched apply_change(float* u, float* change, int64_t n) noexcept nogil:
@@ -205,7 +198,7 @@ cdef void add_columns(
     cdef int64_t e
     for e in range(n_entries):
         if e + AHEAD < n_entries:
-            fetch(out + ids[e + AHEAD] * dim, width)
+            prefetch_floats(out + ids[e + AHEAD] * dim, width)
         add_multiple(out + ids[e] * dim, table + rows[e] * dim, values[e], width)
 
 
