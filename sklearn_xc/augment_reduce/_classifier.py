@@ -12,17 +12,12 @@ from ..utils._coordinates import Coordinates
 from ..utils._matrix import as_rows
 from ..utils._random import stream
 from ..utils._records import (
-    either,
-    is_a,
-    is_int32,
-    is_not_negative,
-    is_text,
-    require_attributes,
     savable,
 )
 from ..utils._rows_seen import RowsSeen
 from ._auto import PASSES, REFERENCE, RIDGE, bound_of, check_bound, mean_weight, rate_of
 from ._feature_moments import FeatureMoments
+from ._fitted import averages_of, check_loaded
 from ._noise_models import log_probabilities
 from ._parameters import CONSTRAINTS
 from ._start import initial_weights, start_of, to_inside, to_outside
@@ -312,7 +307,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
 
     def _place_classes(self, places):
         super()._place_classes(places)
-        averages = self._averages_of_before()
+        averages = averages_of(self)
         if averages is None:
             return
         grown = []
@@ -360,7 +355,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         )  # fmt: skip
         if not starts_at_zero:
             to_inside(*weights, coordinates)
-        averages, squares = self._averages_of_before(), coordinates.scale**2
+        averages, squares = averages_of(self), coordinates.scale**2
         if averages is not None:  # of gradients by the weights as they are
             averages = averages[0] / squares.astype(np.float32), averages[1]
         result = run(
@@ -389,24 +384,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
 
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
-        require_attributes(
-            self, n_steps_=is_int32, _averages=either(None, is_a(tuple)), _seen=is_a(RowsSeen),
-            _moments=is_a(FeatureMoments), bound_=is_text, learning_rate_=is_not_negative,
-        )  # fmt: skip
-        n_classes, n_features = len(self.classes_), self.n_features_in_
-        averages = self._averages_of_before()
-        shapes = (n_classes, n_features), (n_classes,)
-        if averages is not None and (
-            tuple(map(np.shape, averages)) != shapes
-            or any(getattr(part, "dtype", None) != np.float32 for part in averages)
-        ):
-            raise ValueError("the averages of squared gradients do not fit the weights")
-        moments = vars(self).get("_moments")
-        if moments is not None and len(moments.first) != n_features:
-            raise ValueError("the moments of the features are not one for each feature")
-
-    def _averages_of_before(self):
-        return vars(self).get("_averages")  # not there in models of file format 1.0
+        check_loaded(self)
 
     def _settings(self, samples, max_iter, n_rows, part, **others):
         """Settings of the passes; gradients are scaled to `n_rows` rows."""

@@ -13,17 +13,17 @@ from ..inspection._explain import (
     predicted_places,
 )
 from ..inspection._label_counts import counts_of_codes, report_of
-from ..persistence import LoadedWeights, SaveMixin, weights_to_store
+from ..persistence import SaveMixin, weights_to_store
 from ..topk._inverted_index import topk_matrix
 from ..utils._callbacks import CallbackSupportMixin, Progress
 from ..utils._matrix import as_matrix, as_rows, normalise
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
-from ..utils._records import either, is_array, is_int32, require_attributes
 from ..utils._sparse import in_checked_csr
 from ..utils._validation import check_k
 from . import _weight_format as weight_format
-from ._linear_model import IndexCache, LinearScores, arrays_of, check_shape, checked_weights
+from ._fitted import check_labels_and_counts, check_shape, take_loaded_weights
+from ._linear_model import IndexCache, LinearScores, arrays_of, checked_weights
 from ._nearly_empty import warn_if_nearly_empty
 from ._validation import (
     HasMethods,
@@ -189,46 +189,12 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         return state
 
     def _set_loaded_state(self, state, origin):
-        weights = state.pop("coef_", None)
-        mapped = vars(self).pop("_loaded", None)  # there if all of a mapped file is read now
-        if isinstance(weights, LoadedWeights):
-            known = {**vars(self), **state}
-            check_shape(known, weights.index.shape, self._scores_of(known).n_inputs())
-            self._index_cache = IndexCache()
-            if mapped is None or self.intercept_ is mapped.intercept:
-                self.intercept_ = weights.intercept
-            if origin is None:
-                self.coef_ = weights.coef()
-                self._index_cache.put(self.coef_, weights.intercept, weights.index)
-            else:
-                self._loaded = weights
-        elif weights is not None and not self._scores_of({**vars(self), **state}).kept_as_lists:
-            known = {**vars(self), **state}
-            check_shape(known, np.shape(weights), self._scores_of(known).n_inputs())
-            state["coef_"], self._index_cache = weights, IndexCache()
-        elif weights is not None or (mapped is None and "coef_" not in vars(self)):
-            raise ValueError(f"it holds a {type(self).__name__} without weights")
+        take_loaded_weights(self, state, origin)
         super()._set_loaded_state(state, origin)
 
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
-        n_classes = len(self._encoding.classes_)
-        require_attributes(
-            self, _support=either(None, is_array(np.int64, least=0)),
-            _held_out_counts=either(None, is_array(np.int64, ndim=2, least=0)),
-            n_iter_=is_int32, loss_curve_=is_array(np.float64, finite=False),
-        )  # fmt: skip
-        classes = self._encoding.classes_
-        same = np.shape(self.classes_) == classes.shape
-        if not same or not (mapped or np.array_equal(self.classes_, classes)):
-            raise ValueError("classes_ are not those that the model was fitted on")
-        sizes = {
-            np.shape(found)[-1]
-            for found in (self._support, self._held_out_counts)
-            if found is not None
-        }
-        if sizes - {n_classes} or np.shape(self._held_out_counts)[:-1] not in ((), (3,)):
-            raise ValueError(f"counts of labels for another number than {n_classes} classes")
+        check_labels_and_counts(self, mapped)
 
     def _check_state(self):
         """Before training goes on: attributes set by hand have to fit together, as in a file."""

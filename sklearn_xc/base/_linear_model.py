@@ -1,13 +1,11 @@
 """Linear weights as prediction follows them: their index, kept or read from a file."""
 
-import numpy as np
 from scipy import sparse
 
 from ..inspection._explain import weights_at
 from ..topk._inverted_index import InvertedIndex
 from ..utils._locks import ForkSafeLock
 from ..utils._sparse import checked_csr
-from ._labels import LabelEncoding
 
 
 class LinearScores:
@@ -120,16 +118,3 @@ def arrays_of(coef, intercept):
 
 def _same(some, others):
     return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
-
-
-def check_shape(state, shape, n_inputs):
-    """Refuse what is loaded if the weights are not those of the labels and features beside them."""
-    encoding, classes, n_features = (state[n] for n in ("_encoding", "classes_", "n_features_in_"))
-    if not isinstance(encoding, LabelEncoding) or not isinstance(classes, np.ndarray):
-        raise ValueError("the labels are of the wrong kind")
-    if classes.shape != encoding.classes_.shape or type(n_features) is not int:
-        raise ValueError("the numbers of classes or features contradict one another")
-    if shape[1:] != (n_inputs,) or shape[0] not in (encoding.n_columns, len(classes)):
-        raise ValueError(f"weights of shape {shape} for {len(classes)} classes")
-    if "feature_names_in_" in state and len(state["feature_names_in_"]) != n_features:
-        raise ValueError("the names of the features are not as many as the features")

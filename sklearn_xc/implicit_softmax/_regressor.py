@@ -13,13 +13,14 @@ from ..softmax._base import BaseSoftmaxClassifier
 from ..utils._callbacks import with_callbacks
 from ..utils._convergence import warn_not_converged
 from ..utils._matrix import as_rows
-from ..utils._records import either, is_a, is_not_negative, is_text, require_attributes, savable
+from ..utils._records import savable
 from ._coordinates import full_rows, weights_inside, weights_outside
+from ._fitted import check_loaded
 from ._parameters import CONSTRAINTS
 from ._rate_search import FIRST, MOST_TRIED, few_of, objective, search_rate
-from ._settings import alpha_outside, divergence, inside_of, settings_of, stream_of
+from ._settings import above_start, alpha_outside, divergence, inside_of, settings_of, stream_of
 from ._solvers import NONE, Data, DivergenceError
-from ._stream import Stream, sample_keys
+from ._stream import sample_keys
 from ._train import (
     RATES_OF_STREAMS,
     STEPPED_SINGLY,
@@ -238,17 +239,7 @@ default="auto"
 
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
-        require_attributes(
-            self, _stream=either(None, is_a(Stream)), solver_=is_text,
-            learning_rate_=is_not_negative, intercept_scaling_=is_not_negative,
-            alpha_=is_not_negative,
-        )  # fmt: skip
-        stream = self._stream
-        if stream is None:
-            return
-        sizes = [stream.entries, stream.coordinates.mean, stream.coordinates.scale]
-        if {np.size(part) for part in sizes if np.ndim(part)} - {self.n_features_in_}:
-            raise ValueError("the coordinates of the samples do not fit the features")
+        check_loaded(self)
 
     @classmethod
     def _renamed_parameters(cls, parameters):
@@ -415,7 +406,9 @@ default="auto"
             stop[0] = 1  # threads that are still at work give up
             raise
         if start is None and not part:
-            self._warn_above_start(objective(*few, *weights, ridge_of_few), settings)
+            reached = objective(*few, *weights, ridge_of_few)
+            if not reached <= 1.01 * np.log(n_classes):
+                warn_not_converged(above_start(reached, n_classes, settings.solver), stacklevel=3)
         self._set_dense_model(*weights_outside(coordinates, *weights))
         if keys is not None:
             counted = data.visited()
@@ -449,14 +442,3 @@ default="auto"
                 stacklevel=5,
             )
         return found.rate
-
-    def _warn_above_start(self, reached, settings):
-        """Warn where the objective of some samples is above that of weights of zero."""
-        at_zero = np.log(len(self.classes_))
-        if not reached <= 1.01 * at_zero:
-            warn_not_converged(
-                f"the objective a sample is {reached:.4g}, above the {at_zero:.4g} of weights of "
-                f"zero from which solver={settings.solver!r} started: use a smaller "
-                "learning_rate, or more epochs (max_iter)",
-                stacklevel=4,
-            )

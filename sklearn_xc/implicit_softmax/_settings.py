@@ -109,3 +109,12 @@ def divergence(model, solver, error):
         f"solver={solver!r} with learning_rate={model.learning_rate!r} left the range of float32 "
         f"({error}): use a smaller learning_rate, solver='implicit', or scale the features"
     )
+
+
+def above_start(reached, n_classes, solver):
+    """Advice where the objective of some samples ended above that of weights of zero."""
+    return (
+        f"the objective a sample is {reached:.4g}, above the {np.log(n_classes):.4g} of weights of "
+        f"zero from which solver={solver!r} started: use a smaller learning_rate, or more epochs "
+        "(max_iter)"
+    )

@@ -12,14 +12,13 @@ from ..base._validation import gathered_search_params, search_params
 from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import with_callbacks
 from ..utils._convergence import warn_not_converged
-from ..utils._coordinates import Coordinates
 from ..utils._matrix import as_rows
 from ..utils._minibatches import sorted_by_class
 from ..utils._random import stream
-from ..utils._records import is_a, is_count, is_not_negative, require_attributes, savable
-from ..utils._rows_seen import RowsSeen
+from ..utils._records import savable
 from ._auto import PUBLISHED, DataSeen, bias_of, passes_of, settings_of
 from ._data import Data, macro_f1, split
+from ._fitted import check_loaded
 from ._growing_weights import Iterates, outside
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
 from ._seen import begin, problem_of, with_weight_of_classes
@@ -441,17 +440,4 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
 
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
-        if "_saved" not in vars(self):
-            return
-        require_attributes(
-            self, _saved=is_a(Iterates), _seen=is_a(RowsSeen), _squares=is_not_negative,
-            _n_visited=is_count, _new=is_not_negative, _coordinates=is_a(Coordinates),
-            _bias=is_not_negative, alpha_=is_not_negative, eta0_=is_not_negative,
-            eta_step_=is_not_negative,
-        )  # fmt: skip
-        if not mapped:  # kernels follow them in training only
-            self._saved.require_lists(self.n_features_in_, len(self.classes_))
-        if "_n_batches" in vars(self):  # of a version that kept less: rates begin anew
-            del self._n_batches
-            self._coordinates = Coordinates()
-            self._seen, self._squares, self._n_visited, self._new = RowsSeen(), 0.0, 0, 0.0
+        check_loaded(self, mapped)

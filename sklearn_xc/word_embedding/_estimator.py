@@ -12,17 +12,10 @@ from ..persistence import SaveMixin
 from ..utils._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
-from ..utils._records import (
-    is_a,
-    is_array,
-    is_count,
-    is_not_negative,
-    is_text,
-    require_attributes,
-    savable,
-)
+from ..utils._records import savable
 from . import _cooccurrence as counting
 from ._auto import passes_of, rate_at
+from ._fitted import check_loaded
 from ._negative_sampling import negative_sampling
 from ._objective import Pairs, objective
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
@@ -195,20 +188,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
 
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
-        vectors = is_array(np.float32, ndim=2)
-        require_attributes(
-            self, vocabulary_=is_a(dict), embeddings_=vectors, context_embeddings_=vectors,
-            word_counts_=is_array(np.float64, least=0), n_pairs_=is_not_negative,
-            n_iter_=is_count, n_scored_=is_not_negative, loss_curve_=is_array(np.float64),
-        )  # fmt: skip
-        n_words, counts = len(self.vocabulary_), vars(self).get("word_counts_")
-        if sorted(self.vocabulary_.values()) != list(range(n_words)) or not all(
-            map(is_text, self.vocabulary_)
-        ):
-            raise ValueError("vocabulary_ does not number words from 0 on")
-        shapes = {self.embeddings_.shape, self.context_embeddings_.shape}
-        if len(shapes) > 1 or len(self.embeddings_) != n_words or len(counts) != n_words:
-            raise ValueError(f"vectors of shapes {shapes} for {n_words} words")
+        check_loaded(self)
 
     @classmethod
     def _renamed_parameters(cls, parameters):

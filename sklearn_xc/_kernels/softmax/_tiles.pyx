@@ -72,8 +72,8 @@ cdef dispatched add_four(
     cdef const float* d = streams[3] + start
     cdef float s = factors[0], t = factors[1], u = factors[2], v = factors[3]
     cdef float sums[LANES]
-    cdef int32_t i, j
-    for i in range(n // LANES):
+    cdef int32_t _i, j
+    for _i in range(n // LANES):
         # Written down apart from `out`, which the compiler would have to tell from the streams.
         for j in range(LANES):
             sums[j] = base[j] + s * a[j] + t * b[j] + u * c[j] + v * d[j]

@@ -12,7 +12,7 @@ best; it pays when few classes are touched. Both see the same sums in the same o
 so they give the same bits.
 """
 
-from cython.parallel cimport parallel, prange, threadid
+from cython.parallel cimport prange, threadid
 from libc.float cimport FLT_MAX
 from libc.math cimport INFINITY
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
@@ -95,9 +95,6 @@ cdef class Postings:
         index.n_classes = <int32_t>self.by_intercept.shape[0]
         index.n_blocks = <int32_t>(self.intercept.shape[0] // BLOCK)
         return index
-
-
-# ---------------------------------------------------------------------------------------- one row
 
 
 cdef inline int64_t count_postings(Row row, Index index) noexcept nogil:
@@ -333,9 +330,6 @@ cdef dispatched scores_row(Row row, Index index, float* scores, float* out) noex
         memcpy(out + start, totals, min(BLOCK, index.n_classes - start) * sizeof(float))
 
 
-# --------------------------------------------------------------------------------------- all rows
-
-
 def topk(
     const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
     Postings postings, float[:, ::1] scores,
@@ -355,14 +349,13 @@ def topk(
     cdef Index index = postings.pointers()
     cdef Rows rows = pointers_to_rows(indptr, indices, data, dense)
     cdef Py_ssize_t i, n_rows = indptr.shape[0] - 1
-    cdef float* mine = NULL
-    with nogil, parallel(num_threads=n_threads):
-        mine = &scores[threadid(), 0]
-        for i in prange(n_rows, schedule="dynamic", chunksize=CHUNK):
-            topk_row(
-                row_at(rows, i), index, mine,
-                &top_scores[i, 0], &top_classes[i, 0], top_classes.shape[1], way
-            )
+    for i in prange(
+        n_rows, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads, nogil=True
+    ):
+        topk_row(
+            row_at(rows, i), index, &scores[threadid(), 0],
+            &top_scores[i, 0], &top_classes[i, 0], top_classes.shape[1], way,
+        )
 
 
 def positives(
@@ -383,13 +376,13 @@ def positives(
     cdef Rows rows = pointers_to_rows(indptr, indices, data, dense)
     cdef Py_ssize_t i, n_rows = indptr.shape[0] - 1
     cdef int32_t* out = &found[0] if found.shape[0] else NULL
-    cdef float* mine = NULL
-    with nogil, parallel(num_threads=n_threads):
-        mine = &scores[threadid(), 0]
-        for i in prange(n_rows, schedule="dynamic", chunksize=CHUNK):
-            counts[i] = positives_row(
-                row_at(rows, i), index, mine, NULL if out == NULL else out + found_indptr[i]
-            )
+    for i in prange(
+        n_rows, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads, nogil=True
+    ):
+        counts[i] = positives_row(
+            row_at(rows, i), index, &scores[threadid(), 0],
+            NULL if out == NULL else out + found_indptr[i],
+        )
 
 
 def all_scores(
@@ -400,8 +393,7 @@ def all_scores(
     cdef Index index = postings.pointers()
     cdef Rows rows = pointers_to_rows(indptr, indices, data, dense)
     cdef Py_ssize_t i, n_rows = indptr.shape[0] - 1
-    cdef float* mine = NULL
-    with nogil, parallel(num_threads=n_threads):
-        mine = &scores[threadid(), 0]
-        for i in prange(n_rows, schedule="dynamic", chunksize=CHUNK):
-            scores_row(row_at(rows, i), index, mine, &out[i, 0])
+    for i in prange(
+        n_rows, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads, nogil=True
+    ):
+        scores_row(row_at(rows, i), index, &scores[threadid(), 0], &out[i, 0])

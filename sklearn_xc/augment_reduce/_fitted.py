@@ -1,0 +1,38 @@
+"""State of a fitted AugmentReduceClassifier."""
+
+import numpy as np
+
+from ..utils._records import (
+    either,
+    is_a,
+    is_int32,
+    is_not_negative,
+    is_text,
+    require_attributes,
+)
+from ..utils._rows_seen import RowsSeen
+from ._feature_moments import FeatureMoments
+
+
+def averages_of(model):
+    """Averages of squared gradients, weights and intercepts; None without."""
+    return vars(model).get("_averages")  # not there in models of file format 1.0
+
+
+def check_loaded(model):
+    """Raise ValueError if attributes that were loaded do not fit together."""
+    require_attributes(
+        model, n_steps_=is_int32, _averages=either(None, is_a(tuple)), _seen=is_a(RowsSeen),
+        _moments=is_a(FeatureMoments), bound_=is_text, learning_rate_=is_not_negative,
+    )  # fmt: skip
+    n_classes, n_features = len(model.classes_), model.n_features_in_
+    averages = averages_of(model)
+    shapes = (n_classes, n_features), (n_classes,)
+    if averages is not None and (
+        tuple(map(np.shape, averages)) != shapes
+        or any(getattr(part, "dtype", None) != np.float32 for part in averages)
+    ):
+        raise ValueError("the averages of squared gradients do not fit the weights")
+    moments = vars(model).get("_moments")
+    if moments is not None and len(moments.first) != n_features:
+        raise ValueError("the moments of the features are not one for each feature")

@@ -1,0 +1,78 @@
+"""State of a fitted classifier that comes from a file or was set by hand: taken in, and checked."""
+
+import numpy as np
+
+from ..persistence._weights import LoadedWeights
+from ..utils._records import either, is_array, is_int32, require_attributes
+from ._labels import LabelEncoding
+from ._linear_model import IndexCache
+
+
+def take_loaded_weights(model, state, origin):
+    """Give a model the weights of the state that is loaded; what else there is, stays in `state`.
+
+    Parameters
+    ----------
+    model : BaseXCClassifier
+    state : dict
+        ``coef_`` is taken out of it.
+    origin : object or None
+        The mapped file, None where all is in memory.
+    """
+    weights = state.pop("coef_", None)
+    mapped = vars(model).pop("_loaded", None)  # there if all of a mapped file is read now
+    known = {**vars(model), **state}
+    if isinstance(weights, LoadedWeights):
+        check_shape(known, weights.index.shape, model._scores_of(known).n_inputs())
+        model._index_cache = IndexCache()
+        if mapped is None or model.intercept_ is mapped.intercept:
+            model.intercept_ = weights.intercept
+        if origin is None:
+            model.coef_ = weights.coef()
+            model._index_cache.put(model.coef_, weights.intercept, weights.index)
+        else:
+            model._loaded = weights
+    elif weights is not None and not model._scores_of(known).kept_as_lists:
+        check_shape(known, np.shape(weights), model._scores_of(known).n_inputs())
+        state["coef_"], model._index_cache = weights, IndexCache()
+    elif weights is not None or (mapped is None and "coef_" not in vars(model)):
+        raise ValueError(f"it holds a {type(model).__name__} without weights")
+
+
+def check_labels_and_counts(model, mapped):
+    """Raise ValueError if labels and counts of a model do not fit together.
+
+    Parameters
+    ----------
+    model : BaseXCClassifier
+    mapped : bool
+        As in ``SaveMixin._check_loaded``.
+    """
+    n_classes = len(model._encoding.classes_)
+    require_attributes(
+        model, _support=either(None, is_array(np.int64, least=0)),
+        _held_out_counts=either(None, is_array(np.int64, ndim=2, least=0)),
+        n_iter_=is_int32, loss_curve_=is_array(np.float64, finite=False),
+    )  # fmt: skip
+    classes = model._encoding.classes_
+    same = np.shape(model.classes_) == classes.shape
+    if not same or not (mapped or np.array_equal(model.classes_, classes)):
+        raise ValueError("classes_ are not those that the model was fitted on")
+    counts = [found for found in (model._support, model._held_out_counts) if found is not None]
+    if {np.shape(found)[-1] for found in counts} - {n_classes} or np.shape(model._held_out_counts)[
+        :-1
+    ] not in ((), (3,)):
+        raise ValueError(f"counts of labels for another number than {n_classes} classes")
+
+
+def check_shape(state, shape, n_inputs):
+    """Refuse what is loaded if the weights are not those of the labels and features beside them."""
+    encoding, classes, n_features = (state[n] for n in ("_encoding", "classes_", "n_features_in_"))
+    if not isinstance(encoding, LabelEncoding) or not isinstance(classes, np.ndarray):
+        raise ValueError("the labels are of the wrong kind")
+    if classes.shape != encoding.classes_.shape or type(n_features) is not int:
+        raise ValueError("the numbers of classes or features contradict one another")
+    if shape[1:] != (n_inputs,) or shape[0] not in (encoding.n_columns, len(classes)):
+        raise ValueError(f"weights of shape {shape} for {len(classes)} classes")
+    if "feature_names_in_" in state and len(state["feature_names_in_"]) != n_features:
+        raise ValueError("the names of the features are not as many as the features")

@@ -1,0 +1,21 @@
+"""Checks of the state of a fitted ImplicitSoftmaxRegressor."""
+
+import numpy as np
+
+from ..utils._records import either, is_a, is_not_negative, is_text, require_attributes
+from ._stream import Stream
+
+
+def check_loaded(model):
+    """Raise ValueError if attributes that were loaded do not fit together."""
+    require_attributes(
+        model, _stream=either(None, is_a(Stream)), solver_=is_text,
+        learning_rate_=is_not_negative, intercept_scaling_=is_not_negative,
+        alpha_=is_not_negative,
+    )  # fmt: skip
+    stream = model._stream
+    if stream is None:
+        return
+    sizes = [stream.entries, stream.coordinates.mean, stream.coordinates.scale]
+    if {np.size(part) for part in sizes if np.ndim(part)} - {model.n_features_in_}:
+        raise ValueError("the coordinates of the samples do not fit the features")
