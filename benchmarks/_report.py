@@ -1,8 +1,7 @@
 """The page that run.py writes: one table a data set, and the bars of the first release."""
 
-import json
-
 import _common
+import _runner
 from _common import figure
 
 YARDSTICK_TITLE = "yardstick (C++, AVX-512)"
@@ -54,15 +53,10 @@ def one_line(result):
     return "  ".join(f"{h} {c}" for h, c in zip(HEADER[1:], cells(result), strict=True))
 
 
-def read_results(folder, data_sets):
+def read_results(data_sets):
     """All figures there are: {data: {system: figures}}."""
-    return {
-        data: {
-            path.parent.name: json.loads(path.read_text())
-            for path in sorted((folder / data).glob("*/figures.json"))
-        }
-        for data in data_sets
-    }
+    found = _runner.kept("peers")
+    return {data: found.get(data, {}) for data in data_sets}
 
 
 class Bar:
@@ -171,8 +165,8 @@ def head(results):
     return "\n".join(lines)
 
 
-def write(folder, data_sets, titles):
-    results = read_results(folder, data_sets)
+def write(data_sets, titles):
+    results = read_results(data_sets)
     if not any(results.values()):
         print("no figures yet: nothing to write")
         return
@@ -195,4 +189,4 @@ def write(folder, data_sets, titles):
     }.items():
         parts.append(f"## Requirements: {title}")
         parts.append("\n".join(bar.line() for bar in bars))
-    _common.write_doc("benchmark_peers.md", "\n\n".join(parts))
+    _runner.write_page("peers", "\n\n".join(parts))

@@ -2,16 +2,15 @@
 
 import ctypes
 import gc
-import json
 import time
 from importlib.metadata import version
 from typing import NamedTuple
 
 import _common
+import _runner
 import numpy as np
 from scipy import sparse
 
-FOLDER = _common.BUILD / "softmax"
 SEED = 0
 EVALUATED = 6000  # test rows, at random: files stand in the order of their sources
 BINS = 15
@@ -149,17 +148,17 @@ def calibration_error(confidence, hits, n_bins=BINS):
 
 def save(script, key, **figures):
     """Keep what was measured, with machine, commit and time."""
-    path = FOLDER / script / f"{key}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
     when = time.strftime("%Y-%m-%d")
     origin = {"machine": _common.machine(), "commit": _common.commit(), "when": when}
     origin["versions"] = {name: version(name) for name in PACKAGES}
-    path.write_text(json.dumps(figures | {"origin": origin}, indent=1))
+    _runner.keep(script.partition("_")[0] if script.startswith("softmax") else script,
+                 script, key, figures | {"origin": origin})  # fmt: skip
 
 
 def read(script):
     """All that was kept: {key: figures}."""
-    return {p.stem: json.loads(p.read_text()) for p in sorted((FOLDER / script).glob("*.json"))}
+    page = script.partition("_")[0] if script.startswith("softmax") else script
+    return _runner.kept(page).get(script, {})
 
 
 def head(title, script, results):
@@ -177,30 +176,6 @@ def head(title, script, results):
         "* Measured: " + ", ".join(sorted({f"{o['when']} at {o['commit']}" for o in origins})),
     ]
     return "\n".join(lines)
-
-
-def axes(n_columns, n_rows=1, **options):
-    """A figure without a screen and a flat list of its axes."""
-    import matplotlib
-
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
-
-    size = 4.6 * n_columns, 3.7 * n_rows
-    figure, grid = plt.subplots(
-        n_rows, n_columns, figsize=size, layout="constrained", squeeze=False, **options
-    )
-    for axis in grid.flat:
-        axis.grid(alpha=0.3)
-    return figure, list(grid.flat)
-
-
-def picture(figure, name, text):
-    """Save a picture; returns the line that shows it."""
-    path = _common.DOC / "images" / f"{name}.png"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
-    return f"![{text}](images/{path.name})"
 
 
 def decimals(value, n=3):

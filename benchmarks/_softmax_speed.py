@@ -8,6 +8,7 @@ import time
 from unittest import mock
 
 import _common
+import _runner
 import _softmax_data as data
 import numpy as np
 from scipy import sparse
@@ -234,14 +235,14 @@ def classes_text(every):
             f"At K = 10^6 a pass at least 50 times as fast as the exact one: {holds}, "
             f"{ratios[0]:.0f} (A&R) and {ratios[1]:.0f} (implicit)."
         )
-    figure, (axis,) = data.axes(1)
+    figure, (axis,) = _runner.axes(1)
     for method, title in METHODS.items():
         axis.loglog(
             [r["classes"] for r in results], [r[method] for r in results], "o-", label=title
         )
     axis.set(xlabel="number of classes K", ylabel="microseconds a row of a pass, one thread")
     axis.legend()
-    return [*text, data.picture(figure, "benchmark_softmax_classes", "time a row against K")]
+    return [*text, _runner.picture(figure, "benchmark_softmax_classes", "time a row against K")]
 
 
 def bar(text, value, holds, median=None):

@@ -3,13 +3,13 @@
     python benchmarks/augment_reduce.py [--part synthetic bibtex omniglot] [--epochs 5] [--report]
 
 Section 4.1 (intercepts only), tables 2 and 3 and figure 2. One thread, as in the paper. Figures are
-kept in build/bench/softmax; the page doc/benchmark_augment_reduce.md is written from all of them.
+kept; the page doc/benchmark_augment_reduce.md is written from all of them.
 """
 
-import argparse
 import time
 
 import _common
+import _runner
 import _softmax_data as data
 import numpy as np
 from scipy import sparse
@@ -239,7 +239,7 @@ NOTES = {
 def draw(results):
     """The bound against seconds: figure 2."""
     sets = [n for n in SETTINGS if any(key.startswith(n) for key in results)]
-    figure, axes = data.axes(len(sets))
+    figure, axes = _runner.axes(len(sets))
     for axis, name in zip(axes, sets, strict=True):
         for key, title in (TITLES | BOUNDS).items():
             r = results.get(f"{name}-{key}")
@@ -254,7 +254,7 @@ def draw(results):
         axis.yaxis.set_major_formatter(lambda value, _: f"{-value:g}")
         axis.legend()
     axes[0].set_ylabel("bound of a training sample")
-    return data.picture(figure, "benchmark_augment_reduce", "bound against seconds")
+    return _runner.picture(figure, "benchmark_augment_reduce", "bound against seconds")
 
 
 def report():
@@ -272,16 +272,14 @@ def report():
         "The mean over the same 200 training samples and all classes; exact (dotted) is the "
         "log-likelihood itself, below which the bounds of other weights may or may not lie.",
     ]
-    _common.write_doc("benchmark_augment_reduce.md", "\n\n".join(parts))
+    _runner.write_page("augment_reduce", "\n\n".join(parts))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = _runner.parser(__doc__, parts=SETTINGS)
     add = parser.add_argument
-    add("--part", nargs="+", choices=list(SETTINGS), default=list(SETTINGS))
     add("--columns", nargs="+", choices=list(COLUMNS), default=list(COLUMNS))
     add("--epochs", type=int, help="instead of those of each part")
-    add("--report", action="store_true", help="only write the page")
     options = parser.parse_args()
     if not options.report:
         for name in options.part:

@@ -7,7 +7,6 @@ and then beside as many endless loops as it has processors. Generated data. Writ
 doc/benchmark_busy.md; it takes some minutes.
 """
 
-import argparse
 import os
 import statistics
 import subprocess
@@ -17,6 +16,7 @@ from contextlib import contextmanager
 from functools import cache
 
 import _common
+import _runner
 import numpy as np
 from sklearn.base import clone
 
@@ -118,7 +118,7 @@ def page(rows, multiples, n_hogs):
     return "\n\n".join(
         [
             "# Two threads on a quiet machine and on a busy one",
-            _common.source(__file__, sys.argv[1:]),
+            _runner.source("busy"),
             f"Medians of turns. Busy: {n_hogs} other processes that compute all the time. The gain "
             "is that of two threads on the machine as it was; the last column is what two threads "
             "take on the busy machine as a multiple of one.",
@@ -132,25 +132,24 @@ def page(rows, multiples, n_hogs):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = _runner.parser(__doc__)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--only", nargs="+", default=[""], metavar="PART_OF_NAME")
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # passes are few on purpose
     chosen = {n: m for n, m in models().items() if any(part in n for part in options.only)}
     n_hogs = os.cpu_count()
-    quiet = {name: measure(name, model, options.repeats) for name, model in chosen.items()}
-    with hogs(n_hogs):
-        busy = {name: measure(name, model, options.repeats) for name, model in chosen.items()}
+    if not options.report:
+        quiet = {name: measure(name, model, options.repeats) for name, model in chosen.items()}
+        with hogs(n_hogs):
+            busy = {name: measure(name, model, options.repeats) for name, model in chosen.items()}
+        for name in chosen:
+            rows, multiples = rows_of(name, quiet[name], busy[name])
+            _runner.keep("busy", "models", name, {"rows": rows, "multiples": multiples})
     rows, multiples = [], {}
-    for name in chosen:
-        some, of_them = rows_of(name, quiet[name], busy[name])
-        rows, multiples = rows + some, multiples | of_them
-    text = page(rows, multiples, n_hogs)
-    if options.only == [""]:
-        _common.write_doc("benchmark_busy.md", text)
-    else:
-        print(text)
+    for found in _runner.kept("busy").get("models", {}).values():
+        rows, multiples = rows + found["rows"], multiples | found["multiples"]
+    _runner.write_page("busy", page(rows, multiples, n_hogs))
 
 
 if __name__ == "__main__":

@@ -2,15 +2,12 @@
 
     python benchmarks/calibration.py [--data NAME ...] [--report]
 
-Figures are kept in build/bench/calibration; the page doc/benchmark_calibration.md and its picture
+Figures are kept; the page doc/benchmark_calibration.md and its picture
 are written from all of them.
 """
 
-import argparse
-import json
-import sys
-
 import _common
+import _runner
 import numpy as np
 from scipy.special import expit, softmax
 
@@ -19,8 +16,7 @@ from sklearn_xc.datasets import first_label
 from sklearn_xc.metrics import expected_calibration_error, reliability_curve
 
 DATA_SETS = ["bibtex", "cooking_fasttext", "yso_finna_en_small"]
-FOLDER = _common.BUILD / "calibration"
-PICTURE = "benchmark_calibration.png"
+PICTURE = "benchmark_calibration"
 RUNS = [("sigmoid", 5), ("sigmoid", 0.2), ("isotonic", 5), ("isotonic", 0.2)]
 CLASS_RUNS = [("sigmoid", 0.2), ("isotonic", 0.2), ("temperature", 0.2)]
 COLOURS = {"raw": "tab:red", "sigmoid": "tab:blue", "isotonic": "tab:green"}
@@ -74,9 +70,8 @@ def classes_of(parts):
 def measure(name):
     parts = _common.load(name)
     found = {"labels": labels_of(parts), "classes": classes_of(parts)}
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    (FOLDER / f"{name}.json").write_text(json.dumps(found, indent=1))
     for kind, runs in found.items():
+        _runner.keep("calibration", name, kind, runs)
         for run, figures in runs.items():
             print(f"{name:20}{kind:9}{run:40} ECE@5 {figures['ece5']:.4f}", flush=True)
 
@@ -95,18 +90,17 @@ def rows_of(found, kind):
 
 
 def write_page():
-    paths = {name: FOLDER / f"{name}.json" for name in DATA_SETS}
-    found = {name: json.loads(path.read_text()) for name, path in paths.items() if path.exists()}
+    found = _runner.kept("calibration")
     header = ["data, calibration", "ECE@5", "of raw", "ECE@1", "fit s"]
     parts = [
         "# Calibration",
-        _common.source(__file__, sys.argv[1:]),
+        _runner.source("calibration"),
         "Expected calibration error on the test parts, in percent, in 15 bins of equal width, of "
         "the 5 best labels of each row and of the best; *of raw* is the ratio of the former to "
         "that without calibration. The number behind the method is `calibration_cv` or `cv`. "
         "Seconds are those of the whole fit, on two threads of a machine that was busy with other "
         "work.",
-        f"![Reliability of the five best labels]({'images/' + PICTURE})",
+        draw(found),
         "## Labels",
         "PPDSparseClassifier on the indicator. *raw* is the logistic function of the scores.\n\n"
         + _common.table(header, list(rows_of(found, "labels"))),
@@ -114,20 +108,12 @@ def write_page():
         "The first label of each row is its class; *raw* is the softmax of the 100 best scores.\n\n"
         + _common.table(header, list(rows_of(found, "classes"))),
     ]
-    draw(found)
-    _common.write_doc("benchmark_calibration.md", "\n\n".join(parts))
+    _runner.write_page("calibration", "\n\n".join(parts))
 
 
 def draw(found):
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(
-        1, len(found), figsize=(4 * len(found), 4), layout="constrained", squeeze=False
-    )
-    for axis, (name, runs) in zip(axes[0], found.items(), strict=True):
+    figure, axes = _runner.axes(len(found), figsize=(4 * len(found), 4))
+    for axis, (name, runs) in zip(axes, found.items(), strict=True):
         axis.plot([0, 1], [0, 1], color="black", linestyle=":", linewidth=1)
         for run, colour in COLOURS.items():
             figures = runs["labels"][run if run == "raw" else f"{run}, 5"]
@@ -137,16 +123,12 @@ def draw(found):
             axis.scatter(predicted, true, s=150 * np.sqrt(weight / weight.sum()), color=colour)
         axis.set(title=name, xlabel="predicted probability", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         axis.legend(loc="upper left", fontsize="small")
-        axis.grid(alpha=0.3)
-    axes[0, 0].set_ylabel("share of true labels")
-    figure.savefig(_common.DOC / "images" / PICTURE, dpi=110)
+    axes[0].set_ylabel("share of true labels")
+    return _runner.picture(figure, PICTURE, "Reliability of the five best labels")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", choices=DATA_SETS, default=DATA_SETS, metavar="NAME")
-    parser.add_argument("--report", action="store_true", help="write the page, measure nothing")
-    options = parser.parse_args()
+    options = _runner.parser(__doc__, data=DATA_SETS).parse_args()
     for name in [] if options.report else options.data:
         measure(name)
     write_page()

@@ -3,16 +3,14 @@
     python benchmarks/defaults.py [--data bibtex ...] [--stage grid tol pruning]
 
 A fifth of each training part is held out (fixed seed). `grid` varies l1 and l2, `tol` and `pruning`
-vary one parameter at the chosen pair. Figures are kept in build/bench/defaults; the page
+vary one parameter at the chosen pair. Figures are kept; the page
 doc/benchmark_defaults.md is written from all of them.
 """
 
-import argparse
 import itertools
-import json
-import sys
 
 import _common
+import _runner
 import defaults_forms
 import numpy as np
 import scipy.sparse as sp
@@ -36,7 +34,6 @@ STAGES = {
     "tol": [{"tol": t} for t in TOL],
     "pruning": [{"pruning": p} for p in PRUNE],
 }
-FOLDER = _common.BUILD / "defaults"
 
 
 def held_out(name):
@@ -71,10 +68,9 @@ def try_out(parts, setting):
 def measure(data, stages):
     parts = held_out(data)
     try_out(parts, {})  # warm-up
-    FOLDER.mkdir(parents=True, exist_ok=True)
     for stage in stages:
         figures = [try_out(parts, setting) for setting in STAGES[stage]]
-        (FOLDER / f"{stage}-{data}.json").write_text(json.dumps(figures, indent=1))
+        _runner.keep("defaults", stage, data, figures)
         best = max(figures, key=lambda f: f["p1"])
         print(
             f"{data:20}{stage:6} best P@1 {100 * best['p1']:.2f} at {best['setting']}", flush=True
@@ -83,8 +79,7 @@ def measure(data, stages):
 
 def read(stage):
     """All figures of a stage: {data: list in the order of the settings}."""
-    paths = {data: FOLDER / f"{stage}-{data}.json" for data in DATA_SETS}
-    return {data: json.loads(p.read_text()) for data, p in paths.items() if p.exists()}
+    return _runner.kept("defaults").get(stage, {})
 
 
 def losses(figures, metric):
@@ -130,21 +125,19 @@ def line_page(stage, figures):
 
 
 def write_page():
-    parts = ["# How the defaults were chosen", _common.source(__file__, sys.argv[1:])]
+    parts = ["# How the defaults were chosen", _runner.source("defaults")]
     parts.append("A fifth of each *training* part held out; the test parts are not used.")
     parts.append(defaults_forms.section())
     for stage, page in {"grid": "l1 and l2", "tol": "tol", "pruning": "pruning"}.items():
         if figures := read(stage):
             text = grid_page(figures) if stage == "grid" else line_page(stage, figures)
             parts += [f"## {page}", text]
-    _common.write_doc("benchmark_defaults.md", "\n\n".join(parts))
+    _runner.write_page("defaults", "\n\n".join(parts))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", choices=DATA_SETS, default=DATA_SETS, metavar="NAME")
+    parser = _runner.parser(__doc__, data=DATA_SETS)
     parser.add_argument("--stage", nargs="+", choices=list(STAGES), default=list(STAGES))
-    parser.add_argument("--report", action="store_true", help="write the page, measure nothing")
     options = parser.parse_args()
     for data in [] if options.report else options.data:
         measure(data, options.stage)

@@ -8,8 +8,6 @@ is PECOS XR-Linear with its defaults, one thread each. Figures are kept in
 doc/benchmark_defaults_forms.json, from which a section of doc/benchmark_defaults.md is written.
 """
 
-import argparse
-import json
 import subprocess
 import tempfile
 from pathlib import Path
@@ -17,11 +15,11 @@ from pathlib import Path
 import _common
 import _environment
 import _penalties_data
+import _runner
 import numpy as np
 import scipy.sparse as sp
 
 GRID = [(l1, l2) for l1 in (0.01, 0.05, 0.1) for l2 in (0.2, 1.0, 2.0)]
-KEPT = _common.DOC / "benchmark_defaults_forms.json"
 PAGE = _common.DOC / "benchmark_defaults.md"
 TITLE, NEXT = "## Penalties that follow the rows", "## l1 and l2"
 POINTS_GRID, POINTS_TREE = 2.0, 1.0
@@ -98,7 +96,10 @@ def measure(name, form):
 
 
 def read():
-    return json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    """The figures of each kind of rows, in the order of the page."""
+    kept = _runner.kept("defaults_forms").get("forms", {})
+    order = [f"{name}, {form}" for name, forms in _penalties_data.FORMS.items() for form in forms]
+    return {key: kept[key] for key in order if key in kept}
 
 
 def with_error(points):
@@ -146,8 +147,8 @@ def section():
             "truncated SVD; *characters*: TF-IDF of three and four characters; *proteins*: counts "
             "of 3-mers of generated families. l1 and l2 are in units of rows of length 1. Lost "
             "points have the standard error of the difference over rows. Figures: "
-            f"`doc/{KEPT.name}`, by `python benchmarks/defaults_forms.py`; *fitted* are the rows "
-            "trained on, four fifths of those taken.",
+            "`doc/benchmark_defaults_forms.json`, by `python benchmarks/defaults_forms.py`; "
+            "*fitted* are the rows trained on, four fifths of those taken.",
             f"The bars: at most {POINTS_GRID:g} points below the best of the grid, at most "
             f"{POINTS_TREE:g} below the tree. Missed: {missed}.",
             REMARKS,
@@ -162,36 +163,17 @@ def write_section():
     PAGE.write_text(before + section() + "\n\n" + NEXT + rest.partition(NEXT)[2])
 
 
-def keep(key, figures):
-    """Add figures of one kind of rows to the kept ones, in a fixed order."""
-    order = [f"{name}, {form}" for name, forms in _penalties_data.FORMS.items() for form in forms]
-    kept = read() | {key: figures}
-    kept = {k: kept[k] for k in order if k in kept}
-    lines = (f" {json.dumps(k)}: {json.dumps(rounded(f))}" for k, f in kept.items())
-    KEPT.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-
-
-def rounded(value):
-    if isinstance(value, (float, np.floating)):
-        return float(f"{value:.4g}")
-    if isinstance(value, dict):
-        return {k: rounded(v) for k, v in value.items()}
-    return [rounded(v) for v in value] if isinstance(value, list) else value
-
-
 def main():
     data = list(_penalties_data.FORMS)
     every = list(dict.fromkeys(form for forms in _penalties_data.FORMS.values() for form in forms))
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", choices=data, default=data, metavar="NAME")
+    parser = _runner.parser(__doc__, data=data)
     parser.add_argument("--forms", nargs="+", choices=every, default=every)
-    parser.add_argument("--report", action="store_true", help="write the page, measure nothing")
     options = parser.parse_args()
     for name in [] if options.report else options.data:
         for form in _penalties_data.FORMS[name]:
             if form in options.forms:
                 figures = measure(name, form)
-                keep(f"{name}, {form}", figures)
+                _runner.keep("defaults_forms", "forms", f"{name}, {form}", figures)
                 print(*row_of(f"{name}, {form}", figures), sep=" | ", flush=True)
     write_section()
 

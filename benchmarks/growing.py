@@ -2,16 +2,14 @@
 
     python benchmarks/growing.py [--data NAME ...] [--part path add prune partial] [--report]
 
-Figures are kept in build/bench/growing; the page doc/benchmark_growing.md is written from all of
-them. Seconds are CPU time of one thread, so that other work on the machine matters less.
+The page doc/benchmark_growing.md is written from all figures kept. Seconds are CPU time of one
+thread, so that other work on the machine matters less.
 """
 
-import argparse
-import json
-import sys
 import time
 
 import _common
+import _runner
 import numpy as np
 
 DATA_SETS = ["bibtex", "yso_finna_en_small"]
@@ -21,7 +19,6 @@ MANY_LABELS = 1000  # where the wide path takes a quarter of an hour
 SHARES = (0.1, 0.3)  # of the labels that are added
 THRESHOLDS = [0.0, 0.02, 0.05, 0.1, 0.2, 0.4]
 PASSES = 5
-FOLDER = _common.BUILD / "growing"
 
 
 def cpu_seconds(call, *args):
@@ -132,12 +129,8 @@ ONLY = {"partial": ["bibtex"]}  # dense weights, and accuracy of first labels on
 
 def section(part):
     """The text and table of a part from all figures kept."""
-    rows = []
-    for data in DATA_SETS:
-        file = FOLDER / f"{part}-{data}.json"
-        if file.exists():
-            rows += [[data, *figures] for figures in json.loads(file.read_text())]
-    return rows
+    found = _runner.kept("growing").get(part, {})
+    return [[data, *figures] for data in found for figures in found[data]]
 
 
 def path_page(rows):
@@ -196,28 +189,22 @@ PAGES = {
 
 
 def write_page(note):
-    parts = ["# Growing and shrinking", _common.source(__file__, sys.argv[1:])]
+    parts = ["# Growing and shrinking", _runner.source("growing")]
     parts += [note] if note else []
     parts.append("CPU seconds of one thread.")
     for part, (title, page) in PAGES.items():
         if rows := section(part):
             parts += [f"## {title}", page(rows)]
-    _common.write_doc("benchmark_growing.md", "\n\n".join(parts))
+    _runner.write_page("growing", "\n\n".join(parts))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", choices=DATA_SETS, default=DATA_SETS, metavar="NAME")
-    parser.add_argument("--part", nargs="+", choices=list(PARTS), default=list(PARTS))
-    parser.add_argument("--note", default="", help="a sentence about the machine for the page")
-    parser.add_argument("--report", action="store_true", help="write the page, measure nothing")
-    options = parser.parse_args()
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    options = _runner.parser(__doc__, data=DATA_SETS, parts=PARTS, note=True).parse_args()
     for part in [] if options.report else options.part:
         for data in options.data:
             if data in ONLY.get(part, options.data):
                 figures = PARTS[part](_common.load(data))
-                (FOLDER / f"{part}-{data}.json").write_text(json.dumps(figures, default=float))
+                _runner.keep("growing", part, data, figures)
     write_page(options.note)
 
 

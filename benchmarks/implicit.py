@@ -3,12 +3,11 @@
     python benchmarks/implicit.py [--data bibtex delicious] [--epochs 5] [--report]
 
 Table 3, figures 1 and 2 and appendix G on rows of unit length with their first label. Figures are
-kept in build/bench/softmax; the page doc/benchmark_implicit.md is written from all of them.
+kept; the page doc/benchmark_implicit.md is written from all of them.
 """
 
-import argparse
-
 import _common
+import _runner
 import _softmax_data as data
 import numpy as np
 
@@ -214,7 +213,7 @@ def raman_text(name, results):
 def draw_curves(results, names):
     from matplotlib.ticker import LogLocator, NullLocator
 
-    figure, axes = data.axes(len(names), 2)
+    figure, axes = _runner.axes(len(names), 2)
     for row, key in enumerate(("auto", "best")):
         for axis, name in zip(axes[row * len(names) :], names, strict=False):
             for solver, title in SOLVERS.items():
@@ -231,11 +230,11 @@ def draw_curves(results, names):
             axis.yaxis.set_minor_locator(NullLocator())
             axis.legend(fontsize=7)
         axes[row * len(names)].set_ylabel("training log-loss")
-    return data.picture(figure, "benchmark_implicit_curves", "training log-loss against epochs")
+    return _runner.picture(figure, "benchmark_implicit_curves", "training log-loss against epochs")
 
 
 def draw_sensitivity(results, names):
-    figure, axes = data.axes(len(names))
+    figure, axes = _runner.axes(len(names))
     for axis, name in zip(axes, names, strict=True):
         for solver, title in (SOLVERS | RAMAN).items():
             r = results.get(f"{name}-{solver}")
@@ -247,7 +246,7 @@ def draw_sensitivity(results, names):
         axis.set(xlabel="learning_rate", xscale="log", yscale="log", title=name)
         axis.legend(fontsize=7)
     axes[0].set_ylabel("training log-loss after the last epoch")
-    return data.picture(figure, "benchmark_implicit_rates", "training log-loss against the rate")
+    return _runner.picture(figure, "benchmark_implicit_rates", "training log-loss against the rate")
 
 
 def report():
@@ -274,7 +273,7 @@ def report():
     parts += ["## Figure 2: two double sums", "U-max at the seven rates; the paper (Eurlex, ten "]
     parts[-1] += "rates) finds Raman's loss 3.08 times as high on average."
     parts += ["\n".join(line for name in names for line in raman_text(name, results))]
-    _common.write_doc("benchmark_implicit.md", "\n\n".join(parts))
+    _runner.write_page("implicit", "\n\n".join(parts))
 
 
 FIRST = (
@@ -316,10 +315,8 @@ G_TEXT = "Training log-loss after the last epoch at each `learning_rate` on all 
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", choices=DATA, default=DATA)
+    parser = _runner.parser(__doc__, data=DATA)
     parser.add_argument("--epochs", type=int, default=50)
-    parser.add_argument("--report", action="store_true", help="only write the page")
     options = parser.parse_args()
     if not options.report:
         for name in options.data:

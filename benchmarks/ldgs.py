@@ -4,12 +4,11 @@
                               [--systems NAME ...] [--peer PYTHON] [--note TEXT]
                               [--report]
 
-Figures are kept in build/bench/softmax/ldgs; the page doc/benchmark_ldgs.md is written from all of
+Figures are kept; the page doc/benchmark_ldgs.md is written from all of
 them. fastText needs an environment of its own: ``--peer`` (or SKLEARN_XC_FASTTEXT) names its
 Python, with numpy before 2, scipy and fasttext-wheel.
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -19,6 +18,7 @@ import time
 from pathlib import Path
 
 import _common
+import _runner
 import _softmax_data as data
 import numpy as np
 
@@ -353,11 +353,9 @@ def write_lines(path, rows, labels):
 
 def report(note):
     results = data.read(SCRIPT)
-    if not results:
-        raise SystemExit("nothing has been measured yet")
     lines = [data.head("LDGSClassifier", SCRIPT, results), "", *([note, ""] if note else [])]
     lines += report_curves(results) + report_classes(results) + report_fasttext(results)
-    _common.write_doc("benchmark_ldgs.md", "\n".join(lines))
+    _runner.write_page("ldgs", "\n".join(lines))
 
 
 def report_curves(results):
@@ -385,7 +383,7 @@ def report_curves(results):
         header = ["gradient", "passes", "seconds", "P@1", "P@3", "P@5", "of its exact twin",
                   "classes scored / K"]  # fmt: skip
         lines += [f"### {name}", "", _common.table(header, rows), "",
-                  data.picture(figure, f"ldgs_{name}", f"Precision on {name}"), ""]  # fmt: skip
+                  _runner.picture(figure, f"ldgs_{name}", f"Precision on {name}"), ""]  # fmt: skip
     if any("training" in result for result in results.values()):
         lines += [f"Precision on training rows is that of {EVALUATED} of them, at random.", ""]
     lines += [
@@ -408,7 +406,7 @@ def draw_curves(found):
     """Precision@1 by seconds and by passes, on test rows and, where it was taken, training rows."""
     kinds = {"precision": "precision@1", "training": "precision@1 on training rows"}
     kinds = {kind: label for kind, label in kinds.items() if any(kind in r for r in found.values())}
-    figure, axes = data.axes(2, len(kinds))
+    figure, axes = _runner.axes(2, len(kinds))
     for (kind, label), left, right in zip(kinds.items(), axes[::2], axes[1::2], strict=True):
         for system, result in found.items():
             p1 = [100 * point[0] for point in result.get(kind, [])]
@@ -432,7 +430,7 @@ def report_classes(results):
             curves[system] = sorted(points, key=lambda point: point["n_classes"])
     if not curves:
         return []
-    figure, (axis,) = data.axes(1)
+    figure, (axis,) = _runner.axes(1)
     rows, crossings = [], []
     for system, points in curves.items():
         title, twin = CLASS_SYSTEMS[system][0], CLASS_TWINS.get(system)
@@ -476,7 +474,8 @@ def report_classes(results):
         "over the sum of those gradients; with softmax it is mostly the noise of drawn classes,",
         "which has no bias.", "",
         _common.table(header, rows), "", *crossings, "",
-        data.picture(figure, "ldgs_classes", "Time of a training sample by number of classes"), "",
+        _runner.picture(figure, "ldgs_classes", "Time of a training sample by number of classes"),
+        "",
     ]  # fmt: skip
 
 
@@ -529,10 +528,8 @@ def figures(seconds, precisions):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--part", nargs="+", default=["curves", "classes", "fasttext"],
-                        choices=["curves", "classes", "fasttext"])  # fmt: skip
-    parser.add_argument("--data", nargs="+")
+    parts = ["curves", "classes", "fasttext"]
+    parser = _runner.parser(__doc__, data=(), parts=parts, note=True)
     every = sorted({*SYSTEMS, *CLASS_SYSTEMS})
     parser.add_argument("--systems", nargs="+", choices=every)
     parser.add_argument("--sizes", nargs="+", type=int, default=CLASSES)
@@ -542,8 +539,6 @@ def main():
     parser.add_argument("--busy", action="store_true", help="time by number of classes: count "
                         "seconds of the processor on one thread")  # fmt: skip
     parser.add_argument("--peer", default=os.environ.get("SKLEARN_XC_FASTTEXT"))
-    parser.add_argument("--note", default="", help="a sentence on how the machine was used")
-    parser.add_argument("--report", action="store_true", help="only write the page")
     options = parser.parse_args()
     if not options.report:
         if "curves" in options.part:

@@ -5,7 +5,7 @@
                                 [--report]
 
 Every fit runs in a process of its own and has ten minutes, or `--patience`. Figures are kept in
-build/bench/softmax; the page doc/benchmark_memoir.md is written from all of them.
+the repository; the page doc/benchmark_memoir.md is written from all of them.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import time
 from unittest import mock
 
 import _common
+import _runner
 import _softmax_data as data
 import numpy as np
 from scipy import sparse
@@ -389,7 +390,7 @@ def l1_text(found):
     kept = [(a, r) for a, r in kept if r and "accuracy" in r]
     if not kept:
         return []
-    figure, (left, right) = data.axes(2)
+    figure, (left, right) = _runner.axes(2)
     alphas = [a for a, _ in kept]
     left.plot(alphas, [r["n_weights"] for _, r in kept], "o-")
     left.set(xscale="log", xlabel="alpha", ylabel="non-zeros", title="size")
@@ -397,7 +398,8 @@ def l1_text(found):
         right.plot(alphas, [r[key] for _, r in kept], "o-", label=label)
     right.set(xscale="log", xlabel="alpha", title="quality on oewn_hypernym")
     right.legend()
-    shown = data.picture(figure, "benchmark_memoir_l1", "size and quality against the l1 penalty")
+    text = "size and quality against the l1 penalty"
+    shown = _runner.picture(figure, "benchmark_memoir_l1", text)
     rows = [
         [f"{a:g}", percent(r["accuracy"]), percent(r["macro_f1"]), f"{r['n_weights']:,}"]
         + [_common.figure(r["seconds"]), f"{r['memory_mb'] or 0:.0f}"]
@@ -480,7 +482,7 @@ def report():
     parts += passes_text(found) + choices_text(found) + batch_text(found) + l1_text(found)
     parts += threads_text(found) + profile_text(found)
     parts.append(PAPER)
-    _common.write_doc("benchmark_memoir.md", "\n\n".join(parts))
+    _runner.write_page("memoir", "\n\n".join(parts))
 
 
 FIRST = (
@@ -544,13 +546,10 @@ PAPER = (
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = _runner.parser(__doc__, data=(), parts=PARTS)
     add = parser.add_argument
-    add("--part", nargs="+", choices=list(PARTS), default=list(PARTS))
-    add("--data", nargs="+", metavar="NAME")
     add("--systems", nargs="+", choices=list(TITLES), metavar="NAME")
     add("--patience", type=int, default=PATIENCE, metavar="SECONDS", help="of each fit")
-    add("--report", action="store_true", help="only write the page")
     add("--child", choices=list(PARTS), help=argparse.SUPPRESS)
     add("--arm", help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -3,17 +3,16 @@
     python benchmarks/mips.py [--cases NAME ...] [--quick] [--report]
 
 Trained weights of each estimator and generated rows, 10^4 to 10^6 of them. The figures of each case
-are kept (build/bench/mips); a run replaces those it was asked for and writes
+are kept; a run replaces those it was asked for and writes
 doc/benchmark_mips.md and doc/images/benchmark_mips.png from all of them.
 """
 
-import argparse
-import json
 import time
 import warnings
 
 import _common
 import _mips_data
+import _runner
 import numpy as np
 
 from sklearn_xc.mips import (
@@ -25,7 +24,6 @@ from sklearn_xc.mips import (
     _cost,
 )
 
-FOLDER = _common.BUILD / "mips"
 WANTED = 0.9
 REPEATS = 3
 BATCH = 512  # queries asked at once; and a second figure with one at a time
@@ -149,9 +147,9 @@ def run(case, quick):
     chosen |= {"build": seconds, "recall_": auto.recall_}
     origin = {"machine": _common.machine(), "commit": _common.commit()}
     origin["when"] = time.strftime("%Y-%m-%d")
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    kept = {"text": text, "rows": rows.shape[0], "indexes": results, "auto": chosen}
-    (FOLDER / f"{case}.json").write_text(json.dumps(kept | {"origin": origin}, indent=1))
+    found = {"text": text, "rows": rows.shape[0], "indexes": results, "auto": chosen}
+    if not quick:
+        _runner.keep("mips", "cases", case, found | {"origin": origin})
 
 
 # ------------------------------------------------------------------------------------- the page
@@ -202,17 +200,10 @@ def lines_of(kept):
 
 
 def draw(results):
-    import matplotlib
-
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
-
     n_columns = 3
     n_lines = -(-len(results) // n_columns)
-    figure, grid = plt.subplots(
-        n_lines, n_columns, figsize=(13, 3.6 * n_lines), layout="constrained", squeeze=False
-    )
-    for axis, (case, kept) in zip(grid.flat, results.items(), strict=False):
+    figure, grid = _runner.axes(n_columns, n_lines, figsize=(13, 3.6 * n_lines))
+    for axis, (case, kept) in zip(grid, results.items(), strict=False):
         for name, result in kept["indexes"].items():
             points, (colour, marker) = result["points"], STYLES[name]
             for key, line in (("recall10", "-"), ("recall1", ":")):
@@ -228,13 +219,10 @@ def draw(results):
         axis.axvline(WANTED, color="0.7", linewidth=0.8)
         axis.set(title=case, xlabel="recall@10 (dotted: recall@1)", ylabel="queries a second")
         axis.set_xlim(-0.03, 1.03)
-        axis.grid(alpha=0.3)
-    for axis in grid.flat[len(results) :]:
+    for axis in grid[len(results) :]:
         axis.set_visible(False)
-    grid.flat[0].legend(fontsize=7)
-    path = _common.DOC / "images" / "benchmark_mips.png"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    grid[0].legend(fontsize=7)
+    _runner.picture(figure, "benchmark_mips", "recall against queries a second")
 
 
 HEAD = """# Inner product search: recall against speed
@@ -272,7 +260,7 @@ HEADER = [
 
 
 def report():
-    kept = {path.stem: json.loads(path.read_text()) for path in FOLDER.glob("*.json")}
+    kept = _runner.kept("mips").get("cases", {})
     results = {case: kept[case] for case in _mips_data.CASES if case in kept}
     draw(results)
     origins = [result["origin"] for result in results.values()]
@@ -288,19 +276,15 @@ def report():
     for case, result in results.items():
         table = _common.table(HEADER, lines_of(result))
         parts.append(f"## {case}\n\n{result['text']}\n\n{table}")
-    _common.write_doc("benchmark_mips.md", "\n\n".join(parts))
+    _runner.write_page("mips", "\n\n".join(parts))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = _runner.parser(__doc__)
     parser.add_argument("--cases", nargs="*", choices=list(_mips_data.CASES))
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, nothing kept")
-    parser.add_argument("--report", action="store_true", help="only write the page")
     options = parser.parse_args()
     warnings.filterwarnings("ignore", "recall@", RuntimeWarning)
-    if options.quick:
-        global FOLDER
-        FOLDER = FOLDER / "quick"
     if not options.report:
         for case in options.cases or _mips_data.CASES:
             run(case, options.quick)

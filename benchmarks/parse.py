@@ -6,11 +6,10 @@ Both readers get the same plain text (scikit-learn's without the header line, wh
 know); decompression is left out. Writes doc/benchmark_parse.md.
 """
 
-import argparse
 import lzma
-import sys
 
 import _common
+import _runner
 from sklearn.datasets import load_svmlight_file
 
 from sklearn_xc.datasets import load_xc
@@ -35,21 +34,21 @@ def best_rate(function, path, repeats):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", default=["delicious", "yso_finna_en"], metavar="NAME")
+    parser = _runner.parser(__doc__, data=(), data_default=["delicious", "yso_finna_en"])
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    rows = []
-    for name in options.data:
+    for name in [] if options.report else options.data:
         with_header, without = plain_text(name)
         ours = best_rate(load_xc, with_header, options.repeats)
         theirs = best_rate(lambda p: load_svmlight_file(p, multilabel=True), without, 1)
         size = with_header.stat().st_size / 1e6
-        rows.append([name, f"{size:.1f}", f"{ours:.0f}", f"{theirs:.0f}", f"{ours / theirs:.1f}"])
-        print(*rows[-1], flush=True)
+        row = [name, f"{size:.1f}", f"{ours:.0f}", f"{theirs:.0f}", f"{ours / theirs:.1f}"]
+        _runner.keep("parse", "rows", name, row)
+        print(*row, flush=True)
+    rows = list(_runner.kept("parse").get("rows", {}).values())
     header = ["data", "MB", "load_xc MB/s", "load_svmlight_file MB/s", "ratio"]
-    text = ["# Reading the XC text format", _common.source(__file__, sys.argv[1:])]
-    _common.write_doc("benchmark_parse.md", "\n\n".join([*text, _common.table(header, rows)]))
+    text = ["# Reading the XC text format", _runner.source("parse")]
+    _runner.write_page("parse", "\n\n".join([*text, _common.table(header, rows)]))
 
 
 if __name__ == "__main__":

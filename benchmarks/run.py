@@ -4,11 +4,10 @@
     python benchmarks/run.py --data bibtex --systems ppdsparse pecos_xr
     python benchmarks/run.py --report               only the page, from the figures there are
 
-Each system runs in its own process; what it measured is kept in build/bench/results, so that a
-part can be run again without the rest. Writes doc/benchmark_peers.md.
+Each system runs in its own process. A part can be run again without the
+rest. Writes doc/benchmark_peers.md.
 """
 
-import argparse
 import json
 import os
 import signal
@@ -19,6 +18,7 @@ import time
 import _common
 import _environment
 import _report
+import _runner
 import numpy as np
 import scipy.sparse as sp
 from _systems import SYSTEMS
@@ -111,21 +111,19 @@ def measure(name, data, options):
         "when": time.strftime("%Y-%m-%d"),
         "command": _common.command(__file__, sys.argv[1:]),
     }
-    (folder / "figures.json").write_text(json.dumps(result, indent=1))
+    _runner.keep("peers", data, name, result)
     spent = time.perf_counter() - start
     print(f"{data:20}{name:16}{_report.one_line(result)}  [{spent:.0f} s]", flush=True)
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", choices=DATA_SETS, default=DATA_SETS, metavar="NAME")
+    parser = _runner.parser(__doc__, data=DATA_SETS)
     parser.add_argument("--systems", nargs="+", choices=NAMES, default=NAMES, metavar="NAME")
     parser.add_argument("--repeats", type=int, default=3, help="timed fits; the best counts")
     parser.add_argument(
         "--long", type=float, default=30, help="a fit of more seconds than this is not repeated"
     )
     parser.add_argument("--timeout", type=float, default=3600, help="seconds for one system")
-    parser.add_argument("--report", action="store_true", help="write the page, measure nothing")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     return parser.parse_args()
 
@@ -140,7 +138,7 @@ def main():
         for name in options.systems:
             if data in FEASIBLE.get(name, DATA_SETS):
                 measure(name, data, options)
-    _report.write(RESULTS, DATA_SETS, {k: s.title for k, s in SYSTEMS.items()})
+    _report.write(DATA_SETS, {k: s.title for k, s in SYSTEMS.items()})
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ Trains PPDSparseClassifier with its defaults on each data set and saves it in ev
 made-up models of a gigabyte in processes of their own. Writes doc/benchmark_saving.md.
 """
 
-import argparse
 import json
 import os
 import pickle
@@ -16,6 +15,7 @@ import time
 from pathlib import Path
 
 import _common
+import _runner
 import joblib
 import numpy as np
 from scipy import sparse
@@ -33,21 +33,23 @@ LIMITS = {"open": 0.2, "row": 5.0}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", default=DATA_SETS, choices=DATA_SETS)
+    parser = _runner.parser(__doc__, data=DATA_SETS, note=True)
     parser.add_argument("--gigabytes", type=float, default=1.0, help="of each large model")
-    parser.add_argument("--note", default="", help="a sentence on how the machine was used")
     parser.add_argument("--opened", nargs=3, metavar=("FILE", "MODE", "ROWS"), help="internal")
     options = parser.parse_args()
     if options.opened:
         print(json.dumps(opened(*options.opened)))
         return
     FOLDER.mkdir(parents=True, exist_ok=True)
-    parts = ["# Model files", _common.source(__file__, sys.argv[1:])]
+    parts = ["# Model files", _runner.source("saving")]
     parts += [options.note] if options.note else []
-    parts += [large_models(options.gigabytes)]
-    parts += [precision_and_size(name) for name in options.data]
-    _common.write_doc("benchmark_saving.md", "\n\n".join(parts))
+    if not options.report:
+        _runner.keep("saving", "large", "text", large_models(options.gigabytes))
+        for name in options.data:
+            _runner.keep("saving", "size", name, precision_and_size(name))
+    kept = _runner.kept("saving")
+    parts += [*kept.get("large", {}).values(), *kept.get("size", {}).values()]
+    _runner.write_page("saving", "\n\n".join(parts))
 
 
 # ----------------------------------------------------------------------------- size and precision

@@ -6,11 +6,10 @@ Generated data (make_xc_classification), one and two threads. Writes doc/benchma
 doc/images/benchmark_scaling.png; the exponent is the slope of the line fitted to the logarithms.
 """
 
-import argparse
-import sys
 from functools import cache
 
 import _common
+import _runner
 import numpy as np
 
 from sklearn_xc import PPDSparseClassifier
@@ -45,15 +44,11 @@ def curves(repeats):
     yield "N", SAMPLES, f"K = {K:,}", by_samples
 
 
-def draw(measured, path):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+def draw(measured):
     from matplotlib.ticker import LogLocator, NullLocator
 
     names = {"K": "number of classes K", "N": "number of training samples N"}
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained", sharey=True)
+    figure, axes = _runner.axes(2, figsize=(9, 3.8), sharey=True)
     for axis, (what, sizes, fixed, times) in zip(axes, measured, strict=True):
         for marker, (threads, t) in zip("os", times.items(), strict=True):
             label = f"{threads} thread{'s' * (threads > 1)}, exponent {exponent(sizes, t):.2f}"
@@ -65,23 +60,25 @@ def draw(measured, path):
         axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.yaxis.set_minor_locator(NullLocator())
         axis.yaxis.set_major_formatter("{x:g}")
-        axis.grid(alpha=0.3)
         axis.set_xlabel(names[what])
         axis.set_title(fixed)
         axis.legend(loc="upper left")
     axes[0].set_ylabel("training time in seconds")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
+    return _runner.picture(figure, "benchmark_scaling", "training time against K and N")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = _runner.parser(__doc__)
     parser.add_argument("--repeats", type=int, default=2)
     options = parser.parse_args()
-    seconds(5_000, 500, 2, 1)  # warm-up
-    measured = list(curves(options.repeats))
-    draw(measured, _common.DOC / "images" / "benchmark_scaling.png")
-    parts = ["# How training time grows", _common.source(__file__, sys.argv[1:])]
+    if not options.report:
+        seconds(5_000, 500, 2, 1)  # warm-up
+        _runner.keep("scaling", "curves", "all", list(curves(options.repeats)))
+    measured = [
+        (what, sizes, fixed, {int(t): seconds for t, seconds in times.items()})
+        for what, sizes, fixed, times in _runner.kept("scaling")["curves"]["all"]
+    ]
+    parts = ["# How training time grows", _runner.source("scaling")]
     for what, sizes, fixed, times in measured:
         rows = [
             [f"{size:,}", *(_common.figure(times[t][i]) for t in THREADS)]
@@ -95,8 +92,8 @@ def main():
         worst = max(exponent(sizes, t) for t in times.values())
         verdict = "holds" if worst <= 1 else "**does not hold**"
         parts.append(f"Growth no faster than linear in {what}: {verdict}, exponent {worst:.2f}.")
-    parts.append("![training time against K and N](images/benchmark_scaling.png)")
-    _common.write_doc("benchmark_scaling.md", "\n\n".join(parts))
+    parts.append(draw(measured))
+    _runner.write_page("scaling", "\n\n".join(parts))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 import _common
+import _runner
 
 WIDTHS = ["baseline", "avx2", "avx512"]
 
@@ -52,20 +53,30 @@ def run_child(lib, data, repeats):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     sets = ["delicious", "yso_finna_en_small"]
-    parser.add_argument("--data", nargs="+", default=sets, metavar="NAME")
+    parser = _runner.parser(__doc__, data=(), data_default=sets)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         print(json.dumps(measure(options.data[0], options.repeats)))
         return
+    if not options.report:
+        measure_widths(options)
+    kept = _runner.kept("simd").get("rows", {})
+    header = ["data, widest instructions", "train s", "gain", "predict ms a row", "gain"]
+    text = ["# What wide vectors are worth", _runner.source("simd")]
+    text.append("`baseline` is what every x86-64 processor has (SSE2). Two threads.")
+    text.append(_common.table(header, [row for rows in kept.values() for row in rows]))
+    _runner.write_page("simd", "\n\n".join(text))
+
+
+def measure_widths(options):
     for data in options.data:
         _common.prepare(data)
     libs = {width: build(width) for width in WIDTHS}
-    rows = []
     for data in options.data:
+        rows = []
         results = {w: run_child(lib, data, options.repeats) for w, lib in libs.items()}
         for width, r in results.items():
             gains = [results["baseline"][what] / r[what] for what in ("train", "predict")]
@@ -73,10 +84,7 @@ def main():
             cells += [_common.figure(r["predict"]), f"{gains[1]:.2f}"]
             rows.append([f"{data}, {width}", *cells])
             print(*rows[-1], flush=True)
-    header = ["data, widest instructions", "train s", "gain", "predict ms a row", "gain"]
-    text = ["# What wide vectors are worth", _common.source(__file__, sys.argv[1:])]
-    text.append("`baseline` is what every x86-64 processor has (SSE2). Two threads.")
-    _common.write_doc("benchmark_simd.md", "\n\n".join([*text, _common.table(header, rows)]))
+        _runner.keep("simd", "rows", data, rows)
 
 
 if __name__ == "__main__":

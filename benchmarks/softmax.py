@@ -4,7 +4,7 @@
                                  [--models NAME ...] [--scale 0.1] [--retune] [--report]
 
 Every fit runs in a process of its own, on two threads. Parameters are chosen on a tenth of the
-training rows, held out, and kept for the next run. Figures are kept in build/bench/softmax; the
+training rows, held out, and kept for the next run. Figures are kept; the
 page doc/benchmark_softmax.md is written from all of them.
 """
 
@@ -15,6 +15,7 @@ import sys
 from functools import partial
 
 import _common
+import _runner
 import _softmax_data as data
 import _softmax_speed as speed
 import numpy as np
@@ -353,7 +354,7 @@ def draw_curves(every):
     names = [n for n in SETS if any(key.startswith(f"{n}-") for key in every)]
     if not names:
         return []
-    figure, axes = data.axes(len(names), 2)
+    figure, axes = _runner.axes(len(names), 2)
     measures = {"log_likelihood": "test log-likelihood", "accuracy@1": "test accuracy@1"}
     for row, (key, label) in enumerate(measures.items()):
         for axis, name in zip(axes[row * len(names) :], names, strict=False):
@@ -373,7 +374,7 @@ def draw_curves(every):
     text += "curve runs back, clearing gigabytes of weights took longer than an epoch and varied. "
     text += "On oewn_hypernym A&R was tried with up to 10 epochs only, and the curve of implicit "
     text += "steps by frequency ends at 80 of its 120."
-    shown = data.picture(figure, "benchmark_softmax_curves", "quality against seconds")
+    shown = _runner.picture(figure, "benchmark_softmax_curves", "quality against seconds")
     return ["## Quality against seconds", text, shown]
 
 
@@ -388,7 +389,7 @@ def report():
         parts += table_text(name, every)
     parts += seeds_text(data.read("softmax_seeds"))
     parts += draw_curves(curves) + speed.classes_text(fast) + speed.speed_text(fast)
-    _common.write_doc("benchmark_softmax.md", "\n\n".join(parts))
+    _runner.write_page("softmax", "\n\n".join(parts))
 
 
 FIRST = (
@@ -409,16 +410,13 @@ FIRST = (
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add = parser.add_argument
     parts = ["table", "curves", "seeds", "classes", "speed"]
-    add("--part", nargs="+", choices=parts, default=parts)
-    add("--data", nargs="+", default=SETS + WITHOUT_ARGUMENTS, metavar="NAME")
+    parser = _runner.parser(__doc__, data=(), data_default=SETS + WITHOUT_ARGUMENTS, parts=parts)
+    add = parser.add_argument
     add("--models", nargs="+", choices=list(TITLES), default=list(TITLES), metavar="NAME")
     add("--scale", type=float, default=1.0, help="factor on epochs and rows, for a quick try")
     add("--classes", nargs="+", type=int, default=speed.CLASSES, help="K of the synthetic rows")
     add("--retune", action="store_true", help="choose parameters anew")
-    add("--report", action="store_true", help="only write the page")
     add("--child", choices=list(CHILDREN), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:

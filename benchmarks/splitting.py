@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 import _common
+import _runner
 import numpy as np
 
 PEERS = _common.ROOT / "build" / "splitting-peers"
@@ -130,20 +131,19 @@ one thread, from the indicator to all row numbers; of the peers, one run."""
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = _runner.parser(__doc__, note=True)
     parser.add_argument("--large", nargs="*", default=["yso_finna_en"], metavar="NAME")
     parser.add_argument("--small", nargs="*", default=["bibtex", "corel5k"], metavar="NAME")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--note", default="", help="a sentence on the machine's state")
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         work(*options.worker)
         return
-    text = ["# Splitting", _common.source(__file__, sys.argv[1:]), NOTES]
+    text = ["# Splitting", _runner.source("splitting"), NOTES]
     if options.note:
         text.append(options.note)
-    for data in [*options.large, *options.small]:
+    for data in [] if options.report else [*options.large, *options.small]:
         from sklearn_xc.datasets import load_xc
 
         _, Y = load_xc(_common.data_folder(data) / "train.txt.xz")
@@ -152,8 +152,10 @@ def main():
             rows += measure_peers(data, Y)
         print(data, *rows, sep="\n", flush=True)
         title = f"## {data}: {Y.shape[0]} rows, {Y.shape[1]} labels, {Y.nnz} positives"
-        text += [title, _common.table(HEADER, rows)]
-    _common.write_doc("benchmark_splitting.md", "\n\n".join(text))
+        _runner.keep("splitting", "tables", data, {"title": title, "rows": rows})
+    for kept in _runner.kept("splitting").get("tables", {}).values():
+        text += [kept["title"], _common.table(HEADER, kept["rows"])]
+    _runner.write_page("splitting", "\n\n".join(text))
 
 
 if __name__ == "__main__":

@@ -2,15 +2,12 @@
 
     python benchmarks/thresholds.py [--data NAME ...] [--report]
 
-Figures are kept in build/bench/thresholds; the page doc/benchmark_thresholds.md is written from all
+Figures are kept; the page doc/benchmark_thresholds.md is written from all
 of them.
 """
 
-import argparse
-import json
-import sys
-
 import _common
+import _runner
 import numpy as np
 import scipy.sparse as sp
 from sklearn.frozen import FrozenEstimator
@@ -20,7 +17,6 @@ from sklearn_xc import PPDSparseClassifier, TopKThresholdClassifier
 from sklearn_xc.metrics import macro_f1, micro_f1
 
 DATA_SETS = ["bibtex", "cooking_fasttext", "yso_finna_en_small"]
-FOLDER = _common.BUILD / "thresholds"
 MEASURES = ["micro_f1", "macro_f1", "example_f1"]
 RUNS = [(metric, "global") for metric in MEASURES]
 RUNS += [("micro_f1", "per_label"), ("macro_f1", "per_label")]
@@ -68,8 +64,7 @@ def measure(name):
         found[f"oracle threshold, {metric}"] = figures | {"threshold": oracle.best_threshold_}
     numbers = np.asarray(Y_test.sum(axis=1)).ravel()
     found["oracle number of labels"] = measured(Y_test, best_labels(codes, numbers, Y_test.shape))
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    (FOLDER / f"{name}.json").write_text(json.dumps(found, indent=1, default=float))
+    _runner.keep("thresholds", name, "runs", found)
     for run, figures in found.items():
         measures = " ".join(f"{m} {100 * figures[m]:.2f}" for m in MEASURES)
         print(f"{name:20}{run:32}{measures} labels {figures['labels']:.2f}", flush=True)
@@ -78,7 +73,7 @@ def measure(name):
 def write_page():
     parts = [
         "# Thresholds",
-        _common.source(__file__, sys.argv[1:]),
+        _runner.source("thresholds"),
         "F measures on the test parts in percent, with the labels predicted for a row and the "
         "threshold; *held out* is the measure that was maximised, on the held-out parts of the "
         "training data (five folds). An *oracle threshold* is chosen on the test part itself, and "
@@ -88,12 +83,9 @@ def write_page():
     ]
     header = ["decision", "micro F1", "macro F1", "example F1", "labels", "threshold"]
     header += ["held out", "fit s"]
-    for name in DATA_SETS:
-        path = FOLDER / f"{name}.json"
-        if not path.exists():
-            continue
+    for name, found in _runner.kept("thresholds").items():
         rows = []
-        for run, figures in json.loads(path.read_text()).items():
+        for run, figures in found["runs"].items():
             cells = [run, *(f"{100 * figures[m]:.2f}" for m in MEASURES)]
             cells.append(f"{figures['labels']:.2f}")
             cells.append(f"{figures['threshold']:.3f}" if "threshold" in figures else "")
@@ -101,14 +93,11 @@ def write_page():
             cells.append(_common.figure(figures["seconds"]) if "seconds" in figures else "")
             rows.append(cells)
         parts += [f"## {name}", _common.table(header, rows)]
-    _common.write_doc("benchmark_thresholds.md", "\n\n".join(parts))
+    _runner.write_page("thresholds", "\n\n".join(parts))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", choices=DATA_SETS, default=DATA_SETS, metavar="NAME")
-    parser.add_argument("--report", action="store_true", help="write the page, measure nothing")
-    options = parser.parse_args()
+    options = _runner.parser(__doc__, data=DATA_SETS).parse_args()
     for name in [] if options.report else options.data:
         measure(name)
     write_page()

@@ -7,20 +7,17 @@ The bars are those of `BARS`. Figures are kept in doc/benchmark_without_argument
 doc/benchmark_without_arguments.md is written from all of them.
 """
 
-import argparse
-import sys
 import time
 import warnings
 from typing import NamedTuple
 
-import _common
-import _kept
+import _runner
 import _softmax_data
 import numpy as np
 from _common import figure, table
 from _softmax_data import Rows, rows_of, subset
 
-PAGE = "benchmark_without_arguments"
+PAGE = "without_arguments"
 SEED = 0
 SMALL = ("iris", "wine", "breast_cancer", "digits")
 TEXTS = ("bibtex", "cooking_fasttext", "delicious", "corel5k")
@@ -182,7 +179,7 @@ def misses(data, figures, references, timed=True):
 
 def read(data, system):
     """The figures of a system on a data set, or None."""
-    return _kept.read(PAGE).get(data, {}).get(system)
+    return _runner.kept(PAGE).get(data, {}).get(system)
 
 
 def references_on(data):
@@ -195,7 +192,7 @@ def references_on(data):
 
 def write(data, system):
     figures = measure(data, system)
-    _kept.write(PAGE, data, system, figures)
+    _runner.keep(PAGE, data, system, figures)
     return figures
 
 
@@ -233,7 +230,7 @@ def write_page():
         ]
     parts = [
         "# Without arguments",
-        _common.source(__file__, sys.argv[1:]),
+        _runner.source(PAGE),
         "Test accuracy in per cent / log-loss / CPU seconds of `fit` on one thread. One class a "
         "row; every estimator with its defaults. `_raw` columns are as they come, `_counts` are "
         f"words counted, `_svd` rows are {DIMENSIONS} dimensions of a truncated SVD; other texts "
@@ -244,16 +241,14 @@ def write_page():
         "## Bars missed",
         "\n".join(missed) or "None.",
     ]
-    _common.write_doc(f"{PAGE}.md", "\n\n".join(parts))
+    _runner.write_page(PAGE, "\n\n".join(parts))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", choices=DATA_SETS, default=DATA_SETS, metavar="NAME")
+    parser = _runner.parser(__doc__, data=DATA_SETS)
     systems = [s for s in TITLES if s not in REFERENCES]
     parser.add_argument("--systems", nargs="+", choices=systems, default=systems, metavar="NAME")
     parser.add_argument("--references", action="store_true", help="measure scikit-learn's anew too")
-    parser.add_argument("--report", action="store_true", help="write the page, measure nothing")
     parser.add_argument("--no-page", action="store_true", help="measure and print only")
     options = parser.parse_args()
     for data in [] if options.report else options.data:

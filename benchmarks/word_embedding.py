@@ -4,20 +4,18 @@
                                         [--peer PYTHON] [--report]
 
 Without --peer, a Python that has gensim, its systems are left out, or evaluated anew if named in
---systems and run before. Figures are kept in build/bench/words, by the number of times a word must
+--systems and run before. Figures are kept, by the number of times a word must
 occur; doc/benchmark_word_embedding.md and its pictures are made from all of them.
 """
 
-import argparse
-import json
 import lzma
 import subprocess
-import sys
 import time
 from functools import partial
 from itertools import pairwise
 
 import _common
+import _runner
 import numpy as np
 from scipy import sparse, stats
 from scipy.special import logsumexp
@@ -264,12 +262,12 @@ def tasks(vectors, number):
 
 def keep(problem, name, result):
     """Put the figures of a system, or those so far, where the page is made from."""
-    (problem.folder / f"{name}.json").write_text(json.dumps(result))
+    _runner.keep("word_embedding", str(problem.min_count), name, result)
 
 
-def load_results(folder=FOLDER):
-    paths = {name: folder / f"{name}.json" for name in TITLES}
-    return {name: json.loads(p.read_text()) for name, p in paths.items() if p.exists()}
+def load_results(min_count=MIN_COUNT):
+    kept = _runner.kept("word_embedding").get(str(min_count), {})
+    return {name: kept[name] for name in TITLES if name in kept}
 
 
 def seconds_to(curve, target):
@@ -283,10 +281,10 @@ def seconds_to(curve, target):
 
 
 def report():
-    if not (FOLDER / "problem.json").exists():
+    facts = _runner.kept("word_embedding").get(str(MIN_COUNT), {}).get("problem")
+    if facts is None:
         raise SystemExit(f"the page needs figures of words that occur {MIN_COUNT} times, too")
     results = load_results()
-    facts = json.loads((FOLDER / "problem.json").read_text())
     best = best_of_peers(results)
     rows = []
     for name, result in results.items():
@@ -316,8 +314,8 @@ def report():
          for r in results.values() if "tasks" in r), [],
     )  # fmt: skip
     ratio = ratio_text(results, best)
-    _common.write_doc("benchmark_word_embedding.md", PAGE.format(
-        source=_common.source(__file__, sys.argv[1:]), ratio=ratio, table=text,
+    _runner.write_page("word_embedding", PAGE.format(
+        source=_runner.source("word_embedding"), ratio=ratio, table=text,
         quality=_common.table(["vectors", "WordSim-353", "SimLex-999", "analogies"], quality),
         counts=", ".join(f"{n} of {m}" for n, m in counts), vocabularies=vocabularies(), **facts,
     ))  # fmt: skip
@@ -336,13 +334,13 @@ def seconds_of_pass(result):
 def vocabularies():
     """A table of exact and decomposed gradients by the words that the corpus is cut to."""
     rows = []
-    counted = [MIN_COUNT, *(int(p.name.rpartition("_")[2]) for p in FOLDER.glob("min_count_*"))]
-    for min_count in sorted(counted, reverse=True):
-        results = load_results(folder_of(min_count))
+    kept = _runner.kept("word_embedding")
+    for min_count in sorted(map(int, kept), reverse=True):
+        results = load_results(min_count)
         best = best_of_peers(results)
         if best is None or not {"exact", "decomposed"} <= set(results):
             continue
-        facts = json.loads((folder_of(min_count) / "problem.json").read_text())
+        facts = kept[str(min_count)]["problem"]
         both = [results[name] for name in ("exact", "decomposed")]
         costs = [seconds_of_pass(result) for result in both]
         times = [seconds_to(result["curve"], best) for result in both]
@@ -384,12 +382,7 @@ def sooner(exact, decomposed, target, what):
 
 
 def draw(results, best):
-    import matplotlib
-
-    matplotlib.use("agg")
-    import matplotlib.pyplot as plt
-
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained", sharey=True)
+    figure, (left, right) = _runner.axes(2, figsize=(11, 4.5), sharey=True)
     for name, result in results.items():
         passes, seconds, values = zip(*result["curve"], strict=True)
         style = "--" if name in PEERS else "-"
@@ -400,12 +393,8 @@ def draw(results, best):
             axes.axhline(best, color="grey", linewidth=0.8)
     left.set(xlabel="seconds of training", ylabel="exact objective (nats a pair)")
     right.set(xlabel="passes or epochs")
-    for axes in (left, right):
-        axes.grid(alpha=0.3)
     left.legend(fontsize=8)
-    path = _common.DOC / "images" / "benchmark_word_embedding.png"
-    figure.savefig(path, dpi=110)
-    print(f"wrote {path.relative_to(_common.ROOT)}")
+    _runner.picture(figure, "benchmark_word_embedding", "objective against seconds and passes")
 
 
 PAGE = """# Word vectors: the exact skip-gram objective against time
@@ -451,7 +440,7 @@ Spearman's rank correlation with human judgements, and the share of analogies an
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = _runner.parser(__doc__)
     add = parser.add_argument
     add("--systems", nargs="+", choices=TITLES, default=None, metavar="NAME")
     add(
@@ -464,7 +453,6 @@ def main():
     add("--epochs", type=int, default=5, metavar="N", help="of gensim")
     add("--peer", metavar="PYTHON", help="a Python that has gensim")
     add("--min-count", type=int, default=MIN_COUNT, metavar="N", help="of words in the corpus")
-    add("--report", action="store_true", help="only the page, from the figures kept")
     options = parser.parse_args()
     if not options.report:
         measure(options)
@@ -486,7 +474,7 @@ def measure(options):
         "unigram": f"{unigram:.4f}", "n_parts": min(MAX_PARTS, -(-pairs.n_words // PART)),
         "bound": f"{-float(share @ np.log(share)) - unigram:.4f}",
     }  # fmt: skip
-    (problem.folder / "problem.json").write_text(json.dumps(facts))
+    _runner.keep("word_embedding", str(options.min_count), "problem", facts)
     systems = options.systems or DEFAULT + (list(PEERS) if options.peer else [])
     for name in systems:
         if name in PEERS and not options.peer and not (problem.folder / f"{name}.npz").exists():

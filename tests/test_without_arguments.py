@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import without_arguments as benchmark
 
-SYSTEMS = [system for system in benchmark.TITLES if system not in benchmark.RIVALS]
+SYSTEMS = [system for system in benchmark.TITLES if system not in benchmark.REFERENCES]
 RAW = [f"{name}_raw" for name in benchmark.SMALL]
 OTHERS = [data for data in benchmark.DATA_SETS if data not in RAW]
 
@@ -24,7 +24,7 @@ def references():
 
     def of(data):
         if data not in found:
-            found[data] = {r: benchmark.measure(data, r) for r in benchmark.RIVALS}
+            found[data] = {r: benchmark.measure(data, r) for r in benchmark.REFERENCES}
         return found[data]
 
     return of
