@@ -1,5 +1,6 @@
 """Linear weights as prediction follows them: their index, kept or read from a file."""
 
+import numpy as np
 from scipy import sparse
 
 from ..inspection._explain import weights_at
@@ -103,7 +104,7 @@ def checked_weights(coef):
     Weights that a fit or a file has left cannot be written to, and were checked then.
     """
     if not sparse.issparse(coef):
-        return coef
+        return np.require(coef, requirements="A")
     ours = coef.format == "csr" and not any(
         array.flags.writeable for array in (coef.data, coef.indices, coef.indptr)
     )

@@ -52,6 +52,8 @@ class CalibratedMixin:
         if self.calibration == "temperature" and labels.kind == "multilabel":
             refuse_temperature()
         copy = clone(self).set_params(calibration=None, warm_start=False)
+        if hasattr(copy, "checkpoint"):  # which is of one fit, on all samples
+            copy.set_params(checkpoint=None)
         vars(copy).pop(CALLBACKS, None)  # they are told of one fit only
         _, held_out, _ = held_out_topk(
             copy,

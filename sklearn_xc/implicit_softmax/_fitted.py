@@ -16,6 +16,8 @@ def check_loaded(model):
     stream = model._stream
     if stream is None:
         return
-    sizes = [stream.entries, stream.coordinates.mean, stream.coordinates.scale]
-    if {np.size(part) for part in sizes if np.ndim(part)} - {model.n_features_in_}:
+    sizes = stream.coordinates.sizes()
+    if np.ndim(stream.entries):
+        sizes |= {np.size(stream.entries)}
+    if sizes - {model.n_features_in_}:
         raise ValueError("the coordinates of the samples do not fit the features")

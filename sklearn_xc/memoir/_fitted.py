@@ -16,6 +16,8 @@ def check_loaded(model, mapped):
         _bias=is_not_negative, alpha_=is_not_negative, eta0_=is_not_negative,
         eta_step_=is_not_negative,
     )  # fmt: skip
+    if vars(model).get("_coordinates", Coordinates()).sizes() - {model.n_features_in_}:
+        raise ValueError("the coordinates of the samples do not fit the features")
     if not mapped:  # kernels follow them in training only
         model._saved.require_lists(model.n_features_in_, len(model.classes_))
     if "_n_batches" in vars(model):  # of a version that kept less: rates begin anew

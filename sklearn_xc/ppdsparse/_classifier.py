@@ -15,6 +15,7 @@ from ..utils._matrix import LARGEST_INDEX, compact
 from ..utils._records import either, is_array, is_not_negative, require_attributes, savable
 from ..utils._sparse import checked_csr
 from ._add_labels import add_labels
+from ._checkpoint import Checkpoint
 from ._parameters import CONSTRAINTS
 from ._penalties import penalties_of
 from ._solver import fit_classes, require_weights_in_range, require_workspace
@@ -113,6 +114,15 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         Which scores the calibration is fitted on: those of copies trained without the sample. An
         int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float
         up to 0.5 the share held out once, which costs one more fit.
+    checkpoint : str, path-like or None, default=None
+        A folder in which `fit` writes each block of classes when it is solved. If the fit is ended,
+        by Ctrl-C, a worker or a machine that dies, the same fit resumes: what is there is read, the
+        rest is solved, and the model is the same to the last bit. A folder of other data or
+        parameters is refused (`n_jobs`, joblib's backend and `verbose` may differ). Without an
+        integer `random_state` the seed is that of the fit that began. Leave it None in a search of
+        parameters and in wrappers, which make many fits.
+    keep_checkpoint : bool, default=False
+        Whether the files stay when the fit is done; by default they are deleted.
 
     Attributes
     ----------
@@ -209,6 +219,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         warm_start=False,
         calibration=None,
         calibration_cv=5,
+        checkpoint=None,
+        keep_checkpoint=False,
     ):
         self.l1 = l1
         self.l2 = l2
@@ -228,6 +240,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self.warm_start = warm_start
         self.calibration = calibration
         self.calibration_cv = calibration_cv
+        self.checkpoint = checkpoint
+        self.keep_checkpoint = keep_checkpoint
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
@@ -278,8 +292,11 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                     f"{previous.shape[0]} columns of labels, X and y have {Y.shape[0]} and "
                     f"{Y.shape[1]}; give the same data, or fit a new estimator"
                 )
+            checkpoint = None
+            if self.checkpoint is not None:
+                checkpoint = Checkpoint.of(self, X, Y, sample_weight, previous)
             result = self._solve(
-                X, Y, sample_weight, previous,
+                X, Y, sample_weight, previous, checkpoint=checkpoint,
                 watch=lambda n_blocks: self._start_progress(n_blocks, *given, name="block"),
             )  # fmt: skip
             self.l1_, self.l2_ = result["penalties"]
@@ -291,6 +308,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 self.dual_coef_ = result["dual"]
             self._set_linear_model(result["coef"], result["intercept"])
             result["progress"].finish()
+            if checkpoint is not None and not self.keep_checkpoint:
+                checkpoint.finish()
         self._warn_if_late(self.dual_gap_, FIT_CALLER + 1)
         if not self.coef_.nnz and sample_weight is not None and sample_weight.max() < 1:
             warnings.warn(
@@ -308,7 +327,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         super()._require_size(n_classes, n_features)
         require_workspace(n_classes, n_features, self.n_jobs)
 
-    def _solve(self, X, Y, sample_weight, dual, is_new=None, watch=None):
+    def _solve(self, X, Y, sample_weight, dual, is_new=None, watch=None, checkpoint=None):
         if watch is None:  # for what callbacks are not told of
 
             def watch(n_blocks):
@@ -320,17 +339,21 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         require_weights_in_range(sample_weight, class_weight)
         X = compact(X)
         penalties = penalties_of(self.l1, self.l2, X, sample_weight)
+        settings = self._settings(penalties)
+        if checkpoint is not None:
+            settings["seed"] = checkpoint.begin(settings["seed"])
         result = fit_classes(
             penalties.coordinates.inside(X),
             Y,
             sample_weight,
             class_weight,
-            settings=self._settings(penalties),
+            settings=settings,
             feature_threshold=self.feature_threshold,
             dual=dual,
             keep_dual=self.warm_start,
             n_jobs=self.n_jobs,
             watch=watch,
+            checkpoint=checkpoint,
         )
         self._n_visits = result["n_visits"]
         result["penalties"] = penalties.outside()

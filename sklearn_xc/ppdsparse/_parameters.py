@@ -1,5 +1,6 @@
 """The ranges of the parameters of PPDSparseClassifier."""
 
+import os
 from numbers import Integral, Real
 
 from ..base._validation import Interval, StrOptions
@@ -24,4 +25,6 @@ CONSTRAINTS = {
     "verbose": ["verbose"],
     "warm_start": ["boolean"],
     **CalibratedMixin._calibration_constraints,
+    "checkpoint": [str, os.PathLike, None],
+    "keep_checkpoint": ["boolean"],
 }

@@ -7,7 +7,7 @@ from .._kernels.ppdsparse._problem import Problem
 from .._kernels.ppdsparse._solver import N_LANES, solve_classes
 from ..utils._matrix import as_rows, squared_norms, weighted_norms
 from ..utils._memory_limit import require_memory
-from ..utils._parallel import blocks_of_classes, local_workers, run_blocks
+from ..utils._parallel import blocks_of_classes, local_workers, run_blocks, tell
 from ._assembly import weights_of_classes
 from ._ordering import above, columns_of, extremes, fast_order
 
@@ -40,8 +40,9 @@ def fit_classes(
     keep_dual,
     n_jobs,
     watch,
+    checkpoint=None,
 ):
-    """Solve all classes, block by block.
+    """Solve all classes, block by block, but for those that a `Checkpoint` has.
 
     Returns
     -------
@@ -63,10 +64,22 @@ def fit_classes(
         dual = dual[:, order.samples]
     stop = np.zeros(1, dtype=np.int32)
     progress = watch(len(blocks))
+    parts, keep = [None] * len(blocks), None
+    if checkpoint is not None:
+        parts = checkpoint.read(blocks, X.shape[1], len(order.samples))
+    missing = [number for number, part in enumerate(parts) if part is None]
+    if checkpoint is not None:
+
+        def keep(place, part):
+            checkpoint.write(missing[place], part)
+
+    for part in parts:
+        if part is not None:
+            tell(progress, part, _gap_of)
     try:
-        parts = run_blocks(
+        solved = run_blocks(
             _solve_block,
-            blocks,
+            [blocks[number] for number in missing],
             settings,
             keep_dual,
             stop,
@@ -82,11 +95,14 @@ def fit_classes(
             *((None,) * 3 if dual is None else _dual_arrays(dual)),
             n_jobs=n_jobs,
             progress=progress,
-            reached=lambda part: {"gap": float(part[4].max())},
+            reached=_gap_of,
+            keep=keep,
         )
     except BaseException:
         stop[0] = 1  # threads that are still at work give up
         raise
+    for number, part in zip(missing, solved, strict=True):
+        parts[number] = part
     return {"progress": progress, **_assemble(parts, order, n_columns, X.shape[0])}
 
 
@@ -106,6 +122,10 @@ def _solve_block(labels, settings, keep_dual, stop, *arrays):
     problem = Problem(X, coarse, *arrays[2 * N_PARTS : -3])
     dual = () if arrays[-1] is None else arrays[-3:]
     return solve_classes(settings, problem, labels, dual, keep_dual, stop)
+
+
+def _gap_of(part):
+    return {"gap": float(part[4].max())}
 
 
 def _parts(rows):

@@ -71,6 +71,10 @@ class Coordinates:
     def changes_nothing(self):
         return self.mean is None and np.ndim(self.scale) == 0 and self.scale == 1
 
+    def sizes(self):
+        """The numbers of features that mean and scale are of."""
+        return {np.size(part) for part in (self.mean, self.scale) if np.ndim(part)}
+
     def inside(self, X):
         """Samples in these coordinates; X itself where nothing changes.
 

@@ -8,6 +8,7 @@ from scipy import sparse
 from ._sparse import checked_csr
 
 LARGEST_INDEX = np.iinfo(np.int32).max
+KERNEL_READS = "C", "A"  # C order, and each number at a multiple of its size
 
 
 class Rows(NamedTuple):
@@ -94,13 +95,16 @@ def normalise(X, name="X"):
             f"{name} has {X.shape[1]} features; at most {LARGEST_INDEX} (2**31 - 1) are supported"
         )
     if not sparse.issparse(X):
-        return np.ascontiguousarray(_as_float32(X, name))
+        return np.require(_as_float32(X, name), requirements=KERNEL_READS)
     csr = sparse.csr_array(checked_csr(X, name))
     if not csr.has_canonical_format:
         csr = csr.astype(np.float64)  # copies; duplicates of small integers must not wrap around
         csr.sum_duplicates()
-    csr.data = _as_float32(csr.data, name)
-    return narrow_indices(csr)
+    csr = narrow_indices(csr)
+    csr.data = np.require(_as_float32(csr.data, name), requirements=KERNEL_READS)
+    csr.indices = np.require(csr.indices, requirements=KERNEL_READS)
+    csr.indptr = np.require(csr.indptr, requirements=KERNEL_READS)
+    return csr
 
 
 def narrow_indices(csr):

@@ -120,7 +120,11 @@ def _run_block(function, block, *shared):
         return function(block, *shared)
 
 
-def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=None):
+def _run_numbered(function, number, block, *shared):
+    return number, _run_block(function, block, *shared)
+
+
+def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=None, keep=None):
     """Call ``function(block, *shared)`` for every block, over joblib.
 
     Threads by default, for kernels that release the GIL; :func:`joblib.parallel_config` chooses
@@ -142,12 +146,16 @@ def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=No
         Told of each block when it and those before it are done.
     reached : callable or None, default=None
         ``reached(result)`` returns what a block has come to, as a dict, for `progress`.
+    keep : callable or None, default=None
+        ``keep(number, result)`` is called here as soon as a block is done, whichever it is.
 
     Returns
     -------
     results : list
         In the order of the blocks.
     """
+    if keep is not None:
+        return _kept(function, blocks, shared, n_jobs, progress, reached, keep)
     followed = progress is not None and progress.followed
     tasks = (joblib.delayed(_run_block)(function, block, *shared) for block in blocks)
     with single_threaded_blas():
@@ -157,6 +165,35 @@ def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=No
         run = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)
         results = run(tasks)
         return _followed(results, progress, len(blocks), reached) if followed else results
+
+
+def _kept(function, blocks, shared, n_jobs, progress, reached, keep):
+    """As :func:`run_blocks`, each result handed on when it is there."""
+    results = [None] * len(blocks)
+    with single_threaded_blas():
+        backend, _ = joblib.parallel.get_active_backend(prefer="threads")
+        # Where results come all at the end, the blocks are given out in rounds.
+        whole = backend.supports_return_generator
+        step = len(blocks) if whole else 4 * max(1, joblib.effective_n_jobs(n_jobs))
+        return_as = "generator_unordered" if whole else "list"
+        for start in range(0, len(blocks), max(1, step)):
+            run = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)
+            tasks = (
+                joblib.delayed(_run_numbered)(function, number, blocks[number], *shared)
+                for number in range(start, min(start + step, len(blocks)))
+            )
+            for number, result in run(tasks):
+                keep(number, result)
+                results[number] = result
+                tell(progress, result, reached)
+    return results
+
+
+def tell(progress, result, reached):
+    """Tell a `Progress`, or None, that a block is done."""
+    if progress is not None and progress.followed:
+        progress.begin()
+        progress.end(**({} if reached is None or not progress.verbose else reached(result)))
 
 
 def in_threads(function, items, *shared, n_threads, n_ahead=None):

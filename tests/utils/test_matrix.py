@@ -219,3 +219,28 @@ def test_the_fast_order_is_frequent_features_first_and_lengths_sorted_in_stretch
     assert abs(lengths[:STRETCH].mean() - lengths.mean()) < 0.3
     np.testing.assert_array_equal(fast_order(rows, 3).samples, order.samples)
     assert (fast_order(rows, 4).samples != order.samples).any()
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_misaligned_numbers_are_copied(container):
+    """A kernel may read vectors of them, which some processors refuse to do anywhere."""
+
+    def misaligned(array):
+        memory = np.zeros(array.nbytes + 1, np.uint8)
+        found = memory[1:].view(array.dtype).reshape(array.shape)
+        found[...] = array
+        return found
+
+    X = np.float32([[1, 0, 2], [0, 3, 4]])
+    if container is np.asarray:
+        found = normalise(misaligned(X))
+        parts = [found]
+    else:
+        given = sparse.csr_array(X)
+        given.data, given.indices = misaligned(given.data), misaligned(given.indices)
+        given.indptr = misaligned(given.indptr)
+        found = normalise(given)
+        parts = [found.data, found.indices, found.indptr]
+    assert all(part.flags.aligned for part in parts)
+    np.testing.assert_array_equal(found if len(parts) == 1 else found.toarray(), X)

@@ -1,0 +1,175 @@
+"""Blocks of classes on disk while a fit is under way, so that the same fit can resume.
+
+A folder holds one file that says which fit it is of, and one for each block that is solved. Files
+are written as models are: beside their place and then into it in one step, with checksums.
+"""
+
+import os
+import warnings
+from pathlib import Path
+
+import joblib
+import numpy as np
+from scipy import sparse
+
+from .._version import __version__
+from ..persistence._file import Reader, array_segment, write
+
+FIT = "fit"
+FORMAT = 1
+# What does not change the weights of a fit, or is compared otherwise.
+NOT_COMPARED = {
+    "calibration", "calibration_cv", "checkpoint", "keep_checkpoint", "n_jobs", "random_state",
+    "verbose",
+}  # fmt: skip
+
+
+class Checkpoint:
+    """The folder of a fit.
+
+    Parameters
+    ----------
+    folder : str or path-like
+    what : dict of str to str
+        What makes the fit: parameters by name, and digests of its data.
+    """
+
+    def __init__(self, folder, what):
+        self._folder, self._what = Path(os.path.abspath(folder)), what
+
+    @classmethod
+    def of(cls, model, X, Y, sample_weight, dual):
+        """The checkpoint of a fit of a model on data that were validated."""
+        parameters = model.get_params(deep=False)
+        what = {
+            f"the parameter {name}": repr(value)
+            for name, value in parameters.items()
+            if name not in NOT_COMPARED
+        }
+        if isinstance(model.random_state, (int, np.integer)):
+            what["the parameter random_state"] = repr(int(model.random_state))
+        data = {"X": X, "y": Y, "sample_weight": sample_weight, "dual_coef_": dual}
+        what |= {name: _digest(value) for name, value in data.items()}
+        what["the version of sklearn-xc"] = __version__
+        return cls(model.checkpoint, what)
+
+    def begin(self, seed):
+        """Make the folder, or check that it is of this fit.
+
+        Parameters
+        ----------
+        seed : int
+            Of the fit, if it begins here.
+
+        Returns
+        -------
+        seed : int
+            That of the fit which the folder is of: without an integer `random_state` it was drawn.
+
+        Raises
+        ------
+        ValueError
+            If the folder holds other files, or a fit of other data or parameters.
+        OSError
+            If it cannot be made or written to.
+        """
+        if not self._folder.exists() or not os.listdir(self._folder):
+            os.makedirs(self._folder, exist_ok=True)
+            content = {"checkpoint": FORMAT, "what": self._what, "seed": seed}
+            write(self._folder / FIT, content, [])
+            return seed
+        found = self._fit()
+        different = [name for name, value in self._what.items() if found["what"].get(name) != value]
+        if different or found["what"].keys() - self._what.keys():
+            named = different or sorted(found["what"].keys() - self._what.keys())
+            raise ValueError(
+                f"checkpoint={os.fspath(self._folder)!r} is of another fit: {', '.join(named)} "
+                "differ; use the same as there, another folder, or delete this one"
+            )
+        return found["seed"]
+
+    def _fit(self):
+        try:
+            found = Reader(self._folder / FIT, mapped=False).manifest
+            right = found["checkpoint"] == FORMAT and type(found["seed"]) is int
+            if not right or not isinstance(found["what"], dict):
+                raise ValueError("it is of another format")
+        except (OSError, ValueError, KeyError) as error:
+            raise ValueError(
+                f"checkpoint={os.fspath(self._folder)!r} is not empty, and no folder of an earlier "
+                f"fit ({error})"
+            ) from error
+        return found
+
+    def read(self, blocks, n_features, n_samples):
+        """The results of the blocks that are there; None for the others.
+
+        A file that was damaged is left out with a warning: its block is solved again.
+        """
+        results = []
+        for number, labels in enumerate(blocks):
+            path, result = self._path(number), None
+            if path.exists():
+                try:
+                    result = _result(Reader(path, mapped=False), labels, n_features, n_samples)
+                except ValueError as error:
+                    warnings.warn(
+                        f"checkpoint: a block of classes is solved again: {error}",
+                        UserWarning,
+                        stacklevel=2,
+                    )
+            results.append(result)
+        return results
+
+    def write(self, number, result):
+        """Keep the result of a block; raise OSError if there is no place for it."""
+        write(self._path(number), {"block": number}, [array_segment(a) for a in _arrays(result)])
+
+    def finish(self):
+        """Delete what this fit has written, and the folder if nothing else is in it."""
+        for path in [*self._folder.glob("block-*"), self._folder / FIT]:
+            path.unlink(missing_ok=True)
+        for path in self._folder.glob(".*.tmp"):  # of a process that was killed while it wrote
+            path.unlink(missing_ok=True)
+        if not os.listdir(self._folder):
+            self._folder.rmdir()
+
+    def _path(self, number):
+        return self._folder / f"block-{number:05d}"
+
+
+def _digest(value):
+    """Of the numbers of an array or a sparse matrix, wherever they lie."""
+    if value is None:
+        return ""
+    parts = (value.data, value.indices, value.indptr) if sparse.issparse(value) else (value,)
+    parts = [np.ascontiguousarray(part) for part in parts]
+    return joblib.hash([value.shape, *parts], hash_name="sha1", coerce_mmap=True)
+
+
+def _arrays(result):
+    """The arrays of a result of `solve_classes`, in its order."""
+    for part in result:
+        yield from part if isinstance(part, tuple) else (part,)
+
+
+def _result(reader, labels, n_features, n_samples):
+    """The result of a block from its file; ValueError if it cannot be one."""
+    if len(reader.manifest["segments"]) != 12:
+        raise ValueError(f"{reader.path} has another number of arrays than a block")
+    (found, n_weights, intercept, n_iter, gap, n_active, feature, weight, n_duals, sample, dual,
+     visits) = arrays = [reader.copy(i) for i in range(12)]  # fmt: skip
+    n = len(labels)
+    lists = {"weights": (n_weights, feature, weight, n_features),
+             "duals": (n_duals, sample, dual, n_samples)}  # fmt: skip
+    for name, (counts, entry, value, end) in lists.items():
+        if counts.min(initial=0) < 0 or not counts.sum() == len(entry) == len(value):
+            raise ValueError(f"{reader.path} has other {name} than it counts")
+        if entry.size and not 0 <= entry.min() <= entry.max() < end:
+            raise ValueError(f"{reader.path} has {name} beyond the data")
+    whole = {"weights", "duals"}
+    one_each = [a for a in arrays if not any(a is b for name in whole for b in lists[name][1:3])]
+    if any(a.shape != (n,) for a in one_each) or set(found.tolist()) != set(labels.tolist()):
+        raise ValueError(f"{reader.path} is of other classes")
+    return (found, n_weights, intercept, n_iter, gap, n_active, (feature, weight), n_duals,
+            (sample, dual), visits)  # fmt: skip

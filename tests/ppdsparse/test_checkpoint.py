@@ -1,0 +1,224 @@
+"""A fit that is ended resumes from the blocks that it has written, to the same bits."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import sklearn_xc
+from sklearn_xc import PPDSparseClassifier, load
+from sklearn_xc.datasets import make_xc_classification
+from sklearn_xc.ppdsparse import _checkpoint, _solver
+
+X, Y = make_xc_classification(1500, 800, 200, n_labels=2, random_state=0)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "fit"
+
+
+def assert_same(model, expected):
+    for name in ("coef_", "dual_coef_"):
+        if hasattr(expected, name):
+            assert (getattr(model, name) != getattr(expected, name)).nnz == 0
+    for name in ("intercept_", "dual_gap_", "n_active_", "n_iter_"):
+        np.testing.assert_array_equal(getattr(model, name), getattr(expected, name))
+
+
+class StoppedError(RuntimeError):
+    pass
+
+
+def stopped_after(n_blocks, monkeypatch, model, *data):
+    """A fit that fails in its (n_blocks + 1)-th block."""
+    solve, n_solved = _solver.solve_classes, []
+
+    def solve_some(*arguments):
+        if len(n_solved) == n_blocks:
+            raise StoppedError
+        n_solved.append(1)
+        return solve(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_solver, "solve_classes", solve_some)
+        with pytest.raises(StoppedError):
+            model.fit(*data)
+    return model
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"warm_start": True}, {"loss": "hinge"}, {"n_jobs": 2}],
+    ids=["plain", "warm", "hinge", "threads"],
+)
+def test_the_same_fit_resumes(folder, monkeypatch, options):
+    expected = PPDSparseClassifier(random_state=0, **options).fit(X, Y)
+    model = PPDSparseClassifier(random_state=0, checkpoint=folder, **options)
+    if "n_jobs" not in options:
+        stopped_after(4, monkeypatch, model, X, Y)
+        assert not hasattr(model, "coef_")
+        assert len(list(folder.glob("block-*"))) == 4
+    solved = []
+    solve = _solver.solve_classes
+    monkeypatch.setattr(_solver, "solve_classes", lambda *a: solved.append(1) or solve(*a))
+    assert_same(model.fit(X, Y), expected)
+    assert not folder.exists()
+    model.set_params(keep_checkpoint=True).fit(X, Y)
+    n_blocks = len(list(folder.glob("block-*")))
+    assert n_blocks > 8
+    assert len(solved) == 2 * n_blocks - (0 if "n_jobs" in options else 4)
+    solved.clear()
+    if not options:  # of a warm start the next fit is another one
+        assert_same(clone(model).set_params(n_jobs=2, verbose=0).fit(X, Y), expected)
+        assert not solved
+
+
+def test_a_drawn_seed_is_that_of_the_fit_that_began(folder, monkeypatch):
+    model = stopped_after(3, monkeypatch, PPDSparseClassifier(checkpoint=folder), X, Y)
+    first = clone(model).set_params(keep_checkpoint=True).fit(X, Y)
+    assert_same(model.fit(X, Y), first)
+
+
+def test_other_data_or_parameters_are_refused_by_name(folder, monkeypatch):
+    model = PPDSparseClassifier(random_state=0, checkpoint=folder)
+    stopped_after(2, monkeypatch, model, X, Y)
+    before = sorted(folder.iterdir())
+    other = X.copy()
+    other.data[5] *= 2
+    weight = np.ones(len(Y.toarray()), dtype=np.float32)
+    for changed, data, name in [
+        ({}, (other, Y), ": X differ"),
+        ({}, (X, Y[::-1]), ": y differ"),
+        ({}, (X, Y, 2 * weight), ": sample_weight differ"),
+        ({"l1": 0.5}, (X, Y), "the parameter l1 differ"),
+        ({"random_state": 1}, (X, Y), "the parameter random_state differ"),
+        ({"loss": "hinge", "tol": 0.1}, (X, Y), "the parameter loss, the parameter tol differ"),
+    ]:
+        with pytest.raises(ValueError, match=name):
+            clone(model).set_params(**changed).fit(*data)
+    monkeypatch.setattr(_checkpoint, "__version__", "0.0")
+    with pytest.raises(ValueError, match="the version of sklearn-xc differ"):
+        clone(model).fit(X, Y)
+    assert sorted(folder.iterdir()) == before
+
+
+def test_folders_of_something_else(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match="is not empty, and no folder of an earlier fit"):
+        PPDSparseClassifier(checkpoint=tmp_path).fit(X, Y)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    with pytest.raises(OSError, match="notes"):
+        PPDSparseClassifier(checkpoint=tmp_path / "notes.txt").fit(X, Y)
+    with pytest.raises(ValueError, match="checkpoint"):
+        PPDSparseClassifier(checkpoint=3).fit(X, Y)
+    (tmp_path / "empty").mkdir()
+    model = PPDSparseClassifier(checkpoint=str(tmp_path / "empty")).fit(X, Y)
+    assert not (tmp_path / "empty").exists()
+    model.save(tmp_path / "model")
+    assert load(tmp_path / "model").checkpoint == model.checkpoint
+
+
+def test_a_disk_that_is_full(folder, monkeypatch):
+    """The fit ends with an error, and what was written stays for the next one."""
+    write, n_written = _checkpoint.write, []
+
+    def full(path, *content):
+        if len(n_written) == 6:
+            raise OSError(28, "No space left on device", str(path))
+        n_written.append(path)
+        write(path, *content)
+
+    model = PPDSparseClassifier(random_state=0, checkpoint=folder)
+    with monkeypatch.context() as patch:
+        patch.setattr(_checkpoint, "write", full)
+        with pytest.raises(OSError, match="No space left"):
+            model.fit(X, Y)
+    assert not hasattr(model, "coef_")
+    assert len(list(folder.glob("block-*"))) == 5
+    assert_same(model.fit(X, Y), PPDSparseClassifier(random_state=0).fit(X, Y))
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "other"])
+def test_damaged_blocks_are_solved_again(folder, damage):
+    model = PPDSparseClassifier(random_state=0, checkpoint=folder, keep_checkpoint=True).fit(X, Y)
+    first, second, *_ = sorted(folder.glob("block-*"))
+    data = bytearray(first.read_bytes())
+    if damage == "cut":
+        data = data[:-10]
+    elif damage == "flipped":
+        data[len(data) // 2] ^= 1
+    else:
+        data = second.read_bytes()
+    first.write_bytes(data)
+    with pytest.warns(UserWarning, match="is solved again"):
+        again = clone(model).fit(X, Y)
+    assert_same(again, model)
+
+
+def test_copies_for_a_calibration_and_added_labels_have_none(folder, monkeypatch):
+    model = PPDSparseClassifier(
+        random_state=0, checkpoint=folder, calibration="sigmoid", calibration_cv=2
+    )
+    stopped_after(3, monkeypatch, model, X, Y[:, :150])
+    assert not folder.exists()
+    model.fit(X, Y[:, :150])
+    assert not folder.exists()
+    model.set_params(calibration=None).add_labels(X, Y[:, 150:])
+    assert not folder.exists()
+    assert len(model.classes_) == 200
+
+
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
+def test_processes(folder, backend):
+    expected = PPDSparseClassifier(random_state=0).fit(X, Y)
+    model = PPDSparseClassifier(random_state=0, checkpoint=folder, keep_checkpoint=True, n_jobs=2)
+    with joblib.parallel_config(backend=backend):
+        assert_same(model.fit(X, Y), expected)
+    assert_same(clone(model).fit(X, Y), expected)
+
+
+SCRIPT = """
+import sys
+from sklearn_xc import PPDSparseClassifier
+from sklearn_xc.datasets import make_xc_classification
+
+X, Y = make_xc_classification(6000, 3000, 400, n_labels=2, random_state=0)
+print("fitting", flush=True)
+model = PPDSparseClassifier(
+    random_state=0, checkpoint=sys.argv[1], keep_checkpoint=True, n_jobs=2
+).fit(X, Y)
+model.save(sys.argv[2])
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes")
+def test_a_driver_that_is_killed(folder, tmp_path, pytestconfig):
+    """At any time: what is in the folder is whole, and leads to the same model."""
+    data = make_xc_classification(6000, 3000, 400, n_labels=2, random_state=0)
+    expected = PPDSparseClassifier(random_state=0).fit(*data)
+    environment = {**os.environ, "PYTHONPATH": str(Path(sklearn_xc.__file__).parents[1])}
+    rng, n_kills, n_between = np.random.default_rng(0), 0, 0
+    while n_kills < (100 if pytestconfig.getoption("--full") else 2):
+        command = [sys.executable, "-c", SCRIPT, folder, tmp_path / "model"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as driver:
+            assert driver.stdout.readline() == b"fitting\n"
+            time.sleep(rng.uniform(0, 0.6))
+            driver.kill()
+        n_kills += driver.returncode == -signal.SIGKILL
+        n_blocks = len(list(folder.glob("block-*")))
+        n_between += n_blocks > 0
+        if n_blocks > 20:  # and from the beginning again
+            model = PPDSparseClassifier(random_state=0, checkpoint=folder).fit(*data)
+            assert_same(model, expected)
+            assert not folder.exists()
+    model = PPDSparseClassifier(random_state=0, checkpoint=folder).fit(*data)
+    assert_same(model, expected)
+    assert n_between > 0 or n_kills < 10
