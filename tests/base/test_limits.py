@@ -15,6 +15,7 @@ from sklearn_xc import (
     MemoirSVC,
     PPDSparseClassifier,
     load,
+    merge,
     mips,
 )
 
@@ -102,6 +103,16 @@ def test_what_changes_a_model():
     assert len(several.classes_) == 4
     refused(lambda: PPDSparseClassifier(n_jobs=2).fit(X, np.arange(N)), "for each of 2 jobs")
     PPDSparseClassifier(n_jobs=1, random_state=0).fit(X, np.arange(N))
+
+
+def test_merge(monkeypatch):
+    models = [PPDSparseClassifier(random_state=0).fit(NARROW, spread(4)) for _ in range(2)]
+    for model in models:
+        model.coef_ = sparse.random_array((4, 100), density=0.5, format="csr", dtype=np.float32)
+    monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "2000")
+    refused(lambda: merge(models), "merge: 400 weights")
+    monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "20000")
+    assert merge(models).coef_.nnz == 400
 
 
 def test_load(tmp_path, monkeypatch):
