@@ -120,7 +120,7 @@ def check_loaded(model):
         model, _form=is_one_of("hidden", "features", "columns", "rows"), _seen=is_a(RowsSeen),
         _n_visited=is_not_negative, _units=either(None, is_a(Units)), _threshold=is_number,
         _squared=is_truth, hidden_dim_=either(None, is_count),
-        gradient_=is_one_of("exact", "decomposed", "sampled"), learning_rate_=is_positive,
+        gradient_=is_one_of("exact", "decomposed", "sampled", "mips"), learning_rate_=is_positive,
         alpha_=is_not_negative, n_scored_=is_not_negative,
     )  # fmt: skip
     table, units = model.input_embeddings_, model._units

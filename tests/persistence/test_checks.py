@@ -7,9 +7,18 @@ import numpy as np
 import pytest
 from _forged_models import MODELS, VALUES, X, Y, places_of, put, saved_models, use
 from _model_file import File
+from sklearn.utils._param_validation import StrOptions
 
 import sklearn_xc
-from sklearn_xc import PPDSparseClassifier, load
+from sklearn_xc import (
+    AugmentReduceClassifier,
+    ImplicitSoftmaxRegressor,
+    LDGSClassifier,
+    MemoirSVC,
+    PPDSparseClassifier,
+    load,
+)
+from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.persistence import SaveMixin
 from sklearn_xc.utils._records import ESTIMATORS, RECORDS
 
@@ -156,3 +165,41 @@ def test_save_replaces_regular_files_only_and_keeps_their_mode(files, tmp_path):
             model.save(tmp_path / name)
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
     assert sorted(os.listdir(tmp_path)) == ["link", "model", "pipe"]
+
+
+def options_of(model):
+    """Parameters of a model with the names that each may be set to."""
+    for name, constraints in model._parameter_constraints.items():
+        for constraint in constraints:
+            if isinstance(constraint, StrOptions):
+                yield from ((name, option) for option in sorted(constraint.options))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name", "option"),
+    [
+        (estimator, name, option)
+        for estimator in (
+            AugmentReduceClassifier, ImplicitSoftmaxRegressor, LDGSClassifier, MemoirSVC,
+            PPDSparseClassifier,
+        )
+        for name, option in options_of(estimator())
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore")
+def test_training_goes_on_from_a_file_with_every_option(estimator, name, option, tmp_path):
+    X, y = make_xc_classification(120, 40, 6, random_state=0)
+    model = estimator(random_state=0).set_params(**{name: option})
+    try:
+        model.fit(X, y)
+    except ValueError as error:  # it goes with other parameters only
+        pytest.skip(str(error))
+    except ImportError as error:
+        pytest.skip(str(error))
+    model.save(tmp_path / "model")
+    for mode in (None, "r"):
+        found = load(tmp_path / "model", mode)
+        np.testing.assert_array_equal(found.decision_function(X), model.decision_function(X))
+        if hasattr(found, "partial_fit") and "calibration" not in name and "solver" not in name:
+            found.partial_fit(X, y)
+        found.set_params(warm_start=True).fit(X, y)
