@@ -18,7 +18,14 @@ from ._coordinates import full_rows, weights_inside, weights_outside
 from ._fitted import check_loaded
 from ._parameters import CONSTRAINTS
 from ._rate_search import FIRST, MOST_TRIED, few_of, objective, search_rate
-from ._settings import above_start, alpha_outside, divergence, inside_of, settings_of, stream_of
+from ._settings import (
+    alpha_outside,
+    divergence,
+    inside_of,
+    settings_of,
+    stream_of,
+    warn_above_start,
+)
 from ._solvers import NONE, Data, DivergenceError
 from ._stream import sample_keys
 from ._train import (
@@ -406,17 +413,15 @@ default="auto"
             stop[0] = 1  # threads that are still at work give up
             raise
         if start is None and not part:
-            reached = objective(*few, *weights, ridge_of_few)
-            if not reached <= 1.01 * np.log(n_classes):
-                warn_not_converged(above_start(reached, n_classes, settings.solver), stacklevel=3)
+            warn_above_start(objective(*few, *weights, ridge_of_few), n_classes, settings.solver)
         self._set_dense_model(*weights_outside(coordinates, *weights))
         if keys is not None:
             counted = data.visited()
             stream = stream.with_auxiliary(keys[counted], u[counted])
         self._stream, self.solver_ = stream, settings.solver
+        self.alpha_ = alpha_outside(self, coordinates)
         self.learning_rate_ = rate / stream.length**2
         self.intercept_scaling_ = settings.intercept * stream.length
-        self.alpha_ = alpha_outside(self, coordinates)
         return n_epochs, curve
 
     def _rate(

@@ -6,6 +6,7 @@ Every function takes the estimator as `model`, and reads its parameters only.
 import numpy as np
 from scipy import sparse
 
+from ..utils._convergence import warn_not_converged
 from ._coordinates import coordinates_for, fits, moved
 from ._solvers import Settings
 from ._stream import Stream
@@ -111,10 +112,12 @@ def divergence(model, solver, error):
     )
 
 
-def above_start(reached, n_classes, solver):
-    """Advice where the objective of some samples ended above that of weights of zero."""
-    return (
-        f"the objective a sample is {reached:.4g}, above the {np.log(n_classes):.4g} of weights of "
-        f"zero from which solver={solver!r} started: use a smaller learning_rate, or more epochs "
-        "(max_iter)"
-    )
+def warn_above_start(reached, n_classes, solver):
+    """Warn where the objective of some samples ended above that of weights of zero."""
+    if not reached <= 1.01 * np.log(n_classes):
+        warn_not_converged(
+            f"the objective a sample is {reached:.4g}, above the {np.log(n_classes):.4g} of "
+            f"weights of zero from which solver={solver!r} started: use a smaller learning_rate, "
+            "or more epochs (max_iter)",
+            stacklevel=4,
+        )

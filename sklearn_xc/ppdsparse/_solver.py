@@ -62,37 +62,46 @@ def fit_classes(
         raise ValueError("no class of y has a positive sample with a weight above zero")
     if dual is not None:
         dual = dual[:, order.samples]
-    stop = np.zeros(1, dtype=np.int32)
     progress = watch(len(blocks))
-    parts, keep = [None] * len(blocks), None
+    arrays = (
+        *_parts(rows),
+        *_parts(coarse),
+        norms,
+        sample_weight,
+        class_weight,
+        *extremes(rows),
+        weighted_norms(rows, sample_weight),
+        *positives,
+        *((None,) * 3 if dual is None else _dual_arrays(dual)),
+    )
+    there = [None] * len(blocks)
     if checkpoint is not None:
-        parts = checkpoint.read(blocks, X.shape[1], len(order.samples))
-    missing = [number for number, part in enumerate(parts) if part is None]
+        there = checkpoint.read(blocks, X.shape[1], len(order.samples))
+    parts = _solve_missing(
+        blocks, there, checkpoint, (settings, keep_dual), arrays, n_jobs, progress
+    )
+    return {"progress": progress, **_assemble(parts, order, n_columns, X.shape[0])}
+
+
+def _solve_missing(blocks, there, checkpoint, how, arrays, n_jobs, progress):
+    """The results of all blocks: those that are `there`, and the others, which are solved."""
+    parts, keep, stop = list(there), None, np.zeros(1, dtype=np.int32)
+    missing = [number for number, part in enumerate(there) if part is None]
+    for part in there:
+        if part is not None:
+            tell(progress, part, _gap_of)
     if checkpoint is not None:
 
         def keep(place, part):
             checkpoint.write(missing[place], part)
 
-    for part in parts:
-        if part is not None:
-            tell(progress, part, _gap_of)
     try:
         solved = run_blocks(
             _solve_block,
             [blocks[number] for number in missing],
-            settings,
-            keep_dual,
+            *how,
             stop,
-            # every array is an argument of its own, so that a Dask cluster gets it only once
-            *_parts(rows),
-            *_parts(coarse),
-            norms,
-            sample_weight,
-            class_weight,
-            *extremes(rows),
-            weighted_norms(rows, sample_weight),
-            *positives,
-            *((None,) * 3 if dual is None else _dual_arrays(dual)),
+            *arrays,  # each of its own, so that a Dask cluster gets it only once
             n_jobs=n_jobs,
             progress=progress,
             reached=_gap_of,
@@ -103,7 +112,7 @@ def fit_classes(
         raise
     for number, part in zip(missing, solved, strict=True):
         parts[number] = part
-    return {"progress": progress, **_assemble(parts, order, n_columns, X.shape[0])}
+    return parts
 
 
 def _rows_in_order(X, sample_weight, seed):
