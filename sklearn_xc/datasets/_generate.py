@@ -1,6 +1,7 @@
 """Random classification problems with very many classes."""
 
 import numbers
+from types import SimpleNamespace
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,29 +11,76 @@ from ._single_label import INDICATOR_DTYPE
 
 _ROWS_PER_BLOCK = 1 << 16
 
+PRESETS = {
+    "short-texts": {
+        "n_samples": 1000,
+        "n_features": 10_000,
+        "n_classes": 1000,
+        "n_labels": None,
+        "n_tokens": 30,
+        "n_characteristic": 8,
+        "signal": 0.5,
+        "class_exponent": 1.0,
+        "feature_exponent": 1.0,
+        "feature_shift": 0.0,
+        "n_topics": None,
+        "topic_share": 0.85,
+        "topic_signal": 0.2,
+    },
+    # N, D, K and the means that come out, which repeated labels and words lower, are those of the
+    # repository's table; the exponent leaves most labels 4 rows or fewer.
+    "amazon-670k": {
+        "n_samples": 490_449,
+        "n_features": 135_909,
+        "n_classes": 670_091,
+        "n_labels": 5.9,
+        "n_tokens": 90.5,
+        "n_characteristic": 4,
+        "signal": 0.18,
+        "class_exponent": 0.5,
+        "feature_exponent": 1.0,
+        "feature_shift": 20.0,
+        "n_topics": 12_000,
+        "topic_share": 0.85,
+        "topic_signal": 0.2,
+    },
+}
+
 
 def make_xc_classification(
-    n_samples=1000,
-    n_features=10_000,
-    n_classes=1000,
+    n_samples=None,
+    n_features=None,
+    n_classes=None,
     *,
+    preset="short-texts",
     n_labels=None,
-    n_tokens=30,
-    n_characteristic=8,
-    signal=0.5,
-    class_exponent=1.0,
-    feature_exponent=1.0,
+    n_tokens=None,
+    n_characteristic=None,
+    signal=None,
+    class_exponent=None,
+    feature_exponent=None,
+    feature_shift=None,
+    n_topics=None,
+    topic_share=None,
+    topic_signal=None,
     random_state=None,
 ):
-    """Generate a random problem that looks like the classification of short texts.
+    """Generate a random problem that looks like the classification of texts.
 
     The model: every class gets `n_characteristic` features of its own, drawn uniformly (two
     classes may share some). A row first gets its label or labels: class ``c`` with a probability
     proportional to ``(c + 1) ** -class_exponent``. Then it gets a number of tokens with a Poisson
     distribution. Each token names, with probability `signal`, a characteristic feature of one of
     the labels of its row; otherwise feature ``j`` with a probability proportional to
-    ``(j + 1) ** -feature_exponent``, whatever the labels (Zipf's law). Tokens are counted, and the
-    counts of a row scaled to unit length.
+    ``(j + 1 + feature_shift) ** -feature_exponent``, whatever the labels (the law of Zipf, with a
+    shift that of Zipf and Mandelbrot). Tokens are counted, and the counts of a row scaled to unit
+    length.
+
+    With `n_topics` every class belongs to one topic, drawn uniformly, and every topic has
+    ``3 * n_characteristic`` features of its own, drawn with a probability proportional to
+    ``1 / (j + 1 + feature_shift)``. A row has a topic; each of its labels is with probability
+    `topic_share` one of that topic, and each token with probability `topic_signal` one of its
+    features. So labels that occur together are alike, which is what label trees live on.
 
     So class 0 is the largest and feature 0 the most frequent. The power laws are those of a
     continuous variable cut to whole numbers, which need no table of probabilities. Time and
@@ -41,27 +89,57 @@ def make_xc_classification(
 
     Parameters
     ----------
-    n_samples : int, default=1000
-        Number of rows.
-    n_features : int, default=10000
+    n_samples : int, default=None
+        Number of rows. This and every following None stands for the value of the preset.
+    n_features : int, default=None
         Number of features.
-    n_classes : int, default=1000
+    n_classes : int, default=None
         Number of classes.
+    preset : {"short-texts", "amazon-670k"}, default="short-texts"
+        What the parameters are that are not given:
+
+        ================ ============= =============
+        parameter        short-texts   amazon-670k
+        ================ ============= =============
+        n_samples        1,000         490,449
+        n_features       10,000        135,909
+        n_classes        1,000         670,091
+        n_labels         (multiclass)  5.9
+        n_tokens         30            90.5
+        n_characteristic 8             4
+        signal           0.5           0.18
+        class_exponent   1             0.5
+        feature_exponent 1             1
+        feature_shift    0             20
+        n_topics         (none)        12,000
+        topic_share      0.85          0.85
+        topic_signal     0.2           0.2
+        ================ ============= =============
+
+        The second has the shape of the data set Amazon-670K [2]_: about 75 non-zeros and 5.45
+        labels a row, more than half of the labels with at most 4 rows. It takes five seconds and 1 GB.
     n_labels : float, default=None
-        None gives a multiclass problem. A number of at least 1 gives a multilabel problem with
-        about that many labels a row: 1 plus a Poisson draw, where repeated labels count once.
-    n_tokens : float, default=30
-        Mean number of tokens of a row, at least 1: 1 plus a Poisson draw. The default is the
-        length of a short text.
-    n_characteristic : int, default=8
+        A number of at least 1 gives a multilabel problem with about that many labels a row: 1 plus
+        a Poisson draw, where repeated labels count once.
+    n_tokens : float, default=None
+        Mean number of tokens of a row, at least 1: 1 plus a Poisson draw.
+    n_characteristic : int, default=None
         Number of features drawn for every class.
-    signal : float, default=0.5
+    signal : float, default=None
         Share of the tokens that come from the labels, from 0 (nothing to learn) to 1 (no noise).
-    class_exponent : float, default=1.0
+    class_exponent : float, default=None
         Exponent of the power law of the class sizes; 0 makes them alike. In a multiclass problem
         of at least `n_classes` rows every class occurs: the law then governs the other rows.
-    feature_exponent : float, default=1.0
+    feature_exponent : float, default=None
         Exponent of the power law of the features that do not depend on the labels.
+    feature_shift : float, default=None
+        What is added to their ranks: it takes away the few words that every text has.
+    n_topics : int, default=None
+        Number of topics.
+    topic_share : float, default=None
+        Share of the labels that are of the topic of their row, from 0 to 1; only with topics.
+    topic_signal : float, default=None
+        Share of the tokens that come from the topic; with `signal` at most 1; only with topics.
     random_state : int, RandomState instance or None, default=None
         Seed; the same int gives the same data on every call.
 
@@ -81,6 +159,8 @@ def make_xc_classification(
     ----------
     .. [1] R. Babbar and B. Schölkopf, "Data scarcity, robustness and extreme multi-label
        classification", Machine Learning 108, 2019, on the power laws of such problems.
+    .. [2] J. McAuley and J. Leskovec, "Hidden factors and hidden topics", RecSys 2013; as a data
+       set of http://manikvarma.org/downloads/XC/XMLRepository.html
 
     Examples
     --------
@@ -92,46 +172,106 @@ def make_xc_classification(
     >>> Y.shape
     (500, 100)
     """
-    for name, size in [
-        ("n_samples", n_samples),
-        ("n_features", n_features),
-        ("n_classes", n_classes),
-        ("n_characteristic", n_characteristic),
-    ]:
-        _check_number(name, size, numbers.Integral, 1, np.iinfo(np.int32).max)
-    if n_labels is not None:
-        _check_number("n_labels", n_labels, numbers.Real, 1, n_classes)
-    _check_number("n_tokens", n_tokens, numbers.Real, 1, 1e6)
-    _check_number("signal", signal, numbers.Real, 0, 1)
-    _check_number("class_exponent", class_exponent, numbers.Real, 0, 10)
-    _check_number("feature_exponent", feature_exponent, numbers.Real, 0, 10)
+    given = dict(locals())
+    p = _parameters(given.pop("preset"), given)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
 
-    if n_labels is None:
-        label_ptr = np.arange(n_samples + 1)
+    if p.n_labels is None:
+        label_ptr = np.arange(p.n_samples + 1)
     else:
-        label_ptr = _row_starts(rng, n_samples, n_labels)
-    labels = _power_law(rng, label_ptr[-1], n_classes, class_exponent)
-    if n_labels is None and n_samples >= n_classes:
-        labels[rng.permutation(n_samples)[:n_classes]] = np.arange(n_classes)
-    characteristic = rng.integers(n_features, size=(n_classes, n_characteristic), dtype=np.int32)
+        label_ptr = _row_starts(rng, p.n_samples, p.n_labels)
+    topics = None if p.n_topics is None else _Topics(rng, p)
+    if topics is None:
+        labels = _power_law(rng, label_ptr[-1], p.n_classes, p.class_exponent)
+    else:
+        row_topic = topics.draw(rng, p.n_samples)
+        labels = topics.labels(rng, row_topic, label_ptr, p.topic_share)
+    if p.n_labels is None and p.n_samples >= p.n_classes:
+        labels[rng.permutation(p.n_samples)[: p.n_classes]] = np.arange(p.n_classes)
+    shape = p.n_classes, p.n_characteristic
+    characteristic = rng.integers(p.n_features, size=shape, dtype=np.int32)
 
     blocks = []
-    for start in range(0, n_samples, _ROWS_PER_BLOCK):
+    for start in range(0, p.n_samples, _ROWS_PER_BLOCK):
         ptr = label_ptr[start : start + _ROWS_PER_BLOCK + 1]
-        indptr = _row_starts(rng, len(ptr) - 1, n_tokens)
-        features = _power_law(rng, indptr[-1], n_features, feature_exponent).astype(np.int32)
-        from_label = np.flatnonzero(rng.random(len(features)) < signal)
+        indptr = _row_starts(rng, len(ptr) - 1, p.n_tokens)
+        features = _zipf(rng, indptr[-1], p)
+        source = rng.random(len(features))
+        from_label = np.flatnonzero(source < p.signal)
         rows = np.searchsorted(indptr, from_label, side="right") - 1
         token_labels = labels[rng.integers(ptr[rows], ptr[rows + 1])]
         features[from_label] = characteristic[
-            token_labels, rng.integers(n_characteristic, size=len(rows))
+            token_labels, rng.integers(p.n_characteristic, size=len(rows))
         ]
-        blocks.append(_unit_rows_of_counts(features, indptr, n_features))
+        if topics is not None:
+            of_topic = (source >= p.signal) & (source < p.signal + p.topic_signal)
+            rows = np.searchsorted(indptr, np.flatnonzero(of_topic), side="right") - 1 + start
+            features[of_topic] = topics.features(rng, row_topic[rows])
+        blocks.append(_unit_rows_of_counts(features, indptr, p.n_features))
     X = sp.vstack(blocks, format="csr")
-    if n_labels is None:
+    if p.n_labels is None:
         return X, labels
-    return X, _indicator(labels, label_ptr, n_classes)
+    return X, _indicator(labels, label_ptr, p.n_classes)
+
+
+def _parameters(preset, given):
+    """What was given, and the preset's values for the rest, as attributes."""
+    if preset not in PRESETS:
+        raise ValueError(f"preset must be one of {', '.join(map(repr, PRESETS))}, got {preset!r}")
+    found = {
+        name: value if given[name] is None else given[name]
+        for name, value in PRESETS[preset].items()
+    }
+    for name in "n_samples", "n_features", "n_classes", "n_characteristic":
+        _check_number(name, found[name], numbers.Integral, 1, np.iinfo(np.int32).max)
+    if found["n_labels"] is not None:
+        _check_number("n_labels", found["n_labels"], numbers.Real, 1, found["n_classes"])
+    _check_number("n_tokens", found["n_tokens"], numbers.Real, 1, 1e6)
+    _check_number("signal", found["signal"], numbers.Real, 0, 1)
+    _check_number("class_exponent", found["class_exponent"], numbers.Real, 0, 10)
+    _check_number("feature_exponent", found["feature_exponent"], numbers.Real, 0, 10)
+    _check_number("feature_shift", found["feature_shift"], numbers.Real, 0, 1e9)
+    if found["n_topics"] is not None:
+        _check_number("n_topics", found["n_topics"], numbers.Integral, 1, found["n_classes"])
+        _check_number("topic_share", found["topic_share"], numbers.Real, 0, 1)
+        _check_number("topic_signal", found["topic_signal"], numbers.Real, 0, 1 - found["signal"])
+    return SimpleNamespace(**found)
+
+
+class _Topics:
+    """Topics of classes: which classes and which features each of them has."""
+
+    def __init__(self, rng, p):
+        topic_of = rng.integers(p.n_topics, size=p.n_classes)
+        topic_of[rng.permutation(p.n_classes)[: p.n_topics]] = np.arange(p.n_topics)  # none empty
+        self.classes = np.argsort(topic_of, kind="stable")
+        self.starts = np.searchsorted(topic_of[self.classes], np.arange(p.n_topics + 1))
+        sizes = (self.classes + 1.0) ** -p.class_exponent
+        self.before = np.append(0, np.cumsum(sizes))  # of each class in this order
+        ranks = _power_law(
+            rng, p.n_topics * 3 * p.n_characteristic, p.n_features, 1, p.feature_shift
+        )
+        self.own = ranks.astype(np.int32).reshape(p.n_topics, -1)
+
+    def draw(self, rng, n):
+        """Topics, each as often as its classes together."""
+        position = rng.random(n) * self.before[-1]
+        return np.searchsorted(self.before[self.starts[1:-1]], position, side="right")
+
+    def labels(self, rng, row_topic, label_ptr, share):
+        """A class for each place, of the topic of its row or of any."""
+        topic = np.repeat(row_topic, np.diff(label_ptr))
+        other = rng.random(len(topic)) >= share
+        topic[other] = self.draw(rng, int(other.sum()))
+        first, last = self.before[self.starts[topic]], self.before[self.starts[topic + 1]]
+        place = np.searchsorted(
+            self.before, first + rng.random(len(topic)) * (last - first), "right"
+        )
+        return self.classes[np.clip(place - 1, self.starts[topic], self.starts[topic + 1] - 1)]
+
+    def features(self, rng, topics):
+        """A feature of each of the topics."""
+        return self.own[topics, rng.integers(self.own.shape[1], size=len(topics))]
 
 
 def _check_number(name, value, kind, smallest, largest):
@@ -151,17 +291,25 @@ def _row_starts(rng, n_rows, mean):
     return indptr
 
 
-def _power_law(rng, size, n_values, exponent):
+def _zipf(rng, size, p):
+    """Features that do not depend on the labels."""
+    drawn = _power_law(rng, size, p.n_features, p.feature_exponent, p.feature_shift)
+    return drawn.astype(np.int32)
+
+
+def _power_law(rng, size, n_values, exponent, shift=0.0):
     """Draw from 0..n_values-1 by inversion of the distribution with density ~ x**-exponent.
 
-    A continuous x on [1, n_values + 1) is cut to whole numbers.
+    A continuous x on [1 + shift, n_values + 1 + shift) is cut to whole numbers.
     """
     uniform = rng.random(size)
+    first, end = 1.0 + shift, n_values + 1.0 + shift
     if exponent == 1:
-        x = (n_values + 1.0) ** uniform
+        x = first * (end / first) ** uniform
     else:
         power = 1.0 - exponent
-        x = (1.0 + uniform * ((n_values + 1.0) ** power - 1.0)) ** (1.0 / power)
+        x = (first**power + uniform * (end**power - first**power)) ** (1.0 / power)
+    x -= shift
     return np.minimum(x.astype(np.int64) - 1, n_values - 1)  # rounding may reach n_values + 1
 
 

@@ -47,10 +47,12 @@ def test_first_label_refuses_other_shapes():
     signal=st.floats(0, 1),
     class_exponent=st.floats(0, 4),
     feature_exponent=st.floats(0, 4),
+    feature_shift=st.floats(0, 100),
+    n_topics=st.none() | st.just(1),
     seed=st.integers(0, 2**31),
 )
 def test_shapes_and_unit_rows(n_samples, n_features, n_classes, n_labels, seed, **parameters):
-    problem = {"n_labels": n_labels, "random_state": seed, **parameters}
+    problem = {"n_labels": n_labels, "random_state": seed, "topic_signal": 0.0, **parameters}
     X, y = make_xc_classification(n_samples, n_features, n_classes, **problem)
     assert X.shape == (n_samples, n_features)
     assert X.dtype == np.float32
@@ -136,9 +138,50 @@ def test_a_million_classes():
     assert peak < 500e6
 
 
+def test_the_shape_of_amazon_670k():
+    """A tenth of the preset, by which the sizes of labels and rows do not change."""
+    X, Y = make_xc_classification(
+        49_045, n_classes=67_009, n_topics=1200, preset="amazon-670k", random_state=0
+    )
+    assert X.shape == (49_045, 135_909)
+    assert X.nnz / X.shape[0] == pytest.approx(75, abs=2)
+    assert Y.nnz / Y.shape[0] == pytest.approx(5.45, abs=0.1)
+    sizes = np.bincount(Y.indices, minlength=Y.shape[1])
+    assert 2 <= np.median(sizes) <= 4
+    assert (sizes == 0).mean() < 0.1
+    assert sizes.max() < 1000
+    frequency = np.bincount(X.indices, minlength=X.shape[1])
+    assert frequency.max() < 0.75 * X.shape[0]  # no word that every text has
+
+
+def test_labels_of_a_row_share_its_topic():
+    sizes = {"n_samples": 4000, "n_features": 3000, "n_classes": 200, "n_labels": 6}
+    rest = {"n_topics": 20, "topic_signal": 0.6, "signal": 0.3, "class_exponent": 0}
+    together = {}
+    for share in 0.0, 0.9:
+        X, Y = make_xc_classification(**sizes, **rest, topic_share=share, random_state=0)
+        pairs = (Y.T @ Y).toarray() / 4000
+        np.fill_diagonal(pairs, 0)
+        together[share] = np.sort(pairs, axis=1)[:, -5:].mean() / pairs.mean()
+    assert together[0.0] < 3 < 10 < together[0.9]
+    # the features of a topic are those of its rows
+    rows = X[(Y @ Y[0].T).toarray().ravel() >= 3]
+    common = np.asarray((rows > 0).mean(axis=0)).ravel()
+    everywhere = np.asarray((X > 0).mean(axis=0)).ravel()
+    assert ((common > 0.5) & (everywhere < 0.2)).sum() >= 5
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
+        ({"preset": "amazon"}, "preset must be one of 'short-texts', 'amazon-670k', got 'amazon'"),
+        ({"feature_shift": -1}, "feature_shift must be a number from 0 to .*, got -1"),
+        ({"n_topics": 1001}, "n_topics must be a whole number from 1 to 1000, got 1001"),
+        ({"n_topics": 9, "topic_share": 2}, "topic_share must be a number from 0 to 1, got 2"),
+        (
+            {"n_topics": 9, "topic_signal": 0.6},
+            "topic_signal must be a number from 0 to 0.5, got 0",
+        ),
         ({"n_samples": 0}, "n_samples must be a whole number from 1 to 2147483647, got 0"),
         ({"n_features": 2.5}, "n_features must be a whole number from 1 to 2147483647, got 2.5"),
         ({"n_classes": 2**31}, "n_classes must be a whole number .*, got 2147483648"),
