@@ -117,7 +117,8 @@ def make_xc_classification(
         ================ ============= =============
 
         The second has the shape of the data set Amazon-670K [2]_: about 75 non-zeros and 5.45
-        labels a row, more than half of the labels with at most 4 rows. It takes five seconds and 1 GB.
+        labels a row, more than half of the labels with at most 4 rows. It takes five seconds and
+        1 GB.
     n_labels : float, default=None
         A number of at least 1 gives a multilabel problem with about that many labels a row: 1 plus
         a Poisson draw, where repeated labels count once.
