@@ -59,14 +59,33 @@ def read_raw(name):
 def prepare(name):
     """The cached file of a data set after preprocessing, written if it is missing or stale."""
     path = BUILD / "data" / f"{name}.npz"
+    if name in GENERATED:
+        return path if path.exists() else _write(path, GENERATED[name]())
     sources = [data_folder(name) / f"{part}.txt.xz" for part in ("train", "test")]
     if path.exists() and path.stat().st_mtime > max(s.stat().st_mtime for s in sources):
         return path
     X, Y, X_test, Y_test = read_raw(name)
     if name not in NOT_TEXT:
         X, X_test = tfidf_rows(X, X_test)
+    return _write(path, (X, Y, X_test, Y_test))
+
+
+def _amazon670k_shape():
+    """Amazon-670K's numbers of rows, words and labels, and 2,000 rows to test on; TF-IDF."""
+    from sklearn_xc.datasets import make_xc_classification
+
+    n = 490_449
+    X, Y = make_xc_classification(n + 2000, preset="amazon-670k", random_state=0)
+    X, X_test = tfidf_rows(X[:n], X[n:])
+    return X, Y[:n], X_test, Y[n:]
+
+
+GENERATED = {"amazon670k_shape": _amazon670k_shape}
+
+
+def _write(path, split):
     arrays = {}
-    for field, M in zip(Split._fields, (X, Y, X_test, Y_test), strict=True):
+    for field, M in zip(Split._fields, split, strict=True):
         M = sp.csr_matrix(M, dtype=np.float32)
         arrays |= {f"{field}_{part}": getattr(M, part) for part in ("data", "indices", "indptr")}
         arrays[f"{field}_shape"] = M.shape
@@ -95,14 +114,14 @@ def timed(function, *args):
 
 
 class PeakMemory:
-    """Peak resident memory of this process and its children beyond that at the start, in MB.
+    """Peak resident memory of this process and its children, in MB: as `mb` beyond the start.
 
     Read from /proc, hence None elsewhere than on Linux. The kernel's own high-water mark catches
     short peaks of this process; children are added by looking every ten milliseconds.
     """
 
     def __enter__(self):
-        self.mb = None
+        self.mb = self.resident_mb = None
         self._linux = Path("/proc/self/clear_refs").exists()
         if self._linux:
             Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark
@@ -121,7 +140,7 @@ class PeakMemory:
             self._stop.set()
             self._watch.join()
             peak = max(self._peak, status_kb(os.getpid(), "VmHWM"))
-            self.mb = (peak - self._base) / 1024
+            self.mb, self.resident_mb = (peak - self._base) / 1024, peak / 1024
 
 
 def status_kb(pid, field):

@@ -11,7 +11,7 @@ import numpy as np
 PEERS = _common.ROOT / "build" / "peers"
 # libpecos pins numpy < 2 and names torch among its requirements, though its linear models do
 # without: so it is installed without them.
-PEER_PACKAGES = ["numpy<2", "scipy<1.14", "scikit-learn", "napkinxc==0.7.2"]
+PEER_PACKAGES = ["numpy<2", "scipy<1.14", "scikit-learn", "napkinxc==0.7.2", "omikuji==0.5.2"]
 WITHOUT_REQUIREMENTS = ["libpecos==1.2.8"]
 YARDSTICK = _common.ROOT / ".." / "shared" / "prototypes" / "one_vs_rest.cpp"
 YARDSTICK_COMMAND = ["g++", "-O3", "-march=native", "-ffast-math", "-fopenmp"]

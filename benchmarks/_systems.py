@@ -147,6 +147,47 @@ class NapkinXC:
         return padded(raw)
 
 
+class Omikuji:
+    """omikuji: Parabel-like label trees, three of them by default; reads text files only.
+
+    The clock of `fit` includes reading the file. It predicts row by row.
+    """
+
+    def __init__(self, threads, folder, **params):
+        import omikuji
+
+        self.threads, self.text = threads, folder.parent / "train.txt"
+        self.library, self.versions = omikuji, {"omikuji": version("omikuji")}
+        self.options = omikuji.Model.default_hyper_param()
+        for name, value in params.items():
+            setattr(self.options, name, value)
+
+    def inputs(self, X, Y):
+        from sklearn.datasets import dump_svmlight_file
+
+        with open(self.text, "wb") as f:
+            f.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n".encode())
+            dump_svmlight_file(X, sp.csr_matrix(Y, dtype=np.int32), f, multilabel=True)
+        return (str(self.text),)
+
+    def fit(self, path):
+        self.model = self.library.Model.train_on_data(path, self.options, n_threads=self.threads)
+
+    def save(self, folder):
+        self.text.unlink()
+        self.model.save(str(folder))
+
+    def predict(self, X):
+        rows = (
+            list(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True))
+            for a, b in zip(X.indptr, X.indptr[1:], strict=False)
+        )
+        return [self.model.predict(row, top_k=TOP) for row in rows]
+
+    def labels(self, raw):
+        return padded([label for label, _ in row] for row in raw)
+
+
 def padded(rows):
     """Lists of at most five labels as an array, filled up with -1."""
     rows = list(rows)
@@ -168,6 +209,7 @@ class System(NamedTuple):
 
 # The objective and stopping of the yardstick program, whose loss lacks the factor 1/2.
 AS_YARDSTICK = {"l1": 0.05, "l2": 0.5, "tol": 0.03}
+AS_AUTHORS = {"l1": 0.1, "l2": 1}
 
 SYSTEMS = {
     "ppdsparse": System("PPDSparseClassifier", False, PPDSparse),
@@ -175,8 +217,13 @@ SYSTEMS = {
     "ppdsparse_y": System(
         "PPDSparseClassifier, objective of the yardstick", False, PPDSparse, AS_YARDSTICK
     ),
+    "ppdsparse_2": System("PPDSparseClassifier(l1=0.1, l2=1)", False, PPDSparse, AS_AUTHORS),
     "pecos_ova": System("PECOS one-vs-all", True, Pecos, {"tree": False}),
     "pecos_xr": System("PECOS XR-Linear", True, Pecos, {"tree": True}),
+    "omikuji": System("omikuji", True, Omikuji),
+    "omikuji_wide": System(
+        "omikuji, collapse_every_n_layers=5", True, Omikuji, {"collapse_every_n_layers": 5}
+    ),
     "napkinxc_plt": System("napkinXC PLT", True, NapkinXC, {"kind": "PLT"}),
     "napkinxc_br": System("napkinXC BR", True, NapkinXC, {"kind": "BR"}),
     "ovr_svc": System("OneVsRestClassifier(LinearSVC)", False, OneVsRestSVC),

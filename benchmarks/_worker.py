@@ -7,6 +7,7 @@ and tells the peak memory; where it takes longer than LONG seconds it is itself 
 """
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -25,7 +26,9 @@ def measure(system, data, folder, repeats, long):
     inputs = contender.inputs(split.X, split.Y)
 
     with _common.PeakMemory() as memory:
+        before = sum(os.times()[:4])
         train = [_common.timed(contender.fit, *inputs)[0]]
+        processor = sum(os.times()[:4]) - before
     if train[0] <= long:
         train = [_common.timed(contender.fit, *inputs)[0] for _ in range(repeats)]
 
@@ -39,9 +42,11 @@ def measure(system, data, folder, repeats, long):
     shutil.rmtree(saved)
     return {
         "train_s": train,
+        "train_cpu_s": processor,
         "predict_ms": per_row,
         "predict_as_trained_ms": as_trained,
         "memory_mb": memory.mb,
+        "resident_mb": memory.resident_mb,
         "model_mb": size / 1e6,
         "versions": contender.versions,
     }

@@ -1,42 +1,24 @@
-"""Reading and writing the text format of the extreme classification repository."""
+"""The text format of the extreme classification repository: whole, in batches, to disk."""
 
-import bz2
-import gzip
-import lzma
-import re
-import zlib
-from fractions import Fraction
+import os
 from os import fsdecode
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._kernels.datasets._xc_format import Problem, parse_rows
 from ..utils._memory_limit import VARIABLE, memory_limit
 from ..utils._sparse import checked
-from ._single_label import INDICATOR_DTYPE
+from ._mapped_csr import open_folder, write_folder
+from ._xc_reader import XCReader, open_text
 
-_OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-_CHUNK_BYTES = 1 << 20
-_BYTES_OF_AN_ENTRY = 64  # of text: the feature, a colon, the value, a blank
 _POINTER_BYTES = 32  # a row, in X, Y and the pieces they are made of
 _ROWS_PER_WRITE = 4096
-_LARGEST_INDEX = np.iinfo(np.int32).max
-
-_EXPLANATIONS = {
-    Problem.LABEL: "{token} is not a list of labels such as 3 or 3,17 (a row without labels "
-    "starts with a space)",
-    Problem.LABEL_RANGE: "a label of {token} is out of range, the header allows 0 to {last_class}",
-    Problem.INDEX: "{token} is not a pair feature:value with a whole number as feature",
-    Problem.INDEX_RANGE: "the feature of {token} is out of range, the header allows 0 to "
-    "{last_feature}",
-    Problem.COLON: "{token} has no colon, expected feature:value",
-    Problem.VALUE: "the value of {token} is not a decimal number",
-    Problem.TOO_LONG: "the value of {token} has more than 100 characters",
-}
+# What is in memory for each byte of text: the text twice, and for the four bytes that an entry has
+# at least, its feature, value and place, and these again while rows are put in order.
+_BYTES_A_BYTE = 16
 
 
-def load_xc(path):
+def load_xc(path, *, to=None, working_memory=64):
     """Load features and labels from a file in the XC text format.
 
     The first line is the header ``N D K``: the numbers of rows, features and labels. Every other
@@ -45,12 +27,19 @@ def load_xc(path):
     line is a row that has neither.
 
     The file is read in pieces of about one megabyte, so the memory needed is that of the result,
-    twice over while its pieces are joined.
+    twice over while its pieces are joined. With `to` it is that of one piece: what is returned lies
+    in files and is mapped, as in ``numpy.load(..., mmap_mode="r")``.
 
     Parameters
     ----------
     path : str or path-like
-        The file. The ending ``.gz``, ``.bz2`` or ``.xz`` says that it is compressed.
+        The file. The ending ``.gz``, ``.bz2`` or ``.xz`` says that it is compressed. Or a folder
+        that an earlier call has written with `to`, which opens at once.
+    to : str or path-like, default=None
+        A folder that does not exist or is empty. X and Y are written there as six .npy files, in
+        one pass and whole or not at all, and returned mapped and read-only.
+    working_memory : int, default=64
+        With `to`, about how many MiB may be in use at a time, as long as no row needs more.
 
     Returns
     -------
@@ -66,6 +55,11 @@ def load_xc(path):
     ------
     FileNotFoundError
         If there is no such file.
+    FileExistsError
+        If `to` is a folder that is not empty.
+    MemoryError
+        If X and Y would take more than half of the memory available (see
+        `SKLEARN_XC_MEMORY_LIMIT` in the user guide); not with `to`.
     ValueError
         If the content is not in this format: a header other than three whole numbers, an index
         outside the header's D or K, a value that is missing, not a number, not finite in float32
@@ -75,6 +69,7 @@ def load_xc(path):
     See Also
     --------
     dump_xc : Write such a file.
+    iter_xc : Read it in batches of rows.
     first_label : Turn ``Y`` into one label a row.
 
     References
@@ -100,17 +95,112 @@ def load_xc(path):
            [0, 0, 0]], dtype=int32)
     """
     path = fsdecode(path)
-    with _open(path, "rb") as stream:
-        lines = _Lines(stream, path)
-        pieces = lines.pieces()
-        text = next(pieces, b"")
-        header, _, text = text.partition(b"\n")
-        rows = _Rows(path, *_read_header(header, path))
-        lines.longest = rows.longest_line()
-        rows.add(text)
-        for text in pieces:
-            rows.add(text)
-    return rows.finish()
+    if to is None and os.path.isdir(path):
+        return open_folder(path)
+    if to is None:
+        with XCReader(path) as reader:
+            return _joined(reader, path)
+    _check_size("working_memory", working_memory)
+    with XCReader(path, (working_memory << 20) // _BYTES_A_BYTE) as reader:
+        write_folder(reader, reader.shape, fsdecode(to))
+    return open_folder(fsdecode(to))
+
+
+def iter_xc(path, batch_size=1024):
+    """Iterate over features and labels of a file in the XC text format, some rows at a time.
+
+    For `partial_fit`, or to count something over data that is larger than memory. Every pass reads
+    the text again; where there are many, ``load_xc(path, to=folder)`` first and give the folder.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, as for :func:`load_xc`, or a folder that ``load_xc(path, to=folder)`` has written.
+    batch_size : int, default=1024
+        Rows of each batch; the last one may have fewer.
+
+    Returns
+    -------
+    batches : iterator of (X, Y)
+        `X` a csr_matrix of shape (batch_size, D), dtype float32, `Y` one of shape (batch_size, K),
+        dtype int32, as :func:`load_xc` returns those of all rows.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        As :func:`load_xc`, when the batch with the offending line is read.
+
+    See Also
+    --------
+    load_xc : Read the whole file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn_xc.datasets import iter_xc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "tiny.txt")
+    ...     _ = path.write_text("3 4 3\\n0,2 1:0.5 3:2\\n 0:1\\n1 2:1\\n")
+    ...     [(X.shape, Y.nnz) for X, Y in iter_xc(path, batch_size=2)]
+    [((2, 4), 2), ((1, 4), 1)]
+    """
+    path = fsdecode(path)
+    _check_size("batch_size", batch_size)
+    if os.path.isdir(path):
+        return _slices(*open_folder(path), batch_size)
+    return _batches(path, batch_size)
+
+
+def _check_size(name, value):
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+
+
+def _slices(X, Y, batch_size):
+    for start in range(0, X.shape[0], batch_size):
+        rows = slice(start, start + batch_size)
+        yield X[rows], Y[rows]
+
+
+def _batches(path, batch_size):
+    with XCReader(path) as reader:
+        waiting, n_waiting = [], 0
+        for piece in reader:
+            waiting.append(piece)
+            n_waiting += piece[0].shape[0]
+            if n_waiting >= batch_size:
+                X, Y = _stacked(waiting)
+                n_whole = n_waiting - n_waiting % batch_size
+                yield from _slices(X[:n_whole], Y[:n_whole], batch_size)
+                waiting, n_waiting = [(X[n_whole:], Y[n_whole:])], n_waiting - n_whole
+        if n_waiting:
+            yield _stacked(waiting)
+
+
+def _stacked(pieces):
+    return tuple(sp.vstack(matrices, format="csr") for matrices in zip(*pieces, strict=True))
+
+
+def _joined(reader, path):
+    """All rows of a reader; MemoryError once they take more than the limit was at the start."""
+    n_rows, limit = reader.shape[0], memory_limit()
+    pieces, n_bytes = [], _POINTER_BYTES * n_rows
+    _require_memory(n_bytes, limit, path)
+    for X, Y in reader:
+        pieces.append((X, Y))
+        n_bytes += 8 * (X.nnz + Y.nnz)
+        _require_memory(n_bytes, limit, path)
+    return _stacked(pieces)
+
+
+def _require_memory(n_bytes, limit, path):
+    if limit is not None and n_bytes > limit:
+        raise MemoryError(
+            f"{path}: X and Y would take more than {n_bytes / 1e9:.3g} GB, the limit is "
+            f"{limit / 1e9:.3g} GB ({VARIABLE}); read the file in batches (iter_xc), or to a "
+            "folder (to=...)"
+        )
 
 
 def dump_xc(path, X, Y):
@@ -156,193 +246,11 @@ def dump_xc(path, X, Y):
     X, Y = _features_to_write(X), _labels_to_write(Y)
     if X.shape[0] != Y.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows and Y has {Y.shape[0]}; they must have as many")
-    with _open(fsdecode(path), "wb") as stream:
+    with open_text(fsdecode(path), "wb") as stream:
         stream.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n".encode())
         for start in range(0, X.shape[0], _ROWS_PER_WRITE):
             rows = slice(start, start + _ROWS_PER_WRITE)
             stream.write(_rows_as_text(X[rows], Y[rows]).encode())
-
-
-def _open(path, mode):
-    ending = next((ending for ending in _OPENERS if path.endswith(ending)), None)
-    return _OPENERS.get(ending, open)(path, mode)
-
-
-class _Lines:
-    """The lines of a stream, of which none may be longer than `longest` and a megabyte."""
-
-    longest = 0  # until the header is known
-
-    def __init__(self, stream, path):
-        self._stream, self._path = stream, path
-
-    def pieces(self):
-        """Yield pieces of whole lines; the last line gets a newline if it has none."""
-        unfinished, length = [], 0
-        while chunk := _read(self._stream, self._path):
-            whole, newline, rest = chunk.rpartition(b"\n")
-            if newline:
-                yield b"".join([*unfinished, whole, newline])
-                unfinished, length = [], 0
-            unfinished.append(rest)
-            length += len(rest)
-            if length > self.longest + _CHUNK_BYTES:  # a few bytes may unpack to any number
-                raise ValueError(
-                    f"{self._path}: a line has more than {length - 1} bytes and begins with "
-                    f"{_shown(unfinished[0])}; this is no file in the XC format, or the header's "
-                    "D and K are not its own"
-                )
-        if last_line := b"".join(unfinished):
-            yield last_line + b"\n"
-
-
-def _read(stream, path):
-    try:
-        return stream.read(_CHUNK_BYTES)
-    except (EOFError, zlib.error, lzma.LZMAError) as error:
-        raise ValueError(f"{path}: damaged or truncated compressed data ({error})") from error
-    except OSError as error:
-        if error.errno is not None:  # a failing disk, not the content
-            raise
-        raise ValueError(f"{path}: damaged compressed data ({error})") from error
-
-
-def _read_header(header, path):
-    fields = header.split()
-    if not header:
-        raise ValueError(f"{path}, line 1: expected the header 'N D K', found nothing")
-    if len(fields) != 3 or not all(re.fullmatch(rb"[0-9]{1,18}", field) for field in fields):
-        raise ValueError(
-            f"{path}, line 1: expected the header 'N D K' of three whole numbers, found "
-            f"{_shown(header)}"
-        )
-    n_rows, n_features, n_classes = map(int, fields)
-    for name, size in [("D", n_features), ("K", n_classes)]:
-        if size > _LARGEST_INDEX:
-            raise ValueError(
-                f"{path}, line 1: {name}={size} is too large, indices of 32 bits allow "
-                f"{_LARGEST_INDEX}"
-            )
-    return n_rows, n_features, n_classes
-
-
-def _shown(text):
-    """Bytes of a file as they can stand in a message: on one line and of bearable length."""
-    shown = repr(text[:60].decode("ascii", "backslashreplace")).replace("\\\\x", "\\x")
-    return shown if len(text) <= 60 else f"{shown}..."
-
-
-class _Rows:
-    """The rows of a file, parsed piece by piece."""
-
-    def __init__(self, path, n_rows, n_features, n_classes):
-        self.path = path
-        self.shape = n_rows, n_features, n_classes
-        self.n_read = self.n_bytes = 0
-        self.limit = memory_limit()
-        self.require_memory(_POINTER_BYTES * n_rows)
-        self.feature_counts, self.features, self.values = [], [], []
-        self.label_counts, self.labels = [], []
-
-    def longest_line(self):
-        """Bytes of a row with every feature and label, each value in some thirty digits."""
-        return _BYTES_OF_AN_ENTRY * (self.shape[1] + self.shape[2])
-
-    def require_memory(self, n_bytes):
-        """Refuse arrays that are larger than the limit on memory was at the start."""
-        self.n_bytes += n_bytes
-        if self.limit is not None and self.n_bytes > self.limit:
-            raise MemoryError(
-                f"{self.path}: X and Y would take more than {self.n_bytes / 1e9:.3g} GB, the limit "
-                f"is {self.limit / 1e9:.3g} GB ({VARIABLE}); read the file in parts"
-            )
-
-    def add(self, text):
-        """Parse the whole lines in `text`."""
-        n_rows, n_features, n_classes = self.shape
-        n_lines, n_pairs = text.count(b"\n"), text.count(b":")
-        feature_ptr, label_ptr = np.empty((2, n_lines + 1), np.int64)
-        features = np.empty(n_pairs, np.int32)
-        values = np.empty(n_pairs, np.float32)
-        inexact = np.empty(n_pairs, np.int64)
-        labels = np.empty(n_lines + text.count(b","), np.int32)
-        n_parsed, n_inexact, problem, at = parse_rows(
-            text, n_features, n_classes, feature_ptr, features, values, label_ptr, labels, inexact
-        )
-        if self.n_read + n_parsed > n_rows:
-            line = text.split(b"\n", n_rows - self.n_read + 1)[n_rows - self.n_read]
-            raise self.error(
-                n_rows, f"the header says N={n_rows} rows, here is another: {_shown(line)}"
-            )
-        if problem:
-            token = re.compile(rb"[^ \t\r\n]*").match(text, at)[0] or text[at : at + 1]
-            raise self.error(
-                self.n_read + n_parsed,
-                _EXPLANATIONS[problem].format(
-                    token=_shown(token), last_feature=n_features - 1, last_class=n_classes - 1
-                ),
-            )
-        entries = np.flatnonzero(np.isnan(values))
-        for entry, start in zip(entries, inexact[:n_inexact], strict=True):
-            number = re.compile(rb"[^ \t\r\n]*").match(text, start)[0]
-            values[entry] = self.exact_value(number, feature_ptr, entry)
-        self.feature_counts.append(np.diff(feature_ptr))
-        self.label_counts.append(np.diff(label_ptr))
-        self.features.append(features)
-        self.values.append(values)
-        self.labels.append(labels[: label_ptr[-1]])
-        self.require_memory(features.nbytes + values.nbytes + 2 * self.labels[-1].nbytes)
-        self.n_read += n_parsed
-
-    def exact_value(self, number, feature_ptr, entry):
-        value = _nearest_float32(number.decode())
-        if np.isinf(value):
-            row = self.n_read + np.searchsorted(feature_ptr, entry, side="right") - 1
-            raise self.error(row, f"the value {_shown(number)} is too large for float32")
-        return value
-
-    def error(self, row, message):
-        """The error about a row; the header is line 1, so row 0 stands on line 2."""
-        return ValueError(f"{self.path}, line {row + 2}: {message}")
-
-    def finish(self):
-        """Join the pieces."""
-        n_rows, n_features, n_classes = self.shape
-        if self.n_read < n_rows:
-            raise self.error(
-                self.n_read,
-                f"the file ends after {self.n_read} rows, the header says N={n_rows} (truncated?)",
-            )
-        X = _csr(self.values, self.features, self.feature_counts, (n_rows, n_features))
-        n_values = X.nnz
-        X.sum_duplicates()
-        if X.nnz < n_values and not np.isfinite(X.data).all():
-            row = np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(X.data))[0], "right") - 1
-            raise self.error(row, "values of one feature add up to more than float32 can hold")
-        ones = [np.ones(len(piece), INDICATOR_DTYPE) for piece in self.labels]
-        Y = _csr(ones, self.labels, self.label_counts, (n_rows, n_classes))
-        Y.sum_duplicates()
-        Y.data[:] = 1
-        return X, Y
-
-
-def _csr(data, indices, counts, shape):
-    indptr = np.zeros(shape[0] + 1, np.int64)
-    np.cumsum(np.concatenate(counts), out=indptr[1:])
-    return sp.csr_matrix((np.concatenate(data), np.concatenate(indices), indptr), shape=shape)
-
-
-def _nearest_float32(number):
-    """Round a decimal number to float32 once, where rounding to float64 first could go wrong."""
-    value = float(number)
-    with np.errstate(over="ignore", under="ignore"):
-        nearest = np.float32(value)
-        neighbours = [np.nextafter(nearest, np.float32(side)) for side in (-np.inf, np.inf)]
-    if value == 0 or np.isinf(nearest):
-        return nearest
-    exact = Fraction(number)
-    candidates = [nearest, *filter(np.isfinite, neighbours)]
-    return min(candidates, key=lambda value: abs(Fraction(float(value)) - exact))
 
 
 def _features_to_write(X):

@@ -1,0 +1,77 @@
+"""Training at the shape of Amazon-670K: 490,449 rows, 135,909 words, 670,091 labels.
+
+    python benchmarks/amazon670k_shape.py                       all systems; hours
+    python benchmarks/amazon670k_shape.py --systems ppdsparse_2
+
+Generated data (`make_xc_classification(preset="amazon-670k")`), TF-IDF; 2,000 rows to test on.
+Systems as in run.py, each in a process of its own, two threads. Beside them `cluster`: the fit of
+`ppdsparse_2` on a Dask cluster of two worker processes of at most 3 GB, each of which is killed
+once. Writes doc/benchmark_amazon670k_shape.md.
+"""
+
+
+import _common
+import _report
+import _runner
+import run
+from _systems import SYSTEMS
+
+DATA = "amazon670k_shape"
+CLUSTER = "cluster"
+NAMES = ["ppdsparse_2", "ppdsparse", CLUSTER, "pecos_xr", "omikuji", "omikuji_wide"]
+TITLES = {name: system.title for name, system in SYSTEMS.items()} | {
+    CLUSTER: "PPDSparseClassifier(l1=0.1, l2=1) on a cluster, two kills"
+}
+HEADER = ["system", "wall s", "core-hours", "resident GB", "model GB", "ms a row", "P@1", "P@3",
+          "P@5", "PSP@5"]  # fmt: skip
+
+
+def row(name, result):
+    if "failure" in result:
+        return [TITLES[name], result["failure"], *["-"] * (len(HEADER) - 2)]
+    train = _report.best(result, "train_s")
+    return [
+        TITLES[name],
+        f"{train:.0f}",
+        f"{result['train_cpu_s'] / 3600:.3f}",
+        f"{result['resident_mb'] / 1e3:.2f}",
+        "-" if result["model_mb"] is None else f"{result['model_mb'] / 1e3:.2f}",
+        _report.prediction(result) if result["predict_ms"] else "-",
+        *map(_report.percent, result["precision"]),
+        _report.percent(result["psp"]),
+    ]
+
+
+def parse_arguments():
+    parser = _runner.parser(__doc__)
+    parser.add_argument("--systems", nargs="+", choices=NAMES, default=NAMES, metavar="NAME",
+                        help=" ".join(NAMES))  # fmt: skip
+    parser.add_argument("--repeats", type=int, default=3, help="timed predictions; the best counts")
+    parser.add_argument("--timeout", type=float, default=4 * 3600, help="seconds for one system")
+    parser.set_defaults(long=0)  # one fit
+    return parser.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    for name in [] if options.report else options.systems:
+        if name == CLUSTER:
+            measure_cluster()
+        else:
+            run.measure(name, DATA, options, page=DATA)
+    found = _runner.kept(DATA).get(DATA, {})
+    rows = [row(name, found[name]) for name in NAMES if name in found]
+    parts = [
+        "# The shape of Amazon-670K",
+        _runner.source(DATA),
+        "Generated data of 490,449 rows of 75 words, 135,909 words, 670,091 labels, 5.5 of them a "
+        "row. Core-hours are processor seconds of all threads and processes, from rows and labels "
+        "in memory to the model (omikuji: from its text file). Resident memory is that of the "
+        "whole process, data and interpreter included.",
+        _common.table(HEADER, rows),
+    ]
+    _runner.write_page(DATA, "\n\n".join(parts))
+
+
+if __name__ == "__main__":
+    main()

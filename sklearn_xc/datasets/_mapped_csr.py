@@ -1,0 +1,133 @@
+"""CSR matrices in a folder, written piece by piece and opened memory-mapped."""
+
+import json
+import os
+import secrets
+import shutil
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._single_label import INDICATOR_DTYPE
+
+ABOUT = "xc.json"
+FORMAT = 1
+ARRAYS = {
+    "X": {"data": np.float32, "indices": np.int32, "indptr": np.int64},
+    "Y": {"data": INDICATOR_DTYPE, "indices": np.int32, "indptr": np.int64},
+}
+MOST_ENTRIES = np.iinfo(np.int32).max
+
+
+class _GrowingArray:
+    """A one-dimensional array in a .npy file, whose length is known at its end."""
+
+    def __init__(self, file, dtype):
+        self._file, self._dtype, self.n = file, np.dtype(dtype), 0
+        self._start = self._write_header()
+
+    def _write_header(self):
+        """NumPy leaves room for the length to grow, so that the header can be written again."""
+        what = {"descr": np.lib.format.dtype_to_descr(self._dtype), "fortran_order": False}
+        np.lib.format.write_array_header_1_0(self._file, what | {"shape": (self.n,)})
+        return self._file.tell()
+
+    def append(self, values):
+        self._file.write(np.ascontiguousarray(values, self._dtype).data)
+        self.n += len(values)
+
+    def finish(self):
+        self._file.seek(0)
+        if self._write_header() != self._start:
+            raise RuntimeError("the header of a .npy file does not fit its place")
+
+
+class _GrowingCSR:
+    """A CSR matrix as three such arrays, in files that are closed with an `ExitStack`."""
+
+    def __init__(self, folder, name, files):
+        self._name, self._arrays = name, {}
+        for part, dtype in ARRAYS[name].items():
+            path = folder / f"{name}.{part}.npy"
+            file = files.enter_context(open(path, "wb"))  # noqa: SIM115
+            self._arrays[part] = _GrowingArray(file, dtype)
+        self._arrays["indptr"].append([0])
+
+    def append(self, rows):
+        n_before = self._arrays["data"].n
+        if n_before + rows.nnz > MOST_ENTRIES:
+            raise ValueError(
+                f"{self._name} has more than {MOST_ENTRIES:,} non-zeros, beyond which SciPy wants "
+                "indices of 64 bits; read it in batches with iter_xc"
+            )
+        self._arrays["data"].append(rows.data)
+        self._arrays["indices"].append(rows.indices)
+        self._arrays["indptr"].append(rows.indptr[1:].astype(np.int64) + n_before)
+
+    def finish(self):
+        for array in self._arrays.values():
+            array.finish()
+
+
+def write_folder(pieces, shape, folder):
+    """Write X and Y into a new folder, whole or not at all.
+
+    Parameters
+    ----------
+    pieces : iterable of (X, Y)
+        CSR matrices of the rows in turn.
+    shape : tuple (N, D, K)
+    folder : str
+        Does not exist, or is empty.
+    """
+    folder = Path(os.path.abspath(folder))
+    if folder.exists() and (not folder.is_dir() or os.listdir(folder)):
+        raise FileExistsError(f"to={os.fspath(folder)!r} exists and is not an empty folder")
+    os.makedirs(folder.parent, exist_ok=True)
+    beside = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.tmp")
+    beside.mkdir()
+    try:
+        with ExitStack() as files:
+            growing = [_GrowingCSR(beside, name, files) for name in ARRAYS]
+            for matrices in pieces:
+                for matrix, rows in zip(growing, matrices, strict=True):
+                    matrix.append(rows)
+            for matrix in growing:
+                matrix.finish()
+        (beside / ABOUT).write_text(json.dumps({"format": FORMAT, "shape": shape}))
+        if folder.exists():
+            folder.rmdir()
+        os.rename(beside, folder)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+
+
+def open_folder(folder):
+    """X and Y of a folder, read-only and mapped; ValueError if it is not one of `write_folder`."""
+    folder = Path(folder)
+    try:
+        about = json.loads((folder / ABOUT).read_text())
+        if about["format"] != FORMAT:
+            raise ValueError(f"its format is {about['format']!r}")
+        n_rows, n_features, n_classes = map(int, about["shape"])
+        shapes = {"X": (n_rows, n_features), "Y": (n_rows, n_classes)}
+        return tuple(_open_csr(folder, name, shapes[name]) for name in ARRAYS)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"{os.fspath(folder)!r} is no folder that load_xc(path, to=...) has written: {error}"
+        ) from error
+
+
+def _open_csr(folder, name, shape):
+    parts = {}
+    for part, dtype in ARRAYS[name].items():
+        array = np.load(folder / f"{name}.{part}.npy", mmap_mode="r", allow_pickle=False)
+        if array.ndim != 1 or array.dtype != dtype:
+            raise ValueError(f"{name}.{part}.npy holds another array")
+        parts[part] = array
+    if not parts["indptr"][-1] == len(parts["data"]) == len(parts["indices"]):
+        raise ValueError(f"the arrays of {name} do not belong together")
+    return sp.csr_matrix((parts["data"], parts["indices"], parts["indptr"]), shape=shape)

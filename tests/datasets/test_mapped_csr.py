@@ -1,0 +1,171 @@
+"""X and Y on disk: `load_xc(path, to=folder)`, and batches of `iter_xc`."""
+
+import errno
+import json
+import os
+import stat
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from sklearn_xc.datasets import (
+    _mapped_csr,
+    _xc_format,
+    dump_xc,
+    iter_xc,
+    load_xc,
+    make_xc_classification,
+)
+
+N, D, K = 3000, 500, 40
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    path = tmp_path_factory.mktemp("text") / "data.txt"
+    X, Y = make_xc_classification(N, D, K, n_labels=2, random_state=0)
+    dump_xc(path, X, Y)
+    return path
+
+
+def assert_equal(found, expected):
+    for some, other in zip(found, expected, strict=True):
+        assert some.shape == other.shape
+        for part in "data", "indices", "indptr":
+            a, b = getattr(some, part), getattr(other, part)
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b, err_msg=part)
+
+
+def is_mapped(array):
+    while array is not None and not isinstance(array, np.memmap):
+        array = array.base
+    return array is not None
+
+
+@pytest.mark.parametrize("working_memory", [1, 64])
+def test_the_same_matrices_from_disk(text, tmp_path, working_memory):
+    expected = load_xc(text)
+    converted = load_xc(text, to=tmp_path / "new" / "folder", working_memory=working_memory)
+    again = load_xc(tmp_path / "new" / "folder")
+    for found in converted, again:
+        assert_equal(found, expected)
+        for matrix in found:
+            assert is_mapped(matrix.data)
+            assert is_mapped(matrix.indices)
+            assert not matrix.data.flags.writeable
+    assert os.listdir(tmp_path / "new") == ["folder"]
+    mode = stat.S_IMODE((tmp_path / "new" / "folder").stat().st_mode)
+    assert mode == stat.S_IMODE((tmp_path / "new").stat().st_mode)
+
+
+def test_odd_rows_and_sizes(tmp_path):
+    """No rows, rows of nothing, names in any order and twice; an empty folder is taken."""
+    for i, content in enumerate(["0 3 2\n", "3 3 2\n\n1,0,1 2:1 0:2 2:3\n 1:0\n", "1 1 1\n0"]):
+        path, folder = tmp_path / f"{i}.txt", tmp_path / f"to{i}"
+        path.write_text(content)
+        folder.mkdir()
+        assert_equal(load_xc(path, to=folder), load_xc(path))
+        assert_equal(sp_stacked(iter_xc(path, 2), load_xc(path)), load_xc(path))
+
+
+def sp_stacked(batches, like):
+    batches = list(batches)
+    if not batches:
+        return tuple(matrix[:0] for matrix in like)
+    return tuple(sp.vstack(m, format="csr") for m in zip(*batches, strict=True))
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 1000, N, 10 * N])
+@pytest.mark.parametrize("where", ["text", "folder"])
+def test_batches(text, tmp_path, monkeypatch, batch_size, where):
+    if batch_size == 1 and where == "folder":
+        monkeypatch.setattr(
+            _xc_format, "open_folder", lambda p: tuple(m[:50] for m in load_xc(text))
+        )
+    monkeypatch.setattr(_xc_format.XCReader.__init__, "__defaults__", (5000,))
+    source = text
+    if where == "folder":
+        source = tmp_path / "folder"
+        load_xc(text, to=source)
+    batches = list(iter_xc(source, batch_size))
+    sizes = [X.shape[0] for X, _ in batches]
+    n = sum(sizes)
+    assert sizes == [batch_size] * (n // batch_size) + [n % batch_size] * (n % batch_size > 0)
+    assert_equal(sp_stacked(batches, None), tuple(m[:n] for m in load_xc(text)))
+
+
+def test_memory_is_bounded(tmp_path):
+    """Forty MB of text with the shortest entries there are, in less than 8 MiB."""
+    path = tmp_path / "long.txt"
+    row = "0,1 " + " ".join(f"{j % 10}:1" for j in range(40)) + "\n"
+    n = 40_000_000 // len(row)
+    with path.open("w") as f:
+        f.write(f"{n} 10 2\n")
+        f.writelines(row for _ in range(n))
+    tracemalloc.start()
+    try:
+        X, Y = load_xc(path, to=tmp_path / "folder", working_memory=8)
+        peak = tracemalloc.get_traced_memory()[1]
+        assert peak < 8 << 20 + 8 * n  # SciPy copies indptr
+        tracemalloc.reset_peak()
+        assert sum(X.shape[0] for X, _ in iter_xc(path, 1000)) == n
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    finally:
+        tracemalloc.stop()
+    assert X.shape == (n, 10)
+    assert Y.nnz == 2 * n
+
+
+def test_whole_or_not_at_all(text, tmp_path, monkeypatch):
+    bad = tmp_path / "bad.txt"
+    bad.write_text("2 3 2\n0 1:1\n0 1:x\n")
+    with pytest.raises(ValueError, match="line 3: the value of '1:x'"):
+        load_xc(bad, to=tmp_path / "folder")
+    with pytest.raises(FileNotFoundError):
+        load_xc(tmp_path / "none", to=tmp_path / "folder")
+    monkeypatch.setattr(_mapped_csr, "MOST_ENTRIES", 1000)
+    with pytest.raises(ValueError, match=r"X has more than 1,000 non-zeros.*iter_xc"):
+        load_xc(text, to=tmp_path / "folder")
+
+    def full(self, values):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(_mapped_csr._GrowingArray, "append", full)
+    with pytest.raises(OSError, match="No space left"):
+        load_xc(text, to=tmp_path / "folder")
+    assert os.listdir(tmp_path) == ["bad.txt"]
+
+
+def test_folders_of_something_else(text, tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").write_text("kept")
+    for taken in tmp_path / "other", tmp_path / "other" / "file":
+        with pytest.raises(FileExistsError, match="exists and is not an empty folder"):
+            load_xc(text, to=taken)
+    with pytest.raises(ValueError, match=r"other' is no folder that load_xc\(path, to=...\) has"):
+        load_xc(tmp_path / "other")
+    good = tmp_path / "good"
+    load_xc(text, to=good)
+    about = json.loads((good / "xc.json").read_text())
+    for change in {"format": 2}, {"shape": [N, D]}, {"shape": [N + 1, D, K]}, {"shape": None}:
+        (good / "xc.json").write_text(json.dumps(about | change))
+        with pytest.raises(ValueError, match="good' is no folder"):
+            load_xc(good)
+    (good / "xc.json").write_text(json.dumps(about))
+    np.save(good / "X.data.npy", np.ones(3, np.float32))
+    with pytest.raises(ValueError, match="the arrays of X do not belong together"):
+        load_xc(good)
+    np.save(good / "X.data.npy", np.ones(3))
+    with pytest.raises(ValueError, match=r"X\.data\.npy holds another array"):
+        load_xc(good)
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, "1", True, None])
+def test_sizes_are_checked(text, tmp_path, value):
+    with pytest.raises(ValueError, match="working_memory must be a whole number of at least 1"):
+        load_xc(text, to=tmp_path / "folder", working_memory=value)
+    with pytest.raises(ValueError, match="batch_size must be a whole number of at least 1"):
+        iter_xc(text, batch_size=value)
