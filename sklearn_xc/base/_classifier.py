@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -14,7 +15,7 @@ from ..inspection._explain import (
 )
 from ..inspection._label_counts import counts_of_codes, report_of
 from ..persistence import SaveMixin, weights_to_store
-from ..topk._inverted_index import topk_matrix
+from ..topk._inverted_index import InvertedIndex, topk_matrix
 from ..utils._callbacks import CallbackSupportMixin, Progress
 from ..utils._matrix import as_matrix, as_rows, normalise
 from ..utils._memory_limit import require_memory
@@ -143,7 +144,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         predicted = np.array(predicted).ravel()
         self._held_out_counts = counts_of_codes(codes, predicted, len(self.classes_))
 
-    def _set_linear_model(self, coef, intercept, indexed=True):
+    def _set_linear_model(self, coef, intercept, indexed=True, scratch=None):
         """Store coef_ and intercept_, read-only, and index them.
 
         Parameters
@@ -152,10 +153,14 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         intercept : ndarray of float32 (n_columns,)
         indexed : bool, default=True
             Whether now; otherwise when an index is first asked for.
+        scratch : Scratch, default=None
+            On disk, the index of sparse weights lies there, as they do.
         """
         self.coef_, self.intercept_ = coef, intercept
         self._prepare_index()
-        if indexed:
+        if scratch is not None and scratch.on_disk and sparse.issparse(coef):
+            self._index_cache.put(coef, intercept, InvertedIndex(coef, intercept, scratch.lasting))
+        elif indexed:
             self._model()
 
     def _prepare_index(self):

@@ -6,6 +6,7 @@ and lists stand for themselves. Nothing in a file names code: classes come from 
 """
 
 import math
+import os
 
 import numpy as np
 from scipy import sparse
@@ -89,6 +90,8 @@ class Encoder:
         if type(value) is dict:
             items = [[self.encode(part, where) for part in item] for item in value.items()]
             return {"$": "dict", "items": items}
+        if isinstance(value, os.PathLike):  # a parameter such as `scratch`: a file has its text
+            return self.encode(os.fspath(value), where)
         if isinstance(value, np.ndarray):
             return self._array(value, where)
         if isinstance(value, np.generic):

@@ -11,6 +11,7 @@ from ..base._linear_model import checked_weights
 from ..base._multiclass import known_codes
 from ..base._new_classes import append_names, merge_labels, rows_in_places
 from ..inspection._label_counts import extended_support
+from ..utils._scratch import Scratch
 
 
 class Columns(NamedTuple):
@@ -144,7 +145,8 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None):
         is_new = np.ones(Y.shape[1], dtype=bool)
         is_new[places] = False
         self._set_support(extended_support(self._support, Y, sample_weight, places))
-        result = self._solve(X, Y, sample_weight, None, is_new)
+        with Scratch(self.scratch) as scratch:
+            result = self._solve(X, Y, sample_weight, None, scratch, is_new)
         joined = join_columns(before, places, result)
         self.n_iter_ = max(self.n_iter_, result["n_iter"])
         self.dual_gap_, self.n_active_ = joined.gap, joined.n_active

@@ -3,33 +3,44 @@
 import numpy as np
 from scipy import sparse
 
+from ..utils._matrix import narrow_pointers
 
-def weights_of_classes(labels, counts, entries, n_classes, names, n_features=None):
-    """CSR weights from the results of all blocks.
+
+def weights_of_classes(labels, counts, entries, n_classes, names, n_features=None, empty=np.empty):
+    """CSR weights from the results of all blocks, of which one is needed at a time.
 
     Parameters
     ----------
-    labels : ndarray of int32 (n_solved,)
-        The classes in the order in which the blocks finished them.
+    labels : sequence of ndarray of int32
+        For each block, its classes in the order in which they were finished.
     counts : sequence of ndarray of int64
         For each block, the number of weights of each of its classes.
-    entries : sequence of (indices, data)
+    entries : iterable of (indices, data)
         For each block, the positions (int32) and values (float32) of these weights.
     n_classes : int
     names : ndarray of int32 (n_features,)
         The feature that each position stands for.
     n_features : int, default=None
         How many there are, where not all have a position.
+    empty : callable
+        Makes the two large arrays, as :func:`numpy.empty`.
 
     Returns
     -------
     weights : csr_array of float32 (n_classes, n_features)
         With sorted int32 indices; classes that were not solved have no weights.
     """
-    indices = names[np.concatenate([block[0] for block in entries])]
-    data = np.concatenate([block[1] for block in entries])
-    of_class = np.repeat(labels, np.concatenate(counts))
-    shape = n_classes, len(names) if n_features is None else n_features
-    weights = sparse.coo_array((data, (of_class, indices)), shape=shape).tocsr()
-    weights.sort_indices()
-    return weights
+    lengths = np.zeros(n_classes, dtype=np.int64)
+    lengths[np.concatenate(labels)] = np.concatenate(counts)
+    indptr = np.append(0, np.cumsum(lengths))
+    indices, data = empty(indptr[-1], np.int32), empty(indptr[-1], np.float32)
+    n_features = len(names) if n_features is None else n_features
+    for of_block, n, (positions, values) in zip(labels, counts, entries, strict=True):
+        starts = np.append(0, np.cumsum(n))
+        shape = len(of_block), n_features
+        block = sparse.csr_array((values, names[positions], starts), shape=shape, copy=True)
+        block.sort_indices()
+        place = np.repeat(indptr[of_block] - starts[:-1], n) + np.arange(len(values))
+        indices[place], data[place] = block.indices, block.data
+    parts = data, indices, narrow_pointers(indptr)
+    return sparse.csr_array(parts, shape=(n_classes, n_features))

@@ -20,7 +20,7 @@ FORMAT = 1
 # What does not change the weights of a fit, or is compared otherwise.
 NOT_COMPARED = {
     "calibration", "calibration_cv", "checkpoint", "keep_checkpoint", "n_jobs", "random_state",
-    "verbose",
+    "scratch", "verbose",
 }  # fmt: skip
 
 
@@ -102,24 +102,26 @@ class Checkpoint:
         return found
 
     def read(self, blocks, n_features, n_samples):
-        """The results of the blocks that are there; None for the others.
+        """Yield the results of the blocks that are there, and None for the others.
 
         A file that was damaged is left out with a warning: its block is solved again.
         """
-        results = []
         for number, labels in enumerate(blocks):
-            path, result = self._path(number), None
-            if path.exists():
+            result = None
+            if self._path(number).exists():
                 try:
-                    result = _result(Reader(path, mapped=False), labels, n_features, n_samples)
+                    result = self.read_block(number, labels, n_features, n_samples)
                 except ValueError as error:
                     warnings.warn(
                         f"checkpoint: a block of classes is solved again: {error}",
                         UserWarning,
                         stacklevel=2,
                     )
-            results.append(result)
-        return results
+            yield result
+
+    def read_block(self, number, labels, n_features, n_samples):
+        """The result of a block; ValueError if its file is damaged or of another."""
+        return _result(Reader(self._path(number), mapped=False), labels, n_features, n_samples)
 
     def write(self, number, result):
         """Keep the result of a block; raise OSError if there is no place for it."""

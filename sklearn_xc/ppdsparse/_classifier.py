@@ -1,6 +1,7 @@
 """PPDSparse: one-vs-rest linear classifiers that are sparse in primal and dual."""
 
 import warnings
+from contextlib import ExitStack
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +14,7 @@ from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
 from ..utils._class_weight import weights_of_labels
 from ..utils._matrix import LARGEST_INDEX, compact
 from ..utils._records import either, is_array, is_not_negative, require_attributes, savable
+from ..utils._scratch import Scratch
 from ..utils._sparse import checked_csr
 from ._add_labels import add_labels
 from ._checkpoint import Checkpoint
@@ -123,6 +125,12 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         parameters and in wrappers, which make many fits.
     keep_checkpoint : bool, default=False
         Whether the files stay when the fit is done; by default they are deleted.
+    scratch : str, path-like or None, default=None
+        A folder on a disk, for data or models larger than memory. `fit` then has its own copies of
+        sparse X (rows in a faster order, columns, scaled values: up to 24 bytes a non-zero), solved
+        blocks, `coef_` and the lists that prediction follows in files there. They are gone when
+        the fit ends, or for the model when it is deleted; save it to keep it. The model is the same
+        to the last bit. Give X as memory-mapped CSR (``load_xc(path, to=...)``).
 
     Attributes
     ----------
@@ -221,6 +229,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         calibration_cv=5,
         checkpoint=None,
         keep_checkpoint=False,
+        scratch=None,
     ):
         self.l1 = l1
         self.l2 = l2
@@ -242,6 +251,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self.calibration_cv = calibration_cv
         self.checkpoint = checkpoint
         self.keep_checkpoint = keep_checkpoint
+        self.scratch = scratch
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
@@ -280,7 +290,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         Ctrl-C stops within a second. Whatever ends the fit early leaves the estimator as it was.
         """
         given = X, y, sample_weight
-        with self._all_or_nothing():
+        with self._all_or_nothing(), ExitStack() as stack:
             previous = vars(self).get("dual_coef_") if self.warm_start else None
             if previous is not None:
                 self._check_state()
@@ -295,8 +305,9 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             checkpoint = None
             if self.checkpoint is not None:
                 checkpoint = Checkpoint.of(self, X, Y, sample_weight, previous)
+            scratch = stack.enter_context(Scratch(self.scratch))
             result = self._solve(
-                X, Y, sample_weight, previous, checkpoint=checkpoint,
+                X, Y, sample_weight, previous, scratch, checkpoint=checkpoint,
                 watch=lambda n_blocks: self._start_progress(n_blocks, *given, name="block"),
             )  # fmt: skip
             self.l1_, self.l2_ = result["penalties"]
@@ -306,7 +317,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             vars(self).pop("dual_coef_", None)
             if self.warm_start:
                 self.dual_coef_ = result["dual"]
-            self._set_linear_model(result["coef"], result["intercept"])
+            self._set_linear_model(result["coef"], result["intercept"], scratch=scratch)
             result["progress"].finish()
             if checkpoint is not None and not self.keep_checkpoint:
                 checkpoint.finish()
@@ -327,7 +338,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         super()._require_size(n_classes, n_features)
         require_workspace(n_classes, n_features, self.n_jobs)
 
-    def _solve(self, X, Y, sample_weight, dual, is_new=None, watch=None, checkpoint=None):
+    def _solve(self, X, Y, sample_weight, dual, scratch, is_new=None, watch=None, checkpoint=None):
         if watch is None:  # for what callbacks are not told of
 
             def watch(n_blocks):
@@ -338,12 +349,12 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         class_weight = self._class_weights(Y, sample_weight, is_new)
         require_weights_in_range(sample_weight, class_weight)
         X = compact(X)
-        penalties = penalties_of(self.l1, self.l2, X, sample_weight)
+        penalties = penalties_of(self.l1, self.l2, X, sample_weight, scratch.empty)
         settings = self._settings(penalties)
         if checkpoint is not None:
             settings["seed"] = checkpoint.begin(settings["seed"])
         result = fit_classes(
-            penalties.coordinates.inside(X),
+            penalties.coordinates.inside(X, scratch.empty),
             Y,
             sample_weight,
             class_weight,
@@ -353,6 +364,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             keep_dual=self.warm_start,
             n_jobs=self.n_jobs,
             watch=watch,
+            scratch=scratch,
             checkpoint=checkpoint,
         )
         self._n_visits = result["n_visits"]

@@ -5,7 +5,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..utils._matrix import as_matrix, as_rows
+from ..utils._matrix import (
+    Rows,
+    as_matrix,
+    as_rows,
+    entry_counts,
+    stretches,
+    sums_of_rows,
+    transposed,
+)
 
 STRETCH = 512  # rows that are sorted by length among themselves
 
@@ -39,19 +47,30 @@ class Order(NamedTuple):
     samples: np.ndarray
     features: np.ndarray
 
-    def rows(self, rows):
-        """The rows in this order; dense ones are never copied, and always in the caller's."""
+    def rows(self, rows, empty=np.empty):
+        """The rows in this order; dense ones are copied only if some are left out.
+
+        Parameters
+        ----------
+        rows : Rows
+        empty : callable
+            Makes the arrays of sparse rows, as :func:`numpy.empty`.
+        """
         if rows.dense:
-            return rows
-        csr = as_matrix(rows)[self.samples]
+            return rows if len(self.samples) == rows.shape[0] else rows.take(self.samples)
+        csr = as_matrix(rows)
         position = np.empty_like(self.features)
         position[self.features] = np.arange(len(position), dtype=position.dtype)
-        csr.indices = position[csr.indices]
-        csr.has_sorted_indices = False
-        return as_rows(csr)
+        lengths = np.diff(rows.indptr)[self.samples]
+        indptr = np.append(0, np.cumsum(lengths, dtype=np.int64))
+        indices, data = empty(indptr[-1], np.int32), empty(indptr[-1], np.float32)
+        for some, entries in stretches(indptr):
+            part = csr[self.samples[some]]
+            indices[entries], data[entries] = position[part.indices], part.data
+        return Rows(indptr, indices, data, False, (len(self.samples), rows.shape[1]))
 
 
-def fast_order(rows, seed):
+def fast_order(rows, seed, sample_weight=None):
     """Frequent features first, so that their weights share the caches; samples shuffled.
 
     Any stretch of the samples is then a random one. Inside stretches the rows are sorted by
@@ -61,6 +80,8 @@ def fast_order(rows, seed):
     ----------
     rows : Rows
     seed : int
+    sample_weight : ndarray (n_samples,), default=None
+        Samples of weight zero are left out: they have no part in norms, maxima or draws.
 
     Returns
     -------
@@ -68,32 +89,33 @@ def fast_order(rows, seed):
         Of dense rows, the order that they have.
     """
     n_samples, n_features = rows.shape
+    there = np.arange(n_samples, dtype=np.int32)
+    if sample_weight is not None:
+        there = there[sample_weight > 0]
     if rows.dense:
-        return Order(np.arange(n_samples, dtype=np.int32), np.arange(n_features, dtype=np.int32))
-    frequency = np.bincount(rows.indices, minlength=n_features)
-    samples = np.random.default_rng(seed).permutation(n_samples)
+        return Order(there, np.arange(n_features, dtype=np.int32))
+    frequency = entry_counts(rows, sample_weight)
+    samples = there[np.random.default_rng(seed).permutation(len(there))]
     lengths = np.diff(rows.indptr)[samples]
-    samples = samples[np.lexsort((lengths, np.arange(n_samples) // STRETCH))]
-    return Order(samples.astype(np.int32), np.argsort(-frequency, kind="stable").astype(np.int32))
+    samples = samples[np.lexsort((lengths, np.arange(len(there)) // STRETCH))]
+    return Order(samples, np.argsort(-frequency, kind="stable").astype(np.int32))
 
 
-def columns_of(rows):
-    """The non-zero entries of rows, column by column.
+def columns_of(rows, empty=np.empty):
+    """The entries of sparse rows, column by column.
 
     Parameters
     ----------
     rows : Rows
         All rows of a matrix (not a block of them).
+    empty : callable
+        Makes the large arrays, as :func:`numpy.empty`.
 
     Returns
     -------
     columns : Columns
     """
-    X = as_matrix(rows)
-    csc = sparse.csc_array(X) if rows.dense else X.tocsc()
-    return Columns(
-        csc.indptr.astype(np.int64, copy=False), csc.indices.astype(np.int32, copy=False), csc.data
-    )
+    return Columns(*transposed(as_matrix(rows), empty))
 
 
 def extremes(rows):
@@ -102,16 +124,22 @@ def extremes(rows):
         X = rows.data.reshape(rows.shape)
         return X.max(axis=0, initial=0), X.min(axis=0, initial=0)
     highest, lowest = np.zeros((2, rows.shape[1]), dtype=np.float32)
-    np.maximum.at(highest, rows.indices, rows.data)
-    np.minimum.at(lowest, rows.indices, rows.data)
+    for _, entries in stretches(rows.indptr):
+        np.maximum.at(highest, rows.indices[entries], rows.data[entries])
+        np.minimum.at(lowest, rows.indices[entries], rows.data[entries])
     return highest, lowest
 
 
-def above(rows, threshold):
+def above(rows, threshold, empty=np.empty):
     """The rows without their entries of magnitude up to `threshold`, always sparse."""
     if rows.dense:
         X = rows.data.reshape(rows.shape)
         return as_rows(sparse.csr_array(np.where(np.abs(X) > threshold, X, np.float32(0))))
-    keep = np.abs(rows.data) > threshold
-    indptr = np.append(0, np.cumsum(keep))[rows.indptr]
-    return rows._replace(indptr=indptr, indices=rows.indices[keep], data=rows.data[keep])
+    counts = sums_of_rows(rows.indptr, rows.data, lambda x: np.abs(x) > np.float32(threshold))
+    indptr = np.append(0, np.cumsum(counts, dtype=np.int64))
+    indices, data = empty(indptr[-1], np.int32), empty(indptr[-1], np.float32)
+    for some, entries in stretches(rows.indptr):
+        keep = np.abs(rows.data[entries]) > threshold
+        kept = slice(indptr[some.start], indptr[some.stop])
+        indices[kept], data[kept] = rows.indices[entries][keep], rows.data[entries][keep]
+    return rows._replace(indptr=indptr, indices=indices, data=data)

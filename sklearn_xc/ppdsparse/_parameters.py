@@ -27,4 +27,5 @@ CONSTRAINTS = {
     **CalibratedMixin._calibration_constraints,
     "checkpoint": [str, os.PathLike, None],
     "keep_checkpoint": ["boolean"],
+    "scratch": [str, os.PathLike, None],
 }

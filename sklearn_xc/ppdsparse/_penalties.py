@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ..utils._coordinates import Coordinates
+from ..utils._matrix import stretches, sums_of_rows
 
 # l1 as a share of the length of a row, and of the size of an entry at most: a feature of a single
 # support vector, whose dual variable is about 1, has |v_j| = |x_j| and is to be kept.
@@ -41,21 +42,20 @@ class Penalties(NamedTuple):
         return float(self.l1 * factors[0]), float(self.l2 * factors[1])
 
     def model_outside(self, coef, intercept):
-        """The sparse weights and intercepts of a fit inside, for X as it is."""
+        """The sparse weights and intercepts of a fit inside, for X as it is; changes coef."""
         coordinates = self.coordinates
         if coordinates.changes_nothing:
             return coef, intercept
         scale = coordinates.scale
-        data = coef.data / (scale[coef.indices] if np.ndim(scale) else scale)
-        coef = sparse.csr_array(
-            (data.astype(np.float32), coef.indices, coef.indptr), shape=coef.shape
-        )
+        for _, entries in stretches(coef.indptr):
+            of_entries = scale[coef.indices[entries]] if np.ndim(scale) else scale
+            coef.data[entries] = coef.data[entries] / of_entries
         if coordinates.mean is not None:
             intercept = (intercept - coef @ coordinates.mean).astype(np.float32)
         return coef, intercept
 
 
-def penalties_of(l1, l2, X, sample_weight):
+def penalties_of(l1, l2, X, sample_weight, empty=np.empty):
     """The penalties of a fit.
 
     Parameters
@@ -64,6 +64,8 @@ def penalties_of(l1, l2, X, sample_weight):
         In units of X.
     X : ndarray or csr_array of float32 (n_samples, n_features)
     sample_weight : ndarray of float32 (n_samples,)
+    empty : callable
+        Makes an array as large as the values of X, as :func:`numpy.empty`.
 
     Returns
     -------
@@ -82,7 +84,7 @@ def penalties_of(l1, l2, X, sample_weight):
     if l1 != "auto" and np.ndim(coordinates.scale):
         coordinates = Coordinates()
     coordinates = _about_the_mean(coordinates, X, sample_weight)
-    inside = coordinates.inside(X)
+    inside = coordinates.inside(X, empty)
     l1 = _l1_of(inside, sample_weight) if l1 == "auto" else l1 / coordinates.scale
     return Penalties(l1, _l2_of(inside, sample_weight), coordinates)
 
@@ -115,10 +117,7 @@ def _moments(X, power):
         if power == 1:
             return np.abs(X).sum(axis=1, dtype=np.float64)
         return np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    values = np.abs(X.data.astype(np.float64)) ** power
-    sums = np.add.reduceat(np.append(values, 0), X.indptr[:-1])
-    sums[np.diff(X.indptr) == 0] = 0
-    return sums
+    return sums_of_rows(X.indptr, X.data, lambda values: np.abs(values) ** power)
 
 
 def _l2_of(X, sample_weight):
@@ -136,8 +135,8 @@ def _l2_of(X, sample_weight):
     """
     weight = sample_weight.astype(np.float64)
     total = weight.sum()
-    mean = np.asarray(X.T @ weight).ravel() / total
-    inner = np.asarray(X @ mean).ravel()
+    mean = _weighted_sum(X, weight) / total
+    inner = _scores(X, mean)
     squares = np.maximum(0, _moments(X, 2) - 2 * inner + mean @ mean)
     length = weight @ squares / total
     if not length > 0:
@@ -154,3 +153,17 @@ def _l2_of(X, sample_weight):
     directions = (total * length) ** 2 / likeness
     few = min(1.0, directions / MANY_DIRECTIONS)
     return length * few * min(MOST, LIKENESS_SHARE / np.sqrt(directions))
+
+
+def _weighted_sum(X, weight):
+    """X.T @ weight in float64, for which SciPy would copy all of a sparse X."""
+    if not sparse.issparse(X):
+        return X.T @ weight
+    return sum(X[rows].T @ weight[rows] for rows, _ in stretches(X.indptr))
+
+
+def _scores(X, direction):
+    """X @ direction in float64, likewise."""
+    if not sparse.issparse(X):
+        return X @ direction
+    return np.concatenate([X[rows] @ direction for rows, _ in stretches(X.indptr)])

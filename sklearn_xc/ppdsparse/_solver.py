@@ -9,6 +9,7 @@ from ..utils._matrix import as_rows, squared_norms, weighted_norms
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import blocks_of_classes, local_workers, run_blocks, tell
 from ._assembly import weights_of_classes
+from ._finished import DUALS, WEIGHTS, Finished
 from ._ordering import above, columns_of, extremes, fast_order
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
@@ -40,9 +41,12 @@ def fit_classes(
     keep_dual,
     n_jobs,
     watch,
+    scratch,
     checkpoint=None,
 ):
     """Solve all classes, block by block, but for those that a `Checkpoint` has.
+
+    With a `Scratch` on disk, rows, columns, finished blocks and weights lie there.
 
     Returns
     -------
@@ -50,13 +54,17 @@ def fit_classes(
     n_visits, the rows of X that were read, and progress, which ``watch(n_blocks)`` has started
     """
     n_columns = Y.shape[1]
-    rows, order = _rows_in_order(X, sample_weight, settings["seed"])
+    given = as_rows(X)
+    order = fast_order(given, settings["seed"], sample_weight)
+    rows = order.rows(given, scratch.empty)
     Y, sample_weight = Y[order.samples], sample_weight[order.samples]
     Y = Y.tocsc()
     Y.sort_indices()
     positives = (Y.indptr.astype(np.int64), Y.indices.astype(np.int32))
     norms = _norms_in_range(rows) + np.float32(settings["intercept"])
-    coarse = above(rows, feature_threshold) if feature_threshold > 0 else None
+    coarse = None
+    if feature_threshold > 0:
+        coarse = above(rows, feature_threshold, scratch.empty)
     blocks = blocks_of_classes(np.asarray(Y.T @ sample_weight.astype(np.float64)), N_LANES)
     if not blocks:
         raise ValueError("no class of y has a positive sample with a weight above zero")
@@ -64,8 +72,8 @@ def fit_classes(
         dual = dual[:, order.samples]
     progress = watch(len(blocks))
     arrays = (
-        *_parts(rows),
-        *_parts(coarse),
+        *_parts(rows, scratch),
+        *_parts(coarse, scratch),
         norms,
         sample_weight,
         class_weight,
@@ -74,26 +82,22 @@ def fit_classes(
         *positives,
         *((None,) * 3 if dual is None else _dual_arrays(dual)),
     )
-    there = [None] * len(blocks)
-    if checkpoint is not None:
-        there = checkpoint.read(blocks, X.shape[1], len(order.samples))
-    parts = _solve_missing(
-        blocks, there, checkpoint, (settings, keep_dual), arrays, n_jobs, progress
-    )
-    return {"progress": progress, **_assemble(parts, order, n_columns, X.shape[0])}
-
-
-def _solve_missing(blocks, there, checkpoint, how, arrays, n_jobs, progress):
-    """The results of all blocks: those that are `there`, and the others, which are solved."""
-    parts, keep, stop = list(there), None, np.zeros(1, dtype=np.int32)
-    missing = [number for number, part in enumerate(there) if part is None]
-    for part in there:
+    finished = Finished(checkpoint, blocks, (X.shape[1], len(order.samples)), scratch)
+    for part in finished.parts:
         if part is not None:
             tell(progress, part, _gap_of)
-    if checkpoint is not None:
+    _solve_missing(blocks, finished, (settings, keep_dual), arrays, n_jobs, progress)
+    return {"progress": progress, **_assemble(finished, order, n_columns, X.shape[0], scratch)}
+
+
+def _solve_missing(blocks, finished, how, arrays, n_jobs, progress):
+    """Solve the blocks that are not among the finished ones."""
+    missing, stop = finished.missing(), np.zeros(1, dtype=np.int32)
+    keep = None
+    if finished.writes:
 
         def keep(place, part):
-            checkpoint.write(missing[place], part)
+            return finished.add(missing[place], part)
 
     try:
         solved = run_blocks(
@@ -111,18 +115,7 @@ def _solve_missing(blocks, there, checkpoint, how, arrays, n_jobs, progress):
         stop[0] = 1  # threads that are still at work give up
         raise
     for number, part in zip(missing, solved, strict=True):
-        parts[number] = part
-    return parts
-
-
-def _rows_in_order(X, sample_weight, seed):
-    """The rows of positive weight as the kernel reads them, and which they are."""
-    rows = as_rows(X)
-    there = np.flatnonzero(sample_weight > 0).astype(np.int32)
-    if len(there) < X.shape[0]:  # a row of weight zero has no part in norms, maxima or draws
-        rows = rows.take(there)
-    order = fast_order(rows, seed)
-    return order.rows(rows), order._replace(samples=there[order.samples])
+        finished.parts[number] = part
 
 
 def _solve_block(labels, settings, keep_dual, stop, *arrays):
@@ -137,11 +130,11 @@ def _gap_of(part):
     return {"gap": float(part[4].max())}
 
 
-def _parts(rows):
+def _parts(rows, scratch):
     """The arguments of a `Matrix`: the rows and, where they are sparse, the columns."""
     if rows is None:
         return (None,) * N_PARTS
-    columns = (None, None, None) if rows.dense else columns_of(rows)
+    columns = (None, None, None) if rows.dense else columns_of(rows, scratch.empty)
     return rows.indptr, rows.indices, rows.data, rows.dense, rows.shape[1], *columns
 
 
@@ -173,12 +166,12 @@ def _dual_arrays(dual):
     )
 
 
-def _assemble(parts, order, n_columns, n_samples):
+def _assemble(finished, order, n_columns, n_samples, scratch):
     """Put the classes of all blocks in their places, features and samples in the caller's order."""
-    labels, n_weights, intercept, n_iter, gap, n_active, weights, n_dual, duals, visits = zip(
-        *parts, strict=True
+    of_blocks, n_weights, intercept, n_iter, gap, n_active, _, n_dual, _, visits = zip(
+        *finished.parts, strict=True
     )
-    labels = np.concatenate(labels)
+    labels = np.concatenate(of_blocks)
     result = {
         "intercept": np.full(n_columns, LOWEST_SCORE, dtype=np.float32),
         "gap": np.zeros(n_columns),
@@ -188,7 +181,11 @@ def _assemble(parts, order, n_columns, n_samples):
     }
     for name, values in ("intercept", intercept), ("gap", gap), ("n_active", n_active):
         result[name][labels] = np.concatenate(values)
-    result["coef"] = weights_of_classes(labels, n_weights, weights, n_columns, order.features)
-    dual = weights_of_classes(labels, n_dual, duals, n_columns, order.samples, n_samples)
-    result["dual"] = dual
+    result["dual"] = weights_of_classes(
+        of_blocks, n_dual, finished.take(DUALS), n_columns, order.samples, n_samples
+    )
+    result["coef"] = weights_of_classes(
+        of_blocks, n_weights, finished.take(WEIGHTS), n_columns, order.features,
+        empty=scratch.lasting,
+    )  # fmt: skip
     return result

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from .._kernels.topk import _inverted_index as kernel
-from ..utils._matrix import narrow_indices, normalise
+from ..utils._matrix import narrow_indices, narrow_pointers, normalise, transposed
 from ._feature_major import CACHE_LINE, aligned_zeros, feature_major, n_places, padded_intercept
 
 # Rows handed to the kernel at once: between two blocks Python can take an interrupt.
@@ -27,6 +27,8 @@ class InvertedIndex:
         Weights. Other sparse matrices are converted; dense float32 weights that lie feature by
         feature are read where they are, others copied.
     intercept : ndarray of shape (n_classes,)
+    zeros : callable, default=None
+        Makes the large arrays of sparse weights, as :func:`numpy.zeros`; by default in memory.
 
     Attributes
     ----------
@@ -47,7 +49,7 @@ class InvertedIndex:
 
     rows_at_once = ROW_BLOCK
 
-    def __init__(self, coef, intercept):
+    def __init__(self, coef, intercept, zeros=None):
         if np.shape(intercept) != (coef.shape[0],):
             raise ValueError(
                 f"intercept_ must have one entry for each of the {coef.shape[0]} rows of coef_, "
@@ -55,7 +57,8 @@ class InvertedIndex:
             )
         self.shape = coef.shape
         if sparse.issparse(coef):
-            self._set_lists(normalise(coef, "coef_").tocsc())
+            coef = normalise(coef, "coef_")
+            self._set_lists(coef.tocsc() if zeros is None else _columns(coef, zeros), zeros)
         else:
             self._set_full(np.asarray(coef))
         self.intercept = padded_intercept(np.asarray(intercept))
@@ -83,19 +86,20 @@ class InvertedIndex:
             self.by_intercept,
         )
 
-    def _set_lists(self, csc):
+    def _set_lists(self, csc, zeros):
         lengths = np.diff(csc.indptr)
         full = lengths > FULL_SHARE * csc.shape[0]
         self.full_column = np.where(full, np.cumsum(full) - 1, -1).astype(np.int32)
         classes, weights = csc.indices.astype(np.int32, copy=False), csc.data
         columns = np.flatnonzero(full)
-        self.full_weights = aligned_zeros((len(columns), n_places(csc.shape[0])))
+        shape = len(columns), n_places(csc.shape[0])
+        self.full_weights = aligned_zeros(shape) if zeros is None else zeros(shape, np.float32)
         for place, column in enumerate(columns):
             part = slice(csc.indptr[column], csc.indptr[column + 1])
             self.full_weights[place, classes[part]] = weights[part]
         self.indptr = np.concatenate([[0], np.cumsum(np.where(full, 0, lengths), dtype=np.int64)])
-        self.classes = without_columns(classes, csc.indptr, columns)
-        self.weights = without_columns(weights, csc.indptr, columns)
+        for name, entries in ("classes", classes), ("weights", weights):
+            setattr(self, name, without_columns(entries, csc.indptr, columns, zeros is None))
 
     def _set_full(self, coef):
         n_classes, n_features = coef.shape
@@ -238,10 +242,18 @@ def check_finite(scores):
         )
 
 
-def without_columns(entries, indptr, columns):
+def _columns(coef, zeros):
+    """Weights in CSR as CSC, in arrays that `zeros` makes."""
+    indptr, rows, data = transposed(coef, zeros)
+    parts = data, rows, narrow_pointers(indptr)
+    return sparse.csc_array(parts, shape=coef.shape)
+
+
+def without_columns(entries, indptr, columns, shrink=True):
     """Take the entries of some columns, ascending, out of an array that nothing else needs.
 
-    In place: a copy of the others would be as large again as the model.
+    In place: a copy of the others would be as large again as the model. With `shrink` its memory
+    is given back; what lies in a file stays a view.
     """
     if not len(columns):
         return entries
@@ -251,6 +263,8 @@ def without_columns(entries, indptr, columns):
         entries[at : at + len(kept)] = kept
         at += len(kept)
     owner = entries if entries.base is None else entries.base  # SciPy returns views of the whole
+    if not shrink:
+        return entries[:at]
     if not owner.flags.owndata or owner.shape != entries.shape:
         return entries[:at].copy()
     owner.resize(at, refcheck=False)

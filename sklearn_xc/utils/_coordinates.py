@@ -10,6 +10,7 @@ v with the factor ``1 / scale^2``.
 import numpy as np
 from scipy import sparse
 
+from ._matrix import stretches, sums_of_rows
 from ._records import either, is_array, is_positive, record
 
 # Columns are brought to one size where the root mean square of one exceeds the median deviation so
@@ -75,18 +76,23 @@ class Coordinates:
         """The numbers of features that mean and scale are of."""
         return {np.size(part) for part in (self.mean, self.scale) if np.ndim(part)}
 
-    def inside(self, X):
+    def inside(self, X, empty=np.empty):
         """Samples in these coordinates; X itself where nothing changes.
 
         Parameters
         ----------
         X : ndarray or csr_array of float32 (n_samples, n_features)
+        empty : callable
+            Makes the array of the values of sparse samples, as :func:`numpy.empty`.
         """
         if self.changes_nothing:
             return X
         if sparse.issparse(X):
-            of_entries = self.scale if np.ndim(self.scale) == 0 else self.scale[X.indices]
-            data = (X.data / of_entries).astype(np.float32)
+            data = empty(X.nnz, np.float32)
+            for _, entries in stretches(X.indptr):
+                scale = self.scale
+                of_entries = scale if np.ndim(scale) == 0 else scale[X.indices[entries]]
+                data[entries] = X.data[entries] / of_entries
             return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
         shifted = X if self.mean is None else X - self.mean
         return np.ascontiguousarray(shifted / self.scale, dtype=np.float32)
@@ -137,10 +143,7 @@ def _uneven_columns(X, weight):
 def _typical_length(X, weight):
     """The weighted median length of the rows that are not zero; 1 if all are."""
     if sparse.issparse(X):
-        squares = np.add.reduceat(
-            np.append(X.data.astype(np.float64) ** 2, 0), np.minimum(X.indptr[:-1], X.nnz)
-        )
-        squares[np.diff(X.indptr) == 0] = 0
+        squares = sums_of_rows(X.indptr, X.data, np.square)
     else:
         squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
     order = np.argsort(squares, kind="stable")

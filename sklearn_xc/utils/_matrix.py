@@ -176,13 +176,87 @@ def as_matrix(rows):
     return sparse.csr_array((rows.data, rows.indices, indptr), shape=rows.shape)
 
 
+STRETCH = 1 << 24  # entries of which something is computed at a time: 128 MB in float64
+
+
+def stretches(indptr):
+    """Cut sparse rows so that what is computed of their entries needs little memory.
+
+    Parameters
+    ----------
+    indptr : ndarray (n_samples + 1,)
+
+    Yields
+    ------
+    rows : slice
+        As many rows as have `STRETCH` entries together, or one that has more.
+    entries : slice
+        Their entries.
+    """
+    start, n = 0, len(indptr) - 1
+    while start < n:
+        stop = max(start + 1, int(np.searchsorted(indptr, indptr[start] + STRETCH, "right")) - 1)
+        yield slice(start, stop), slice(int(indptr[start]), int(indptr[stop]))
+        start = stop
+
+
+def sums_of_rows(indptr, data, term):
+    """sum_j term(x_ij) of each sparse row i, float64; `term` is given the values in float64."""
+    sums = np.zeros(len(indptr) - 1)
+    for rows, entries in stretches(indptr):
+        values = np.append(term(data[entries].astype(np.float64)), 0)
+        starts = indptr[rows.start : rows.stop + 1] - indptr[rows.start]
+        sums[rows] = np.add.reduceat(values, starts[:-1])
+        sums[rows][starts[1:] == starts[:-1]] = 0
+    return sums
+
+
+def transposed(csr, empty=np.empty):
+    """A CSR matrix column by column, in little memory beside the result.
+
+    Parameters
+    ----------
+    csr : csr_array (n_rows, n_columns)
+    empty : callable
+        Makes the two large arrays, as :func:`numpy.empty`.
+
+    Returns
+    -------
+    indptr : ndarray of int64 (n_columns + 1,)
+    rows : ndarray of int32 (nnz,)
+        Ascending in each column.
+    data : ndarray of csr's dtype (nnz,)
+    """
+    counts = np.zeros(csr.shape[1], dtype=np.int64)
+    for _, entries in stretches(csr.indptr):
+        counts += np.bincount(csr.indices[entries], minlength=csr.shape[1])
+    indptr = np.append(0, np.cumsum(counts))
+    rows, data, free = empty(csr.nnz, np.int32), empty(csr.nnz, csr.dtype), indptr[:-1].copy()
+    for some, _ in stretches(csr.indptr):
+        part = csr[some].tocsc()
+        lengths = np.diff(part.indptr)
+        if part.nnz == csr.nnz:
+            place = slice(None)
+        else:
+            place = np.repeat(free - part.indptr[:-1], lengths)
+            place += np.arange(part.nnz)
+        rows[place], data[place] = part.indices, part.data
+        rows[place] += some.start
+        free += lengths
+    return indptr, rows, data
+
+
 def entry_counts(rows, sample_weight=None):
     """How many samples of weight above zero have each feature, int64 (n_features,)."""
     counted = np.ones(rows.shape[0], bool) if sample_weight is None else sample_weight > 0
     if rows.dense:
         return np.count_nonzero(rows.data.reshape(rows.shape)[counted], axis=0)
-    of_entry = np.repeat(counted, np.diff(rows.indptr)) & (rows.data != 0)
-    return np.bincount(rows.indices[of_entry], minlength=rows.shape[1])
+    counts = np.zeros(rows.shape[1], dtype=np.int64)
+    for some, entries in stretches(rows.indptr):
+        lengths = np.diff(rows.indptr[some.start : some.stop + 1])
+        of_entry = np.repeat(counted[some], lengths) & (rows.data[entries] != 0)
+        counts += np.bincount(rows.indices[entries][of_entry], minlength=rows.shape[1])
+    return counts
 
 
 def weighted_norms(rows, sample_weight):
@@ -191,10 +265,13 @@ def weighted_norms(rows, sample_weight):
         X = rows.data.reshape(rows.shape)
         squares = np.einsum("ij,ij,i->j", X, X, sample_weight, dtype=np.float64)
     else:
-        weight = np.repeat(sample_weight.astype(np.float64), np.diff(rows.indptr))
-        weight *= rows.data
-        weight *= rows.data
-        squares = np.bincount(rows.indices, weight, minlength=rows.shape[1])
+        squares = np.zeros(rows.shape[1])
+        for some, entries in stretches(rows.indptr):
+            lengths = np.diff(rows.indptr[some.start : some.stop + 1])
+            weight = np.repeat(sample_weight[some].astype(np.float64), lengths)
+            weight *= rows.data[entries]
+            weight *= rows.data[entries]
+            squares += np.bincount(rows.indices[entries], weight, minlength=rows.shape[1])
     with np.errstate(over="ignore"):
         return np.sqrt(squares).astype(np.float32)
 
@@ -204,10 +281,7 @@ def squared_norms(rows):
     if rows.dense:
         X = rows.data.reshape(rows.shape)
         return np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    values = np.append(rows.data.astype(np.float64) ** 2, 0)
-    norms = np.add.reduceat(values, rows.indptr[:-1])
-    norms[np.diff(rows.indptr) == 0] = 0
-    return norms
+    return sums_of_rows(rows.indptr, rows.data, np.square)
 
 
 def as_dense(matrix):

@@ -147,7 +147,8 @@ def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=No
     reached : callable or None, default=None
         ``reached(result)`` returns what a block has come to, as a dict, for `progress`.
     keep : callable or None, default=None
-        ``keep(number, result)`` is called here as soon as a block is done, whichever it is.
+        ``keep(number, result)`` is called here as soon as a block is done, whichever it is, and
+        what it returns takes the place of the result.
 
     Returns
     -------
@@ -183,8 +184,7 @@ def _kept(function, blocks, shared, n_jobs, progress, reached, keep):
                 for number in range(start, min(start + step, len(blocks)))
             )
             for number, result in run(tasks):
-                keep(number, result)
-                results[number] = result
+                results[number] = keep(number, result)
                 tell(progress, result, reached)
     return results
 

@@ -26,7 +26,8 @@ def test_blocks_in_any_order_become_one_matrix(seed, n_classes, n_features, n_bl
         counts.append(np.array([len(positions) for positions in found], dtype=np.int64))
         positions = np.concatenate([np.zeros(0, dtype=np.int64), *found]).astype(np.int32)
         entries.append((positions, W[np.repeat(block, counts[-1]), names[positions]]))
-    weights = weights_of_classes(solved, counts, entries, n_classes, names)
+    blocks = np.array_split(solved, n_blocks)
+    weights = weights_of_classes(blocks, counts, iter(entries), n_classes, names)
     expected = np.zeros_like(W)
     expected[solved] = W[solved]
     assert weights.format == "csr"
