@@ -7,6 +7,7 @@ whether the rows come at once or in parts.
 import numpy as np
 
 from ..utils._coordinates import UNEVEN, Coordinates
+from ..utils._matrix import stretches
 from ..utils._records import is_array, is_not_negative, record
 
 # A row counts as if it were no longer than this many times the median row: none decides alone.
@@ -106,24 +107,38 @@ class FeatureMoments:
 
 
 def _sparse_sums(rows, weight):
-    n_features = rows.shape[1]
-    values, lengths = rows.data.astype(np.float64), np.diff(rows.indptr)
-    counted = (values != 0) & np.repeat(weight > 0, lengths)
+    n_samples, n_features = rows.shape
+    n_entries, magnitude = np.zeros((2, n_features))
+    for _, features, values, of_row in _pieces(rows):
+        counted = (values != 0) & of_row(weight > 0)
+        n_entries += np.bincount(features, counted, n_features)
+        magnitude += np.bincount(features, counted * np.abs(values), n_features)
+    typical = magnitude / np.maximum(n_entries, 1)
+    typical[typical == 0] = 1
+    squares = np.zeros(n_samples)
+    for some, features, values, _ in _pieces(rows):
+        sums = np.append(0, np.cumsum((values / typical[features]) ** 2))
+        ends = rows.indptr[some.start : some.stop + 1] - rows.indptr[some.start]
+        squares[some] = np.diff(sums[ends])
+    factors, sums = _factors(squares, weight), np.zeros((3, n_features))
+    for _, features, values, of_row in _pieces(rows):
+        of_entry = (values != 0) * of_row(weight)
+        values *= of_row(factors)
+        for power in range(3):
+            sums[power] += np.bincount(features, of_entry, n_features)
+            of_entry *= values
+    return n_entries, *sums
 
-    def of_features(what):
-        return np.bincount(rows.indices, weights=what, minlength=n_features)
 
-    n_entries = of_features(counted)
-    size = of_features(counted * np.abs(values)) / np.maximum(n_entries, 1)
-    relative = values / np.where(size > 0, size, 1)[rows.indices]
-    sums = np.append(0, np.cumsum(relative * relative))
-    squares = sums[rows.indptr[1:]] - sums[rows.indptr[:-1]]
-    values = values * np.repeat(_factors(squares, weight), lengths)
-    of_entry = counted * np.repeat(weight, lengths)
-    return (
-        n_entries, of_features(of_entry), of_features(of_entry * values),
-        of_features(of_entry * values * values),
-    )  # fmt: skip
+def _pieces(rows):
+    """Stretches of sparse rows: which rows, their features and values, and what is per row."""
+    for some, entries in stretches(rows.indptr, 4):
+        lengths = np.diff(rows.indptr[some.start : some.stop + 1])
+
+        def of_row(what, some=some, lengths=lengths):
+            return np.repeat(what[some], lengths)
+
+        yield some, rows.indices[entries], rows.data[entries].astype(np.float64), of_row
 
 
 def _dense_sums(rows, weight):

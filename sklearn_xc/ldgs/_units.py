@@ -8,7 +8,7 @@ changes of variables, which are undone in the weights.
 
 import numpy as np
 
-from ..utils._matrix import as_matrix
+from ..utils._matrix import as_matrix, stretches
 from ..utils._records import is_array, is_not_negative, is_number, is_truth, record
 
 ENTRIES_AT_ONCE = 2**20
@@ -138,7 +138,7 @@ class Change:
     def rows(self, rows):
         """X in these units."""
         if self.shift is None and np.ndim(self.scale) == 0:
-            if self.scale == 1:
+            if np.float32(self.scale) == 1:  # rows of unit length: X is not copied
                 return rows
             return rows._replace(data=rows.data * np.float32(self.scale))
         X = rows.data.reshape(rows.shape)
@@ -174,11 +174,14 @@ def row_lengths(rows):
     if rows.dense:
         X = rows.data.reshape(rows.shape)
         return np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
-    first, n_samples = int(rows.indptr[0]), len(rows.indptr) - 1
-    squares = np.square(rows.data[first : rows.indptr[-1]], dtype=np.float64)
-    # row by row, not by differences of running sums, which round off beside one long row
-    of_row = np.repeat(np.arange(n_samples), np.diff(rows.indptr))
-    return np.sqrt(np.bincount(of_row, weights=squares, minlength=n_samples))
+    lengths = np.zeros(rows.shape[0])
+    for some, entries in stretches(rows.indptr):
+        squares = np.square(rows.data[entries], dtype=np.float64)
+        # row by row, not by differences of running sums, which round off beside one long row
+        n = some.stop - some.start
+        of_row = np.repeat(np.arange(n), np.diff(rows.indptr[some.start : some.stop + 1]))
+        lengths[some] = np.sqrt(np.bincount(of_row, weights=squares, minlength=n))
+    return lengths
 
 
 def held_back(rows, typical):

@@ -179,23 +179,25 @@ def as_matrix(rows):
 STRETCH = 1 << 24  # entries of which something is computed at a time: 128 MB in float64
 
 
-def stretches(indptr):
+def stretches(indptr, part=1):
     """Cut sparse rows so that what is computed of their entries needs little memory.
 
     Parameters
     ----------
     indptr : ndarray (n_samples + 1,)
+    part : int, default=1
+        Cut into that many times more, where many numbers are computed of an entry.
 
     Yields
     ------
     rows : slice
-        As many rows as have `STRETCH` entries together, or one that has more.
+        As many rows as have ``STRETCH // part`` entries together, or one that has more.
     entries : slice
         Their entries.
     """
-    start, n = 0, len(indptr) - 1
+    start, n, most = 0, len(indptr) - 1, STRETCH // part
     while start < n:
-        stop = max(start + 1, int(np.searchsorted(indptr, indptr[start] + STRETCH, "right")) - 1)
+        stop = max(start + 1, int(np.searchsorted(indptr, indptr[start] + most, "right")) - 1)
         yield slice(start, stop), slice(int(indptr[start]), int(indptr[stop]))
         start = stop
 
