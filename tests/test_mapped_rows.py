@@ -15,9 +15,9 @@ from sklearn_xc import (
 from sklearn_xc.datasets import dump_xc, iter_xc, load_xc, make_xc_classification
 from sklearn_xc.utils import _matrix, _rows_seen
 
-# What a fit may have beside X, as a share of X: arrays by row, for PPDSparse the lists of sixteen lanes, of which pages are used as they grow;
-# for A&R the values a second time, since columns are brought to one size; for implicit SGD the
-# samples that judge rates.
+# What a fit may have beside X, as a share of X: arrays by row; for PPDSparse the lists of sixteen
+# lanes, of which pages are used as they grow; for A&R the values a second time, since columns are
+# brought to one size; for implicit SGD the samples that judge rates.
 SHARE = {
     PPDSparseClassifier: 0.8,
     MemoirSVC: 0.3,

@@ -5,6 +5,7 @@ from importlib import import_module
 # How to get each of them. hnswlib is a dependency, but has no wheels: an installation without a
 # compiler, or one moved to another machine, may lack it.
 HOW_TO_GET = {
+    "dask": 'Install it with `pip install "dask[array,distributed]"` or `"sklearn-xc[dask]"`.',
     "hnswlib": (
         "Install it with `pip install hnswlib`: it is compiled on the spot and needs a C++ "
         "compiler; set HNSWLIB_NO_NATIVE=1 for a build that runs on other machines too."
@@ -19,7 +20,7 @@ def optional_import(name, feature):
 
     Parameters
     ----------
-    name : {"hnswlib", "matplotlib", "matplotlib.<module>", "pandas"}
+    name : {"dask.<module>", "hnswlib", "matplotlib", "matplotlib.<module>", "pandas"}
         Module to import.
     feature : str
         What needs it, as the start of the message ``"<feature> needs <package>, ..."``.

@@ -14,6 +14,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from .._kernels.common._pace import openmp_enabled
+from ._cluster import in_task, is_dask, run_on_cluster
 
 # So many blocks of classes keep the workers of one machine busy; beyond that a block is better
 # large, since its last classes leave lanes idle, and as many as MAX_BLOCKS only add overhead.
@@ -115,13 +116,9 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=single_threaded_blas.forget_threads)
 
 
-def _run_block(function, block, *shared):
-    with single_threaded_blas():
-        return function(block, *shared)
-
-
 def _run_numbered(function, number, block, *shared):
-    return number, _run_block(function, block, *shared)
+    with single_threaded_blas():
+        return number, function(block, *shared)
 
 
 def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=None, keep=None):
@@ -129,8 +126,8 @@ def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=No
 
     Threads by default, for kernels that release the GIL; :func:`joblib.parallel_config` chooses
     processes or a cluster. Large arrays belong into ``shared``: processes then get them memory
-    mapped and read-only, and a Dask cluster once for all blocks (each array as an argument of its
-    own: what a tuple holds is sent anew with every block). Inside, BLAS has one thread.
+    mapped and read-only (each as an argument of its own), and each worker of a Dask cluster once.
+    Inside, BLAS has one thread. In a task of a cluster the blocks run in threads of its worker.
 
     Parameters
     ----------
@@ -143,7 +140,7 @@ def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=No
     n_jobs : int or None, default=None
         As in joblib; must not change the results.
     progress : Progress or None, default=None
-        Told of each block when it and those before it are done.
+        Told of each block when it is done.
     reached : callable or None, default=None
         ``reached(result)`` returns what a block has come to, as a dict, for `progress`.
     keep : callable or None, default=None
@@ -155,38 +152,38 @@ def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=No
     results : list
         In the order of the blocks.
     """
-    if keep is not None:
-        return _kept(function, blocks, shared, n_jobs, progress, reached, keep)
-    followed = progress is not None and progress.followed
-    tasks = (joblib.delayed(_run_block)(function, block, *shared) for block in blocks)
     with single_threaded_blas():
         backend, _ = joblib.parallel.get_active_backend(prefer="threads")
-        one_by_one = followed and backend.supports_return_generator
-        return_as = "generator" if one_by_one else "list"
-        run = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)
-        results = run(tasks)
-        return _followed(results, progress, len(blocks), reached) if followed else results
-
-
-def _kept(function, blocks, shared, n_jobs, progress, reached, keep):
-    """As :func:`run_blocks`, each result handed on when it is there."""
-    results = [None] * len(blocks)
-    with single_threaded_blas():
-        backend, _ = joblib.parallel.get_active_backend(prefer="threads")
-        # Where results come all at the end, the blocks are given out in rounds.
-        whole = backend.supports_return_generator
-        step = len(blocks) if whole else 4 * max(1, joblib.effective_n_jobs(n_jobs))
-        return_as = "generator_unordered" if whole else "list"
-        for start in range(0, len(blocks), max(1, step)):
-            run = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)
-            tasks = (
-                joblib.delayed(_run_numbered)(function, number, blocks[number], *shared)
-                for number in range(start, min(start + step, len(blocks)))
-            )
-            for number, result in run(tasks):
-                results[number] = keep(number, result)
-                tell(progress, result, reached)
+        if is_dask(backend) and in_task():
+            # the other workers have tasks of their own, such as fits of a search of parameters
+            with joblib.parallel_config(backend="threading"):
+                options = {"n_jobs": n_jobs, "progress": progress, "reached": reached, "keep": keep}
+                return run_blocks(function, blocks, *shared, **options)
+        if is_dask(backend):
+            found = run_on_cluster(backend.client, _run_numbered, function, blocks, shared)
+        else:
+            at_once = keep is not None or (progress is not None and progress.followed)
+            found = _run_with_joblib(function, blocks, shared, n_jobs, at_once, backend)
+        results = [None] * len(blocks)
+        for number, result in found:
+            results[number] = result if keep is None else keep(number, result)
+            tell(progress, result, reached)
     return results
+
+
+def _run_with_joblib(function, blocks, shared, n_jobs, at_once, backend):
+    """Yield (number, result) of each block, with `at_once` as soon as one is done."""
+    return_as, step = "list", len(blocks)
+    if at_once and backend.supports_return_generator:
+        return_as = "generator_unordered"
+    elif at_once:  # results come all at the end: the blocks are given out in rounds
+        step = 4 * max(1, joblib.effective_n_jobs(n_jobs))
+    for start in range(0, len(blocks), max(1, step)):
+        run = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as=return_as)
+        yield from run(
+            joblib.delayed(_run_numbered)(function, number, blocks[number], *shared)
+            for number in range(start, min(start + step, len(blocks)))
+        )
 
 
 def tell(progress, result, reached):
@@ -231,16 +228,6 @@ def in_threads(function, items, *shared, n_threads, n_ahead=None):
             yield begun.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _followed(results, progress, n_blocks, reached):
-    results, followed = iter(results), []
-    for _ in range(n_blocks):
-        progress.begin()
-        followed.append(next(results))
-        told = {} if reached is None or not progress.verbose else reached(followed[-1])
-        progress.end(**told)  # whatever it says: without the other blocks there is no model
-    return followed
 
 
 def blocks_of_classes(counts, smallest):

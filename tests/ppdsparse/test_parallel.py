@@ -1,4 +1,4 @@
-"""PPDSparseClassifier on threads, processes and a cluster: the same bits, and Ctrl-C."""
+"""PPDSparseClassifier on threads and processes: the same bits, and Ctrl-C."""
 
 import contextlib
 import os
@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 
 import joblib
@@ -71,62 +70,6 @@ def test_same_bits_in_processes(data, options):
     expected = fit(data, options)
     with joblib.parallel_config(backend="loky"):
         assert_same_bits(fit(data, options, n_jobs=2), expected)
-
-
-# -------------------------------------------------------------------------------------- cluster
-
-
-@pytest.fixture(scope="module")
-def client():
-    distributed = pytest.importorskip("distributed", reason="needs the extra dask")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
-@pytest.fixture
-def scattered(client, monkeypatch):
-    """How often the client ships an array, by size in bytes; tasks must not carry any."""
-    from cloudpickle import dumps  # which distributed depends on
-
-    shipped = Counter()
-    scatter, submit = type(client).scatter, type(client).submit
-
-    def counting_scatter(self, data, *args, **kwargs):
-        shipped[data.nbytes] += 1
-        return scatter(self, data, *args, **kwargs)
-
-    def checking_submit(self, function, *args, **kwargs):
-        size = len(dumps((function, args, kwargs)))
-        shipped["largest task"] = max(shipped["largest task"], size)
-        return submit(self, function, *args, **kwargs)
-
-    monkeypatch.setattr(type(client), "scatter", counting_scatter)
-    monkeypatch.setattr(type(client), "submit", checking_submit)
-    return shipped
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=["plain", "sparsified", "warm"])
-@pytest.mark.parametrize("dense", [False, True])
-def test_same_bits_on_a_cluster_and_x_is_shipped_once(data, client, scattered, options, dense):
-    X, Y = data
-    if dense:
-        # with few zeros: mostly empty rows go through CSR
-        X, Y = X[:1000, :300].toarray() + np.float32(0.01), Y[:1000]
-    expected = fit((X, Y), options)
-    assert len(client.scheduler_info()["workers"]) == 2
-    with joblib.parallel_config(backend="dask"):
-        model = fit((X, Y), options)
-    assert_same_bits(model, expected)
-    large = X.nbytes if dense else X.data.nbytes
-    # the rows and, when sparse, the columns: values and indices of 4 bytes each
-    assert scattered[large] == (1 if dense else 4)
-    assert scattered["largest task"] < 50_000
-    assert scattered["largest task"] < large / 10
 
 
 # --------------------------------------------------------------------------------------- Ctrl-C
