@@ -6,6 +6,21 @@ from scipy import sparse
 from ..utils._matrix import narrow_pointers
 
 
+def grown_duals(dual, shape):
+    """Dual variables of an earlier fit for Y of this shape, zero for samples that are new.
+
+    Raises ValueError where Y has fewer samples, or other columns.
+    """
+    n_columns, n_samples = dual.shape
+    if n_columns != shape[1] or n_samples > shape[0]:
+        raise ValueError(
+            f"warm_start: the earlier fit had {n_samples} samples and {n_columns} columns of "
+            f"labels, X and y have {shape[0]} and {shape[1]}; give the same data, perhaps with "
+            "more samples after these, or fit a new estimator"
+        )
+    return sparse.csr_array((dual.data, dual.indices, dual.indptr), shape=shape[::-1])
+
+
 def weights_of_classes(labels, counts, entries, n_classes, names, n_features=None, empty=np.empty):
     """CSR weights from the results of all blocks, of which one is needed at a time.
 

@@ -17,6 +17,7 @@ from ..utils._records import either, is_array, is_not_negative, require_attribut
 from ..utils._scratch import Scratch
 from ..utils._sparse import checked_csr
 from ._add_labels import add_labels
+from ._assembly import grown_duals
 from ._checkpoint import Checkpoint
 from ._parameters import CONSTRAINTS
 from ._penalties import penalties_of
@@ -105,8 +106,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         A line for each block of classes that is done: how many there are, the largest duality gap
         in it, the time taken and the time left.
     warm_start : bool, default=False
-        Keep the dual variables in ``dual_coef_`` and start the next fit, which must be on the same
-        samples and labels, from them.
+        Keep the dual variables in ``dual_coef_`` and start the next fit from them. It must be on
+        the same labels and samples; more samples may come after these.
     calibration : {"sigmoid", "isotonic", "temperature"} or None, default=None
         How scores become probabilities, by a few numbers shared by all classes; only with it there
         is `predict_proba`. "sigmoid" is ``1 / (1 + exp(-(a * score + b)))``, "isotonic" any rising
@@ -275,8 +276,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         ------
         ValueError
             For a parameter out of its range, for NaN or infinities, for fewer than two classes
-            (1-D y), for lists of label lists, and with `warm_start` for another number of samples
-            or classes than before.
+            (1-D y), for lists of label lists, and with `warm_start` for fewer samples or other
+            classes than before.
         MemoryError
             If X has so many features that the weights of sixteen classes exceed the memory.
 
@@ -296,12 +297,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 self._check_state()
             X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
             self._calibrate(X, y, sample_weight)
-            if previous is not None and previous.shape != Y.shape[::-1]:
-                raise ValueError(
-                    f"warm_start: the earlier fit had {previous.shape[1]} samples and "
-                    f"{previous.shape[0]} columns of labels, X and y have {Y.shape[0]} and "
-                    f"{Y.shape[1]}; give the same data, or fit a new estimator"
-                )
+            if previous is not None:
+                previous = grown_duals(previous, Y.shape)
             checkpoint = None
             if self.checkpoint is not None:
                 checkpoint = Checkpoint.of(self, X, Y, sample_weight, previous)

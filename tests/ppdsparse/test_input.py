@@ -246,7 +246,7 @@ def test_warm_start_from_another_problem(x, y, samples, columns):
     before = vars(model).copy()
     message = (
         f"warm_start: the earlier fit had 30 samples and 4 columns of labels, X and y have "
-        f"{samples} and {columns}; give the same data, or fit a new estimator"
+        f"{samples} and {columns}; give the same data, perhaps with more samples"
     )
     with pytest.raises(ValueError, match=message):
         model.fit(x, y)
