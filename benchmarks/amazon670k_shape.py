@@ -9,6 +9,11 @@ Systems as in run.py, each in a process of its own, two threads. Beside them `cl
 once. Writes doc/benchmark_amazon670k_shape.md.
 """
 
+import os
+import signal
+import threading
+import time
+from pathlib import Path
 
 import _common
 import _report
@@ -24,6 +29,68 @@ TITLES = {name: system.title for name, system in SYSTEMS.items()} | {
 }
 HEADER = ["system", "wall s", "core-hours", "resident GB", "model GB", "ms a row", "P@1", "P@3",
           "P@5", "PSP@5"]  # fmt: skip
+
+
+KILLS = 300, 600  # seconds after the start
+WORKER_GB = 3
+
+
+def measure_cluster():
+    """The fit of `ppdsparse_2` on a cluster of two worker processes, of which each dies once."""
+    import joblib
+    import numpy as np
+    from distributed import Client, LocalCluster
+
+    from sklearn_xc import PPDSparseClassifier
+
+    split = _common.load(DATA)
+    params = SYSTEMS["ppdsparse_2"].params
+    model = PPDSparseClassifier(random_state=0, **params)
+    processor, peak, stop = {}, [0.0], threading.Event()
+
+    def watch(cluster, start):
+        """Processor seconds by process, the largest worker, and the kills."""
+        kills = list(KILLS)
+        while not stop.wait(0.5):
+            nannies = list(cluster.workers.values())
+            pids = [nanny.pid for nanny in nannies if nanny.pid]
+            for pid in pids:
+                processor[pid] = max(processor.get(pid, 0), cpu_seconds(pid))
+                peak[0] = max(peak[0], _common.status_kb(pid, "VmRSS") / 1e6)
+            if kills and pids and time.monotonic() - start > kills[0]:
+                os.kill(max(pids, key=processor.get), signal.SIGKILL)  # the oldest
+                kills.pop(0)
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=f"{WORKER_GB}GB") as cluster,
+        Client(cluster),
+        _common.PeakMemory() as memory,
+    ):
+        here, start = time.process_time(), time.monotonic()
+        thread = threading.Thread(target=watch, args=(cluster, start))
+        thread.start()
+        with joblib.parallel_config(backend="dask"):
+            model.fit(split.X, split.Y)
+        seconds, here = time.monotonic() - start, time.process_time() - here
+        stop.set()
+        thread.join()
+    labels = model.predict_topk(split.X_test, k=_common.TOP)[0]
+    result = run.scores(split, np.asarray(labels)) | {
+        "train_s": [seconds], "train_cpu_s": here + sum(processor.values()), "predict_ms": None,
+        "resident_mb": memory.resident_mb, "largest_worker_gb": peak[0], "model_mb": None,
+        "workers": len(processor),
+    }  # fmt: skip
+    print(result)
+    _runner.keep(DATA, DATA, CLUSTER, result)
+
+
+def cpu_seconds(pid):
+    """Processor seconds of a process so far; 0 for one that has gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def row(name, result):

@@ -206,7 +206,7 @@ def test_a_driver_that_is_killed(folder, tmp_path, pytestconfig):
     expected = PPDSparseClassifier(random_state=0).fit(*data)
     environment = {**os.environ, "PYTHONPATH": str(Path(sklearn_xc.__file__).parents[1])}
     rng, n_kills, n_between = np.random.default_rng(0), 0, 0
-    while n_kills < (100 if pytestconfig.getoption("--full") else 2):
+    while n_kills < (100 if pytestconfig.getoption("--full") else 5):
         command = [sys.executable, "-c", SCRIPT, folder, tmp_path / "model"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as driver:
             assert driver.stdout.readline() == b"fitting\n"

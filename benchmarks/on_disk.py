@@ -1,0 +1,140 @@
+"""A fit of PPDSparseClassifier on 8 GB of X and 20,000 classes in a process of 2 GB.
+
+    python benchmarks/on_disk.py [--pieces 10] [--limit 2]
+
+Generated data, written as a folder of mapped CSR (`load_xc(path, to=folder)` makes such ones). Each
+of the pieces has 250,000 rows of about 400 non-zeros and 2,000 classes of its own. The fit runs in
+a process whose private memory, used or not, the system limits. Writes doc/benchmark_on_disk.md.
+"""
+
+import json
+import resource
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import _common
+import _runner
+import numpy as np
+import scipy.sparse as sp
+
+FOLDER = _common.BUILD / "on_disk"
+ROWS, WORDS, CLASSES = 250_000, 200_000, 2_000
+ASKED = 2_000  # rows that are predicted
+
+
+def piece(number, n_pieces):
+    """Rows of the classes of one piece."""
+    from sklearn_xc.datasets import make_xc_classification
+
+    X, Y = make_xc_classification(
+        ROWS, WORDS, CLASSES, n_labels=1, n_tokens=580, signal=0.05, class_exponent=0.5,
+        feature_shift=20, random_state=number,
+    )  # fmt: skip
+    shape = Y.shape[0], n_pieces * CLASSES
+    return X, sp.csr_matrix((Y.data, Y.indices + number * CLASSES, Y.indptr), shape=shape)
+
+
+def folder_of(n_pieces):
+    """The folder of all pieces, written once."""
+    from sklearn_xc.datasets._mapped_csr import write_folder
+
+    folder = FOLDER / f"data-{n_pieces}"
+    if not folder.exists():
+        shape = n_pieces * ROWS, WORDS, n_pieces * CLASSES
+        write_folder((piece(i, n_pieces) for i in range(n_pieces)), shape, folder)
+    return folder
+
+
+def status(field):
+    """A figure of this process in MB."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field + ":")) / 1024
+
+
+class Watch(threading.Thread):
+    """The most private memory in use and mapped, in MB, looked at every 20 ms."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.anonymous = self.mapped = 0.0
+
+    def run(self):
+        while True:
+            self.anonymous = max(self.anonymous, status("RssAnon"))
+            self.mapped = max(self.mapped, status("VmData"))
+            time.sleep(0.02)
+
+
+def fit(folder, limit_gb):
+    """In a process of its own: fit, and print the figures as JSON."""
+    from sklearn_xc import PPDSparseClassifier
+    from sklearn_xc.datasets import load_xc
+
+    X, Y = load_xc(folder)
+    if limit_gb:
+        limit = int(limit_gb * 2**30)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    watch = Watch()
+    watch.start()
+    model = PPDSparseClassifier(scratch=FOLDER / "scratch", n_jobs=2, random_state=0)
+    start, cpu = time.perf_counter(), time.process_time()
+    model.fit(X, Y)
+    seconds, processor = time.perf_counter() - start, time.process_time() - cpu
+    row = np.arange(0, X.shape[0], max(1, X.shape[0] // ASKED))
+    best = model.predict_topk(X[row], k=1)[0].ravel()
+    right = np.mean(best == Y[row].indices)
+    print(json.dumps({
+        "x_gb": X.nnz * 8 / 1e9, "rows": X.shape[0], "classes": Y.shape[1], "fit_s": seconds,
+        "cpu_s": processor, "limit_gb": limit_gb, "private_mb": watch.anonymous,
+        "mapped_mb": watch.mapped, "weights": model.coef_.nnz, "training_accuracy": float(right),
+    }))  # fmt: skip
+
+
+def main():
+    parser = _runner.parser(__doc__)
+    parser.add_argument("--pieces", type=int, default=10)
+    parser.add_argument("--limit", type=float, default=2, help="GB of private memory")
+    parser.add_argument("--fit", help="a folder; only for the process that fits")
+    options = parser.parse_args()
+    if options.fit:
+        fit(options.fit, options.limit)
+        return
+    if not options.report:
+        call = [sys.executable, __file__, "--fit", folder_of(options.pieces)]
+        call += ["--limit", str(options.limit)]
+        done = subprocess.run(call, capture_output=True, text=True, check=True)
+        found = json.loads(done.stdout.splitlines()[-1])
+        print(found)
+        _runner.keep("on_disk", "fits", str(options.pieces), found)
+        shutil.rmtree(FOLDER / "scratch", ignore_errors=True)
+    header = [
+        "X GB",
+        "rows",
+        "classes",
+        "fit s",
+        "core-hours",
+        "limit GB",
+        "private memory used MB",
+    ]
+    rows = [
+        [_common.figure(f["x_gb"]), f"{f['rows']:,}", f"{f['classes']:,}", f"{f['fit_s']:.0f}",
+         f"{f['cpu_s'] / 3600:.3f}", f"{f['limit_gb']:g}", f"{f['private_mb']:.0f}"]
+        for f in sorted(_runner.kept("on_disk")["fits"].values(), key=lambda f: f["x_gb"])
+    ]  # fmt: skip
+    parts = [
+        "# X on disk",
+        _runner.source("on_disk"),
+        "`PPDSparseClassifier(scratch=folder, n_jobs=2)` on memory-mapped CSR, in a process whose "
+        "private memory is limited (RLIMIT_DATA: what is reserved counts, used or not). Mapped "
+        "files are not private: the system gives and takes their pages.",
+        _common.table(header, rows),
+    ]
+    _runner.write_page("on_disk", "\n\n".join(parts))
+
+
+if __name__ == "__main__":
+    main()
