@@ -1,0 +1,233 @@
+"""What a fit of PPDSparseClassifier costs: a model of its seconds and bytes, and what it foretells.
+
+    python benchmarks/costs.py [--part constants workers]
+
+`constants`: phases of fits on parts of the shape of Amazon-670K, one thread, and the constants that
+fit them best. `workers`: fits on Dask clusters of one, two and four worker processes beside what
+the model says. Writes doc/benchmark_costs.md, which reads the model out for clusters and larger sets.
+"""
+
+import time
+from contextlib import contextmanager
+from functools import cache
+
+import _common
+import _runner
+import numpy as np
+
+# Shares of the rows and labels of Amazon-670K.
+CONSTANTS = [(64, 64), (32, 32), (16, 16), (16, 64), (64, 16)]
+SIZES = [64, 32, 16]
+WORKERS = [1, 2, 4]
+PENALTIES = {"l1": 0.1, "l2": 1}
+# name: rows, words, labels, words a row, labels a row (manikvarma.org/downloads/XC)
+SETS = {
+    "Amazon-670K": (490_449, 135_909, 670_091, 75.7, 5.45),
+    "WikiLSHTC-325K": (1_778_351, 1_617_899, 325_056, 42.1, 3.19),
+    "Amazon-3M": (1_717_899, 337_067, 2_812_281, 49.6, 36.0),
+}
+CLUSTERS = [(1, 2), (1, 16), (10, 16), (100, 16)]  # machines, processors of each
+NETWORK = 1e9  # bytes a second to each machine: ten gigabits
+
+
+@cache
+def data(rows, labels):
+    """A part of the shape: rows of unit length, labels."""
+    from sklearn_xc.datasets import make_xc_classification
+
+    X, Y = make_xc_classification(
+        490_449 // rows, n_classes=670_091 // labels, n_topics=12_000 // labels,
+        preset="amazon-670k", random_state=0,
+    )  # fmt: skip
+    return _common.tfidf_rows(X)[0], Y
+
+
+@contextmanager
+def phases():
+    """Seconds of preparing, solving and assembling in the fit that is made inside."""
+    from sklearn_xc.ppdsparse import _solver
+
+    solve, found = _solver._solve_missing, {}
+
+    def timed(*arguments):
+        found["begin"] = time.perf_counter()
+        solve(*arguments)
+        found["end"] = time.perf_counter()
+
+    _solver._solve_missing = timed
+    start = time.perf_counter()
+    try:
+        yield found
+    finally:
+        _solver._solve_missing = solve
+        found["prepare_s"] = found["begin"] - start
+        found["solve_s"] = found["end"] - found["begin"]
+        found["assemble_s"] = time.perf_counter() - found["end"]
+
+
+def fit(rows, labels, **options):
+    """The figures of one fit."""
+    from sklearn_xc import PPDSparseClassifier
+
+    X, Y = data(rows, labels)
+    model = PPDSparseClassifier(**PENALTIES, random_state=0, **options)
+    with phases() as found:
+        model.fit(X, Y)
+    sizes = np.bincount(Y.indices, minlength=Y.shape[1])
+    found |= {
+        "rows": X.shape[0], "nnz": X.nnz, "labels": int((sizes > 0).sum()),
+        "positives": Y.nnz, "weights": model.coef_.nnz,
+    }  # fmt: skip
+    del found["begin"], found["end"]
+    print(found, flush=True)
+    return found
+
+
+def measure_constants():
+    fit(64, 64)  # a warm-up
+    for rows, labels in CONSTANTS:
+        _runner.keep("costs", "constants", f"1/{rows} rows, 1/{labels} labels", fit(rows, labels))
+
+
+def measure_workers():
+    import joblib
+    from distributed import Client, LocalCluster
+
+    for workers in WORKERS:
+        with (
+            LocalCluster(n_workers=workers, threads_per_worker=1) as cluster,
+            Client(cluster),
+            joblib.parallel_config(backend="dask"),
+        ):
+            fit(64, 64)  # imports sklearn_xc on the workers
+            for size in SIZES:
+                found = fit(size, size)
+                _runner.keep("costs", "workers", f"1/{size}, {workers}", found)
+
+
+# ------------------------------------------------------------------------------------- the model
+
+
+def terms(f):
+    """What solving is linear in: classes, positives, classes times non-zeros of X."""
+    return [f["labels"], f["positives"], f["labels"] * f["nnz"]]
+
+
+def constants(fits):
+    """Seconds of each term, of preparing a non-zero, and of assembling a weight."""
+    from scipy.optimize import nnls
+
+    A = np.array([terms(f) for f in fits], dtype=float)
+    seconds = np.array([f["solve_s"] for f in fits])
+    scale = A.max(axis=0) * 1.0
+    relative = nnls(A / scale / seconds[:, None], np.ones(len(fits)))[0] / scale
+    return {
+        "solve": relative,
+        "prepare": np.median([f["prepare_s"] / f["nnz"] for f in fits]),
+        "assemble": np.median([f["assemble_s"] / f["weights"] for f in fits]),
+        "weights": np.median([f["weights"] / f["positives"] for f in fits]),
+    }
+
+
+def predicted(c, f, workers=1, machines=1):
+    """Seconds of a fit: what one process does, what workers share, and the network."""
+    solve = float(np.dot(c["solve"], terms(f)))
+    weights = f.get("weights", c["weights"] * f["positives"])
+    alone = c["prepare"] * f["nnz"] + c["assemble"] * weights
+    sent = 0 if machines == 1 else (16 * f["nnz"] * np.log2(machines) + 8 * weights) / NETWORK
+    return alone + solve / workers + sent, alone, solve
+
+
+def write_page(found):
+    fits = found.get("constants", {})
+    c = constants(list(fits.values()))
+    per_class, per_positive, per_pair = c["solve"]
+    parts = [
+        "# What it costs",
+        _runner.source("costs"),
+        "Seconds and bytes of `PPDSparseClassifier` on sets of many small classes, those that a "
+        "cluster is for. A fit prepares the data in one process (copies in another order, "
+        "columns), solves blocks of classes in as many workers as there are, and puts the weights "
+        "together in one process.",
+        "## The model",
+        "\n".join(
+            [
+                f"* preparing: {1e9 * c['prepare']:.0f} ns a non-zero of X;",
+                f"* solving: {1e3 * per_class:.2f} ms a class, {1e3 * per_positive:.2f} ms a positive "
+                f"of it, and {1e9 * per_pair:.4f} ns a class and non-zero of X (columns are longer "
+                "where rows are more); shared by the workers;",
+                f"* putting together: {1e9 * c['assemble']:.0f} ns a weight, of which a positive "
+                f"brings {c['weights']:.0f} with these penalties (l1=0.1, l2=1);",
+                "* bytes: 8 a non-zero of X where it comes from, 16 more in this process and in each "
+                "worker process, 117 a feature and thread of a worker, 16 a weight in the end;",
+                "* network: 16 bytes a non-zero of X to each machine, passed on from machine to "
+                "machine, and 8 a weight back.",
+            ]
+        ),
+        "## What it was made from",
+        "Shares of the rows and labels of the shape of Amazon-670K, one thread.",
+        _common.table(
+            ["part", "non-zeros of X", "labels", "prepare s", "solve s", "model s", "assemble s"],
+            [
+                [
+                    key,
+                    f"{f['nnz']:,}",
+                    f"{f['labels']:,}",
+                    f"{f['prepare_s']:.1f}",
+                    f"{f['solve_s']:.1f}",
+                    f"{predicted(c, f)[2]:.1f}",
+                    f"{f['assemble_s']:.1f}",
+                ]
+                for key, f in fits.items()
+            ],
+        ),
+    ]
+    if workers := found.get("workers"):
+        rows = []
+        for key, f in workers.items():
+            n = int(key.rpartition(" ")[2])
+            seconds = f["prepare_s"] + f["solve_s"] + f["assemble_s"]
+            told = predicted(c, f, min(n, 2))[0]
+            rows.append([key.rpartition(",")[0], n, f"{seconds:.1f}", f"{told:.1f}",
+                         f"{seconds / told:.2f}"])  # fmt: skip
+        parts += [
+            "## Held against a cluster",
+            "Worker processes of a Dask cluster on this machine of two processors, on which four "
+            "workers count as two; its start aside.",
+            _common.table(["part", "workers", "measured s", "model s", "ratio"], rows),
+        ]
+    parts += [
+        "## Read out",
+        "Hours of a fit (and of one core in all) by machines of so many processors, with a network "
+        f"of {NETWORK / 1e9:g} GB a second. Beyond measured sizes this is the model's word: "
+        "classes of hundreds of positives are searched in another way, sixteen at a time.",
+        _common.table(
+            ["set", *(f"{m} x {p}" for m, p in CLUSTERS), "core-hours", "GB a machine"],
+            [_read_out(name, c) for name in SETS],
+        ),
+    ]
+    _runner.write_page("costs", "\n\n".join(parts))
+
+
+def _read_out(name, c):
+    n, d, k, words, labels = SETS[name]
+    f = {"rows": n, "nnz": n * words, "labels": k, "positives": n * labels}
+    hours = [
+        f"{predicted(c, f, machines * processors, machines)[0] / 3600:.2f}"
+        for machines, processors in CLUSTERS
+    ]
+    _, alone, solve = predicted(c, f)
+    memory = (16 * f["nnz"] + 16 * 117 * d) / 1e9
+    return [name, *hours, f"{(alone + solve) / 3600:.2f}", f"{memory:.1f}"]
+
+
+def main():
+    options = _runner.parser(__doc__, parts=("constants", "workers")).parse_args()
+    if not options.report:
+        for part in options.part:
+            {"constants": measure_constants, "workers": measure_workers}[part]()
+    write_page(_runner.kept("costs"))
+
+
+if __name__ == "__main__":
+    main()
