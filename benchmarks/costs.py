@@ -4,7 +4,7 @@
 
 `constants`: phases of fits on parts of the shape of Amazon-670K, one thread, and the constants that
 fit them best. `workers`: fits on Dask clusters of one, two and four worker processes beside what
-the model says. Writes doc/benchmark_costs.md, which reads the model out for clusters and larger sets.
+the model says. Writes doc/benchmark_costs.md, which reads the model out for larger sets.
 """
 
 import time
@@ -153,12 +153,12 @@ def write_page(found):
         "\n".join(
             [
                 f"* preparing: {1e9 * c['prepare']:.0f} ns a non-zero of X;",
-                f"* solving: {1e3 * per_class:.2f} ms a class, {1e3 * per_positive:.2f} ms a positive "
-                f"of it, and {1e9 * per_pair:.4f} ns a class and non-zero of X (columns are longer "
-                "where rows are more); shared by the workers;",
+                f"* solving: {1e3 * per_class:.2f} ms a class, {1e3 * per_positive:.2f} ms a "
+                f"positive, and {1e9 * per_pair:.4f} ns a class and non-zero of X (columns are "
+                "longer where rows are more); shared by the workers;",
                 f"* putting together: {1e9 * c['assemble']:.0f} ns a weight, of which a positive "
                 f"brings {c['weights']:.0f} with these penalties (l1=0.1, l2=1);",
-                "* bytes: 8 a non-zero of X where it comes from, 16 more in this process and in each "
+                "* bytes: 8 a non-zero of X where it comes from, 16 more in this process and each "
                 "worker process, 117 a feature and thread of a worker, 16 a weight in the end;",
                 "* network: 16 bytes a non-zero of X to each machine, passed on from machine to "
                 "machine, and 8 a weight back.",
