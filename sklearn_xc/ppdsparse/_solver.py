@@ -168,8 +168,12 @@ def _dual_arrays(dual):
 
 def _assemble(finished, order, n_columns, n_samples, scratch):
     """Put the classes of all blocks in their places, features and samples in the caller's order."""
-    of_blocks, n_weights, intercept, n_iter, gap, n_active, _, n_dual, _, visits = zip(
-        *finished.parts, strict=True
+    of_blocks, n_weights, intercept, n_iter, gap, n_active, n_dual, visits = zip(
+        *(
+            part[:WEIGHTS] + part[WEIGHTS + 1 : DUALS] + part[DUALS + 1 :]
+            for part in finished.parts
+        ),
+        strict=True,
     )
     labels = np.concatenate(of_blocks)
     result = {
