@@ -115,7 +115,7 @@ def open_folder(folder):
         n_rows, n_features, n_classes = map(int, about["shape"])
         shapes = {"X": (n_rows, n_features), "Y": (n_rows, n_classes)}
         return tuple(_open_csr(folder, name, shapes[name]) for name in ARRAYS)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, EOFError, ValueError, LookupError, TypeError) as error:
         raise ValueError(
             f"{os.fspath(folder)!r} is no folder that load_xc(path, to=...) has written: {error}"
         ) from error

@@ -158,8 +158,15 @@ def test_folders_of_something_else(text, tmp_path):
     np.save(good / "X.data.npy", np.ones(3, np.float32))
     with pytest.raises(ValueError, match="the arrays of X do not belong together"):
         load_xc(good)
+    (good / "X.data.npy").write_bytes(b"")
+    with pytest.raises(ValueError, match="good' is no folder"):
+        load_xc(good)
     np.save(good / "X.data.npy", np.ones(3))
     with pytest.raises(ValueError, match=r"X\.data\.npy holds another array"):
+        load_xc(good)
+    np.save(good / "X.data.npy", np.ones(0, np.float32))
+    np.save(good / "X.indptr.npy", np.ones(0, np.int64))
+    with pytest.raises(ValueError, match="good' is no folder"):
         load_xc(good)
 
 
