@@ -2,6 +2,7 @@
 
 import contextlib
 import pickle
+import shutil
 import warnings
 from fractions import Fraction
 from functools import cache
@@ -16,8 +17,9 @@ from _sparse_calls import CALLS, ROWS
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
-from sklearn_xc import load, mips
-from sklearn_xc.datasets import load_xc
+from sklearn_xc import PPDSparseClassifier, load, mips
+from sklearn_xc.datasets import iter_xc, load_xc
+from sklearn_xc.datasets._mapped_csr import write_folder
 
 REFUSED = ValueError, TypeError, MemoryError  # how bad input may be answered
 
@@ -28,6 +30,29 @@ class FoundError(AssertionError):
 
 saved_models = cache(save_all)
 model_of = cache(fitted)
+
+
+# ---------------------------------------------------------------------------------- mapped rows
+
+
+def mapped_folders(rng, folder):
+    """A folder of `load_xc(path, to=...)` with a damaged or an exchanged array, read and fitted."""
+    path = folder / f"folder-{rng.integers(2**60)}"
+    pieces = [(sparse.csr_matrix(X), sparse.csr_matrix(LABELS))]
+    write_folder(pieces, (*X.shape, LABELS.shape[1]), path)
+    for _ in range(rng.integers(1, 3)):
+        files = sorted(path.iterdir())
+        one, other = (files[rng.integers(len(files))] for _ in range(2))
+        if rng.random() < 0.7:
+            one.write_bytes(_damaged(one.read_bytes(), rng))
+        else:
+            one.write_bytes(other.read_bytes())
+    with contextlib.suppress(*REFUSED):
+        for rows, labels in iter_xc(path, int(rng.integers(1, 20))):
+            assert rows.shape[0] == labels.shape[0]
+    with contextlib.suppress(*REFUSED):
+        PPDSparseClassifier(max_iter=2, scratch=folder).fit(*load_xc(path))
+    shutil.rmtree(path)
 
 
 # ------------------------------------------------------------------------------------ model files
@@ -428,6 +453,7 @@ def _use_all(model):
 
 
 KINDS = {
+    "mapped_folders": mapped_folders,
     "model_files": model_files,
     "xc_text": xc_text,
     "sparse_input": sparse_input,
