@@ -17,7 +17,8 @@ def objective(model):
     margins = np.maximum(0, 1 - np.where(Y.toarray() > 0, scores, -scores))
     W, b = model.coef_.astype(float), model.intercept_.astype(float)
     norms = (W.multiply(W)).sum() + (b**2).sum()
-    return model.l1_ * abs(W).sum() + model.l2_ / 2 * norms + (margins**2).sum()
+    power = 1 if model.loss == "hinge" else 2
+    return model.l1_ * abs(W).sum() + model.l2_ / 2 * norms + (margins**power).sum()
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
@@ -30,9 +31,7 @@ def test_new_rows_of_old_labels(loss):
     assert model.dual_coef_.shape == (60, 4000)
     assert model.dual_gap_.max() <= 1e-3
     assert model._n_visits < 0.8 * cold._n_visits
-    np.testing.assert_allclose(model.coef_.toarray(), cold.coef_.toarray(), atol=0.02)
-    if loss == "squared_hinge":
-        assert objective(model) == pytest.approx(objective(cold), rel=2e-3)
+    assert objective(model) == pytest.approx(objective(cold), rel=1e-3)
 
 
 def test_default_penalties_follow_the_grown_data():
