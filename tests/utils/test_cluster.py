@@ -136,7 +136,7 @@ def test_searches_and_rates(data, client):
     np.testing.assert_array_equal(again.coef_, ldgs.coef_)
 
 
-@pytest.mark.parametrize("after", [0.05, 0.4])
+@pytest.mark.parametrize("after", [0.05, pytest.param(0.4, marks=pytest.mark.full)])
 def test_a_worker_that_dies(data, after):
     """Its blocks go to the other; where it had the only data, these are sent again."""
     model = PPDSparseClassifier(random_state=0, tol=1e-4)
