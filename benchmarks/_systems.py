@@ -157,7 +157,7 @@ class Omikuji:
         import omikuji
 
         self.threads, self.text = threads, folder.parent / "train.txt"
-        self.library, self.versions = omikuji, {"omikuji": version("omikuji")}
+        self.module, self.versions = omikuji, {"omikuji": version("omikuji")}
         self.options = omikuji.Model.default_hyper_param()
         for name, value in params.items():
             setattr(self.options, name, value)
@@ -171,7 +171,7 @@ class Omikuji:
         return (str(self.text),)
 
     def fit(self, path):
-        self.model = self.library.Model.train_on_data(path, self.options, n_threads=self.threads)
+        self.model = self.module.Model.train_on_data(path, self.options, n_threads=self.threads)
 
     def save(self, folder):
         self.text.unlink()

@@ -119,7 +119,7 @@ def constants(fits):
 
     A = np.array([terms(f) for f in fits], dtype=float)
     seconds = np.array([f["solve_s"] for f in fits])
-    scale = A.max(axis=0) * 1.0
+    scale = A.max(axis=0)
     relative = nnls(A / scale / seconds[:, None], np.ones(len(fits)))[0] / scale
     return {
         "solve": relative,
@@ -139,9 +139,8 @@ def predicted(c, f, workers=1, machines=1):
 
 
 def write_page(found):
-    fits = found.get("constants", {})
+    fits, workers = found.get("constants", {}), found.get("workers", {})
     c = constants(list(fits.values()))
-    per_class, per_positive, per_pair = c["solve"]
     parts = [
         "# What it costs",
         _runner.source("costs"),
@@ -150,51 +149,17 @@ def write_page(found):
         "columns), solves blocks of classes in as many workers as there are, and puts the weights "
         "together in one process.",
         "## The model",
-        "\n".join(
-            [
-                f"* preparing: {1e9 * c['prepare']:.0f} ns a non-zero of X;",
-                f"* solving: {1e3 * per_class:.2f} ms a class, {1e3 * per_positive:.2f} ms a "
-                f"positive, and {1e9 * per_pair:.4f} ns a class and non-zero of X (columns are "
-                "longer where rows are more); shared by the workers;",
-                f"* putting together: {1e9 * c['assemble']:.0f} ns a weight, of which a positive "
-                f"brings {c['weights']:.0f} with these penalties (l1=0.1, l2=1);",
-                "* bytes: 8 a non-zero of X where it comes from, 16 more in this process and each "
-                "worker process, 117 a feature and thread of a worker, 16 a weight in the end;",
-                "* network: 16 bytes a non-zero of X to each machine, passed on from machine to "
-                "machine, and 8 a weight back.",
-            ]
-        ),
+        _terms_in_words(c),
         "## What it was made from",
         "Shares of the rows and labels of the shape of Amazon-670K, one thread.",
-        _common.table(
-            ["part", "non-zeros of X", "labels", "prepare s", "solve s", "model s", "assemble s"],
-            [
-                [
-                    key,
-                    f"{f['nnz']:,}",
-                    f"{f['labels']:,}",
-                    f"{f['prepare_s']:.1f}",
-                    f"{f['solve_s']:.1f}",
-                    f"{predicted(c, f)[2]:.1f}",
-                    f"{f['assemble_s']:.1f}",
-                ]
-                for key, f in fits.items()
-            ],
-        ),
+        _table_of_fits(c, fits),
     ]
-    if workers := found.get("workers"):
-        rows = []
-        for key, f in workers.items():
-            n = int(key.rpartition(" ")[2])
-            seconds = f["prepare_s"] + f["solve_s"] + f["assemble_s"]
-            told = predicted(c, f, min(n, 2))[0]
-            rows.append([key.rpartition(",")[0], n, f"{seconds:.1f}", f"{told:.1f}",
-                         f"{seconds / told:.2f}"])  # fmt: skip
+    if workers:
         parts += [
             "## Held against a cluster",
             "Worker processes of a Dask cluster on this machine of two processors, on which four "
             "workers count as two; its start aside.",
-            _common.table(["part", "workers", "measured s", "model s", "ratio"], rows),
+            _table_of_workers(c, workers),
         ]
     parts += [
         "## Read out",
@@ -207,6 +172,42 @@ def write_page(found):
         ),
     ]
     _runner.write_page("costs", "\n\n".join(parts))
+
+
+def _terms_in_words(c):
+    per_class, per_positive, per_pair = c["solve"]
+    lines = [
+        f"* preparing: {1e9 * c['prepare']:.0f} ns a non-zero of X;",
+        f"* solving: {1e3 * per_class:.2f} ms a class, {1e3 * per_positive:.2f} ms a positive, and "
+        f"{1e9 * per_pair:.4f} ns a class and non-zero of X (columns are longer where rows are "
+        "more); shared by the workers;",
+        f"* putting together: {1e9 * c['assemble']:.0f} ns a weight, of which a positive brings "
+        f"{c['weights']:.0f} with these penalties (l1=0.1, l2=1);",
+        "* bytes: 8 a non-zero of X where it comes from, 16 more in this process and each worker "
+        "process, 117 a feature and thread of a worker, 16 a weight in the end;",
+        "* network: 16 bytes a non-zero of X to each machine, passed on from machine to machine, "
+        "and 8 a weight back.",
+    ]
+    return "\n".join(lines)
+
+
+def _table_of_fits(c, fits):
+    rows = []
+    for key, f in fits.items():
+        seconds = f["prepare_s"], f["solve_s"], predicted(c, f)[2], f["assemble_s"]
+        rows.append([key, f"{f['nnz']:,}", f"{f['labels']:,}", *(f"{s:.1f}" for s in seconds)])
+    header = ["part", "non-zeros of X", "labels", "prepare s", "solve s", "model s", "assemble s"]
+    return _common.table(header, rows)
+
+
+def _table_of_workers(c, fits):
+    rows = []
+    for key, f in fits.items():
+        part, n = key.split(", ")
+        seconds = f["prepare_s"] + f["solve_s"] + f["assemble_s"]
+        told = predicted(c, f, min(int(n), 2))[0]
+        rows.append([part, n, f"{seconds:.1f}", f"{told:.1f}", f"{seconds / told:.2f}"])
+    return _common.table(["part", "workers", "measured s", "model s", "ratio"], rows)
 
 
 def _read_out(name, c):

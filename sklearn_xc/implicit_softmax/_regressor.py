@@ -385,7 +385,6 @@ default="auto"
         seed = check_random_state(self.random_state).randint(2**31)
         stop = np.zeros(1, dtype=np.int32)
         curve = []
-
         few, ridge_of_few = few_of(data, settings.alpha, seed)
 
         def on_epoch(epoch, weights):

@@ -1,9 +1,35 @@
 """Sparse weights of many classes, put together from the blocks that were solved."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import sparse
 
 from ..utils._matrix import narrow_pointers
+
+
+class Part(NamedTuple):
+    """What `solve_classes` returns of a block of classes, in the order in which it finished them.
+
+    Attributes
+    ----------
+    labels : ndarray of int32 (n_classes,)
+    n_weights, n_duals : ndarray of int64 (n_classes,)
+        How many of the entries of `weights` and `duals` each class has.
+    intercept, n_iter, gap, n_active, n_visits : ndarray (n_classes,)
+    weights, duals : (indices, data), or None where they were left on disk
+    """
+
+    labels: np.ndarray
+    n_weights: np.ndarray
+    intercept: np.ndarray
+    n_iter: np.ndarray
+    gap: np.ndarray
+    n_active: np.ndarray
+    weights: tuple
+    n_duals: np.ndarray
+    duals: tuple
+    n_visits: np.ndarray
 
 
 def grown_duals(dual, shape):

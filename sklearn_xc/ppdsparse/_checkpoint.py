@@ -14,6 +14,7 @@ from scipy import sparse
 
 from .._version import __version__
 from ..persistence._file import Reader, array_segment, write
+from ._assembly import Part
 
 FIT = "fit"
 FORMAT = 1
@@ -150,7 +151,7 @@ def _digest(value):
 
 
 def _arrays(result):
-    """The arrays of a result of `solve_classes`, in its order."""
+    """The arrays of a `Part`, in its order."""
     for part in result:
         yield from part if isinstance(part, tuple) else (part,)
 
@@ -173,5 +174,7 @@ def _result(reader, labels, n_features, n_samples):
     one_each = [a for a in arrays if not any(a is b for name in whole for b in lists[name][1:3])]
     if any(a.shape != (n,) for a in one_each) or set(found.tolist()) != set(labels.tolist()):
         raise ValueError(f"{reader.path} is of other classes")
-    return (found, n_weights, intercept, n_iter, gap, n_active, (feature, weight), n_duals,
-            (sample, dual), visits)  # fmt: skip
+    return Part(
+        found, n_weights, intercept, n_iter, gap, n_active, (feature, weight), n_duals,
+        (sample, dual), visits,
+    )  # fmt: skip

@@ -2,8 +2,6 @@
 
 from ._checkpoint import Checkpoint
 
-WEIGHTS, DUALS = 6, 8  # places of the two large parts in a result of `solve_classes`
-
 
 class Finished:
     """The results of all blocks.
@@ -20,9 +18,8 @@ class Finished:
 
     Attributes
     ----------
-    parts : list
-        The result of each block as `solve_classes` returns it, or None where it is not solved. A
-        large part that is left on disk is None.
+    parts : list of Part
+        None where a block is not solved; without weights and duals where these are left on disk.
     """
 
     def __init__(self, checkpoint, blocks, sizes, scratch):
@@ -52,17 +49,16 @@ class Finished:
     def _light(self, part):
         if part is None or not self._on_disk:
             return part
-        return tuple(
-            None if place in (WEIGHTS, DUALS) and len(a[0]) else a for place, a in enumerate(part)
-        )
+        large = [name for name in ("weights", "duals") if len(getattr(part, name)[0])]
+        return part._replace(**dict.fromkeys(large))
 
-    def take(self, place):
-        """A large part of each result in turn, which is then no longer held here."""
+    def take(self, name):
+        """The weights or the duals of each block in turn, which are then no longer held here."""
         for number, part in enumerate(self.parts):
-            if part[place] is None:
+            if getattr(part, name) is None:
                 labels = self._blocks[number]
-                yield self._checkpoint.read_block(number, labels, *self._sizes)[place]
+                part = self._checkpoint.read_block(number, labels, *self._sizes)
             else:
-                self.parts[number] = (*part[:place], None, *part[place + 1 :])
-                yield part[place]
+                self.parts[number] = part._replace(**{name: None})
+            yield getattr(part, name)
             del part

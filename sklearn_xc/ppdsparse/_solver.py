@@ -8,8 +8,8 @@ from .._kernels.ppdsparse._solver import N_LANES, solve_classes
 from ..utils._matrix import as_rows, squared_norms, weighted_norms
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import blocks_of_classes, local_workers, run_blocks, tell
-from ._assembly import weights_of_classes
-from ._finished import DUALS, WEIGHTS, Finished
+from ._assembly import Part, weights_of_classes
+from ._finished import Finished
 from ._ordering import above, columns_of, extremes, fast_order
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
@@ -123,11 +123,11 @@ def _solve_block(labels, settings, keep_dual, stop, *arrays):
     coarse = X if arrays[N_PARTS] is None else Matrix(*arrays[N_PARTS : 2 * N_PARTS])
     problem = Problem(X, coarse, *arrays[2 * N_PARTS : -3])
     dual = () if arrays[-1] is None else arrays[-3:]
-    return solve_classes(settings, problem, labels, dual, keep_dual, stop)
+    return Part(*solve_classes(settings, problem, labels, dual, keep_dual, stop))
 
 
 def _gap_of(part):
-    return {"gap": float(part[4].max())}
+    return {"gap": float(part.gap.max())}
 
 
 def _parts(rows, scratch):
@@ -168,28 +168,26 @@ def _dual_arrays(dual):
 
 def _assemble(finished, order, n_columns, n_samples, scratch):
     """Put the classes of all blocks in their places, features and samples in the caller's order."""
-    of_blocks, n_weights, intercept, n_iter, gap, n_active, n_dual, visits = zip(
-        *(
-            part[:WEIGHTS] + part[WEIGHTS + 1 : DUALS] + part[DUALS + 1 :]
-            for part in finished.parts
-        ),
-        strict=True,
-    )
+
+    def each(name):
+        return [getattr(part, name) for part in finished.parts]
+
+    of_blocks = each("labels")
     labels = np.concatenate(of_blocks)
     result = {
         "intercept": np.full(n_columns, LOWEST_SCORE, dtype=np.float32),
         "gap": np.zeros(n_columns),
         "n_active": np.zeros(n_columns, dtype=np.int64),
-        "n_iter": int(np.concatenate(n_iter).max()),
-        "n_visits": float(np.concatenate(visits).sum()),
+        "n_iter": int(np.concatenate(each("n_iter")).max()),
+        "n_visits": float(np.concatenate(each("n_visits")).sum()),
     }
-    for name, values in ("intercept", intercept), ("gap", gap), ("n_active", n_active):
-        result[name][labels] = np.concatenate(values)
+    for name in "intercept", "gap", "n_active":
+        result[name][labels] = np.concatenate(each(name))
     result["dual"] = weights_of_classes(
-        of_blocks, n_dual, finished.take(DUALS), n_columns, order.samples, n_samples
+        of_blocks, each("n_duals"), finished.take("duals"), n_columns, order.samples, n_samples
     )
     result["coef"] = weights_of_classes(
-        of_blocks, n_weights, finished.take(WEIGHTS), n_columns, order.features,
+        of_blocks, each("n_weights"), finished.take("weights"), n_columns, order.features,
         empty=scratch.lasting,
     )  # fmt: skip
     return result

@@ -11,7 +11,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
-from scipy import sparse
+from _same_model import assert_same_bits
 
 import sklearn_xc
 from sklearn_xc import PPDSparseClassifier
@@ -36,18 +36,6 @@ def data():
 
 def fit(data, options=None, **more):
     return PPDSparseClassifier(random_state=0, **(options or {}), **more).fit(*data)
-
-
-def assert_same_bits(some, other):
-    for name in vars(some):
-        if name in ("n_jobs", "_index_cache", "_encoding"):
-            continue
-        a, b = getattr(some, name), getattr(other, name)
-        if sparse.issparse(a):
-            for part in "indptr", "indices", "data":
-                np.testing.assert_array_equal(getattr(a, part), getattr(b, part), err_msg=name)
-        else:
-            np.testing.assert_array_equal(a, b, err_msg=name)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=["plain", "sparsified", "warm"])

@@ -10,7 +10,7 @@ import time
 import joblib
 import numpy as np
 import pytest
-from scipy import sparse
+from _same_model import assert_same_bits
 from sklearn.model_selection import GridSearchCV
 
 import sklearn_xc
@@ -53,18 +53,6 @@ def client():
 
 def fit(data, options=None, **more):
     return PPDSparseClassifier(random_state=0, **(options or {}), **more).fit(*data)
-
-
-def assert_same_bits(some, other):
-    for name in vars(other):
-        if name in ("checkpoint", "scratch", "_index_cache", "_encoding"):
-            continue
-        a, b = getattr(some, name), getattr(other, name)
-        if sparse.issparse(a):
-            for part in "indptr", "indices", "data":
-                np.testing.assert_array_equal(getattr(a, part), getattr(b, part), err_msg=name)
-        else:
-            np.testing.assert_array_equal(a, b, err_msg=name)
 
 
 @pytest.fixture
