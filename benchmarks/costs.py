@@ -1,14 +1,15 @@
 """What a fit of PPDSparseClassifier costs: a model of its seconds and bytes, and what it foretells.
 
-    python benchmarks/costs.py [--part constants workers]
+    python benchmarks/costs.py [--part constants workers ratio]
 
 `constants`: phases of fits on parts of the shape of Amazon-670K, one thread, and the constants that
 fit them best. `workers`: fits on Dask clusters of one, two and four worker processes beside what
-the model says. Writes doc/benchmark_costs.md, which reads the model out for larger sets.
+the model says. `ratio`: two worker processes beside two threads, by turns, on sets of titles.
+Writes doc/benchmark_costs.md, which reads the model out for larger sets.
 """
 
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 
 import _common
@@ -19,6 +20,7 @@ import numpy as np
 CONSTANTS = [(64, 64), (32, 32), (16, 16), (16, 64), (64, 16)]
 SIZES = [64, 32, 16]
 WORKERS = [1, 2, 4]
+TURNS = {"yso_finna_en_small": 5, "yso_finna_en": 1}  # beside a first one, which is not counted
 PENALTIES = {"l1": 0.1, "l2": 1}
 # name: rows, words, labels, words a row, labels a row (manikvarma.org/downloads/XC)
 SETS = {
@@ -89,20 +91,54 @@ def measure_constants():
         _runner.keep("costs", "constants", f"1/{rows} rows, 1/{labels} labels", fit(rows, labels))
 
 
-def measure_workers():
-    import joblib
+@contextmanager
+def cluster(workers):
+    """A Dask cluster on this machine; joblib uses it inside `parallel_config("dask")`."""
     from distributed import Client, LocalCluster
 
+    with LocalCluster(n_workers=workers, threads_per_worker=1) as processes, Client(processes):
+        yield
+
+
+def whole_set():
+    """The fit of all of the shape that benchmarks/amazon670k_shape.py has measured."""
+    found = _runner.kept("amazon670k_shape")["amazon670k_shape"]["ppdsparse_2"]
+    n, _, k, words, labels = SETS["Amazon-670K"]
+    return {
+        "rows": n, "nnz": int(n * words), "labels": k, "positives": int(n * labels),
+        "weights": int(found["model_mb"] * 1e6 / 8), "solve_s": found["train_cpu_s"],
+    }  # fmt: skip
+
+
+def measure_workers():
+    import joblib
+
     for workers in WORKERS:
-        with (
-            LocalCluster(n_workers=workers, threads_per_worker=1) as cluster,
-            Client(cluster),
-            joblib.parallel_config(backend="dask"),
-        ):
+        with cluster(workers), joblib.parallel_config(backend="dask"):
             fit(64, 64)  # imports sklearn_xc on the workers
             for size in SIZES:
                 found = fit(size, size)
                 _runner.keep("costs", "workers", f"1/{size}, {workers}", found)
+
+
+def measure_ratio():
+    import joblib
+    from sklearn_xc import PPDSparseClassifier
+
+    with cluster(2):
+        for name, turns in TURNS.items():
+            split = _common.load(name)
+            seconds = {"processes": [], "threads": []}
+            for turn in range(turns + 1):
+                for kind in seconds:
+                    there = joblib.parallel_config("dask") if kind == "processes" else nullcontext()
+                    model = PPDSparseClassifier(random_state=0, n_jobs=2)
+                    start = time.perf_counter()
+                    with there:
+                        model.fit(split.X, split.Y)
+                    if turn:  # the first fit imports sklearn_xc on the workers
+                        seconds[kind].append(time.perf_counter() - start)
+            _runner.keep("costs", "ratio", name, seconds)
 
 
 # ------------------------------------------------------------------------------------- the model
@@ -119,8 +155,9 @@ def constants(fits):
 
     A = np.array([terms(f) for f in fits], dtype=float)
     seconds = np.array([f["solve_s"] for f in fits])
+    fits = [f for f in fits if "prepare_s" in f]
     scale = A.max(axis=0)
-    relative = nnls(A / scale / seconds[:, None], np.ones(len(fits)))[0] / scale
+    relative = nnls(A / scale / seconds[:, None], np.ones(len(A)))[0] / scale
     return {
         "solve": relative,
         "prepare": np.median([f["prepare_s"] / f["nnz"] for f in fits]),
@@ -140,6 +177,7 @@ def predicted(c, f, workers=1, machines=1):
 
 def write_page(found):
     fits, workers = found.get("constants", {}), found.get("workers", {})
+    fits = {**fits, "all": whole_set()}
     c = constants(list(fits.values()))
     parts = [
         "# What it costs",
@@ -151,7 +189,9 @@ def write_page(found):
         "## The model",
         _terms_in_words(c),
         "## What it was made from",
-        "Shares of the rows and labels of the shape of Amazon-670K, one thread.",
+        "Shares of the rows and labels of the shape of Amazon-670K, one thread; the last row is "
+        "the whole of it, the processor time of two threads "
+        "([more](benchmark_amazon670k_shape.md)).",
         _table_of_fits(c, fits),
     ]
     if workers:
@@ -160,6 +200,13 @@ def write_page(found):
             "Worker processes of a Dask cluster on this machine of two processors, on which four "
             "workers count as two; its start aside.",
             _table_of_workers(c, workers),
+        ]
+    if "ratio" in found:
+        parts += [
+            "## Processes beside threads",
+            "Two worker processes of one thread beside two threads of one process, by turns, in "
+            "median; the start of the cluster and the first import of sklearn_xc aside.",
+            _table_of_ratios(found["ratio"]),
         ]
     parts += [
         "## Read out",
@@ -194,8 +241,9 @@ def _terms_in_words(c):
 def _table_of_fits(c, fits):
     rows = []
     for key, f in fits.items():
-        seconds = f["prepare_s"], f["solve_s"], predicted(c, f)[2], f["assemble_s"]
-        rows.append([key, f"{f['nnz']:,}", f"{f['labels']:,}", *(f"{s:.1f}" for s in seconds)])
+        seconds = f.get("prepare_s"), f["solve_s"], predicted(c, f)[2], f.get("assemble_s")
+        shown = ["" if s is None else f"{s:.1f}" for s in seconds]
+        rows.append([key, f"{f['nnz']:,}", f"{f['labels']:,}", *shown])
     header = ["part", "non-zeros of X", "labels", "prepare s", "solve s", "model s", "assemble s"]
     return _common.table(header, rows)
 
@@ -210,6 +258,17 @@ def _table_of_workers(c, fits):
     return _common.table(["part", "workers", "measured s", "model s", "ratio"], rows)
 
 
+def _table_of_ratios(found):
+    rows = []
+    for name, seconds in found.items():
+        processes, threads = (np.median(seconds[kind]) for kind in ("processes", "threads"))
+        turns = len(seconds["threads"])
+        rows.append(
+            [name, turns, f"{processes:.1f}", f"{threads:.1f}", f"{processes / threads:.2f}"]
+        )
+    return _common.table(["data", "turns", "processes s", "threads s", "ratio"], rows)
+
+
 def _read_out(name, c):
     n, d, k, words, labels = SETS[name]
     f = {"rows": n, "nnz": n * words, "labels": k, "positives": n * labels}
@@ -222,11 +281,14 @@ def _read_out(name, c):
     return [name, *hours, f"{(alone + solve) / 3600:.2f}", f"{memory:.1f}"]
 
 
+PARTS = {"constants": measure_constants, "workers": measure_workers, "ratio": measure_ratio}
+
+
 def main():
-    options = _runner.parser(__doc__, parts=("constants", "workers")).parse_args()
+    options = _runner.parser(__doc__, parts=tuple(PARTS)).parse_args()
     if not options.report:
         for part in options.part:
-            {"constants": measure_constants, "workers": measure_workers}[part]()
+            PARTS[part]()
     write_page(_runner.kept("costs"))
 
 
