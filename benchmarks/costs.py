@@ -123,6 +123,7 @@ def measure_workers():
 
 def measure_ratio():
     import joblib
+
     from sklearn_xc import PPDSparseClassifier
 
     with cluster(2):

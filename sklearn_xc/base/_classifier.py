@@ -15,17 +15,17 @@ from ..inspection._explain import (
 )
 from ..inspection._label_counts import counts_of_codes, report_of
 from ..persistence import SaveMixin, weights_to_store
-from ..topk._inverted_index import InvertedIndex, topk_matrix
+from ..topk._inverted_index import InvertedIndex
 from ..utils._callbacks import CallbackSupportMixin, Progress
 from ..utils._matrix import as_matrix, as_rows, normalise
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
 from ..utils._sparse import in_checked_csr
-from ..utils._validation import check_k
 from . import _weight_format as weight_format
 from ._fitted import check_labels_and_counts, check_shape, take_loaded_weights
 from ._linear_model import IndexCache, LinearScores, arrays_of, checked_weights
 from ._nearly_empty import warn_if_nearly_empty
+from ._predict_topk import predict_topk, topk_of_scores
 from ._validation import (
     HasMethods,
     Interval,
@@ -312,57 +312,10 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         warn_if_nearly_empty(self, np.diff(pattern.indptr), "score above zero")
         return encoding.indicator(pattern)
 
-    def predict_topk(self, X, k=None, scores="decision", sparse_output=False):
-        """The k best classes of each sample, best first; never builds all scores.
+    predict_topk = predict_topk
+    _topk = topk_of_scores
 
-        Parameters
-        ----------
-        X : array-like or sparse, shape (n_samples, n_features)
-        k : int, default=None
-            From 1 to the number of classes K; by default the smaller of 5 and K.
-        scores : {"decision", "proba"}, default="decision"
-            What to return beside the labels: scores as of :meth:`decision_function`, or
-            probabilities, where the estimator has them: those of :meth:`predict_proba`, rounded to
-            float32.
-        sparse_output : bool, default=False
-            Whether to return one sparse matrix with k entries a row instead of two arrays.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples, k)
-            Entries of ``classes_``: labels, or the column names or numbers of an indicator. Ties
-            go to the class that stands first there.
-        scores : ndarray of float32, shape (n_samples, k)
-            All finite. For two classes ``-f`` and ``f``, where f is the decision function.
-        matrix : csr_array of float32, shape (n_samples, K)
-            In their place with `sparse_output`: the same scores, in the columns of ``classes_``.
-            What is not stored is not among the k best; a stored zero is a score.
-
-        Raises
-        ------
-        ValueError
-            If k is not an integer from 1 to K, `scores` is not one of the two, or there are no
-            probabilities.
-        """
-        if scores not in ("decision", "proba"):
-            raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
-        rows = self._rows(X)
-        k = check_k(k, len(self.classes_))
-        best, values = (self._topk_probabilities if scores == "proba" else self._topk)(rows, k)
-        if sparse_output:
-            return topk_matrix(best, values, len(self.classes_))
-        return self.classes_[best], values
-
-    def _topk(self, rows, k):
-        """Numbers and scores of the k best classes of each row."""
-        if self._encoding.kind != "binary":
-            return self._model().topk(rows, k, self._threads())
-        scores = self._model().scores(rows, self._threads())
-        scores = np.hstack([-scores, scores])
-        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        return best, np.take_along_axis(scores, best, axis=1)
-
-    def _topk_probabilities(self, rows, k):
+    def _topk_probabilities(self, rows, k, only=None):
         """As :meth:`_topk`, with probabilities; for the estimators that have them."""
         raise ValueError(f"scores='proba': {type(self).__name__} has no probabilities")
 

@@ -1,5 +1,6 @@
 """Post-hoc calibration of margin classifiers: the parameter `calibration` and its methods."""
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -94,13 +95,14 @@ class CalibratedMixin:
             )
         return self.calibration_
 
-    def _topk_probabilities(self, rows, k):
+    def _topk_probabilities(self, rows, k, only=None):
         if self.calibration is None:
             raise ValueError(
                 f"scores='proba': {type(self).__name__} has probabilities only with "
                 "calibration='sigmoid', 'isotonic' or 'temperature'"
             )
-        return topk_probabilities(self._fitted_calibration(), lambda m: self._topk(rows, m), k)
+        calibration, topk = self._fitted_calibration(), partial(self._topk, rows)
+        return topk_probabilities(calibration, topk, k, only)
 
     @available_if(_has_calibration)
     def predict_proba(self, X):
@@ -125,7 +127,7 @@ class CalibratedMixin:
         """
         rows = self._rows(X)
         return all_probabilities(
-            self._fitted_calibration(), lambda m: self._topk(rows, m), rows.shape[0]
+            self._fitted_calibration(), partial(self._topk, rows), rows.shape[0]
         )
 
     @available_if(_has_calibration)
@@ -152,15 +154,18 @@ def refuse_temperature():
     )
 
 
-def topk_probabilities(calibration, topk, k):
+def topk_probabilities(calibration, topk, k, only=None):
     """Numbers and probabilities of the k best classes of each row, best first.
 
     Parameters
     ----------
     calibration : Calibration
     topk : callable
-        ``topk(m)`` returns the numbers and scores of the m best classes of each row.
+        ``topk(m)`` returns the numbers and scores of the m best classes of each row, and
+        ``topk(m, only)`` those that the restriction leaves.
     k : int
+    only : Restriction, default=None
+        Of the labels; the probabilities are still those among all.
 
     Returns
     -------
@@ -169,13 +174,28 @@ def topk_probabilities(calibration, topk, k):
     """
     if calibration.kind == "binary":
         p = rounded_inside(_binary_probabilities(calibration, topk))
+        if only is not None:
+            return only.best_columns(p, k)
         best = np.argsort(-p, axis=1, kind="stable")[:, :k]
         return best, np.take_along_axis(p, best, axis=1)
     m = calibration.n_candidates
+    if only is not None:
+        best, scores = topk(m)
+        p, rest = calibration.candidates(scores)
+        left = topk(k, only)[0]
+        return left, rounded_inside(_looked_up(left, best, p, rest))
     best, scores = topk(max(k, m))
     p, rest = calibration.candidates(scores[:, :m])
     p = np.hstack([p, np.broadcast_to(rest[:, None], (len(p), max(0, k - m)))])
     return best[:, :k], rounded_inside(p[:, :k])
+
+
+def _looked_up(left, best, p, rest):
+    """Probabilities of other classes: those of the best, where they are among them."""
+    found = np.repeat(rest[:, None], left.shape[1], axis=1)
+    for place in range(best.shape[1]):
+        found = np.where(left == best[:, [place]], p[:, [place]], found)
+    return found
 
 
 def all_probabilities(calibration, topk, n_rows):

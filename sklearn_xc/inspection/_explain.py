@@ -5,88 +5,17 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
-from ..utils._matrix import normalise
-from ..utils._sparse import checked_csr
+from ..utils._label_places import named_labels
 from ..utils._unwrap import find_inner, names_after
 from ._explanation import Explanation, Explanations
 
-# ------------------------------------------------------------------------------ which labels
-
 
 def places_of_labels(labels, classes, n_rows):
-    """The labels that a user wants explained, as places in `classes`.
-
-    Parameters
-    ----------
-    labels : a label; a sequence of labels; one sequence of labels a row; or a sparse indicator
-    classes : ndarray of shape (n_classes,)
-    n_rows : int
-
-    Returns
-    -------
-    places : list of n_rows lists of int
-    """
-    if sparse.issparse(labels):
-        labels = checked_csr(labels, "labels")
-        return _places_of_indicator(labels, len(classes), n_rows)
-    table = {label: place for place, label in enumerate(classes.tolist())}
-    labels = _as_list(labels)
-    if not isinstance(labels, list):
-        return [_checked_places([labels], table, "")] * n_rows
-    nested = [isinstance(row, list) for row in labels]
-    if not any(nested):
-        return [_checked_places(labels, table, "")] * n_rows
-    if not all(nested):
-        raise ValueError("labels mixes labels and lists of labels; give one list for each row")
-    if len(labels) != n_rows:
-        raise ValueError(f"labels has lists for {len(labels)} rows, but X has {n_rows} rows")
-    return [_checked_places(row, table, f" for row {i}") for i, row in enumerate(labels)]
-
-
-def _as_list(labels):
-    """Arrays, tuples and so on as nested lists of Python objects; a single label as it is."""
-    if hasattr(labels, "to_numpy"):
-        labels = labels.to_numpy()
-    if isinstance(labels, (np.ndarray, np.generic)):
-        if labels.ndim > 2:
-            raise ValueError(f"labels must have at most 2 dimensions, got shape {labels.shape}")
-        labels = labels.tolist()
-    if isinstance(labels, (list, tuple, set, frozenset, range)):
-        return [_as_list(label) for label in labels]
-    return labels
-
-
-def _checked_places(labels, table, where):
-    places = []
-    for label in labels:
-        try:
-            place = table.get(label)
-        except TypeError:  # not hashable, hence no label
-            place = None
-        if place is None:
-            raise ValueError(f"labels names {label!r}{where}, which is not in classes_")
-        places.append(place)
-    if len(set(places)) < len(places):
-        (twice, *_) = (label for label in labels if labels.count(label) > 1)
-        raise ValueError(
-            f"labels names {twice!r} twice{where}; for one label each row, such as the result of "
-            "predict, give an array of shape (n_samples, 1), and an indicator as a sparse matrix"
-        )
-    return places
-
-
-def _places_of_indicator(labels, n_classes, n_rows):
-    if labels.shape != (n_rows, n_classes):
-        raise ValueError(
-            f"labels is sparse, hence an indicator, and must have the shape "
-            f"({n_rows}, {n_classes}); got {labels.shape}"
-        )
-    labels = normalise(labels).astype(bool)  # a copy
-    labels.eliminate_zeros()
-    return [row.tolist() for row in np.split(labels.indices, labels.indptr[1:-1])]
-
-
-# --------------------------------------------------------------------------------- the parts
+    """The labels that a user wants explained, as places in `classes`: a list for each row."""
+    starts, places = named_labels(labels, classes, n_rows)
+    if starts is None:
+        return [places.tolist()] * n_rows
+    return [row.tolist() for row in np.split(places, starts[1:-1])]
 
 
 def explain_rows(X, places, classes, weights_of_label, k, names):

@@ -402,12 +402,12 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
 
     predict_topk = predict_topk
 
-    def _topk_probabilities(self, rows, k):
+    def _topk_probabilities(self, rows, k, only=None):
         try:
             _has_probabilities(self)
         except AttributeError as error:
             raise ValueError(f"scores='proba': {error}") from error
-        return topk_probabilities(self, rows, k)
+        return topk_probabilities(self, rows, k, only)
 
     predict_proba = available_if(_has_probabilities)(predict_proba)
     predict_log_proba = available_if(_has_probabilities)(predict_log_proba)

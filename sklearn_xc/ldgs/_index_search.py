@@ -12,7 +12,10 @@ from ..utils._validation import check_k
 from ._prediction import dense
 
 
-def predict_topk(self, X, k=None, scores="decision", sparse_output=False, search="exact"):
+def predict_topk(
+    self, X, k=None, scores="decision", sparse_output=False, search="exact", *,
+    labels=None, exclude=None, label_weight=None,
+):  # fmt: skip
     """The k best classes of each sample, best first; never builds all scores of all samples.
 
     Parameters
@@ -29,6 +32,12 @@ def predict_topk(self, X, k=None, scores="decision", sparse_output=False, search
         "index" queries an index of the kind `index` for the best label embeddings. It is built at
         the first such call, on whose samples it measures how many of the ten best it names
         (``search_recall_``); below 0.9 it warns and answers exactly. Scores are exact.
+    labels, exclude : sequence of labels, one sequence of labels a row, or sparse indicator, \
+            default=None
+        The only labels that an answer may hold, and those that it may not; exact only. See
+        :meth:`PPDSparseClassifier.predict_topk`.
+    label_weight : array-like of shape (K,), default=None
+        What is added to the score of each class.
 
     Returns
     -------
@@ -41,12 +50,16 @@ def predict_topk(self, X, k=None, scores="decision", sparse_output=False, search
     ------
     ValueError
         If k is not an integer from 1 to K, scores or search is not one of the two, there are
-        no probabilities, or the index is queried for them.
+        no probabilities, or the index is queried for them, or for some labels only.
     """
     if search not in ("exact", "index"):
         raise ValueError(f"search must be 'exact' or 'index', got {search!r}")
+    only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
     if search == "exact":
-        return BaseXCClassifier.predict_topk(self, X, k, scores, sparse_output)
+        return BaseXCClassifier.predict_topk(self, X, k, scores, sparse_output, **only)
+    for name, given in only.items():
+        if given is not None:
+            raise ValueError(f"search='index' looks for all labels: {name} needs search='exact'")
     if scores != "decision":
         raise ValueError(f"search='index' gives scores='decision' only, got scores={scores!r}")
     rows = self._rows(X)

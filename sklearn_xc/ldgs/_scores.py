@@ -1,5 +1,7 @@
 """How the scores of LDGS come from rows: by embeddings, linearly or by squared distance."""
 
+from copy import copy
+
 import numpy as np
 
 from ..base._linear_model import LinearScores
@@ -109,3 +111,16 @@ class Distances:
 
     def positives(self, rows, n_threads):
         return self._index.positives(self._rows(rows), n_threads)
+
+    def shifted(self, weight):
+        other = copy(self)
+        other._index = self._index.shifted(weight)
+        return other
+
+    def part(self, coef, places):
+        other = copy(self)
+        other._index = self._index.part(coef, places)
+        return other
+
+    def scores_at(self, coef, rows, starts, places, n_threads):
+        return self._index.scores_at(coef, self._rows(rows), starts, places, n_threads)

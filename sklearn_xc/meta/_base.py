@@ -17,6 +17,7 @@ from ..model_selection._routing import n_rows
 from ..persistence import SaveMixin
 from ..ppdsparse._classifier import PPDSparseClassifier
 from ..topk._predict import predict_topk
+from ..topk._restriction import best_of_each
 from ..utils._callbacks import FIT_CALLER, CallbackSupportMixin, InnerFits
 from ..utils._records import is_a, require_attributes
 from ..utils._sparse import in_rows
@@ -159,10 +160,17 @@ class BaseTopKWrapper(
         check_is_fitted(self)
         return self._labels.classes
 
-    def _best(self, X, k, response="decision"):
-        """Numbers and scores of the k best classes of the estimator."""
-        labels, scores = predict_topk(self.estimator_, X, k, response)
-        return codes_of(labels, self._labels.classes), scores
+    def _best(self, X, k, response="decision", **only):
+        """Numbers and scores of the k best classes of the estimator.
+
+        With `labels`, `exclude` or `label_weight` of `predict_topk` -1 stands where a row may have
+        fewer.
+        """
+        if not only:
+            labels, scores = predict_topk(self.estimator_, X, k, response)
+            return codes_of(labels, self._labels.classes), scores
+        found = predict_topk(self.estimator_, X, k, response, True, **only)
+        return best_of_each(found.indptr, found.indices, found.data, k)
 
 
 def _routing_enabled():

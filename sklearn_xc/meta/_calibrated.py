@@ -13,6 +13,7 @@ from ..calibration._mixin import all_probabilities, refuse_temperature, topk_pro
 from ..model_selection._out_of_fold import held_out_topk
 from ..model_selection._routing import n_rows
 from ..topk._inverted_index import topk_matrix
+from ..topk._restriction import read_restriction
 from ..utils._callbacks import with_callbacks
 from ..utils._records import is_a, require_attributes, savable
 from ..utils._validation import check_k
@@ -191,7 +192,10 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         warn_if_nearly_empty(self, (p > 0.5).sum(axis=1), "probability above one half")
         return self._labels.indicator(best, p > 0.5)
 
-    def predict_topk(self, X, k=None, scores="decision", sparse_output=False):
+    def predict_topk(
+        self, X, k=None, scores="decision", sparse_output=False, *,
+        labels=None, exclude=None, label_weight=None,
+    ):  # fmt: skip
         """The k best classes of each sample, best first.
 
         Parameters
@@ -203,6 +207,9 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
             What to return beside the labels: the scores of the estimator, or probabilities.
         sparse_output : bool, default=False
             Whether to return one sparse matrix with k entries a row instead of two arrays.
+        labels, exclude, label_weight : object, default=None
+            What the answers may hold, and what is added to scores; see
+            :meth:`PPDSparseClassifier.predict_topk`.
 
         Returns
         -------
@@ -215,11 +222,17 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         check_is_fitted(self)
         if scores not in ("decision", "proba"):
             raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
-        k = check_k(k, len(self.classes_))
+        options = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+        only = read_restriction(self.classes_, n_rows(X), **options)
+        options = {name: value for name, value in options.items() if value is not None}
+        k = check_k(k, len(self.classes_)) if only is None else only.check_k(k, sparse_output)
         if scores == "proba":
-            best, values = topk_probabilities(self.calibration_, lambda m: self._best(X, m), k)
+            best, values = topk_probabilities(
+                self.calibration_, lambda m, only=None: self._best(X, m, **options if only else {}),
+                k, only,
+            )  # fmt: skip
         else:
-            best, values = self._best(X, k)
+            best, values = self._best(X, k, **options)
         if sparse_output:
             return topk_matrix(best, values, len(self.classes_))
         return self.classes_[best], values

@@ -359,7 +359,10 @@ class TopKThresholdClassifier(BaseTopKWrapper):
             best, scores >= (threshold if threshold.ndim == 0 else threshold[best])
         )
 
-    def predict_topk(self, X, k=None, scores="decision", sparse_output=False):
+    def predict_topk(
+        self, X, k=None, scores="decision", sparse_output=False, *,
+        labels=None, exclude=None, label_weight=None,
+    ):  # fmt: skip
         """The k best classes of the estimator, whatever the thresholds.
 
         Parameters
@@ -371,6 +374,9 @@ class TopKThresholdClassifier(BaseTopKWrapper):
             What to return beside the labels.
         sparse_output : bool, default=False
             Whether to return one sparse matrix with k entries a row instead of two arrays.
+        labels, exclude, label_weight : object, default=None
+            What the answers may hold, and what is added to scores; see
+            :meth:`PPDSparseClassifier.predict_topk`.
 
         Returns
         -------
@@ -380,7 +386,8 @@ class TopKThresholdClassifier(BaseTopKWrapper):
             In their place with `sparse_output`.
         """
         check_is_fitted(self)
-        return predict_topk(self.estimator_, X, k, scores, sparse_output)
+        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+        return predict_topk(self.estimator_, X, k, scores, sparse_output, **only)
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X):

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from .._kernels.topk import _inverted_index as kernel
 from ..topk._feature_major import n_places, padded_intercept
-from ..topk._inverted_index import InvertedIndex
+from ..topk._inverted_index import InvertedIndex, row_blocks
 from ..utils._matrix import Rows, narrow_indices, narrow_pointers
 from ._file import AT_ONCE, Segment, array_segment
 
@@ -17,6 +17,7 @@ PADDING = 1.125  # places for each class, at most; small numbers of classes are 
 DTYPES = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
 # What is read at once of a mapped file; between two blocks of rows memory is given back.
 ROWS_AT_ONCE = 256
+SCORES_AT_ONCE = 1 << 23
 
 
 class StoredWeights:
@@ -272,6 +273,27 @@ class MappedIndex(InvertedIndex):
     def __init__(self, shape, **arrays):
         self.shape = shape
         vars(self).update(arrays)
+
+    def _set_postings(self):
+        """They are made for each block of rows."""
+
+    def part(self, coef, places):
+        """As of the base, at the cost of all classes: the file has no weights class by class."""
+        weight = np.full(self.shape[0], -np.inf, dtype=np.float32)
+        weight[places] = 0
+        return self.shifted(weight)
+
+    def scores_at(self, coef, rows, starts, places, n_threads):
+        """As of the base, at the cost of all classes."""
+        found = np.empty(len(places), dtype=np.float32)
+        at_once = max(1, min(ROWS_AT_ONCE, SCORES_AT_ONCE // self.shape[0]))
+        for first, block in row_blocks(rows, at_once):
+            part = slice(starts[first], starts[first + block.shape[0]])
+            row = np.repeat(
+                np.arange(block.shape[0]), np.diff(starts[first : first + block.shape[0] + 1])
+            )
+            found[part] = self.scores(block, n_threads)[row, places[part]]
+        return found
 
     def _arguments(self, rows):
         if rows.shape[1] != self.shape[1]:

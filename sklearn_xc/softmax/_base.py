@@ -124,8 +124,8 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
     predict_proba = predict_proba
     predict_log_proba = predict_log_proba
 
-    def _topk_probabilities(self, rows, k):
-        return topk_probabilities(self, rows, k)
+    def _topk_probabilities(self, rows, k, only=None):
+        return topk_probabilities(self, rows, k, only)
 
     def log_likelihood(self, X, y, sample_weight=None):
         """Mean log-probability of the true classes.

@@ -98,7 +98,7 @@ def _all(model, X, method, logarithms):
     return out
 
 
-def topk_probabilities(model, rows, k):
+def topk_probabilities(model, rows, k, only=None):
     """The k most probable classes of each row, and their probabilities.
 
     Parameters
@@ -107,6 +107,8 @@ def topk_probabilities(model, rows, k):
         As for `log_probability_blocks`.
     rows : Rows
     k : int
+    only : Restriction, default=None
+        Of the labels; the probabilities are still those among all.
 
     Returns
     -------
@@ -117,6 +119,11 @@ def topk_probabilities(model, rows, k):
     columns = np.empty((rows.shape[0], k), dtype=np.int64)
     values = np.empty((rows.shape[0], k), dtype=np.float32)
     for part, log_p in log_probability_blocks(model, rows):
-        columns[part] = best_columns(log_p, k)
-        values[part] = np.exp(np.take_along_axis(log_p, columns[part], axis=1))
+        if only is None:
+            columns[part] = best_columns(log_p, k)
+            found = np.take_along_axis(log_p, columns[part], axis=1)
+        else:
+            columns[part], found = only.best_columns(log_p, k, part.start)
+            found[columns[part] < 0] = -np.inf
+        values[part] = np.exp(found)
     return columns, values

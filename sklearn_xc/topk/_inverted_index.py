@@ -1,10 +1,13 @@
 """Blocked top-k prediction of linear models with sparse weights."""
 
+from copy import copy
+
 import numpy as np
 from scipy import sparse
 
 from .._kernels.topk import _inverted_index as kernel
 from ..utils._matrix import narrow_indices, narrow_pointers, normalise, transposed
+from ._candidates import candidate_scores
 from ._feature_major import CACHE_LINE, aligned_zeros, feature_major, n_places, padded_intercept
 
 # Rows handed to the kernel at once: between two blocks Python can take an interrupt.
@@ -29,6 +32,9 @@ class InvertedIndex:
     intercept : ndarray of shape (n_classes,)
     zeros : callable, default=None
         Makes the large arrays of sparse weights, as :func:`numpy.zeros`; by default in memory.
+    full : ndarray of bool (n_features,), default=None
+        Features whose weights are stored for all classes; by default those that more than
+        ``FULL_SHARE`` of the classes use. Sums are the same to the last bit only where it is.
 
     Attributes
     ----------
@@ -49,7 +55,7 @@ class InvertedIndex:
 
     rows_at_once = ROW_BLOCK
 
-    def __init__(self, coef, intercept, zeros=None):
+    def __init__(self, coef, intercept, zeros=None, full=None):
         if np.shape(intercept) != (coef.shape[0],):
             raise ValueError(
                 f"intercept_ must have one entry for each of the {coef.shape[0]} rows of coef_, "
@@ -58,12 +64,10 @@ class InvertedIndex:
         self.shape = coef.shape
         if sparse.issparse(coef):
             coef = normalise(coef, "coef_")
-            self._set_lists(coef.tocsc() if zeros is None else _columns(coef, zeros), zeros)
+            self._set_lists(coef.tocsc() if zeros is None else _columns(coef, zeros), zeros, full)
         else:
             self._set_full(np.asarray(coef))
-        self.intercept = padded_intercept(np.asarray(intercept))
-        falling = np.argsort(-self.intercept, kind="stable")
-        self.by_intercept = falling[: coef.shape[0]].astype(np.int32)
+        self._set_intercept(np.asarray(intercept))
         self._set_postings()
 
     @classmethod
@@ -74,6 +78,11 @@ class InvertedIndex:
         vars(index).update(arrays)
         index._set_postings()
         return index
+
+    def _set_intercept(self, intercept):
+        self.intercept = padded_intercept(intercept)
+        falling = np.argsort(-self.intercept, kind="stable")
+        self.by_intercept = falling[: len(intercept)].astype(np.int32)
 
     def _set_postings(self):
         self._postings = kernel.Postings(
@@ -86,9 +95,9 @@ class InvertedIndex:
             self.by_intercept,
         )
 
-    def _set_lists(self, csc, zeros):
+    def _set_lists(self, csc, zeros, full):
         lengths = np.diff(csc.indptr)
-        full = lengths > FULL_SHARE * csc.shape[0]
+        full = lengths > FULL_SHARE * csc.shape[0] if full is None else full
         self.full_column = np.where(full, np.cumsum(full) - 1, -1).astype(np.int32)
         classes, weights = csc.indices.astype(np.int32, copy=False), csc.data
         columns = np.flatnonzero(full)
@@ -203,6 +212,82 @@ class InvertedIndex:
         pattern.sort_indices()
         return pattern
 
+    # ----------------------------------------------------------------- of some classes only
+
+    def _has_all(self):
+        """Whether the weights of all features are stored for all classes."""
+        return len(self.full_weights) == self.shape[1]
+
+    def shifted(self, weight):
+        """The index with a weight added to each intercept; shares everything else.
+
+        Parameters
+        ----------
+        weight : ndarray of float32 (n_classes,)
+            Minus infinity for classes that are not to be found.
+        """
+        other = copy(self)
+        other._set_intercept(self.intercept[: self.shape[0]] + weight)
+        other._set_postings()
+        return other
+
+    def part(self, coef, places):
+        """What finds the k best among some classes, at the cost of a model of these.
+
+        Parameters
+        ----------
+        coef : callable
+            Returns the weights, CSR of shape (n_classes, n_features), where they are sparse.
+        places : ndarray of int (n_places,)
+            The classes, ascending.
+
+        Returns
+        -------
+        part : object
+            Has ``topk``, with the numbers and, to the last bit, the scores of this index.
+        """
+        intercept = self.intercept[places]
+        if self._has_all():
+            return _Part(InvertedIndex(self.full_weights[:, places].T, intercept), places)
+        full = self.full_column >= 0
+        return _Part(InvertedIndex(coef()[places], intercept, full=full), places)
+
+    def scores_at(self, coef, rows, starts, places, n_threads):
+        """Scores of the candidates of each row, at a cost that grows with their number.
+
+        Parameters
+        ----------
+        coef : callable
+            As of :meth:`part`.
+        rows : Rows
+        starts : ndarray of int64 (n_rows + 1,)
+            Where the candidates of each row begin.
+        places : ndarray of int64 (n_candidates,)
+            Their classes.
+        n_threads : int
+
+        Returns
+        -------
+        scores : ndarray of float32 (n_candidates,)
+            To the last bit those of :meth:`scores`.
+        """
+        self._arguments(rows)  # which checks the number of features
+        weights = None if self._has_all() else coef()
+        scores = candidate_scores(self, weights, rows, starts, places, n_threads)
+        check_finite(scores)
+        return scores
+
+
+class _Part:
+    """An index of some classes that answers with their numbers among all."""
+
+    def __init__(self, index, places):
+        self._index, self._places = index, places
+
+    def topk(self, rows, k, n_threads):
+        best, scores = self._index.topk(rows, k, n_threads)
+        return self._places[best], scores
+
 
 def topk_matrix(classes, scores, n_classes):
     """The k best classes of each row as one sparse matrix.
@@ -210,7 +295,7 @@ def topk_matrix(classes, scores, n_classes):
     Parameters
     ----------
     classes : ndarray of integers (n_rows, k)
-        Different ones in a row.
+        Different ones in a row; -1 where a row has fewer.
     scores : ndarray (n_rows, k)
     n_classes : int
 
@@ -219,11 +304,12 @@ def topk_matrix(classes, scores, n_classes):
     matrix : csr_array (n_rows, n_classes)
         Of k entries a row, in the order of the columns; zeros are stored.
     """
-    n_rows, k = classes.shape
+    n_rows = len(classes)
     order = np.argsort(classes, axis=1)
-    columns = np.take_along_axis(classes, order, axis=1).ravel()
-    values = np.take_along_axis(scores, order, axis=1).ravel()
-    starts = np.arange(0, n_rows * k + 1, k)
+    columns = np.take_along_axis(classes, order, axis=1)
+    there = columns >= 0
+    values, columns = np.take_along_axis(scores, order, axis=1)[there], columns[there]
+    starts = np.append(0, np.cumsum(np.count_nonzero(there, axis=1)))
     return narrow_indices(sparse.csr_array((values, columns, starts), shape=(n_rows, n_classes)))
 
 

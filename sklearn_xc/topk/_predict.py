@@ -1,9 +1,16 @@
 """Top-k predictions of pipelines, searches and other wrappers."""
 
+import numpy as np
+from scipy import sparse
+
+from ..utils._label_places import named_labels
 from ..utils._unwrap import find_inner
 
 
-def predict_topk(estimator, X, k=None, scores="decision", sparse_output=False):
+def predict_topk(
+    estimator, X, k=None, scores="decision", sparse_output=False, *,
+    labels=None, exclude=None, label_weight=None, names=None,
+):  # fmt: skip
     """The k best classes of each sample, also through pipelines and searches.
 
     Looks for an estimator with the method ``predict_topk`` inside a fitted
@@ -22,6 +29,15 @@ def predict_topk(estimator, X, k=None, scores="decision", sparse_output=False):
         What to return beside the labels.
     sparse_output : bool, default=False
         Whether to return one sparse matrix with k entries a row instead of two arrays.
+    labels, exclude : sequence of labels, one sequence of labels a row, or sparse indicator, \
+            default=None
+        The only labels that an answer may hold, and those that it may not.
+    label_weight : array-like of shape (n_classes,), default=None
+        What is added to the score of each class.
+    names : array-like of shape (n_classes,), default=None
+        What to call the classes in the place of the estimator's ``classes_``, in their order: the
+        ``classes_`` of the :class:`~sklearn.preprocessing.MultiLabelBinarizer` that made y. Labels
+        in `labels` and `exclude` are then given by these names.
 
     Returns
     -------
@@ -36,6 +52,8 @@ def predict_topk(estimator, X, k=None, scores="decision", sparse_output=False):
         If no estimator with ``predict_topk`` is found, or a search has ``refit=False``.
     sklearn.exceptions.NotFittedError
         If a part that is needed has not been fitted.
+    ValueError
+        If an argument is not as described; see the method.
 
     Examples
     --------
@@ -51,7 +69,44 @@ def predict_topk(estimator, X, k=None, scores="decision", sparse_output=False):
     (['sort', 'inv'], (2, 2), (2, 2))
     """
     inner = find_inner(estimator, "predict_topk")
-    options = {"scores": scores} if scores != "decision" else {}
-    if sparse_output:
-        options["sparse_output"] = True
-    return inner.estimator.predict_topk(inner.transform(X), k, **options)
+    X = inner.transform(X)
+    if names is not None:
+        names = _checked_names(names, inner.estimator)
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        labels, exclude = (
+            _numbers_of(given, names, n_rows, name)
+            for given, name in ((labels, "labels"), (exclude, "exclude"))
+        )
+    options = {
+        "scores": None if scores == "decision" else scores, "sparse_output": sparse_output or None,
+        "labels": labels, "exclude": exclude, "label_weight": label_weight,
+    }  # fmt: skip
+    options = {name: value for name, value in options.items() if value is not None}
+    found = inner.estimator.predict_topk(X, k, **options)
+    return found if sparse_output or names is None else (names[found[0]], found[1])
+
+
+def _checked_names(names, estimator):
+    names, classes = np.asarray(names), estimator.classes_
+    if names.shape != classes.shape:
+        raise ValueError(
+            f"names must be 1-D with a name for each of the {len(classes)} classes, got shape "
+            f"{names.shape}"
+        )
+    if classes.dtype.kind not in "iu" or (classes != np.arange(len(classes))).any():
+        raise ValueError(
+            "names is for classes that are numbers from 0 on, such as the columns of an indicator; "
+            f"this {type(estimator).__name__} has labels of its own, such as {classes[0]!r}"
+        )
+    return names
+
+
+def _numbers_of(labels, names, n_rows, argument):
+    """Labels that were given by name, as the columns of an indicator that the estimator knows."""
+    if labels is None or sparse.issparse(labels):
+        return labels
+    starts, places = named_labels(labels, names, n_rows, argument)
+    if starts is None:
+        return places
+    ones = np.ones(len(places), dtype=bool)
+    return sparse.csr_array((ones, places, starts), shape=(n_rows, len(names)))

@@ -24,7 +24,6 @@ from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_a
 
 cdef enum:
     BLOCK = 64  # classes whose scores are finished and compared at once
-    BATCH = 256  # features with weights for all classes that are added in one pass over the classes
     CHUNK = 32  # rows that a thread takes at a time
     TOUCH_COST = 10  # classes that `scan` reads in the time of one posting of `touched`
 

@@ -1,0 +1,102 @@
+"""`predict_topk` of all classifiers: which labels, how many, with which scores."""
+
+import numpy as np
+
+from ..topk._inverted_index import topk_matrix
+from ..topk._restriction import read_restriction
+from ..utils._validation import check_k
+from ._linear_model import checked_weights
+
+
+def predict_topk(
+    self, X, k=None, scores="decision", sparse_output=False, *,
+    labels=None, exclude=None, label_weight=None,
+):  # fmt: skip
+    """The k best classes of each sample, best first; never builds all scores.
+
+    Parameters
+    ----------
+    X : array-like or sparse, shape (n_samples, n_features)
+    k : int, default=None
+        From 1 to the number of classes K, or of those that `labels` and `exclude` leave; by default
+        the smaller of 5 and that.
+    scores : {"decision", "proba"}, default="decision"
+        What to return beside the labels: scores as of :meth:`decision_function`, or
+        probabilities, where the estimator has them: those of :meth:`predict_proba`, rounded to
+        float32.
+    sparse_output : bool, default=False
+        Whether to return one sparse matrix with k entries a row instead of two arrays.
+    labels : sequence of labels, one sequence of labels a row, or sparse indicator, default=None
+        The only labels that an answer may hold, by default all: entries of ``classes_`` for all
+        rows, or for each row its own (candidates from another system) as a list of lists or a
+        sparse matrix of shape (n_samples, K). The cost follows their number, not K.
+    exclude : as `labels`, default=None
+        Labels that an answer may not hold, such as those that a user has already.
+    label_weight : array-like of shape (K,), default=None
+        What is added to the score of each class, in the order of ``classes_``, such as the
+        logarithm of a prior. Not for probabilities.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_samples, k)
+        Entries of ``classes_``: labels, or the column names or numbers of an indicator. Ties
+        go to the class that stands first there.
+    scores : ndarray of float32, shape (n_samples, k)
+        All finite. For two classes ``-f`` and ``f``, where f is the decision function.
+    matrix : csr_array of float32, shape (n_samples, K)
+        In their place with `sparse_output`: the same scores, in the columns of ``classes_``.
+        What is not stored is not among the k best; a stored zero is a score. Rows that `labels`
+        and `exclude` leave fewer than k labels have these only.
+
+    Raises
+    ------
+    ValueError
+        If k is not an integer from 1 to the number of labels that every row may have, `scores` is
+        not one of the two, there are no probabilities, `labels` or `exclude` names what is not in
+        ``classes_``, or `label_weight` is no finite number for each class.
+    """
+    if scores not in ("decision", "proba"):
+        raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
+    if scores == "proba" and label_weight is not None:
+        raise ValueError(
+            "label_weight is added to scores, and sums with it are no probabilities: use "
+            "scores='decision'"
+        )
+    rows = self._rows(X)
+    only = read_restriction(self.classes_, rows.shape[0], labels, exclude, label_weight)
+    n_classes = len(self.classes_)
+    k = check_k(k, n_classes) if only is None else only.check_k(k, sparse_output)
+    topk = self._topk_probabilities if scores == "proba" else self._topk
+    best, values = topk(rows, k, only)
+    if sparse_output:
+        return topk_matrix(best, values, n_classes)
+    return self.classes_[best], values
+
+
+def topk_of_scores(model, rows, k, only=None):
+    """Numbers and scores of the k best classes of each row.
+
+    Parameters
+    ----------
+    model : BaseXCClassifier
+    rows : Rows
+        As it scores them.
+    k : int
+    only : Restriction, default=None
+
+    Returns
+    -------
+    best : ndarray of int (n_rows, k)
+    scores : ndarray of float32 (n_rows, k)
+    """
+    index, n_threads = model._model(), model._threads()
+    if model._encoding.kind != "binary":
+        if only is None:
+            return index.topk(rows, k, n_threads)
+        return only.topk(index, lambda: checked_weights(model.coef_), rows, k, n_threads)
+    scores = index.scores(rows, n_threads)
+    scores = np.hstack([-scores, scores])
+    if only is not None:
+        return only.best_columns(scores, k)
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return best, np.take_along_axis(scores, best, axis=1)

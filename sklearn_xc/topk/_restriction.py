@@ -1,0 +1,279 @@
+"""Which labels an answer may hold, and what is added to their scores."""
+
+import numpy as np
+from scipy import sparse
+
+from ..utils._label_places import named_labels
+from ..utils._validation import check_k
+from ._dense_topk import best_columns
+
+# Scores that are held at once where more are asked for than are returned.
+SCORES_AT_ONCE = 2**23
+
+
+def read_restriction(classes, n_rows, labels=None, exclude=None, label_weight=None):
+    """The restriction that arguments of `predict_topk` ask for, or None.
+
+    Parameters
+    ----------
+    classes : ndarray (n_classes,)
+    n_rows : int
+    labels, exclude, label_weight : as of `BaseXCClassifier.predict_topk`
+
+    Returns
+    -------
+    restriction : Restriction or None
+    """
+    if labels is None and exclude is None and label_weight is None:
+        return None
+    n_classes = len(classes)
+    allowed = excluded = None
+    if labels is not None:
+        allowed = _pattern(named_labels(labels, classes, n_rows), n_classes)
+        if not sparse.issparse(allowed) and not len(allowed):
+            raise ValueError("labels is empty; name those that an answer may hold, or leave it out")
+    if exclude is not None:
+        excluded = _pattern(named_labels(exclude, classes, n_rows, "exclude"), n_classes)
+    if label_weight is not None:
+        label_weight = _checked_weight(label_weight, n_classes)
+    return Restriction(n_classes, n_rows, allowed, excluded, label_weight)
+
+
+def _pattern(named, n_classes):
+    """Places, ascending, for all rows; or a CSR pattern of those of each row."""
+    if named.starts is None:
+        return np.sort(named.places)
+    parts = np.ones(len(named.places), dtype=bool), named.places, named.starts
+    pattern = sparse.csr_array(parts, shape=(len(named.starts) - 1, n_classes))
+    pattern.sort_indices()
+    return pattern
+
+
+def _checked_weight(label_weight, n_classes):
+    try:
+        weight = np.asarray(label_weight, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"label_weight must be numbers: {error}") from error
+    if weight.shape != (n_classes,):
+        raise ValueError(
+            f"label_weight must be 1-D with a number for each of the {n_classes} classes, in the "
+            f"order of classes_; got shape {weight.shape}"
+        )
+    if not np.isfinite(weight).all():
+        raise ValueError(
+            "label_weight holds NaN or infinity; leave labels out with `exclude` or `labels`"
+        )
+    return weight
+
+
+class Restriction:
+    """Labels that rows may have, and weights that are added to scores.
+
+    Parameters
+    ----------
+    n_classes, n_rows : int
+    allowed : ndarray of int, ascending; csr_array of bool (n_rows, n_classes); or None
+        Places of the labels that all rows may have, or those of each row.
+    excluded : of the same kinds
+        Labels that they may not have.
+    weight : ndarray of float32 (n_classes,), or None
+
+    Attributes
+    ----------
+    fewest : int
+        Labels that the row with the fewest may have.
+    """
+
+    def __init__(self, n_classes, n_rows, allowed=None, excluded=None, weight=None):
+        self.n_classes, self.n_rows, self.weight = n_classes, n_rows, weight
+        if excluded is not None and sparse.issparse(allowed):
+            allowed, excluded = _without(allowed, excluded), None
+        self._allowed, self._excluded = allowed, excluded
+        counts = self._counts()
+        self._poorest = int(np.argmin(counts)) if len(counts) else 0
+        self.fewest = int(counts.min(initial=n_classes))
+
+    def _counts(self):
+        """Labels that each row may have."""
+        allowed, excluded = self._allowed, self._excluded
+        if sparse.issparse(allowed):
+            return np.diff(allowed.indptr)
+        counts = np.full(self.n_rows, self.n_classes if allowed is None else len(allowed))
+        if excluded is None:
+            return counts
+        if not sparse.issparse(excluded):
+            hit = excluded if allowed is None else np.intersect1d(excluded, allowed)
+            return counts - len(hit)
+        if allowed is not None:
+            excluded = excluded[:, allowed]
+        return counts - np.diff(excluded.indptr)
+
+    def check_k(self, k, ragged):
+        """The number of labels to return for each row; with `ragged` rows may have fewer."""
+        if ragged:
+            return min(check_k(k, self.n_classes), max(1, self.n_classes))
+        if self.fewest == 0:
+            raise ValueError(
+                f"labels and exclude leave no label for row {self._poorest}; "
+                "sparse_output=True returns those there are"
+            )
+        if k is not None and self.fewest < check_k(k, self.n_classes):
+            raise ValueError(
+                f"k={k} labels are asked for, but row {self._poorest} may have {self.fewest} only, "
+                "by labels and exclude; sparse_output=True returns those there are"
+            )
+        return check_k(k, self.fewest)
+
+    # ----------------------------------------------------------------------- of linear scores
+
+    def topk(self, index, coef, rows, k, n_threads):
+        """The k best labels of each row among those it may have.
+
+        Parameters
+        ----------
+        index : InvertedIndex, or an object like it
+        coef : callable
+            Returns its weights, class by class.
+        rows : Rows
+        k : int
+        n_threads : int
+
+        Returns
+        -------
+        best : ndarray of int (n_rows, k)
+            -1 where a row may have fewer.
+        scores : ndarray of float32 (n_rows, k)
+        """
+        if self.weight is not None:
+            index = index.shifted(self.weight)
+        allowed = self._allowed
+        if sparse.issparse(allowed):
+            starts, places = allowed.indptr.astype(np.int64), allowed.indices.astype(np.int64)
+            scores = index.scores_at(coef, rows, starts, places, n_threads)
+            return best_of_each(starts, places, scores, k)
+        n = self.n_classes
+        if allowed is not None:
+            index, n = index.part(coef, allowed), len(allowed)
+        if self._excluded is None:
+            return _padded(*index.topk(rows, min(k, n), n_threads), k)
+        return self._beyond_excluded(index, rows, k, n, n_threads)
+
+    def _beyond_excluded(self, index, rows, k, n, n_threads):
+        """As many more as are excluded are asked for, and these left out."""
+        excluded = self._excluded
+        most = (
+            int(np.diff(excluded.indptr).max(initial=0))
+            if sparse.issparse(excluded)
+            else len(excluded)
+        )
+        asked = min(n, k + most)
+        best = np.full((self.n_rows, k), -1, dtype=np.int64)
+        scores = np.zeros((self.n_rows, k), dtype=np.float32)
+        at_once = max(1, SCORES_AT_ONCE // asked)
+        for start in range(0, self.n_rows, at_once):
+            part = slice(start, min(start + at_once, self.n_rows))
+            found, values = index.topk(rows.block(part.start, part.stop), asked, n_threads)
+            kept = ~self._hits(excluded, part, found)
+            order = np.argsort(~kept, axis=1, kind="stable")[:, :k]
+            kept = np.take_along_axis(kept, order, axis=1)
+            n_found = order.shape[1]
+            best[part, :n_found] = np.where(kept, np.take_along_axis(found, order, axis=1), -1)
+            scores[part, :n_found] = np.where(kept, np.take_along_axis(values, order, axis=1), 0)
+        return best, scores
+
+    def _hits(self, pattern, part, found):
+        """Which of the labels that were found for a part of the rows are in a pattern."""
+        if not sparse.issparse(pattern):
+            return np.isin(found, pattern)
+        pattern = pattern[part]
+        row = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+        keys = row * self.n_classes + pattern.indices.astype(np.int64)
+        return np.isin(np.arange(len(found))[:, None] * self.n_classes + found, keys)
+
+    # --------------------------------------------------------------- of dense scores, or others
+
+    def hide(self, values, start=0):
+        """Minus infinity in the place of labels that rows may not have.
+
+        Parameters
+        ----------
+        values : ndarray of floats (n_part, n_classes)
+            Changed in place.
+        start : int
+            The number of the first row.
+        """
+        part = slice(start, start + len(values))
+        if self._allowed is not None:
+            values[~_dense(self._allowed, part, values.shape)] = -np.inf
+        if self._excluded is not None:
+            values[_dense(self._excluded, part, values.shape)] = -np.inf
+
+    def best_columns(self, values, k, start=0):
+        """The k best columns of dense values, which are changed; -1 where a row may have fewer."""
+        if self.weight is not None:
+            values += self.weight
+        self.hide(values, start)
+        columns = best_columns(values, k, values > -np.inf)
+        best = np.take_along_axis(values, np.maximum(columns, 0), axis=1)
+        return _padded(columns, np.where(columns >= 0, best, 0), k)
+
+
+def _without(allowed, excluded):
+    """A pattern without the labels of another, or of all rows."""
+    if not sparse.issparse(excluded):
+        kept = ~np.isin(allowed.indices, excluded)
+        row = np.repeat(np.arange(allowed.shape[0]), np.diff(allowed.indptr))
+        starts = np.append(0, np.cumsum(np.bincount(row[kept], minlength=allowed.shape[0])))
+        parts = allowed.data[kept], allowed.indices[kept], starts
+        return sparse.csr_array(parts, shape=allowed.shape)
+    left = allowed.astype(np.int8) - allowed.multiply(excluded).astype(np.int8)
+    left.eliminate_zeros()
+    left = sparse.csr_array(left.astype(bool))
+    left.sort_indices()
+    return left
+
+
+def _dense(pattern, part, shape):
+    """A pattern for some rows, as ndarray of bool."""
+    if sparse.issparse(pattern):
+        return pattern[part].toarray()
+    mask = np.zeros(shape, dtype=bool)
+    mask[:, pattern] = True
+    return mask
+
+
+def best_of_each(starts, places, scores, k):
+    """The k best of the candidates of each row, ties to the smaller label.
+
+    Parameters
+    ----------
+    starts : ndarray of int (n_rows + 1,)
+        Where the candidates of each row begin.
+    places, scores : ndarray (n_candidates,)
+    k : int
+
+    Returns
+    -------
+    best : ndarray of int64 (n_rows, k)
+        -1 where a row has fewer.
+    scores : ndarray of float32 (n_rows, k)
+    """
+    n_rows = len(starts) - 1
+    row = np.repeat(np.arange(n_rows), np.diff(starts))
+    order = np.lexsort((places, -scores, row))
+    rank = np.arange(len(places)) - starts[row]
+    chosen = rank < k
+    best = np.full((n_rows, k), -1, dtype=np.int64)
+    values = np.zeros((n_rows, k), dtype=np.float32)
+    best[row[chosen], rank[chosen]] = places[order[chosen]]
+    values[row[chosen], rank[chosen]] = scores[order[chosen]]
+    return best, values
+
+
+def _padded(best, scores, k):
+    """With k columns, where all rows have fewer."""
+    missing = k - best.shape[1]
+    if missing <= 0:
+        return best, scores
+    width = (0, 0), (0, missing)
+    return np.pad(best, width, constant_values=-1), np.pad(scores, width)

@@ -1,0 +1,145 @@
+"""Labels that a user names, as places in `classes_`: for all rows, or for each row its own."""
+
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ._matrix import normalise
+from ._sparse import checked_csr
+
+
+class Named(NamedTuple):
+    """Labels as places in `classes_`.
+
+    Attributes
+    ----------
+    starts : ndarray of int64 (n_rows + 1,), or None
+        Where the places of each row begin; None where all rows have the same ones.
+    places : ndarray of int64
+        Different ones in a row, in the order they were named.
+    """
+
+    starts: np.ndarray | None
+    places: np.ndarray
+
+
+def named_labels(labels, classes, n_rows, name="labels"):
+    """Read labels that a user names.
+
+    Parameters
+    ----------
+    labels : a label; a sequence of labels; one sequence of labels a row; or a sparse indicator
+    classes : ndarray of shape (n_classes,)
+    n_rows : int
+    name : str
+        What the errors call them.
+
+    Returns
+    -------
+    named : Named
+
+    Raises
+    ------
+    ValueError
+        If a label is not in `classes`, or named twice for a row, or the lists are not one a row.
+    """
+    if sparse.issparse(labels):
+        return _of_indicator(checked_csr(labels, name), (n_rows, len(classes)), name)
+    labels = _as_list(labels, name)
+    if not isinstance(labels, list):
+        labels = [labels]
+    nested = [isinstance(row, list) for row in labels]
+    if not any(nested):
+        return Named(None, _places(labels, classes, None, name))
+    if not all(nested):
+        raise ValueError(f"{name} mixes labels and lists of labels; give one list for each row")
+    if len(labels) != n_rows:
+        raise ValueError(f"{name} has lists for {len(labels)} rows, but X has {n_rows} rows")
+    starts = np.append(0, np.cumsum([len(row) for row in labels], dtype=np.int64))
+    return Named(starts, _places(list(chain.from_iterable(labels)), classes, starts, name))
+
+
+def _as_list(labels, name):
+    """Arrays, tuples and so on as nested lists of Python objects; a single label as it is."""
+    if hasattr(labels, "to_numpy"):
+        labels = labels.to_numpy()
+    if isinstance(labels, (np.ndarray, np.generic)):
+        if labels.ndim > 2:
+            raise ValueError(f"{name} must have at most 2 dimensions, got shape {labels.shape}")
+        labels = labels.tolist()
+    if isinstance(labels, (list, tuple, set, frozenset, range)):
+        return [_as_list(label, name) for label in labels]
+    return labels
+
+
+def _places(labels, classes, starts, name):
+    places = _by_bisection(labels, classes)
+    if places is None:
+        places = _by_table(labels, classes, starts, name)
+    keys = places + len(classes) * _row_of(starts, len(places))
+    order = np.argsort(keys, kind="stable")
+    again = np.flatnonzero(np.diff(keys[order]) == 0)
+    if len(again):
+        i = order[again[0]]
+        raise ValueError(
+            f"{name} names {labels[i]!r} twice{_where(starts, i)}; for one label each row, such as "
+            "the result of predict, give an array of shape (n_samples, 1), and an indicator as a "
+            "sparse matrix"
+        )
+    return places
+
+
+def _by_bisection(labels, classes):
+    """Places in sorted classes, at a cost that grows with the labels only; None if one is missing.
+
+    Every place is looked at again, so that classes in another order lead to None at worst.
+    """
+    if not labels or not len(classes):
+        return np.empty(0, dtype=np.int64) if not labels else None
+    if isinstance(classes[0], str) != all(isinstance(label, str) for label in labels):
+        return None
+    try:
+        wanted = np.empty(len(labels), dtype=object)
+        wanted[:] = labels
+        wanted = wanted if classes.dtype.kind == "O" else np.asarray(labels)
+        places = np.minimum(np.searchsorted(classes, wanted), len(classes) - 1)
+        found = np.asarray(classes[places] == wanted)
+    except (TypeError, ValueError, OverflowError):  # labels of other kinds than the classes
+        return None
+    return places if found.shape == places.shape and found.all() else None
+
+
+def _by_table(labels, classes, starts, name):
+    table = {label: place for place, label in enumerate(classes.tolist())}
+    places = np.empty(len(labels), dtype=np.int64)
+    for i, label in enumerate(labels):
+        try:
+            place = table.get(label)
+        except TypeError:  # not hashable, hence no label
+            place = None
+        if place is None:
+            raise ValueError(f"{name} names {label!r}{_where(starts, i)}, which is not in classes_")
+        places[i] = place
+    return places
+
+
+def _row_of(starts, n):
+    return 0 if starts is None else np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+
+
+def _where(starts, i):
+    """The row that the label at place i is for, in words."""
+    return "" if starts is None else f" for row {np.searchsorted(starts, i, side='right') - 1}"
+
+
+def _of_indicator(labels, shape, name):
+    if labels.shape != shape:
+        raise ValueError(
+            f"{name} is sparse, hence an indicator, and must have the shape {shape}; got "
+            f"{labels.shape}"
+        )
+    labels = normalise(labels, name).astype(bool)  # a copy
+    labels.eliminate_zeros()
+    return Named(labels.indptr.astype(np.int64), labels.indices.astype(np.int64))
