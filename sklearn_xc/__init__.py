@@ -8,7 +8,7 @@ from .ldgs._classifier import LDGSClassifier
 from .memoir._classifier import MemoirSVC
 from .meta._calibrated import TopKCalibratedClassifier
 from .meta._threshold import TopKThresholdClassifier
-from .persistence import load
+from .persistence import load, save
 from .ppdsparse._classifier import PPDSparseClassifier
 from .ppdsparse._merge import merge
 from .topk._predict import predict_topk
@@ -27,4 +27,5 @@ __all__ = [
     "load",
     "merge",
     "predict_topk",
+    "save",
 ]

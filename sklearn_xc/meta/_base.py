@@ -21,6 +21,7 @@ from ..topk._restriction import best_of_each
 from ..utils._callbacks import FIT_CALLER, CallbackSupportMixin, InnerFits
 from ..utils._records import is_a, require_attributes
 from ..utils._sparse import in_rows
+from ..utils._unwrap import find_inner
 from ..utils._validation import check_sample_weight
 
 
@@ -142,7 +143,7 @@ class BaseTopKWrapper(
 
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
-        require_attributes(self, estimator_=is_a(SaveMixin), _labels=is_a(Labels))
+        require_attributes(self, estimator_=_predicts_topk, _labels=is_a(Labels))
         if "estimator_" not in vars(self) or "_labels" not in vars(self):
             raise ValueError(f"it holds a {type(self).__name__} without an estimator")
         wrapped = getattr(self.estimator_, "classes_", None)
@@ -171,6 +172,14 @@ class BaseTopKWrapper(
             return codes_of(labels, self._labels.classes), scores
         found = predict_topk(self.estimator_, X, k, response, True, **only)
         return best_of_each(found.indptr, found.indices, found.data, k)
+
+
+def _predicts_topk(estimator):
+    """Whether a value that was loaded is an estimator of ours, or a Pipeline that ends in one."""
+    try:
+        return isinstance(find_inner(estimator, "predict_topk").estimator, SaveMixin)
+    except (TypeError, AttributeError):
+        return False
 
 
 def _routing_enabled():

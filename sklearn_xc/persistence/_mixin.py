@@ -7,10 +7,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._version import __version__
 from ..utils._callbacks import CALLBACKS
 from ._file import Reader, write
+from ._names import with_names
+from ._skeleton import is_step
 from ._state import Decoder, Encoder
 from ._weights import DTYPES
 
-__all__ = ["SaveMixin", "load"]
+__all__ = ["SaveMixin", "load", "save"]
 
 
 class SaveMixin:
@@ -53,19 +55,7 @@ class SaveMixin:
             If the directory does not exist, or the file cannot be written.
         """
         check_is_fitted(self)
-        if dtype not in DTYPES:
-            raise ValueError(f"dtype must be one of {list(DTYPES)}, got {dtype!r}")
-        if isinstance(threshold, bool) or not isinstance(threshold, Real) or not threshold >= 0:
-            raise ValueError(f"threshold must be a number from 0 on, got {threshold!r}")
-        encoder = Encoder(dtype, threshold)
-        model = encoder.estimator(self)
-        if (dtype != "float32" or threshold) and not encoder.n_weights:
-            raise ValueError(
-                f"dtype={dtype!r} and threshold={threshold!r} are for linear weights, and "
-                f"{type(self).__name__} has none"
-            )
-        manifest = {"library": "sklearn-xc", "version": __version__, "model": model}
-        write(path, manifest, encoder.segments)
+        _write(self, path, dtype, threshold)
 
     @classmethod
     def _renamed_parameters(cls, parameters):
@@ -139,11 +129,92 @@ class SaveMixin:
         return super().__getstate__()
 
 
+def _write(estimator, path, dtype, threshold):
+    if dtype not in DTYPES:
+        raise ValueError(f"dtype must be one of {list(DTYPES)}, got {dtype!r}")
+    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not threshold >= 0:
+        raise ValueError(f"threshold must be a number from 0 on, got {threshold!r}")
+    encoder = Encoder(dtype, threshold)
+    ours = isinstance(estimator, SaveMixin)
+    model = encoder.estimator(estimator) if ours else encoder.steps(estimator)
+    if (dtype != "float32" or threshold) and not encoder.n_weights:
+        raise ValueError(
+            f"dtype={dtype!r} and threshold={threshold!r} are for linear weights, and "
+            f"{type(estimator).__name__} has none"
+        )
+    manifest = {"library": "sklearn-xc", "version": __version__, "model": model}
+    write(path, manifest, encoder.segments)
+
+
+def save(estimator, path, *, names=None, dtype="float32", threshold=0.0):
+    """Save a fitted estimator, or a whole Pipeline, in one file without pickle.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted: one of this package, or a :class:`~sklearn.pipeline.Pipeline`,
+        :class:`~sklearn.compose.ColumnTransformer` or :class:`~sklearn.pipeline.FeatureUnion` of
+        these and of scikit-learn's ``CountVectorizer``, ``TfidfVectorizer``,
+        ``HashingVectorizer``, ``TfidfTransformer``, ``Normalizer``, ``StandardScaler``,
+        ``MaxAbsScaler``, ``FunctionTransformer`` (of a NumPy function), ``TruncatedSVD``,
+        ``SelectKBest``, ``MultiLabelBinarizer``, ``FrozenEstimator``, nested in any way. Of a
+        search, such as :class:`~sklearn.model_selection.GridSearchCV`, the best estimator is saved.
+    path : str or path-like
+        Name of the file, replaced if it exists; complete or not there, as by the method ``save``.
+    names : array-like of shape (n_classes,) or MultiLabelBinarizer, default=None
+        What the classifier calls its labels from then on, in the order of its ``classes_``.
+    dtype : {"float32", "float16"}, default="float32"
+        How linear weights are stored.
+    threshold : float, default=0.0
+        Sparse linear weights of a magnitude up to it are left out.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the estimator has not been fitted.
+    TypeError
+        If it holds a step or a value that a file cannot hold, which is named.
+    ImportError
+        If there are steps of scikit-learn, and skops, which writes them, is not installed.
+    ValueError
+        If an argument is not as described.
+    OSError
+        If the directory does not exist, or the file cannot be written.
+
+    See Also
+    --------
+    load : The way back.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn_xc import PPDSparseClassifier, load, predict_topk, save
+    >>> passages = ["sort an array", "sort a list", "sum of an array", "sum of squares"]
+    >>> pipeline = make_pipeline(TfidfVectorizer(), PPDSparseClassifier(random_state=0))
+    >>> pipeline = pipeline.fit(passages, ["sort", "sort", "sum", "sum"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(pipeline, Path(folder, "tagger.sxc"))
+    ...     loaded = load(Path(folder, "tagger.sxc"))
+    >>> predict_topk(loaded, ["how to sort?"], k=1)[0].tolist()
+    [['sort']]
+    """
+    while hasattr(estimator, "best_estimator_"):
+        estimator = estimator.best_estimator_
+    check_is_fitted(estimator)
+    if names is not None:
+        estimator = with_names(estimator, names)
+    _write(estimator, path, dtype, threshold)
+
+
 def load(path, mmap_mode=None):
-    """Load an estimator that was saved with its method ``save``.
+    """Load an estimator that was saved with its method ``save``, or by :func:`save`.
 
     Nothing in a file is executed, whoever wrote it: it holds numbers and texts only, and the
-    estimators that it can name are those of this package.
+    estimators that it can name are those of this package and the few of scikit-learn that
+    :func:`save` lists.
 
     Parameters
     ----------
@@ -165,6 +236,8 @@ def load(path, mmap_mode=None):
     ------
     OSError
         If the file does not exist or cannot be read.
+    ImportError
+        If it holds steps of scikit-learn, and skops, which reads them, is not installed.
     ValueError
         If it is not a model, if it was truncated, damaged or edited, or needs a newer version of
         the package.
@@ -191,7 +264,7 @@ def load(path, mmap_mode=None):
     reader = Reader(path, mmap_mode == "r")
     try:
         model = Decoder(reader, reader.mapped).decode(reader.manifest["model"])
-        if not isinstance(model, SaveMixin):
+        if not isinstance(model, SaveMixin) and not is_step(model):
             raise ValueError("it holds no estimator")
     except DAMAGES as error:
         reader.refuse_content(error)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..utils._records import ESTIMATORS, RECORDS, made_record
 from ._file import array_segment, dtype_of, json_segment
+from ._skeleton import Hollow, filled, function, is_step, number_type, vocabulary
 from ._weights import LoadedWeights, StoredWeights
 
 MATRICES = {
@@ -112,18 +113,21 @@ class Encoder:
             return {"$": "record", "class": type(value).__name__, "fields": fields}
         if hasattr(value, "_state_to_save") and not isinstance(value, type):
             return self.estimator(value)
-        instead = ""
         if isinstance(value, BaseEstimator):
-            instead = (
-                "; save the whole with joblib.dump or skops, which take any estimator, or make "
-                "ours the last step of the Pipeline, and save that: pipeline[-1].save(path)"
-            )
+            return self.steps(value, where)
         raise TypeError(
             f"{where} is {value!r:.100} of type {type(value).__module__}.{type(value).__name__}, "
             "which a model file cannot hold: it takes numbers, texts, None, lists, tuples, dicts, "
             "NumPy and SciPy sparse arrays, RandomState and estimators of sklearn_xc"
-            f"{instead}"
         )
+
+    def steps(self, estimator, where="the estimator"):
+        """JSON of an estimator of scikit-learn, such as a Pipeline."""
+        hollow = Hollow(self.encode)
+        if not is_step(estimator):
+            hollow.refuse(estimator, where)
+        skeleton = np.frombuffer(hollow.skeleton(estimator), dtype=np.uint8)
+        return {"$": "steps", "skeleton": self._array(skeleton, where), "parts": hollow.parts}
 
     def _add(self, segment):
         self.segments.append(segment)
@@ -243,6 +247,19 @@ class Decoder:
             estimator._set_loaded_state(state, origin)
         return estimator
 
+    def _steps(self, node):
+        skeleton = self.array(node["skeleton"]["number"], False)
+        return filled(skeleton.tobytes(), [self.decode(part) for part in node["parts"]])
+
+    def _vocabulary(self, node):
+        return vocabulary(self.decode(node["words"]))
+
+    def _number_type(self, node):
+        return number_type(node["name"])
+
+    def _function(self, node):
+        return function(node["name"])
+
     def _float(self, node):
         if node["value"] not in ("inf", "-inf", "nan"):
             raise ValueError(f"{node['value']!r} is no float")
@@ -318,7 +335,7 @@ class Decoder:
 
 KINDS = {
     "estimator", "float", "tuple", "dict", "array", "scalar", "objects", "dtype", "container",
-    "random_state", "matrix", "weights", "record",
+    "random_state", "matrix", "weights", "record", "steps", "vocabulary", "number_type", "function",
 }  # fmt: skip
 
 
@@ -326,7 +343,7 @@ def _is_late(node):
     """Whether there is a matrix in the node, which has to be read to be checked."""
     if isinstance(node, list):
         return any(_is_late(item) for item in node)
-    if not isinstance(node, dict) or node.get("$") == "estimator":
+    if not isinstance(node, dict) or node.get("$") in ("estimator", "steps"):
         return False
     return node.get("$") == "matrix" or any(_is_late(part) for part in node.values())
 

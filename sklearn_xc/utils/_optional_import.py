@@ -11,6 +11,7 @@ HOW_TO_GET = {
         "compiler; set HNSWLIB_NO_NATIVE=1 for a build that runs on other machines too."
     ),
     "matplotlib": 'Install it with `pip install matplotlib` or `pip install "sklearn-xc[plots]"`.',
+    "skops": 'Install it with `pip install skops` or `pip install "sklearn-xc[pipelines]"`.',
     "pandas": "Install it with `pip install pandas`.",
 }
 
@@ -20,7 +21,8 @@ def optional_import(name, feature):
 
     Parameters
     ----------
-    name : {"dask.<module>", "hnswlib", "matplotlib", "matplotlib.<module>", "pandas"}
+    name : {"dask.<module>", "hnswlib", "matplotlib", "matplotlib.<module>", "pandas", \
+            "skops.io"}
         Module to import.
     feature : str
         What needs it, as the start of the message ``"<feature> needs <package>, ..."``.

@@ -1,0 +1,70 @@
+"""A fitted estimator with other names for its labels."""
+
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+
+
+def with_names(estimator, names):
+    """A shallow copy of a fitted estimator that calls its labels by other names.
+
+    Parameters
+    ----------
+    estimator : classifier of ours, or a Pipeline or FrozenEstimator that ends in one
+    names : array-like of shape (n_classes,), or a fitted MultiLabelBinarizer
+
+    Returns
+    -------
+    estimator : of the same kind
+        Shares what was learnt.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many names as labels, or a name twice.
+    TypeError
+        If the estimator has no labels of ours.
+    """
+    names = np.asarray(getattr(names, "classes_", names))
+    found = copy(estimator)
+    if isinstance(estimator, Pipeline):
+        last, step = estimator.steps[-1]
+        found.steps = [*estimator.steps[:-1], (last, with_names(step, names))]
+    elif isinstance(estimator, FrozenEstimator):
+        found.estimator = with_names(estimator.estimator, names)
+    elif "_encoding" in vars(estimator):
+        check_names(names, len(estimator.classes_))
+        found._encoding = replace(estimator._encoding, classes_=names)
+        found.classes_ = names
+        found._index_cache = estimator._index_cache  # the weights are the same
+    else:
+        raise TypeError(
+            f"names are for a classifier of sklearn_xc at the end; {type(estimator).__name__} is "
+            "none: give them to its fit"
+        )
+    return found
+
+
+def check_names(names, n_classes, argument="names"):
+    """Refuse names that are not one for each label, or name two alike.
+
+    Parameters
+    ----------
+    names : ndarray
+    n_classes : int
+    argument : str
+        What the error calls them.
+    """
+    if names.shape != (n_classes,):
+        raise ValueError(
+            f"{argument} must be 1-D with a name for each of the {n_classes} labels, got shape "
+            f"{names.shape}"
+        )
+    seen = set()
+    for name in names.tolist():
+        if name in seen:
+            raise ValueError(f"{argument} names two labels {name!r}")
+        seen.add(name)
