@@ -66,6 +66,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
     _not_merged_since = "their scores are trained against each other"
     _support = None  # training samples of each class, ndarray of int64; None where not known
     _range_of_weights = 0, np.inf  # of the largest sample weight
+    _made_anew = ("_index_cache",)  # attributes that a copy or a pickle has no need of
     _held_out_counts = None  # ndarray of int64 (3, n_classes): true, predicted, both
 
     def __sklearn_tags__(self):
@@ -171,7 +172,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
 
     def __getstate__(self):
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_index_cache"}
+        return {name: value for name, value in state.items() if name not in self._made_anew}
 
     def __setstate__(self, state):
         super().__setstate__(state)

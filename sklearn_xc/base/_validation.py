@@ -5,8 +5,10 @@ The only module that touches private names of scikit-learn.
 
 import os
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import get_ident
 
+import numpy as np
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -18,6 +20,7 @@ from sklearn.utils.validation import validate_data
 
 from ..inspection._label_counts import training_support
 from ..utils._callbacks import STATE
+from ..utils._label_places import check_names
 from ..utils._matrix import normalise
 from ..utils._sparse import in_checked_csr
 from ..utils._validation import check_sample_weight, require_two_classes
@@ -154,6 +157,8 @@ def validate_fit(estimator, X, y, sample_weight=None):
     if y.ndim == 2:
         estimator._require_size(y.shape[1], X.shape[1])
     estimator._encoding, Y = encode(y, names)
+    if (given := getattr(estimator, "label_names", None)) is not None:
+        estimator._encoding = _named(estimator._encoding, given, names)
     estimator._require_size(estimator._encoding.n_classes, X.shape[1])
     estimator.classes_ = estimator._encoding.classes_
     is_multilabel = estimator._encoding.kind == "multilabel"
@@ -165,6 +170,23 @@ def validate_fit(estimator, X, y, sample_weight=None):
     if is_multilabel:
         count_rows_with_labels(estimator, Y, sample_weight)
     return normalise(X), Y, sample_weight
+
+
+def _named(encoding, given, of_frame):
+    """The encoding with the names that the parameter `label_names` gives."""
+    if encoding.kind != "multilabel":
+        raise ValueError(
+            f"label_names is for the columns of an indicator, but y has one of "
+            f"{encoding.n_classes} classes a sample, which are names themselves"
+        )
+    given = np.asarray(given)
+    check_names(given, encoding.n_classes, "label_names")
+    if of_frame is not None and not np.array_equal(of_frame, given):
+        raise ValueError(
+            f"label_names begins with {given.tolist()[0]!r}, but y is a DataFrame with other "
+            f"names, such as {of_frame.tolist()[0]!r}: leave one of them out"
+        )
+    return replace(encoding, classes_=given)
 
 
 def validate_more(estimator, X, y, sample_weight=None):

@@ -158,6 +158,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         A line for each pass: how many there are, the mean loss, the time taken and the time left.
     warm_start : bool, default=False
         Start the next fit, on the same classes and features, from the weights of the last.
+    label_names : array-like of shape (n_classes,) or None, default=None
+        What to call the columns of an indicator y; see :class:`PPDSparseClassifier`.
 
     Attributes
     ----------
@@ -266,6 +268,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         random_state=None,
         verbose=0,
         warm_start=False,
+        label_names=None,
     ):
         self.loss = loss
         self.similarity = similarity
@@ -294,6 +297,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.label_names = label_names
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -412,19 +416,14 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     predict_proba = available_if(_has_probabilities)(predict_proba)
     predict_log_proba = available_if(_has_probabilities)(predict_log_proba)
 
-    # ------------------------------------------------------------------------- the fitted model
-
     _set_model = set_model
     _place_classes = place_classes
+    _made_anew = (*BaseXCClassifier._made_anew, "_search")
     _not_saved = (*BaseXCClassifier._not_saved, "_search")
 
     def _prepare_index(self):
         super()._prepare_index()
         vars(self).pop("_search", None)
-
-    def __getstate__(self):
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_search"}
 
     def _scores_of(self, state=None):
         state = vars(self) if state is None else state

@@ -34,6 +34,7 @@ CONSTRAINTS = {
     "random_state": ["random_state"],
     "verbose": ["verbose"],
     "warm_start": ["boolean"],
+    "label_names": ["array-like", None],
 }
 
 SEARCH_PARAMS = {

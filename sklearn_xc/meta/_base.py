@@ -1,11 +1,13 @@
 """Base of the classifiers that wrap another one and read its k best classes."""
 
 import warnings
+from dataclasses import replace
 from inspect import signature
 
 import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
@@ -136,6 +138,8 @@ class BaseTopKWrapper(
         self._remember()
 
     def _remember(self):
+        if self._labels.kind == "multilabel":  # it may call the columns by other names
+            self._labels = replace(self._labels, classes=np.asarray(self.estimator_.classes_))
         for name in ("n_features_in_", "feature_names_in_"):
             vars(self).pop(name, None)
             if hasattr(self.estimator_, name):
@@ -176,6 +180,8 @@ class BaseTopKWrapper(
 
 def _predicts_topk(estimator):
     """Whether a value that was loaded is an estimator of ours, or a Pipeline that ends in one."""
+    while isinstance(estimator, FrozenEstimator):
+        estimator = estimator.estimator
     try:
         return isinstance(find_inner(estimator, "predict_topk").estimator, SaveMixin)
     except (TypeError, AttributeError):

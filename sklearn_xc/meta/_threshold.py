@@ -327,7 +327,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
             self.estimator_,
             take(X, test),
             take(y, test),
-            replace(labels, truth=labels.truth[test]),
+            replace(labels, truth=labels.truth[test], classes=self.classes_),
             k=self.max_labels_,
             splits=None,
             weight=None if weight is None else weight[test],

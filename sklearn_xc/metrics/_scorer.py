@@ -74,7 +74,8 @@ class TopkScorer:
             Greater is better.
         """
         labels = self._predict(estimator, X, y)
-        ranking = rank(y, labels, self.k, self.classes, sample_weight, from_predict_topk=True)
+        classes = _column_names(estimator, y) if self.classes is None else self.classes
+        ranking = rank(y, labels, self.k, classes, sample_weight, from_predict_topk=True)
         if self.propensities is None:
             return _METRICS[self.metric](ranking)
         return _PROPENSITY_METRICS[self.metric](ranking, self.propensities)
@@ -139,6 +140,14 @@ def _n_ranks(k, estimator, y):
     if len(shape) == 2:
         return min(k, shape[1])
     return min(k, len(getattr(estimator, "classes_", range(k))))
+
+
+def _column_names(estimator, y):
+    """What the estimator calls the columns of an indicator that has no names of its own."""
+    if len(np.shape(y)) != 2 or hasattr(y, "columns"):
+        return None
+    classes = getattr(estimator, "classes_", None)
+    return classes if classes is not None and len(classes) == np.shape(y)[1] else None
 
 
 def make_topk_scorer(metric="ndcg_at_k", k=5, *, propensities=None, classes=None):

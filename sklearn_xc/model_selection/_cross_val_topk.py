@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from ..base._labels import is_indicator
 from ..topk._predict import predict_topk
 from ..utils._sparse import in_rows
 from ..utils._validation import check_k
@@ -122,9 +123,11 @@ def out_of_fold_topk(estimator, X, y, *, k, cv, n_jobs, params, scores="decision
     )
     codes = np.full((Y.shape[0], k), -1, dtype=np.int32)
     values = np.full((Y.shape[0], k), np.nan, dtype=np.float32)
-    for (_, test), (fold_codes, fold_scores) in zip(folds, results, strict=True):
+    for (_, test), (fold_codes, fold_scores, _) in zip(folds, results, strict=True):
         codes[test, : fold_codes.shape[1]] = fold_codes
         values[test, : fold_codes.shape[1]] = fold_scores
+    if results:
+        classes = results[-1][2]
     return TopkPredictions(codes, values, classes)
 
 
@@ -133,7 +136,9 @@ def _predict_fold(estimator, X, y, train, test, k, params, classes, scores, inne
     found = getattr(estimator, "classes_", None)
     k = k if found is None else min(k, len(found))
     labels, values = predict_topk(estimator, take(X, test), k, scores)
-    return codes_of(labels, classes), values
+    if is_indicator(y) and found is not None:  # it may call the columns by other names
+        classes = found
+    return codes_of(labels, classes), values, classes
 
 
 def codes_of(labels, classes):

@@ -2,7 +2,8 @@
 
 `_file` knows the bytes, `_state` what they stand for, `_weights` the arrays that kernels read,
 `_skeleton` the steps of scikit-learn, and `_mixin` what estimators inherit, beside `save` and
-`load`. An estimator takes part by inheriting from :class:`SaveMixin` and with the decorator `savable`.
+`load`. An estimator takes part by inheriting from :class:`SaveMixin` and with the decorator
+`savable`.
 """
 
 from ._mixin import SaveMixin, load, save

@@ -7,6 +7,8 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
+from ..utils._label_places import check_names
+
 
 def with_names(estimator, names):
     """A shallow copy of a fitted estimator that calls its labels by other names.
@@ -46,25 +48,3 @@ def with_names(estimator, names):
             "none: give them to its fit"
         )
     return found
-
-
-def check_names(names, n_classes, argument="names"):
-    """Refuse names that are not one for each label, or name two alike.
-
-    Parameters
-    ----------
-    names : ndarray
-    n_classes : int
-    argument : str
-        What the error calls them.
-    """
-    if names.shape != (n_classes,):
-        raise ValueError(
-            f"{argument} must be 1-D with a name for each of the {n_classes} labels, got shape "
-            f"{names.shape}"
-        )
-    seen = set()
-    for name in names.tolist():
-        if name in seen:
-            raise ValueError(f"{argument} names two labels {name!r}")
-        seen.add(name)

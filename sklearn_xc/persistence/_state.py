@@ -111,7 +111,7 @@ class Encoder:
         if RECORDS.get(type(value).__name__) is type(value):
             fields = {key: self.encode(part, where) for key, part in vars(value).items()}
             return {"$": "record", "class": type(value).__name__, "fields": fields}
-        if hasattr(value, "_state_to_save") and not isinstance(value, type):
+        if hasattr(value, "_state_to_save") and not isinstance(value, type) and not is_step(value):
             return self.estimator(value)
         if isinstance(value, BaseEstimator):
             return self.steps(value, where)

@@ -132,6 +132,10 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         blocks, `coef_` and the lists that prediction follows in files there. They are gone when
         the fit ends, or for the model when it is deleted; save it to keep it. The model is the same
         to the last bit. Give X as memory-mapped CSR (``load_xc(path, to=...)``).
+    label_names : array-like of shape (n_classes,) or None, default=None
+        What to call the columns of an indicator y, in the place of their numbers: the ``classes_``
+        of a :class:`~sklearn.preprocessing.MultiLabelBinarizer`, for one. All answers are by these
+        names, also of the saved model. A DataFrame has names of its own.
 
     Attributes
     ----------
@@ -231,6 +235,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         checkpoint=None,
         keep_checkpoint=False,
         scratch=None,
+        label_names=None,
     ):
         self.l1 = l1
         self.l2 = l2
@@ -253,6 +258,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self.checkpoint = checkpoint
         self.keep_checkpoint = keep_checkpoint
         self.scratch = scratch
+        self.label_names = label_names
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):

@@ -28,4 +28,5 @@ CONSTRAINTS = {
     "checkpoint": [str, os.PathLike, None],
     "keep_checkpoint": ["boolean"],
     "scratch": [str, os.PathLike, None],
+    "label_names": ["array-like", None],
 }

@@ -143,3 +143,25 @@ def _of_indicator(labels, shape, name):
     labels = normalise(labels, name).astype(bool)  # a copy
     labels.eliminate_zeros()
     return Named(labels.indptr.astype(np.int64), labels.indices.astype(np.int64))
+
+
+def check_names(names, n_classes, argument="names"):
+    """Refuse names that are not one for each label, or name two alike.
+
+    Parameters
+    ----------
+    names : ndarray
+    n_classes : int
+    argument : str
+        What the error calls them.
+    """
+    if names.shape != (n_classes,):
+        raise ValueError(
+            f"{argument} must be 1-D with a name for each of the {n_classes} labels, got shape "
+            f"{names.shape}"
+        )
+    seen = set()
+    for name in names.tolist():
+        if name in seen:
+            raise ValueError(f"{argument} names two labels {name!r}")
+        seen.add(name)
