@@ -1,9 +1,9 @@
 """A fit of PPDSparseClassifier on 8 GB of X and 20,000 classes in a process of 2 GB.
 
-    python benchmarks/on_disk.py [--pieces 10] [--limit 2]
+    python benchmarks/on_disk.py [--pieces 10] [--rows 200000] [--limit 2]
 
 Generated data, written as a folder of mapped CSR (`load_xc(path, to=folder)` makes such ones). Each
-of the pieces has 250,000 rows of about 400 non-zeros and 2,000 classes of its own. The fit runs in
+of the pieces has 200,000 rows of about 500 non-zeros and 2,000 classes of its own. The fit runs in
 a process that ends when its private memory in use passes the limit. Writes
 doc/benchmark_on_disk.md.
 """
@@ -23,30 +23,30 @@ import numpy as np
 import scipy.sparse as sp
 
 FOLDER = _common.BUILD / "on_disk"
-ROWS, WORDS, CLASSES = 250_000, 200_000, 2_000
+WORDS, CLASSES = 200_000, 2_000
 ASKED = 2_000  # rows that are predicted
 
 
-def piece(number, n_pieces):
+def piece(number, n_pieces, n_rows):
     """Rows of the classes of one piece."""
     from sklearn_xc.datasets import make_xc_classification
 
     X, Y = make_xc_classification(
-        ROWS, WORDS, CLASSES, n_labels=1, n_tokens=580, signal=0.05, class_exponent=0.5,
+        n_rows, WORDS, CLASSES, n_labels=1, n_tokens=580, signal=0.05, class_exponent=0.5,
         feature_shift=20, random_state=number,
     )  # fmt: skip
     shape = Y.shape[0], n_pieces * CLASSES
     return X, sp.csr_matrix((Y.data, Y.indices + number * CLASSES, Y.indptr), shape=shape)
 
 
-def folder_of(n_pieces):
+def folder_of(n_pieces, n_rows):
     """The folder of all pieces, written once."""
     from sklearn_xc.datasets._mapped_csr import write_folder
 
-    folder = FOLDER / f"data-{n_pieces}"
+    folder = FOLDER / f"data-{n_pieces}-{n_rows}"
     if not folder.exists():
-        shape = n_pieces * ROWS, WORDS, n_pieces * CLASSES
-        write_folder((piece(i, n_pieces) for i in range(n_pieces)), shape, folder)
+        shape = n_pieces * n_rows, WORDS, n_pieces * CLASSES
+        write_folder((piece(i, n_pieces, n_rows) for i in range(n_pieces)), shape, folder)
     return folder
 
 
@@ -97,6 +97,7 @@ def fit(folder, limit_gb):
 def main():
     parser = _runner.parser(__doc__)
     parser.add_argument("--pieces", type=int, default=10)
+    parser.add_argument("--rows", type=int, default=200_000, help="of a piece")
     parser.add_argument("--limit", type=float, default=2, help="GB of private memory")
     parser.add_argument("--fit", help="a folder; only for the process that fits")
     options = parser.parse_args()
@@ -104,12 +105,12 @@ def main():
         fit(options.fit, options.limit)
         return
     if not options.report:
-        call = [sys.executable, __file__, "--fit", folder_of(options.pieces)]
+        call = [sys.executable, __file__, "--fit", folder_of(options.pieces, options.rows)]
         call += ["--limit", str(options.limit)]
         done = subprocess.run(call, stdout=subprocess.PIPE, text=True, check=True)
         found = json.loads(done.stdout.splitlines()[-1])
         print(found)
-        _runner.keep("on_disk", "fits", str(options.pieces), found)
+        _runner.keep("on_disk", "fits", f"{options.pieces} x {options.rows}", found)
         shutil.rmtree(FOLDER / "scratch", ignore_errors=True)
     header = [
         "X GB",

@@ -10,6 +10,7 @@ from .meta._calibrated import TopKCalibratedClassifier
 from .meta._threshold import TopKThresholdClassifier
 from .persistence import load, save
 from .ppdsparse._classifier import PPDSparseClassifier
+from .ppdsparse._classifier_cv import PPDSparseClassifierCV
 from .ppdsparse._merge import merge
 from .topk._predict import predict_topk
 from .word_embedding._estimator import LDGSWordEmbedding
@@ -21,6 +22,7 @@ __all__ = [
     "LDGSWordEmbedding",
     "MemoirSVC",
     "PPDSparseClassifier",
+    "PPDSparseClassifierCV",
     "TopKCalibratedClassifier",
     "TopKThresholdClassifier",
     "explain",

@@ -123,9 +123,10 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         Share of samples kept apart; each class keeps at least one for training.
     n_iter_no_change : int, default=5
         Passes without a higher F1 after which training stops.
-    class_weight : "balanced", dict {label: weight} or None, default=None
+    class_weight : {"balanced", "propensity"}, dict {label: weight} or None, default=None
         Factor on the loss of each sample of a class. "balanced" makes it inversely proportional to
-        the frequency of the class, 1 for one of average frequency.
+        the frequency of the class, 1 for one of average frequency; "propensity" is the inverse of
+        :func:`sklearn_xc.metrics.propensities`.
     n_jobs : int or None, default=None
         Threads of the index and of prediction; None is 1 unless :func:`joblib.parallel_config`
         says otherwise, -1 all cores. Steps follow one another by definition and use one thread.

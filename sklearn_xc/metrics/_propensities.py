@@ -4,10 +4,13 @@ import numbers
 
 import numpy as np
 
+from ..utils._propensity import A as DEFAULT_A
+from ..utils._propensity import B as DEFAULT_B
+from ..utils._propensity import propensities_of
 from ._ranking import check_number_of_names, codes, column_names, true_labels
 
 # (A, B) of Jain et al. (2016), as the extreme classification repository uses them.
-_PRESETS = {"default": (0.55, 1.5), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
+_PRESETS = {"default": (DEFAULT_A, DEFAULT_B), "wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
 
 
 def propensities(y, preset="default", *, A=None, B=None, classes=None):
@@ -63,10 +66,7 @@ def propensities(y, preset="default", *, A=None, B=None, classes=None):
         if not (isinstance(value, numbers.Real) and 0 < value < np.inf):
             raise ValueError(f"{name} must be a finite number greater than 0, got {value!r}")
     counts, n_rows = _label_counts(y, classes)
-    if n_rows < 3:
-        raise ValueError(f"y must have at least 3 rows to estimate propensities, got {n_rows}")
-    C = (np.log(n_rows) - 1) * (B + 1) ** A
-    return 1 / (1 + C * (counts + B) ** -A)
+    return propensities_of(counts, n_rows, A, B)
 
 
 def _label_counts(y, classes):

@@ -278,7 +278,8 @@ def _prediction(y_pred, n, labels_of_any_dtype):
         )
     if y_pred.shape[0] != n:
         raise ValueError(f"y_true has {n} rows and y_pred {y_pred.shape[0]}; they must be equal")
-    if y_pred.dtype.kind == "c" or (y_pred.dtype.kind == "b" and not is_sparse):
+    booleans = y_pred.dtype.kind == "b" and not is_sparse
+    if y_pred.dtype.kind == "c" or (booleans and not labels_of_any_dtype):
         raise ValueError(
             f"y_pred is of dtype {y_pred.dtype}; it must hold top-k labels or real scores"
         )

@@ -45,12 +45,12 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
 
     Parameters
     ----------
-    l1 : float or "auto", default="auto"
+    l1 : float, "auto" or a multiple of it such as "0.3*auto", default="auto"
         Strength of the L1 penalty, from 0 to 1e12; the intercept is not part of it. Larger values
         give fewer weights. "auto" is a tenth of the length of a row, at most half the size of an
         entry, ``sum x_ij^2 / sum |x_ij|``: 0.1 for short rows of unit length, less for rows of
         hundreds of small entries, whose weights 0.1 would keep at zero.
-    l2 : float or "auto", default="auto"
+    l2 : float, "auto" or a multiple of it such as "0.3*auto", default="auto"
         Strength of the L2 penalty, from 1e-12 to 1e12; the intercept is part of it. "auto" is 30
         times the root mean square of ``<x_i, x_j>`` over pairs of rows less their mean, at most
         1.5 times the mean of ``||x||^2``: about 1 for TF-IDF rows; less where rows differ in fewer
@@ -92,10 +92,12 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         by more than `pruning` in all, where the margin is 1, and the objective stays within `tol`
         of its optimum by a bound, which ``dual_gap_`` reports. 0 keeps all. (The hinge has a
         coarser bound than the squared hinge, and keeps more.)
-    class_weight : "balanced", dict {class: weight} or None, default=None
+    class_weight : {"balanced", "propensity"}, dict {class: weight} or None, default=None
         Factor on the loss of the positives of each class (for two classes: on the loss of the
         samples of each class). "balanced" makes it inversely proportional to the frequency of
-        the class, 1 for one of average frequency.
+        the class, 1 for one of average frequency. "propensity" is the inverse of
+        :func:`sklearn_xc.metrics.propensities` at its default A and B, which lifts rare labels
+        (of others, give a dict).
     n_jobs : int or None, default=None
         Workers over blocks of classes in `fit`, and threads of prediction; None is 1 unless
         :func:`joblib.parallel_config` says otherwise, -1 all cores. The result does not depend on
@@ -429,7 +431,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         counts = np.append(sample_weight.sum() - positives, positives) if binary else positives
         if is_new is not None:  # "balanced" is by the mean of the counts, of which those count
             counts[~is_new] = counts[is_new].mean()
-        per_class = weights_of_labels(self.class_weight, self.classes_, counts)
+        n_rows = sample_weight.sum()
+        per_class = weights_of_labels(self.class_weight, self.classes_, counts, n_rows)
         if binary:
             return per_class.reshape(1, 2).astype(np.float32)
         weights[:, 1] = per_class

@@ -8,8 +8,8 @@ from ..calibration._mixin import CalibratedMixin
 
 CONSTRAINTS = {
     # the kernels compute in float32: beyond these bounds a square would overflow
-    "l1": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="both")],
-    "l2": [StrOptions({"auto"}), Interval(Real, 1e-12, 1e12, closed="both")],
+    "l1": [str, Interval(Real, 0, 1e12, closed="both")],
+    "l2": [str, Interval(Real, 1e-12, 1e12, closed="both")],
     "loss": [StrOptions({"squared_hinge", "hinge"})],
     "fit_intercept": ["boolean"],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -19,7 +19,7 @@ CONSTRAINTS = {
     "delta": [Interval(Real, 0, None, closed="neither")],
     "feature_threshold": [Interval(Real, 0, None, closed="left")],
     "pruning": [Interval(Real, 0, None, closed="left")],
-    "class_weight": [StrOptions({"balanced"}), dict, None],
+    "class_weight": [StrOptions({"balanced", "propensity"}), dict, None],
     "n_jobs": [Integral, None],
     "random_state": ["random_state"],
     "verbose": ["verbose"],

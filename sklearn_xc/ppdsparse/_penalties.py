@@ -4,6 +4,7 @@ Dimensions leave little choice. A score is <w, x>, so w goes with 1 / |x|: besid
 not know the unit of x, `l1` must go with the size of an entry and `l2` with ||x||^2.
 """
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ N_PROBES = 16  # random directions
 LIKENESS_SHARE = 30  # l2 as a multiple of the inner product of two rows
 MOST = 1.5  # and as a multiple of ||x||^2, at most
 MOSTLY_MEAN = 0.5  # of the mean ||x||^2 about the mean row, below which dense rows are shifted
+MULTIPLE = re.compile(r"((?P<factor>\d*\.?\d+(e[+-]?\d+)?)\s*\*\s*)?auto")
+MOST_OF_AUTO = 1e6
 MANY_DIRECTIONS = 50  # where rows differ in fewer, l2 is smaller
 
 
@@ -60,7 +63,7 @@ def penalties_of(l1, l2, X, sample_weight, empty=np.empty):
 
     Parameters
     ----------
-    l1, l2 : float or "auto"
+    l1, l2 : float, "auto" or a multiple of it such as "0.3*auto"
         In units of X.
     X : ndarray or csr_array of float32 (n_samples, n_features)
     sample_weight : ndarray of float32 (n_samples,)
@@ -73,8 +76,35 @@ def penalties_of(l1, l2, X, sample_weight, empty=np.empty):
         In other coordinates than those of X only with ``l2="auto"``, and with columns of one size
         only if both are "auto": a number given is in one unit.
     """
+    (l1, times_l1), (l2, times_l2) = as_multiple(l1, "l1"), as_multiple(l2, "l2")
     if "auto" not in (l1, l2):
         return Penalties(l1, l2, Coordinates())
+    found = _automatic(l1, l2, X, sample_weight, empty)
+    return found._replace(l1=times_l1 * found.l1, l2=times_l2 * found.l2)
+
+
+def as_multiple(penalty, name):
+    """A penalty as a number and 1, or as "auto" and the factor before it.
+
+    Raises
+    ------
+    ValueError
+        If it is a text of another form; `name` is what the error calls it.
+    """
+    if not isinstance(penalty, str):
+        return penalty, 1.0
+    found = MULTIPLE.fullmatch(penalty)
+    factor = float(found["factor"] or 1) if found else 0.0
+    if not 0 < factor <= MOST_OF_AUTO:
+        raise ValueError(
+            f"{name} must be a number, 'auto', or a multiple of it up to {MOST_OF_AUTO:g} such as "
+            f"'0.3*auto'; got {penalty!r}"
+        )
+    return "auto", factor
+
+
+def _automatic(l1, l2, X, sample_weight, empty):
+    """As `penalties_of`, where one or both are "auto"."""
     there = sample_weight > 0
     if not there.all():
         X, sample_weight = X[there], sample_weight[there]

@@ -4,20 +4,25 @@ from numbers import Real
 
 import numpy as np
 
+from ._propensity import propensities_of
+
 LARGEST_WEIGHT = 1e12  # of a class: float32 must hold its product with sample_weight
 
 
-def weights_of_labels(class_weight, classes, counts):
+def weights_of_labels(class_weight, classes, counts, n_rows=None):
     """A factor for each class.
 
     Parameters
     ----------
-    class_weight : "balanced", dict {label: weight} or None
-        "balanced" makes it inversely proportional to the frequency, 1 for one of average frequency.
+    class_weight : {"balanced", "propensity"}, dict {label: weight} or None
+        "balanced" makes it inversely proportional to the frequency, 1 for one of average frequency;
+        "propensity" is the inverse of the propensity.
         Labels that a dict does not name have the factor 1.
     classes : ndarray (n_classes,)
     counts : ndarray (n_classes,)
         Samples of each class, or their weights.
+    n_rows : float, default=None
+        All samples, or their weights; by default the sum of the counts.
 
     Returns
     -------
@@ -30,6 +35,8 @@ def weights_of_labels(class_weight, classes, counts):
     """
     if class_weight is None:
         return np.ones(len(classes))
+    if class_weight == "propensity":
+        return 1 / propensities_of(counts, counts.sum() if n_rows is None else n_rows)
     if isinstance(class_weight, str):
         mean = counts.sum() / len(counts)
         return mean / np.where(counts > 0, counts, mean)

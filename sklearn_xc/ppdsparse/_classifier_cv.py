@@ -1,0 +1,257 @@
+"""PPDSparseClassifier with penalties that are chosen on held-out rows."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.metrics import check_scoring
+
+from ..base._classifier import BaseXCClassifier
+from ..metrics._scorer import TopkScorer, make_topk_scorer
+from ..model_selection._out_of_fold import read_labels, splits_of
+from ..model_selection._take_rows import take
+from ..utils._callbacks import with_callbacks
+from ..utils._records import is_a, is_array, is_not_negative, require_attributes, savable
+from ..utils._sparse import in_rows
+from ._classifier import PPDSparseClassifier
+from ._parameters import CONSTRAINTS
+from ._penalties import as_multiple
+
+L1S = "0.1*auto", "0.3*auto", "auto", "3*auto"
+L2S = "0.3*auto", "auto", "2*auto"
+OWN = "l1s", "l2s", "cv", "scoring", "refit"
+TOL_OF_SEARCH = 0.1  # which ranks pairs as a smaller one does
+ADOPTED = "l1_", "l2_", "n_iter_", "dual_gap_", "n_active_"
+
+
+@savable
+class PPDSparseClassifierCV(BaseXCClassifier):
+    """PPDSparseClassifier with the penalties that are best on held-out rows.
+
+    Each part of `cv` is fitted with all pairs of `l1s` and `l2s`, one after the other, every fit
+    from the dual variables of the one before, from weak to strong `l1`; the pair with the best mean
+    score then is fitted on all rows.
+
+    Parameters
+    ----------
+    l1s, l2s : sequence of (float, "auto" or a multiple such as "0.3*auto"), default="auto"
+        The penalties to try. "auto" is 0.1, 0.3, 1 and 3 times, and 0.3, 1 and 2 times, what
+        ``PPDSparseClassifier`` takes by default, so that rows may have any scale.
+    cv : int, float, splitter or iterable of splits, default=0.4
+        An int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a
+        float the share of rows held out once. To tell a dozen pairs apart takes many rows to score,
+        and not all to train on, hence the large share.
+    scoring : str, callable or None, default=None
+        A scorer, such as of :func:`~sklearn_xc.metrics.make_topk_scorer`; None is precision@1.
+    refit : bool, default=True
+        Whether to fit the best pair on all rows. Otherwise only `l1_`, `l2_` and `scores_` are
+        there.
+    loss, fit_intercept, max_iter, tol, pruning, class_weight, n_jobs, random_state, verbose, \
+label_names : object
+        As of :class:`PPDSparseClassifier`.
+
+    Attributes
+    ----------
+    l1_, l2_ : float
+        The chosen penalties in units of X, of the fit on all rows; with ``refit=False`` as given.
+    best_index_ : tuple of int
+        Their places in `l1s` and `l2s`.
+    scores_ : ndarray of float64, shape (n_l1s, n_l2s, n_splits)
+    coef_, intercept_, dual_gap_, n_active_, n_iter_ : object
+        Of the fit on all rows, as of :class:`PPDSparseClassifier`.
+    classes_ : ndarray, shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Only if X was a DataFrame with string column names.
+
+    See Also
+    --------
+    PPDSparseClassifier : One pair of penalties.
+    sklearn.linear_model.LogisticRegressionCV : The same idea for logistic regression.
+
+    Examples
+    --------
+    >>> from sklearn_xc import PPDSparseClassifierCV
+    >>> from sklearn_xc.datasets import make_xc_classification
+    >>> X, Y = make_xc_classification(n_samples=500, n_features=1000, n_classes=50, random_state=0)
+    >>> model = PPDSparseClassifierCV(l1s=[0.05, 0.1], l2s=[1.0], random_state=0).fit(X, Y)
+    >>> model.scores_.shape
+    (2, 1, 1)
+    >>> model.predict_topk(X[:3], k=2)[0].shape
+    (3, 2)
+    """
+
+    _not_merged_since = None
+    _parameter_constraints = {  # noqa: RUF012
+        "l1s": ["array-like", str],
+        "l2s": ["array-like", str],
+        "cv": [Integral, Real, "cv_object"],
+        "scoring": [str, callable, None],
+        "refit": ["boolean"],
+        **{
+            name: CONSTRAINTS[name]
+            for name in (
+                "loss", "fit_intercept", "max_iter", "tol", "pruning", "class_weight", "n_jobs",
+                "random_state", "verbose", "label_names",
+            )
+        },
+    }  # fmt: skip
+
+    def __init__(
+        self,
+        l1s="auto",
+        l2s="auto",
+        *,
+        cv=0.4,
+        scoring=None,
+        refit=True,
+        loss="squared_hinge",
+        fit_intercept=True,
+        max_iter=100,
+        tol=0.03,
+        pruning=0.02,
+        class_weight=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        label_names=None,
+    ):
+        self.l1s = l1s
+        self.l2s = l2s
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.pruning = pruning
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.label_names = label_names
+
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Choose the penalties, and fit with them.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Of fits and scores.
+
+        Returns
+        -------
+        self : PPDSparseClassifierCV
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data is not as described.
+        """
+        with self._all_or_nothing():
+            _, _, weight = self._validate_fit(X, y, sample_weight)
+            grid = _grid(self.l1s, L1S, "l1s"), _grid(self.l2s, L2S, "l2s")
+            X, y = in_rows(X, y, names="Xy")
+            kind = read_labels(y).kind
+            splits = splits_of(self.cv, X, y, kind, weight=weight)
+            progress = self._start_progress(
+                len(grid[0]) * len(grid[1]) * len(splits) + bool(self.refit),
+                X, y, sample_weight, name="fit",
+            )  # fmt: skip
+            self.scores_ = np.stack(
+                [self._scores_of_split(grid, X, y, weight, s, progress) for s in splits], axis=-1
+            )
+            mean = self.scores_.mean(axis=-1)
+            self.best_index_ = tuple(map(int, np.unravel_index(np.argmax(mean), mean.shape)))
+            best = [values[i] for values, i in zip(grid, self.best_index_, strict=True)]
+            if self.refit:
+                progress.begin()
+                self._adopt(self._plain(*best).fit(X, y, sample_weight))
+                progress.end()
+            else:
+                self.l1_, self.l2_ = best
+            progress.finish()
+        return self
+
+    def _plain(self, l1, l2, **others):
+        """The estimator of a pair."""
+        parameters = self.get_params(deep=False)
+        parameters = {name: value for name, value in parameters.items() if name not in OWN}
+        return PPDSparseClassifier(l1, l2, **{**parameters, "verbose": 0, **others})
+
+    def _scores_of_split(self, grid, X, y, weight, split, progress):
+        """Scores of all pairs on the rows of a split, ndarray of float64 (n_l1s, n_l2s)."""
+        train, test = split
+        l1s, l2s = grid
+        fitted_on, held_out = (take(X, train), take(y, train)), (take(X, test), take(y, test))
+        weights = None if weight is None else weight[train]
+        scores = np.empty((len(l1s), len(l2s)))
+        tol = max(self.tol, TOL_OF_SEARCH)
+        model = self._plain(l1s[0], l2s[0], warm_start=True, tol=tol, pruning=0.0)
+        scorer = _scorer(self.scoring, model)
+        options = {} if weight is None else {"sample_weight": weight[test]}
+        order, first = _weak_to_strong(l1s), None
+        for j, l2 in enumerate(l2s):
+            if first is not None:
+                model.dual_coef_ = first
+            for i in order:
+                progress.begin()
+                model.set_params(l1=l1s[i], l2=l2).fit(*fitted_on, weights)
+                first = model.dual_coef_ if i == order[0] else first
+                scores[i, j] = scorer(model, *held_out, **options)
+                progress.end(score=scores[i, j])
+        return scores
+
+    def _adopt(self, model):
+        """Become the model of the best pair."""
+        for name in ADOPTED:
+            setattr(self, name, getattr(model, name))
+        self._set_linear_model(model.coef_, model.intercept_)
+
+    def __sklearn_is_fitted__(self):
+        return "intercept_" in vars(self)  # not after refit=False
+
+    def _check_loaded(self, mapped):
+        super()._check_loaded(mapped)
+        require_attributes(
+            self, l1_=is_not_negative, l2_=is_not_negative,
+            scores_=is_array(np.float64, ndim=3), best_index_=is_a(tuple),
+            dual_gap_=is_array(np.float64, finite=False), n_active_=is_array(np.int64),
+        )  # fmt: skip
+
+
+def _grid(given, default, name):
+    """The penalties to try, checked."""
+    if isinstance(given, str):
+        if given != "auto":
+            raise ValueError(f"{name} must be 'auto' or a sequence of penalties, got {given!r}")
+        return default
+    values = list(given)
+    if not values:
+        raise ValueError(f"{name} is empty; give at least one penalty")
+    values = [v if isinstance(v, str) else float(v) for v in values]
+    for value in values:
+        number, _ = as_multiple(value, name)
+        if number != "auto" and not 0 <= number <= 1e12:
+            raise ValueError(f"{name} holds {value!r}; penalties are from 0 to 1e12")
+    return values
+
+
+def _weak_to_strong(l1s):
+    """Places of the penalties, the weakest first; of numbers and multiples of "auto" as given."""
+    multiples = [as_multiple(l1, "l1s") for l1 in l1s]
+    if len({number == "auto" for number, _ in multiples}) > 1:
+        return list(range(len(l1s)))
+    sizes = [factor if number == "auto" else number for number, factor in multiples]
+    return [int(i) for i in np.argsort(sizes, kind="stable")]
+
+
+def _scorer(scoring, estimator):
+    if scoring is None:
+        return make_topk_scorer("precision_at_k", 1)
+    if isinstance(scoring, TopkScorer):
+        return scoring
+    return check_scoring(estimator, scoring=scoring)

@@ -1,0 +1,135 @@
+"""Penalties that are chosen on held-out rows."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import KFold, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+
+from sklearn_xc import PPDSparseClassifier, PPDSparseClassifierCV, load, predict_topk
+from sklearn_xc.datasets import make_xc_classification
+from sklearn_xc.metrics import make_topk_scorer
+
+X, Y = make_xc_classification(300, 200, 20, n_labels=2, random_state=0)
+PLAIN = PPDSparseClassifier(random_state=0)
+
+
+def test_scores_are_those_of_plain_fits():
+    rows = np.arange(300)
+    train, test = train_test_split(rows, test_size=0.3, random_state=0)
+    model = PPDSparseClassifierCV([0.3, 0.03], [1.0, 2.0], cv=[(train, test)], tol=1e-4)
+    model.set_params(random_state=0, scoring=make_topk_scorer("ndcg_at_k", 5))
+    from sklearn_xc.ppdsparse import _classifier_cv
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_classifier_cv, "TOL_OF_SEARCH", 1e-4)
+        model.fit(X, Y)
+    for i, l1 in enumerate(model.l1s):
+        for j, l2 in enumerate(model.l2s):
+            cold = PPDSparseClassifier(l1, l2, random_state=0, tol=1e-4, pruning=0.0)
+            expected = model.scoring(cold.fit(X[train], Y[train]), X[test], Y[test])
+            assert model.scores_[i, j, 0] == pytest.approx(expected, abs=2e-3)
+    assert model.scores_.shape == (2, 2, 1)
+    assert model.scores_[(*model.best_index_, 0)] == model.scores_.max()
+
+
+def test_the_best_pair_is_fitted_on_all_rows(tmp_path):
+    model = PPDSparseClassifierCV(cv=3, random_state=0).fit(X, Y)
+    assert model.scores_.shape == (4, 3, 3)
+    i, j = model.best_index_
+    from sklearn_xc.ppdsparse._classifier_cv import L1S, L2S
+
+    plain = PPDSparseClassifier(L1S[i], L2S[j], random_state=0).fit(X, Y)
+    assert (model.l1_, model.l2_) == (plain.l1_, plain.l2_)
+    assert (model.coef_ != plain.coef_).nnz == 0
+    np.testing.assert_array_equal(model.intercept_, plain.intercept_)
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model", "r")
+    np.testing.assert_array_equal(loaded.predict_topk(X)[1], plain.predict_topk(X)[1])
+    np.testing.assert_array_equal(loaded.scores_, model.scores_)
+
+
+def test_multiples_of_auto_follow_the_unit_of_the_rows():
+    found = [
+        PPDSparseClassifierCV(l1s=["0.3*auto", "auto"], l2s=["auto"], random_state=0)
+        .fit(X * np.float32(unit), Y)
+        for unit in (1, 64)
+    ]  # fmt: skip
+    np.testing.assert_array_equal(found[0].scores_, found[1].scores_)
+    assert found[1].l1_ == pytest.approx(64 * found[0].l1_, rel=1e-4)
+    twice = PPDSparseClassifier("2*auto", "0.5*auto", random_state=0).fit(X, Y)
+    auto = clone(PLAIN).fit(X, Y)
+    assert (twice.l1_, twice.l2_) == pytest.approx((2 * auto.l1_, 0.5 * auto.l2_), rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["classes", "two classes", "weights", "dense", "names"])
+def test_all_kinds_of_data(kind):
+    y, options, rows = np.arange(300) % 5, {}, X
+    if kind == "two classes":
+        y = y > 2
+    if kind == "weights":
+        options["sample_weight"] = np.arange(300) % 3
+    if kind == "dense":
+        rows = X.toarray()
+    model = PPDSparseClassifierCV([0.1], ["auto"], random_state=0)
+    if kind == "names":
+        y = sparse.csr_array(y[:, None] == np.arange(5))
+        model.set_params(label_names=list("abcde"))
+    model.fit(rows, y, **options)
+    plain = PPDSparseClassifier(0.1, random_state=0).fit(rows, y, **options)
+    np.testing.assert_array_equal(model.predict_topk(rows)[1], plain.predict_topk(rows)[1])
+    if kind == "names":
+        assert set(model.predict_topk(rows)[0].ravel()) == set("abcde")
+
+
+def test_n_jobs_changes_nothing():
+    one, two = (PPDSparseClassifierCV(n_jobs=n, random_state=0).fit(X, Y) for n in (1, 2))
+    np.testing.assert_array_equal(one.scores_, two.scores_)
+    assert (one.coef_ != two.coef_).nnz == 0
+
+
+def test_in_a_pipeline_with_a_splitter():
+    cv = KFold(2, shuffle=True, random_state=0)
+    model = make_pipeline(MaxAbsScaler(), PPDSparseClassifierCV([0.1], [1.0], cv=cv))
+    assert predict_topk(model.fit(X, Y), X, 3)[0].shape == (300, 3)
+
+
+def test_without_a_last_fit():
+    model = PPDSparseClassifierCV([0.1, 0.2], [1.0], refit=False, random_state=0).fit(X, Y)
+    assert (model.l1_ in (0.1, 0.2)) and model.l2_ == 1.0  # noqa: PT018
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_verbose_tells_of_each_fit(capsys):
+    PPDSparseClassifierCV([0.1, 0.2], [1.0], verbose=1, random_state=0).fit(X, Y)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("PPDSparseClassifierCV: fit 1 of 3, score 0.")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"l1s": []}, "l1s is empty"),
+        ({"l1s": "all"}, "l1s must be 'auto' or a sequence of penalties, got 'all'"),
+        ({"l2s": ["often*auto"]}, "l2s must be a number, 'auto', or a multiple"),
+        ({"l1s": [-1]}, "l1s holds -1.0; penalties are from 0 to 1e12"),
+        ({"scoring": 3}, "scoring"),
+        ({"tol": 0}, "tol"),
+    ],
+)
+def test_bad_arguments(options, message):
+    with pytest.raises(ValueError, match=message):
+        PPDSparseClassifierCV(**options).fit(X, Y)
+    with pytest.raises(NotFittedError):
+        PPDSparseClassifierCV(**options).predict(X)
+
+
+@pytest.mark.parametrize("penalty", ["2", "auto*2", "-1*auto", "0*auto", "1e9*auto", "Auto"])
+def test_bad_multiples(penalty):
+    with pytest.raises(ValueError, match="l1 must be a number, 'auto', or a multiple of it"):
+        PPDSparseClassifier(penalty).fit(X, Y)
