@@ -155,6 +155,7 @@ label_names : object
             _, _, weight = self._validate_fit(X, y, sample_weight)
             grid = _grid(self.l1s, L1S, "l1s"), _grid(self.l2s, L2S, "l2s")
             X, y = in_rows(X, y, names="Xy")
+            y = y if self._encoding.kind == "multilabel" else np.ravel(y)
             kind = read_labels(y).kind
             splits = splits_of(self.cv, X, y, kind, weight=weight)
             progress = self._start_progress(

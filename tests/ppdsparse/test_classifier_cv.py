@@ -111,6 +111,30 @@ def test_verbose_tells_of_each_fit(capsys):
     assert lines[0].startswith("PPDSparseClassifierCV: fit 1 of 3, score 0.")
 
 
+@pytest.mark.skipif(not hasattr(PPDSparseClassifierCV, "set_callbacks"), reason="scikit-learn 1.9")
+def test_callbacks_are_told_of_each_fit():
+    told = []
+
+    class Recorder:
+        def setup(self, estimator, context):
+            told.append("setup")
+
+        def teardown(self, estimator, context):
+            told.append("teardown")
+
+        def on_fit_task_begin(self, estimator, context, **data):
+            told.append(f"begin {context.task_name}")
+
+        def on_fit_task_end(self, estimator, context, **data):
+            told.append(f"end {context.task_name}")
+
+    model = PPDSparseClassifierCV([0.1, 0.2], [1.0], random_state=0)
+    model.set_callbacks(Recorder()).fit(X, Y)
+    assert told == [
+        "setup", "begin fit", *["begin fit", "end fit"] * 3, "end fit", "teardown",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
