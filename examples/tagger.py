@@ -9,12 +9,12 @@ The file has a line a title; its subjects stand in the second column, separated 
     A history of lighthouses,lighthouses;navigation;maritime history
 
 Trains on nine tenths of the lines, tests on the others, tags a few titles, saves the tagger, loads
-it again as a server would, and tags the same titles.
+it again as a server would, and tags the same titles. Saving a pipeline needs skops
+(`pip install "sklearn-xc[pipelines]"`).
 """
 
 import argparse
 import csv
-import json
 import lzma
 import os
 import time
@@ -27,12 +27,11 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from sklearn_xc import PPDSparseClassifier, load, predict_topk
+from sklearn_xc import PPDSparseClassifier, load, predict_topk, save
 from sklearn_xc.datasets import load_docstrings, load_xc
 from sklearn_xc.metrics import precision_at_k, recall_at_k
 
 SHARED = Path(__file__).resolve().parents[1] / "../shared/data"
-WORDS = {"sublinear_tf": True, "dtype": np.float32}  # how titles become rows, when saved and loaded
 DEEPEST = 10  # tags that the picture looks at
 
 
@@ -44,8 +43,8 @@ def main():
     Y = names.fit_transform(subjects)
     train, test = train_test_split(np.arange(len(titles)), test_size=0.1, random_state=0)
 
-    words = TfidfVectorizer(**WORDS)
-    tagger = PPDSparseClassifier(n_jobs=2, random_state=0)
+    words = TfidfVectorizer(sublinear_tf=True, dtype=np.float32)
+    tagger = PPDSparseClassifier(label_names=names.classes_, n_jobs=2, random_state=0)
     model = Pipeline([("words", words), ("tagger", tagger)])
     start = time.perf_counter()
     model.fit([titles[i] for i in train], Y[train])
@@ -57,15 +56,17 @@ def main():
     unseen = [titles[i] for i in test]
     found, _ = predict_topk(model, unseen, k=min(DEEPEST, n_subjects))
     for k in (1, 3, 5):
-        print(f"precision@{k} {precision_at_k(Y[test], found, k=k):.3f}")
+        print(f"precision@{k} {precision_at_k(Y[test], found, k=k, classes=names.classes_):.3f}")
     print("\nTags of titles it has not seen:")
-    before = tag(model, names.classes_, unseen[:3], show=True)
+    before = tag(model, unseen[:3], show=True)
 
-    save(options.folder, model, names.classes_)
-    model, classes = load_tagger(options.folder)
-    same = tag(model, classes, unseen[:3]) == before
+    save_tagger(options.folder, model)
+    start = time.perf_counter()
+    model = load(options.folder / "tagger.sxc", mmap_mode="r")
+    print(f"loaded in {1e3 * (time.perf_counter() - start):.0f} ms")
+    same = tag(model, unseen[:3]) == before
     print(f"The loaded tagger gives {'the same tags' if same else 'OTHER TAGS'}")
-    draw(options.output, Y[test], found)
+    draw(options.output, Y[test], found, names.classes_)
 
 
 def parse_options():
@@ -146,55 +147,37 @@ def read_lines(path):
         return file.read().splitlines()
 
 
-# ------------------------------------------------------------------------------ saving and loading
-
-
-def save(folder, model, classes):
-    """The tagger in a file of its own, words and subjects as JSON: nothing that is executed."""
-    model["tagger"].save(folder / "tagger.sxc")
-    model["tagger"].save(folder / "tagger_float16.sxc", dtype="float16")
-    words = model["words"]
-    terms = {"words": words.get_feature_names_out().tolist(), "idf": words.idf_.tolist()}
-    (folder / "words.json").write_text(json.dumps({**terms, "subjects": list(classes)}))
+def save_tagger(folder, model):
+    """The whole pipeline in a file, words and names of the subjects in it; nothing is executed."""
+    save(model, folder / "tagger.sxc")
+    save(model, folder / "tagger_float16.sxc", dtype="float16")
     print()
-    for path in sorted(folder.glob("*.sxc")) + [folder / "words.json"]:
+    for path in sorted(folder.glob("*.sxc")):
         print(f"{path.stat().st_size / 1e6:6.2f} MB  {path}")
 
 
-def load_tagger(folder):
-    """The pipeline and the names of its classes, ready to predict; the model stays in the file."""
-    start = time.perf_counter()
-    found = json.loads((folder / "words.json").read_text())
-    words = TfidfVectorizer(vocabulary=found["words"], **WORDS)
-    words.idf_ = np.array(found["idf"], dtype=np.float32)
-    tagger = load(folder / "tagger.sxc", mmap_mode="r")
-    model = Pipeline([("words", words), ("tagger", tagger)])
-    print(f"loaded in {1e3 * (time.perf_counter() - start):.0f} ms")
-    return model, found["subjects"]
-
-
-def tag(model, classes, titles, show=False):
+def tag(model, titles, show=False):
     """The three best subjects of each title."""
-    labels, scores = predict_topk(model, titles, k=3)
-    tags = [[classes[label] for label in row] for row in labels]
+    tags, scores = predict_topk(model, titles, k=3)
     if show:
         for title, names, of_title in zip(titles, tags, scores, strict=True):
             print(f"  {title[:90]}")
             print(
                 "    " + ", ".join(f"{n} ({s:.2f})" for n, s in zip(names, of_title, strict=True))
             )
-    return tags
+    return tags.tolist()
 
 
-def draw(path, Y, found):
+def draw(path, Y, found, names):
     """Precision and recall against the number of tags."""
     plt = pyplot()
     if plt is None:
         return
     numbers = range(1, found.shape[1] + 1)
     figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-    axes.plot(numbers, [precision_at_k(Y, found, k=k) for k in numbers], "o-", label="precision")
-    axes.plot(numbers, [recall_at_k(Y, found, k=k) for k in numbers], "s-", label="recall")
+    for metric, label, line in ((precision_at_k, "precision", "o-"), (recall_at_k, "recall", "s-")):
+        values = [metric(Y, found, k=k, classes=names) for k in numbers]
+        axes.plot(numbers, values, line, label=label)
     axes.set(xlabel="number of tags", ylabel="mean over the titles held out", ylim=(0, None))
     axes.set_title("How many subjects to suggest")
     axes.set_xticks(numbers)

@@ -12,7 +12,7 @@ from .persistence import load, save
 from .ppdsparse._classifier import PPDSparseClassifier
 from .ppdsparse._classifier_cv import PPDSparseClassifierCV
 from .ppdsparse._merge import merge
-from .topk._predict import predict_topk
+from .topk._predict import predict_topk, topk_predictor
 from .word_embedding._estimator import LDGSWordEmbedding
 
 __all__ = [
@@ -30,4 +30,5 @@ __all__ = [
     "merge",
     "predict_topk",
     "save",
+    "topk_predictor",
 ]

@@ -127,7 +127,7 @@ def test_tagger(tmp_path):
     assert "The loaded tagger gives the same tags" in result.stdout
     assert (tmp_path / "out.png").read_bytes().startswith(PNG)
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"titles.csv", "tagger.sxc", "tagger_float16.sxc", "words.json"}
+    assert names == {"titles.csv", "tagger.sxc", "tagger_float16.sxc"}
 
 
 def test_tagger_on_a_file_of_ones_own(tmp_path):

@@ -26,6 +26,7 @@ from ._fitted import check_labels_and_counts, check_shape, take_loaded_weights
 from ._linear_model import IndexCache, LinearScores, arrays_of, checked_weights
 from ._nearly_empty import warn_if_nearly_empty
 from ._predict_topk import predict_topk, topk_of_scores
+from ._topk_predictor import topk_predictor
 from ._validation import (
     HasMethods,
     Interval,
@@ -314,6 +315,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         return encoding.indicator(pattern)
 
     predict_topk = predict_topk
+    topk_predictor = topk_predictor
     _topk = topk_of_scores
 
     def _topk_probabilities(self, rows, k, only=None):

@@ -18,7 +18,7 @@ from ..model_selection._out_of_fold import Labels, is_prefit, read_labels, split
 from ..model_selection._routing import n_rows
 from ..persistence import SaveMixin
 from ..ppdsparse._classifier import PPDSparseClassifier
-from ..topk._predict import predict_topk
+from ..topk._predict import predict_topk, topk_predictor
 from ..topk._restriction import best_of_each
 from ..utils._callbacks import FIT_CALLER, CallbackSupportMixin, InnerFits
 from ..utils._records import is_a, require_attributes
@@ -164,6 +164,22 @@ class BaseTopKWrapper(
         """The classes of the estimator."""
         check_is_fitted(self)
         return self._labels.classes
+
+    def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None):
+        """An object that answers for single rows by the scores of the estimator.
+
+        Parameters
+        ----------
+        k, labels, exclude, label_weight : object, default=None
+            As of :func:`sklearn_xc.topk_predictor`.
+
+        Returns
+        -------
+        predictor : callable
+        """
+        check_is_fitted(self)
+        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+        return topk_predictor(self.estimator_, k, **only)
 
     def _best(self, X, k, response="decision", **only):
         """Numbers and scores of the k best classes of the estimator.

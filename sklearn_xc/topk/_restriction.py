@@ -35,7 +35,7 @@ def read_restriction(classes, n_rows, labels=None, exclude=None, label_weight=No
     if exclude is not None:
         excluded = _pattern(named_labels(exclude, classes, n_rows, "exclude"), n_classes)
     if label_weight is not None:
-        label_weight = _checked_weight(label_weight, n_classes)
+        label_weight = checked_weight(label_weight, n_classes)
     return Restriction(n_classes, n_rows, allowed, excluded, label_weight)
 
 
@@ -49,7 +49,7 @@ def _pattern(named, n_classes):
     return pattern
 
 
-def _checked_weight(label_weight, n_classes):
+def checked_weight(label_weight, n_classes):
     try:
         weight = np.asarray(label_weight, dtype=np.float32)
     except (TypeError, ValueError) as error:

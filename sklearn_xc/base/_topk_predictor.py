@@ -1,0 +1,127 @@
+"""Answers for single rows: what does not depend on the row is done once."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from ..topk._restriction import checked_weight
+from ..utils._label_places import named_labels
+from ..utils._matrix import as_rows, normalise
+from ..utils._sparse import checked_csr
+from ..utils._validation import check_k
+from ._linear_model import checked_weights
+
+
+def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None):
+    """An object that answers for single rows in less time than :meth:`predict_topk`.
+
+    Checks of the estimator, the weights of some labels only, and changed intercepts are made once,
+    here; a call checks the row and searches, on one thread. It is for rows of the form that ``fit``
+    has seen: numbers, in as many columns. Training the estimator again does not change it, and any
+    number of threads may call it at once.
+
+    Parameters
+    ----------
+    k : int, default=None
+        As of :meth:`predict_topk`.
+    labels, exclude : sequence of labels, default=None
+        The only labels that an answer may hold, and those that it may not.
+    label_weight : array-like of shape (K,), default=None
+        What is added to the score of each class.
+
+    Returns
+    -------
+    predictor : callable
+        ``predictor(X)`` returns ``(labels, scores)`` of :meth:`predict_topk`.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, or leaves fewer than k labels.
+    """
+    check_is_fitted(self)
+    return TopkPredictor(self, k, labels, exclude, label_weight)
+
+
+class TopkPredictor:
+    """What `topk_predictor` returns.
+
+    Parameters
+    ----------
+    model : BaseXCClassifier
+    k, labels, exclude, label_weight : as of `topk_predictor`
+    """
+
+    def __init__(self, model, k, labels, exclude, label_weight):
+        n_classes = len(model.classes_)
+        kept = np.ones(n_classes, dtype=bool)
+        if labels is not None:
+            kept[:] = False
+            kept[_places(labels, model.classes_, "labels")] = True
+        if exclude is not None:
+            kept[_places(exclude, model.classes_, "exclude")] = False
+        if not kept.any():
+            raise ValueError("labels and exclude leave no label")
+        self._k = check_k(k, int(kept.sum()))
+        self._classes, self._n_features = model.classes_, model.n_features_in_
+        self._scores, self._name = model._scores_of(), type(model).__name__
+        self._model = None
+        if model._encoding.kind == "binary":  # two scores are no search
+            only = {"labels": model.classes_[kept], "label_weight": label_weight}
+            self._model = model, only
+            return
+        index = model._model()
+        if label_weight is not None:
+            index = index.shifted(checked_weight(label_weight, n_classes))
+        if labels is not None:
+            index = index.part(lambda: checked_weights(model.coef_), np.flatnonzero(kept))
+        elif exclude is not None:
+            index = index.shifted(np.where(kept, 0, -np.inf).astype(np.float32))
+        self._index = index
+
+    def __call__(self, X):
+        """The k best classes of each row, and their scores.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+        scores : ndarray of float32, shape (n_samples, k)
+
+        Raises
+        ------
+        ValueError
+            If X is not of this shape, or holds no finite numbers.
+        """
+        if self._model is not None:
+            model, only = self._model
+            return model.predict_topk(X, self._k, **only)
+        rows = self._scores.inputs(as_rows(self._checked(X)), 1)
+        best, scores = self._index.topk(rows, self._k, 1)
+        return self._classes[best], scores
+
+    def _checked(self, X):
+        X = checked_csr(X, "X") if sparse.issparse(X) else np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != self._n_features:
+            raise ValueError(
+                f"X has the shape {X.shape}, but {self._name} was fitted on {self._n_features} "
+                "features: give rows of as many, in 2 dimensions"
+            )
+        X = normalise(X)
+        values = X.data if sparse.issparse(X) else X
+        if not np.isfinite(values.sum(dtype=np.float64)):
+            raise ValueError("Input X contains NaN or infinity")
+        return X
+
+
+def _places(labels, classes, name):
+    """Labels for all rows, as places."""
+    named = None if sparse.issparse(labels) else named_labels(labels, classes, 0, name)
+    if named is None or named.starts is not None:
+        raise ValueError(
+            f"{name} of a predictor are for all rows; those of each row go to predict_topk"
+        )
+    return named.places
