@@ -111,7 +111,7 @@ class Restriction:
     def check_k(self, k, ragged):
         """The number of labels to return for each row; with `ragged` rows may have fewer."""
         if ragged:
-            return min(check_k(k, self.n_classes), max(1, self.n_classes))
+            return check_k(k, self.n_classes)
         if self.fewest == 0:
             raise ValueError(
                 f"labels and exclude leave no label for row {self._poorest}; "

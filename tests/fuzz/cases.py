@@ -14,6 +14,7 @@ from _forged_models import saved_models as save_all
 from _malformed import FORMATS, malformed
 from _model_file import File
 from _sparse_calls import CALLS, ROWS
+from fuzz.pipeline_files import pipeline_files
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
@@ -455,6 +456,7 @@ def _use_all(model):
 KINDS = {
     "mapped_folders": mapped_folders,
     "model_files": model_files,
+    "pipeline_files": pipeline_files,
     "xc_text": xc_text,
     "sparse_input": sparse_input,
     "odd_arrays": odd_arrays,
