@@ -14,6 +14,7 @@ from ..utils._callbacks import with_callbacks
 from ..utils._convergence import warn_not_converged
 from ..utils._matrix import as_rows
 from ..utils._records import savable
+from ..utils._schedules import share_of_part
 from ._coordinates import full_rows, weights_inside, weights_outside
 from ._fitted import check_loaded
 from ._parameters import CONSTRAINTS
@@ -33,7 +34,6 @@ from ._train import (
     STEPPED_SINGLY,
     fit_softmax,
     passes,
-    share_of_part,
     shares_of_epochs,
     solver_class,
     train_part,

@@ -4,6 +4,7 @@ import numpy as np
 
 from ..base._labels import check_labels, is_indicator
 from ..base._multiclass import codes_of, held_out_samples, validate_part
+from ..mips._row_store import ranges
 from ..utils._minibatches import sorted_by_class
 from ._candidate_gradients import Positives
 
@@ -90,3 +91,20 @@ def in_runs(positives):
     """Whether samples of a part come in runs of one label, which no step should be made of."""
     ones = np.diff(positives.indptr) == 1
     return sorted_by_class(positives.ids[positives.indptr[:-1][ones]])
+
+
+def of_weight(X, positives, sample_weight):
+    """The samples of weight above zero: X, positives and weights."""
+    samples = X, positives, sample_weight
+    if sample_weight is None or (sample_weight > 0).all():
+        return samples
+    return chosen(samples, np.flatnonzero(sample_weight))
+
+
+def chosen(samples, some):
+    """Some of the samples, in that order; all three of `of_weight`."""
+    X, positives, weight = samples
+    count = np.diff(positives.indptr)[some]
+    indptr = np.append(0, np.cumsum(count)).astype(np.int64)
+    ids = positives.ids[ranges(positives.indptr[some], count)]
+    return X[some], Positives(indptr, ids), None if weight is None else weight[some]

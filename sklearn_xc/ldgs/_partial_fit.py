@@ -1,11 +1,16 @@
 """LDGS in parts: the method `partial_fit` of LDGSClassifier."""
 
+import numpy as np
 from sklearn.utils import check_random_state
 
+from ..utils._callbacks import SILENT
+from ..utils._minibatches import in_parts
 from ..utils._random import stream
-from ._data import validated_part
-from ._fitted import keep, start_of, state_of
-from ._train import Problem, first_state, fit_ldgs, state_of_part
+from ..utils._waiting import BEGINNING, Waiting
+from ._candidate_gradients import Positives
+from ._data import chosen, in_runs, of_weight, validated_part
+from ._fitted import keep, keep_weights, start_of, state_of, tables_of, take_back
+from ._train import Problem, first_state, fit_ldgs, having_seen, state_of_part
 
 
 def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -43,19 +48,63 @@ def partial_fit(self, X, y, classes=None, sample_weight=None):
     with self._all_or_nothing():
         first = not self.__sklearn_is_fitted__()
         X, positives, sample_weight = validated_part(self, X, y, classes, sample_weight)
-        start, n_before = (None, 0) if first else (start_of(self), self.n_iter_)
-        if first:
-            state = first_state(self, X, len(self.classes_))
-        else:
-            state = state_of_part(self, state_of(self))
-        seed = stream(
-            check_random_state(self.random_state).randint(2**31), "part", n_before
-        ).integers(2**31)
-        problem = Problem.of(self, X, positives, sample_weight)
-        outcome = fit_ldgs(
-            problem, self, state, start, n_passes=1, n_before=n_before, seed=int(seed),
-            n_threads=self._threads(), progress=self._progress_of_part(),
-        )  # fmt: skip
-        keep(self, outcome)
-        self.n_iter_ = n_before + 1
+        train_on_part(self, X, positives, sample_weight, first)
     return self
+
+
+def train_on_part(model, X, positives, sample_weight, first):
+    """One pass over more samples, and over those that wait (see `utils/_waiting.py`).
+
+    Parameters
+    ----------
+    model : LDGSClassifier
+    X : ndarray or csr_array of float32 (n_samples, n_features)
+    positives : Positives
+    sample_weight : ndarray of float32 (n_samples,), or None
+    first : bool
+        Whether no fit or part came before.
+    """
+    waiting, n_before = take_back(model), 0 if first else model.n_iter_
+    samples = of_weight(X, positives, sample_weight)
+    n_new = len(samples[1].indptr) - 1
+    cold = first or (waiting is not None and waiting.cold)
+    if waiting is not None:
+        X, indptr, ids, weight = waiting.followed_by(samples[0], *samples[1][:2], samples[2])
+        samples = X, Positives(indptr, ids), weight
+    n_samples = len(samples[1].indptr) - 1
+    if cold:
+        n_new = n_samples
+        state = first_state(model, samples[0], len(model.classes_))
+    else:
+        state = state_of_part(model, state_of(model))
+    state = having_seen(state, *chosen(samples, np.arange(n_samples - n_new, n_samples)))
+    seed = check_random_state(model.random_state).randint(2**31)
+    rng = stream(seed, "order of a part", n_before) if in_runs(samples[1]) else None
+    whole, rest = in_parts(n_samples, model.batch_size, rng)
+    begins, progress = cold and n_samples < BEGINNING, model._progress_of_part()
+    model._waiting = None
+
+    def train(some, progress):
+        """A pass over some of the samples."""
+        number = stream(seed, "part", int(state.n_visited)).integers(2**31)
+        problem = Problem.of(model, *chosen(samples, some))
+        return fit_ldgs(
+            problem, model, state, None if cold else start_of(model), n_passes=1,
+            n_before=n_before, seed=int(number), n_threads=model._threads(), progress=progress,
+        )  # fmt: skip
+
+    if len(whole):
+        outcome = train(whole, progress)
+        keep(model, outcome)
+        state, cold, progress = outcome.state, False, SILENT
+    before = None if cold or begins else tables_of(model)
+    if len(rest):
+        keep_weights(model, train(rest, progress), told=len(whole) > 0, cold=cold)
+    model.n_iter_ = n_before + 1
+    waits = np.concatenate([whole, rest]) if begins else rest
+    if len(waits):
+        X, positives, weight = chosen(samples, waits)
+        now = tables_of(model)
+        model._waiting = Waiting(
+            X, *positives[:2], weight, before is None, before or (), now
+        )  # fmt: skip
