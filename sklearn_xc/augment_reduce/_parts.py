@@ -6,12 +6,13 @@ See `utils/_waiting.py`.
 import numpy as np
 
 from ..base._linear_model import checked_weights
+from ..base._multiclass import pointers
 from ..utils._callbacks import SILENT
 from ..utils._matrix import as_dense, as_rows
 from ..utils._minibatches import in_parts, sorted_by_class
 from ..utils._random import stream
 from ..utils._rows_seen import RowsSeen
-from ..utils._waiting import BEGINNING, Waiting
+from ..utils._waiting import Waiting
 from ._auto import batch_size_of
 from ._feature_moments import FeatureMoments
 from ._fitted import averages_of
@@ -47,11 +48,10 @@ def train_on_part(model, X, codes, sample_weight, first):
         Whether no fit or part came before.
     """
     X, codes, sample_weight = of_weight(X, codes, sample_weight)
-    waiting, rows = take_back(model), as_rows(X)
+    waiting, rows = None if first else take_back(model), as_rows(X)
     cold = first or (waiting is not None and waiting.cold)
     if waiting is not None:
-        pointers = np.arange(len(codes) + 1)
-        X, _, codes, sample_weight = waiting.followed_by(X, pointers, codes, sample_weight)
+        X, _, codes, sample_weight = waiting.followed_by(X, pointers(codes), codes, sample_weight)
     if cold:
         model.n_steps_, model._averages, rows = 0, None, as_rows(X)
     seen = None if cold else vars(model).get("_seen")  # not of models of other origin
@@ -62,22 +62,19 @@ def train_on_part(model, X, codes, sample_weight, first):
     size = batch_size_of(model, part=True)
     rng = stream(0, "order of a part", model._seen.n_visits) if sorted_by_class(codes) else None
     whole, rest = in_parts(len(codes), size, rng)
-    progress, begins = model._progress_of_part(), cold and len(codes) < BEGINNING
+    progress = model._progress_of_part()
     model._waiting = None
     if len(whole):
         weights = None if cold else model._start_weights()
         model._train(*_of(X, codes, sample_weight, whole), weights, 1, progress, part=1.0)
         progress, cold = SILENT, False
-    before = None if cold or begins else tables_of(model)
+    before = None if cold else tables_of(model)
     if len(rest):
         weights = None if cold else model._start_weights()
         _step_on_rest(model, *_of(X, codes, sample_weight, rest), weights, progress, size)
-    waits = np.concatenate([whole, rest]) if begins else rest
-    if len(waits):
-        X, codes, sample_weight = _of(X, codes, sample_weight, waits)
-        pointers = np.arange(len(codes) + 1)
+        X, codes, sample_weight = _of(X, codes, sample_weight, rest)
         model._waiting = Waiting(
-            X, pointers, codes, sample_weight, before is None, before or (), tables_of(model)
+            X, pointers(codes), codes, sample_weight, cold, before or (), tables_of(model)
         )
 
 

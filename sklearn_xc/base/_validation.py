@@ -167,6 +167,7 @@ def validate_fit(estimator, X, y, sample_weight=None):
         if not is_multilabel:
             require_two_classes(Y, sample_weight, estimator.classes_)
     estimator._set_support(training_support(Y, sample_weight, len(estimator.classes_)))
+    vars(estimator).pop("_beginning", None)  # of a stream before
     if is_multilabel:
         count_rows_with_labels(estimator, Y, sample_weight)
     return normalise(X), Y, sample_weight

@@ -52,6 +52,7 @@ def _part_of_indicator(estimator, X, y, classes, sample_weight, first):
         estimator._check_state()
     encoding, known = vars(estimator).get("_encoding"), vars(estimator).get("classes_")
     n_features, support = (None if first else estimator.n_features_in_), estimator._support
+    beginning = vars(estimator).get("_beginning")
     X, Y, sample_weight = estimator._validate_fit(X, y, sample_weight)
     if not first:
         if X.shape[1] != n_features or len(estimator.classes_) != len(known):
@@ -61,6 +62,8 @@ def _part_of_indicator(estimator, X, y, classes, sample_weight, first):
             )
         estimator._encoding, estimator.classes_ = encoding, known
         estimator._support = None if support is None else estimator._support + support
+        if beginning is not None:
+            estimator._beginning = beginning
     if classes is not None and len(classes) != len(estimator.classes_):
         raise ValueError(
             f"classes names {len(classes)} labels, but y has {len(estimator.classes_)} columns"

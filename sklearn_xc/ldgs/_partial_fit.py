@@ -1,12 +1,14 @@
 """LDGS in parts: the method `partial_fit` of LDGSClassifier."""
 
+from functools import partial
+
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ..utils._callbacks import SILENT
 from ..utils._minibatches import in_parts
 from ..utils._random import stream
-from ..utils._waiting import BEGINNING, Waiting
+from ..utils._waiting import Waiting, keep_beginning, with_beginning
 from ._candidate_gradients import Positives
 from ._data import chosen, in_runs, of_weight, validated_part
 from ._fitted import keep, keep_weights, start_of, state_of, tables_of, take_back
@@ -64,14 +66,17 @@ def train_on_part(model, X, positives, sample_weight, first):
     first : bool
         Whether no fit or part came before.
     """
-    waiting, n_before = take_back(model), 0 if first else model.n_iter_
-    samples = of_weight(X, positives, sample_weight)
-    n_new = len(samples[1].indptr) - 1
+    n_before = 0 if first else model.n_iter_
+    X, positives, weight = of_weight(X, positives, sample_weight)
+    tables = partial(tables_of, model)
+    samples, first = with_beginning(model, tables, (X, *positives[:2], weight), first)
+    waiting = None if first else take_back(model)
+    n_new = len(samples[1]) - 1
     cold = first or (waiting is not None and waiting.cold)
     if waiting is not None:
-        X, indptr, ids, weight = waiting.followed_by(samples[0], *samples[1][:2], samples[2])
-        samples = X, Positives(indptr, ids), weight
-    n_samples = len(samples[1].indptr) - 1
+        samples = waiting.followed_by(*samples)
+    X, indptr, ids, weight = samples
+    samples, n_samples = (X, Positives(indptr, ids), weight), len(indptr) - 1
     if cold:
         n_new = n_samples
         state = first_state(model, samples[0], len(model.classes_))
@@ -81,7 +86,7 @@ def train_on_part(model, X, positives, sample_weight, first):
     seed = check_random_state(model.random_state).randint(2**31)
     rng = stream(seed, "order of a part", n_before) if in_runs(samples[1]) else None
     whole, rest = in_parts(n_samples, model.batch_size, rng)
-    begins, progress = cold and n_samples < BEGINNING, model._progress_of_part()
+    progress = model._progress_of_part()
     model._waiting = None
 
     def train(some, progress):
@@ -97,14 +102,11 @@ def train_on_part(model, X, positives, sample_weight, first):
         outcome = train(whole, progress)
         keep(model, outcome)
         state, cold, progress = outcome.state, False, SILENT
-    before = None if cold or begins else tables_of(model)
+    before = None if cold else tables_of(model)
     if len(rest):
         keep_weights(model, train(rest, progress), told=len(whole) > 0, cold=cold)
+        X, positives, weight = chosen(samples, rest)
+        model._waiting = Waiting(X, *positives[:2], weight, cold, before or (), tables())
     model.n_iter_ = n_before + 1
-    waits = np.concatenate([whole, rest]) if begins else rest
-    if len(waits):
-        X, positives, weight = chosen(samples, waits)
-        now = tables_of(model)
-        model._waiting = Waiting(
-            X, *positives[:2], weight, before is None, before or (), now
-        )  # fmt: skip
+    X, positives, weight = samples
+    keep_beginning(model, tables, (X, *positives[:2], weight), first)

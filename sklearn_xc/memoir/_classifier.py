@@ -353,9 +353,13 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
 
     partial_fit = partial_fit
 
+    def _needs_a_beginning(self):
+        return self._coordinates.mean is not None
+
     def _partial_fit(self, X, codes, sample_weight, first):
         self._refuse_calibration()
         n_before = 0 if first else self.n_iter_
+        n_calls = vars(self).get("n_iter_", 0)
         weight = with_weight_of_classes(self, codes, sample_weight, first)
         data = Data(X, codes, weight).counted()
         seed = stream(
@@ -367,7 +371,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         problem = problem_of(self, data, shuffled=sorted_by_class(data.codes))
         start = None if first else self._saved
         self._train(problem, start, 1, int(seed), self._progress_of_part())
-        self.n_iter_ = n_before + 1
+        self.n_iter_ = n_calls + 1
 
     # ------------------------------------------------------------------------------ the model
 

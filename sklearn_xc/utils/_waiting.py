@@ -150,7 +150,45 @@ def digest_of(tables):
     """32 bits of the numbers of some tables."""
     digest = 0
     for table in tables:
-        for start in range(0, len(table), CLASSES_AT_ONCE):
-            part = table[start : start + CLASSES_AT_ONCE]
-            digest = crc32(np.ascontiguousarray(part, dtype=np.float32), digest)
+        step = CLASSES_AT_ONCE if table.ndim == 2 else max(1, len(table))
+        for start in range(0, len(table), step):
+            part = np.ascontiguousarray(table[start : start + step], dtype=np.float32)
+            digest = crc32(part, digest)
     return digest
+
+
+# ------------------------------------------------------------------------ the first rows of all
+
+
+def with_beginning(model, tables, samples, first):
+    """The samples of a call after all those of the beginning, while there is one.
+
+    Parameters
+    ----------
+    model : estimator
+    tables : list of ndarray
+        Its weights.
+    samples : tuple
+        X, indptr, ids and weight, as attributes of `Waiting`.
+    first : bool
+        Whether no fit or part came before.
+
+    Returns
+    -------
+    samples : tuple
+    first : bool
+        Whether to train from the start.
+    """
+    waiting = None if first else vars(model).get("_beginning")
+    if waiting is None or not waiting.is_of(tables()):
+        return samples, first
+    return waiting.followed_by(*samples), True
+
+
+def keep_beginning(model, tables, samples, first):
+    """Keep the samples of a beginning that is not over."""
+    vars(model).pop("_beginning", None)
+    X, weight = samples[0], samples[-1]
+    n_samples = X.shape[0] if weight is None else np.count_nonzero(weight)
+    if first and n_samples < BEGINNING:
+        model._beginning = Waiting(*samples, True, (), tables())
