@@ -392,7 +392,9 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             tol = 0.0
         if self.learning_rate == "auto":
             n_whole = min(n_rows, REFERENCE) if part is None else REFERENCE
-            if samples.weight is not None:
+            if part is not None:  # of all calls
+                n_whole /= self._seen.weight_of_visits / self._seen.n_visits
+            elif samples.weight is not None:
                 n_whole /= mean_weight(samples.weight)
         if part is not None:
             n_whole *= part
