@@ -57,8 +57,9 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         log-likelihood itself over all classes. All take the same steps. "auto" is "exact" for the
         softmax of up to 50 times ``n_sampled_classes + 1`` classes (1050 by default), which takes
         hardly longer there and has no noise from drawing, and "augment_reduce" otherwise.
-    batch_size : int, default=500
-        Samples of a mini-batch (the paper: 379 to 1987).
+    batch_size : "auto" or int, default="auto"
+        Samples of a mini-batch (the paper: 379 to 1987). "auto" is 500 in `fit`, and 32 in
+        `partial_fit`: a stream makes few passes, and more steps in each lead further.
     n_sampled_classes : int, default=20
         Classes drawn for each sample and step, at most all others (the paper: 1 of 10 to 60 of
         2919). Not used by "exact".
@@ -148,7 +149,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     n_iter_ : int
         Passes over the data of the last call.
     n_steps_ : int
-        Mini-batches of all calls since the last cold start; the schedule goes on from there.
+        Whole mini-batches of all calls since the last cold start; the schedule goes on from there.
     n_features_in_ : int
         Number of features of the X of `fit`.
     feature_names_in_ : ndarray of str, shape (n_features,)
@@ -167,10 +168,13 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     copy of the values of X. The fitted model keeps one number a weight; after `partial_fit`, and
     with ``warm_start=True``, both.
 
-    `partial_fit` takes its part for one of many: gradients and penalty are scaled to all different
+    `partial_fit` takes its part for one of many: penalty and weights are relative to all different
     rows of all calls so far, which are counted, and sizes of columns are those over all calls. The
-    averages go on from call to call. A sample's variable is not kept: it begins at what the classes
-    that are drawn for the sample suggest.
+    averages go on from call to call. Rows are visited in the order given, and lasting steps are on
+    whole mini-batches, so that the same rows lead to the same steps in any parts. The rows left
+    over, fewer than `batch_size`, take a step for as much of a mini-batch as they are, wait in the
+    model (in copies and files too), and begin the next call, which takes that step back. A sample's
+    variable is not kept: it begins at what the classes that are drawn for the sample suggest.
 
     In the steps of the variables t counts the passes, and hence the updates of that variable, as in
     the authors' program; with t counting mini-batches, as printed, it would all but stand still. At

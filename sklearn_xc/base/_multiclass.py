@@ -1,9 +1,11 @@
 """One class a sample: labels and weights to start from, and `partial_fit`.
 
-An estimator whose method is this `partial_fit` has ``_partial_fit(X, codes, sample_weight, first)``;
-``_needs_a_beginning()``, which says whether what it has learnt depends on the sizes of columns; and,
-for classes that come later, ``_place_classes(places)``: with ``classes_`` already grown, bring all
-that the solver keeps of the classes before to these places, and start the others as a fit would.
+An estimator whose method is this `partial_fit` has
+
+* ``_partial_fit(X, codes, sample_weight, first)``;
+* ``_needs_a_beginning()``, which says whether what it has learnt depends on the sizes of columns;
+* for classes that come later, ``_place_classes(places)``: with ``classes_`` already grown, bring all
+  that the solver keeps of the classes before to these places, and start the others as a fit would.
 """
 
 from functools import partial
@@ -68,8 +70,8 @@ def partial_fit(self, X, y, classes=None, sample_weight=None):
     weights of the new class start as those of a fit do. See the user guide for how far this
     equals naming all classes at the first call.
 
-    The first hundred samples are kept until there are as many, and each call so far trains on all
-    of them from the start: fewer say little about the sizes of columns.
+    Where steps depend on the sizes of columns, the first hundred samples are kept until there are
+    as many, and each call so far trains on all of them from the start: fewer say little.
 
     Parameters
     ----------

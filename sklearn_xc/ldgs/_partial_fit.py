@@ -18,12 +18,18 @@ from ._train import Problem, first_state, fit_ldgs, having_seen, state_of_part
 def partial_fit(self, X, y, classes=None, sample_weight=None):
     """Go on training with one pass over more samples, whose classes may be new.
 
-    Many small parts do what few large ones do: what a sample adds to a step, its weight, the
-    ridge and the time by which rates fall are relative to all rows seen, not to the call. With
-    ``decay="linear"`` there is no last pass to which rates could fall: after t passes they are
-    the first over ``sqrt(1 + t)``. What "auto" chose at the first call stays; the units of X
-    follow all rows seen. Samples are visited in the order given, unless neighbours share their
-    class far more often than by chance.
+    Many small parts do what few large ones do: weights, the ridge and the passes by which rates
+    fall are relative to all rows seen, not to the call, and lasting steps are on whole mini-batches
+    of `batch_size` rows. The rows left over take a step for as much of a mini-batch as they are,
+    wait in the model (in copies and files too), and begin the next call, which takes that step
+    back. The first hundred rows are kept until there are as many, and each call so far trains on
+    all of them from the start.
+
+    With ``decay="linear"`` there is no last pass to which rates could fall: after t whole passes
+    they are the first over ``sqrt(1 + t)``. What "auto" chose at the first call stays; the units of
+    X follow all rows seen, and with several labels a sample the threshold of `predict` the last two
+    thousand. Rows are visited in the order given, unless neighbours share their class far more
+    often than by chance.
 
     Parameters
     ----------
