@@ -4,8 +4,9 @@ An estimator whose method is this `partial_fit` has
 
 * ``_partial_fit(X, codes, sample_weight, first)``;
 * ``_needs_a_beginning()``, which says whether what it has learnt depends on the sizes of columns;
-* for classes that come later, ``_place_classes(places)``: with ``classes_`` already grown, bring all
-  that the solver keeps of the classes before to these places, and start the others as a fit would.
+* for classes that come later, ``_place_classes(places)``: with ``classes_`` already grown, bring
+  all that the solver keeps of the classes before to these places, and start the others as a fit
+  would.
 """
 
 from functools import partial
