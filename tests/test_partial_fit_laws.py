@@ -122,20 +122,26 @@ def test_parts_lead_to_the_same_model(name, data_name):
         assert accuracy == pytest.approx(whole[1], abs=0.006)
 
 
+# Of one draw of weights the last steps of LDGS, whose rate hardly falls in ten passes, leave the
+# objective up to 3 % higher or lower: it is held to the law in the mean of three.
+DRAWS_OF_WEIGHTS = dict.fromkeys(ESTIMATORS, 1) | {"ldgs": 3}
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_weighted_parts_lead_to_the_same_model(name):
     """Weights are relative to all rows seen, not to those of the call."""
     (estimator, loss), data = ESTIMATORS[name], digits()
-    weight = np.random.default_rng(1).choice([0.0, 0.25, 1.0, 3.0], size=len(data.y))
-    found = []
-    for n_parts in (1, *PARTS):
-        model = trained_in_parts(estimator, data, n_parts, weight)
-        losses = loss(scores_of(model, data.X), data.y)
-        found.append((np.average(losses, weights=weight), model.score(data.X, data.y, weight)))
-    for reached, accuracy in found[1:]:
-        assert reached == pytest.approx(found[0][0], rel=0.02)
-        assert accuracy == pytest.approx(found[0][1], abs=0.006)
+    found = np.zeros((1 + len(PARTS), 2))
+    for seed in range(1, 1 + DRAWS_OF_WEIGHTS[name]):
+        weight = np.random.default_rng(seed).choice([0.0, 0.25, 1.0, 3.0], size=len(data.y))
+        for i, n_parts in enumerate((1, *PARTS)):
+            model = trained_in_parts(estimator, data, n_parts, weight)
+            losses = loss(scores_of(model, data.X), data.y)
+            found[i] += np.average(losses, weights=weight), model.score(data.X, data.y, weight)
+    found /= DRAWS_OF_WEIGHTS[name]
+    np.testing.assert_allclose(found[1:, 0], found[0, 0], rtol=0.02)
+    np.testing.assert_allclose(found[1:, 1], found[0, 1], atol=0.006)
 
 
 @pytest.mark.parametrize("name", ["augment_reduce", "implicit", "umax", "ldgs"])
