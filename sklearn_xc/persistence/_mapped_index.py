@@ -12,8 +12,9 @@ from ..utils._matrix import Rows
 
 # What is read at once of a mapped file; between two blocks of rows memory is given back.
 ROWS_AT_ONCE = 256
-# A list longer than this many times the classes wanted is searched for each of them, others read.
-WORTH_SEARCHING = 16
+# Lists with more entries than this, and so many more for each class wanted, are searched for each
+# of these, others are read.
+READ_AT_LEAST, WORTH_SEARCHING = 4096, 16
 
 
 class MappedIndex(InvertedIndex):
@@ -109,40 +110,51 @@ class _ClassesOf(MappedIndex):
 
     def __init__(self, whole, places):
         super().__init__((len(places), whole.shape[1]), full_column=whole.full_column)
-        self._whole, self._places = whole, places.astype(np.int32)
+        self._whole, self._places = whole, places
         self._set_intercept(whole.intercept[places])
+        self._number = np.zeros(whole.shape[0], dtype=np.int32)  # from 1 on; 0 for other classes
+        self._number[places] = np.arange(1, len(places) + 1)
 
     def _weights_of(self, features):
         whole, n = self._whole, len(features)
-        lists = whole._lists_of(features)
-        found = [self._of_list(whole.classes[part], whole.weights[part]) for part in lists]
-        counts = np.zeros(n, dtype=np.int64)
-        counts[np.diff(whole.indptr)[features] > 0] = [len(classes) for classes, _ in found]
+        starts = whole.indptr[features]
+        lengths = whole.indptr[features + 1] - starts
+        long = lengths > READ_AT_LEAST + WORTH_SEARCHING * len(self._places)
+        found = [self._read(starts, np.where(long, 0, lengths))]
+        found += [self._searched(starts, lengths, feature) for feature in np.flatnonzero(long)]
+        feature, own, at = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        order = np.argsort(feature, kind="stable")
         column = whole.full_column[features]
-        own = column >= 0
-        full = whole.full_weights[np.ix_(column[own], self._places)].astype(np.float32)
-        column[own] = np.arange(len(full), dtype=np.int32)
+        full = whole.full_weights[np.ix_(column[column >= 0], self._places)].astype(np.float32)
+        column[column >= 0] = np.arange(len(full), dtype=np.int32)
         return (
-            np.append(0, np.cumsum(counts)),
-            np.concatenate([np.empty(0, np.int32), *(classes for classes, _ in found)]),
-            np.concatenate([np.empty(0, np.float32), *(weights for _, weights in found)]),
+            np.append(0, np.cumsum(np.bincount(feature, minlength=n))),
+            own[order].astype(np.int32),
+            whole.weights[at[order]].astype(np.float32),
             column,
             full,
         )
 
-    def _of_list(self, classes, weights):
-        """The entries of a list that are of these classes, by numbers that are within bounds."""
-        places = self._places
-        if len(classes) > WORTH_SEARCHING * len(places):
-            at = np.minimum(np.searchsorted(classes, places), len(classes) - 1)
-            own = np.flatnonzero(classes[at] == places)
-            at = at[own]
-        else:
-            classes = np.array(classes)
-            own = np.minimum(np.searchsorted(places, classes), len(places) - 1)
-            at = np.flatnonzero(places[own] == classes)
-            own = own[at]
-        return own.astype(np.int32), weights[at].astype(np.float32)
+    def _read(self, starts, lengths):
+        """Of lists that are read: the features, own classes and places of the entries wanted."""
+        there = np.flatnonzero(lengths)
+        starts, bounds = starts[there], np.append(0, np.cumsum(lengths[there]))
+        stops = starts + lengths[there]
+        lists = map(slice, starts.tolist(), stops.tolist())
+        classes = _joined(self._whole.classes, lists, np.int32)
+        require_within(classes, 0, len(self._number), "a damaged model file: the array classes")
+        own = self._number[classes]
+        hits = np.flatnonzero(own)
+        of = np.searchsorted(bounds, hits, side="right") - 1
+        return there[of], own[hits] - 1, starts[of] + (hits - bounds[of])
+
+    def _searched(self, starts, lengths, feature):
+        """The same of a list in which each class is looked for; within bounds in any case."""
+        start, length = int(starts[feature]), int(lengths[feature])
+        classes = self._whole.classes[start : start + length]
+        at = np.minimum(np.searchsorted(classes, self._places), length - 1)
+        own = np.flatnonzero(classes[at] == self._places)
+        return np.full(len(own), feature), own, start + at[own]
 
     def candidate_scores(self, rows, starts, places, n_threads):
         """Scores of the candidates of each row, by numbers of these classes."""

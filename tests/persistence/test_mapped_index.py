@@ -77,23 +77,22 @@ def test_rows_without_entries(saved, mapped):
         assert (mapped.predict_topk(X, 1, **options) != expected).nnz == 0
 
 
-def test_searched_and_read_lists_are_alike(monkeypatch):
-    rng = np.random.default_rng(0)
-    index = _mapped_index._ClassesOf.__new__(_mapped_index._ClassesOf)
-    for _ in range(50):
-        listed = np.sort(rng.choice(100, rng.integers(1, 60), replace=False)).astype(np.int32)
-        index._places = np.sort(rng.choice(100, rng.integers(1, 20), replace=False))
-        weights, found = rng.normal(size=len(listed)).astype(np.float32), []
-        for limit in (0, 1000):
-            monkeypatch.setattr(_mapped_index, "WORTH_SEARCHING", limit)
-            found.append(index._of_list(listed, weights))
-        for ours, theirs in zip(*found, strict=True):
+@pytest.mark.parametrize("damaged", [False, True])
+def test_searched_and_read_lists_are_alike(saved, damaged, monkeypatch):
+    mapped, found = load(saved[0], mmap_mode="r")._model(), []
+    if damaged:  # not ascending, though within bounds
+        mapped.classes = np.random.default_rng(0).permutation(np.array(mapped.classes))
+    places, features = np.arange(5, K, 50), np.arange(0, D, 2)
+    for least, search in ((2**30, 0), (0, 0)):
+        monkeypatch.setattr(_mapped_index, "READ_AT_LEAST", least)
+        monkeypatch.setattr(_mapped_index, "WORTH_SEARCHING", search)
+        found.append(_mapped_index._ClassesOf(mapped, places)._weights_of(features))
+    for ours, theirs in zip(*found, strict=True):
+        if not damaged:
             np.testing.assert_array_equal(ours, theirs)
-        np.testing.assert_array_equal(
-            index._places[found[0][0]], np.intersect1d(listed, index._places)
-        )
-    damaged = np.array([99, -7, 2**30, 3] * 20, dtype=np.int32)  # not ascending, out of bounds
-    for limit in (0, 1000):
-        monkeypatch.setattr(_mapped_index, "WORTH_SEARCHING", limit)
-        own, _ = index._of_list(damaged, np.ones(80, np.float32))
-        assert ((own >= 0) & (own < len(index._places))).all()
+    assert found[1][1].max(initial=0) < len(places)
+    mapped.classes = np.full(len(mapped.classes), 2**30, dtype=np.int32)
+    monkeypatch.setattr(_mapped_index, "READ_AT_LEAST", 2**30)
+    classes = _mapped_index._ClassesOf(mapped, places)
+    with pytest.raises(ValueError, match="a damaged model file"):
+        classes._weights_of(features)
