@@ -41,16 +41,17 @@ class PPDSparse:
         return raw[0]
 
 
-class OneVsRestSVC:
-    """scikit-learn's one-vs-rest of liblinear, the usual first try."""
+class OneVsRest:
+    """scikit-learn's OneVsRestClassifier of one of its linear classifiers, the usual first try."""
 
-    def __init__(self, threads, folder):
+    def __init__(self, threads, folder, kind="LinearSVC"):
         import sklearn
+        from sklearn import linear_model, svm
         from sklearn.multiclass import OneVsRestClassifier
-        from sklearn.svm import LinearSVC
 
         self.versions = {"scikit-learn": sklearn.__version__}
-        self.model = OneVsRestClassifier(LinearSVC(random_state=0), n_jobs=threads)
+        binary = getattr(svm if kind == "LinearSVC" else linear_model, kind)(random_state=0)
+        self.model = OneVsRestClassifier(binary, n_jobs=threads)
 
     def inputs(self, X, Y):
         return X, sp.csr_matrix(Y, dtype=np.int32)
@@ -226,5 +227,11 @@ SYSTEMS = {
     ),
     "napkinxc_plt": System("napkinXC PLT", True, NapkinXC, {"kind": "PLT"}),
     "napkinxc_br": System("napkinXC BR", True, NapkinXC, {"kind": "BR"}),
-    "ovr_svc": System("OneVsRestClassifier(LinearSVC)", False, OneVsRestSVC),
+    "ovr_svc": System("OneVsRestClassifier(LinearSVC)", False, OneVsRest),
+    "ovr_logistic": System(
+        "OneVsRestClassifier(LogisticRegression)", False, OneVsRest, {"kind": "LogisticRegression"}
+    ),
+    "ovr_sgd": System(
+        "OneVsRestClassifier(SGDClassifier)", False, OneVsRest, {"kind": "SGDClassifier"}
+    ),
 }
