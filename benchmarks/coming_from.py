@@ -6,7 +6,6 @@ The figures of the pages for those who come from another library. Systems, data 
 those of run.py, everything with its defaults. Figures are kept in doc/benchmark_coming_from.json.
 """
 
-import _common
 import _runner
 import run
 from _common import figure, table
