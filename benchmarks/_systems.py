@@ -41,6 +41,22 @@ class PPDSparse:
         return raw[0]
 
 
+class OneClass(PPDSparse):
+    """Another estimator of ours without arguments, on the first label of each row as its class."""
+
+    def __init__(self, threads, folder, name):
+        import sklearn_xc
+
+        self.versions = {"sklearn_xc": sklearn_xc.__version__}
+        self.model = getattr(sklearn_xc, name)(n_jobs=threads, random_state=0)
+
+    def inputs(self, X, Y):
+        from sklearn_xc.datasets import first_label
+
+        y, there = first_label(Y)
+        return X[there], y[there]
+
+
 class OneVsRest:
     """scikit-learn's OneVsRestClassifier of one of its linear classifiers, the usual first try."""
 
@@ -228,6 +244,16 @@ SYSTEMS = {
     "napkinxc_plt": System("napkinXC PLT", True, NapkinXC, {"kind": "PLT"}),
     "napkinxc_br": System("napkinXC BR", True, NapkinXC, {"kind": "BR"}),
     "ovr_svc": System("OneVsRestClassifier(LinearSVC)", False, OneVsRest),
+    **{
+        f"class_{name}": System(name, False, OneClass, {"name": name})
+        for name in (
+            "PPDSparseClassifier",
+            "MemoirSVC",
+            "LDGSClassifier",
+            "ImplicitSoftmaxRegressor",
+            "AugmentReduceClassifier",
+        )
+    },
     "ovr_logistic": System(
         "OneVsRestClassifier(LogisticRegression)", False, OneVsRest, {"kind": "LogisticRegression"}
     ),
