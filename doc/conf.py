@@ -42,22 +42,29 @@ myst_heading_anchors = 3
 # ------------------------------------------------------------------------------------------- API
 
 
-def own_members(name):
+MODULES = ["", ".metrics", ".datasets", ".mips", ".inspection", ".model_selection"]
+
+
+def own_members(owner):
     """Public methods and properties of a class that this package defines, with their directive."""
-    module, _, name = name.rpartition(".")
-    owner = getattr(importlib.import_module(module), name)
-    for member in sorted(dir(owner)):
-        value = inspect.getattr_static(owner, member)
-        function = value.fget if isinstance(value, property) else getattr(owner, member, None)
-        # through descriptors such as that of `available_if`
-        function = getattr(value, "fn", function)
+    for name in dir(owner):
+        value = inspect.getattr_static(owner, name)
+        is_property = isinstance(value, property)
+        function = value.fget if is_property else getattr(owner, name)
         ours = (getattr(function, "__module__", None) or "").startswith("sklearn_xc")
-        if member.startswith("_") or not ours or not callable(function) or not function.__doc__:
-            continue
-        yield "autoproperty" if isinstance(value, property) else "automethod", member
+        if ours and not name.startswith("_") and callable(function) and function.__doc__:
+            yield "autoproperty" if is_property else "automethod", name
 
 
-autosummary_context = {"own_members": own_members}
+def members_of_classes():
+    """Full name of each public class -> its members, for the template of their pages."""
+    for module in (importlib.import_module(f"sklearn_xc{name}") for name in MODULES):
+        for name in module.__all__:
+            if inspect.isclass(getattr(module, name)):
+                yield f"{module.__name__}.{name}", list(own_members(getattr(module, name)))
+
+
+autosummary_context = {"members": dict(members_of_classes())}
 autosummary_generate = True
 numpydoc_show_class_members = False  # the template lists them
 autodoc_default_options = {"member-order": "groupwise"}
@@ -68,7 +75,7 @@ sphinx_gallery_conf = {
     "examples_dirs": str(EXAMPLES),
     "gallery_dirs": "auto_examples",
     "filename_pattern": rf"[/\\](?!{'|'.join(PROGRAMS)})\w+\.py$",  # what is run
-    "ignore_pattern": r"[/\\]_\w*\.py$",
+    "ignore_pattern": r"^_",
     "doc_module": ("sklearn_xc",),
     "backreferences_dir": "api/backreferences",
     "download_all_examples": False,

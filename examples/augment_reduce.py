@@ -38,7 +38,7 @@ from sklearn_xc import AugmentReduceClassifier
 
 # Few passages an object are few steps: smaller batches and a larger rate than published.
 settings = {"batch_size": 100, "learning_rate": 0.2, "alpha": 0.0, "random_state": 0}
-settings["max_iter"] = int(os.environ.get("PASSES", 20))
+settings["max_iter"] = int(os.environ.get("PASSES", 10))
 models = {
     "softmax": {"bound": "augment_reduce"},
     "probit": {"model": "probit"},

@@ -84,7 +84,8 @@ largest = names[np.argsort(-counts, kind="stable")[:5]]
 shown = np.flatnonzero(np.isin(modules, largest))
 vectors = model.coef_[shown]
 vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-6)
-tsne = TSNE(init="random", perplexity=min(15, (len(shown) - 1) / 3), random_state=0)
+perplexity = min(15, (len(shown) - 1) / 3)
+tsne = TSNE(init="random", perplexity=perplexity, max_iter=500, random_state=0)
 places = tsne.fit_transform(vectors)
 
 figure, axes = plt.subplots(figsize=(9, 7))

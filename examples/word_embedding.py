@@ -52,7 +52,7 @@ words = [word for word in model.vocabulary_ if len(word) > 2 and word not in ENG
 words = words[:250]
 vectors = model.transform([[word] for word in words]) - model.embeddings_.mean(axis=0)
 perplexity = min(15, (len(words) - 1) / 3)
-tsne = TSNE(metric="cosine", init="random", perplexity=perplexity, random_state=0)
+tsne = TSNE(metric="cosine", init="random", perplexity=perplexity, max_iter=500, random_state=0)
 places = tsne.fit_transform(vectors)
 
 figure, axes = plt.subplots(figsize=(9, 8))
