@@ -67,6 +67,9 @@ for threshold, size, height in zip(thresholds, sizes, best, strict=True):
         f"{threshold:g}", (size, height), (0, -14), textcoords="offset points", ha="center"
     )
 plt.xscale("log")
+plt.gca().xaxis.set_major_locator(plt.LogLocator(subs=(1, 2, 5)))
+plt.gca().xaxis.set_major_formatter("{x:g}")
+plt.gca().xaxis.set_minor_locator(plt.NullLocator())
 plt.xlabel("size of the model (MB)")
 plt.ylabel("held-out passages (share)")
 plt.ylim(0, 1)

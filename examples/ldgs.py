@@ -64,6 +64,9 @@ colours |= {"index, margin": "C1", "decomposed, margin": "C0"}
 for name, points in curves.items():
     plt.plot(*zip(*points, strict=True), "o-", color=colours[name], label=name)
 plt.xscale("log")
+plt.gca().xaxis.set_major_locator(plt.LogLocator(subs=(1, 2, 5)))
+plt.gca().xaxis.set_major_formatter("{x:g}")
+plt.gca().xaxis.set_minor_locator(plt.NullLocator())
 plt.xlabel("training time (s)")
 plt.ylabel("accuracy on new passages (share)")
 plt.ylim(bottom=0)

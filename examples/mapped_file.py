@@ -8,7 +8,7 @@ this.
 """
 
 # %%
-# A model of 20 000 labels, fitted for a moment, since it is the size that matters here.
+# A model of 10 000 labels, fitted for a moment, since it is the size that matters here.
 
 import os
 import warnings
@@ -18,9 +18,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn_xc import PPDSparseClassifier
 from sklearn_xc.datasets import make_xc_classification
 
-LABELS = int(os.environ.get("LABELS", 20_000))
+LABELS = int(os.environ.get("LABELS", 10_000))
 
-X, Y = make_xc_classification(LABELS, 30_000, LABELS, n_labels=3, random_state=0)
+X, Y = make_xc_classification(LABELS, 20_000, LABELS, n_labels=3, random_state=0)
 model = PPDSparseClassifier(l1=0.01, max_iter=3, n_jobs=2, random_state=0)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", ConvergenceWarning)
@@ -80,6 +80,9 @@ import matplotlib.pyplot as plt
 
 plt.plot(np.arange(1, 301), milliseconds, ".", color="C0")
 plt.yscale("log")
+plt.gca().yaxis.set_major_locator(plt.LogLocator(subs=(1, 2, 5)))
+plt.gca().yaxis.set_major_formatter("{x:g}")
+plt.gca().yaxis.set_minor_locator(plt.NullLocator())
 plt.xlabel("request (number)")
 plt.ylabel("time to answer (ms)")
 plt.show()

@@ -22,7 +22,7 @@ from sklearn_xc.datasets import load_docstrings
 
 PACKAGES = os.environ.get("PACKAGES", "numpy").split(",")  # more: "numpy,scipy,sklearn,stdlib"
 
-docs = load_docstrings(PACKAGES)
+docs = load_docstrings(PACKAGES, min_passages=6)
 words = TfidfVectorizer(min_df=2, sublinear_tf=True, dtype=np.float32)
 X, X_test = words.fit_transform(docs.data_train), words.transform(docs.data_test)
 y, y_test = docs.target_train, docs.target_test
@@ -39,8 +39,9 @@ import warnings
 
 from sklearn_xc import MemoirSVC
 
+PASSES = int(os.environ.get("PASSES", 5))
 runs = {"exact": {"search": "exact"}}
-for n_bits in (64, 128, 256, 512, 1024):
+for n_bits in (64, 256, 1024):
     runs[f"{n_bits} bits"] = {
         "search": "lsh",
         "search_params": {"n_bits": n_bits, "min_recall": 0.0},
@@ -48,27 +49,27 @@ for n_bits in (64, 128, 256, 512, 1024):
 found = []
 print(f"{'':10}seconds   recall   classes scored   accuracy")
 for name, parameters in runs.items():
-    model = MemoirSVC(**parameters, max_iter=3, random_state=0)
+    model = MemoirSVC(**parameters, max_iter=PASSES, random_state=0)
     start = time.perf_counter()
     with warnings.catch_warnings():  # an index that falls short says so; the table shows it
         warnings.simplefilter("ignore", RuntimeWarning)
         model.fit(X, y)
     seconds, accuracy = time.perf_counter() - start, model.score(X_test, y_test)
     print(f"{name:10}{seconds:7.1f}{model.recall_:9.2f}{model.n_scored_:17.0f}{accuracy:11.3f}")
-    found.append((model.recall_, 100 * model.n_scored_ / len(docs.target_names), accuracy))
+    found.append((model.recall_, accuracy))
 
 # %%
-# The accuracy of exact search is reached at a recall well below one.
+# Well below a recall of one the accuracy is that of exact search. With so few classes exact
+# search is the faster one as well; an index pays from some ten thousand classes on, and
+# :doc:`/memoir` has figures of that.
 
 import matplotlib.pyplot as plt
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2))
-recall, scored, accuracy = zip(*found[1:], strict=True)
-left.axhline(found[0][2], color="0.4", linestyle=":", label="exact search")
-left.plot(recall, accuracy, "o-", color="C0", label="hashing")
-left.set(xlabel="recall of the ten best classes (share)", ylabel="accuracy on new passages (share)")
-left.legend()
-right.plot(recall, scored, "o-", color="C0")
-right.set(xlabel="recall of the ten best classes (share)", ylabel="classes scored for a sample (%)")
-right.set_ylim(0, None)
+recall, accuracy = zip(*found[1:], strict=True)
+plt.axhline(found[0][1], color="0.4", linestyle=":", label="exact search")
+plt.plot(recall, accuracy, "o-", color="C0", label="hashing")
+plt.xlabel("recall of the ten best classes (share)")
+plt.ylabel("accuracy on new passages (share)")
+plt.ylim(bottom=0)
+plt.legend(loc="lower right")
 plt.show()

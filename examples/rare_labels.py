@@ -75,5 +75,6 @@ for place, (name, (missing, counts)) in enumerate(found.items()):
 left.set(xlabel="positives of a label", ylabel="labels missing from a training part (%)")
 left.legend()
 right.set(xlabel="positives of a label, at least", xscale="log")
+right.xaxis.set_major_formatter("{x:g}")
 right.set_ylabel("most minus fewest positives in a fold")
 plt.show()

@@ -4,7 +4,7 @@ A recommender: what comes next in a sequence
 
 Visitors look at one item after the other; which will be the next? It is a problem of
 classification with a class for every item: the row is what was seen, the label what came then.
-Here the "visitors" are functions of SciPy and scikit-learn, and the "items" are the functions
+Here the "visitors" are functions of scikit-learn, and the "items" are the functions
 that they call.
 """
 
