@@ -64,7 +64,7 @@ def members_of_classes():
                 yield f"{module.__name__}.{name}", list(own_members(getattr(module, name)))
 
 
-autosummary_context = {"members": dict(members_of_classes())}
+autosummary_context = {"own_members": dict(members_of_classes())}
 autosummary_generate = True
 numpydoc_show_class_members = False  # the template lists them
 autodoc_default_options = {"member-order": "groupwise"}
