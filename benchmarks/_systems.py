@@ -234,7 +234,7 @@ SYSTEMS = {
     "ppdsparse_y": System(
         "PPDSparseClassifier, objective of the yardstick", False, PPDSparse, AS_YARDSTICK
     ),
-    "ppdsparse_2": System("PPDSparseClassifier(l1=0.1, l2=1)", False, PPDSparse, AS_AUTHORS),
+    "ppdsparse_2": System("PPDSparseClassifier (l1=0.1, l2=1)", False, PPDSparse, AS_AUTHORS),
     "pecos_ova": System("PECOS one-vs-all", True, Pecos, {"tree": False}),
     "pecos_xr": System("PECOS XR-Linear", True, Pecos, {"tree": True}),
     "omikuji": System("omikuji", True, Omikuji),
@@ -243,7 +243,7 @@ SYSTEMS = {
     ),
     "napkinxc_plt": System("napkinXC PLT", True, NapkinXC, {"kind": "PLT"}),
     "napkinxc_br": System("napkinXC BR", True, NapkinXC, {"kind": "BR"}),
-    "ovr_svc": System("OneVsRestClassifier(LinearSVC)", False, OneVsRest),
+    "ovr_svc": System("OneVsRestClassifier (LinearSVC)", False, OneVsRest),
     **{
         f"class_{name}": System(name, False, OneClass, {"name": name})
         for name in (
@@ -255,9 +255,9 @@ SYSTEMS = {
         )
     },
     "ovr_logistic": System(
-        "OneVsRestClassifier(LogisticRegression)", False, OneVsRest, {"kind": "LogisticRegression"}
+        "OneVsRestClassifier (LogisticRegression)", False, OneVsRest, {"kind": "LogisticRegression"}
     ),
     "ovr_sgd": System(
-        "OneVsRestClassifier(SGDClassifier)", False, OneVsRest, {"kind": "SGDClassifier"}
+        "OneVsRestClassifier (SGDClassifier)", False, OneVsRest, {"kind": "SGDClassifier"}
     ),
 }

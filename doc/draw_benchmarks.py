@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 DOC = Path(__file__).parent
 SYSTEMS = {  # title in the tables -> colour and marker
     "PPDSparseClassifier": ("#2f6db3", "o"),
-    "OneVsRestClassifier(LinearSVC)": ("#e08214", "s"),
+    "OneVsRestClassifier (LinearSVC)": ("#e08214", "s"),
     "PECOS one-vs-all": ("#5a9e6f", "^"),
     "PECOS XR-Linear": ("#5a9e6f", "v"),
     "napkinXC BR": ("#8c6bb1", "D"),
