@@ -78,7 +78,8 @@ docs: $(VENV)/.ready-docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html $(DOCS_ARGS) doc doc/_build/html
 
 clean:
-	rm -rf build doc/_build doc/auto_examples doc/api/generated doc/api/backreferences .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf build doc/_build doc/auto_examples doc/api/generated doc/api/backreferences *.egg-info
+	rm -rf doc/sg_execution_times.rst .pytest_cache .ruff_cache .hypothesis
 	rm -f sklearn_xc/_kernels/*/*.so $(VENV)/.installed $(VENV)/.ready-*
 	find sklearn_xc tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 

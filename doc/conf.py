@@ -80,7 +80,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "api/backreferences",
     "download_all_examples": False,
     "remove_config_comments": True,
-    "min_reported_time": 0,
+    "write_computation_times": False,  # a page that would fetch scripts from elsewhere
     "show_memory": False,
     "show_signature": False,
     "image_srcset": ["2x"],
@@ -116,6 +116,7 @@ html_theme_options = {
     "secondary_sidebar_items": {
         "**": ["page-toc", "edit-this-page", "sourcelink"],
         "index": [],
+        "benchmark_*": [],  # wide tables
     },
     "footer_start": ["copyright"],
     "footer_end": [],

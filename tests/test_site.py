@@ -56,13 +56,15 @@ def page(path):
 
 
 def pages():
-    return sorted(SITE.rglob("*.html"))
+    """All pages; the theme has templates among its static files."""
+    found = (path for path in SITE.rglob("*.html") if "_static" not in path.parts)
+    return sorted(found)
 
 
 def written_pages():
     """Names of the pages but those of source code."""
     names = [path.relative_to(SITE).as_posix() for path in pages()]
-    return [name for name in names if not name.startswith(("_modules/", "_static/"))]
+    return [name for name in names if not name.startswith("_modules/")]
 
 
 def is_external(address):
