@@ -116,7 +116,7 @@ html_theme_options = {
     "secondary_sidebar_items": {
         "**": ["page-toc", "edit-this-page", "sourcelink"],
         "index": [],
-        "benchmark_*": [],  # wide tables
+        **{page.stem: [] for page in HERE.glob("benchmark_*.md")},  # wide tables
     },
     "footer_start": ["copyright"],
     "footer_end": [],
