@@ -23,7 +23,7 @@ from sklearn_xc.datasets import load_docstrings
 
 PACKAGES = os.environ.get("PACKAGES", "numpy").split(",")  # more: "numpy,scipy,sklearn,stdlib"
 
-docs = load_docstrings(PACKAGES)
+docs = load_docstrings(PACKAGES, min_passages=6)
 words = TfidfVectorizer(min_df=2, sublinear_tf=True)
 encoder = make_pipeline(words, TruncatedSVD(128, random_state=0), Normalizer())
 X = encoder.fit_transform(docs.data_train).astype(np.float32)
@@ -39,11 +39,11 @@ import time
 
 from sklearn.neighbors import KNeighborsClassifier
 
-from sklearn_xc import AugmentReduceClassifier, PPDSparseClassifier
+from sklearn_xc import ImplicitSoftmaxRegressor, PPDSparseClassifier
 
 models = {
     "one-vs-rest": PPDSparseClassifier(n_jobs=2, random_state=0),
-    "softmax": AugmentReduceClassifier(n_jobs=2, random_state=0),
+    "softmax": ImplicitSoftmaxRegressor(n_jobs=2, random_state=0),
     "nearest neighbours": KNeighborsClassifier(10, weights="distance"),
 }
 answers = {}

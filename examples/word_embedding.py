@@ -49,7 +49,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.manifold import TSNE
 
 words = [word for word in model.vocabulary_ if len(word) > 2 and word not in ENGLISH_STOP_WORDS]
-words = words[:250]
+words = words[:200]
 vectors = model.transform([[word] for word in words]) - model.embeddings_.mean(axis=0)
 perplexity = min(15, (len(words) - 1) / 3)
 tsne = TSNE(metric="cosine", init="random", perplexity=perplexity, max_iter=500, random_state=0)
