@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent / "examples"
 sys.path.insert(0, str(EXAMPLES))  # _gallery, and what programs among the examples share
 
-from _gallery import PROGRAMS  # noqa: E402
+from _gallery import ORDER, PROGRAMS  # noqa: E402
 
 project = "sklearn-xc"
 author = "The sklearn-xc developers"
@@ -116,7 +116,9 @@ html_theme_options = {
     "secondary_sidebar_items": {
         "**": ["page-toc", "edit-this-page", "sourcelink"],
         "index": [],
-        **{page.stem: [] for page in HERE.glob("benchmark_*.md")},  # wide tables
+        # room for wide tables and for code
+        **{page.stem: [] for page in HERE.glob("benchmark_*.md")},
+        **{f"auto_examples/{name}": [] for name in ["index", *ORDER]},
     },
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -136,8 +136,10 @@ async function look(name, width) {
       if (inside.getComputedStyle(up).overflowX !== "visible") return true;
   };
   const wide = all.filter(node => node.getBoundingClientRect().right > width + 1 && !clipped(node));
+  const scrolled = all.filter(node => node.scrollWidth > node.clientWidth + 1 && node.clientWidth
+    && ["auto", "scroll"].includes(inside.getComputedStyle(node).overflowX));
   const found = {
-    name, width, scroll: page.documentElement.scrollWidth, body: page.body.scrollWidth,
+    name, width, scrolled: scrolled.map(node => node.textContent.trim().slice(0, 60)), scroll: page.documentElement.scrollWidth, body: page.body.scrollWidth,
     formulas: page.querySelectorAll(".math").length,
     set: page.querySelectorAll(".math mjx-container, mjx-container .math").length,
     wide: wide.slice(0, 3).map(node => node.tagName + "." + node.className),
@@ -226,6 +228,11 @@ def test_no_page_is_wider_than_the_screen(seen, width):
     assert len(measures) == len(written_pages())
     wide = [m for m in measures if max(m["scroll"], m["body"]) > width or m["wide"]]
     assert wide == []
+
+
+def test_nothing_is_scrolled_sideways_on_a_desktop(seen):
+    found = [(m["name"], m["scrolled"]) for m in seen[0] if m["width"] == 1200 and m["scrolled"]]
+    assert found == []
 
 
 def test_every_formula_is_set(seen):
