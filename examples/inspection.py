@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
-from sklearn_xc import AugmentReduceClassifier, PPDSparseClassifier
+from sklearn_xc import ImplicitSoftmaxRegressor, PPDSparseClassifier
 from sklearn_xc.datasets import load_docstrings
 
 PACKAGES = os.environ.get("PACKAGES", "numpy").split(",")  # more: "numpy,scipy,sklearn,stdlib"
@@ -26,7 +26,7 @@ train = docs.data_train, docs.target_names[docs.target_train]
 test = docs.data_test, docs.target_names[docs.target_test]
 models = {
     "one-vs-rest": PPDSparseClassifier(l1=0.02, l2=0.3, n_jobs=2, random_state=0),
-    "softmax": AugmentReduceClassifier(bound="exact", max_iter=20, n_jobs=2, random_state=0),
+    "softmax": ImplicitSoftmaxRegressor(n_jobs=2, random_state=0),
 }
 for name, model in models.items():
     words = TfidfVectorizer(min_df=2, sublinear_tf=True, dtype=np.float32)

@@ -139,7 +139,8 @@ async function look(name, width) {
   const scrolled = all.filter(node => node.scrollWidth > node.clientWidth + 1 && node.clientWidth
     && ["auto", "scroll"].includes(inside.getComputedStyle(node).overflowX));
   const found = {
-    name, width, scrolled: scrolled.map(node => node.textContent.trim().slice(0, 60)), scroll: page.documentElement.scrollWidth, body: page.body.scrollWidth,
+    name, width, scrolled: scrolled.map(node => node.textContent.trim().slice(0, 60)),
+    scroll: page.documentElement.scrollWidth, body: page.body.scrollWidth,
     formulas: page.querySelectorAll(".math").length,
     set: page.querySelectorAll(".math mjx-container, mjx-container .math").length,
     wide: wide.slice(0, 3).map(node => node.tagName + "." + node.className),
