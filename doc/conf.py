@@ -35,6 +35,7 @@ extensions = [
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates", "_ten_lines.rst", "_good_at.rst"]
+exclude_patterns += ["**sg_execution_times.rst"]  # fetches scripts from elsewhere
 nitpicky = True
 toc_object_entries_show_parents = "hide"
 myst_heading_anchors = 3
@@ -80,7 +81,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "api/backreferences",
     "download_all_examples": False,
     "remove_config_comments": True,
-    "write_computation_times": False,  # a page that would fetch scripts from elsewhere
+    "write_computation_times": False,
     "show_memory": False,
     "show_signature": False,
     "image_srcset": ["2x"],
