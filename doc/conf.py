@@ -97,7 +97,7 @@ mathjax_files = Path(find_spec("sphinx-mathjax-offline").submodule_search_locati
 mathjax_script = mathjax_files / "static" / "mathjax" / "tex-svg-full.js"  # needs no fonts
 mathjax_path = mathjax_script.name
 # Without the menu, parts of which are loaded when it is opened.
-mathjax3_config = {"options": {"enableMenu": False}}
+mathjax3_config = {"options": {"enableMenu": False}, "svg": {"scale": 0.95}}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "sklearn-xc"
@@ -107,7 +107,12 @@ html_favicon = "_static/logo.svg"
 html_show_sphinx = False
 html_sidebars = {"index": [], "start": [], "whats_new": []}
 html_theme_options = {
-    "logo": {"text": "sklearn-xc", "image_light": "_static/logo.svg", "alt_text": "sklearn-xc"},
+    "logo": {
+        "text": "sklearn-xc",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+        "alt_text": "sklearn-xc",
+    },
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
     "navigation_with_keys": False,
