@@ -22,7 +22,7 @@ SYSTEMS = {  # in the page -> label, colour
     "PECOS one-vs-all": ("PECOS, one-vs-all", "#555555"),
     "PECOS XR-Linear": ("PECOS, tree", "#E69F00"),
     "napkinXC PLT": ("napkinXC, tree", "#009E73"),
-    "OneVsRestClassifier(LinearSVC)": ("scikit-learn", "#CC79A7"),
+    "OneVsRestClassifier (LinearSVC)": ("scikit-learn", "#CC79A7"),
 }
 
 
