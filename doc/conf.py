@@ -72,11 +72,14 @@ autodoc_default_options = {"member-order": "groupwise"}
 
 # --------------------------------------------------------------------------------------- gallery
 
+# Without a title, underlined, a file is no page.
+untitled = [path.stem for path in EXAMPLES.glob("*.py") if "\n====" not in path.read_text()[:300]]
+
 sphinx_gallery_conf = {
     "examples_dirs": str(EXAMPLES),
     "gallery_dirs": "auto_examples",
     "filename_pattern": rf"[/\\](?!{'|'.join(PROGRAMS)})\w+\.py$",  # what is run
-    "ignore_pattern": r"^_",
+    "ignore_pattern": rf"^({'|'.join(untitled)})\.py$",
     "doc_module": ("sklearn_xc",),
     "backreferences_dir": "api/backreferences",
     "download_all_examples": False,
