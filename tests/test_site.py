@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-SITE = Path(os.environ.get("SKLEARN_XC_SITE", "no site"))
+SITE = Path(os.environ.get("SKLEARN_XC_SITE", "no site")).resolve()
 BROWSER = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "chrome"])), None)
 # Elements that make the browser fetch something, and the attribute that says what.
 FETCHED = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src"}
@@ -27,7 +27,7 @@ NOT_FETCHED = {"canonical", "next", "prev", "search", "index", "author"}  # rel 
 WIDTHS = [1200, 390]
 
 pytestmark = pytest.mark.skipif(
-    not (SITE / "index.html").exists(), reason="SKLEARN_XC_SITE names no built site; `make test-site` does"
+    not (SITE / "index.html").exists(), reason="SKLEARN_XC_SITE names no site; see make test-site"
 )
 
 
