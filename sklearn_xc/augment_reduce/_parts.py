@@ -6,7 +6,7 @@ See `utils/_waiting.py`.
 import numpy as np
 
 from ..base._linear_model import checked_weights
-from ..base._multiclass import pointers
+from ..base._multiclass import labels_of
 from ..utils._callbacks import SILENT
 from ..utils._matrix import as_dense, as_rows
 from ..utils._minibatches import in_parts, sorted_by_class
@@ -51,7 +51,8 @@ def train_on_part(model, X, codes, sample_weight, first):
     waiting, rows = None if first else take_back(model), as_rows(X)
     cold = first or (waiting is not None and waiting.cold)
     if waiting is not None:
-        X, _, codes, sample_weight = waiting.followed_by(X, pointers(codes), codes, sample_weight)
+        X, labels, sample_weight = waiting.followed_by(X, labels_of(codes), sample_weight)
+        codes = labels[1]
     if cold:
         model.n_steps_, model._averages, rows = 0, None, as_rows(X)
     seen = None if cold else vars(model).get("_seen")  # not of models of other origin
@@ -74,7 +75,7 @@ def train_on_part(model, X, codes, sample_weight, first):
         _step_on_rest(model, *_of(X, codes, sample_weight, rest), weights, progress, size)
         X, codes, sample_weight = _of(X, codes, sample_weight, rest)
         model._waiting = Waiting(
-            X, pointers(codes), codes, sample_weight, cold, before or (), tables_of(model)
+            X, labels_of(codes), sample_weight, cold, before or (), tables_of(model)
         )
 
 

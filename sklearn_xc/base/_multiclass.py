@@ -104,17 +104,17 @@ def partial_fit(self, X, y, classes=None, sample_weight=None):
     with self._all_or_nothing():
         first = not self.__sklearn_is_fitted__()
         X, codes, sample_weight = validate_part(self, X, y, classes, sample_weight)
-        tables, samples = partial(_tables, self), (X, pointers(codes), codes, sample_weight)
+        tables, samples = partial(_tables, self), (X, labels_of(codes), sample_weight)
         samples, first = with_beginning(self, tables, samples, first)
-        X, _, codes, sample_weight = samples
+        X, (_, codes, _), sample_weight = samples
         self._partial_fit(X, codes, sample_weight, first)
         keep_beginning(self, tables, samples, first and self._needs_a_beginning())
     return self
 
 
-def pointers(codes):
-    """Where the one class of each sample begins, as in a CSR matrix."""
-    return np.arange(len(codes) + 1, dtype=np.int64)
+def labels_of(codes):
+    """One class a sample as `Waiting` has labels."""
+    return np.arange(len(codes) + 1, dtype=np.int64), codes, np.empty(0, dtype=np.float32)
 
 
 def _tables(estimator):

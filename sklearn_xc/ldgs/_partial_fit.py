@@ -73,16 +73,14 @@ def train_on_part(model, X, positives, sample_weight, first):
         Whether no fit or part came before.
     """
     n_before = 0 if first else model.n_iter_
-    X, positives, weight = of_weight(X, positives, sample_weight)
-    tables = partial(tables_of, model)
-    samples, first = with_beginning(model, tables, (X, *positives[:2], weight), first)
-    waiting = None if first else take_back(model)
-    n_new = len(samples[1]) - 1
+    tables, samples = partial(tables_of, model), of_weight(X, positives, sample_weight)
+    samples, first = with_beginning(model, tables, samples, first)
+    waiting, n_new = None if first else take_back(model), samples[0].shape[0]
     cold = first or (waiting is not None and waiting.cold)
     if waiting is not None:
         samples = waiting.followed_by(*samples)
-    X, indptr, ids, weight = samples
-    samples, n_samples = (X, Positives(indptr, ids), weight), len(indptr) - 1
+    samples = samples[0], Positives(*samples[1]), samples[2]
+    n_samples = samples[0].shape[0]
     if cold:
         n_new = n_samples
         state = first_state(model, samples[0], len(model.classes_))
@@ -111,8 +109,6 @@ def train_on_part(model, X, positives, sample_weight, first):
     before = None if cold else tables_of(model)
     if len(rest):
         keep_weights(model, train(rest, progress), told=len(whole) > 0, cold=cold)
-        X, positives, weight = chosen(samples, rest)
-        model._waiting = Waiting(X, *positives[:2], weight, cold, before or (), tables())
+        model._waiting = Waiting(*chosen(samples, rest), cold, before or (), tables())
     model.n_iter_ = n_before + 1
-    X, positives, weight = samples
-    keep_beginning(model, tables, (X, *positives[:2], weight), first)
+    keep_beginning(model, tables, samples, first)

@@ -68,8 +68,9 @@ def _as_table(array):
 
 @record(
     X=either(is_a(sparse.csr_array), is_array(np.float32, ndim=2)), indptr=is_array(np.int64),
-    ids=is_array(np.int32), weight=either(None, is_array(np.float32, least=0)), cold=is_truth,
-    replaced=is_a(tuple), digest=is_count,
+    ids=is_array(np.int32), grades=is_array(np.float32, least=0),
+    weight=either(None, is_array(np.float32, least=0)), cold=is_truth, replaced=is_a(tuple),
+    digest=is_count,
 )  # fmt: skip
 class Waiting:
     """Samples of calls before on which no lasting step was taken.
@@ -79,6 +80,8 @@ class Waiting:
     X : ndarray or csr_array of float32 (n_samples, n_features)
     indptr, ids : ndarray of int64 (n_samples + 1,), and of int32
         The classes of sample i are ``ids[indptr[i]:indptr[i + 1]]``.
+    grades : ndarray of float32, or of size 0
+        Factors on the terms of these classes, if they have any.
     weight : ndarray of float32 (n_samples,), or None
     cold : bool
         Whether there has been no lasting step at all.
@@ -89,8 +92,9 @@ class Waiting:
         Of the tables: with others put in their place, nothing is to be taken back.
     """
 
-    def __init__(self, X, indptr, ids, weight, cold, before, now):
+    def __init__(self, X, labels, weight, cold, before, now):
         self.X, self.weight, self.cold = X, weight, cold
+        indptr, ids, self.grades = labels
         self.indptr, self.ids = indptr.astype(np.int64), ids.astype(np.int32)
         self.replaced = tuple(map(Replaced, before, now)) if before else ()
         self.digest = digest_of(now)
@@ -98,6 +102,7 @@ class Waiting:
     def _check_record(self):
         n, weight, indptr = self.X.shape[0], self.weight, self.indptr
         fits = len(indptr) == n + 1 and indptr[0] == 0 and indptr[-1] == len(self.ids)
+        fits &= self.grades.size in (0, len(self.ids))
         if not fits or (np.diff(indptr) < 0).any() or (weight is not None and len(weight) != n):
             raise ValueError("labels or weights of samples that wait are not one for each")
         if sparse.issparse(self.X) and self.X.dtype != np.float32:
@@ -128,11 +133,20 @@ class Waiting:
 
     def placed(self, places, tables):
         """The record when classes have moved to these places, and the step is taken back."""
-        ids = np.asarray(places)[self.ids]
-        return Waiting(self.X, self.indptr, ids, self.weight, self.cold, (), tables)
+        labels = self.indptr, np.asarray(places)[self.ids], self.grades
+        return Waiting(self.X, labels, self.weight, self.cold, (), tables)
 
-    def followed_by(self, X, indptr, ids, weight):
-        """Samples, labels and weights with those of a further part after them."""
+    def followed_by(self, X, labels, weight):
+        """Samples, labels and weights with those of a further part after them.
+
+        Parameters
+        ----------
+        X : ndarray or csr_array of float32 (n_samples, n_features)
+        labels : tuple
+            indptr, ids and grades, as the attributes.
+        weight : ndarray of float32 (n_samples,), or None
+        """
+        indptr, ids, grades = labels
         weights = [
             np.ones(len(pointers) - 1, dtype=np.float32) if given is None else given
             for given, pointers in ((self.weight, self.indptr), (weight, indptr))
@@ -143,7 +157,12 @@ class Waiting:
             X = np.concatenate([as_dense(self.X), X])
         both = None if self.weight is None and weight is None else np.concatenate(weights)
         indptr = np.concatenate([self.indptr, self.indptr[-1] + indptr[1:]])
-        return X, indptr, np.concatenate([self.ids, ids]), both
+        if self.grades.size or grades.size:
+            of_each = ((self.grades, self.ids), (grades, ids))
+            grades = np.concatenate(
+                [g if g.size else np.ones(len(own), np.float32) for g, own in of_each]
+            )
+        return X, (indptr, np.concatenate([self.ids, ids]), grades), both
 
 
 def digest_of(tables):
@@ -169,7 +188,7 @@ def with_beginning(model, tables, samples, first):
     tables : list of ndarray
         Its weights.
     samples : tuple
-        X, indptr, ids and weight, as attributes of `Waiting`.
+        X, labels and weight, as of `Waiting.followed_by`.
     first : bool
         Whether no fit or part came before.
 
