@@ -49,5 +49,11 @@ cdef struct Lane:
     uint64_t rng
 
 
+cdef struct DualsOf:  # of one class, from an earlier fit or another solver; perhaps none
+    Py_ssize_t n
+    const int32_t *rows
+    const float *values
+
+
 cdef inline float soft_threshold(float value, float level) noexcept nogil:
     return value - min(max(value, -level), level)
