@@ -2,6 +2,7 @@
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint16_t
+from libc.stdlib cimport free, malloc
 
 import numpy as np
 
@@ -46,6 +47,21 @@ cdef class Workspace:
         cdef Py_ssize_t c
         for c in range(LANES):
             self.lanes[c].label = IDLE
+
+    def __dealloc__(self):
+        free(self.scratch)
+
+
+cdef int reserve(Workspace work, size_t size) except -1 nogil:
+    """Scratch memory of so many bytes, whose content is not kept."""
+    if size > work.scratch_size:
+        free(work.scratch)
+        work.scratch_size = 0
+        work.scratch = malloc(size + size // 4)
+        if work.scratch == NULL:
+            raise MemoryError(f"no memory for {size} bytes of the active samples of a class")
+        work.scratch_size = size + size // 4
+    return 0
 
 
 cdef void start_class(

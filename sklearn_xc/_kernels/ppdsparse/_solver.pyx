@@ -57,20 +57,21 @@ cdef class Duals:
             self.indptr.push_back(self.rows.size())
 
 
-cdef void descend_lane(
+cdef int descend_lane(
     Workspace work,
     Py_ssize_t c,
     const Settings *settings,
     int n_passes,
     Problem problem,
     bint sparsify,
-) noexcept nogil:
+) except -1 nogil:
     """Algorithm 1, steps 3 and 4, and the weights for the next search."""
     load_v(work, c)
     descend(work, c, settings, n_passes, problem)
     store_v(work, c)
     drop_idle_negatives(work, c)
     publish_weights(work, c, settings, sparsify)
+    return 0
 
 
 cdef double relative_gap(
@@ -94,14 +95,14 @@ cdef void admit_candidates(Workspace work, Py_ssize_t c) noexcept nogil:
         lane.precision *= <float>0.3
 
 
-cdef void start_lane(
+cdef int start_lane(
     Workspace work,
     Py_ssize_t c,
     const Settings *settings,
     Problem problem,
     Duals duals,
     Py_ssize_t q,
-) noexcept nogil:
+) except -1 nogil:
     """The next class in an idle lane."""
     cdef int64_t first = duals.indptr[q], n = duals.indptr[q + 1] - first
     start_class(work, c, duals.labels[q], settings, problem)
@@ -112,6 +113,7 @@ cdef void start_lane(
     if work.lanes[c].fresh:
         draw_negatives(work, c, problem)
         descend_lane(work, c, settings, FIRST_PASSES, problem, False)
+    return 0
 
 
 cdef int warm_up(
