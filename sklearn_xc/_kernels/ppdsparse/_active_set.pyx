@@ -15,7 +15,8 @@ from sklearn_xc._kernels.ppdsparse._types cimport (
 from sklearn_xc._kernels.ppdsparse._sparsify cimport n_draws, sparsify_weights
 
 cdef enum:
-    FEW = 100  # random negatives at the start, at least
+    FEW = 50  # random negatives at the start, at least
+    PER_POSITIVE = 2  # random negatives, where that is more
 
 
 cdef class Workspace:
@@ -94,7 +95,7 @@ cdef void draw_negatives(Workspace work, Py_ssize_t c, Problem problem) noexcept
     """
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t _, i, n = problem.X.n_rows
-    for _ in range(min(n // 2, max(<Py_ssize_t>FEW, 5 * lane.n_active))):
+    for _ in range(min(n // 2, max(<Py_ssize_t>FEW, PER_POSITIVE * lane.n_active))):
         i = random_below(&lane.rng, <unsigned int>n)
         # a positive of weight zero is no member, and no negative either: it is drawn here only
         # with weight zero, which keeps it out

@@ -25,7 +25,7 @@ from sklearn_xc._kernels.ppdsparse._violator_search cimport search, search_sampl
 
 cdef enum:
     PASSES = 5  # of descent between two searches
-    FIRST_PASSES = 3
+    FIRST_PASSES = 2  # before the first violators are known
     # Where searches are approximate, one in four is exact: only that one sees every violator and
     # gives a true gap.
     EXACT_EVERY = 4
@@ -158,7 +158,10 @@ cdef int descend_and_search(
         if lane.label == IDLE:
             continue
         operations[0] += PASSES * lane.n_active * (10 + entries_per_row)
-        descend_lane(work, c, settings, PASSES, problem, settings.sparsify and not exact)
+        descend_lane(
+            work, c, settings, PASSES if lane.n_iter else FIRST_PASSES, problem,
+            settings.sparsify and not exact,
+        )
         lane.n_iter += 1
         interrupted(stop, operations)
     if exact:
