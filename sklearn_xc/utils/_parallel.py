@@ -255,6 +255,6 @@ def blocks_of_classes(counts, smallest):
         return []
     work = np.cumsum(counts[order] + counts[order].mean())
     n_blocks = min(MAX_BLOCKS, max(MIN_BLOCKS, len(order) // (8 * smallest)))
-    n_blocks = max(1, min(n_blocks, -(-len(order) // smallest)))
+    n_blocks = max(1, min(n_blocks, len(order) // smallest))
     block = np.minimum((work - work[0]) * n_blocks // work[-1], n_blocks - 1).astype(int)
     return np.split(order, np.flatnonzero(np.diff(block)) + 1)
