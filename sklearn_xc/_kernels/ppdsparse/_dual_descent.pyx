@@ -9,7 +9,7 @@ from libc.string cimport memcpy
 
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch, random_below
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
-from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, reserve
+from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, grade_of, reserve
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, padded, thresholded_dot
 
@@ -177,6 +177,7 @@ cdef int load_members(
         weight = problem.sample_weight[i] * (
             lane.negative_weight if m.y < 0 else lane.positive_weight
         )
+        weight *= grade_of(work, c, a)
         curvature = problem.squared_norms[i] / settings.l2
         m.inverse_weight = 0
         m.most = weight

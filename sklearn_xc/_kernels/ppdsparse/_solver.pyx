@@ -159,7 +159,7 @@ cdef int descend_and_search(
             continue
         operations[0] += PASSES * lane.n_active * (10 + entries_per_row)
         descend_lane(
-            work, c, settings, PASSES if lane.n_iter else FIRST_PASSES, problem,
+            work, c, settings, FIRST_PASSES if is_new(lane) else PASSES, problem,
             settings.sparsify and not exact,
         )
         lane.n_iter += 1
@@ -275,7 +275,7 @@ def solve_classes(
     and values of the weights; with `keep_dual` the number, samples and values of its dual
     variables; the rows of X read for it, in which a search counts for a sixteenth.
     """
-    cdef Workspace work = Workspace(problem.X.n_rows, problem.X.n_columns)
+    cdef Workspace work = Workspace(problem.X.n_rows, problem.X.n_columns, problem.graded)
     cdef Results results = Results(labels.shape[0])
     cdef Duals left
     cdef ClassState state
