@@ -18,12 +18,20 @@ from libc.math cimport INFINITY
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from libc.string cimport memcpy
 
-from sklearn_xc._kernels.common._common cimport dispatched
+from sklearn_xc._kernels.common._common cimport dispatched, prefetch
 from sklearn_xc._kernels.common._heap cimport better, sift, sort_heap
 from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_at
 
+cdef extern from "_block_sums.h" nogil:
+    void add_columns "xc_add_columns" (
+        const int32_t* columns, const float* values, const float* weights, int64_t stride,
+        const float* scores, float* totals,
+    )
+
 cdef enum:
     BLOCK = 64  # classes whose scores are finished and compared at once
+    LINE = 16  # numbers of four bytes in a cache line
+    AHEAD = 256  # entries of a list by which it is fetched before it is added
     CHUNK = 32  # rows that a thread takes at a time
     TOUCH_COST = 10  # classes that `scan` reads in the time of one posting of `touched`
 
@@ -110,56 +118,66 @@ cdef inline int64_t count_postings(Row row, Index index) noexcept nogil:
 
 cdef dispatched accumulate(Row row, Index index, float* scores, Batch* batch) noexcept nogil:
     """scores += W x, but for the features in the batch, which `finish_block` has still to add."""
-    cdef int64_t e, p
+    cdef int64_t e
     cdef int32_t feature, block, n = 0
-    cdef float value
     cdef float totals[BLOCK]
+    # Lists lie anywhere in the index. Not a function of its own: GCC drops calls without effects.
     for e in range(row.n):
-        value = row.values[e]
-        if value == 0:
+        feature = row.features[e]
+        if index.full_column[feature] < 0:
+            prefetch(index.classes + index.indptr[feature])
+            prefetch(index.classes + index.indptr[feature] + LINE)
+            prefetch(index.weights + index.indptr[feature])
+            prefetch(index.weights + index.indptr[feature] + LINE)
+    for e in range(row.n):
+        if row.values[e] == 0:
             continue
         feature = row.features[e]
-        if index.full_column[feature] >= 0:
-            if n == BATCH:
-                batch.column[n] = -1
-                for block in range(index.n_blocks):
-                    finish_block(batch, index, block, scores + block * BLOCK, totals)
-                    memcpy(scores + block * BLOCK, totals, BLOCK * sizeof(float))
-                n = 0
-            batch.column[n] = index.full_column[feature]
-            batch.value[n] = value
-            n += 1
-        else:
-            for p in range(index.indptr[feature], index.indptr[feature + 1]):
-                scores[index.classes[p]] += value * index.weights[p]
+        if index.full_column[feature] < 0:
+            add_list(row.values[e], index.indptr[feature], index.indptr[feature + 1], index, scores)
+            continue
+        if n == BATCH:
+            batch.column[n] = -1
+            for block in range(index.n_blocks):
+                finish_block(batch, index, block, scores + block * BLOCK, totals)
+                memcpy(scores + block * BLOCK, totals, BLOCK * sizeof(float))
+            n = 0
+        batch.column[n] = index.full_column[feature]
+        batch.value[n] = row.values[e]
+        n += 1
     batch.column[n] = -1
+
+
+cdef inline void add_list(
+    float value, int64_t p, int64_t stop, Index index, float* scores
+) noexcept nogil:
+    """scores += value times the weights from p to stop."""
+    cdef int32_t c
+    while p + LINE <= stop:
+        prefetch(index.classes + p + AHEAD)
+        prefetch(index.weights + p + AHEAD)
+        for c in range(LINE):
+            scores[index.classes[p + c]] += value * index.weights[p + c]
+        p += LINE
+    while p < stop:
+        scores[index.classes[p]] += value * index.weights[p]
+        p += 1
 
 
 cdef inline void finish_block(
     const Batch* batch, Index index, int32_t block, const float* scores, float* totals
 ) noexcept nogil:
-    """totals = scores + the batch's part of W x, for the classes of one block.
-
-    `totals` is an array of the caller's own, so that it can stay in registers.
-    """
+    """totals = scores + the batch's part of W x, for the classes of one block."""
     cdef const float* of_block = index.full_weights + <int64_t>block * BLOCK
-    cdef const float* weights
-    cdef float value
-    cdef int32_t c, f = 0, n = min(BLOCK, index.n_classes - block * BLOCK)
-    for c in range(BLOCK):
-        totals[c] = scores[c]
-    # A loop over a known number of features would tempt GCC to interleave two of them and to give
-    # up the vectors for it.
-    while batch.column[f] >= 0:
-        value = batch.value[f]
-        weights = of_block + batch.column[f] * index.stride
+    cdef int32_t c, f = 0, n = index.n_classes - block * BLOCK
+    if n >= BLOCK:
+        add_columns(batch.column, batch.value, of_block, index.stride, scores, totals)
+        return
+    memcpy(totals, scores, BLOCK * sizeof(float))
+    while batch.column[f] >= 0:  # the last block: nothing is read beyond the classes
+        for c in range(n):
+            totals[c] += batch.value[f] * of_block[batch.column[f] * index.stride + c]
         f += 1
-        if n == BLOCK:
-            for c in range(BLOCK):
-                totals[c] += value * weights[c]
-        else:  # the last block: nothing is read beyond the classes
-            for c in range(n):
-                totals[c] += value * weights[c]
 
 
 cdef inline bint worth_touching(Row row, Index index, int way) noexcept nogil:

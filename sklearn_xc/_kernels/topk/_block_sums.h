@@ -1,0 +1,48 @@
+/* Sums of a block of 64 classes that lie next to one another. */
+#ifndef SKLEARN_XC_BLOCK_SUMS_H
+#define SKLEARN_XC_BLOCK_SUMS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "../common/_simd.h"
+
+/* totals[c] = scores[c] + the sum of values[f] * weights[columns[f] * stride + c], for the classes
+ * c of a block, over f = 0, 1, ... until a column is -1. Sixteen classes make a vector: of a loop
+ * over 64 numbers GCC keeps the sums in memory between two features. */
+#if defined(__GNUC__) || defined(__clang__)
+static inline __attribute__((always_inline)) void xc_add_columns(
+    const int32_t *columns, const float *values, const float *weights, int64_t stride,
+    const float *scores, float *totals) {
+    xc_floats s0, s1, s2, s3, w;
+    memcpy(&s0, scores, sizeof w);
+    memcpy(&s1, scores + 16, sizeof w);
+    memcpy(&s2, scores + 32, sizeof w);
+    memcpy(&s3, scores + 48, sizeof w);
+    for (; *columns >= 0; columns++, values++) {
+        const float *of_column = weights + *columns * stride;
+        memcpy(&w, of_column, sizeof w);
+        s0 += *values * w;
+        memcpy(&w, of_column + 16, sizeof w);
+        s1 += *values * w;
+        memcpy(&w, of_column + 32, sizeof w);
+        s2 += *values * w;
+        memcpy(&w, of_column + 48, sizeof w);
+        s3 += *values * w;
+    }
+    memcpy(totals, &s0, sizeof w);
+    memcpy(totals + 16, &s1, sizeof w);
+    memcpy(totals + 32, &s2, sizeof w);
+    memcpy(totals + 48, &s3, sizeof w);
+}
+#else
+static inline void xc_add_columns(const int32_t *columns, const float *values,
+                                  const float *weights, int64_t stride, const float *scores,
+                                  float *totals) {
+    memcpy(totals, scores, 64 * sizeof(float));
+    for (; *columns >= 0; columns++, values++)
+        for (int c = 0; c < 64; c++) totals[c] += *values * weights[*columns * stride + c];
+}
+#endif
+
+#endif
