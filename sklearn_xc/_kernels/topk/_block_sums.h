@@ -7,6 +7,9 @@
 
 #include "../common/_simd.h"
 
+/* Weights by which those of a column are fetched before they are added: five blocks. */
+enum { XC_AHEAD = 320 };
+
 /* totals[c] = scores[c] + the sum of values[f] * weights[columns[f] * stride + c], for the classes
  * c of a block, over f = 0, 1, ... until a column is -1. Sixteen classes make a vector: of a loop
  * over 64 numbers GCC keeps the sums in memory between two features. */
@@ -21,6 +24,7 @@ static inline __attribute__((always_inline)) void xc_add_columns(
     memcpy(&s3, scores + 48, sizeof w);
     for (; *columns >= 0; columns++, values++) {
         const float *of_column = weights + *columns * stride;
+        for (int c = XC_AHEAD; c < XC_AHEAD + 64; c += 16) XC_PREFETCH(of_column + c);
         memcpy(&w, of_column, sizeof w);
         s0 += *values * w;
         memcpy(&w, of_column + 16, sizeof w);

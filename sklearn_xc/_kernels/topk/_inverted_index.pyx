@@ -22,12 +22,6 @@ from sklearn_xc._kernels.common._common cimport dispatched, prefetch
 from sklearn_xc._kernels.common._heap cimport better, sift, sort_heap
 from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_at
 
-cdef extern from "_block_sums.h" nogil:
-    void add_columns "xc_add_columns" (
-        const int32_t* columns, const float* values, const float* weights, int64_t stride,
-        const float* scores, float* totals,
-    )
-
 cdef enum:
     BLOCK = 64  # classes whose scores are finished and compared at once
     LINE = 16  # numbers of four bytes in a cache line
@@ -39,22 +33,6 @@ cdef enum Way:
     CHEAPER = 0
     SCAN = 1
     TOUCHED = 2
-
-cdef struct Index:
-    const int64_t* indptr
-    const int32_t* classes
-    const float* weights
-    const int32_t* full_column
-    const float* full_weights
-    const float* intercept
-    const int32_t* by_intercept
-    int64_t stride  # from one feature's weights for all classes to those of the next
-    int32_t n_classes
-    int32_t n_blocks
-
-cdef struct Batch:
-    int32_t column[BATCH + 1]  # ends with -1
-    float value[BATCH]
 
 
 def block_of_classes():
