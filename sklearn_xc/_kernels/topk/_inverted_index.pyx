@@ -23,9 +23,6 @@ from sklearn_xc._kernels.common._heap cimport better, sift, sort_heap
 from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_at
 
 cdef enum:
-    BLOCK = 64  # classes whose scores are finished and compared at once
-    LINE = 16  # numbers of four bytes in a cache line
-    AHEAD = 256  # entries of a list by which it is fetched before it is added
     CHUNK = 32  # rows that a thread takes at a time
     TOUCH_COST = 10  # classes that `scan` reads in the time of one posting of `touched`
 
@@ -42,14 +39,6 @@ def block_of_classes():
 
 cdef class Postings:
     """A read-only view of the weights, feature by feature (`topk/_inverted_index.py`)."""
-
-    cdef const int64_t[::1] indptr
-    cdef const int32_t[::1] classes
-    cdef const float[::1] weights
-    cdef const int32_t[::1] full_column
-    cdef const float[:, :] full_weights
-    cdef const float[::1] intercept
-    cdef const int32_t[::1] by_intercept
 
     def __init__(
         self,
@@ -78,6 +67,7 @@ cdef class Postings:
         index.by_intercept = &self.by_intercept[0]
         index.stride = self.full_weights.strides[0] // <int64_t>sizeof(float)
         index.n_classes = <int32_t>self.by_intercept.shape[0]
+        index.n_columns = <int32_t>min(self.full_weights.shape[1], self.intercept.shape[0])
         index.n_blocks = <int32_t>(self.intercept.shape[0] // BLOCK)
         return index
 
@@ -117,45 +107,15 @@ cdef dispatched accumulate(Row row, Index index, float* scores, Batch* batch) no
         if n == BATCH:
             batch.column[n] = -1
             for block in range(index.n_blocks):
-                finish_block(batch, index, block, scores + block * BLOCK, totals)
+                finish_block(
+                    batch.column, batch.value, index, block, scores + block * BLOCK, totals
+                )
                 memcpy(scores + block * BLOCK, totals, BLOCK * sizeof(float))
             n = 0
         batch.column[n] = index.full_column[feature]
         batch.value[n] = row.values[e]
         n += 1
     batch.column[n] = -1
-
-
-cdef inline void add_list(
-    float value, int64_t p, int64_t stop, Index index, float* scores
-) noexcept nogil:
-    """scores += value times the weights from p to stop."""
-    cdef int32_t c
-    while p + LINE <= stop:
-        prefetch(index.classes + p + AHEAD)
-        prefetch(index.weights + p + AHEAD)
-        for c in range(LINE):
-            scores[index.classes[p + c]] += value * index.weights[p + c]
-        p += LINE
-    while p < stop:
-        scores[index.classes[p]] += value * index.weights[p]
-        p += 1
-
-
-cdef inline void finish_block(
-    const Batch* batch, Index index, int32_t block, const float* scores, float* totals
-) noexcept nogil:
-    """totals = scores + the batch's part of W x, for the classes of one block."""
-    cdef const float* of_block = index.full_weights + <int64_t>block * BLOCK
-    cdef int32_t c, f = 0, n = index.n_classes - block * BLOCK
-    if n >= BLOCK:
-        add_columns(batch.column, batch.value, of_block, index.stride, scores, totals)
-        return
-    memcpy(totals, scores, BLOCK * sizeof(float))
-    while batch.column[f] >= 0:  # the last block: nothing is read beyond the classes
-        for c in range(n):
-            totals[c] += batch.value[f] * of_block[batch.column[f] * index.stride + c]
-        f += 1
 
 
 cdef inline bint worth_touching(Row row, Index index, int way) noexcept nogil:
@@ -179,20 +139,12 @@ cdef dispatched scan(
 ) noexcept nogil:
     """Offer all classes in ascending order, so that a tie never replaces the smaller class."""
     cdef float totals[BLOCK]
-    cdef int32_t block, start, c, hits
-    cdef float worst
+    cdef int32_t block, start
     for block in range(index.n_blocks):
         start = block * BLOCK
-        finish_block(batch, index, block, scores + start, totals)
+        finish_block(batch.column, batch.value, index, block, scores + start, totals)
         memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
-        worst = top[0]
-        hits = 0
-        for c in range(BLOCK):
-            hits |= totals[c] > worst
-        if hits:
-            for c in range(BLOCK):
-                if totals[c] > top[0]:
-                    sift(top, labels, k, totals[c], start + c)
+        offer_block(totals, start, top, labels, k)
 
 
 cdef void touched(
@@ -252,7 +204,7 @@ cdef dispatched scan_positives(
     cdef float wrong = 0
     for block in range(index.n_blocks):
         start = block * BLOCK
-        finish_block(batch, index, block, scores + start, totals)
+        finish_block(batch.column, batch.value, index, block, scores + start, totals)
         memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
         hits = 0
         for c in range(BLOCK):
@@ -320,7 +272,7 @@ cdef dispatched scores_row(Row row, Index index, float* scores, float* out) noex
     accumulate(row, index, scores, &batch)
     for block in range(index.n_blocks):
         start = block * BLOCK
-        finish_block(&batch, index, block, scores + start, totals)
+        finish_block(batch.column, batch.value, index, block, scores + start, totals)
         memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
         memcpy(out + start, totals, min(BLOCK, index.n_classes - start) * sizeof(float))
 
