@@ -71,6 +71,7 @@ EXTENSIONS = {
     "implicit_softmax._coefficients": ("c", True),
     "implicit_softmax._single_steps": ("c", False),
     "topk._candidate_scores": ("c", True),
+    "topk._dense_rows": ("c", True),
     "topk._inverted_index": ("c", True),
     "mips._hamming": ("c", True),
     "mips._scores": ("c", True),
