@@ -261,5 +261,3 @@ SYSTEMS = {
         "OneVsRestClassifier (SGDClassifier)", False, OneVsRest, {"kind": "SGDClassifier"}
     ),
 }
-# The same on one thread, whose processor seconds do not depend on the machine's other work.
-SYSTEMS |= {f"alone_{name}": system._replace(threads=1) for name, system in SYSTEMS.items()}
