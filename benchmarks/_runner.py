@@ -20,6 +20,7 @@ DOC = _common.DOC
 PAGES = {"run": "peers"}  # scripts whose page has another name
 KEPT = "Kept from before:"
 MEASURED = "measured"  # group of what the commands were that measured, when and where
+NOTE = "note"  # group of what is said of the figures on the page
 
 
 # ---------------------------------------------------------------------------------------- parser
@@ -71,7 +72,8 @@ class _Parser(argparse.ArgumentParser):
 
 def kept(name):
     """All figures of a benchmark, group -> key -> figures; empty before the first run."""
-    return {group: figures for group, figures in _read(name).items() if group != MEASURED}
+    about = (MEASURED, NOTE)
+    return {group: figures for group, figures in _read(name).items() if group not in about}
 
 
 def _read(name):
@@ -85,6 +87,11 @@ def keep(name, group, key, figures):
     found.setdefault(group, {})[key] = _short(figures)
     run = f"{time.strftime('%Y-%m-%d')}, commit {_common.commit()}, {_common.machine()}"
     found.setdefault(MEASURED, {})[_common.command(sys.argv[0], sys.argv[1:])] = run
+    _write(name, found)
+
+
+def _write(name, found):
+    """A key a line, in the order of their names."""
     groups = (
         f"{json.dumps(g)}: {{\n"
         + ",\n".join(f"  {json.dumps(k)}: {json.dumps(f)}" for k, f in sorted(keys.items()))
@@ -94,6 +101,15 @@ def keep(name, group, key, figures):
     text = "{\n" + ",\n".join(groups) + "\n}\n"
     _path_of(name).with_suffix(".new").write_text(text)
     os.replace(_path_of(name).with_suffix(".new"), _path_of(name))
+
+
+def note(name, text=""):
+    """Paragraphs on a page's figures, as how the machine was used; `text` replaces what is kept."""
+    found = _read(name)
+    if text:
+        found[NOTE] = {"page": text}
+        _write(name, found)
+    return list(found.get(NOTE, {}).values())
 
 
 def source(name):
@@ -207,4 +223,9 @@ def picture(figure, name, text):
     path = DOC / "images" / f"{name}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
-    return f"![{text}](images/{path.name})"
+    return shown(name, text)
+
+
+def shown(name, text):
+    """The line that shows a picture: alone, where no curves are kept to draw it anew from."""
+    return f"![{text}](images/{name}.png)"

@@ -8,6 +8,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
+KEPT = sorted((FOLDER.parent / "doc").glob("benchmark_*.json"))
 PAGE = """# Title
 
 Measured by
@@ -49,6 +50,21 @@ def test_figures_are_replaced_one_by_one(runner, tmp_path):
     assert "* `python benchmarks/some.py --data a`: 2" in runner.source("some")
     text = (tmp_path / "benchmark_some.json").read_text()
     assert list(json.loads(text)) == ["group", "measured"]
+
+
+def test_a_note_is_kept_beside_the_figures(runner):
+    assert runner.note("some") == []
+    runner.keep("some", "group", "a", 1)
+    assert runner.note("some", "Busy.") == runner.note("some") == ["Busy."]
+    assert runner.note("some", "Quiet.") == ["Quiet."]
+    assert runner.kept("some") == {"group": {"a": 1}}
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_kept_figures_have_a_key_a_line(runner, tmp_path, path):
+    """So that figures of two branches can be merged."""
+    runner._write("some", json.loads(path.read_text()))
+    assert (tmp_path / "benchmark_some.json").read_text() == path.read_text()
 
 
 def test_a_page_keeps_what_a_run_did_not_measure(runner, tmp_path):
