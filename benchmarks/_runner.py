@@ -153,13 +153,15 @@ def merged(old, new):
     ['| 2 |', '| 1 |']
     """
     before, now = _sections(old), _sections(new)
-    head = now[""]
+    head = now["", ""]
     for title, text in before.items():
-        now[title] = _with_rows(text, now[title]) if title in now else text
+        now = (
+            now | {title: _with_rows(text, now[title])} if title in now else _put(now, title, text)
+        )
     merged = "\n".join(part.rstrip() + "\n" for part in now.values())
     if merged.split() == new.split():
         return new
-    origin = _origin(before[""])
+    origin = _origin(before["", ""])
     return merged.replace(head.rstrip(), f"{head.rstrip()}\n\n{KEPT} {origin}", 1)
 
 
@@ -175,9 +177,21 @@ def _origin(head):
 
 
 def _sections(page):
-    """Heading -> text with it; what comes before the first heading of a section is under ''."""
-    parts = re.split(r"(?m)^(?=## )", page)
-    return {part.partition("\n")[0] if part.startswith("## ") else "": part for part in parts}
+    """(Section, its part) -> text with the heading; what comes before all headings is first."""
+    found, section = {("", ""): ""}, ""
+    for text in re.split(r"(?m)^(?=###? )", page):
+        title = text.partition("\n")[0] if text.startswith("##") else ""
+        section = title if title.startswith("## ") else section
+        found[section, "" if title == section else title] = text
+    return found
+
+
+def _put(sections, title, text):
+    """The sections with another one, at the end of the section that it is a part of."""
+    places = [i for i, (section, _) in enumerate(sections) if section == title[0]]
+    items = list(sections.items())
+    items.insert(max(places, default=len(items)) + 1, (title, text))
+    return dict(items)
 
 
 def _with_rows(old, new):

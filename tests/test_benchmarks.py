@@ -85,6 +85,22 @@ def test_a_page_keeps_what_a_run_did_not_measure(runner, tmp_path):
         runner.write_page("some", part.partition("\n## Two")[0])
 
 
+def test_parts_of_sections_keep_their_own_rows(runner):
+    def part(name, *rows):
+        return "\n".join([f"### {name}\n", "| x | y |", "| --- | --- |", *rows, ""])
+
+    old = "\n".join(
+        ["# T\n", "## A\n", part("a", "| 1 | 1 |", "| 2 | 1 |"), part("b", "| 3 | 1 |"), "## B\n"]
+    )
+    new = "\n".join(["# T\n", "## A\n", part("a", "| 2 | 5 |"), "## B\n"])
+    assert (
+        runner.merged(old, new).rstrip()
+        == old.replace("| 1 | 1 |\n| 2 | 1 |", "| 2 | 5 |\n| 1 | 1 |")
+        .replace("# T\n", "# T\n\nKept from before: \n", 1)
+        .rstrip()
+    )
+
+
 def test_a_report_without_figures_is_none(runner, capsys):
     with pytest.raises(SystemExit) as end:
         runner.parser("Some.").parse_args(["--report"])
