@@ -12,6 +12,7 @@
 #   make bench        times and accuracy beside other packages (BENCH_ARGS="--help")
 #   make lint         style of Python and Cython
 #   make docs         the documentation, into doc/_build/html
+#   make wheel        a wheel for other machines and a source distribution, checked, into dist/
 #   make clean        removes everything that was built, but not the virtual environment
 
 PYTHON ?= python3
@@ -23,7 +24,7 @@ PYTEST := $(BIN)/pytest -n $(TEST_JOBS) --dist worksteal
 BUILD_FILES := setup.py pyproject.toml \
 	$(wildcard sklearn_xc/_kernels/*/*.pyx sklearn_xc/_kernels/*/*.pxd sklearn_xc/_kernels/*/*.h)
 
-.PHONY: demo test test-full test-debug test-asan test-ubsan fuzz fuzz-asan fuzz-ubsan bench lint docs clean
+.PHONY: demo test test-full test-debug test-asan test-ubsan fuzz fuzz-asan fuzz-ubsan bench lint docs wheel clean
 
 demo: $(VENV)/.ready-plots
 	$(BIN)/python examples/quickstart.py $(DEMO_ARGS)
@@ -77,8 +78,20 @@ lint: $(VENV)/.ready-dev
 docs: $(VENV)/.ready-docs
 	$(BIN)/sphinx-build -W --keep-going -q -b html doc doc/_build/html
 
+# The wheel is built from the source distribution, so that a file that it lacks is noticed. On Linux
+# the OpenMP library goes in with it, as the manylinux standard asks for.
+wheel: $(VENV)/.ready-wheel
+	rm -rf dist build/wheel
+	$(BIN)/python -m build --quiet --sdist --outdir dist
+	SKLEARN_XC_PORTABLE=1 $(BIN)/pip wheel --quiet --no-deps --wheel-dir build/wheel dist/*.tar.gz
+	if [ "$$(uname -s)" = Linux ]; then \
+		PATH="$(abspath $(BIN)):$$PATH" auditwheel repair --wheel-dir dist build/wheel/*.whl && \
+		$(BIN)/auditwheel show dist/*.whl; \
+	else cp build/wheel/*.whl dist; fi
+	$(BIN)/twine check --strict dist/*
+
 clean:
-	rm -rf build doc/_build doc/generated .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf build dist doc/_build doc/generated .pytest_cache .ruff_cache .hypothesis *.egg-info
 	rm -f sklearn_xc/_kernels/*/*.so $(VENV)/.installed $(VENV)/.ready-*
 	find sklearn_xc tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
