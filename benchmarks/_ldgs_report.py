@@ -70,7 +70,7 @@ def report_curves(results):
         "first three and five. mu is 1 with one class a sample, 5 with several; the rate falls to",
         "zero over the passes named, and the mini-batches have 32 samples, for all. Seconds are",
         "those of the passes; evaluation between them does not count. Classes scored are those of",
-        "the whole fit, the drawn ones of its beginning with them. An index is asked for sqrt(K)",
+        "the whole fit, the drawn ones of its beginning with them. An index is queried for sqrt(K)",
         "classes, or fewer where all chunks would come to 0.2 K, and on yso_finna_en_small for 300",
         "(margin, on training rows held out: 120 keep 95.7 % of the exact twin, 300 keep 98.2 % in",
         "no more time; the table has one seed, over three of them P@1 is 18.56 and that of the",

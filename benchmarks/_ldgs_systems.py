@@ -17,7 +17,7 @@ SYSTEMS = {
     "sampled": ("sampled softmax", {"gradient": "sampled"}),
     "mips": ("MIPS, margin", {"gradient": "mips", "loss": "margin"}),
     "mips_wide": (
-        "MIPS, margin, asked for as many as all chunks",
+        "MIPS, margin, as many candidates as all chunks",
         {"gradient": "mips", "loss": "margin"},
     ),
     "mips_printed": ("MIPS, margin, others count as 0", PRINTED),
@@ -36,11 +36,11 @@ CLASS_SYSTEMS = {
     "decomposed": ("decomposed, margin", {"loss": "margin"} | DECOMPOSED),
     "decomposed_softmax": ("decomposed, softmax", DECOMPOSED),
     "half": (
-        "decomposed, margin, half as many named",
+        "decomposed, margin, half as many retrieved",
         {"loss": "margin", "query_share": 2 / CHUNKS} | DECOMPOSED,
     ),
     "half_softmax": (
-        "decomposed, softmax, half as many named",
+        "decomposed, softmax, half as many retrieved",
         {"query_share": 2 / CHUNKS} | DECOMPOSED,
     ),
 }

@@ -129,7 +129,7 @@ def run(case, quick):
     rows, sample, asked, text = _mips_data.load(case, quick)
     if rows.shape[0] > GRAPH_ROWS:
         asked = asked[:BATCH]
-    text += f" Asked: {len_of(asked):,} queries."
+    text += f" {len_of(asked):,} queries."
     print(f"{case}: {text}", flush=True)
     exact = ExactIndex().build(rows)
     best = exact.query(asked, 10)[1]

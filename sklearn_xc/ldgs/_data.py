@@ -4,6 +4,7 @@ import numpy as np
 
 from ..base._labels import check_labels, is_indicator
 from ..base._multiclass import codes_of, held_out_samples, validate_part
+from ..base._validation import grades_of
 from ..utils._minibatches import sorted_by_class
 from ._candidate_gradients import Positives
 
@@ -13,7 +14,7 @@ def positives_of(Y, encoding):
 
     Parameters
     ----------
-    Y : csr_array of uint8 (n_samples, n_columns)
+    Y : csr_array of uint8 (n_samples, n_columns), of float32 with grades
         See `base._labels.encode`.
     encoding : LabelEncoding
     """
@@ -24,7 +25,17 @@ def positives_of(Y, encoding):
             "y has one column: the losses rank labels against each other, so that at least two "
             "are needed"
         )
-    return Positives(Y.indptr.astype(np.int64), Y.indices.astype(np.int32))
+    positives = Positives(Y.indptr.astype(np.int64), Y.indices.astype(np.int32))
+    return positives._replace(weight=Y.data) if Y.dtype == np.float32 else positives
+
+
+def require_graded_loss(estimator):
+    """Refuse grades where the loss is no sum over labels, whose terms could be weighed."""
+    if estimator.graded and estimator.loss == "margin":
+        raise ValueError(
+            "graded=True needs a loss that is a sum over the labels of a sample, 'cross_entropy' "
+            "or 'triplet'; loss='margin' is the largest over all pairs"
+        )
 
 
 def validated_part(estimator, X, y, classes, sample_weight):
@@ -36,10 +47,12 @@ def validated_part(estimator, X, y, classes, sample_weight):
     positives : Positives
     sample_weight : ndarray of float32 (n_samples,), or None
     """
-    check_labels(y)
+    check_labels(y, grades_of(estimator))
     first, multilabel = not estimator.__sklearn_is_fitted__(), is_indicator(y)
     if not first and multilabel != (estimator._encoding.kind == "multilabel"):
         raise ValueError("y must have one class a sample in all calls, or several in all")
+    if not multilabel and estimator.graded:
+        raise ValueError("graded=True is for an indicator y, but y has one class a sample")
     if multilabel:
         return _part_of_indicator(estimator, X, y, classes, sample_weight, first)
     X, codes, sample_weight = validate_part(estimator, X, y, classes, sample_weight)

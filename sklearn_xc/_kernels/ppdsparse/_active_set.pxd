@@ -11,6 +11,9 @@ cdef class Workspace:
     # (LANES, n_samples) and (LANES, n_features) lists, as long as the lane says
     cdef int32_t[:, ::1] active, candidates, touched
     cdef float[:, ::1] alpha, candidate_scores, saved
+    # (LANES, n_samples) factors on the losses of active samples; not there without grades
+    cdef float[:, ::1] grade
+    cdef bint graded
     # v of the class that is descending, and which features it touches; all zero in between
     cdef float[::1] v
     cdef double[::1] exact_v
@@ -38,8 +41,15 @@ cdef inline void activate(
     cdef Lane *lane = &work.lanes[c]
     work.active[c, lane.n_active] = <int32_t>(~i if positive else i)
     work.alpha[c, lane.n_active] = alpha
+    if work.graded:
+        work.grade[c, lane.n_active] = 1
     work.member[i] |= <uint16_t>(1 << c)
     lane.n_active += 1
+
+
+cdef inline float grade_of(Workspace work, Py_ssize_t c, Py_ssize_t a) noexcept nogil:
+    """Factor on the loss of an active sample."""
+    return work.grade[c, a] if work.graded else 1
 
 
 cdef void start_class(

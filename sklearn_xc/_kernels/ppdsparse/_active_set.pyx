@@ -20,10 +20,12 @@ cdef enum:
 cdef class Workspace:
     """Scratch memory of one thread: O(D * LANES) dense, the lists as long as they are used."""
 
-    def __init__(self, Py_ssize_t n, Py_ssize_t d):
+    def __init__(self, Py_ssize_t n, Py_ssize_t d, bint graded=False):
         # np.empty maps memory that stays unused until a list grows into it
         self.active = np.empty((LANES, n), dtype=np.int32)
         self.alpha = np.empty((LANES, n), dtype=np.float32)
+        self.grade = np.empty((LANES, n if graded else 0), dtype=np.float32)
+        self.graded = graded
         self.candidates = np.empty((LANES, n), dtype=np.int32)
         self.candidate_scores = np.empty((LANES, n), dtype=np.float32)
         self.touched = np.empty((LANES, d), dtype=np.int32)
@@ -68,6 +70,8 @@ cdef void start_class(
         i = problem.positive_rows[e]
         if problem.sample_weight[i] > 0:
             activate(work, c, i, True, 0)
+            if work.graded:
+                work.grade[c, lane.n_active - 1] = problem.positive_grades[e]
 
 
 cdef void draw_negatives(Workspace work, Py_ssize_t c, Problem problem) noexcept nogil:
@@ -128,7 +132,7 @@ cdef void resume_class(
             if a < 0:  # a negative that is there twice
                 continue
             y = 1
-            weight = lane.positive_weight
+            weight = lane.positive_weight * grade_of(work, c, a)
         elif problem.sample_weight[i] > 0:
             a = lane.n_active
             activate(work, c, i, False, 0)
@@ -185,6 +189,8 @@ cdef void drop_idle_negatives(Workspace work, Py_ssize_t c) noexcept nogil:
         else:
             work.active[c, kept] = entry
             work.alpha[c, kept] = work.alpha[c, a]
+            if work.graded:
+                work.grade[c, kept] = work.grade[c, a]
             kept += 1
     lane.n_active = kept
 
@@ -252,7 +258,7 @@ cdef double dual_value(
         if i < 0:
             i = ~i
             y = 1
-            weight = lane.positive_weight
+            weight = lane.positive_weight * grade_of(work, c, a)
         total += alpha
         if not settings.hinge:
             squares += alpha * alpha / (<double>2 * weight * problem.sample_weight[i])

@@ -73,7 +73,9 @@ cdef class ClassState:
     cdef int n_iter
 
 
-cdef int add_member(ClassState state, Problem problem, Py_ssize_t i, float y) except -1 nogil
+cdef int add_member(
+    ClassState state, Problem problem, Py_ssize_t i, float y, float grade=*
+) except -1 nogil
 
 cdef void drop_idle_negatives(ClassState state) noexcept nogil
 

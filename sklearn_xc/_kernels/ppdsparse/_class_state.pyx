@@ -26,7 +26,9 @@ cdef class ClassState:
         self.largest_norm = np.sqrt(np.max(problem.squared_norms, initial=0))
 
 
-cdef int add_member(ClassState state, Problem problem, Py_ssize_t i, float y) except -1 nogil:
+cdef int add_member(
+    ClassState state, Problem problem, Py_ssize_t i, float y, float grade=1
+) except -1 nogil:
     """Sample i joins the active set, its dual variable zero; its row is copied."""
     cdef Member member
     cdef Row row = row_at(problem.X.rows, i)
@@ -56,7 +58,7 @@ cdef int add_member(ClassState state, Problem problem, Py_ssize_t i, float y) ex
     member.row = <int32_t>i
     member.alpha = 0
     member.y = y
-    member.weight = problem.sample_weight[i] * (
+    member.weight = grade * problem.sample_weight[i] * (
         state.positive_weight if y > 0 else state.negative_weight
     )
     member.squared_norm = problem.squared_norms[i]

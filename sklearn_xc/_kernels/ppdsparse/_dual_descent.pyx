@@ -22,6 +22,7 @@ cdef struct Descent:  # pointers into the arrays of a class in work, and what a 
     const float *sample_weight
     int32_t *active
     float *alpha
+    float *grade  # factors on the losses, or NULL
     int32_t *touched
     float *v
     uint8_t *seen
@@ -35,11 +36,15 @@ cdef struct Descent:  # pointers into the arrays of a class in work, and what a 
 
 cdef inline void swap_entries(Descent *d, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
     cdef int32_t entry = d.active[a]
-    cdef float alpha = d.alpha[a]
+    cdef float alpha = d.alpha[a], grade
     d.active[a] = d.active[b]
     d.alpha[a] = d.alpha[b]
     d.active[b] = entry
     d.alpha[b] = alpha
+    if d.grade != NULL:
+        grade = d.grade[a]
+        d.grade[a] = d.grade[b]
+        d.grade[b] = grade
 
 
 cdef inline void fetch_ahead(const Descent *d, int32_t entry) noexcept nogil:
@@ -109,6 +114,8 @@ cdef dispatched one_pass(Descent *d, Lane *lane, const Settings *settings) noexc
         y = -1 if d.active[a] >= 0 else 1
         row = row_at(d.X, i)
         weight = d.sample_weight[i] * (lane.negative_weight if y < 0 else lane.positive_weight)
+        if d.grade != NULL:
+            weight *= d.grade[a]
         old = d.alpha[a]
         g = y * (score_with(row, d.v, l1, lane.bias) * inverse_l2) - 1
         curvature = d.squared_norms[i] * inverse_l2
@@ -152,6 +159,7 @@ cdef void descend(
     d.sample_weight = &problem.sample_weight[0]
     d.active = &work.active[c, 0]
     d.alpha = &work.alpha[c, 0]
+    d.grade = &work.grade[c, 0] if work.graded else NULL
     d.touched = &work.touched[c, 0]
     d.v = &work.v[0]
     d.seen = &work.seen[0]

@@ -88,7 +88,10 @@ cdef int start(
     state.n_violators = FEW
     for e in range(problem.positive_indptr[label], problem.positive_indptr[label + 1]):
         if problem.sample_weight[problem.positive_rows[e]] > 0:
-            add_member(state, problem, problem.positive_rows[e], 1)
+            add_member(
+                state, problem, problem.positive_rows[e], 1,
+                problem.positive_grades[e] if problem.graded else 1,
+            )
     n_positives = state.members.size()
     find_similar(state, problem)
     admit_hits(state, problem)
