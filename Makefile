@@ -13,6 +13,7 @@
 #   make lint         style of Python and Cython
 #   make docs         the site with its gallery, into doc/_build/html (DOCS_ARGS="-D plot_gallery=0")
 #   make test-site    the same, then looks for broken links, external requests and wide pages
+#   make wheel        a wheel for other machines and a source distribution, checked, into dist/
 #   make clean        removes everything that was built, but not the virtual environment
 
 PYTHON ?= python3
@@ -24,7 +25,8 @@ PYTEST := $(BIN)/pytest -n $(TEST_JOBS) --dist worksteal
 BUILD_FILES := setup.py pyproject.toml \
 	$(wildcard sklearn_xc/_kernels/*/*.pyx sklearn_xc/_kernels/*/*.pxd sklearn_xc/_kernels/*/*.h)
 
-.PHONY: demo test test-full test-debug test-asan test-ubsan fuzz fuzz-asan fuzz-ubsan bench lint docs test-site clean
+.PHONY: demo test test-full test-debug test-asan test-ubsan fuzz fuzz-asan fuzz-ubsan bench lint docs test-site \
+	wheel clean
 
 demo: $(VENV)/.ready-plots
 	$(BIN)/python examples/quickstart.py $(DEMO_ARGS)
@@ -81,8 +83,20 @@ docs: $(VENV)/.ready-docs
 test-site: docs $(VENV)/.ready-test
 	SKLEARN_XC_SITE=doc/_build/html $(BIN)/pytest tests/test_site.py $(TEST_ARGS)
 
+# The wheel is built from the source distribution, so that a file that it lacks is noticed. On Linux
+# the OpenMP library goes in with it, as the manylinux standard asks for.
+wheel: $(VENV)/.ready-wheel
+	rm -rf dist build/wheel
+	$(BIN)/python -m build --quiet --sdist --outdir dist
+	SKLEARN_XC_PORTABLE=1 $(BIN)/pip wheel --quiet --no-deps --wheel-dir build/wheel dist/*.tar.gz
+	if [ "$$(uname -s)" = Linux ]; then \
+		PATH="$(abspath $(BIN)):$$PATH" auditwheel repair --wheel-dir dist build/wheel/*.whl && \
+		$(BIN)/auditwheel show dist/*.whl; \
+	else cp build/wheel/*.whl dist; fi
+	$(BIN)/twine check --strict dist/*
+
 clean:
-	rm -rf build doc/_build doc/auto_examples doc/api/generated doc/api/backreferences *.egg-info
+	rm -rf build dist doc/_build doc/auto_examples doc/api/generated doc/api/backreferences *.egg-info
 	rm -rf doc/sg_execution_times.rst .pytest_cache .ruff_cache .hypothesis
 	rm -f sklearn_xc/_kernels/*/*.so $(VENV)/.installed $(VENV)/.ready-*
 	find sklearn_xc tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

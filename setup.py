@@ -9,11 +9,15 @@ SKLEARN_XC_SIMD
     ``auto`` (default: hot loops are compiled for several instruction sets and the widest the
     machine has is chosen at run time), or one of ``baseline``, ``avx2``, ``avx512`` to allow
     nothing wider; the benchmark of the vector widths uses it.
+SKLEARN_XC_PORTABLE
+    1 for a wheel that goes to other machines (``make wheel``): it does not ask for hnswlib, which
+    has no wheels and would need a compiler there.
 """
 
 import os
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
@@ -80,6 +84,20 @@ EXTENSIONS = {
     "datasets._xc_format": ("c", False),
 }
 
+# Where there is a compiler, as for an installation from source, hnswlib is brought along.
+REQUIRED = [
+    "scikit-learn>=1.6",
+    "numpy>=1.26",
+    "scipy>=1.13",
+    "joblib>=1.4",
+    "threadpoolctl>=3.5",
+]
+REQUIRED_FROM_SOURCE = ["hnswlib>=0.8"]
+
+# The stable ABI: kernels compiled once serve Python 3.11 and every later one. An interpreter
+# without the global lock has no stable ABI yet.
+ABI = None if sysconfig.get_config_var("Py_GIL_DISABLED") else ("cp311", "0x030B0000")
+
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": False,
@@ -96,8 +114,9 @@ COMMON += [str(path) for path in Path("sklearn_xc/_kernels").glob("*/*.h")]
 BUILDS = {
     "release": {
         "directives": {},
-        # The last two let loops with comparisons and square roots become vectors; values stay.
-        "compile": ["-O3", "-fno-trapping-math", "-fno-math-errno"],
+        # The first two of -fno- let loops with comparisons and square roots become vectors; values
+        # stay. No fused multiply-add: every instruction set gives the same bits.
+        "compile": ["-O3", "-fno-trapping-math", "-fno-math-errno", "-ffp-contract=off"],
         "link": [],
     },
     "debug": {
@@ -212,7 +231,7 @@ def extensions(build, simd, folder):
             raise SystemExit(f"SKLEARN_XC_BUILD={build!r} needs GCC or Clang")
         options = {**options, "compile": ["/O2"]}
     openmp_compile, openmp_link = openmp_flags()
-    macros = []
+    macros = [("Py_LIMITED_API", ABI[1])] if ABI else []
     if targets := clones(build, simd):
         macros.append(("XC_CLONE_TARGETS", targets))
         if "v4" in targets:
@@ -227,6 +246,7 @@ def extensions(build, simd, folder):
             extra_compile_args=options["compile"] + (openmp_compile if parallel else []),
             extra_link_args=options["link"] + (openmp_link if parallel else []),
             depends=COMMON,
+            py_limited_api=bool(ABI),
         )
         for name, (language, parallel) in EXTENSIONS.items()
     ]
@@ -237,6 +257,7 @@ def extensions(build, simd, folder):
     )
 
 
+PORTABLE = chosen("SKLEARN_XC_PORTABLE", "0", ["0", "1"]) == "1"
 BUILD = chosen("SKLEARN_XC_BUILD", "release", list(BUILDS))
 SIMD_LEVEL = chosen("SKLEARN_XC_SIMD", "auto", ["auto", *SIMD])
 # A folder a variant: setuptools takes any object file newer than its source for up to date.
@@ -244,5 +265,10 @@ FOLDER = f"build/{BUILD}-{SIMD_LEVEL}"
 
 setup(
     ext_modules=extensions(BUILD, SIMD_LEVEL, FOLDER),
-    options={"build": {"build_base": FOLDER}, "build_ext": {"parallel": True}},
+    install_requires=REQUIRED + ([] if PORTABLE else REQUIRED_FROM_SOURCE),
+    options={
+        "build": {"build_base": FOLDER},
+        "build_ext": {"parallel": True},
+        "bdist_wheel": {"py_limited_api": ABI[0]} if ABI else {},
+    },
 )

@@ -1,13 +1,14 @@
 """sklearn_xc.metrics against plain definitions and against scikit-learn."""
 
 import tracemalloc
-from math import log, log2
+from math import log2
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn.metrics
+from _ranked_problems import CLASS_NAMES, TRUE_FORMS, problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -90,25 +91,6 @@ def plain_top(scores, stored, k):
     return [sorted(row, key=lambda c: (-scores[i, c], c))[:k] for i, row in enumerate(candidates)]
 
 
-# Problems
-
-
-@st.composite
-def problems(draw, min_columns=1):
-    """Indicators, tied scores, which of them are stored, k, weights (or None), propensities."""
-    n, n_columns = draw(st.integers(1, 7)), draw(st.integers(min_columns, 8))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    weights = draw(st.sampled_from([None, rng.integers(0, 3, n) + (np.arange(n) == 0)]))
-    return {
-        "true": rng.random((n, n_columns)) < draw(st.sampled_from([0.1, 0.4, 0.9])),
-        "scores": rng.integers(-2, 3, (n, n_columns)) / 2,
-        "stored": rng.random((n, n_columns)) < draw(st.sampled_from([0.2, 0.6, 1.0])),
-        "k": draw(st.integers(1, n_columns)),
-        "sample_weight": weights,
-        "propensities": rng.choice([0.01, 0.2, 0.5, 1.0], n_columns),
-    }
-
-
 def sparse_scores(scores, stored):
     """CSR with exactly the stored entries, zeros too, in an order that is not canonical."""
     row, column = np.nonzero(stored)
@@ -117,19 +99,6 @@ def sparse_scores(scores, stored):
     indptr = np.concatenate([[0], stored.sum(axis=1).cumsum()])
     return sp.csr_array((scores[row, column][order], column[order], indptr), shape=scores.shape)
 
-
-TRUE_FORMS = {
-    "dense": lambda true: true.astype(np.int64),
-    "bool": lambda true: true,
-    "list": lambda true: true.astype(int).tolist(),
-    "csr": lambda true: sp.csr_array(true.astype(np.float32)),
-    "csc": lambda true: sp.csc_matrix(true.astype(np.int8)),
-    "coo with zeros": lambda true: sp.coo_array(
-        (true.ravel().astype(float), np.divmod(np.arange(true.size), true.shape[1])),
-        shape=true.shape,
-    ),
-    "frame": lambda true: pd.DataFrame(true.astype(int)),
-}
 
 PREDICTION_FORMS = {
     "dense float64": lambda scores, stored: scores,
@@ -177,16 +146,6 @@ def test_plain_definition(name, problem, true_form, form):
     assert isinstance(value, float)
     assert 0 <= value <= 1
     assert value == pytest.approx(expected(name, problem, top), abs=1e-12)
-
-
-CLASS_NAMES = {
-    "str": np.array(["1", "2", "ten", "b", "a", "c", "d", "e"]),
-    "object": np.array(["1", "2", "ten", "b", "a", "c", "d", "e"], dtype=object),
-    "int": np.array([7, -3, 10**12, 0, 5, 1, 2, 3]),
-    "float": np.array([0.5, -1.0, 2.0, 3.0, 4.0, 1e300, 7.0, 8.0]),
-    "bool": np.array([True, False]),
-    "date": np.arange("2001-01", "2001-09", dtype="datetime64[M]"),
-}
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
@@ -428,69 +387,3 @@ def test_top_k_accuracy_of_scikit_learn():
         )
         ours = metrics.top_k_accuracy(y_true, scores, classes=np.arange(12), **options)
         assert ours == pytest.approx(theirs, abs=1e-12)
-
-
-@pytest.mark.parametrize("average", ["macro", "micro"])
-@pytest.mark.parametrize("zero_division", [0.0, 1.0, np.nan])
-@settings(max_examples=40)
-@given(problem=problems(min_columns=2), form=st.sampled_from(["csr", "dense", "csc", "frame"]))
-def test_f1_of_scikit_learn(average, zero_division, problem, form):
-    y_true, y_pred = problem["true"], problem["stored"]
-    options = {"sample_weight": problem["sample_weight"], "zero_division": zero_division}
-    with np.errstate(invalid="ignore"):
-        theirs = sklearn.metrics.f1_score(
-            y_true.astype(int), y_pred.astype(int), average=average, **options
-        )
-    metric = {"macro": metrics.macro_f1, "micro": metrics.micro_f1}[average]
-    ours = metric(TRUE_FORMS[form](y_true), TRUE_FORMS[form](y_pred), **options)
-    assert ours == pytest.approx(theirs, abs=1e-12, nan_ok=True)
-
-
-@pytest.mark.parametrize("names", ["str", "int", "object"])
-@settings(max_examples=40)
-@given(
-    labels=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=9),
-    weighted=st.booleans(),
-)
-def test_f1_of_class_labels(names, labels, weighted):
-    y_true, y_pred = CLASS_NAMES[names][np.array(labels).T]
-    weights = np.arange(1.0, len(labels) + 1) if weighted else None
-    for average, metric in (("macro", metrics.macro_f1), ("micro", metrics.micro_f1)):
-        theirs = sklearn.metrics.f1_score(y_true, y_pred, average=average, sample_weight=weights)
-        assert metric(y_true, y_pred, sample_weight=weights) == pytest.approx(theirs, abs=1e-12)
-
-
-# Propensities
-
-
-@pytest.mark.parametrize(
-    ("preset", "A", "B"), [("default", 0.55, 1.5), ("wikipedia", 0.5, 0.4), ("amazon", 0.6, 2.6)]
-)
-def test_propensities_formula(preset, A, B):
-    y = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 0], [0, 0, 0]])
-    C = (log(4) - 1) * (B + 1) ** A
-    plain = [1 / (1 + C * np.exp(-A * log(count + B))) for count in (3, 1, 0)]
-    for form in TRUE_FORMS.values():
-        assert metrics.propensities(form(y), preset) == pytest.approx(plain, rel=1e-14)
-    assert metrics.propensities(y, A=A, B=B) == pytest.approx(plain, rel=1e-14)
-
-
-def test_propensities_of_class_labels():
-    y = np.array(["b", "a", "b", "c"])
-    by_column = metrics.propensities(np.array([[0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]))
-    assert metrics.propensities(y).tolist() == by_column.tolist()
-    named = metrics.propensities(y, classes=["c", "never", "b", "a"])
-    assert named[[3, 2, 0]].tolist() == by_column.tolist()
-    assert 0 < named[1] < named.min(initial=1, where=[True, False, True, True])
-
-
-@given(
-    counts=st.lists(st.integers(0, 30), min_size=1, max_size=6),
-    preset=st.sampled_from(["default", "wikipedia", "amazon"]),
-)
-def test_propensities_rise_with_frequency(counts, preset):
-    y = np.arange(30)[:, None] < np.array(counts)
-    p = metrics.propensities(sp.csr_array(y), preset)
-    assert p.dtype == np.float64
-    assert ((p > 0) & (p <= 1)).all()
-    assert (np.diff(p[np.argsort(counts, kind="stable")]) >= 0).all()
