@@ -102,7 +102,9 @@ clean:
 	find sklearn_xc tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The project, in place: Python files take effect at once, kernels after another `make`.
+# Kernels named after one version of Python, of builds before the stable ABI, would be found first.
 $(VENV)/.installed: $(BUILD_FILES) | $(BIN)/python
+	rm -f sklearn_xc/_kernels/*/*.cpython-*.so
 	$(BIN)/pip install --editable .
 	touch $@
 
