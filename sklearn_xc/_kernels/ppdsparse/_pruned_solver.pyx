@@ -124,7 +124,7 @@ cdef int resume(
         state.members[a].alpha = known.values[d]
     if known.n:
         dual_value(state, settings)
-        refresh_v(state, settings)
+        refresh_v(state)
     return 0
 
 
