@@ -9,6 +9,7 @@ import sys
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sklearn_xc.datasets
@@ -84,8 +85,7 @@ def page(monkeypatch, capsys, few_docs):
 
 def test_gallery_lists_every_example():
     names = {path.stem for path in FOLDER.glob("*.py") if not path.name.startswith("_")}
-    planned = {"embeddings", "annif_backend"}  # come with their own page
-    assert names - planned == set(GALLERY["ORDER"]) - planned
+    assert names == set(GALLERY["ORDER"])
     assert set(PICTURES) | {"cluster"} == set(GALLERY["ORDER"]) - set(GALLERY["PROGRAMS"])
 
 
@@ -195,3 +195,30 @@ def test_tagger_on_a_file_of_ones_own(tmp_path):
     assert "other.csv lacks the columns ['title']" in result.stderr
     result = run("tagger", "--titles", "99", folder=tmp_path)
     assert "--titles must be at least 100" in result.stderr
+
+
+def test_embeddings(tmp_path):
+    result = run("embeddings", "--sample", "40", "--output", "out.png", folder=tmp_path)
+    assert result.stderr == ""
+    assert re.search(r"^N = \d+ rows, D = \d+ dimensions, K = 40 classes$", result.stdout, re.M)
+    shares = re.findall(r"^(\w+) +([\d.]+) +([\d.]+) +[\d.]+$", result.stdout, re.M)
+    assert [name for name, *_ in shares] == [
+        "PPDSparseClassifier", "MemoirSVC", "KNeighborsClassifier", "LogisticRegression",
+    ]  # fmt: skip
+    assert all(0.2 < float(first) <= float(five) <= 1 for _, first, five in shares)
+    assert (tmp_path / "out.png").read_bytes().startswith(PNG)
+
+
+def test_embeddings_of_ones_own(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(5, size=200)
+    np.save(tmp_path / "rows.npy", np.eye(5)[y] + 0.1 * rng.normal(size=(200, 5)))
+    (tmp_path / "labels.txt").write_text("\n".join(f"class {k}" for k in y))
+    result = run("embeddings", "rows.npy", "labels.txt", folder=tmp_path)
+    assert result.stderr == ""
+    assert re.search(r"^PPDSparseClassifier +1\.000 +1\.000 ", result.stdout, re.M)
+    np.save(tmp_path / "rows.npy", np.eye(5))
+    result = run("embeddings", "rows.npy", "labels.txt", folder=tmp_path)
+    assert result.returncode == 1
+    assert "rows.npy has the shape (5, 5), and labels.txt has 200 lines" in result.stderr
+    assert run("embeddings", "rows.npy", folder=tmp_path).returncode == 2
