@@ -30,6 +30,7 @@ EXTENSIONS = {
     "ppdsparse._class_descent": ("c++", False),
     "ppdsparse._class_state": ("c++", False),
     "ppdsparse._dual_descent": ("c", False),
+    "ppdsparse._likeness": ("c", False),
     "ppdsparse._matrix": ("c", False),
     "ppdsparse._problem": ("c", False),
     "ppdsparse._pruned_search": ("c++", False),

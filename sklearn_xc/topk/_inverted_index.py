@@ -264,9 +264,9 @@ class InvertedIndex:
         """
         intercept = self.intercept[places]
         if self._has_all():
-            return _Part(InvertedIndex(self.full_weights[:, places].T, intercept), places)
+            return Part(InvertedIndex(self.full_weights[:, places].T, intercept), places)
         full = self.full_column >= 0
-        return _Part(InvertedIndex(coef()[places], intercept, full=full), places)
+        return Part(InvertedIndex(coef()[places], intercept, full=full), places)
 
     def scores_at(self, coef, rows, starts, places, n_threads):
         """Scores of the candidates of each row, at a cost that grows with their number.
@@ -294,7 +294,7 @@ class InvertedIndex:
         return scores
 
 
-class _Part:
+class Part:
     """An index of some classes that answers with their numbers among all."""
 
     def __init__(self, index, places):
