@@ -17,7 +17,7 @@ from pathlib import Path
 import _common
 
 DOC = _common.DOC
-PAGES = {"run": "peers"}  # scripts whose page has another name
+PAGES = {"run": "peers", "annif_titles": "annif"}  # scripts whose page has another name
 KEPT = "Kept from before:"
 MEASURED = "measured"  # group of what the commands were that measured, when and where
 NOTE = "note"  # group of what is said of the figures on the page
