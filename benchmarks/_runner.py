@@ -154,10 +154,11 @@ def merged(old, new):
     """
     before, now = _sections(old), _sections(new)
     head = now["", ""]
+    above = "", ""
     for title, text in before.items():
-        now = (
-            now | {title: _with_rows(text, now[title])} if title in now else _put(now, title, text)
-        )
+        now = now if title in now else _put(now, above, title, text)
+        now[title] = _with_rows(text, now[title])
+        above = title
     merged = "\n".join(part.rstrip() + "\n" for part in now.values())
     if merged.split() == new.split():
         return new
@@ -186,12 +187,13 @@ def _sections(page):
     return found
 
 
-def _put(sections, title, text):
-    """The sections with another one, at the end of the section that it is a part of."""
-    places = [i for i, (section, _) in enumerate(sections) if section == title[0]]
-    items = list(sections.items())
-    items.insert(max(places, default=len(items)) + 1, (title, text))
-    return dict(items)
+def _put(sections, above, title, text):
+    """The sections with another one below `above`, or below its last part if it is of another."""
+    keys, items = list(sections), list(sections.items())
+    place = keys.index(above)
+    if title[0] != above[0]:
+        place = max(i for i, (section, _) in enumerate(keys) if section == above[0])
+    return dict([*items[: place + 1], (title, text), *items[place + 1 :]])
 
 
 def _with_rows(old, new):
