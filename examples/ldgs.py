@@ -101,7 +101,7 @@ taken = []
 for i in np.random.default_rng(0).permutation(len(shown)):
     name = docs.target_names[shown[i]].rpartition(".")[2]
     text = axes.annotate(name, places[i], (3, 2), textcoords="offset points", fontsize=8)
-    box = text.get_window_extent()
+    box = text.get_window_extent().padded(6)
     if any(box.overlaps(other) for other in taken):
         text.remove()
     else:

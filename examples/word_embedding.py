@@ -62,7 +62,7 @@ figure.draw_without_rendering()
 taken = []
 for word, place in zip(words, places, strict=True):
     name = axes.annotate(word, place, (3, 2), textcoords="offset points", fontsize=8)
-    box = name.get_window_extent()
+    box = name.get_window_extent().padded(4)
     if any(box.overlaps(other) for other in taken):
         name.remove()
     else:

@@ -177,6 +177,7 @@ def validate_fit(estimator, X, y, sample_weight=None):
             require_two_classes(Y, sample_weight, estimator.classes_)
     positives = pattern_of(Y)
     estimator._set_support(training_support(positives, sample_weight, len(estimator.classes_)))
+    vars(estimator).pop("_beginning", None)  # of a stream before
     if is_multilabel:
         count_rows_with_labels(estimator, positives, sample_weight)
     return normalise(X), Y, sample_weight

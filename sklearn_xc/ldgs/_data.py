@@ -5,6 +5,7 @@ import numpy as np
 from ..base._labels import check_labels, is_indicator
 from ..base._multiclass import codes_of, held_out_samples, validate_part
 from ..base._validation import grades_of
+from ..mips._row_store import ranges
 from ..utils._minibatches import sorted_by_class
 from ._candidate_gradients import Positives
 
@@ -64,6 +65,7 @@ def _part_of_indicator(estimator, X, y, classes, sample_weight, first):
         estimator._check_state()
     encoding, known = vars(estimator).get("_encoding"), vars(estimator).get("classes_")
     n_features, support = (None if first else estimator.n_features_in_), estimator._support
+    beginning = vars(estimator).get("_beginning")
     X, Y, sample_weight = estimator._validate_fit(X, y, sample_weight)
     if not first:
         if X.shape[1] != n_features or len(estimator.classes_) != len(known):
@@ -73,6 +75,8 @@ def _part_of_indicator(estimator, X, y, classes, sample_weight, first):
             )
         estimator._encoding, estimator.classes_ = encoding, known
         estimator._support = None if support is None else estimator._support + support
+        if beginning is not None:
+            estimator._beginning = beginning
     if classes is not None and len(classes) != len(estimator.classes_):
         raise ValueError(
             f"classes names {len(classes)} labels, but y has {len(estimator.classes_)} columns"
@@ -103,3 +107,23 @@ def in_runs(positives):
     """Whether samples of a part come in runs of one label, which no step should be made of."""
     ones = np.diff(positives.indptr) == 1
     return sorted_by_class(positives.ids[positives.indptr[:-1][ones]])
+
+
+def of_weight(X, positives, sample_weight):
+    """The samples of weight above zero: X, positives and weights."""
+    samples = X, positives, sample_weight
+    if sample_weight is None or (sample_weight > 0).all():
+        return samples
+    return chosen(samples, np.flatnonzero(sample_weight))
+
+
+def chosen(samples, some):
+    """Some of the samples, in that order; all three of `of_weight`."""
+    X, positives, weight = samples
+    count = np.diff(positives.indptr)[some]
+    indptr = np.append(0, np.cumsum(count)).astype(np.int64)
+    entries = ranges(positives.indptr[some], count)
+    found = Positives(indptr, positives.ids[entries])
+    if positives.weight.size:
+        found = found._replace(weight=positives.weight[entries])
+    return X[some], found, None if weight is None else weight[some]

@@ -162,9 +162,9 @@ class Steps:
 
     def rate(self, passes):
         s = self.settings
-        # Of parts there is no last pass to which rates could fall.
-        n_passes = None if s.of_parts else s.max_iter
-        return s.learning_rate * share_of_rate(s.decay, passes, n_passes)
+        if s.of_parts:  # the share of the part is in it
+            return s.learning_rate
+        return s.learning_rate * share_of_rate(s.decay, passes, s.max_iter)
 
     def step(self, batch, rate, rng):
         """A step on a mini-batch; returns the weighted sum of its losses before the step."""

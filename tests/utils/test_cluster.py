@@ -124,6 +124,16 @@ def test_searches_and_rates(data, client):
     np.testing.assert_array_equal(again.coef_, ldgs.coef_)
 
 
+def test_a_search_sends_x_once(data, sent):
+    """Four fits of a grid and two workers; the fit on all data, which follows, has its own."""
+    X, Y = data
+    search = GridSearchCV(PPDSparseClassifier(random_state=0), {"l1": [0.02, 0.1]}, cv=2)
+    with joblib.parallel_config(backend="dask"):
+        search.set_params(refit=False).fit(X, Y)
+    assert sum(size > X.data.nbytes for size in sent["data"]) == 1
+    assert sent["task"] < 50_000
+
+
 @pytest.mark.parametrize("after", [0.05, pytest.param(0.4, marks=pytest.mark.full)])
 def test_a_worker_that_dies(data, after):
     """Its blocks go to the other; where it had the only data, these are sent again."""

@@ -32,6 +32,9 @@ cdef class Workspace:
     cdef int64_t[::1] cursor, positive_cursor
     cdef float[::1] packed, sparse
     cdef double[::1] cumulative
+    # what a descent copies; it grows
+    cdef void *scratch
+    cdef size_t scratch_size
 
 
 cdef inline void activate(
@@ -51,6 +54,8 @@ cdef inline float grade_of(Workspace work, Py_ssize_t c, Py_ssize_t a) noexcept 
     """Factor on the loss of an active sample."""
     return work.grade[c, a] if work.graded else 1
 
+
+cdef int reserve(Workspace work, size_t size) except -1 nogil
 
 cdef void start_class(
     Workspace work, Py_ssize_t c, int32_t label, const Settings *settings, Problem problem

@@ -2,6 +2,7 @@
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint16_t
+from libc.stdlib cimport free, malloc
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from sklearn_xc._kernels.ppdsparse._types cimport (
 from sklearn_xc._kernels.ppdsparse._sparsify cimport n_draws, sparsify_weights
 
 cdef enum:
-    FEW = 100  # random negatives at the start, at least
+    FEW = 50  # random negatives at the start, at least
+    PER_POSITIVE = 2  # random negatives, where that is more
 
 
 cdef class Workspace:
@@ -49,6 +51,21 @@ cdef class Workspace:
         for c in range(LANES):
             self.lanes[c].label = IDLE
 
+    def __dealloc__(self):
+        free(self.scratch)
+
+
+cdef int reserve(Workspace work, size_t size) except -1 nogil:
+    """Scratch memory of so many bytes, whose content is not kept."""
+    if size > work.scratch_size:
+        free(work.scratch)
+        work.scratch_size = 0
+        work.scratch = malloc(size + size // 4)
+        if work.scratch == NULL:
+            raise MemoryError(f"no memory for {size} bytes of the active samples of a class")
+        work.scratch_size = size + size // 4
+    return 0
+
 
 cdef void start_class(
     Workspace work, Py_ssize_t c, int32_t label, const Settings *settings, Problem problem
@@ -82,7 +99,7 @@ cdef void draw_negatives(Workspace work, Py_ssize_t c, Problem problem) noexcept
     """
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t _, i, n = problem.X.n_rows
-    for _ in range(min(n // 2, max(<Py_ssize_t>FEW, 5 * lane.n_active))):
+    for _ in range(min(n // 2, max(<Py_ssize_t>FEW, PER_POSITIVE * lane.n_active))):
         i = random_below(&lane.rng, <unsigned int>n)
         # a positive of weight zero is no member, and no negative either: it is drawn here only
         # with weight zero, which keeps it out

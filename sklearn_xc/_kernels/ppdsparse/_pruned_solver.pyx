@@ -249,7 +249,7 @@ cdef bint is_done(ClassState state, const Settings *settings, Round *now) except
     gap = (state.primal - state.dual) / state.primal
     if gap <= settings.tol or state.n_iter == settings.max_iter:
         return True
-    refresh_v(state, settings)
+    refresh_v(state)
     if gap <= 5 * settings.tol:
         now.precision *= 0.5
         now.share *= 0.7

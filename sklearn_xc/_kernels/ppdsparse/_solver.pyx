@@ -25,7 +25,7 @@ from sklearn_xc._kernels.ppdsparse._violator_search cimport search, search_sampl
 
 cdef enum:
     PASSES = 5  # of descent between two searches
-    FIRST_PASSES = 3
+    FIRST_PASSES = 2  # before the first violators are known
     # Where searches are approximate, one in four is exact: only that one sees every violator and
     # gives a true gap.
     EXACT_EVERY = 4
@@ -77,20 +77,21 @@ cdef class Duals:
         return 0
 
 
-cdef void descend_lane(
+cdef int descend_lane(
     Workspace work,
     Py_ssize_t c,
     const Settings *settings,
     int n_passes,
     Problem problem,
     bint sparsify,
-) noexcept nogil:
+) except -1 nogil:
     """Algorithm 1, steps 3 and 4, and the weights for the next search."""
     load_v(work, c)
     descend(work, c, settings, n_passes, problem)
     store_v(work, c)
     drop_idle_negatives(work, c)
     publish_weights(work, c, settings, sparsify)
+    return 0
 
 
 cdef double relative_gap(
@@ -114,14 +115,14 @@ cdef void admit_candidates(Workspace work, Py_ssize_t c) noexcept nogil:
         lane.precision *= <float>0.3
 
 
-cdef void start_lane(
+cdef int start_lane(
     Workspace work,
     Py_ssize_t c,
     const Settings *settings,
     Problem problem,
     Duals duals,
     Py_ssize_t q,
-) noexcept nogil:
+) except -1 nogil:
     """The next class in an idle lane."""
     cdef DualsOf known = duals.of_class(q)
     start_class(work, c, duals.labels[q], settings, problem)
@@ -130,6 +131,7 @@ cdef void start_lane(
     if work.lanes[c].fresh:
         draw_negatives(work, c, problem)
         descend_lane(work, c, settings, FIRST_PASSES, problem, False)
+    return 0
 
 
 cdef int warm_up(
@@ -174,7 +176,10 @@ cdef int descend_and_search(
         if lane.label == IDLE:
             continue
         operations[0] += PASSES * lane.n_active * (10 + entries_per_row)
-        descend_lane(work, c, settings, PASSES, problem, settings.sparsify and not exact)
+        descend_lane(
+            work, c, settings, FIRST_PASSES if is_new(lane) else PASSES, problem,
+            settings.sparsify and not exact,
+        )
         lane.n_iter += 1
         interrupted(stop, operations)
     if exact:
