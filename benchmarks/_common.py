@@ -80,7 +80,20 @@ def _amazon670k_shape():
     return X, Y[:n], X_test, Y[n:]
 
 
-GENERATED = {"amazon670k_shape": _amazon670k_shape}
+def _yso_finna_en_rare():
+    """The labels of yso_finna_en that have 2 to 5 training rows, and the rows that have any."""
+    split = load("yso_finna_en")
+    counts = np.bincount(split.Y.indices, minlength=split.Y.shape[1])
+    rare = (counts >= 2) & (counts <= 5)
+    parts = []
+    for X, Y in (split[:2], split[2:]):
+        Y = sp.csr_matrix(Y)[:, rare]
+        labelled = np.diff(Y.indptr) > 0
+        parts += [X[labelled], Y[labelled]]
+    return parts
+
+
+GENERATED = {"amazon670k_shape": _amazon670k_shape, "yso_finna_en_rare": _yso_finna_en_rare}
 
 
 def _write(path, split):

@@ -20,6 +20,7 @@ DOC = _common.DOC
 PAGES = {"run": "peers", "annif_titles": "annif"}  # scripts whose page has another name
 KEPT = "Kept from before:"
 MEASURED = "measured"  # group of what the commands were that measured, when and where
+NOTE = "note"  # group of what is said of the figures on the page
 
 
 # ---------------------------------------------------------------------------------------- parser
@@ -71,7 +72,8 @@ class _Parser(argparse.ArgumentParser):
 
 def kept(name):
     """All figures of a benchmark, group -> key -> figures; empty before the first run."""
-    return {group: figures for group, figures in _read(name).items() if group != MEASURED}
+    about = (MEASURED, NOTE)
+    return {group: figures for group, figures in _read(name).items() if group not in about}
 
 
 def _read(name):
@@ -85,6 +87,11 @@ def keep(name, group, key, figures):
     found.setdefault(group, {})[key] = _short(figures)
     run = f"{time.strftime('%Y-%m-%d')}, commit {_common.commit()}, {_common.machine()}"
     found.setdefault(MEASURED, {})[_common.command(sys.argv[0], sys.argv[1:])] = run
+    _write(name, found)
+
+
+def _write(name, found):
+    """A key a line, in the order of their names."""
     groups = (
         f"{json.dumps(g)}: {{\n"
         + ",\n".join(f"  {json.dumps(k)}: {json.dumps(f)}" for k, f in sorted(keys.items()))
@@ -94,6 +101,15 @@ def keep(name, group, key, figures):
     text = "{\n" + ",\n".join(groups) + "\n}\n"
     _path_of(name).with_suffix(".new").write_text(text)
     os.replace(_path_of(name).with_suffix(".new"), _path_of(name))
+
+
+def note(name, text=""):
+    """Paragraphs on a page's figures, as how the machine was used; `text` replaces what is kept."""
+    found = _read(name)
+    if text:
+        found[NOTE] = {"page": text}
+        _write(name, found)
+    return list(found.get(NOTE, {}).values())
 
 
 def source(name):
@@ -137,13 +153,15 @@ def merged(old, new):
     ['| 2 |', '| 1 |']
     """
     before, now = _sections(old), _sections(new)
-    head = now[""]
+    head = now["", ""]
     for title, text in before.items():
-        now[title] = _with_rows(text, now[title]) if title in now else text
+        now = (
+            now | {title: _with_rows(text, now[title])} if title in now else _put(now, title, text)
+        )
     merged = "\n".join(part.rstrip() + "\n" for part in now.values())
     if merged.split() == new.split():
         return new
-    origin = _origin(before[""])
+    origin = _origin(before["", ""])
     return merged.replace(head.rstrip(), f"{head.rstrip()}\n\n{KEPT} {origin}", 1)
 
 
@@ -159,9 +177,21 @@ def _origin(head):
 
 
 def _sections(page):
-    """Heading -> text with it; what comes before the first heading of a section is under ''."""
-    parts = re.split(r"(?m)^(?=## )", page)
-    return {part.partition("\n")[0] if part.startswith("## ") else "": part for part in parts}
+    """(Section, its part) -> text with the heading; what comes before all headings is first."""
+    found, section = {("", ""): ""}, ""
+    for text in re.split(r"(?m)^(?=###? )", page):
+        title = text.partition("\n")[0] if text.startswith("##") else ""
+        section = title if title.startswith("## ") else section
+        found[section, "" if title == section else title] = text
+    return found
+
+
+def _put(sections, title, text):
+    """The sections with another one, at the end of the section that it is a part of."""
+    places = [i for i, (section, _) in enumerate(sections) if section == title[0]]
+    items = list(sections.items())
+    items.insert(max(places, default=len(items)) + 1, (title, text))
+    return dict(items)
 
 
 def _with_rows(old, new):
@@ -207,4 +237,9 @@ def picture(figure, name, text):
     path = DOC / "images" / f"{name}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
-    return f"![{text}](images/{path.name})"
+    return shown(name, text)
+
+
+def shown(name, text):
+    """The line that shows a picture: alone, where no curves are kept to draw it anew from."""
+    return f"![{text}](images/{name}.png)"

@@ -151,14 +151,17 @@ def save(script, key, **figures):
     when = time.strftime("%Y-%m-%d")
     origin = {"machine": _common.machine(), "commit": _common.commit(), "when": when}
     origin["versions"] = {name: version(name) for name in PACKAGES}
-    _runner.keep(script.partition("_")[0] if script.startswith("softmax") else script,
-                 script, key, figures | {"origin": origin})  # fmt: skip
+    _runner.keep(page_of(script), script, key, figures | {"origin": origin})
 
 
 def read(script):
     """All that was kept: {key: figures}."""
-    page = script.partition("_")[0] if script.startswith("softmax") else script
-    return _runner.kept(page).get(script, {})
+    return _runner.kept(page_of(script)).get(script, {})
+
+
+def page_of(script):
+    """The benchmark whose page shows the figures of a script or of one of its parts."""
+    return script.partition("_")[0] if script.startswith("softmax") else script
 
 
 def head(title, script, results):
@@ -175,7 +178,7 @@ def head(title, script, results):
         "* Versions: " + ", ".join(f"{key} {v}" for key, v in sorted(versions.items())),
         "* Measured: " + ", ".join(sorted({f"{o['when']} at {o['commit']}" for o in origins})),
     ]
-    return "\n".join(lines)
+    return "\n\n".join(["\n".join(lines), *_runner.note(page_of(script))])
 
 
 def decimals(value, n=3):

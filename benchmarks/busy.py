@@ -110,8 +110,7 @@ def rows_of(name, quiet, busy):
     return rows, multiples
 
 
-def page(rows, multiples, n_hogs):
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+def page(rows, multiples, n_hogs, load):
     worst = max(multiples, key=multiples.get)
     verdict = "holds" if multiples[worst] <= BAR else "**does not hold**"
     header = ["", "1 thread s", "2 threads s", "gain", "busy, 1 thread s", "busy, 2 threads s"]
@@ -125,8 +124,8 @@ def page(rows, multiples, n_hogs):
             _common.table([*header, "multiple"], rows),
             f"At most {BAR} times the seconds of one thread on the busy machine: {verdict}, at "
             f"most {multiples[worst]:.2f} ({worst}).",
-            f"(Load average at the end: {load:.1f}; that of the benchmark itself is about "
-            f"{n_hogs + 1}.)",
+            f"(Load average at the end: {_common.figure(load)}; that of the benchmark itself is "
+            f"about {n_hogs + 1}.)",
         ]
     )
 
@@ -138,18 +137,21 @@ def main():
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # passes are few on purpose
     chosen = {n: m for n, m in models().items() if any(part in n for part in options.only)}
-    n_hogs = os.cpu_count()
     if not options.report:
+        n_hogs = os.cpu_count()
         quiet = {name: measure(name, model, options.repeats) for name, model in chosen.items()}
         with hogs(n_hogs):
             busy = {name: measure(name, model, options.repeats) for name, model in chosen.items()}
         for name in chosen:
             rows, multiples = rows_of(name, quiet[name], busy[name])
             _runner.keep("busy", "models", name, {"rows": rows, "multiples": multiples})
+        load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+        _runner.keep("busy", "machine", "last run", {"n_hogs": n_hogs, "load": load})
+    kept = _runner.kept("busy")
     rows, multiples = [], {}
-    for found in _runner.kept("busy").get("models", {}).values():
+    for found in kept["models"].values():
         rows, multiples = rows + found["rows"], multiples | found["multiples"]
-    _runner.write_page("busy", page(rows, multiples, n_hogs))
+    _runner.write_page("busy", page(rows, multiples, **kept["machine"]["last run"]))
 
 
 if __name__ == "__main__":

@@ -112,6 +112,9 @@ def write_page():
 
 
 def draw(found):
+    text = "Reliability of the five best labels"
+    if any("curve" not in run for runs in found.values() for run in runs["labels"].values()):
+        return _runner.shown(PICTURE, text)
     figure, axes = _runner.axes(len(found), figsize=(4 * len(found), 4))
     for axis, (name, runs) in zip(axes, found.items(), strict=True):
         axis.plot([0, 1], [0, 1], color="black", linestyle=":", linewidth=1)
@@ -124,7 +127,7 @@ def draw(found):
         axis.set(title=name, xlabel="predicted probability", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         axis.legend(loc="upper left", fontsize="small")
     axes[0].set_ylabel("share of true labels")
-    return _runner.picture(figure, PICTURE, "Reliability of the five best labels")
+    return _runner.picture(figure, PICTURE, text)
 
 
 def main():

@@ -197,7 +197,7 @@ def write_page(found):
     ]
     if workers:
         parts += [
-            "## Held against a cluster",
+            "## Compared with a cluster",
             "Worker processes of a Dask cluster on this machine of two processors, on which four "
             "workers count as two; its start aside.",
             _table_of_workers(c, workers),
@@ -210,7 +210,7 @@ def write_page(found):
             _table_of_ratios(found["ratio"]),
         ]
     parts += [
-        "## Read out",
+        "## Estimates",
         "Hours of a fit (and of one core in all) by machines of so many processors, with a network "
         f"of {NETWORK / 1e9:g} GB a second. Beyond measured sizes this is the model's word: "
         "classes of hundreds of positives are searched in another way, sixteen at a time.",

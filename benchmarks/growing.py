@@ -54,7 +54,8 @@ def path(split):
             for l1 in order:
                 seconds, _ = cpu_seconds(model.set_params(l1=l1).fit, split.X, split.Y)
                 warm.append((seconds, model._n_visits))
-            figures.append([name, direction, *np.mean(cold, axis=0), *np.sum(warm, axis=0)])
+            (fit, fit_visits), (all_fits, visits) = np.mean(cold, axis=0), np.sum(warm, axis=0)
+            figures.append([name, direction, fit, all_fits, visits / fit_visits])
             print(figures[-1], flush=True)
     return figures
 
@@ -136,8 +137,8 @@ def section(part):
 def path_page(rows):
     header = ["data, l1", "direction", "mean of a fit, s", "path, s", "in fits", "in rows read"]
     cells = [
-        [f"{d}, {name}", way, f"{cold:.2f}", f"{warm:.2f}", f"{warm / cold:.2f}", f"{v / c:.2f}"]
-        for d, name, way, cold, c, warm, v in rows
+        [f"{d}, {name}", way, f"{cold:.2f}", f"{warm:.2f}", f"{warm / cold:.2f}", f"{read:.2f}"]
+        for d, name, way, cold, warm, read in rows
     ]
     return (
         f"{N_PENALTIES} values of l1 in equal ratios. *In fits*: seconds of the path over the mean "
@@ -190,8 +191,7 @@ PAGES = {
 
 def write_page(note):
     parts = ["# Growing and shrinking", _runner.source("growing")]
-    parts += [note] if note else []
-    parts.append("CPU seconds of one thread.")
+    parts += [*_runner.note("growing", note), "CPU seconds of one thread."]
     for part, (title, page) in PAGES.items():
         if rows := section(part):
             parts += [f"## {title}", page(rows)]

@@ -49,7 +49,7 @@ SYSTEMS = {
     "sampled": ("sampled softmax", {"gradient": "sampled"}),
     "mips": ("MIPS, margin", {"gradient": "mips", "loss": "margin"}),
     "mips_wide": (
-        "MIPS, margin, asked for as many as all chunks",
+        "MIPS, margin, as many candidates as all chunks",
         {"gradient": "mips", "loss": "margin"},
     ),
     "mips_printed": ("MIPS, margin, others count as 0", PRINTED),
@@ -75,11 +75,11 @@ CLASS_SYSTEMS = {
     "decomposed": ("decomposed, margin", {"loss": "margin"} | DECOMPOSED),
     "decomposed_softmax": ("decomposed, softmax", DECOMPOSED),
     "half": (
-        "decomposed, margin, half as many named",
+        "decomposed, margin, half as many retrieved",
         {"loss": "margin", "query_share": 2 / CHUNKS} | DECOMPOSED,
     ),
     "half_softmax": (
-        "decomposed, softmax, half as many named",
+        "decomposed, softmax, half as many retrieved",
         {"query_share": 2 / CHUNKS} | DECOMPOSED,
     ),
 }
@@ -391,7 +391,7 @@ def report_curves(results):
         "first three and five. mu is 1 with one class a sample, 5 with several; the rate falls to",
         "zero over the passes named, and the mini-batches have 32 samples, for all. Seconds are",
         "those of the passes; evaluation between them does not count. Classes scored are those of",
-        "the whole fit, the drawn ones of its beginning with them. An index is asked for sqrt(K)",
+        "the whole fit, the drawn ones of its beginning with them. An index is queried for sqrt(K)",
         "classes, or fewer where all chunks would come to 0.2 K, and on yso_finna_en_small for 300",
         "(margin, on training rows held out: 120 keep 95.7 % of the exact twin, 300 keep 98.2 % in",
         "no more time; the table has one seed, over three of them P@1 is 18.56 and that of the",

@@ -37,8 +37,8 @@ THREAD_SETS = ["docstrings", "oewn_hypernym-dense"]
 PROFILE_SETS = ["oewn_hypernym-all", "oewn_hypernym-all-dense"]
 PHASES = {  # of a pass: where it is spent, and the object and method that do it
     "index built": (HNSWIndex, "build"),
-    "index kept up": (HNSWIndex, "update"),
-    "index asked": (HNSWIndex, "candidates"),
+    "index updated": (HNSWIndex, "update"),
+    "queries": (HNSWIndex, "candidates"),
     "weights copied": (GrowingWeights, "values"),
     "scores and steps": (kernel, "run_batch"),
 }
@@ -62,7 +62,7 @@ SYSTEMS = {
 PEERS = {
     "ppdsparse": "PPDSparseClassifier",
     "crammer_singer": "scikit-learn LinearSVC, Crammer and Singer",
-    "one_vs_rest": "scikit-learn OneVsRestClassifier(LinearSVC)",
+    "one_vs_rest": "scikit-learn OneVsRestClassifier (LinearSVC)",
 }
 FEW_CLASSES_ONLY = ["crammer_singer", "one_vs_rest"]
 TITLES = {key: title for key, (title, _) in SYSTEMS.items()} | PEERS
@@ -461,12 +461,12 @@ def profile_text(found):
             rows.append(
                 [name, TITLES[system], f"{r['n_scored_'] / k:.2f} K", _common.figure(r["seconds"])]
                 + [_common.figure(r["spent"][phase]) for phase in PHASES]
-                + [_common.figure(rest), r["calls"]["index built"] + r["calls"]["index kept up"]]
+                + [_common.figure(rest), r["calls"]["index built"] + r["calls"]["index updated"]]
             )
     if not rows:
         return []
     header = ["one pass on", "system", "classes scored", "s", *(f"{p}, s" for p in PHASES)]
-    header += ["rest, s", "times the index followed"]
+    header += ["rest, s", "updates of the index"]
     return ["## Where the time of a pass goes", PROFILE_TEXT, _common.table(header, rows)]
 
 
@@ -522,7 +522,7 @@ BATCH_TEXT = (
 )
 L1_TEXT = "oewn_hypernym, the published l1 parameters but for alpha, ten passes, exact search."
 THREADS_TEXT = (
-    "Steps follow one another by definition; only the index uses threads, to be asked. It is built "
+    "Steps follow one another by definition; only queries of the index use threads. It is built "
     "on one thread, so that a seed gives one graph. *oewn_hypernym-dense*: its 18,579 classes on "
     f"{DIMENSIONS} dense dimensions, as for docstrings. There a graph costs what the page on "
     "indexes says for so many rows, and it has to be built anew ten times a pass and more."

@@ -129,7 +129,7 @@ def run(case, quick):
     rows, sample, asked, text = _mips_data.load(case, quick)
     if rows.shape[0] > GRAPH_ROWS:
         asked = asked[:BATCH]
-    text += f" Asked: {len_of(asked):,} queries."
+    text += f" {len_of(asked):,} queries."
     print(f"{case}: {text}", flush=True)
     exact = ExactIndex().build(rows)
     best = exact.query(asked, 10)[1]
@@ -200,6 +200,9 @@ def lines_of(kept):
 
 
 def draw(results):
+    """Of all sweeps; if of some case only the points of the table are kept the picture stays."""
+    if not all(kept.get("whole_sweep", True) for kept in results.values()):
+        return
     n_columns = 3
     n_lines = -(-len(results) // n_columns)
     figure, grid = _runner.axes(n_columns, n_lines, figsize=(13, 3.6 * n_lines))

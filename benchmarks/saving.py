@@ -41,13 +41,12 @@ def main():
         print(json.dumps(opened(*options.opened)))
         return
     FOLDER.mkdir(parents=True, exist_ok=True)
-    parts = ["# Model files", _runner.source("saving")]
-    parts += [options.note] if options.note else []
     if not options.report:
         _runner.keep("saving", "large", "text", large_models(options.gigabytes))
         for name in options.data:
             _runner.keep("saving", "size", name, precision_and_size(name))
     kept = _runner.kept("saving")
+    parts = ["# Model files", _runner.source("saving"), *_runner.note("saving", options.note)]
     parts += [*kept.get("large", {}).values(), *kept.get("size", {}).values()]
     _runner.write_page("saving", "\n\n".join(parts))
 

@@ -1,12 +1,15 @@
-"""Many classes over embeddings: dense rows of a sentence encoder, or of TF-IDF and an SVD.
+"""Program: many classes over embeddings
+=====================================
+
+Dense rows of a sentence encoder, or of TF-IDF and an SVD::
 
     python examples/embeddings.py                                   # made here, of docstrings
     python examples/embeddings.py rows.npy labels.txt               # your own
 
-`rows.npy` is what an encoder returns, `np.save("rows.npy", encoder.encode(texts))`, and labels.txt
-has the class of each row in a line. By default passages of docstrings become rows of 128 numbers.
-A fifth of the rows is held out; the program says how many of them each estimator gets right, in how
-many seconds, and draws the share of rows whose class is among the first k answers.
+``rows.npy`` is what an encoder returns, ``np.save("rows.npy", encoder.encode(texts))``, and
+labels.txt has the class of each row in a line. By default passages of docstrings become rows of 128
+numbers. A fifth of the rows is held out; the program says how many of them each estimator gets
+right, in how many seconds, and draws the share of rows whose class is among the first k answers.
 """
 
 import argparse

@@ -37,6 +37,8 @@ MODELS = {
     "implicit": ImplicitSoftmaxRegressor(
         solver="implicit", warm_start=True, max_iter=2, learning_rate=1.0, random_state=0
     ),
+    "stream": AugmentReduceClassifier(max_iter=2, random_state=0),
+    "stream_of_labels": LDGSClassifier(max_iter=2, random_state=0),
     "words": LDGSWordEmbedding(dim=4, subsample=0, max_iter=1, min_count=1, random_state=0),
     "temperature": TopKCalibratedClassifier(
         PPDSparseClassifier(random_state=0), method="temperature", cv=2
@@ -49,8 +51,13 @@ MODELS = {
 
 def fitted(name):
     """A model of `MODELS`, fitted."""
-    given = {"words": (DOCUMENTS,), "thresholds": (X, LABELS)}.get(name, (X, Y))
-    return clone(MODELS[name]).fit(*given)
+    labelled = X, LABELS
+    others = {"words": (DOCUMENTS,), "thresholds": labelled, "stream_of_labels": labelled}
+    given = others.get(name, (X, Y))
+    model = clone(MODELS[name]).fit(*given)
+    if name in ("stream", "stream_of_labels"):  # with rows that wait
+        model.partial_fit(*(part[:20] for part in given), sample_weight=np.ones(20))
+    return model
 
 
 def saved_models():

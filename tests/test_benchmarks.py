@@ -8,6 +8,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
+KEPT = sorted((FOLDER.parent / "doc").glob("benchmark_*.json"))
 PAGE = """# Title
 
 Measured by
@@ -51,6 +52,21 @@ def test_figures_are_replaced_one_by_one(runner, tmp_path):
     assert list(json.loads(text)) == ["group", "measured"]
 
 
+def test_a_note_is_kept_beside_the_figures(runner):
+    assert runner.note("some") == []
+    runner.keep("some", "group", "a", 1)
+    assert runner.note("some", "Busy.") == runner.note("some") == ["Busy."]
+    assert runner.note("some", "Quiet.") == ["Quiet."]
+    assert runner.kept("some") == {"group": {"a": 1}}
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_kept_figures_have_a_key_a_line(runner, tmp_path, path):
+    """So that figures of two branches can be merged."""
+    runner._write("some", json.loads(path.read_text()))
+    assert (tmp_path / "benchmark_some.json").read_text() == path.read_text()
+
+
 def test_a_page_keeps_what_a_run_did_not_measure(runner, tmp_path):
     runner.write_page("some", PAGE)
     runner.write_page("some", PAGE)
@@ -67,6 +83,22 @@ def test_a_page_keeps_what_a_run_did_not_measure(runner, tmp_path):
         assert text.count(": now") == 1
         assert text.count("Kept from before: Measured by") == text.count(": then") == 1
         runner.write_page("some", part.partition("\n## Two")[0])
+
+
+def test_parts_of_sections_keep_their_own_rows(runner):
+    def part(name, *rows):
+        return "\n".join([f"### {name}\n", "| x | y |", "| --- | --- |", *rows, ""])
+
+    old = "\n".join(
+        ["# T\n", "## A\n", part("a", "| 1 | 1 |", "| 2 | 1 |"), part("b", "| 3 | 1 |"), "## B\n"]
+    )
+    new = "\n".join(["# T\n", "## A\n", part("a", "| 2 | 5 |"), "## B\n"])
+    assert (
+        runner.merged(old, new).rstrip()
+        == old.replace("| 1 | 1 |\n| 2 | 1 |", "| 2 | 5 |\n| 1 | 1 |")
+        .replace("# T\n", "# T\n\nKept from before: \n", 1)
+        .rstrip()
+    )
 
 
 def test_a_report_without_figures_is_none(runner, capsys):

@@ -2,6 +2,7 @@
 
 PUBLISHED_RATE, PUBLISHED_LENGTH = 0.02, 68  # on Bibtex, with this many ones in a row
 WITHOUT_DRAWS = 4  # times that, where gradients have no noise and rates fall to zero in the end
+BATCH, BATCH_OF_PARTS = 500, 32  # of batch_size="auto"
 PASSES = 20  # of max_iter="auto", where they make enough steps
 RIDGE = 1.0  # of alpha="auto", as LogisticRegression() has on standardised columns
 # With some 30 times the classes that a sample of A&R sees, a step of all classes, whose weights
@@ -27,6 +28,13 @@ def bound_of(model, n_classes):
         return model.bound
     few = n_classes <= EXACT_CLASSES * (model.n_sampled_classes + 1)
     return "exact" if model.model == "softmax" and few else "augment_reduce"
+
+
+def batch_size_of(model, part=False):
+    """Samples of a mini-batch, of a fit or of a stream of parts."""
+    if model.batch_size != "auto":
+        return int(model.batch_size)
+    return BATCH_OF_PARTS if part else BATCH
 
 
 def automatic_rate(entries_of_row):

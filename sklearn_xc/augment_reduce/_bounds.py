@@ -150,7 +150,7 @@ def bound_for(settings, y, b, sampler):
     n_draws, n_threads = 1 if settings.shared_draws else 2, settings.n_threads
     if settings.bound == "one_vs_each":
         return OneVsEach(n_threads)
-    first = 1 if settings.n_steps == 0 else 0
+    first = 1 if settings.n_steps == 0 and settings.shuffled else 0
     if settings.model == "softmax":
         left_out = None if settings.shared_draws else sampler.left_out()
         log_eta = logsumexp(b.astype(np.float64)) - b[y]

@@ -6,24 +6,31 @@ from sklearn.utils import check_random_state
 
 from ..base._multiclass import held_out_samples, validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
-from ..utils._callbacks import FIT_CALLER, with_callbacks
-from ..utils._convergence import number_of_passes, warn_not_converged
+from ..utils._callbacks import with_callbacks
+from ..utils._convergence import number_of_passes
 from ..utils._coordinates import Coordinates
 from ..utils._matrix import as_rows
 from ..utils._random import stream
-from ..utils._records import (
-    savable,
-)
+from ..utils._records import savable
 from ..utils._rows_seen import RowsSeen
-from ._auto import PASSES, REFERENCE, RIDGE, bound_of, check_bound, mean_weight, rate_of
+from ._auto import (
+    PASSES,
+    REFERENCE,
+    RIDGE,
+    batch_size_of,
+    bound_of,
+    check_bound,
+    mean_weight,
+    rate_of,
+)
+from ._convergence import warn_of_end
 from ._feature_moments import FeatureMoments
-from ._fitted import averages_of, check_loaded
+from ._fitted import averages_of, check_loaded, grown_averages
 from ._noise_models import log_probabilities
 from ._parameters import CONSTRAINTS
+from ._parts import tables_of, take_back, train_on_part
 from ._start import initial_weights, start_of, to_inside, to_outside
 from ._train import Samples, Settings, run
-
-NOISE = 0.01  # share of the bound by which the last steps leave it now higher, now lower
 
 
 @savable
@@ -50,8 +57,9 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         log-likelihood itself over all classes. All take the same steps. "auto" is "exact" for the
         softmax of up to 50 times ``n_sampled_classes + 1`` classes (1050 by default), which takes
         hardly longer there and has no noise from drawing, and "augment_reduce" otherwise.
-    batch_size : int, default=500
-        Samples of a mini-batch (the paper: 379 to 1987).
+    batch_size : "auto" or int, default="auto"
+        Samples of a mini-batch (the paper: 379 to 1987). "auto" is 500 in `fit`, and 32 in
+        `partial_fit`: a stream makes few passes, and more steps in each lead further.
     n_sampled_classes : int, default=20
         Classes drawn for each sample and step, at most all others (the paper: 1 of 10 to 60 of
         2919). Not used by "exact".
@@ -141,7 +149,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     n_iter_ : int
         Passes over the data of the last call.
     n_steps_ : int
-        Mini-batches of all calls since the last cold start; the schedule goes on from there.
+        Whole mini-batches of all calls since the last cold start; the schedule goes on from there.
     n_features_in_ : int
         Number of features of the X of `fit`.
     feature_names_in_ : ndarray of str, shape (n_features,)
@@ -160,10 +168,13 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     copy of the values of X. The fitted model keeps one number a weight; after `partial_fit`, and
     with ``warm_start=True``, both.
 
-    `partial_fit` takes its part for one of many: gradients and penalty are scaled to all different
+    `partial_fit` takes its part for one of many: penalty and weights are relative to all different
     rows of all calls so far, which are counted, and sizes of columns are those over all calls. The
-    averages go on from call to call. A sample's variable is not kept: it begins at what the classes
-    that are drawn for the sample suggest.
+    averages go on from call to call. Rows are visited in the order given, and lasting steps are on
+    whole mini-batches, so that the same rows lead to the same steps in any parts. The rows left
+    over, fewer than `batch_size`, take a step for as much of a mini-batch as they are, wait in the
+    model (in copies and files too), and begin the next call, which takes that step back. A sample's
+    variable is not kept: it begins at what the classes that are drawn for the sample suggest.
 
     In the steps of the variables t counts the passes, and hence the updates of that variable, as in
     the authors' program; with t counting mini-batches, as printed, it would all but stand still. At
@@ -199,7 +210,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         model="softmax",
         bound="auto",
         *,
-        batch_size=500,
+        batch_size="auto",
         n_sampled_classes=20,
         sampling="uniform",
         shared_draws=False,
@@ -272,32 +283,23 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         with self._all_or_nothing():
             X, codes, sample_weight, weights = validate_warm_start(self, X, y, sample_weight)
             check_bound(self)
+            self._waiting = None
             if weights is None:
                 self.n_steps_, self._averages = 0, None
             n_visited = len(codes) if sample_weight is None else np.count_nonzero(sample_weight)
-            max_iter = number_of_passes(self.max_iter, PASSES, n_visited, self.batch_size)
+            max_iter = number_of_passes(self.max_iter, PASSES, n_visited, batch_size_of(self))
             progress = self._watch(max_iter, *given)
             rows = as_rows(X)
             self._seen = RowsSeen().with_rows(rows, sample_weight)
             self._moments = FeatureMoments(rows.shape[1]).with_rows(rows, sample_weight)
             result = self._train(X, codes, sample_weight, weights, max_iter, progress)
             progress.finish()
-            self._warn(result, max_iter, cold=weights is None)
+            warn_of_end(self, result, max_iter, cold=weights is None)
         return self
 
     def _partial_fit(self, X, codes, sample_weight, first):
         check_bound(self)
-        rows, seen, moments = as_rows(X), RowsSeen(), FeatureMoments(X.shape[1])
-        weights = None
-        if first:
-            self.n_steps_, self._averages = 0, None
-        else:
-            weights = self._start_weights()
-            seen = getattr(self, "_seen", seen)  # not of models of other origin
-            moments = getattr(self, "_moments", moments)
-        self._seen = seen.with_rows(rows, sample_weight)
-        self._moments = moments.with_rows(rows, sample_weight)
-        self._train(X, codes, sample_weight, weights, 1, self._progress_of_part(), part=True)
+        train_on_part(self, X, codes, sample_weight, first)
 
     def _weights_of_new_classes(self, n_new):
         """As at the start, with draws of their own for each number of classes."""
@@ -306,16 +308,11 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         return initial_weights(n_new, self.n_features_in_, self.init_scale, rng.integers(2**31))
 
     def _place_classes(self, places):
+        waiting = take_back(self)
         super()._place_classes(places)
-        averages = averages_of(self)
-        if averages is None:
-            return
-        grown = []
-        for of_classes in averages:
-            new = np.zeros((len(self.classes_), *of_classes.shape[1:]), dtype=np.float32)
-            new[places] = of_classes
-            grown.append(new)
-        self._averages = tuple(grown)
+        if waiting is not None:
+            self._waiting = waiting.placed(places, tables_of(self))
+        self._averages = grown_averages(self, places)
 
     def _coordinates(self, X):
         """Those of the steps; published steps are steps on the columns as they are."""
@@ -329,10 +326,13 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             return np.full(X.shape[1], float(self.alpha))
         return RIDGE * self._moments.coordinates(dense=not sparse.issparse(X)).scale ** 2
 
-    def _train(self, X, codes, sample_weight, weights, max_iter, progress, part=False):
-        """Make passes from some weights, None for a cold start, and keep what they lead to."""
+    def _train(self, X, codes, sample_weight, weights, max_iter, progress, part=None):
+        """Make passes from some weights, None for a cold start, and keep what they lead to.
+
+        `part` is None for a fit, and for a part how much of a mini-batch its last one is.
+        """
         self.bound_ = bound_of(self, len(self.classes_))
-        keeps = part or self.warm_start
+        keeps = part is not None or self.warm_start
         self._require_memory(X, keeps)
         rng = check_random_state(self.random_state)
         seed = rng.randint(2**31)
@@ -347,11 +347,11 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             starts_at_zero = False
         inside = coordinates.inside(X) if self.learning_rate == "auto" else X
         samples = Samples(as_rows(inside), codes, sample_weight, held_out)
-        n_rows = self._seen.n_rows if part else len(samples.training)
+        n_rows = len(samples.training) if part is None else self._seen.n_rows
+        entries = None if part is None else self._entries(coordinates, n_rows)
         settings = self._settings(
-            samples, max_iter, n_rows, part, alpha=ridge / coordinates.scale**2,
-            entries=self._entries(coordinates, n_rows) if part else None, keeps_averages=keeps,
-            seed=seed,
+            samples, max_iter, n_rows, part, alpha=ridge / coordinates.scale**2, entries=entries,
+            keeps_averages=keeps, seed=seed,
         )  # fmt: skip
         if not starts_at_zero:
             to_inside(*weights, coordinates)
@@ -379,7 +379,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     def _require_memory(self, X, keeps_averages):
         also = 32 * X.shape[0] + 4 * (X.nnz if sparse.issparse(X) else X.size)
         if self.bound_ == "exact":  # the scores of a mini-batch
-            also += 4 * min(self.batch_size, X.shape[0]) * len(self.classes_)
+            also += 4 * min(batch_size_of(self), X.shape[0]) * len(self.classes_)
         self._require_weights(4 if keeps_averages else 2, also)
 
     def _check_loaded(self, mapped):
@@ -388,18 +388,24 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
 
     def _settings(self, samples, max_iter, n_rows, part, **others):
         """Settings of the passes; gradients are scaled to `n_rows` rows."""
-        rate, falls_to_zero = rate_of(self, self.bound_, self._moments.entries_of_row, part)
+        rate, falls_to_zero = rate_of(
+            self, self.bound_, self._moments.entries_of_row, part is not None
+        )
         n_whole, tol = n_rows, self.tol
         if tol is None and self.early_stopping:
             tol = 0.0
         if self.learning_rate == "auto":
-            n_whole = min(n_rows, REFERENCE)
-            if samples.weight is not None:
+            n_whole = min(n_rows, REFERENCE) if part is None else REFERENCE
+            if part is not None:  # of all calls
+                n_whole /= self._seen.weight_of_visits / self._seen.n_visits
+            elif samples.weight is not None:
                 n_whole /= mean_weight(samples.weight)
+        if part is not None:
+            n_whole *= part
         return Settings(
             model=self.model,
             bound=self.bound_,
-            batch_size=min(self.batch_size, len(samples.y)),
+            batch_size=min(batch_size_of(self, part is not None), len(samples.y)),
             n_sampled=self.n_sampled_classes,
             sampling=self.sampling,
             shared_draws=self.shared_draws,
@@ -412,6 +418,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             n_threads=self._threads(),
             n_whole=n_whole,
             falls_to_zero=falls_to_zero,
+            shuffled=part is None,
             **others,
         )
 
@@ -419,26 +426,6 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         """Samples of all parts that have each feature; once shifted, a column has no zeros."""
         entries = self._moments.entries_of_feature(n_rows)
         return entries if coordinates.mean is None else np.where(coordinates.mean, n_rows, entries)
-
-    def _warn(self, result, max_iter, cold):
-        measure, reached = "bound", -result.losses[-1]
-        if result.scores:
-            measure, reached = "log-likelihood of the samples kept apart", result.scores[-1]
-        if (self.tol is not None or result.scores) and not result.ended_by_itself:
-            tol = 0 if self.tol is None else self.tol
-            warn_not_converged(
-                f"the {measure} still rose by more than tol={tol:g} of it over "
-                f"n_iter_no_change={self.n_iter_no_change} passes when the {max_iter} passes of "
-                "max_iter ended: increase max_iter or tol",
-                stacklevel=FIT_CALLER + 1,
-            )
-        if cold and reached < result.start - NOISE * abs(result.start):
-            warn_not_converged(
-                f"the {measure} ended at {reached:.4g} a sample, below the {result.start:.4g} of "
-                "its start: use a smaller learning_rate"
-                + (" or a larger alpha" if self.early_stopping else ""),
-                stacklevel=FIT_CALLER + 1,
-            )
 
     def _log_probabilities(self, scores):
         if self.model == "softmax":

@@ -11,6 +11,7 @@ from ..utils._records import (
     require_attributes,
 )
 from ..utils._rows_seen import RowsSeen
+from ..utils._waiting import Waiting
 from ._feature_moments import FeatureMoments
 
 
@@ -19,11 +20,25 @@ def averages_of(model):
     return vars(model).get("_averages")  # not there in models of file format 1.0
 
 
+def grown_averages(model, places):
+    """The averages when classes have moved to these places, with zeros for new ones."""
+    averages = averages_of(model)
+    if averages is None:
+        return None
+    grown = []
+    for of_classes in averages:
+        new = np.zeros((len(model.classes_), *of_classes.shape[1:]), dtype=np.float32)
+        new[places] = of_classes
+        grown.append(new)
+    return tuple(grown)
+
+
 def check_loaded(model):
     """Raise ValueError if attributes that were loaded do not fit together."""
     require_attributes(
         model, n_steps_=is_int32, _averages=either(None, is_a(tuple)), _seen=is_a(RowsSeen),
         _moments=is_a(FeatureMoments), bound_=is_text, learning_rate_=is_not_negative,
+        _waiting=either(None, is_a(Waiting)),
     )  # fmt: skip
     n_classes, n_features = len(model.classes_), model.n_features_in_
     averages = averages_of(model)
@@ -36,3 +51,6 @@ def check_loaded(model):
     moments = vars(model).get("_moments")
     if moments is not None and len(moments.first) != n_features:
         raise ValueError("the moments of the features are not one for each feature")
+    if (waiting := vars(model).get("_waiting")) is not None:
+        tables = model.coef_, model.intercept_
+        waiting.check(tables, n_classes, n_features)

@@ -10,7 +10,7 @@ from ._bounds import LOCAL_STEPS
 CONSTRAINTS = {
     "model": [StrOptions({"softmax", "probit", "logistic"})],
     "bound": [StrOptions({"auto", "augment_reduce", "one_vs_each", "exact"})],
-    "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
+    "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
     "n_sampled_classes": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
     "sampling": [StrOptions(set(SAMPLINGS))],
     "shared_draws": ["boolean"],

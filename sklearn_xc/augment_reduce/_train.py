@@ -48,6 +48,7 @@ class Settings:
     entries: np.ndarray | None = None  # of each feature in all parts; None for a whole
     keeps_averages: bool = False
     falls_to_zero: bool = False  # the rate, by the end of the call; with all classes only
+    shuffled: bool = True  # whether passes visit the samples in random order
 
 
 class Samples(NamedTuple):
@@ -135,9 +136,14 @@ class _Watched:
         return float(np.average(values, weights=self._weight))
 
 
-def _batches(rng, samples, batch_size):
-    """The mini-batches of an epoch: the samples in a random order, cut into equal parts."""
-    order = rng.permutation(samples).astype(np.int32)
+def _order(rng, samples, settings):
+    """The samples of an epoch as they are visited, int32."""
+    order = rng.permutation(samples) if settings.shuffled else samples
+    return order.astype(np.int32)
+
+
+def _batches(order, batch_size):
+    """The mini-batches of an epoch: equal parts."""
     return np.split(order, equal_cuts(len(order), batch_size)[1:-1])
 
 
@@ -206,7 +212,8 @@ class SampledSteps:
     def epoch(self, rng, number):
         """A pass over the samples, the `number`-th of the call, from 1 on."""
         W, b, n_threads = self.W, self.b, self.settings.n_threads
-        batches = _batches(rng, self._training, self.settings.batch_size)
+        order = _order(rng, self._training, self.settings)
+        batches = _batches(order, self.settings.batch_size)
         rates = step_size(self.n_steps + 1 + np.arange(len(batches)), self.settings.learning_rate)
         changed = kernel.AdaptiveWeights(W, b, self._averages, self._stamps)
         coming = self._drawn(batches[0], self.n_steps + 1)
@@ -274,7 +281,7 @@ class AllClasses:
         return np.ascontiguousarray(state[:-1].T), state[-1].copy()
 
     def epoch(self, rng, number):
-        order = rng.permutation(self._training).astype(np.int32)
+        order = _order(rng, self._training, self.settings)
         n_batches = len(equal_cuts(len(order), self.settings.batch_size)) - 1
         numbers = self.n_steps + 1 + np.arange(n_batches)
         rates = step_size(numbers, self.settings.learning_rate)

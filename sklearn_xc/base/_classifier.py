@@ -23,6 +23,7 @@ from ..utils._parallel import effective_threads
 from ..utils._sparse import in_checked_csr
 from . import _weight_format as weight_format
 from ._fitted import check_labels_and_counts, check_shape, take_loaded_weights
+from ._labels import without_grades
 from ._linear_model import IndexCache, LinearScores, arrays_of, checked_weights
 from ._nearly_empty import warn_if_nearly_empty
 from ._predict_topk import predict_topk, topk_of_scores
@@ -313,6 +314,23 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         pattern = model.positives(rows, self._threads())
         warn_if_nearly_empty(self, np.diff(pattern.indptr), "score above zero")
         return encoding.indicator(pattern)
+
+    def score(self, X, y, sample_weight=None):
+        """Share of samples whose class, or whole set of labels, is predicted.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
+            With ``graded=True`` every label that is not 0 is true.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        score : float
+        """
+        y = without_grades(y) if getattr(self, "graded", False) else y
+        return super().score(X, y, sample_weight)
 
     predict_topk = predict_topk
     topk_predictor = topk_predictor

@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..persistence._weights import LoadedWeights
-from ..utils._records import either, is_array, is_int32, require_attributes
+from ..utils._records import either, is_a, is_array, is_int32, require_attributes
+from ..utils._waiting import Waiting
 from ._labels import LabelEncoding
 from ._linear_model import IndexCache
 
@@ -53,6 +54,7 @@ def check_labels_and_counts(model, mapped):
         model, _support=either(None, is_array(np.int64, least=0)),
         _held_out_counts=either(None, is_array(np.int64, ndim=2, least=0)),
         n_iter_=is_int32, loss_curve_=is_array(np.float64, finite=False),
+        _beginning=is_a(Waiting),
     )  # fmt: skip
     classes = model._encoding.classes_
     same = np.shape(model.classes_) == classes.shape
@@ -63,6 +65,8 @@ def check_labels_and_counts(model, mapped):
         :-1
     ] not in ((), (3,)):
         raise ValueError(f"counts of labels for another number than {n_classes} classes")
+    if "_beginning" in vars(model):
+        model._beginning.check((), n_classes, model.n_features_in_)
 
 
 def check_shape(state, shape, n_inputs):

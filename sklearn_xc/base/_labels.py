@@ -10,8 +10,10 @@ from sklearn.exceptions import DataConversionWarning
 
 from ..utils._matrix import LARGEST_INDEX, narrow_indices
 from ..utils._records import is_a, is_labels, is_one_of, record
-from ..utils._sparse import checked_csr
+from ..utils._sparse import answer_container, checked_csr
 
+REFUSED, DROPPED, KEPT = "refused", "dropped", "kept"  # grades, see `encode`
+SMALLEST_GRADE = 1e-6  # so that float32 holds its inverse, also times other weights
 NESTED = list, tuple, set, frozenset, np.ndarray
 LABEL_LISTS = (
     "y holds a list of labels for each sample, which is ambiguous; turn the lists into an "
@@ -59,9 +61,12 @@ class LabelEncoding:
         return 1 if self.kind == "binary" else self.n_classes
 
     def indicator(self, pattern):
-        """A CSR pattern of predicted labels in the container and dtype of fit's y."""
+        """A CSR pattern of predicted labels in the container and dtype of fit's y.
+
+        In a csr_array if scikit-learn is configured so.
+        """
         if self.container is not None:
-            return self.container(pattern.astype(self.dtype))
+            return answer_container(self.container)(pattern.astype(self.dtype))
         return pattern.astype(self.dtype).toarray()
 
 
@@ -70,20 +75,22 @@ def label_names(y):
     return np.asarray(y.columns) if hasattr(y, "columns") else None
 
 
-def check_labels(y):
+def check_labels(y, grades=REFUSED):
     """Raise for a raw y that scikit-learn's own validation would trip over, or misname.
 
     Parameters
     ----------
     y : object
         As given to fit.
+    grades : {REFUSED, DROPPED, KEPT}
+        As of :func:`encode`.
 
     Raises
     ------
     ValueError
         If y is a tuple of arrays, has no columns, is sparse with one dimension, lacks labels (None,
         NaN, pandas.NA), or holds one list of labels a sample. Lists of equal length above one that
-        hold only 0 and 1 are an indicator and pass.
+        hold only 0 and 1, or grades, are an indicator and pass.
     """
     if isinstance(y, tuple) and any(getattr(part, "ndim", 0) for part in y):
         raise ValueError(
@@ -102,7 +109,7 @@ def check_labels(y):
     if hasattr(y, "isna") and y.isna().any():
         raise ValueError("Input y contains NaN: every sample needs a label")
     if isinstance(y, (list, tuple)) or getattr(getattr(y, "dtype", None), "kind", None) == "O":
-        _check_items(y)
+        _check_items(y, grades)
 
 
 def is_indicator(y):
@@ -114,7 +121,7 @@ def is_indicator(y):
     return isinstance(y, (list, tuple)) and len(y) > 0 and isinstance(y[0], NESTED)
 
 
-def _check_items(y):
+def _check_items(y, grades):
     """Refuse missing labels and lists of labels in a list or an object array."""
     if any(label is None or (isinstance(label, float) and label != label) for label in y):
         raise ValueError("Input y contains NaN or None: every sample needs a label")
@@ -126,17 +133,20 @@ def _check_items(y):
         and not any(isinstance(row, (set, frozenset)) for row in rows)
         and len({len(row) for row in rows}) == 1
         and len(rows[0]) > 1
-        and all(_is_bit(value) for row in rows for value in row)
+        and all(_is_entry(value, grades) for row in rows for value in row)
     )
     if not indicator:
         raise ValueError(LABEL_LISTS)
 
 
-def _is_bit(value):
-    return isinstance(value, (Real, np.bool_)) and value in (0, 1)
+def _is_entry(value, grades):
+    """Whether a value can stand in an indicator."""
+    if not isinstance(value, (Real, np.bool_)):
+        return False
+    return value in (0, 1) if grades == REFUSED else 0 <= value <= 1
 
 
-def encode(y, names=None):
+def encode(y, names=None, grades=REFUSED):
     """Encode a validated y.
 
     Parameters
@@ -145,11 +155,14 @@ def encode(y, names=None):
         Labels of any dtype that sorts, or an indicator of 0 and 1 in any numeric dtype.
     names : ndarray of shape (n_classes,), default=None
         Column names of an indicator; the column numbers by default.
+    grades : {REFUSED, DROPPED, KEPT}
+        What becomes of an indicator with values between 0 and 1: an error, the pattern of the
+        values that are not 0, or these values themselves.
 
     Returns
     -------
     encoding : LabelEncoding
-    Y : csr_array of uint8, shape (n_samples, n_columns)
+    Y : csr_array of uint8, shape (n_samples, n_columns); of float32 where grades are kept
         Pattern of the positives with sorted int32 indices: one column for two classes (the samples
         of the greater label), otherwise one a class.
 
@@ -157,7 +170,8 @@ def encode(y, names=None):
     ------
     ValueError
         If y has fewer than two classes, holds continuous values or labels that do not sort, or is
-        an indicator with values other than 0 and 1 or with more than 2**31 - 1 columns.
+        an indicator with values other than 0 and 1, or grades, or with more than 2**31 - 1
+        columns; where grades are kept, if y is no indicator.
 
     Examples
     --------
@@ -168,7 +182,7 @@ def encode(y, names=None):
     ('multiclass', ['a', 'b', 'c'], [1, 0, 2, 0])
     """
     if sparse.issparse(y):
-        return encode_indicator(y, names)
+        return encode_indicator(y, names, grades)
     if y.ndim == 2 and y.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape "
@@ -179,8 +193,13 @@ def encode(y, names=None):
         )
         y = y.ravel()
     if y.ndim == 1:
+        if grades == KEPT:
+            raise ValueError(
+                "graded=True is for an indicator y, whose values weigh its labels, but y has one "
+                "class a sample: give sample_weight"
+            )
         return _encode_classes(y)
-    return encode_indicator(y, names)
+    return encode_indicator(y, names, grades)
 
 
 def _encode_classes(y):
@@ -220,7 +239,7 @@ def _unique_objects(y):
     return np.fromiter(ordered, dtype=y.dtype, count=len(ordered)), codes
 
 
-def encode_indicator(y, names):
+def encode_indicator(y, names, grades=REFUSED):
     """As :func:`encode`, of an indicator of any width."""
     n_samples, n_classes = y.shape
     if n_classes > LARGEST_INDEX:
@@ -228,30 +247,47 @@ def encode_indicator(y, names):
     if sparse.issparse(y):
         csr = checked_csr(y, "y")
         container = sparse.csr_array if isinstance(y, sparse.sparray) else sparse.csr_matrix
-        _require_bits(csr.data, y.shape)
+        if grades != REFUSED and not csr.has_canonical_format:
+            csr = csr.copy()
+            csr.sum_duplicates()
+        _require_entries(csr.data, y.shape, grades)
         Y = _sparse_pattern(csr)
+        values = csr.data[csr.data != 0] if grades == KEPT else None
     else:
         container = None
-        _require_bits(y, y.shape)
+        _require_entries(y, y.shape, grades)
         rows, columns = np.nonzero(y)
         indptr = np.searchsorted(rows, np.arange(n_samples + 1))
         Y = _pattern(columns, indptr, n_classes)
+        values = y[rows, columns] if grades == KEPT else None
+    if values is not None:
+        Y = sparse.csr_array((values.astype(np.float32), Y.indices, Y.indptr), shape=Y.shape)
     dtype = np.dtype(np.int64) if y.dtype.kind == "O" else y.dtype
     labels = np.arange(n_classes) if names is None else names
     return LabelEncoding("multilabel", labels, dtype, container), Y
 
 
-def _require_bits(values, shape):
+def _require_entries(values, shape, grades):
     if values.dtype.kind not in "biufO":
         wrong = values.flat[:1]
-    else:
+    elif grades == REFUSED:
         wrong = values[(values != 0) & (values != 1)]
-    if len(wrong):
+    else:
+        wrong = values[~((values == 0) | ((values >= SMALLEST_GRADE) & (values <= 1)))]
+    if not len(wrong):
+        return
+    if grades == KEPT:
         raise ValueError(
-            f"Unknown label type: y of shape {shape} must be an indicator of 0 and 1, "
-            f"but holds {wrong[0]!s}; for lists of labels use "
-            "sklearn.preprocessing.MultiLabelBinarizer(sparse_output=True)"
+            f"graded=True: y of shape {shape} must be an indicator of values from "
+            f"{SMALLEST_GRADE:g} to 1, and 0 for labels that are not there, but holds {wrong[0]!s}"
         )
+    what = "for lists of labels use sklearn.preprocessing.MultiLabelBinarizer(sparse_output=True)"
+    if values.dtype.kind == "f" and 0 < wrong[0] < 1:
+        what = "weights of labels are for graded=True of PPDSparseClassifier and LDGSClassifier"
+    raise ValueError(
+        f"Unknown label type: y of shape {shape} must be an indicator of 0 and 1, but holds "
+        f"{wrong[0]!s}; {what}"
+    )
 
 
 def _sparse_pattern(csr):
@@ -267,6 +303,21 @@ def _sparse_pattern(csr):
         Y.sum_duplicates()
         Y.data[:] = 1
     return Y
+
+
+def without_grades(y):
+    """The pattern of a raw indicator, csr_array of uint8; 1-D y as it is."""
+    check_labels(y, DROPPED)
+    y = y if sparse.issparse(y) else np.asarray(y)
+    return encode_indicator(y, None, DROPPED)[1] if y.ndim == 2 else y
+
+
+def pattern_of(Y):
+    """The positives in what :func:`encode` returns, without their grades."""
+    if Y.dtype == np.uint8:
+        return Y
+    parts = np.ones(Y.nnz, dtype=np.uint8), Y.indices, Y.indptr
+    return sparse.csr_array(parts, shape=Y.shape)
 
 
 def _pattern(indices, indptr, n_columns):

@@ -1,10 +1,15 @@
 """One class a sample: labels and weights to start from, and `partial_fit`.
 
-An estimator whose method is this `partial_fit` has ``_partial_fit(X, codes, sample_weight, first)``
-and, for classes that come later, ``_place_classes(places)``: with ``classes_`` already grown, bring
-all that the solver keeps of the classes before to these places, and start the others as a fit
-would.
+An estimator whose method is this `partial_fit` has
+
+* ``_partial_fit(X, codes, sample_weight, first)``;
+* ``_needs_a_beginning()``, which says whether what it has learnt depends on the sizes of columns;
+* for classes that come later, ``_place_classes(places)``: with ``classes_`` already grown, bring
+  all that the solver keeps of the classes before to these places, and start the others as a fit
+  would.
 """
+
+from functools import partial
 
 import numpy as np
 from sklearn.utils.validation import column_or_1d, validate_data
@@ -13,7 +18,9 @@ from ..inspection._label_counts import summed_support
 from ..utils._matrix import normalise
 from ..utils._sparse import in_checked_csr
 from ..utils._validation import check_sample_weight
+from ..utils._waiting import keep_beginning, with_beginning
 from ._labels import LabelEncoding, check_labels, refuse_indicator
+from ._linear_model import arrays_of
 from ._new_classes import merge_labels
 from ._validation import check_parameters, validate_fit
 
@@ -64,6 +71,9 @@ def partial_fit(self, X, y, classes=None, sample_weight=None):
     weights of the new class start as those of a fit do. See the user guide for how far this
     equals naming all classes at the first call.
 
+    Where steps depend on the sizes of columns, the first hundred samples are kept until there are
+    as many, and each call so far trains on all of them from the start: fewer say little.
+
     Parameters
     ----------
     X : array-like or sparse, shape (n_samples, n_features)
@@ -94,8 +104,21 @@ def partial_fit(self, X, y, classes=None, sample_weight=None):
     with self._all_or_nothing():
         first = not self.__sklearn_is_fitted__()
         X, codes, sample_weight = validate_part(self, X, y, classes, sample_weight)
+        tables, samples = partial(_tables, self), (X, labels_of(codes), sample_weight)
+        samples, first = with_beginning(self, tables, samples, first)
+        X, (_, codes, _), sample_weight = samples
         self._partial_fit(X, codes, sample_weight, first)
+        keep_beginning(self, tables, samples, first and self._needs_a_beginning())
     return self
+
+
+def labels_of(codes):
+    """One class a sample as `Waiting` has labels."""
+    return np.arange(len(codes) + 1, dtype=np.int64), codes, np.empty(0, dtype=np.float32)
+
+
+def _tables(estimator):
+    return arrays_of(estimator.coef_, estimator.intercept_)
 
 
 def validate_part(estimator, X, y, classes, sample_weight):
@@ -157,7 +180,10 @@ def _grow(estimator, y, classes, may_add):
         raise ValueError(f"y holds {unknown!r}, which is not in classes")
     if len(grown) > len(estimator.classes_):
         _set_classes(estimator, grown)
+        beginning = vars(estimator).get("_beginning")
         estimator._place_classes(places)
+        if beginning is not None:
+            estimator._beginning = beginning.placed(places, _tables(estimator))
 
 
 def codes_of(Y):

@@ -24,7 +24,15 @@ from ..utils._label_places import check_names
 from ..utils._matrix import normalise
 from ..utils._sparse import in_checked_csr
 from ..utils._validation import check_sample_weight, require_two_classes
-from ._labels import check_labels, encode, label_names, refuse_indicator
+from ._labels import (
+    KEPT,
+    REFUSED,
+    check_labels,
+    encode,
+    label_names,
+    pattern_of,
+    refuse_indicator,
+)
 from ._nearly_empty import count_rows_with_labels
 
 __all__ = [
@@ -144,11 +152,12 @@ def validate_fit(estimator, X, y, sample_weight=None):
     Returns
     -------
     X : C-contiguous ndarray or csr_array, float32 (see `utils._matrix.normalise`)
-    Y : csr_array of uint8 (n_samples, n_columns) (see `_labels.encode`)
+    Y : csr_array of uint8 (n_samples, n_columns) (see `_labels.encode`), or float32 with grades
     sample_weight : ndarray of float32 (n_samples,), or None
     """
     check_parameters(estimator)
-    check_labels(y)
+    grades = grades_of(estimator)
+    check_labels(y, grades)
     names = label_names(y)
     X, y = in_checked_csr(X, "X"), in_checked_csr(y, "y")
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True)
@@ -156,7 +165,7 @@ def validate_fit(estimator, X, y, sample_weight=None):
         refuse_indicator(estimator, y)
     if y.ndim == 2:
         estimator._require_size(y.shape[1], X.shape[1])
-    estimator._encoding, Y = encode(y, names)
+    estimator._encoding, Y = encode(y, names, grades)
     if (given := getattr(estimator, "label_names", None)) is not None:
         estimator._encoding = _named(estimator._encoding, given, names)
     estimator._require_size(estimator._encoding.n_classes, X.shape[1])
@@ -166,10 +175,17 @@ def validate_fit(estimator, X, y, sample_weight=None):
         sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
         if not is_multilabel:
             require_two_classes(Y, sample_weight, estimator.classes_)
-    estimator._set_support(training_support(Y, sample_weight, len(estimator.classes_)))
+    positives = pattern_of(Y)
+    estimator._set_support(training_support(positives, sample_weight, len(estimator.classes_)))
+    vars(estimator).pop("_beginning", None)  # of a stream before
     if is_multilabel:
-        count_rows_with_labels(estimator, Y, sample_weight)
+        count_rows_with_labels(estimator, positives, sample_weight)
     return normalise(X), Y, sample_weight
+
+
+def grades_of(estimator):
+    """What an estimator does with grades in y (see `_labels.encode`)."""
+    return KEPT if getattr(estimator, "graded", False) else REFUSED
 
 
 def _named(encoding, given, of_frame):
@@ -192,7 +208,7 @@ def _named(encoding, given, of_frame):
 def validate_more(estimator, X, y, sample_weight=None):
     """Check parameters and data that come after a fit; y is not encoded."""
     check_parameters(estimator)
-    check_labels(y)
+    check_labels(y, grades_of(estimator))
     X, y = in_checked_csr(X, "X"), in_checked_csr(y, "y")
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True, reset=False)
     if sample_weight is not None:

@@ -7,14 +7,21 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from ..base._labels import NESTED
 from ..persistence import load
+from ..topk._predict import checked_names
 from ..topk._predict import predict_topk as topk_of_rows
+from ..topk._restriction import checked_weight, read_restriction
+from ..utils._label_places import named_labels
 from ..utils._optional_import import optional_import
 from ..utils._unwrap import find_inner
 from ..utils._validation import check_k
 
 
-def predict_topk(estimator, X, k=None, scores="decision", sparse_output=False):
+def predict_topk(
+    estimator, X, k=None, scores="decision", sparse_output=False, *,
+    labels=None, exclude=None, label_weight=None, names=None,
+):  # fmt: skip
     """The k best classes of each row of a Dask array, computed block by block when asked for.
 
     Parameters
@@ -27,11 +34,20 @@ def predict_topk(estimator, X, k=None, scores="decision", sparse_output=False):
         With dense or SciPy sparse blocks, and perhaps unknown numbers of rows. Columns in several
         blocks are brought together.
     k : int, default=None
-        Number of classes; by default the smaller of 5 and the number of classes.
+        Number of classes; by default the smaller of 5 and the number of classes, or of those that
+        `labels` and `exclude` leave.
     scores : {"decision", "proba"}, default="decision"
         What to return beside the labels.
     sparse_output : bool, default=False
         Whether to return one array of sparse blocks with k entries a row instead of two arrays.
+    labels, exclude : sequence of labels, one sequence of labels a row, or sparse indicator, \
+            default=None
+        The only labels that an answer may hold, and those that it may not. Those of each row are
+        in memory here, and cut where the blocks of X end, whose sizes must then be known.
+    label_weight : array-like of shape (n_classes,), default=None
+        What is added to the score of each class.
+    names : array-like of shape (n_classes,), default=None
+        What to call the classes; see :func:`sklearn_xc.predict_topk`.
 
     Returns
     -------
@@ -48,7 +64,8 @@ def predict_topk(estimator, X, k=None, scores="decision", sparse_output=False):
     TypeError
         If X is no Dask array, or no estimator with ``predict_topk`` is found.
     ValueError
-        If k or `scores` is out of its range.
+        If k or `scores` is out of its range, a restriction is not as described or leaves a row
+        fewer than k labels, or is by row while X has blocks of unknown sizes.
 
     See Also
     --------
@@ -79,21 +96,26 @@ def predict_topk(estimator, X, k=None, scores="decision", sparse_output=False):
         estimator = _Path(os.path.abspath(estimator), os.stat(estimator).st_mtime_ns)
     inner = find_inner(_opened(estimator), "predict_topk").estimator
     n_classes = len(inner.classes_)
-    k = check_k(k, n_classes)
-    _check_scores(inner, scores)
+    classes = inner.classes_ if names is None else checked_names(names, inner)
+    _check_scores(inner, scores, label_weight)
+    only = _Restrictions(classes, X.chunks[0], labels, exclude, label_weight)
+    k = only.check_k(k, sparse_output)
     if X.ndim == 2 and X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
     model = delayed(estimator, pure=True)
-    options = k, scores, sparse_output
-    answer = delayed(_block, pure=True)
-    blocks = [answer(model, block, *options) for block in X.to_delayed().ravel()]
-    sizes = X.chunks[0]
+    options = k, scores, sparse_output, names
+    answer, sizes = delayed(_block, pure=True), X.chunks[0]
+    shared = delayed(only.for_all(), pure=True)
+    blocks = [
+        answer(model, block, *options, shared, only.of_block(number))
+        for number, block in enumerate(X.to_delayed().ravel())
+    ]
     if sparse_output:
         meta = sparse.csr_array((0, n_classes), dtype=np.float32)
         return _array(da, blocks, sizes, n_classes, meta)
-    labels, values = np.empty((0, k), inner.classes_.dtype), np.empty((0, k), np.float32)
+    found, values = np.empty((0, k), classes.dtype), np.empty((0, k), np.float32)
     return (
-        _array(da, [block[0] for block in blocks], sizes, k, labels),
+        _array(da, [block[0] for block in blocks], sizes, k, found),
         _array(da, [block[1] for block in blocks], sizes, k, values),
     )
 
@@ -107,9 +129,75 @@ def _array(da, blocks, sizes, n_columns, meta):
     return da.concatenate(arrays, axis=0, allow_unknown_chunksizes=True)
 
 
-def _check_scores(inner, scores):
+class _Restrictions:
+    """What `labels`, `exclude` and `label_weight` say, for all rows and for those of a block.
+
+    Parameters
+    ----------
+    classes : ndarray (n_classes,)
+        As the user calls them.
+    sizes : tuple
+        Rows of each block; nan where that is not known.
+    labels, exclude, label_weight : object
+        As given.
+    """
+
+    def __init__(self, classes, sizes, labels, exclude, label_weight):
+        self._known = not np.isnan(sizes).any()
+        self._starts = np.append(0, np.cumsum(sizes)) if self._known else None
+        self._n_classes = len(classes)
+        n_rows = int(self._starts[-1]) if self._known else 1  # any, where all rows are alike
+        by_row, shared = {}, {}
+        for name, given in (("labels", labels), ("exclude", exclude)):
+            if given is None:
+                continue
+            named = self._named(given, classes, n_rows, name)
+            if named.starts is None:
+                shared[name] = classes[named.places]
+            else:
+                ones = np.ones(len(named.places), dtype=bool)
+                parts = ones, named.places, named.starts
+                by_row[name] = sparse.csr_array(parts, shape=(n_rows, len(classes)))
+        if label_weight is not None:
+            shared["label_weight"] = checked_weight(label_weight, len(classes))
+        self._by_row, self._shared = by_row, shared
+        self._whole = read_restriction(classes, n_rows, **by_row, **shared)
+
+    def _named(self, given, classes, n_rows, name):
+        if not self._known and _is_by_row(given):
+            raise ValueError(
+                f"{name} is by row, but X has blocks of unknown sizes, at which it would be cut; "
+                "call X.compute_chunk_sizes() before"
+            )
+        return named_labels(given, classes, n_rows, name)
+
+    def check_k(self, k, ragged):
+        if self._whole is None:
+            return check_k(k, self._n_classes)
+        return self._whole.check_k(k, ragged)
+
+    def for_all(self):
+        return self._shared
+
+    def of_block(self, number):
+        if not self._by_row:
+            return {}
+        rows = slice(int(self._starts[number]), int(self._starts[number + 1]))
+        return {name: pattern[rows] for name, pattern in self._by_row.items()}
+
+
+def _is_by_row(labels):
+    """Whether labels are given for each row."""
+    if sparse.issparse(labels):
+        return True
+    return np.ndim(labels) != 0 and any(isinstance(one, NESTED) for one in labels)
+
+
+def _check_scores(inner, scores, label_weight):
     if scores not in ("decision", "proba"):
         raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
+    if scores == "proba" and label_weight is not None:
+        raise ValueError("label_weight is added to scores; it goes with scores='decision' only")
     if scores == "proba" and not hasattr(inner, "predict_proba"):
         raise ValueError(
             f"scores='proba': this {type(inner).__name__} has no predict_proba; see its parameter "
@@ -134,6 +222,8 @@ def _mapped(path):
     return load(path.path, mmap_mode="r")
 
 
-def _block(estimator, X, k, scores, sparse_output):
+def _block(estimator, X, k, scores, sparse_output, names, shared, by_row):
     """On a worker."""
-    return topk_of_rows(_opened(estimator), X, k, scores, sparse_output)
+    return topk_of_rows(
+        _opened(estimator), X, k, scores, sparse_output, names=names, **shared, **by_row
+    )

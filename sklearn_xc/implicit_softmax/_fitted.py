@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..utils._records import either, is_a, is_not_negative, is_text, require_attributes
+from ..utils._records import either, is_a, is_array, is_not_negative, is_text, require_attributes
 from ._stream import Stream
 
 
@@ -11,7 +11,7 @@ def check_loaded(model):
     require_attributes(
         model, _stream=either(None, is_a(Stream)), solver_=is_text,
         learning_rate_=is_not_negative, intercept_scaling_=is_not_negative,
-        alpha_=is_not_negative,
+        alpha_=either(is_not_negative, is_array(np.float64, least=0)),
     )  # fmt: skip
     stream = model._stream
     if stream is None:

@@ -14,6 +14,7 @@ from ..utils._callbacks import with_callbacks
 from ..utils._convergence import warn_not_converged
 from ..utils._matrix import as_rows
 from ..utils._records import savable
+from ..utils._schedules import share_of_part
 from ._coordinates import full_rows, weights_inside, weights_outside
 from ._fitted import check_loaded
 from ._parameters import CONSTRAINTS
@@ -33,7 +34,6 @@ from ._train import (
     STEPPED_SINGLY,
     fit_softmax,
     passes,
-    share_of_part,
     shares_of_epochs,
     solver_class,
     train_part,
@@ -349,13 +349,14 @@ default="auto"
 
     def _partial_fit(self, X, codes, sample_weight, first):
         n_before = 0 if first else self.n_iter_
+        n_calls = vars(self).get("n_iter_", 0)
         start = None if first else self._start_weights()
         before = None if first else self._stream
         X = full_rows(X)
         settings = settings_of(self, X, None if first else getattr(self, "solver_", None))
         stream = stream_of(self, X, sample_weight, settings, before)
         self._train(X, codes, sample_weight, start, settings, None, stream, n_before, part=True)
-        self.n_iter_ = n_before + 1
+        self.n_iter_ = n_calls + 1
 
     def _weights_of_new_classes(self, n_new):
         normalising = self.solver == "nce" and self.fit_intercept
@@ -430,7 +431,7 @@ default="auto"
         if self.learning_rate != "auto":
             return float(self.learning_rate) * length**2
         if part:
-            if hasattr(self, "learning_rate_"):  # of the first part, or of a fit
+            if start is not None and hasattr(self, "learning_rate_"):  # of a fit, or a part
                 return self.learning_rate_ * length**2
             return RATES_OF_STREAMS[settings.solver]
         train = partial(

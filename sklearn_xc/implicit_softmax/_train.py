@@ -41,7 +41,6 @@ RATES_OF_STREAMS = dict.fromkeys(PUBLISHED, 1.0) | {"umax": 0.1, "sgd": 0.01}
 STEP_COST = 100
 WORTH = 500
 SEARCH = 1.7  # a fit with its rate search, in fits
-SKETCHED = 0.05  # of a pass, which counting rows by a sketch may be wrong by
 LONGEST_MOVE = 16.0  # of a score, in a step on its own row
 
 
@@ -137,23 +136,6 @@ def shares_of_epochs(decay, n_epochs):
     """The factor on the rate in each epoch, ndarray (n_epochs,)."""
     middle = 0.5 if decay == "linear" else 0.0  # of an epoch, all of which has one rate
     return share_of_rate(decay, np.arange(n_epochs) + middle, n_epochs)
-
-
-def share_of_part(decay, seen):
-    """The factor on the rate in a part of a stream, whose number of passes is not known.
-
-    Passes over all rows so far are counted, and each whole one lowers the rate: by `decay` as in a
-    fit, or, where that would be linear, as one over the root. At one rate for ever the noise of the
-    last steps would stay, and a stream would not come to what a fit comes to.
-
-    Parameters
-    ----------
-    decay : {"linear", "inverse"} or float
-    seen : RowsSeen
-        With the rows of this part.
-    """
-    n_before = max(0, int(seen.n_visits / max(seen.n_rows, 1) - SKETCHED))
-    return share_of_rate(decay, n_before)
 
 
 def fit_softmax(

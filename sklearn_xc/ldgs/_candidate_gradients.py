@@ -26,7 +26,7 @@ class Positives(NamedTuple):
     indptr : ndarray of int64 (n_rows + 1,)
     ids : ndarray of int32 (nnz,), distinct in a row
     weight : ndarray of float32 (nnz,), or of size 0 for ones
-        Factors on their terms of cross-entropy, such as the q_{y|x} of eq. 9.
+        Factors on their terms of cross-entropy, such as the q_{y|x} of eq. 9, and of triplets.
     """
 
     indptr: np.ndarray

@@ -13,28 +13,14 @@ from ..utils._callbacks import with_callbacks
 from ..utils._convergence import still_rose, warn_not_converged
 from ..utils._records import savable
 from ._auto import HIDDEN_DIM, passes
-from ._data import held_out_of, positives_of
+from ._data import held_out_of, positives_of, require_graded_loss
 from ._fitted import check_loaded, keep, place_classes, set_model, start_of
 from ._index_search import predict_topk
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
 from ._partial_fit import partial_fit
-from ._prediction import embedded
+from ._prediction import embedded, has_probabilities
 from ._scores import EmbeddedScores
 from ._train import Problem, first_state, fit_ldgs, require_weights
-
-
-def _has_probabilities(estimator):
-    """Whether there is a `predict_proba`; says why where there is none."""
-    if estimator.loss != "cross_entropy":
-        raise AttributeError(
-            f"loss={estimator.loss!r} gives no probabilities; loss='cross_entropy' does"
-        )
-    if "_encoding" in vars(estimator) and estimator._encoding.kind == "multilabel":
-        raise AttributeError(
-            "with several labels a sample the softmax is no probability of a label; wrap the "
-            "estimator in TopKCalibratedClassifier"
-        )
-    return True
 
 
 @savable
@@ -160,6 +146,12 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         Start the next fit, on the same classes and features, from the weights of the last.
     label_names : array-like of shape (n_classes,) or None, default=None
         What to call the columns of an indicator y; see :class:`PPDSparseClassifier`.
+    graded : bool, default=False
+        Whether the values of an indicator y, which then are from 1e-6 to 1 (or 0 where a label is
+        not there), are factors on the terms of these labels in "cross_entropy" and "triplet", which
+        are sums over the labels of a sample; "margin" is the largest of all pairs, and takes none.
+        A label of a low grade counts less, but is no negative. In all else (support,
+        `early_stopping`, scores) it is a label like others, and `predict` answers with 0 and 1.
 
     Attributes
     ----------
@@ -269,6 +261,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         verbose=0,
         warm_start=False,
         label_names=None,
+        graded=False,
     ):
         self.loss = loss
         self.similarity = similarity
@@ -298,6 +291,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         self.verbose = verbose
         self.warm_start = warm_start
         self.label_names = label_names
+        self.graded = graded
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -408,13 +402,13 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
 
     def _topk_probabilities(self, rows, k, only=None):
         try:
-            _has_probabilities(self)
+            has_probabilities(self)
         except AttributeError as error:
             raise ValueError(f"scores='proba': {error}") from error
         return topk_probabilities(self, rows, k, only)
 
-    predict_proba = available_if(_has_probabilities)(predict_proba)
-    predict_log_proba = available_if(_has_probabilities)(predict_log_proba)
+    predict_proba = available_if(has_probabilities)(predict_proba)
+    predict_log_proba = available_if(has_probabilities)(predict_log_proba)
 
     _set_model = set_model
     _place_classes = place_classes
@@ -435,6 +429,10 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     @classmethod
     def _renamed_parameters(cls, parameters):
         return gathered_search_params(parameters, SEARCH_PARAMS)
+
+    def _validate_fit(self, X, y, sample_weight=None):
+        require_graded_loss(self)
+        return super()._validate_fit(X, y, sample_weight)
 
     def _require_size(self, n_classes, n_features):
         super()._require_size(n_classes, n_features)

@@ -4,6 +4,8 @@ import numpy as np
 
 from ..base._labels import check_labels, is_indicator
 from ..base._multiclass import codes_of, held_out_samples, validate_part
+from ..base._validation import grades_of
+from ..mips._row_store import ranges
 from ..utils._minibatches import sorted_by_class
 from ._candidate_gradients import Positives
 
@@ -13,7 +15,7 @@ def positives_of(Y, encoding):
 
     Parameters
     ----------
-    Y : csr_array of uint8 (n_samples, n_columns)
+    Y : csr_array of uint8 (n_samples, n_columns), of float32 with grades
         See `base._labels.encode`.
     encoding : LabelEncoding
     """
@@ -24,7 +26,17 @@ def positives_of(Y, encoding):
             "y has one column: the losses rank labels against each other, so that at least two "
             "are needed"
         )
-    return Positives(Y.indptr.astype(np.int64), Y.indices.astype(np.int32))
+    positives = Positives(Y.indptr.astype(np.int64), Y.indices.astype(np.int32))
+    return positives._replace(weight=Y.data) if Y.dtype == np.float32 else positives
+
+
+def require_graded_loss(estimator):
+    """Refuse grades where the loss is no sum over labels, whose terms could be weighed."""
+    if estimator.graded and estimator.loss == "margin":
+        raise ValueError(
+            "graded=True needs a loss that is a sum over the labels of a sample, 'cross_entropy' "
+            "or 'triplet'; loss='margin' is the largest over all pairs"
+        )
 
 
 def validated_part(estimator, X, y, classes, sample_weight):
@@ -36,10 +48,12 @@ def validated_part(estimator, X, y, classes, sample_weight):
     positives : Positives
     sample_weight : ndarray of float32 (n_samples,), or None
     """
-    check_labels(y)
+    check_labels(y, grades_of(estimator))
     first, multilabel = not estimator.__sklearn_is_fitted__(), is_indicator(y)
     if not first and multilabel != (estimator._encoding.kind == "multilabel"):
         raise ValueError("y must have one class a sample in all calls, or several in all")
+    if not multilabel and estimator.graded:
+        raise ValueError("graded=True is for an indicator y, but y has one class a sample")
     if multilabel:
         return _part_of_indicator(estimator, X, y, classes, sample_weight, first)
     X, codes, sample_weight = validate_part(estimator, X, y, classes, sample_weight)
@@ -51,6 +65,7 @@ def _part_of_indicator(estimator, X, y, classes, sample_weight, first):
         estimator._check_state()
     encoding, known = vars(estimator).get("_encoding"), vars(estimator).get("classes_")
     n_features, support = (None if first else estimator.n_features_in_), estimator._support
+    beginning = vars(estimator).get("_beginning")
     X, Y, sample_weight = estimator._validate_fit(X, y, sample_weight)
     if not first:
         if X.shape[1] != n_features or len(estimator.classes_) != len(known):
@@ -60,6 +75,8 @@ def _part_of_indicator(estimator, X, y, classes, sample_weight, first):
             )
         estimator._encoding, estimator.classes_ = encoding, known
         estimator._support = None if support is None else estimator._support + support
+        if beginning is not None:
+            estimator._beginning = beginning
     if classes is not None and len(classes) != len(estimator.classes_):
         raise ValueError(
             f"classes names {len(classes)} labels, but y has {len(estimator.classes_)} columns"
@@ -90,3 +107,23 @@ def in_runs(positives):
     """Whether samples of a part come in runs of one label, which no step should be made of."""
     ones = np.diff(positives.indptr) == 1
     return sorted_by_class(positives.ids[positives.indptr[:-1][ones]])
+
+
+def of_weight(X, positives, sample_weight):
+    """The samples of weight above zero: X, positives and weights."""
+    samples = X, positives, sample_weight
+    if sample_weight is None or (sample_weight > 0).all():
+        return samples
+    return chosen(samples, np.flatnonzero(sample_weight))
+
+
+def chosen(samples, some):
+    """Some of the samples, in that order; all three of `of_weight`."""
+    X, positives, weight = samples
+    count = np.diff(positives.indptr)[some]
+    indptr = np.append(0, np.cumsum(count)).astype(np.int64)
+    entries = ranges(positives.indptr[some], count)
+    found = Positives(indptr, positives.ids[entries])
+    if positives.weight.size:
+        found = found._replace(weight=positives.weight[entries])
+    return X[some], found, None if weight is None else weight[some]

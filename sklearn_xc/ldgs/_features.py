@@ -71,7 +71,7 @@ class FeatureSteps(Steps):
         if not self.dense:
             t = self.n_threads
             self.buffers = np.empty((n, K), np.int32), np.empty((n, K), np.float32)
-            self.row_buffers = np.empty((t, K), np.float32), np.empty((t, 3 * K + 4))
+            self.row_buffers = np.empty((t, K), np.float32), np.empty((t, 5 * K + 4))
             self.places = scratch_places(t, K)
 
     def threads(self, n_rows):
@@ -86,7 +86,9 @@ class FeatureSteps(Steps):
         Z += w.intercept
         losses = np.empty(len(batch))
         if self.dense:
-            _full_gradient.softmax_gradients(Z, positives.indptr, positives.ids, losses, n_threads)
+            _full_gradient.softmax_gradients(
+                Z, _full_gradient.Positives(*positives), losses, n_threads
+            )
         else:
             self._few_gradients(Z, positives, losses)
         share = self.share_of(batch)
@@ -105,8 +107,8 @@ class FeatureSteps(Steps):
         ids, gradient = (buffer[:n] for buffer in self.buffers)
         counts = np.empty(n, dtype=np.int64)
         _full_gradient.sparse_gradients(
-            KINDS[s.loss], s.mu, Z, positives.indptr, positives.ids, ids, counts, gradient, losses,
-            _full_gradient.RowScratch(*self.row_buffers, self.places), self.n_threads,
+            KINDS[s.loss], s.mu, Z, _full_gradient.Positives(*positives), ids, counts, gradient,
+            losses, _full_gradient.RowScratch(*self.row_buffers, self.places), self.n_threads,
         )  # fmt: skip
         Z[...] = 0
         for z, own, values, count in zip(Z, ids, gradient, counts, strict=True):

@@ -17,6 +17,7 @@ from ..utils._records import (
     require_attributes,
 )
 from ..utils._rows_seen import RowsSeen
+from ..utils._waiting import Waiting
 from ._auto import Plan
 from ._prediction import dense
 from ._train import Start, State, require_weights
@@ -36,6 +37,7 @@ def keep(model, outcome):
     model.learning_rate_, model.alpha_ = state.plan.learning_rate, outcome.alpha
     model._form, model._units, model._seen = state.plan.form, state.units, state.seen
     model._n_visited, model._searching = state.n_visited, state.searching
+    model._n_threshold, model._waiting = state.n_threshold, None
     model._squares, model.n_scored_ = outcome.squares, outcome.n_scored
     model.n_iter_, model.loss_curve_ = len(outcome.loss_curve), np.array(outcome.loss_curve)
     vars(model).pop("validation_scores_", None)
@@ -44,10 +46,56 @@ def keep(model, outcome):
     set_model(model, *outcome.model)
 
 
+# Attributes that go with lasting steps, and those that tell of a call.
+LASTING = "_squares", "_n_visited", "_searching", "_n_threshold"
+TOLD = "loss_curve_", "n_scored_"
+
+
+def keep_weights(model, outcome, told, cold):
+    """As `keep`, after a step that the next call takes back: of its state, what is known of rows.
+
+    Parameters
+    ----------
+    model : LDGSClassifier
+    outcome : Outcome
+    told : bool
+        Whether lasting steps have been told of in this call.
+    cold : bool
+        Whether there has been no lasting step at all.
+    """
+    kept = (() if cold else LASTING) + (TOLD if told else ())
+    before = {name: vars(model)[name] for name in kept}
+    keep(model, outcome)
+    vars(model).update(before)
+
+
+def tables_of(model):
+    """Label embeddings, intercepts and, if there is one, the table of features."""
+    tables = [dense(checked_weights(model.coef_)), np.asarray(model.intercept_ + model._threshold)]
+    return tables if model.input_embeddings_ is None else [*tables, model.input_embeddings_]
+
+
+def take_back(model):
+    """Undo the step on samples that wait; they, or None without any."""
+    waiting = vars(model).get("_waiting")
+    if waiting is None or not waiting.is_of(tables_of(model)):
+        model._waiting = None
+        return None
+    if waiting.replaced:
+        model.coef_, intercept, *table = waiting.before(tables_of(model))
+        model.intercept_ = intercept - model._threshold
+        model.input_embeddings_ = table[0] if table else None
+        model._waiting = waiting.placed(np.arange(len(model.classes_)), tables_of(model))
+    return model._waiting
+
+
 def state_of(model):
     """State from which training resumes, beside the weights."""
     plan = Plan(model._form, model.hidden_dim_, model.gradient_, model.learning_rate_, False)
-    return State(plan, model._units, model._seen, model._n_visited, model._searching)
+    return State(
+        plan, model._units, model._seen, model._n_visited, model._searching,
+        float(model._threshold), vars(model).get("_n_threshold", 0),
+    )  # fmt: skip
 
 
 def start_of(model):
@@ -98,11 +146,14 @@ def place_classes(model, places):
         grown[places] = rows
         return grown
 
+    waiting = take_back(model)
     W, b, _, (squares_W, squares_U) = start_of(model)
     if len(squares_W):
         squares_W = placed(squares_W)
     model._squares = squares_W, squares_U
-    model._set_linear_model(placed(W), placed(b))
+    model._set_linear_model(placed(W), placed(b) - model._threshold)
+    if waiting is not None:
+        model._waiting = waiting.placed(places, tables_of(model))
 
 
 def check_loaded(model):
@@ -121,13 +172,17 @@ def check_loaded(model):
         _n_visited=is_not_negative, _units=either(None, is_a(Units)), _threshold=is_number,
         _squared=is_truth, hidden_dim_=either(None, is_count),
         gradient_=is_one_of("exact", "decomposed", "sampled", "mips"), learning_rate_=is_positive,
-        alpha_=is_not_negative, n_scored_=is_not_negative,
+        alpha_=is_not_negative, n_scored_=is_not_negative, _n_threshold=is_count,
+        _waiting=either(None, is_a(Waiting)),
     )  # fmt: skip
     table, units = model.input_embeddings_, model._units
     if table is not None and table.shape[0] != model.n_features_in_:
         raise ValueError("the embeddings of features are not one for each feature")
     if units is not None and len(units.mean) not in (0, model.n_features_in_):
         raise ValueError("the units do not fit the features")
+    if (waiting := vars(model).get("_waiting")) is not None:
+        tables = [model.coef_, model.intercept_, *([] if table is None else [table])]
+        waiting.check(tables, len(model.classes_), model.n_features_in_)
 
 
 def _add_what_older_models_lack(model):

@@ -35,6 +35,7 @@ CONSTRAINTS = {
     "verbose": ["verbose"],
     "warm_start": ["boolean"],
     "label_names": ["array-like", None],
+    "graded": ["boolean"],
 }
 
 SEARCH_PARAMS = {

@@ -1,22 +1,35 @@
 """LDGS in parts: the method `partial_fit` of LDGSClassifier."""
 
+from functools import partial
+
+import numpy as np
 from sklearn.utils import check_random_state
 
+from ..utils._callbacks import SILENT
+from ..utils._minibatches import in_parts
 from ..utils._random import stream
-from ._data import validated_part
-from ._fitted import keep, start_of, state_of
-from ._train import Problem, first_state, fit_ldgs, state_of_part
+from ..utils._waiting import Waiting, keep_beginning, with_beginning
+from ._candidate_gradients import Positives
+from ._data import chosen, in_runs, of_weight, validated_part
+from ._fitted import keep, keep_weights, start_of, state_of, tables_of, take_back
+from ._train import Problem, first_state, fit_ldgs, having_seen, state_of_part
 
 
 def partial_fit(self, X, y, classes=None, sample_weight=None):
     """Go on training with one pass over more samples, whose classes may be new.
 
-    Many small parts do what few large ones do: what a sample adds to a step, its weight, the
-    ridge and the time by which rates fall are relative to all rows seen, not to the call. With
-    ``decay="linear"`` there is no last pass to which rates could fall: after t passes they are
-    the first over ``sqrt(1 + t)``. What "auto" chose at the first call stays; the units of X
-    follow all rows seen. Samples are visited in the order given, unless neighbours share their
-    class far more often than by chance.
+    Many small parts do what few large ones do: weights, the ridge and the passes by which rates
+    fall are relative to all rows seen, not to the call, and lasting steps are on whole mini-batches
+    of `batch_size` rows. The rows left over take a step for as much of a mini-batch as they are,
+    wait in the model (in copies and files too), and begin the next call, which takes that step
+    back. The first hundred rows are kept until there are as many, and each call so far trains on
+    all of them from the start.
+
+    With ``decay="linear"`` there is no last pass to which rates could fall: after t whole passes
+    they are the first over ``sqrt(1 + t)``. What "auto" chose at the first call stays; the units of
+    X follow all rows seen, and with several labels a sample the threshold of `predict` the last two
+    thousand. Rows are visited in the order given, unless neighbours share their class far more
+    often than by chance.
 
     Parameters
     ----------
@@ -43,19 +56,59 @@ def partial_fit(self, X, y, classes=None, sample_weight=None):
     with self._all_or_nothing():
         first = not self.__sklearn_is_fitted__()
         X, positives, sample_weight = validated_part(self, X, y, classes, sample_weight)
-        start, n_before = (None, 0) if first else (start_of(self), self.n_iter_)
-        if first:
-            state = first_state(self, X, len(self.classes_))
-        else:
-            state = state_of_part(self, state_of(self))
-        seed = stream(
-            check_random_state(self.random_state).randint(2**31), "part", n_before
-        ).integers(2**31)
-        problem = Problem.of(self, X, positives, sample_weight)
-        outcome = fit_ldgs(
-            problem, self, state, start, n_passes=1, n_before=n_before, seed=int(seed),
-            n_threads=self._threads(), progress=self._progress_of_part(),
-        )  # fmt: skip
-        keep(self, outcome)
-        self.n_iter_ = n_before + 1
+        train_on_part(self, X, positives, sample_weight, first)
     return self
+
+
+def train_on_part(model, X, positives, sample_weight, first):
+    """One pass over more samples, and over those that wait (see `utils/_waiting.py`).
+
+    Parameters
+    ----------
+    model : LDGSClassifier
+    X : ndarray or csr_array of float32 (n_samples, n_features)
+    positives : Positives
+    sample_weight : ndarray of float32 (n_samples,), or None
+    first : bool
+        Whether no fit or part came before.
+    """
+    n_before = 0 if first else model.n_iter_
+    tables, samples = partial(tables_of, model), of_weight(X, positives, sample_weight)
+    samples, first = with_beginning(model, tables, samples, first)
+    waiting, n_new = None if first else take_back(model), samples[0].shape[0]
+    cold = first or (waiting is not None and waiting.cold)
+    if waiting is not None:
+        samples = waiting.followed_by(*samples)
+    samples = samples[0], Positives(*samples[1]), samples[2]
+    n_samples = samples[0].shape[0]
+    if cold:
+        n_new = n_samples
+        state = first_state(model, samples[0], len(model.classes_))
+    else:
+        state = state_of_part(model, state_of(model))
+    state = having_seen(state, *chosen(samples, np.arange(n_samples - n_new, n_samples)))
+    seed = check_random_state(model.random_state).randint(2**31)
+    rng = stream(seed, "order of a part", n_before) if in_runs(samples[1]) else None
+    whole, rest = in_parts(n_samples, model.batch_size, rng)
+    progress = model._progress_of_part()
+    model._waiting = None
+
+    def train(some, progress):
+        """A pass over some of the samples."""
+        number = stream(seed, "part", int(state.n_visited)).integers(2**31)
+        problem = Problem.of(model, *chosen(samples, some))
+        return fit_ldgs(
+            problem, model, state, None if cold else start_of(model), n_passes=1,
+            n_before=n_before, seed=int(number), n_threads=model._threads(), progress=progress,
+        )  # fmt: skip
+
+    if len(whole):
+        outcome = train(whole, progress)
+        keep(model, outcome)
+        state, cold, progress = outcome.state, False, SILENT
+    before = None if cold else tables_of(model)
+    if len(rest):
+        keep_weights(model, train(rest, progress), told=len(whole) > 0, cold=cold)
+        model._waiting = Waiting(*chosen(samples, rest), cold, before or (), tables())
+    model.n_iter_ = n_before + 1
+    keep_beginning(model, tables, samples, first)

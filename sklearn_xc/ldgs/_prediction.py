@@ -96,3 +96,17 @@ def best_threshold(steps, samples, sample_weight):
     last = int(np.argmax(f1))  # the lowest score that is still predicted
     below = values[last + 1] if last + 1 < len(values) else values[last] - 1
     return np.float32((values[last].astype(np.float64) + below) / 2)
+
+
+def has_probabilities(estimator):
+    """Whether there is a `predict_proba`; says why where there is none."""
+    if estimator.loss != "cross_entropy":
+        raise AttributeError(
+            f"loss={estimator.loss!r} gives no probabilities; loss='cross_entropy' does"
+        )
+    if "_encoding" in vars(estimator) and estimator._encoding.kind == "multilabel":
+        raise AttributeError(
+            "with several labels a sample the softmax is no probability of a label; wrap the "
+            "estimator in TopKCalibratedClassifier"
+        )
+    return True

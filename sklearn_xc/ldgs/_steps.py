@@ -37,7 +37,7 @@ class Steps:
     ----------
     rows : Rows
     positives : Positives
-        Of all samples, without weights.
+        Of all samples.
     sample_weight : ndarray of float32 (n_samples,), or None
     visited : ndarray of int
         The samples to train on.
@@ -129,7 +129,7 @@ class Steps:
         else:
             self.buffers = np.empty((n, K), np.int32), np.empty((n, K), np.float32)
             t = self.n_threads
-            self.row_buffers = np.empty((t, K), np.float32), np.empty((t, 3 * K + 4))
+            self.row_buffers = np.empty((t, K), np.float32), np.empty((t, 5 * K + 4))
 
     def threads(self, n_rows):
         """Threads for work on this many rows of weights."""
@@ -162,9 +162,9 @@ class Steps:
 
     def rate(self, passes):
         s = self.settings
-        # Of parts there is no last pass to which rates could fall.
-        n_passes = None if s.of_parts else s.max_iter
-        return s.learning_rate * share_of_rate(s.decay, passes, n_passes)
+        if s.of_parts:  # the share of the part is in it
+            return s.learning_rate
+        return s.learning_rate * share_of_rate(s.decay, passes, s.max_iter)
 
     def step(self, batch, rate, rng):
         """A step on a mini-batch; returns the weighted sum of its losses before the step."""
@@ -256,7 +256,10 @@ class Steps:
         count = self.positives.indptr[batch + 1] - begin
         indptr = np.zeros(len(batch) + 1, dtype=np.int64)
         np.cumsum(count, out=indptr[1:])
-        return Positives(indptr, self.positives.ids[ranges(begin, count)])
+        entries, weight = ranges(begin, count), self.positives.weight
+        return Positives(
+            indptr, self.positives.ids[entries], weight[entries] if len(weight) else weight
+        )
 
     # --------------------------------------------------------------------------- the output side
 
@@ -268,7 +271,7 @@ class Steps:
             *buffers, of_W = self.buffers
             scratch = _full_gradient.BlockScratch(self.Z[:n], *buffers)
             _full_gradient.cross_entropy(
-                w.W, H, positives.indptr, positives.ids, share, scratch, of_W, of_H, losses,
+                w.W, H, _full_gradient.Positives(*positives), share, scratch, of_W, of_H, losses,
                 self.n_threads,
             )  # fmt: skip
             _row_updates.step_all(
@@ -281,7 +284,7 @@ class Steps:
         _full_gradient.scores(w.W, H, self.Z[:n], self.n_threads)
         scratch = _full_gradient.RowScratch(*self.row_buffers, self.places)
         _full_gradient.sparse_gradients(
-            KINDS[s.loss], s.mu, self.Z[:n], positives.indptr, positives.ids, ids, counts,
+            KINDS[s.loss], s.mu, self.Z[:n], _full_gradient.Positives(*positives), ids, counts,
             gradient, losses, scratch, self.n_threads,
         )  # fmt: skip
         begin = np.arange(n, dtype=np.int64) * ids.shape[1]

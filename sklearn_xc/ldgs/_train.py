@@ -9,12 +9,13 @@ from ..utils._matrix import as_rows
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import single_threaded_blas
 from ..utils._rows_seen import RowsSeen
+from ..utils._schedules import share_of_part
+from ..utils._waiting import BEGINNING
 from ._auto import PRIOR, Plan, in_form, make_plan, passes, rate_of
 from ._candidate_gradients import Positives
-from ._data import in_runs
 from ._features import FeatureSteps, FeatureWeights
 from ._layers import Layout, Settings, Weights
-from ._prediction import best_threshold, precision_at_1
+from ._prediction import N_VALIDATION, best_threshold, precision_at_1
 from ._steps import Steps
 from ._units import Change, Units, held_back
 
@@ -90,6 +91,10 @@ class State(NamedTuple):
         Visits of samples so far.
     searching : bool
         Whether the warm-up is over.
+    threshold : float
+        Above which labels are predicted.
+    n_threshold : int
+        Samples that have chosen it.
     """
 
     plan: Plan
@@ -97,6 +102,8 @@ class State(NamedTuple):
     seen: RowsSeen
     n_visited: float
     searching: bool
+    threshold: float = 0.0
+    n_threshold: int = 0
 
 
 class Outcome(NamedTuple):
@@ -135,6 +142,17 @@ def first_state(params, X, n_classes):
     if params.similarity != "linear" and params.learning_rate == "auto":
         units = Units()  # not for X: distances have its unit, and so have steps
     return State(plan, units, RowsSeen(), 0.0, False)
+
+
+def having_seen(state, X, positives, sample_weight):
+    """The state with further samples, all of weight above zero, in what is known of the rows."""
+    rows = as_rows(in_form(X, state.plan.form))
+    return _with_rows(state, rows, np.arange(rows.shape[0]), sample_weight)
+
+
+def _with_rows(state, rows, visited, sample_weight):
+    units = state.units and state.units.with_rows(rows, visited, sample_weight)
+    return state._replace(seen=state.seen.with_rows(rows, sample_weight), units=units)
 
 
 def state_of_part(params, state):
@@ -183,12 +201,18 @@ def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threa
         require_same_layer(params.hidden_dim, start, state.plan)
     state, steps, change, alpha = _prepare(problem, params, state, start, seed, n_threads)
     visited, kept = steps.visited, np.flatnonzero(problem.held_out)
+    n_threshold, part_of_threshold = len(kept) or len(visited), 1.0
+    if not problem.whole:  # the mean of the last samples
+        n_threshold = min(state.n_threshold + len(visited), N_VALIDATION)
+        part_of_threshold = min(1.0, len(visited) / n_threshold)
 
     def model():
         threshold = np.float32(0)
         if problem.multilabel:
             validation = kept if len(kept) else visited
             threshold = best_threshold(steps, validation, problem.sample_weight)
+            change_of_it = threshold - np.float32(state.threshold)
+            threshold = np.float32(state.threshold + part_of_threshold * change_of_it)
         return *change.outside(*steps.model()), threshold
 
     curve, scores, stop = [], [], False
@@ -218,7 +242,10 @@ def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threa
             steps.forget_untouched()
         found = model()
     n_visited = state.n_visited + float(len(visited) * len(curve))
-    state = state._replace(n_visited=n_visited, searching=steps.searching)
+    state = state._replace(
+        n_visited=n_visited, searching=steps.searching, threshold=float(found[-1]),
+        n_threshold=n_threshold,
+    )  # fmt: skip
     w, n_scored = steps.weights, steps.n_scored / max(1, steps.n_visited)
     squares = w.squares_W, w.squares_U
     return Outcome(found, squares, state, alpha, curve, scores, n_scored, stop)
@@ -227,22 +254,23 @@ def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threa
 def _prepare(problem, params, state, start, seed, n_threads):
     """The steps of a call, the change of variables of their weights, and alpha."""
     rows, weight = as_rows(in_form(problem.X, state.plan.form)), problem.sample_weight
-    plan, visited, seen = state.plan, problem.visited(), state.seen.with_rows(rows, weight)
+    visited = problem.visited()
+    if problem.whole:
+        state = _with_rows(state, rows, visited, weight)
+    plan, units, seen = state.plan, state.units, state.seen
     n_seen = len(visited) if problem.whole else round(seen.n_rows)
-    units, linear, hidden = state.units, params.similarity == "linear", plan.hidden_dim is not None
-    if units is not None:
-        units = units.with_rows(rows, visited, weight)
-        if not linear and params.solver == "adagrad":
-            plan = plan._replace(learning_rate=rate_of(params, plan.form) * units.length)
-    n_visits = None if problem.whole else seen.n_visits
-    change = Change(units if linear else None, hidden, n_visits)
+    linear, hidden = params.similarity == "linear", plan.hidden_dim is not None
+    if units is not None and not linear and params.solver == "adagrad":
+        plan = plan._replace(learning_rate=rate_of(params, plan.form) * units.length)
+    few = not problem.whole and seen.n_visits < BEGINNING
+    change = Change(units if linear else None, hidden, seen.n_visits if few else None)
     alpha, strengths = params.alpha, (0.0, 0.0)
     if alpha == "auto":
         alpha = 0.0 if hidden or units is None or not linear else PRIOR / n_seen
         strengths = alpha, 0.0
     else:
         strengths = change.strengths(alpha)
-    settings = settings_of(params, plan, problem, n_seen)
+    settings = settings_of(params, plan, problem, n_seen, seen)
     dim = plan.hidden_dim if hidden else rows.shape[1]
     layout = Layout(dim, settings.n_chunks, params.similarity, settings.fit_intercept)
     require_weights(plan.hidden_dim, problem.n_classes, rows.shape[1], layout.n_columns)
@@ -258,13 +286,18 @@ def _prepare(problem, params, state, start, seed, n_threads):
     steps = make(
         inside, problem.positives, weight, visited, weights, layout, settings, seed, n_threads,
         searching=start is not None and state.searching, mean_weight=mean_weight,
-        strengths=strengths, held_back=held, shuffled=problem.whole or in_runs(problem.positives),
+        strengths=strengths, held_back=held, shuffled=problem.whole,
     )  # fmt: skip
-    return state._replace(plan=plan, units=units, seen=seen), steps, change, alpha
+    return state._replace(plan=plan), steps, change, alpha
 
 
-def settings_of(params, plan, problem, n_samples):
+def settings_of(params, plan, problem, n_samples, seen):
     """The settings of the steps, of this many samples in all."""
+    batch_size, rate = params.batch_size, plan.learning_rate
+    if problem.whole:
+        batch_size = max(1, min(batch_size, n_samples))
+    else:
+        rate *= share_of_part(params.decay, seen)
     n_classes, n_features, gradient = problem.n_classes, problem.X.shape[1], plan.gradient
     dim = n_features if plan.hidden_dim is None else plan.hidden_dim
     n_chunks = min(params.n_chunks, dim) if gradient == "decomposed" else 1
@@ -283,7 +316,7 @@ def settings_of(params, plan, problem, n_samples):
         n_centroids=min(n_centroids, n_classes), n_probes=of_search["n_probes"],
         tau=float(params.tau), mu=float(params.mu), unretrieved=params.unretrieved,
         fit_intercept=bool(params.fit_intercept), solver=params.solver, warmup=params.warmup,
-        batch_size=max(1, min(params.batch_size, n_samples)), learning_rate=plan.learning_rate,
+        batch_size=batch_size, learning_rate=rate,
         decay=params.decay, max_iter=passes(params, plan.form, n_samples, n_classes * n_features),
         alpha=0.0, of_parts=not problem.whole,
     )  # fmt: skip

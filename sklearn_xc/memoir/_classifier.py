@@ -11,7 +11,7 @@ from ..base._multiclass import partial_fit, validate_warm_start
 from ..base._validation import gathered_search_params, search_params
 from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import with_callbacks
-from ..utils._convergence import warn_not_converged
+from ..utils._convergence import still_rose, warn_not_converged
 from ..utils._matrix import as_rows
 from ..utils._minibatches import sorted_by_class
 from ..utils._random import stream
@@ -343,7 +343,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
             if kept_apart is not None:
                 self._count_held_out(as_rows(kept_apart.X), kept_apart.codes)
             progress.finish()
-        if self.early_stopping and not outcome.stopped:
+        if outcome.scores and not outcome.stopped and still_rose(outcome.scores):
             warn_not_converged(
                 f"the macro-averaged F1 of the samples kept apart was still rising within "
                 f"n_iter_no_change={self.n_iter_no_change} passes when max_iter ended the fit "
@@ -353,9 +353,13 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
 
     partial_fit = partial_fit
 
+    def _needs_a_beginning(self):
+        return self._coordinates.mean is not None
+
     def _partial_fit(self, X, codes, sample_weight, first):
         self._refuse_calibration()
         n_before = 0 if first else self.n_iter_
+        n_calls = vars(self).get("n_iter_", 0)
         weight = with_weight_of_classes(self, codes, sample_weight, first)
         data = Data(X, codes, weight).counted()
         seed = stream(
@@ -367,7 +371,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         problem = problem_of(self, data, shuffled=sorted_by_class(data.codes))
         start = None if first else self._saved
         self._train(problem, start, 1, int(seed), self._progress_of_part())
-        self.n_iter_ = n_before + 1
+        self.n_iter_ = n_calls + 1
 
     # ------------------------------------------------------------------------------ the model
 

@@ -57,15 +57,18 @@ class Ranking:
         return min(1.0, float(self.weight @ values / (self.weight.sum() * out_of)))
 
 
-def rank(y_true, y_pred, k, classes=None, sample_weight=None, *, from_predict_topk=False):
+def rank(
+    y_true, y_pred, k, classes=None, sample_weight=None, *, from_predict_topk=False, grades=False
+):  # fmt: skip
     """Compare the k best predictions of every row with its true labels.
 
     `from_predict_topk` says that y_pred holds labels whatever its dtype (class labels may be
     floats) and may have fewer than k columns (a training fold may have fewer than k classes).
+    With `grades` an indicator may hold values between 0 and 1, which are true labels.
     """
     k = check_k(k)
     names = column_names(y_true, classes)
-    truth = true_labels(y_true, "y_true")
+    truth = true_labels(y_true, "y_true", grades)
     named = truth.ndim == 2 or names is not None
     if truth.shape[0] == 0:
         raise ValueError("y_true has no rows; a metric needs at least one")
@@ -132,7 +135,7 @@ def _hits(truth, columns):
 # Forms of labels and predictions
 
 
-def true_labels(y, name):
+def true_labels(y, name, grades=False):
     """Labels as a canonical CSR indicator (2-D input), or as a 1-D array of class labels."""
     if sp.issparse(y):
         y = canonical_csr(y, name)
@@ -149,6 +152,8 @@ def true_labels(y, name):
                 "of labels)"
             )
         y = sp.csr_array(y)
+    if grades and ((y.data >= 0) & (y.data <= 1)).all():
+        y = sp.csr_array(((y.data > 0).astype(np.uint8), y.indices, y.indptr), shape=y.shape)
     wrong = np.flatnonzero((y.data != 1) & (y.data != 0))
     if len(wrong):
         raise ValueError(

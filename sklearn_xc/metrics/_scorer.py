@@ -66,6 +66,8 @@ class TopkScorer:
             One that `sklearn_xc.predict_topk` accepts, such as a Pipeline or a search.
         X : array-like or sparse matrix of shape (n, D)
         y : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
+            Of an indicator with grades, as estimators with ``graded=True`` take it, every label
+            that is not 0 is true.
         sample_weight : array-like of shape (n,), default=None
 
         Returns
@@ -75,7 +77,9 @@ class TopkScorer:
         """
         labels = self._predict(estimator, X, y)
         classes = _column_names(estimator, y) if self.classes is None else self.classes
-        ranking = rank(y, labels, self.k, classes, sample_weight, from_predict_topk=True)
+        ranking = rank(
+            y, labels, self.k, classes, sample_weight, from_predict_topk=True, grades=True
+        )
         if self.propensities is None:
             return _METRICS[self.metric](ranking)
         return _PROPENSITY_METRICS[self.metric](ranking, self.propensities)

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from .._kernels.model_selection import _folds as kernel
 from .._kernels.model_selection._fold_repair import repair
-from ..base._labels import check_labels, encode, label_names
+from ..base._labels import DROPPED, check_labels, encode, label_names
 from ..utils._memory_limit import require_memory
 
 PINNED = -1
@@ -27,14 +27,14 @@ def label_pattern(y):
         The sorted labels, or the column names or numbers of an indicator.
     Y : csr_array of uint8, shape (n_samples, n_classes)
     """
-    check_labels(y)
+    check_labels(y, DROPPED)
     names = label_names(y)
     y = y if sparse.issparse(y) else np.asarray(y)
     if y.ndim == 0 or y.ndim > 2:
         raise ValueError(f"y must have one or two dimensions, got shape {y.shape}")
     if y.dtype.kind == "f" and not sparse.issparse(y) and np.isnan(y).any():
         raise ValueError("Input y contains NaN: every sample needs a label")
-    encoding, Y = encode(y, names)
+    encoding, Y = encode(y, names, DROPPED)
     if encoding.kind == "binary":
         columns = np.diff(Y.indptr).astype(np.int32)
         parts = np.ones(len(columns), np.uint8), columns, np.arange(len(columns) + 1, dtype=int)

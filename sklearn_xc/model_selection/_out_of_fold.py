@@ -10,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted
 
-from ..base._labels import LabelEncoding, check_labels, encode, label_names
+from ..base._labels import DROPPED, LabelEncoding, check_labels, encode, label_names
 from ..metrics._ranking import _hits, _with_column_for_unknown, one_per_row
 from ..metrics._ranking import codes as codes_in
 from ..topk._inverted_index import topk_matrix
@@ -111,12 +111,12 @@ def read_labels(y, known=None):
     -------
     labels : Labels
     """
-    check_labels(y)
+    check_labels(y, DROPPED)
     names = label_names(y)
     y = y if sparse.issparse(y) else np.asarray(y)
     if y.dtype.kind == "f":
         assert_all_finite(y.data if sparse.issparse(y) else y, input_name="y")
-    encoding, Y = encode(y, names)
+    encoding, Y = encode(y, names, DROPPED)
     classes = encoding.classes_ if known is None else np.asarray(known)
     if encoding.kind == "multilabel":
         if Y.shape[1] != len(classes):

@@ -7,17 +7,14 @@ mapped model predicts without building anything. `coef_`, class by class, follow
 import numpy as np
 from scipy import sparse
 
-from .._kernels.topk import _inverted_index as kernel
 from ..topk._feature_major import n_places, padded_intercept
-from ..topk._inverted_index import InvertedIndex, row_blocks
-from ..utils._matrix import Rows, narrow_indices, narrow_pointers
+from ..topk._inverted_index import InvertedIndex
+from ..utils._matrix import narrow_indices, narrow_pointers
 from ._file import AT_ONCE, Segment, array_segment
+from ._mapped_index import MappedIndex, require_within
 
 PADDING = 1.125  # places for each class, at most; small numbers of classes are stored without
 DTYPES = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
-# What is read at once of a mapped file; between two blocks of rows memory is given back.
-ROWS_AT_ONCE = 256
-SCORES_AT_ONCE = 1 << 23
 
 
 class StoredWeights:
@@ -153,15 +150,15 @@ class LoadedWeights:
         _typed(full, "full_weights", ("<f4", "<f2"), None)
         if full.ndim != 2 or full.shape[1] < shape[0]:
             raise ValueError(f"full_weights has the shape {full.shape}")
-        _require_within(small["full_column"], -1, len(full), "full_column")
-        _require_within(small["by_intercept"], 0, shape[0], "by_intercept")
+        require_within(small["full_column"], -1, len(full), "full_column")
+        require_within(small["by_intercept"], 0, shape[0], "by_intercept")
         if not is_sparse and not _is_all(small["full_column"], len(full)):
             raise ValueError("dense weights lack a feature")
         small["intercept"] = padded_intercept(small["intercept"])
         if mapped:
             self.index = MappedIndex(shape, **small, **large)
         else:
-            _require_within(large["classes"], 0, shape[0], "classes")
+            require_within(large["classes"], 0, shape[0], "classes")
             for name in ("weights", "full_weights"):
                 large[name] = large[name].astype(np.float32, copy=False)
             self.index = InvertedIndex.from_arrays(shape, **small, **large)
@@ -201,7 +198,7 @@ def require_lists(arrays, n_lists, n_classes):
     _typed(indptr, "starts", "<i8", n_lists + 1)
     _require_ascending(indptr)
     _typed(classes, "classes", "<i4", indptr[-1])
-    _require_within(classes, 0, n_classes, "classes")
+    require_within(classes, 0, n_classes, "classes")
     _typed(values, "values", "<f4", indptr[-1])
     _typed(others, "values", "<f4", indptr[-1] if others.size else 0)
 
@@ -213,11 +210,6 @@ def _require_ascending(indptr):
 
 def _is_all(numbers, n):
     return len(numbers) == n and (numbers == np.arange(n)).all()
-
-
-def _require_within(numbers, low, high, name):
-    if len(numbers) and not (low <= numbers.min() and numbers.max() < high):
-        raise ValueError(f"{name} holds numbers outside [{low}, {high})")
 
 
 def _dense(index):
@@ -241,7 +233,7 @@ def _class_by_class(index):
         done = stop
     classes = np.concatenate([*classes, index.classes[done:]])  # a copy: of a mapped file as well
     weights = np.concatenate([*weights, index.weights[done:]], dtype=np.float32)
-    _require_within(classes, 0, n_classes, "classes")
+    require_within(classes, 0, n_classes, "classes")
     starts = narrow_pointers(np.append(0, np.cumsum(lengths)))
     coef = sparse.csc_array((weights, classes, starts), shape=index.shape).tocsr()
     coef.sort_indices()
@@ -249,102 +241,3 @@ def _class_by_class(index):
     for array in (coef.data, coef.indices, coef.indptr):
         array.flags.writeable = False
     return coef
-
-
-class MappedIndex(InvertedIndex):
-    """An index whose lists and full weights lie in a mapped file that nothing is known of.
-
-    For each block of rows the lists of its features are copied into memory, and the numbers of
-    the classes in the copy are checked. The kernels see the copies only, so that neither what the
-    file holds nor what another program writes into it meanwhile leads them out of bounds. Weights
-    that are stored for all classes are only ever values, and stay where they are.
-
-    Parameters
-    ----------
-    shape : tuple (n_columns, n_features)
-    indptr, full_column, intercept, by_intercept : ndarray
-        In memory and checked.
-    classes, weights, full_weights : ndarray
-        Mapped; the weights of float32 or float16.
-    """
-
-    rows_at_once = ROWS_AT_ONCE
-
-    def __init__(self, shape, **arrays):
-        self.shape = shape
-        vars(self).update(arrays)
-
-    def _set_postings(self):
-        """They are made for each block of rows."""
-
-    def part(self, coef, places):
-        """As of the base, at the cost of all classes: the file has no weights class by class."""
-        weight = np.full(self.shape[0], -np.inf, dtype=np.float32)
-        weight[places] = 0
-        return self.shifted(weight)
-
-    def scores_at(self, coef, rows, starts, places, n_threads):
-        """As of the base, at the cost of all classes."""
-        found = np.empty(len(places), dtype=np.float32)
-        at_once = max(1, min(ROWS_AT_ONCE, SCORES_AT_ONCE // self.shape[0]))
-        for first, block in row_blocks(rows, at_once):
-            part = slice(starts[first], starts[first + block.shape[0]])
-            row = np.repeat(
-                np.arange(block.shape[0]), np.diff(starts[first : first + block.shape[0] + 1])
-            )
-            found[part] = self.scores(block, n_threads)[row, places[part]]
-        return found
-
-    def _arguments(self, rows):
-        if rows.shape[1] != self.shape[1]:
-            raise ValueError(f"X has {rows.shape[1]} features, but coef_ has {self.shape[1]}")
-        features, rows = _compact(rows)
-        lists = [
-            slice(start, stop)
-            for start, stop in zip(self.indptr[features], self.indptr[features + 1], strict=True)
-            if stop > start
-        ]
-        classes = _joined(self.classes, lists, np.int32)
-        _require_within(classes, 0, self.shape[0], "a damaged model file: the array classes")
-        column, full = self.full_column[features], self.full_weights
-        if full.dtype != np.float32:
-            own = column >= 0
-            full = full[column[own]].astype(np.float32)
-            column[own] = np.arange(len(full), dtype=np.int32)
-        postings = kernel.Postings(
-            np.append(0, np.cumsum(np.diff(self.indptr)[features])),
-            classes,
-            _joined(self.weights, lists, np.float32),
-            column,
-            full,
-            self.intercept,
-            self.by_intercept,
-        )
-        return rows.indptr, rows.indices, rows.data, rows.dense, postings
-
-
-def _compact(rows):
-    """The features that a block of rows has, and the rows with these alone."""
-    start, stop = rows.indptr[0], rows.indptr[-1]
-    data = rows.data[start:stop]
-    if rows.dense:
-        data = data.reshape(rows.shape)
-        features = np.flatnonzero((data != 0).any(axis=0))
-        n = len(features)
-        return features, Rows(
-            np.arange(rows.shape[0] + 1, dtype=np.int64) * n,
-            np.arange(n, dtype=np.int32),
-            np.ascontiguousarray(data[:, features]).ravel(),
-            True,
-            (rows.shape[0], n),
-        )
-    features, places = np.unique(rows.indices[start:stop], return_inverse=True)
-    return features, Rows(
-        rows.indptr - start, places.astype(np.int32), data, False, (rows.shape[0], len(features))
-    )
-
-
-def _joined(array, lists, dtype):
-    """The parts of an array one after the other: a copy."""
-    parts = [array[part] for part in lists]
-    return np.concatenate(parts, dtype=dtype) if parts else np.empty(0, dtype=dtype)

@@ -6,10 +6,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from ..base._labels import LabelEncoding, encode_indicator, label_names
+from ..base._labels import REFUSED, LabelEncoding, encode_indicator, label_names, pattern_of
 from ..base._linear_model import checked_weights
 from ..base._multiclass import known_codes
 from ..base._new_classes import append_names, merge_labels, rows_in_places
+from ..base._validation import grades_of
 from ..inspection._label_counts import extended_support
 from ..utils._scratch import Scratch
 
@@ -140,11 +141,12 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None):
         n_new = Y_new.shape[1] if Y_new.ndim == 2 else 1
         self._require_size(len(self.classes_) + n_new, X.shape[1])
         before, was_sparse = columns_of(self), sparse.issparse(self.coef_)
-        self._encoding, places, Y = encode_added(self._encoding, Y_new, names)
+        self._encoding, places, Y = encode_added(self._encoding, Y_new, names, grades_of(self))
         self.classes_ = self._encoding.classes_
         is_new = np.ones(Y.shape[1], dtype=bool)
         is_new[places] = False
-        self._set_support(extended_support(self._support, Y, sample_weight, places))
+        support = extended_support(self._support, pattern_of(Y), sample_weight, places)
+        self._set_support(support)
         with Scratch(self.scratch) as scratch:
             result = self._solve(X, Y, sample_weight, None, scratch, is_new)
         joined = join_columns(before, places, result)
@@ -160,7 +162,7 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None):
     return self
 
 
-def encode_added(encoding, y, names):
+def encode_added(encoding, y, names, grades=REFUSED):
     """Encode labels that join those of a model.
 
     Parameters
@@ -171,6 +173,8 @@ def encode_added(encoding, y, names):
         Validated: classes of the samples, or an indicator of the new labels.
     names : ndarray of shape (n_new,), or None
         Of the columns of an indicator.
+    grades : {REFUSED, KEPT}
+        As of `base._labels.encode`.
 
     Returns
     -------
@@ -178,11 +182,11 @@ def encode_added(encoding, y, names):
         Of old and new labels.
     places : ndarray of int64 (n_classes,)
         Where the old labels stand there.
-    Y : csr_array of uint8 (n_samples, n_old_and_new)
+    Y : csr_array of uint8 (n_samples, n_old_and_new), of float32 where grades are kept
         The positives of the new labels; the columns of the old ones are empty.
     """
     if encoding.kind == "multilabel":
-        return _encode_added_columns(encoding, y, names)
+        return _encode_added_columns(encoding, y, names, grades)
     if y.ndim == 2 and y.shape[1] == 1 and not sparse.issparse(y):
         y = y.ravel()
     if y.ndim != 1:
@@ -205,16 +209,16 @@ def encode_added(encoding, y, names):
     return LabelEncoding("multiclass", classes, classes.dtype), places, Y
 
 
-def _encode_added_columns(encoding, y, names):
+def _encode_added_columns(encoding, y, names, grades):
     if y.ndim != 2:
         raise ValueError(
             f"fit's y was an indicator, Y_new has shape {y.shape}: give an indicator of the new "
             "labels, one column each (of a single label, reshape it to (-1, 1))"
         )
-    new = encode_indicator(y, None)[1]
+    new = encode_indicator(y, None, grades)[1]
     n_old, n_new = encoding.n_classes, new.shape[1]
     classes = append_columns([encoding.classes_, names], [n_old, n_new], "Y_new")
-    Y = sparse.hstack([sparse.csr_array((y.shape[0], n_old), dtype=np.uint8), new], format="csr")
+    Y = sparse.hstack([sparse.csr_array((y.shape[0], n_old), dtype=new.dtype), new], format="csr")
     grown = LabelEncoding("multilabel", classes, encoding.dtype, encoding.container)
     return grown, np.arange(n_old), Y
 

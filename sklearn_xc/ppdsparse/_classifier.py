@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 from ..base._classifier import BaseXCClassifier
 from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
-from ..utils._class_weight import weights_of_labels
 from ..utils._matrix import LARGEST_INDEX, compact
 from ..utils._records import either, is_array, is_not_negative, require_attributes, savable
 from ..utils._scratch import Scratch
@@ -21,7 +20,12 @@ from ._assembly import grown_duals
 from ._checkpoint import Checkpoint
 from ._parameters import CONSTRAINTS
 from ._penalties import penalties_of
-from ._solver import fit_classes, require_weights_in_range, require_workspace
+from ._solver import (
+    factors_of_classes,
+    fit_classes,
+    require_weights_in_range,
+    require_workspace,
+)
 
 
 @savable
@@ -138,6 +142,14 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         What to call the columns of an indicator y, in the place of their numbers: the ``classes_``
         of a :class:`~sklearn.preprocessing.MultiLabelBinarizer`, for one. All answers are by these
         names, also of the saved model. A DataFrame has names of its own.
+    graded : bool, default=False
+        Whether the values of an indicator y, which then are from 1e-6 to 1 (or 0 where a label is
+        not there), are factors on the losses of these positives: of label k in sample i it is
+        ``y_ik * C_i`` times the `class_weight`. A label of grade 0.3 is a positive that counts
+        less, and no part of a negative: the sample does not count against the label at all. In
+        all else (`class_weight` by frequencies, support, calibration, scores) it is a label like
+        others, and `predict` answers with 0 and 1. ``dual_coef_``, checkpoints and
+        `add_labels` follow the grades. Not for 1-D y, which has `sample_weight`.
 
     Attributes
     ----------
@@ -238,6 +250,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         keep_checkpoint=False,
         scratch=None,
         label_names=None,
+        graded=False,
     ):
         self.l1 = l1
         self.l2 = l2
@@ -261,6 +274,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self.keep_checkpoint = keep_checkpoint
         self.scratch = scratch
         self.label_names = label_names
+        self.graded = graded
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
@@ -271,7 +285,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         X : array-like or sparse, shape (n_samples, n_features)
             Finite numbers; computed with in float32. CSR is used as it is.
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
-            Labels of any dtype, or an indicator of 0 and 1, dense, sparse or a DataFrame.
+            Labels of any dtype, or an indicator of 0 and 1, dense, sparse or a DataFrame; with
+            `graded`, of values from 0 to 1.
         sample_weight : array-like of shape (n_samples,), default=None
             C_i, factors on the loss of each sample; not negative. A sample of weight zero is not
             there.
@@ -351,7 +366,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
 
         if sample_weight is None:
             sample_weight = np.ones(X.shape[0], dtype=np.float32)
-        class_weight = self._class_weights(Y, sample_weight, is_new)
+        class_weight = factors_of_classes(self, Y, sample_weight, is_new)
         require_weights_in_range(sample_weight, class_weight)
         X = compact(X)
         penalties = penalties_of(self.l1, self.l2, X, sample_weight, scratch.empty)
@@ -419,21 +434,3 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             "prune": self.pruning,
             "seed": check_random_state(self.random_state).randint(2**31),
         }
-
-    def _class_weights(self, Y, sample_weight, is_new=None):
-        """Weights of the negatives and positives of each column of Y, (n_columns, 2)."""
-        binary = self._encoding.kind == "binary"
-        weights = np.ones((Y.shape[1], 2))
-        if self.class_weight is None:
-            return weights.astype(np.float32)
-        sample_weight = sample_weight.astype(np.float64)
-        positives = Y.T @ sample_weight
-        counts = np.append(sample_weight.sum() - positives, positives) if binary else positives
-        if is_new is not None:  # "balanced" is by the mean of the counts, of which those count
-            counts[~is_new] = counts[is_new].mean()
-        n_rows = sample_weight.sum()
-        per_class = weights_of_labels(self.class_weight, self.classes_, counts, n_rows)
-        if binary:
-            return per_class.reshape(1, 2).astype(np.float32)
-        weights[:, 1] = per_class
-        return weights.astype(np.float32)

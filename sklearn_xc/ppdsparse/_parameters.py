@@ -29,4 +29,5 @@ CONSTRAINTS = {
     "keep_checkpoint": ["boolean"],
     "scratch": [str, os.PathLike, None],
     "label_names": ["array-like", None],
+    "graded": ["boolean"],
 }

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._kernels.ppdsparse._likeness import products_with_scores
 from ..utils._coordinates import Coordinates
-from ..utils._matrix import stretches, sums_of_rows
+from ..utils._matrix import IN_CACHE, as_rows, stretches, sums_of_rows
 
 # l1 as a share of the length of a row, and of the size of an entry at most: a feature of a single
 # support vector, whose dual variable is about 1, has |v_j| = |x_j| and is to be kept.
@@ -173,11 +174,9 @@ def _l2_of(X, sample_weight):
         return 1.0
     likeness = -np.minimum(weight, weight**2) @ squares**2
     rng = np.random.default_rng(0)
-    for _ in range(N_PROBES):
-        signs = 2 * rng.integers(2, size=X.shape[1], dtype=np.int8).astype(np.float32) - 1
-        scores = sample_weight * (X @ signs - np.float32(mean @ signs))
-        products = X.T @ scores - mean * scores.sum(dtype=np.float64)
-        likeness += products @ products / N_PROBES
+    signs = [rng.integers(2, size=X.shape[1], dtype=np.int8) for _ in range(N_PROBES)]
+    products, totals = _products(X, sample_weight, mean, np.float32(2) * np.array(signs).T - 1)
+    likeness += np.square(products - np.outer(mean, totals)).sum() / N_PROBES
     if not likeness > 0:  # each row is a direction of its own
         return length
     directions = (total * length) ** 2 / likeness
@@ -185,15 +184,30 @@ def _l2_of(X, sample_weight):
     return length * few * min(MOST, LIKENESS_SHARE / np.sqrt(directions))
 
 
+def _products(X, sample_weight, mean, signs):
+    """X.T @ s of s = sample_weight * ((X - mean) @ signs), and the sums of s.
+
+    Of sparse rows all in one pass, since the entries are read from memory.
+    """
+    center = (mean @ signs).astype(np.float32)
+    if sparse.issparse(X):
+        rows, signs = as_rows(X), np.ascontiguousarray(signs)
+        return products_with_scores(
+            rows.indptr, rows.indices, rows.data, sample_weight, center, signs
+        )
+    scores = sample_weight[:, None] * (X @ signs - center)
+    return X.T @ scores, scores.sum(axis=0, dtype=np.float64)
+
+
 def _weighted_sum(X, weight):
     """X.T @ weight in float64, for which SciPy would copy all of a sparse X."""
     if not sparse.issparse(X):
         return X.T @ weight
-    return sum(X[rows].T @ weight[rows] for rows, _ in stretches(X.indptr))
+    return sum(X[rows].T @ weight[rows] for rows, _ in stretches(X.indptr, IN_CACHE))
 
 
 def _scores(X, direction):
     """X @ direction in float64, likewise."""
     if not sparse.issparse(X):
         return X @ direction
-    return np.concatenate([X[rows] @ direction for rows, _ in stretches(X.indptr)])
+    return np.concatenate([X[rows] @ direction for rows, _ in stretches(X.indptr, IN_CACHE)])

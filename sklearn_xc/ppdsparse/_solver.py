@@ -5,6 +5,8 @@ import numpy as np
 from .._kernels.ppdsparse._matrix import Matrix
 from .._kernels.ppdsparse._problem import Problem
 from .._kernels.ppdsparse._solver import N_LANES, solve_classes
+from ..base._labels import pattern_of
+from ..utils._class_weight import weights_of_labels
 from ..utils._matrix import as_rows, squared_norms, weighted_norms
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import blocks_of_classes, local_workers, run_blocks, tell
@@ -46,6 +48,8 @@ def fit_classes(
 ):
     """Solve all classes, block by block, but for those that a `Checkpoint` has.
 
+    Y holds the positives as `base._labels.encode` returns them, perhaps with grades.
+
     With a `Scratch` on disk, rows, columns, finished blocks and weights lie there.
 
     Returns
@@ -60,12 +64,14 @@ def fit_classes(
     Y, sample_weight = Y[order.samples], sample_weight[order.samples]
     Y = Y.tocsc()
     Y.sort_indices()
-    positives = (Y.indptr.astype(np.int64), Y.indices.astype(np.int32))
+    grades = Y.data if Y.dtype == np.float32 else None
+    positives = (Y.indptr.astype(np.int64), Y.indices.astype(np.int32), grades)
     norms = _norms_in_range(rows) + np.float32(settings["intercept"])
     coarse = None
     if feature_threshold > 0:
         coarse = above(rows, feature_threshold, scratch.empty)
-    blocks = blocks_of_classes(np.asarray(Y.T @ sample_weight.astype(np.float64)), N_LANES)
+    counts = pattern_of(Y.T) @ sample_weight.astype(np.float64)
+    blocks = blocks_of_classes(np.asarray(counts), N_LANES)
     if not blocks:
         raise ValueError("no class of y has a positive sample with a weight above zero")
     if dual is not None:
@@ -146,6 +152,28 @@ def _norms_in_range(rows):
             f"takes up to {LARGEST_NORM:g}: scale the features"
         )
     return norms.astype(np.float32)
+
+
+def factors_of_classes(model, Y, sample_weight, is_new=None):
+    """Weights of the negatives and positives of each column of Y, float32 (n_columns, 2).
+
+    They follow how many samples have a label, whatever its grades.
+    """
+    binary = model._encoding.kind == "binary"
+    weights = np.ones((Y.shape[1], 2))
+    if model.class_weight is None:
+        return weights.astype(np.float32)
+    sample_weight = sample_weight.astype(np.float64)
+    positives = pattern_of(Y).T @ sample_weight
+    counts = np.append(sample_weight.sum() - positives, positives) if binary else positives
+    if is_new is not None:  # "balanced" is by the mean of the counts, of which those count
+        counts[~is_new] = counts[is_new].mean()
+    n_rows = sample_weight.sum()
+    per_class = weights_of_labels(model.class_weight, model.classes_, counts, n_rows)
+    if binary:
+        return per_class.reshape(1, 2).astype(np.float32)
+    weights[:, 1] = per_class
+    return weights.astype(np.float32)
 
 
 def require_weights_in_range(sample_weight, class_weight):

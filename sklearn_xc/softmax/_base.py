@@ -38,6 +38,9 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
 
     partial_fit = partial_fit
 
+    def _needs_a_beginning(self):
+        return True
+
     def _require_size(self, n_classes, n_features):
         super()._require_size(n_classes, n_features)
         self._require_weights(1, 64 * n_features, (n_classes, n_features))

@@ -5,6 +5,7 @@ from copy import copy
 import numpy as np
 from scipy import sparse
 
+from .._kernels.topk import _dense_rows as dense_rows
 from .._kernels.topk import _inverted_index as kernel
 from ..utils._matrix import narrow_indices, narrow_pointers, normalise, transposed
 from ._candidates import candidate_scores
@@ -16,6 +17,8 @@ ROW_BLOCK = 4096
 # Its list would need two numbers for each weight, so that this at most doubles the memory (but for
 # rounding up); with a smaller share, prediction waits for memory where classes are many.
 FULL_SHARE = 0.25
+# Scores that a thread holds of dense rows at once.
+MOST_SCRATCH = 1 << 21
 
 
 class InvertedIndex:
@@ -162,14 +165,27 @@ class InvertedIndex:
         n_threads = max(1, min(n_threads, n_rows))
         classes = np.empty((n_rows, k), dtype=np.int32)
         scores = np.empty((n_rows, k), dtype=np.float32)
-        scratch = self._scratch(n_threads)
+        together = self._together(rows, n_threads) if way == 0 else 1
+        scratch = self._scratch(n_threads * together)
         for start, block in row_blocks(rows, self.rows_at_once):
             part = slice(start, start + block.shape[0])
-            kernel.topk(
-                *self._arguments(block), scratch, classes[part], scores[part], way, n_threads
-            )
+            arguments = *self._arguments(block), scratch, classes[part], scores[part]
+            if together > 1:
+                dense_rows.topk(*arguments, n_threads)
+            else:
+                kernel.topk(*arguments, way, n_threads)
         check_finite(scores)
         return classes, scores
+
+    def _together(self, rows, n_threads):
+        """How many rows at a time are scored: dense ones share what is read of full weights."""
+        n_full = len(self.full_weights)
+        if not rows.dense or 2 * n_full < self.shape[1]:
+            return 1
+        if n_full > dense_rows.batch_of_features() and len(self.classes) and not rows.data.all():
+            return 1  # zeros are left out of batches, between which lists are added
+        most = min(dense_rows.most_together(), MOST_SCRATCH // len(self.intercept))
+        return max(1, min(most, rows.shape[0] // n_threads))
 
     def scores(self, rows, n_threads):
         """All scores: ndarray of float32, shape (n_rows, n_classes)."""
@@ -248,9 +264,9 @@ class InvertedIndex:
         """
         intercept = self.intercept[places]
         if self._has_all():
-            return _Part(InvertedIndex(self.full_weights[:, places].T, intercept), places)
+            return Part(InvertedIndex(self.full_weights[:, places].T, intercept), places)
         full = self.full_column >= 0
-        return _Part(InvertedIndex(coef()[places], intercept, full=full), places)
+        return Part(InvertedIndex(coef()[places], intercept, full=full), places)
 
     def scores_at(self, coef, rows, starts, places, n_threads):
         """Scores of the candidates of each row, at a cost that grows with their number.
@@ -278,7 +294,7 @@ class InvertedIndex:
         return scores
 
 
-class _Part:
+class Part:
     """An index of some classes that answers with their numbers among all."""
 
     def __init__(self, index, places):

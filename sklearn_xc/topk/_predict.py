@@ -71,7 +71,7 @@ def predict_topk(
     inner = find_inner(estimator, "predict_topk")
     X = inner.transform(X)
     if names is not None:
-        names = _checked_names(names, inner.estimator)
+        names = checked_names(names, inner.estimator)
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         labels, exclude = (
             _numbers_of(given, names, n_rows, name)
@@ -135,7 +135,7 @@ def topk_predictor(estimator, k=None, *, labels=None, exclude=None, label_weight
     return lambda X: predictor(inner.transform(X))
 
 
-def _checked_names(names, estimator):
+def checked_names(names, estimator):
     names, classes = np.asarray(names), estimator.classes_
     if names.shape != classes.shape:
         raise ValueError(

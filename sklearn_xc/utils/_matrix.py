@@ -177,6 +177,9 @@ def as_matrix(rows):
 
 
 STRETCH = 1 << 24  # entries of which something is computed at a time: 128 MB in float64
+# So many times less is 512 KB: the same memory serves every stretch, where larger arrays are mapped
+# anew each time, page by page, which takes longer than what is computed.
+IN_CACHE = 256
 
 
 def stretches(indptr, part=1):
@@ -205,7 +208,7 @@ def stretches(indptr, part=1):
 def sums_of_rows(indptr, data, term):
     """sum_j term(x_ij) of each sparse row i, float64; `term` is given the values in float64."""
     sums = np.zeros(len(indptr) - 1)
-    for rows, entries in stretches(indptr):
+    for rows, entries in stretches(indptr, IN_CACHE):
         values = np.append(term(data[entries].astype(np.float64)), 0)
         starts = indptr[rows.start : rows.stop + 1] - indptr[rows.start]
         sums[rows] = np.add.reduceat(values, starts[:-1])

@@ -16,3 +16,18 @@ def sorted_by_class(y):
     by_chance = float((frequencies**2).sum())
     deviation = np.sqrt(by_chance * (1 - by_chance) / (len(y) - 1))
     return float((y[1:] == y[:-1]).mean()) > by_chance + SURPRISING * deviation
+
+
+def in_parts(n_samples, batch_size, rng=None):
+    """The samples of a part: those that fill mini-batches, and the rest; ndarrays of int.
+
+    Parameters
+    ----------
+    n_samples, batch_size : int
+    rng : numpy.random.Generator, default=None
+        For a random order. By default that given, in which parts of a stream do what the whole
+        would do.
+    """
+    order = np.arange(n_samples) if rng is None else rng.permutation(n_samples)
+    n_whole = n_samples // batch_size * batch_size
+    return order[:n_whole], order[n_whole:]

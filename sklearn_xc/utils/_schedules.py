@@ -5,6 +5,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+SKETCHED = 0.05  # of a pass, which counting rows by a sketch may be wrong by
 # The constraint of a parameter `decay`.
 DECAY = [StrOptions({"linear", "inverse"}), Interval(Real, 0, 1, closed="right")]
 
@@ -32,3 +33,20 @@ def share_of_rate(decay, t, n_passes=None):
     if decay != "linear":
         return float(decay) ** np.floor(t)
     return (1 + t) ** -0.5 if n_passes is None else np.maximum(0.0, 1 - t / n_passes)
+
+
+def share_of_part(decay, seen):
+    """The factor on the rate in a part of a stream, whose number of passes is not known.
+
+    Passes over all rows so far are counted, and each whole one lowers the rate: by `decay` as in a
+    fit, or, where that would be linear, as one over the root. At one rate for ever the noise of the
+    last steps would stay, and a stream would not come to what a fit comes to.
+
+    Parameters
+    ----------
+    decay : {"linear", "inverse"} or float
+    seen : RowsSeen
+        With the rows of this part.
+    """
+    n_before = max(0, int(seen.n_visits / max(seen.n_rows, 1) - SKETCHED))
+    return share_of_rate(decay, n_before)

@@ -8,6 +8,7 @@ from itertools import chain
 
 import numpy as np
 from scipy import sparse
+from sklearn import get_config
 from sklearn.utils import indexable
 
 
@@ -51,6 +52,20 @@ def in_checked_csr(X, name):
     to CSR without a look at their structure.
     """
     return checked_csr(X, name) if sparse.issparse(X) and X.format != "csr" else X
+
+
+def answer_container(given):
+    """The class of sparse predictions: that of fit's y, or csr_array if scikit-learn is set to it.
+
+    scikit-learn 1.9 has ``set_config(sparse_interface=...)``. Its default, "spmatrix", does not
+    tell whether somebody asked for it, so that only "sparray" changes what is returned.
+
+    Parameters
+    ----------
+    given : type
+        ``csr_matrix`` or ``csr_array``.
+    """
+    return sparse.csr_array if get_config().get("sparse_interface") == "sparray" else given
 
 
 def in_rows(*arrays, names):

@@ -113,3 +113,58 @@ def test_bad_arguments(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "dask.array", None)
     with pytest.raises(ImportError, match=r"sklearn_xc.dask needs dask, .*sklearn-xc\[dask\]"):
         predict_lazily(model, rows)
+
+
+WEIGHT = np.random.default_rng(0).normal(size=30).astype(np.float32)
+OF_ROWS = sparse.random_array((1000, 30), density=0.6, rng=np.random.default_rng(0), format="csr")
+RESTRICTIONS = {
+    "labels": {"labels": [3, 5, 7, 11, 20]},
+    "exclude": {"exclude": [0, 1, 2, 3]},
+    "weight": {"label_weight": WEIGHT},
+    "of rows": {"labels": OF_ROWS, "label_weight": WEIGHT},
+    "lists": {"exclude": [[row % 30, (row + 7) % 30] for row in range(1000)]},
+    "both": {"labels": OF_ROWS, "exclude": range(5)},
+}
+
+
+@pytest.mark.parametrize("restriction", RESTRICTIONS)
+@pytest.mark.parametrize("rows", [dense_blocks, sparse_blocks], ids=["dense", "sparse"])
+def test_restricted_answers(model, rows, restriction):
+    options = {"k": 2, **RESTRICTIONS[restriction]}
+    found = dask.compute(*predict_lazily(model, rows(), **options))
+    for some, wanted in zip(found, predict_topk(model, X, **options), strict=True):
+        np.testing.assert_array_equal(some, wanted)
+    matrix = predict_lazily(model, rows(), sparse_output=True, **options).compute()
+    assert abs(matrix - predict_topk(model, X, sparse_output=True, **options)).nnz == 0
+
+
+def test_names_and_restrictions_by_name(model, tmp_path):
+    names = np.array([f"label {k:02}" for k in range(30)])
+    options = {"k": 2, "labels": names[5:15], "names": names}
+    expected = predict_topk(model, X, **options)
+    model.save(tmp_path / "model.sxc")
+    for estimator in (model, tmp_path / "model.sxc"):
+        found = predict_lazily(estimator, dense_blocks(), **options)
+        assert found[0].dtype == names.dtype
+        for some, wanted in zip(dask.compute(*found), expected, strict=True):
+            np.testing.assert_array_equal(some, wanted)
+
+
+def test_restrictions_that_are_refused(model):
+    for options, message in (
+        ({"labels": [99]}, "labels names 99, which is not in classes_"),
+        ({"labels": [3, 4], "k": 5}, "k=5 labels are asked for, but row 0 may have 2 only"),
+        ({"label_weight": [1.0]}, "label_weight must be 1-D"),
+        ({"label_weight": WEIGHT, "scores": "proba"}, "scores='decision' only"),
+        ({"exclude": [[1]] * 7}, "exclude has lists for 7 rows, but X has 1000 rows"),
+        ({"names": ["a"]}, "names must be 1-D with a name for each"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            predict_lazily(model, dense_blocks(), **options)
+    for given in (OF_ROWS, [[1]] * 1000):
+        with pytest.raises(ValueError, match="labels is by row, but X has blocks of unknown sizes"):
+            predict_lazily(model, unknown_rows(), labels=given)
+    same = predict_lazily(model, unknown_rows(), k=2, labels=[3, 4, 5])
+    np.testing.assert_array_equal(
+        same[0].compute(), predict_topk(model, X, k=2, labels=[3, 4, 5])[0]
+    )

@@ -201,6 +201,21 @@ def test_a_warm_start_keeps_the_auxiliary_variables(data):
     assert np.abs(before.u - np.log(len(np.unique(y)))).max() > 0.1
 
 
+@pytest.mark.parametrize("name", ["implicit", "exact"])
+def test_columns_of_very_different_units_in_parts_and_files(name, tmp_path):
+    """The ridge is then a number for each column."""
+    X, y = load_wine(return_X_y=True)
+    model = ImplicitSoftmaxRegressor(**SOLVERS[name], random_state=0)
+    for part in np.array_split(np.random.default_rng(0).permutation(len(y)), 2) * 5:
+        model.partial_fit(X[part], y[part], classes=[0, 1, 2])
+    assert model.alpha_.shape == (13,)
+    model.save(tmp_path / "model")
+    loaded = sklearn_xc.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.alpha_, model.alpha_)
+    scores = loaded.partial_fit(X, y).decision_function(X)
+    np.testing.assert_array_equal(model.partial_fit(X, y).decision_function(X), scores)
+
+
 def test_parts_and_samples_of_weight_zero(data):
     """They are nowhere: not in the count of samples, not in coordinates, not in the ridge."""
     X, y = data

@@ -149,3 +149,20 @@ def test_a_pickled_model_goes_on_as_if_it_had_not_been():
     for estimator in (model, twin):
         estimator.partial_fit(X[500:], y[500:])
     np.testing.assert_array_equal(model.coef_, twin.coef_)
+
+
+@pytest.mark.parametrize("loss", ["cross_entropy", pytest.param("margin", marks=pytest.mark.full)])
+def test_many_parts_predict_as_many_labels_as_one(loss):
+    """The threshold is that of the last two thousand rows, not of the last part."""
+    X, Y = make_xc_classification(1500, 800, 50, n_labels=3, random_state=0)
+    n_labels, f1 = [], []
+    for n_parts in (1, 100):
+        model = LDGSClassifier(loss=loss, random_state=0)
+        for _ in range(6):
+            for part in np.array_split(np.arange(1500), n_parts):
+                model.partial_fit(X[part], Y[part])
+        found = model.predict(X)
+        n_labels.append(found.sum())
+        f1.append(2 * found.multiply(Y).sum() / (found.sum() + Y.sum()))
+    np.testing.assert_allclose(n_labels[1:], n_labels[0], rtol=0.02)
+    np.testing.assert_allclose(f1[1:], f1[0], atol=0.005)

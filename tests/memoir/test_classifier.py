@@ -359,6 +359,18 @@ def test_early_stopping_scores_are_those_of_the_held_out_samples(digits, monkeyp
     assert model.validation_scores_[-1] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(("scores", "warns"), [((0.5, 0.5), False), ((0.5, 0.6), True)])
+def test_a_score_that_stays_is_not_said_to_rise(scores, warns, digits, monkeypatch):
+    found = iter(scores)
+    monkeypatch.setattr(MemoirSVC, "_score_on", lambda *_: next(found))
+    model = MemoirSVC(early_stopping=True, max_iter=2, random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(*digits)
+    assert model.validation_scores_.tolist() == list(scores)
+    assert bool(caught) == warns
+
+
 def test_weights_of_classes_are_weights_of_their_samples(digits):
     X, y = digits[0][:500], digits[1][:500]
     options = {"max_iter": 3, "random_state": 0}

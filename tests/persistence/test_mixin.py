@@ -472,6 +472,8 @@ TRUSTED = [
     "sklearn_xc.memoir._growing_weights.Iterates",
     "sklearn_xc.ppdsparse._classifier.PPDSparseClassifier",
     "sklearn_xc.utils._rows_seen.RowsSeen",
+    "sklearn_xc.utils._waiting.Replaced",
+    "sklearn_xc.utils._waiting.Waiting",
     "sklearn_xc.implicit_softmax._stream.Stream",
     "sklearn_xc.meta._calibrated.TopKCalibratedClassifier",
     "sklearn_xc.meta._threshold.TopKThresholdClassifier",

@@ -21,11 +21,11 @@ def test_scores_are_those_of_plain_fits():
     rows = np.arange(300)
     train, test = train_test_split(rows, test_size=0.3, random_state=0)
     model = PPDSparseClassifierCV([0.3, 0.03], [1.0, 2.0], cv=[(train, test)], tol=1e-4)
-    model.set_params(random_state=0, scoring=make_topk_scorer("ndcg_at_k", 5))
+    model.set_params(random_state=0, scoring=make_topk_scorer("ndcg_at_k", 5), search="grid")
     from sklearn_xc.ppdsparse import _classifier_cv
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_classifier_cv, "TOL_OF_SEARCH", 1e-4)
+        patch.setattr(_classifier_cv, "TOL", 1e-4)
         model.fit(X, Y)
     for i, l1 in enumerate(model.l1s):
         for j, l2 in enumerate(model.l2s):
@@ -50,6 +50,51 @@ def test_the_best_pair_is_fitted_on_all_rows(tmp_path):
     loaded = load(tmp_path / "model", "r")
     np.testing.assert_array_equal(loaded.predict_topk(X)[1], plain.predict_topk(X)[1])
     np.testing.assert_array_equal(loaded.scores_, model.scores_)
+
+
+@pytest.mark.parametrize("cv", [0.4, 3])
+def test_lines_find_what_the_grid_has(cv):
+    lines, grid = (
+        PPDSparseClassifierCV(search=search, cv=cv, random_state=0, n_jobs=1).fit(X, Y)
+        for search in ("lines", "grid")
+    )
+    tried = ~np.isnan(lines.scores_)
+    assert 6 <= tried.all(axis=-1).sum() == tried.any(axis=-1).sum() <= 8
+    assert not np.isnan(grid.scores_).any()
+    np.testing.assert_allclose(lines.scores_[tried], grid.scores_[tried], atol=0.03)
+    mean = lines.scores_.mean(axis=-1)
+    assert mean[lines.best_index_] == np.nanmax(mean)
+
+
+def test_lines_go_beside_the_best():
+    """Of a known surface: along l1 at the middle l2, along l2, and beside where l2 has moved."""
+    from sklearn_xc.ppdsparse import _penalty_search
+
+    surface = -np.add.outer((np.arange(5) - 3.2) ** 2, (np.arange(3) - 0.1) ** 2)
+    tried = []
+
+    class Part:
+        def score(self, i, j):
+            tried.append((i, j))
+            return surface[i, j]
+
+        def keep(self):
+            pass
+
+        go_back = keep
+
+    class Silent:
+        def begin(self):
+            pass
+
+        def end(self, score):
+            pass
+
+    pairs = _penalty_search.PairScores(range(5), range(3), [Part()], Silent())
+    _penalty_search.try_lines(pairs, [4, 3, 2, 1, 0], 3)
+    assert tried == [(4, 1), (3, 1), (2, 1), (1, 1), (0, 1), (3, 0), (3, 2), (4, 0), (2, 0)]
+    assert pairs.best() == (3, 0)
+    assert len(tried) == _penalty_search.n_pairs("lines", 5, 3)
 
 
 def test_multiples_of_auto_follow_the_unit_of_the_rows():
@@ -143,6 +188,7 @@ def test_callbacks_are_told_of_each_fit():
         ({"l2s": ["often*auto"]}, "l2s must be a number, 'auto', or a multiple"),
         ({"l1s": [-1]}, "l1s holds -1.0; penalties are from 0 to 1e12"),
         ({"scoring": 3}, "scoring"),
+        ({"search": "random"}, "search"),
         ({"tol": 0}, "tol"),
     ],
 )

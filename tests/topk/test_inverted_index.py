@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from sklearn_xc._kernels.topk import _dense_rows
 from sklearn_xc._kernels.topk import _inverted_index as kernel
 from sklearn_xc.topk import _inverted_index
 from sklearn_xc.topk._inverted_index import InvertedIndex
@@ -163,7 +164,7 @@ def test_classes_without_positives_come_last_and_finite(way):
     np.testing.assert_array_equal(scores, np.float32([[1.5, -2, -1e18, -1e18]] * 2))
 
 
-@pytest.mark.parametrize("way", [1, 2])
+@pytest.mark.parametrize("way", [0, 1, 2])
 def test_overflow_is_an_error(way):
     W = sparse.csr_array(np.array([[3e38, 3e38], [-3e38, 3e38], [1, 1]], dtype=np.float32))
     index = InvertedIndex(W, np.zeros(3, np.float32))
@@ -184,6 +185,72 @@ def test_more_features_than_one_pass_over_the_classes_takes(n_features):
     for result, wanted in zip(index.topk(rows, 6, 2), expected, strict=True):
         np.testing.assert_array_equal(result, wanted)
     np.testing.assert_array_equal(index.scores(rows, 2), X @ W.T.toarray() + b)
+
+
+@pytest.mark.parametrize("n_features", [3, 256, 300, 600])
+@pytest.mark.parametrize("n_classes", [2, 64, 65, 1000])
+@pytest.mark.parametrize("kind", ["lists and full", "full", "read in place"])
+@pytest.mark.parametrize("zeros", [0, 0.1])
+def test_dense_rows_share_the_weights_and_keep_the_bits(n_features, n_classes, kind, zeros):
+    """Groups of rows, the last one smaller, against one row after another and float64."""
+    rng = np.random.default_rng(n_features + n_classes)
+    X = rng.normal(size=(45, n_features)).astype(np.float32)
+    X[rng.random(X.shape) < zeros] = 0
+    W = rng.normal(size=(n_classes, n_features)).astype(np.float32)
+    W[rng.random(W.shape) < np.where(rng.random(n_features) < 0.2, 0.9, 0.3)] = 0
+    b = rng.normal(size=n_classes).astype(np.float32)
+    if kind == "lists and full":
+        index = InvertedIndex(sparse.csr_array(W), b)
+    else:
+        W = np.asfortranarray(W) if kind == "read in place" else W
+        index = InvertedIndex(W, b)
+        assert np.shares_memory(index.full_weights, W) == (kind == "read in place")
+    rows, k = as_rows(X), min(7, n_classes)
+    best, scores = index.topk(rows, k, 1, 1)
+    plain = X.astype(float) @ W.T.astype(float) + b.astype(float)
+    np.testing.assert_allclose(scores, -np.sort(-plain, axis=1)[:, :k], rtol=1e-4, atol=1e-4)
+    for n_threads in (1, 2, 5):
+        for part in (slice(None), slice(3, 4), slice(0, 33)):
+            grouped = index.topk(as_rows(X[part]), k, n_threads)
+            np.testing.assert_array_equal(grouped[0], best[part])
+            np.testing.assert_array_equal(grouped[1], scores[part])
+    with mock.patch.object(_inverted_index, "MOST_SCRATCH", 3 * len(index.intercept)):
+        for expected, found in zip((best, scores), index.topk(rows, k, 2), strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_dense_rows_alone_are_taken_in_groups():
+    X, W, b = problem(3, 9, 4)
+    rows, index = as_rows(normalise(sparse.csr_array(X))), InvertedIndex(W.toarray(), b)
+    places = np.empty((3, 2), np.int32), np.empty((3, 2), np.float32)
+    with pytest.raises(ValueError, match="rows must be dense"):
+        _dense_rows.topk(*index._arguments(rows), index._scratch(4), *places, 1)
+
+
+@pytest.mark.parametrize("length", [0, 15, 16, 17, 255, 273, 1200])
+def test_lists_of_any_length(length):
+    """Long ones are added sixteen entries at a time, and fetched beyond their end."""
+    rng = np.random.default_rng(length)
+    W = np.zeros((6000, 3), dtype=np.float32)
+    for j in range(3):
+        W[rng.choice(6000, max(0, length - j), replace=False), j] = rng.normal(
+            size=max(0, length - j)
+        )
+    X = rng.random((5, 3), dtype=np.float32)
+    b = rng.normal(size=6000).astype(np.float32)
+    index, rows = InvertedIndex(sparse.csr_array(W), b), as_rows(normalise(sparse.csr_array(X)))
+    assert not len(index.full_weights)
+    expected = np.tile(b, (5, 1)).astype(np.float64)
+    for j in range(3):  # rounded to float32 after each feature, as in the kernel
+        fused = expected + X[:, j, None].astype(np.float64) * W[:, j].astype(np.float64)
+        expected = fused.astype(np.float32).astype(np.float64)
+    np.testing.assert_allclose(index.scores(rows, 1), expected, rtol=3e-7, atol=1e-7)
+    for way in (0, 1, 2):
+        best, scores = index.topk(rows, 6, 2, way)
+        all_scores = index.scores(rows, 1)
+        order = np.argsort(-all_scores, axis=1, kind="stable")[:, :6]
+        np.testing.assert_array_equal(best, order)
+        np.testing.assert_array_equal(scores, np.take_along_axis(all_scores, order, axis=1))
 
 
 def test_memory_of_the_index_is_bounded_by_the_weights():

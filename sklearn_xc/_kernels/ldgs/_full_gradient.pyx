@@ -93,22 +93,24 @@ cdef void exponentials_of_block(
 
 
 cdef void gradient_of_block(
-    const float[:, ::1] W, const float[:, ::1] H, int64_t block, const int64_t[::1] indptr,
-    const int32_t[::1] ids, const float[::1] factor, const double[::1] log_normaliser,
+    const float[:, ::1] W, const float[:, ::1] H, int64_t block, Positives positives,
+    const float[::1] factor, const double[::1] log_normaliser,
     float[:, ::1] Z, const float[:, ::1] tops, float[:, :, ::1] part, float[:, ::1] gradient
 ) noexcept nogil:
+    cdef const int64_t[::1] indptr = positives.indptr
+    cdef const int32_t[::1] ids = positives.ids
     cdef int64_t i, e, first = block * BLOCK
     cdef int32_t n = <int32_t>min(<int64_t>BLOCK, W.shape[0] - first)
     cdef int32_t width = <int32_t>W.shape[1]
     for i in range(H.shape[0]):
         scale(
             &Z[i, first], n, <float>(
-                factor[i] * (indptr[i + 1] - indptr[i]) * exp(tops[block, i] - log_normaliser[i])
+                factor[i] * mass_of(positives, i) * exp(tops[block, i] - log_normaliser[i])
             ),
         )
         for e in range(indptr[i], indptr[i + 1]):
             if first <= ids[e] < first + n:
-                Z[i, ids[e]] -= factor[i]
+                Z[i, ids[e]] -= factor[i] * weight_of(positives, e)
     matmul(
         b"N", b"N", <int>H.shape[0], width, n, 1, &Z[0, first], <int>Z.shape[1],
         &W[first, 0], width, 0, &part[block, 0, 0], width,
@@ -117,6 +119,40 @@ cdef void gradient_of_block(
         b"T", b"N", n, width, <int>H.shape[0], 1, &Z[0, first], <int>Z.shape[1],
         &H[0, 0], width, 0, &gradient[first, 0], width,
     )
+
+
+cdef class Positives:
+    """The positives of rows.
+
+    Parameters
+    ----------
+    indptr, ids : the positives of each row
+    weight : as many, factors on their losses, or of size 0 for ones
+    """
+
+    cdef const int64_t[::1] indptr
+    cdef const int32_t[::1] ids
+    cdef const float[::1] weight
+    cdef bint weighted
+
+    def __init__(self, indptr, ids, weight):
+        self.indptr, self.ids, self.weight = indptr, ids, weight
+        self.weighted = len(weight) > 0
+
+
+cdef inline float weight_of(Positives positives, int64_t e) noexcept nogil:
+    return positives.weight[e] if positives.weighted else 1
+
+
+cdef inline float mass_of(Positives positives, int64_t i) noexcept nogil:
+    """The sum of the weights of a row's positives."""
+    cdef int64_t e
+    cdef float mass = 0
+    if not positives.weighted:
+        return <float>(positives.indptr[i + 1] - positives.indptr[i])
+    for e in range(positives.indptr[i], positives.indptr[i + 1]):
+        mass += positives.weight[e]
+    return mass
 
 
 cdef class BlockScratch:
@@ -141,16 +177,16 @@ cdef class BlockScratch:
 
 
 def cross_entropy(
-    const float[:, ::1] W, const float[:, ::1] H, const int64_t[::1] indptr,
-    const int32_t[::1] ids, const float[::1] factor, BlockScratch scratch,
-    float[:, ::1] of_W, float[:, ::1] of_H, double[::1] losses, int n_threads,
+    const float[:, ::1] W, const float[:, ::1] H, Positives positives, const float[::1] factor,
+    BlockScratch scratch, float[:, ::1] of_W, float[:, ::1] of_H, double[::1] losses,
+    int n_threads,
 ):
     """Cross-entropy and its gradients in W and H.
 
     Parameters
     ----------
     W, H : IN (n_classes, n_columns) and (n_rows, n_columns)
-    indptr, ids : IN, the positives of each row
+    positives : IN
     factor : IN (n_rows,), of the gradients
     scratch : SCRATCH
     of_W, of_H : OUT (n_classes, n_columns) and (n_rows, n_columns)
@@ -158,6 +194,9 @@ def cross_entropy(
     """
     cdef int64_t block, i, e, c, n_blocks = (W.shape[0] + BLOCK - 1) // BLOCK
     cdef double top, total
+    cdef float weight
+    cdef const int64_t[::1] indptr = positives.indptr
+    cdef const int32_t[::1] ids = positives.ids
     cdef float[:, ::1] Z = scratch.Z, tops = scratch.tops
     cdef double[:, ::1] totals = scratch.totals
     cdef double[::1] log_normaliser = scratch.log_normaliser
@@ -174,12 +213,13 @@ def cross_entropy(
             log_normaliser[i] = top + log(total)
             losses[i] = 0
             for e in range(indptr[i], indptr[i + 1]):
-                losses[i] += log_normaliser[i]
+                weight = weight_of(positives, e)
+                losses[i] += weight * log_normaliser[i]
                 for c in range(W.shape[1]):
-                    losses[i] -= W[ids[e], c] * H[i, c]
+                    losses[i] -= weight * (W[ids[e], c] * H[i, c])
         for block in prange(n_blocks, schedule="static", num_threads=n_threads):
             gradient_of_block(
-                W, H, block, indptr, ids, factor, log_normaliser, Z, tops, part, of_W
+                W, H, block, positives, factor, log_normaliser, Z, tops, part, of_W
             )
         for i in range(H.shape[0]):
             for c in range(W.shape[1]):
@@ -191,46 +231,45 @@ def cross_entropy(
 
 
 cdef double softmax_row(
-    float* z, int64_t n_classes, const int32_t* own, int64_t n_own
+    float* z, int64_t n_classes, Positives positives, int64_t i
 ) noexcept nogil:
-    """The cross-entropy of a row; its scores become the gradient."""
+    """The cross-entropy of row i; its scores become the gradient."""
     cdef int64_t e
-    cdef double loss = 0, total
+    cdef double loss = 0, total, mass = mass_of(positives, i)
     cdef float top
-    for e in range(n_own):
-        loss -= z[own[e]]
+    for e in range(positives.indptr[i], positives.indptr[i + 1]):
+        loss -= weight_of(positives, e) * z[positives.ids[e]]
     exponentials(z, n_classes, &top, &total)
-    scale(z, n_classes, <float>(n_own / total))
-    for e in range(n_own):
-        z[own[e]] -= 1
-    return loss + n_own * (top + log(total))
+    scale(z, n_classes, <float>(mass / total))
+    for e in range(positives.indptr[i], positives.indptr[i + 1]):
+        z[positives.ids[e]] -= weight_of(positives, e)
+    return loss + mass * (top + log(total))
 
 
 def softmax_gradients(
-    float[:, ::1] Z, const int64_t[::1] indptr, const int32_t[::1] ids, double[::1] losses,
-    int n_threads,
+    float[:, ::1] Z, Positives positives, double[::1] losses, int n_threads,
 ):
     """Cross-entropy of scores and its gradients in them.
 
     Parameters
     ----------
     Z : IN/OUT (n_rows, n_classes), scores, then gradients
-    indptr, ids : IN, the positives of each row
+    positives : IN
     losses : OUT (n_rows,)
     """
     cdef int64_t i
-    cdef const int32_t* own = &ids[0] if ids.shape[0] else NULL
     for i in prange(Z.shape[0], nogil=True, schedule="static", num_threads=n_threads):
-        losses[i] = softmax_row(
-            &Z[i, 0], Z.shape[1], own + indptr[i], indptr[i + 1] - indptr[i]
-        )
+        losses[i] = softmax_row(&Z[i, 0], Z.shape[1], positives, i)
 
 
 cdef double one_row(
-    Loss loss, const float* z, int64_t n_classes, const int32_t* positives, int64_t n_positive,
+    Loss loss, const float* z, int64_t n_classes, Positives labels, int64_t row,
     int32_t* ids, int64_t* count, float* own, float* gradient, double* scratch, int32_t* place
 ) noexcept nogil:
     """The loss of a row; OUT the classes whose gradient may not be zero, and these gradients."""
+    cdef int64_t first = labels.indptr[row], n_positive = labels.indptr[row + 1] - first
+    cdef const int32_t* positives = &labels.ids[0] + first if n_positive else NULL
+    cdef const float* weight = &labels.weight[0] + first if labels.weighted else NULL
     cdef int64_t p, k, n = 0
     cdef double least
     cdef float top = <float>-INFINITY, lowest = <float>INFINITY
@@ -256,7 +295,7 @@ cdef double one_row(
     for p in range(n_positive):
         place[positives[p]] = -1
     count[0] = n
-    return loss_gradient(loss, own, NULL, n_positive, n, gradient, scratch)
+    return loss_gradient(loss, own, weight, n_positive, n, gradient, scratch)
 
 
 cdef class RowScratch:
@@ -265,7 +304,7 @@ cdef class RowScratch:
     Parameters
     ----------
     own : (n_threads, n_classes)
-    scratch : (n_threads, 3 * n_classes + 4)
+    scratch : (n_threads, 5 * n_classes + 4)
     places : (n_threads, n_classes), -1 everywhere before and after
     """
 
@@ -278,9 +317,9 @@ cdef class RowScratch:
 
 
 def sparse_gradients(
-    int kind, double mu, const float[:, ::1] Z, const int64_t[::1] indptr,
-    const int32_t[::1] positive_ids, int32_t[:, ::1] ids, int64_t[::1] counts,
-    float[:, ::1] gradient, double[::1] losses, RowScratch memory, int n_threads,
+    int kind, double mu, const float[:, ::1] Z, Positives positives, int32_t[:, ::1] ids,
+    int64_t[::1] counts, float[:, ::1] gradient, double[::1] losses, RowScratch memory,
+    int n_threads,
 ):
     """Margin and triplet losses of all classes, and the classes that they touch.
 
@@ -288,7 +327,7 @@ def sparse_gradients(
     ----------
     kind, mu : IN, MARGIN or TRIPLET of `_losses`
     Z : IN (n_rows, n_classes), scores
-    indptr, positive_ids : IN, the positives of each row
+    positives : IN
     ids, gradient : OUT (n_rows, n_classes), the classes with a gradient, positives first
     counts : OUT (n_rows,), how many
     losses : OUT (n_rows,)
@@ -297,7 +336,6 @@ def sparse_gradients(
     cdef int64_t i
     cdef int thread = 0
     cdef Loss loss
-    cdef const int32_t* positives = &positive_ids[0] if positive_ids.shape[0] else NULL
     cdef float[:, ::1] own = memory.own
     cdef double[:, ::1] scratch = memory.scratch
     cdef int32_t[:, ::1] places = memory.places
@@ -306,7 +344,6 @@ def sparse_gradients(
         thread = threadid()
         for i in prange(Z.shape[0], schedule="dynamic"):
             losses[i] = one_row(
-                loss, &Z[i, 0], Z.shape[1], positives + indptr[i], indptr[i + 1] - indptr[i],
-                &ids[i, 0], &counts[i], &own[thread, 0], &gradient[i, 0], &scratch[thread, 0],
-                &places[thread, 0],
+                loss, &Z[i, 0], Z.shape[1], positives, i, &ids[i, 0], &counts[i], &own[thread, 0],
+                &gradient[i, 0], &scratch[thread, 0], &places[thread, 0],
             )

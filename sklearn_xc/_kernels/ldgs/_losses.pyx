@@ -6,7 +6,7 @@ The positives of a sample stand first in the set, its negatives behind them. z a
   the LDGS paper;
 * margin, ``max <z + 1_N, a> - mu / 2 ||a||^2`` over the bi-simplex, eqs. 10 and 11: its gradient is
   the projection of ``(z + 1_N) / mu`` on ``{a_N >= 0, a_P <= 0, sum a_N = -sum a_P <= 1}``;
-* triplet, ``sum_k sum_j max(0, z_j - z_k + 1)``, eq. 7 with its sign put right.
+* triplet, ``sum_k w_k sum_j max(0, z_j - z_k + 1)``, eq. 7 with its sign put right.
 
 A sample without positives or without negatives has no loss but for cross-entropy, which needs
 positives only.
@@ -158,17 +158,22 @@ cdef double margin(
 # ----------------------------------------------------------------------------------- triplet
 
 
-cdef int by_value(const void* a, const void* b) noexcept nogil:
-    cdef double x = (<const double*>a)[0], y = (<const double*>b)[0]
+cdef struct Positive:
+    double z
+    double weight
+
+
+cdef int by_score(const void* a, const void* b) noexcept nogil:
+    cdef double x = (<const Positive*>a).z, y = (<const Positive*>b).z
     return (x > y) - (x < y)
 
 
-cdef int64_t n_below(const double* sorted_values, int64_t n, double x) noexcept nogil:
-    """How many of the ascending values lie below x."""
+cdef int64_t n_below(const Positive* ascending, int64_t n, double x) noexcept nogil:
+    """How many of the positives score below x."""
     cdef int64_t low = 0, high = n, middle
     while low < high:
         middle = (low + high) // 2
-        if sorted_values[middle] < x:
+        if ascending[middle].z < x:
             low = middle + 1
         else:
             high = middle
@@ -176,35 +181,39 @@ cdef int64_t n_below(const double* sorted_values, int64_t n, double x) noexcept 
 
 
 cdef double triplet(
-    Loss loss, const float* z, int64_t n_positive, int64_t n, float* gradient, double* scratch
+    Loss loss, const float* z, const float* weight, int64_t n_positive, int64_t n,
+    float* gradient, double* scratch
 ) noexcept nogil:
-    cdef double* ordered = scratch  # the positives' scores, ascending
-    cdef double* sums = scratch + n_positive  # of the first this many of them
+    cdef Positive* ordered = <Positive*>scratch  # by score
+    cdef double* weights = scratch + 2 * n_positive  # of the first this many of them
+    cdef double* sums = weights + n_positive + 1  # of their scores times weights
     cdef double* pairs = sums + n_positive + 1  # negatives that violate just the first this many
     cdef double value = 0
     cdef int64_t i, found
     for i in range(n_positive):
-        ordered[i] = z[i]
+        ordered[i].z = z[i]
+        ordered[i].weight = weight[i] if weight != NULL else 1
         pairs[i] = 0
     pairs[n_positive] = 0
-    qsort(ordered, n_positive, sizeof(double), by_value)
-    sums[0] = 0
+    qsort(ordered, n_positive, sizeof(Positive), by_score)
+    weights[0] = sums[0] = 0
     for i in range(n_positive):
-        sums[i + 1] = sums[i] + ordered[i]
+        weights[i + 1] = weights[i] + ordered[i].weight
+        sums[i + 1] = sums[i] + ordered[i].weight * ordered[i].z
     for i in range(n_positive, n):
         found = n_below(ordered, n_positive, z[i] + 1.0)
-        gradient[i] = <float>found
-        value += found * (z[i] + 1.0) - sums[found]
+        gradient[i] = <float>weights[found]
+        value += weights[found] * (z[i] + 1.0) - sums[found]
         pairs[found] += 1
     if loss.rest > 0:
         found = n_below(ordered, n_positive, 1.0)
-        value += loss.rest * (found - sums[found])
+        value += loss.rest * (weights[found] - sums[found])
         pairs[found] += loss.rest
     for i in range(n_positive - 1, -1, -1):  # now: that violate more than the first i
         pairs[i] += pairs[i + 1]
     for i in range(n_positive):
         found = n_below(ordered, n_positive, z[i])
-        gradient[i] = <float>-pairs[found + 1]
+        gradient[i] = <float>-pairs[found + 1] * (weight[i] if weight != NULL else 1)
     return value
 
 
@@ -212,15 +221,15 @@ cdef double loss_gradient(
     Loss loss, const float* z, const float* weight, int64_t n_positive, int64_t n,
     float* gradient, double* scratch
 ) noexcept nogil:
-    """The loss of a set; OUT its gradient (n,). `scratch` holds 3 n + 4 numbers.
+    """The loss of a set; OUT its gradient (n,). `scratch` holds 5 n + 4 numbers.
 
-    `weight` (n_positive,), or NULL for ones, is for cross-entropy.
+    `weight` (n_positive,), or NULL for ones, is not for the margin loss.
     """
     if loss.kind == CROSS_ENTROPY:
         return cross_entropy(loss, z, weight, n_positive, n, gradient)
     if loss.kind == MARGIN:
         return margin(loss, z, n_positive, n, gradient, scratch)
-    return triplet(loss, z, n_positive, n, gradient, scratch)
+    return triplet(loss, z, weight, n_positive, n, gradient, scratch)
 
 
 KINDS = {"cross_entropy": CROSS_ENTROPY, "margin": MARGIN, "triplet": TRIPLET}
@@ -242,7 +251,7 @@ def of_set(
     gradient : OUT (n,)
     """
     cdef Loss loss
-    cdef double[::1] scratch = np.empty(3 * z.shape[0] + 4)
+    cdef double[::1] scratch = np.empty(5 * z.shape[0] + 4)
     cdef double value
     loss.kind, loss.mu, loss.rest = kind, mu, rest
     if z.shape[0] == 0:

@@ -214,7 +214,7 @@ cdef class Candidates:
     drawn : (n_rows, n_drawn), classes drawn among those neither positive nor retrieved; those
         that are, and repetitions, do not count. In cross-entropy each has the weight of as many
     indptr, ids : the positives of each row
-    weight : as many as ids, or of size 0 for ones; for cross-entropy
+    weight : as many as ids, or of size 0 for ones; not for the margin loss
     """
 
     cdef const int32_t[:, :, ::1] retrieved
@@ -264,7 +264,7 @@ cdef class Scratch:
         self.places = places
         n_floats = (2 * n_chunks + 3) * capacity + n_bytes // 2
         self.floats = np.empty((n_threads, n_floats), dtype=np.float32)
-        self.doubles = np.empty((n_threads, 3 * capacity + 4))
+        self.doubles = np.empty((n_threads, 5 * capacity + 4))
 
 
 def gradients(

@@ -11,6 +11,9 @@ cdef class Workspace:
     # (LANES, n_samples) and (LANES, n_features) lists, as long as the lane says
     cdef int32_t[:, ::1] active, candidates, touched
     cdef float[:, ::1] alpha, candidate_scores, saved
+    # (LANES, n_samples) factors on the losses of active samples; not there without grades
+    cdef float[:, ::1] grade
+    cdef bint graded
     # v of the class that is descending, and which features it touches; all zero in between
     cdef float[::1] v
     cdef double[::1] exact_v
@@ -29,6 +32,9 @@ cdef class Workspace:
     cdef int64_t[::1] cursor, positive_cursor
     cdef float[::1] packed, sparse
     cdef double[::1] cumulative
+    # what a descent copies; it grows
+    cdef void *scratch
+    cdef size_t scratch_size
 
 
 cdef inline void activate(
@@ -38,9 +44,18 @@ cdef inline void activate(
     cdef Lane *lane = &work.lanes[c]
     work.active[c, lane.n_active] = <int32_t>(~i if positive else i)
     work.alpha[c, lane.n_active] = alpha
+    if work.graded:
+        work.grade[c, lane.n_active] = 1
     work.member[i] |= <uint16_t>(1 << c)
     lane.n_active += 1
 
+
+cdef inline float grade_of(Workspace work, Py_ssize_t c, Py_ssize_t a) noexcept nogil:
+    """Factor on the loss of an active sample."""
+    return work.grade[c, a] if work.graded else 1
+
+
+cdef int reserve(Workspace work, size_t size) except -1 nogil
 
 cdef void start_class(
     Workspace work, Py_ssize_t c, int32_t label, const Settings *settings, Problem problem

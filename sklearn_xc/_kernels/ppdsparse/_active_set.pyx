@@ -2,6 +2,7 @@
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint16_t
+from libc.stdlib cimport free, malloc
 
 import numpy as np
 
@@ -14,16 +15,19 @@ from sklearn_xc._kernels.ppdsparse._types cimport (
 from sklearn_xc._kernels.ppdsparse._sparsify cimport n_draws, sparsify_weights
 
 cdef enum:
-    FEW = 100  # random negatives at the start, at least
+    FEW = 50  # random negatives at the start, at least
+    PER_POSITIVE = 2  # random negatives, where that is more
 
 
 cdef class Workspace:
     """Scratch memory of one thread: O(D * LANES) dense, the lists as long as they are used."""
 
-    def __init__(self, Py_ssize_t n, Py_ssize_t d):
+    def __init__(self, Py_ssize_t n, Py_ssize_t d, bint graded=False):
         # np.empty maps memory that stays unused until a list grows into it
         self.active = np.empty((LANES, n), dtype=np.int32)
         self.alpha = np.empty((LANES, n), dtype=np.float32)
+        self.grade = np.empty((LANES, n if graded else 0), dtype=np.float32)
+        self.graded = graded
         self.candidates = np.empty((LANES, n), dtype=np.int32)
         self.candidate_scores = np.empty((LANES, n), dtype=np.float32)
         self.touched = np.empty((LANES, d), dtype=np.int32)
@@ -47,6 +51,21 @@ cdef class Workspace:
         for c in range(LANES):
             self.lanes[c].label = IDLE
 
+    def __dealloc__(self):
+        free(self.scratch)
+
+
+cdef int reserve(Workspace work, size_t size) except -1 nogil:
+    """Scratch memory of so many bytes, whose content is not kept."""
+    if size > work.scratch_size:
+        free(work.scratch)
+        work.scratch_size = 0
+        work.scratch = malloc(size + size // 4)
+        if work.scratch == NULL:
+            raise MemoryError(f"no memory for {size} bytes of the active samples of a class")
+        work.scratch_size = size + size // 4
+    return 0
+
 
 cdef void start_class(
     Workspace work, Py_ssize_t c, int32_t label, const Settings *settings, Problem problem
@@ -68,6 +87,8 @@ cdef void start_class(
         i = problem.positive_rows[e]
         if problem.sample_weight[i] > 0:
             activate(work, c, i, True, 0)
+            if work.graded:
+                work.grade[c, lane.n_active - 1] = problem.positive_grades[e]
 
 
 cdef void draw_negatives(Workspace work, Py_ssize_t c, Problem problem) noexcept nogil:
@@ -78,7 +99,7 @@ cdef void draw_negatives(Workspace work, Py_ssize_t c, Problem problem) noexcept
     """
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t _, i, n = problem.X.n_rows
-    for _ in range(min(n // 2, max(<Py_ssize_t>FEW, 5 * lane.n_active))):
+    for _ in range(min(n // 2, max(<Py_ssize_t>FEW, PER_POSITIVE * lane.n_active))):
         i = random_below(&lane.rng, <unsigned int>n)
         # a positive of weight zero is no member, and no negative either: it is drawn here only
         # with weight zero, which keeps it out
@@ -128,7 +149,7 @@ cdef void resume_class(
             if a < 0:  # a negative that is there twice
                 continue
             y = 1
-            weight = lane.positive_weight
+            weight = lane.positive_weight * grade_of(work, c, a)
         elif problem.sample_weight[i] > 0:
             a = lane.n_active
             activate(work, c, i, False, 0)
@@ -185,6 +206,8 @@ cdef void drop_idle_negatives(Workspace work, Py_ssize_t c) noexcept nogil:
         else:
             work.active[c, kept] = entry
             work.alpha[c, kept] = work.alpha[c, a]
+            if work.graded:
+                work.grade[c, kept] = work.grade[c, a]
             kept += 1
     lane.n_active = kept
 
@@ -252,7 +275,7 @@ cdef double dual_value(
         if i < 0:
             i = ~i
             y = 1
-            weight = lane.positive_weight
+            weight = lane.positive_weight * grade_of(work, c, a)
         total += alpha
         if not settings.hinge:
             squares += alpha * alpha / (<double>2 * weight * problem.sample_weight[i])

@@ -3,9 +3,9 @@
 from libc.math cimport fabsf
 from libc.stdint cimport int32_t, uint64_t
 
-from sklearn_xc._kernels.common._common cimport random_below
+from sklearn_xc._kernels.common._common cimport dispatched, random_below
 from sklearn_xc._kernels.ppdsparse._class_state cimport ClassState, Member
-from sklearn_xc._kernels.ppdsparse._types cimport Settings, soft_threshold
+from sklearn_xc._kernels.ppdsparse._types cimport Settings, thresholded_dot
 
 # Negatives at zero are set aside when they are so far inside the margin, in units of its width.
 cdef float FAR_INSIDE = 0.05
@@ -17,8 +17,7 @@ cdef struct Pass:  # pointers into the copied rows, and what a pass over them ha
     const int32_t *places
     const float *values
     float *v
-    float *shrunk
-    Py_ssize_t n_left  # members beyond it sit at zero and wait to leave
+    Py_ssize_t n_left  # the first of `order`; others sit at zero and wait to leave
     float bias
     float limit  # a negative at zero with a larger gradient is set aside
     float tiny  # smaller projected gradients are not worth a step
@@ -27,71 +26,55 @@ cdef struct Pass:  # pointers into the copied rows, and what a pass over them ha
     double total  # sum of the dual variables
 
 
-cdef inline float score_of(const Member *member, const Pass *p) noexcept nogil:
-    """b l2 + <S(v), x>, in two sums, since one would wait for itself."""
-    cdef const int32_t *places = p.places + member.start
-    cdef const float *x = p.values + member.start
-    cdef const float *shrunk = p.shrunk
-    cdef float z = p.bias, z1 = 0
-    cdef Py_ssize_t e, m = member.length
-    for e in range(0, m - 1, 2):
-        z += shrunk[places[e]] * x[e]
-        z1 += shrunk[places[e + 1]] * x[e + 1]
-    if m & 1:
-        z += shrunk[places[m - 1]] * x[m - 1]
-    return z + z1
+cdef dispatched one_pass(Pass *p, const Settings *settings, uint64_t *rng) noexcept nogil:
+    """Visit the members that are left once, in a fresh random order.
 
-
-cdef inline void take_step(Member *member, float change, float l1, Pass *p) noexcept nogil:
-    cdef const int32_t *places = p.places + member.start
-    cdef const float *x = p.values + member.start
-    cdef float *v = p.v
-    cdef float *shrunk = p.shrunk
-    cdef float u
-    cdef Py_ssize_t e
-    p.bias += change
-    for e in range(member.length):
-        u = v[places[e]] + change * x[e]
-        v[places[e]] = u
-        shrunk[places[e]] = soft_threshold(u, l1)
-
-
-cdef void one_pass(Pass *p, const Settings *settings, uint64_t *rng) noexcept nogil:
-    """Visit the members that are left once, in a fresh random order."""
-    cdef float inverse_l2 = 1 / settings.l2, g, old
-    cdef Py_ssize_t a, b
+    What a visit finds is no branch, because about every second one would be guessed wrongly.
+    """
+    cdef float inverse_l2 = 1 / settings.l2, l1 = settings.l1
+    cdef float g, old, new, change, inverse_curvature, bias = p.bias, worst = 0
+    cdef double squares = 0, total = 0
+    cdef Py_ssize_t a, b, e, kept = 0
     cdef int32_t swap
+    cdef bint idle
     cdef Member *member
-    p.squares = p.total = 0
-    p.worst = 0
+    cdef const int32_t *places
+    cdef const float *x
+    cdef float *v = p.v
     for a in range(p.n_left - 1, 0, -1):
         b = random_below(rng, <unsigned int>(a + 1))
         swap = p.order[a]
         p.order[a] = p.order[b]
         p.order[b] = swap
-    a = 0
-    while a < p.n_left:
+    for a in range(p.n_left):
         member = &p.members[p.order[a]]
+        places = p.places + member.start
+        x = p.values + member.start
         old = member.alpha
-        g = member.y * score_of(member, p) * inverse_l2 - 1 + old / member.weight
-        if old == 0 and g >= 0:
-            if g > p.limit and member.y < 0:
-                p.n_left -= 1
-                swap = p.order[a]
-                p.order[a] = p.order[p.n_left]
-                p.order[p.n_left] = swap
-            else:
-                a += 1
-            continue
-        a += 1
-        p.squares += <double>g * g
-        p.total += old
-        p.worst = max(p.worst, fabsf(g))
-        if fabsf(g) >= p.tiny:
-            member.alpha = max(
-                old - g / (member.squared_norm * inverse_l2 + 1 / member.weight), <float>0
-            )
-            take_step(member, (member.alpha - old) * member.y, settings.l1, p)
+        # ready before the gradient is, which would wait for a division
+        inverse_curvature = 1 / (member.squared_norm * inverse_l2 + 1 / member.weight)
+        g = bias + thresholded_dot(places, x, member.length, v, l1)
+        g = member.y * g * inverse_l2 - 1 + old / member.weight
+        idle = (old == 0) & (g >= 0)
+        p.order[kept] = p.order[a]
+        kept += not (idle & (g > p.limit) & (member.y < 0))
+        new = max(old - g * inverse_curvature, <float>0)
+        g = 0 if idle else fabsf(g)
+        squares += <double>g * g
+        total += old
+        worst = max(worst, g)
+        new = new if g >= p.tiny else old
+        if new != old:
+            member.alpha = new
+            change = (new - old) * member.y
+            bias += change
+            for e in range(member.length):
+                v[places[e]] += change * x[e]
+    p.n_left = kept
+    p.bias = bias
+    p.squares = squares
+    p.total = total
+    p.worst = worst
 
 
 cdef int descend(
@@ -112,7 +95,6 @@ cdef int descend(
     p.places = state.places.data()
     p.values = state.values.data()
     p.v = state.v.data()
-    p.shrunk = state.shrunk.data()
     p.n_left = n
     p.bias = <float>state.bias
     p.limit = 1e30

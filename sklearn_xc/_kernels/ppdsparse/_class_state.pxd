@@ -27,7 +27,7 @@ cdef struct Member:  # of the active set
     float weight  # of its loss, C_i
     float squared_norm  # the constant feature counted
     Py_ssize_t start  # of its entries in `places` and `values`
-    Py_ssize_t length
+    Py_ssize_t length  # filled up to whole vectors
 
 
 cdef struct Lifting:  # a feature whose weight can raise the score of a row
@@ -49,9 +49,9 @@ cdef class ClassState:
     cdef int32_t[::1] hits
     cdef float[::1] hit_scores
     cdef Py_ssize_t n_hits
-    # The features that copied rows have, v = sum_i a_i y_i x_i on them, and S(v)
+    # The features that copied rows have, and v = sum_i a_i y_i x_i on them
     cdef vector[int32_t] features
-    cdef vector[float] v, shrunk
+    cdef vector[float] v
     cdef vector[double] exact_v
     cdef vector[float] searched  # the weights of the last search, on the same features
     # The copied rows: numbers of features and values
@@ -73,7 +73,9 @@ cdef class ClassState:
     cdef int n_iter
 
 
-cdef int add_member(ClassState state, Problem problem, Py_ssize_t i, float y) except -1 nogil
+cdef int add_member(
+    ClassState state, Problem problem, Py_ssize_t i, float y, float grade=*
+) except -1 nogil
 
 cdef void drop_idle_negatives(ClassState state) noexcept nogil
 
@@ -81,6 +83,6 @@ cdef double loss_of_members(ClassState state, double intercept) noexcept nogil
 
 cdef double dual_value(ClassState state, const Settings *settings) except -1e308 nogil
 
-cdef void refresh_v(ClassState state, const Settings *settings) noexcept nogil
+cdef void refresh_v(ClassState state) noexcept nogil
 
 cdef void clear(ClassState state) noexcept nogil

@@ -7,7 +7,7 @@ import numpy as np
 
 from sklearn_xc._kernels.common._rows cimport Row, row_at
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
-from sklearn_xc._kernels.ppdsparse._types cimport Settings, soft_threshold
+from sklearn_xc._kernels.ppdsparse._types cimport Settings, padded
 
 
 cdef class ClassState:
@@ -26,15 +26,17 @@ cdef class ClassState:
         self.largest_norm = np.sqrt(np.max(problem.squared_norms, initial=0))
 
 
-cdef int add_member(ClassState state, Problem problem, Py_ssize_t i, float y) except -1 nogil:
+cdef int add_member(
+    ClassState state, Problem problem, Py_ssize_t i, float y, float grade=1
+) except -1 nogil:
     """Sample i joins the active set, its dual variable zero; its row is copied."""
     cdef Member member
     cdef Row row = row_at(problem.X.rows, i)
     cdef Py_ssize_t e, n_features = state.features.size(), at = state.places.size()
     cdef int32_t j, place
     # Vectors are grown before the loop, which then has plain pointers to write to.
-    state.places.resize(at + row.n)
-    state.values.resize(at + row.n)
+    state.places.resize(at + padded(row.n))
+    state.values.resize(at + padded(row.n))
     state.features.resize(n_features + row.n)
     cdef int32_t *places = state.places.data() + at
     cdef float *values = state.values.data() + at
@@ -50,18 +52,20 @@ cdef int add_member(ClassState state, Problem problem, Py_ssize_t i, float y) ex
             n_features += 1
         places[e] = place
         values[e] = row.values[e]
+    for e in range(row.n, padded(row.n)):
+        places[e] = places[0]
+        values[e] = 0
     state.features.resize(n_features)
     state.v.resize(n_features)
-    state.shrunk.resize(n_features)
     member.row = <int32_t>i
     member.alpha = 0
     member.y = y
-    member.weight = problem.sample_weight[i] * (
+    member.weight = grade * problem.sample_weight[i] * (
         state.positive_weight if y > 0 else state.negative_weight
     )
     member.squared_norm = problem.squared_norms[i]
     member.start = at
-    member.length = row.n
+    member.length = padded(row.n)
     state.mark[i] = POSITIVE if y > 0 else NEGATIVE
     state.members.push_back(member)
     state.n_entries += row.n
@@ -131,7 +135,7 @@ cdef double dual_value(ClassState state, const Settings *settings) except -1e308
     return total - squares - bias * bias / (2 * <double>settings.l2)
 
 
-cdef void refresh_v(ClassState state, const Settings *settings) noexcept nogil:
+cdef void refresh_v(ClassState state) noexcept nogil:
     """Take over the v that `dual_value` has just summed.
 
     Small steps let the float32 sums of the descent drift away from the dual variables.
@@ -140,7 +144,6 @@ cdef void refresh_v(ClassState state, const Settings *settings) noexcept nogil:
     state.bias = state.exact_bias
     for j in range(<Py_ssize_t>state.features.size()):
         state.v[j] = <float>state.exact_v[j]
-        state.shrunk[j] = soft_threshold(state.v[j], settings.l1)
 
 
 cdef void clear(ClassState state) noexcept nogil:
@@ -152,7 +155,6 @@ cdef void clear(ClassState state) noexcept nogil:
         state.place[state.features[q]] = -1
     state.features.clear()
     state.v.clear()
-    state.shrunk.clear()
     state.places.clear()
     state.values.clear()
     state.members.clear()

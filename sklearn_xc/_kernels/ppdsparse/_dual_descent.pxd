@@ -3,6 +3,6 @@ from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport Settings
 
 
-cdef void descend(
+cdef int descend(
     Workspace work, Py_ssize_t c, const Settings *settings, int n_passes, Problem problem
-) noexcept nogil
+) except -1 nogil

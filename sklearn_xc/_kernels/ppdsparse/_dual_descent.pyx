@@ -1,31 +1,46 @@
 """Randomised dual coordinate descent on the active set of one class (PPDSparse, Algorithm 2).
 
-An entry of `active` is a sample's number i for a negative and ~i for a positive.
+An entry of `active` is a sample's number i for a negative and ~i for a positive.  Sparse rows are
+copied side by side, since they are visited several times in a random order.
 """
 
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.string cimport memcpy
 
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch, random_below
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
-from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
+from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, grade_of, reserve
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
-from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, soft_threshold
+from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, padded, thresholded_dot
 
 cdef enum:
     AHEAD = 3  # how many samples ahead their rows are fetched into the cache
+    # Rows with more entries than this in all stay where they are: copies would not be in a cache.
+    MOST_COPIED = 1 << 21
+
+cdef float UNBOUNDED = 3e38
 
 
-cdef struct Descent:  # pointers into the arrays of a class in work, and what a pass has met
-    Rows X
-    Py_ssize_t n_entries
-    const float *squared_norms
-    const float *sample_weight
-    int32_t *active
-    float *alpha
+cdef struct Visited:  # an active sample
+    const int32_t *features
+    const float *values
+    int32_t n  # entries, with those of value zero that a copy is filled up with
+    int32_t n_given
+    float y
+    float alpha
+    float most  # upper end of the box of alpha
+    float inverse_weight  # 1 / C_i, of the hinge 0
+    float inverse_curvature
+    bint seen  # whether its features are among the touched ones
+
+
+cdef struct Descent:  # the class that descends, and what a pass has met
+    Visited *members
+    int32_t *order
     int32_t *touched
     float *v
     uint8_t *seen
-    Py_ssize_t n_left  # entries beyond it sit at zero and wait to leave
+    Py_ssize_t n_left  # the first of `order`; others sit at zero and wait to leave
     float limit  # a negative at zero with a larger gradient is set aside
     float tiny  # smaller projected gradients are not worth a step
     float worst  # largest projected gradient met
@@ -33,125 +48,159 @@ cdef struct Descent:  # pointers into the arrays of a class in work, and what a 
     double total  # sum of the dual variables
 
 
-cdef inline void swap_entries(Descent *d, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-    cdef int32_t entry = d.active[a]
-    cdef float alpha = d.alpha[a]
-    d.active[a] = d.active[b]
-    d.alpha[a] = d.alpha[b]
-    d.active[b] = entry
-    d.alpha[b] = alpha
-
-
-cdef inline void fetch_ahead(const Descent *d, int32_t entry) noexcept nogil:
-    """Ask for the start of a row that is about to be visited."""
-    cdef Py_ssize_t start = d.X.indptr[entry if entry >= 0 else ~entry]
-    if start < d.n_entries:  # a last, empty row starts beyond the data
-        prefetch(d.X.values + start)
-        if not d.X.dense:
-            prefetch(d.X.features + start)
-
-
-cdef inline float score_with(Row row, const float *v, float l1, float bias) noexcept nogil:
-    """b l2 + <S(v), x>, in two sums, since one would wait for itself."""
-    cdef float z = bias, z1 = 0
-    cdef Py_ssize_t e
-    for e in range(0, row.n - 1, 2):
-        z += soft_threshold(v[row.features[e]], l1) * row.values[e]
-        z1 += soft_threshold(v[row.features[e + 1]], l1) * row.values[e + 1]
-    if row.n & 1:
-        e = row.n - 1
-        z += soft_threshold(v[row.features[e]], l1) * row.values[e]
-    return z + z1
-
-
-cdef inline float step_to(
-    float old, float g, float curvature, float weight, bint hinge
-) noexcept nogil:
-    """The dual variable that minimises along its coordinate, inside its box."""
-    cdef float new = old - g / curvature if curvature > 0 else (weight if g < 0 else 0)
-    if new < 0:
-        new = 0
-    if hinge and new > weight:
-        new = weight
-    return new
-
-
-cdef inline void add_to_v(Descent *d, Lane *lane, Row row, float change) noexcept nogil:
+cdef inline void add_to_v(Descent *d, Lane *lane, Visited *m, float change) noexcept nogil:
     cdef Py_ssize_t e
     cdef int32_t j
     cdef float *v = d.v
-    cdef uint8_t *seen = d.seen
-    for e in range(row.n):
-        j = row.features[e]
-        v[j] += change * row.values[e]
-        if not seen[j]:
-            seen[j] = 1
-            d.touched[lane.n_touched] = j
-            lane.n_touched += 1
+    cdef const int32_t *features = m.features
+    cdef const float *x = m.values
+    if not m.seen:
+        m.seen = True
+        for e in range(m.n_given):
+            j = features[e]
+            if not d.seen[j]:
+                d.seen[j] = 1
+                d.touched[lane.n_touched] = j
+                lane.n_touched += 1
+    for e in range(m.n):
+        v[features[e]] += change * x[e]
+
+
+cdef void shuffle(int32_t *order, Py_ssize_t n, uint64_t *rng) noexcept nogil:
+    cdef Py_ssize_t a, b
+    cdef int32_t swap
+    for a in range(n - 1, 0, -1):
+        b = random_below(rng, <int>(a + 1))
+        swap = order[a]
+        order[a] = order[b]
+        order[b] = swap
 
 
 cdef dispatched one_pass(Descent *d, Lane *lane, const Settings *settings) noexcept nogil:
-    """Visit the first `n_left` active samples once, in a fresh random order."""
-    cdef Py_ssize_t a, i
-    cdef float y, g, projected, old, new, weight, inverse_weight, curvature
+    """Visit the samples that are left once, in a fresh random order.
+
+    What a visit finds is no branch, because about every second one would be guessed wrongly.
+    """
+    cdef Py_ssize_t a, kept = 0
+    cdef float g, projected, old, new, worst = 0, bias = lane.bias
     cdef float l1 = settings.l1, inverse_l2 = 1 / settings.l2
-    cdef bint hinge = settings.hinge
+    cdef float of_bias = 1 if settings.intercept else 0
+    cdef double squares = 0, total = 0
+    cdef bint idle
+    cdef Visited *m
+    shuffle(d.order, d.n_left, &lane.rng)
+    for a in range(d.n_left):
+        m = &d.members[d.order[a]]
+        old = m.alpha
+        g = bias + thresholded_dot(m.features, m.values, m.n, d.v, l1)
+        g = m.y * (g * inverse_l2) - 1 + old * m.inverse_weight
+        idle = (old == 0) & (g >= 0)
+        d.order[kept] = d.order[a]
+        kept += not (idle & (g > d.limit) & (m.y < 0))
+        projected = g if g >= 0 else -g
+        projected = 0 if idle | ((old == m.most) & (g <= 0)) else projected
+        worst = max(worst, projected)
+        squares += projected * projected
+        total += old
+        new = min(max(old - g * m.inverse_curvature, <float>0), m.most)
+        new = new if projected > d.tiny else old
+        if new != old:
+            m.alpha = new
+            new = (new - old) * m.y
+            bias += of_bias * new
+            add_to_v(d, lane, m, new)
+    d.n_left = kept
+    d.worst = worst
+    d.squares = squares
+    d.total = total
+    lane.bias = bias
+
+
+cdef inline Py_ssize_t sample_of(int32_t entry) noexcept nogil:
+    return entry if entry >= 0 else ~entry
+
+
+cdef char *copy_row(Visited *m, char *at) noexcept nogil:
+    """Features and values side by side, filled up to whole vectors; returns where they end."""
+    cdef int32_t *features = <int32_t *>at
+    cdef float *values
+    cdef Py_ssize_t e
+    m.n = <int32_t>padded(m.n_given)
+    values = <float *>(features + m.n)
+    memcpy(features, m.features, m.n_given * sizeof(int32_t))
+    memcpy(values, m.values, m.n_given * sizeof(float))
+    for e in range(m.n_given, m.n):
+        features[e] = features[0]
+        values[e] = 0
+    m.features = features
+    m.values = values
+    return <char *>(values + m.n)
+
+
+cdef int load_members(
+    Descent *d, Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
+) except -1 nogil:
+    """The active samples as the passes visit them, in the scratch memory of the workspace."""
+    cdef Lane *lane = &work.lanes[c]
+    cdef Rows X = problem.X.rows
     cdef Row row
-    d.worst = 0
-    d.squares = d.total = 0
-    for a in range(d.n_left - 1, 0, -1):
-        swap_entries(d, a, random_below(&lane.rng, <int>(a + 1)))
-    a = 0
-    while a < d.n_left:
-        if a + AHEAD < d.n_left:
-            fetch_ahead(d, d.active[a + AHEAD])
-        i = d.active[a] if d.active[a] >= 0 else ~d.active[a]
-        y = -1 if d.active[a] >= 0 else 1
-        row = row_at(d.X, i)
-        weight = d.sample_weight[i] * (lane.negative_weight if y < 0 else lane.positive_weight)
-        old = d.alpha[a]
-        g = y * (score_with(row, d.v, l1, lane.bias) * inverse_l2) - 1
-        curvature = d.squared_norms[i] * inverse_l2
-        if not hinge:
-            inverse_weight = 1 / weight
-            g += old * inverse_weight
-            curvature += inverse_weight
-        projected = g
-        if old == 0 and g >= 0:
-            if g > d.limit and y < 0:
-                d.n_left -= 1
-                swap_entries(d, a, d.n_left)
-                continue
-            projected = 0
-        elif hinge and old == weight and g <= 0:
-            projected = 0
-        projected = projected if projected >= 0 else -projected
-        d.worst = max(d.worst, projected)
-        d.squares += projected * projected
-        d.total += old
-        if projected > d.tiny:
-            new = step_to(old, g, curvature, weight, hinge)
-            d.alpha[a] = new
-            if settings.intercept:
-                lane.bias += (new - old) * y
-            add_to_v(d, lane, row, (new - old) * y)
-        a += 1
+    cdef Visited *m
+    cdef char *at
+    cdef Py_ssize_t a, i, n = lane.n_active, size = 0
+    cdef float weight, curvature
+    cdef int32_t *active = &work.active[c, 0]
+    for a in range(n):
+        i = sample_of(active[a])
+        size += padded(X.indptr[i + 1] - X.indptr[i])
+    if X.dense or size > MOST_COPIED:
+        size = 0
+    reserve(work, n * (sizeof(Visited) + sizeof(int32_t)) + size * 2 * sizeof(float))
+    d.members = <Visited *>work.scratch
+    at = <char *>(d.members + n)
+    d.order = <int32_t *>(at + size * 2 * sizeof(float))
+    for a in range(n):
+        if size and a + AHEAD < n:
+            row = row_at(X, sample_of(active[a + AHEAD]))
+            prefetch(row.features)
+            prefetch(row.values)
+        i = sample_of(active[a])
+        row = row_at(X, i)
+        m = &d.members[a]
+        m.features = row.features
+        m.values = row.values
+        m.n = m.n_given = <int32_t>row.n
+        if size:
+            at = copy_row(m, at)
+        m.seen = False
+        m.y = -1 if active[a] >= 0 else 1
+        m.alpha = work.alpha[c, a]
+        weight = problem.sample_weight[i] * (
+            lane.negative_weight if m.y < 0 else lane.positive_weight
+        )
+        weight *= grade_of(work, c, a)
+        curvature = problem.squared_norms[i] / settings.l2
+        m.inverse_weight = 0
+        m.most = weight
+        if not settings.hinge:
+            m.inverse_weight = 1 / weight
+            m.most = UNBOUNDED
+            curvature += m.inverse_weight
+        # a row without any entry moves to the end of its box
+        m.inverse_curvature = 1 / curvature if curvature > 0 else UNBOUNDED
+        d.order[a] = <int32_t>a
+    return 0
 
 
-cdef void descend(
+cdef int descend(
     Workspace work, Py_ssize_t c, const Settings *settings, int n_passes, Problem problem
-) noexcept nogil:
+) except -1 nogil:
     """Passes over the active set until the projected gradient is small against the tolerance."""
     cdef Lane *lane = &work.lanes[c]
     cdef float enough = lane.precision
     cdef Descent d
+    cdef Py_ssize_t a
     cdef int _
-    d.X = problem.X.rows
-    d.n_entries = problem.X.n_entries
-    d.squared_norms = &problem.squared_norms[0]
-    d.sample_weight = &problem.sample_weight[0]
-    d.active = &work.active[c, 0]
-    d.alpha = &work.alpha[c, 0]
+    load_members(&d, work, c, settings, problem)
     d.touched = &work.touched[c, 0]
     d.v = &work.v[0]
     d.seen = &work.seen[0]
@@ -162,9 +211,12 @@ cdef void descend(
         lane.n_visits += d.n_left
         one_pass(&d, lane, settings)
         if d.worst <= enough:
-            return
+            break
         # The gap of the squared hinge is half the sum of the squares (for C_i = 1), and the
         # objective at least half the sum of the dual variables.
         if not settings.hinge and d.squares <= 0.3 * settings.tol * d.total:
-            return
+            break
         d.limit = d.worst
+    for a in range(lane.n_active):
+        work.alpha[c, a] = d.members[a].alpha
+    return 0

@@ -10,4 +10,6 @@ cdef class Problem:
     cdef const float[::1] highest, lowest, feature_maxima, feature_norms
     cdef const int64_t[::1] positive_indptr
     cdef const int32_t[::1] positive_rows
+    cdef const float[::1] positive_grades
+    cdef readonly bint graded
     cdef readonly double total_weight

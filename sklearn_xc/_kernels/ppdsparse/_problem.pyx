@@ -21,6 +21,7 @@ cdef class Problem:
     highest, lowest : (n_features,), max(0, max_i x_ij) and min(0, min_i x_ij) of each feature
     feature_norms : (n_features,), root of the sum of sample_weight_i x_ij^2
     positive_indptr, positive_rows : the positives of each class, sorted
+    positive_grades : as many, in (0, 1], factors on their losses; None for ones
     """
 
     def __init__(
@@ -35,6 +36,7 @@ cdef class Problem:
         const float[::1] feature_norms,
         const int64_t[::1] positive_indptr,
         const int32_t[::1] positive_rows,
+        const float[::1] positive_grades=None,
     ):
         self.X = X
         self.coarse = coarse
@@ -47,4 +49,6 @@ cdef class Problem:
         self.feature_norms = feature_norms
         self.positive_indptr = positive_indptr
         self.positive_rows = positive_rows
+        self.positive_grades = positive_grades
+        self.graded = positive_grades is not None
         self.total_weight = np.sum(sample_weight, dtype=np.float64)

@@ -24,7 +24,7 @@ from sklearn_xc._kernels.ppdsparse._class_state cimport (
 )
 from sklearn_xc._kernels.ppdsparse._matrix cimport Columns
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
-from sklearn_xc._kernels.ppdsparse._types cimport Settings
+from sklearn_xc._kernels.ppdsparse._types cimport Settings, soft_threshold
 
 cdef enum:
     AHEAD = 4  # hits whose rows are prefetched
@@ -68,7 +68,7 @@ cdef int publish_weights(
     state.l1_norm = state.squares = 0
     for q in range(n):
         j = state.features[q]
-        w = state.shrunk[q] / settings.l2
+        w = soft_threshold(state.v[q], settings.l1) / settings.l2
         state.searched[q] = w
         state.weights[j] = w
         if w == 0:

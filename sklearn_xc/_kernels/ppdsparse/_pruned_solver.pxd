@@ -2,7 +2,7 @@ from libc.stdint cimport int32_t
 
 from sklearn_xc._kernels.ppdsparse._class_state cimport ClassState
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
-from sklearn_xc._kernels.ppdsparse._types cimport Settings
+from sklearn_xc._kernels.ppdsparse._types cimport DualsOf, Settings
 
 
 cdef bint worth_pruning(const Settings *settings, Problem problem) noexcept nogil
@@ -12,6 +12,7 @@ cdef bint solve_class(
     const Settings *settings,
     Problem problem,
     int32_t label,
+    DualsOf known,
     const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil

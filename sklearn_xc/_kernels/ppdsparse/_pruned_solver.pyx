@@ -13,14 +13,15 @@ from sklearn_xc._kernels.common._common cimport (
 from sklearn_xc._kernels.common._rows cimport Row, row_at
 from sklearn_xc._kernels.ppdsparse._class_descent cimport descend
 from sklearn_xc._kernels.ppdsparse._class_state cimport (
-    OUTSIDE, ClassState, Lifting, add_member, drop_idle_negatives, dual_value, refresh_v,
+    OUTSIDE, POSITIVE, ClassState, Lifting, Member, add_member, drop_idle_negatives, dual_value,
+    refresh_v,
 )
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._pruned_search cimport (
     accumulate, certified_search, cost_from, keep_best, publish_weights, quick_search,
     sort_features, split, withdraw_weights,
 )
-from sklearn_xc._kernels.ppdsparse._types cimport LANES, Settings
+from sklearn_xc._kernels.ppdsparse._types cimport LANES, DualsOf, Settings
 
 cdef enum:
     AHEAD = 4  # rows that are prefetched before they are copied
@@ -73,9 +74,9 @@ cdef bint worth_pruning(const Settings *settings, Problem problem) noexcept nogi
 
 
 cdef int start(
-    ClassState state, const Settings *settings, Problem problem, int32_t label
+    ClassState state, const Settings *settings, Problem problem, int32_t label, DualsOf known
 ) except -1 nogil:
-    """The active set starts with the positives, similar negatives and random ones."""
+    """The active set starts with the positives, and known or similar and random negatives."""
     cdef Py_ssize_t e, n_positives, n_negatives, n_rows = problem.X.n_rows
     state.label = label
     state.negative_weight = problem.class_weight[label, 0]
@@ -88,14 +89,57 @@ cdef int start(
     state.n_violators = FEW
     for e in range(problem.positive_indptr[label], problem.positive_indptr[label + 1]):
         if problem.sample_weight[problem.positive_rows[e]] > 0:
-            add_member(state, problem, problem.positive_rows[e], 1)
+            add_member(
+                state, problem, problem.positive_rows[e], 1,
+                problem.positive_grades[e] if problem.graded else 1,
+            )
     n_positives = state.members.size()
+    resume(state, settings, problem, known)
+    n_negatives = state.members.size() - n_positives
+    if n_negatives:  # what comes with them needs no others
+        return 0
     find_similar(state, problem)
     admit_hits(state, problem)
     n_negatives = n_random(problem, n_positives)
     return add_random_negatives(
         state, problem, n_negatives, min(n_rows, max(<Py_ssize_t>POOL, 8 * n_negatives))
     )
+
+
+cdef int resume(
+    ClassState state, const Settings *settings, Problem problem, DualsOf known
+) except -1 nogil:
+    """Take the dual variables of an earlier fit; those of the squared hinge have no upper bound."""
+    cdef Py_ssize_t d, a, n_positives = state.members.size()
+    cdef int32_t i
+    for d in range(known.n):
+        i = known.rows[d]
+        if state.mark[i] == POSITIVE:
+            a = place_of_positive(state.members.data(), n_positives, i)
+        elif state.mark[i] == OUTSIDE:
+            add_member(state, problem, i, -1)
+            a = state.members.size() - 1
+        else:
+            continue
+        state.members[a].alpha = known.values[d]
+    if known.n:
+        dual_value(state, settings)
+        refresh_v(state, settings)
+    return 0
+
+
+cdef Py_ssize_t place_of_positive(
+    const Member *members, Py_ssize_t n_positives, int32_t wanted
+) noexcept nogil:
+    """Where a positive stands among them, which begin the active set, ascending."""
+    cdef Py_ssize_t low = 0, middle, high = n_positives - 1
+    while low < high:
+        middle = (low + high) // 2
+        if members[middle].row < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 cdef inline Py_ssize_t n_similar(Problem problem, Py_ssize_t n_positives) noexcept nogil:
@@ -107,10 +151,11 @@ cdef inline Py_ssize_t n_random(Problem problem, Py_ssize_t n_positives) noexcep
     return min(problem.X.n_rows // 2, max(<Py_ssize_t>FEW, PER_POSITIVE * n_positives))
 
 
-cdef double entries_to_start(Problem problem, int32_t label) noexcept nogil:
+cdef double entries_to_start(Problem problem, int32_t label, DualsOf known) noexcept nogil:
     """Of the rows that a class starts with."""
     cdef Py_ssize_t n = problem.positive_indptr[label + 1] - problem.positive_indptr[label]
-    cdef Py_ssize_t n_rows = n + n_similar(problem, n) + n_random(problem, n)
+    cdef Py_ssize_t n_others = known.n if known.n else n_similar(problem, n) + n_random(problem, n)
+    cdef Py_ssize_t n_rows = n + n_others
     return n_rows * (<double>problem.X.n_entries / problem.X.n_rows)
 
 
@@ -204,7 +249,7 @@ cdef bint is_done(ClassState state, const Settings *settings, Round *now) except
     gap = (state.primal - state.dual) / state.primal
     if gap <= settings.tol or state.n_iter == settings.max_iter:
         return True
-    refresh_v(state, settings)
+    refresh_v(state)
     if gap <= 5 * settings.tol:
         now.precision *= 0.5
         now.share *= 0.7
@@ -233,6 +278,7 @@ cdef bint solve_class(
     const Settings *settings,
     Problem problem,
     int32_t label,
+    DualsOf known,
     const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil:
@@ -242,13 +288,13 @@ cdef bint solve_class(
     cdef Py_ssize_t first, n_members
     cdef bint quick
     cdef Round now
-    if STARTS * entries_to_start(problem, label) > in_lanes:
+    if STARTS * entries_to_start(problem, label, known) > in_lanes:
         return False
     now.share = SHIFT_SHARE
     now.precision = PRECISION
     now.tiny = <float>(0.01 * settings.tol)
-    now.first = True
-    start(state, settings, problem, label)
+    now.first = known.n == 0
+    start(state, settings, problem, label, known)
     while True:
         descend(state, settings, PASSES, now.precision, now.tiny)
         drop_idle_negatives(state)

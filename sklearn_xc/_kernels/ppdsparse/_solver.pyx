@@ -20,12 +20,12 @@ from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._pruned_solver cimport solve_class, worth_pruning
 from sklearn_xc._kernels.ppdsparse._pruning cimport prune_weights
 from sklearn_xc._kernels.ppdsparse._results cimport Results, keep_class
-from sklearn_xc._kernels.ppdsparse._types cimport IDLE, LANES, Lane, Settings
+from sklearn_xc._kernels.ppdsparse._types cimport IDLE, LANES, DualsOf, Lane, Settings
 from sklearn_xc._kernels.ppdsparse._violator_search cimport search, search_sample
 
 cdef enum:
     PASSES = 5  # of descent between two searches
-    FIRST_PASSES = 3
+    FIRST_PASSES = 2  # before the first violators are known
     # Where searches are approximate, one in four is exact: only that one sees every violator and
     # gives a true gap.
     EXACT_EVERY = 4
@@ -56,21 +56,42 @@ cdef class Duals:
                     self.data.push_back(data[e])
             self.indptr.push_back(self.rows.size())
 
+    cdef DualsOf of_class(self, Py_ssize_t q) noexcept nogil:
+        cdef DualsOf found
+        found.n = self.indptr[q + 1] - self.indptr[q]
+        found.rows = self.rows.data() + self.indptr[q]
+        found.values = self.data.data() + self.indptr[q]
+        return found
 
-cdef void descend_lane(
+    cdef int append(self, int32_t label, ClassState state, DualsOf known) except -1 nogil:
+        """A class as a pruned solver leaves it, or with what was known where it did not begin."""
+        cdef Py_ssize_t a
+        self.labels.push_back(label)
+        for a in range(<Py_ssize_t>state.members.size()):
+            self.rows.push_back(state.members[a].row)
+            self.data.push_back(state.members[a].alpha)
+        for a in range(0 if state.members.size() else known.n):
+            self.rows.push_back(known.rows[a])
+            self.data.push_back(known.values[a])
+        self.indptr.push_back(self.rows.size())
+        return 0
+
+
+cdef int descend_lane(
     Workspace work,
     Py_ssize_t c,
     const Settings *settings,
     int n_passes,
     Problem problem,
     bint sparsify,
-) noexcept nogil:
+) except -1 nogil:
     """Algorithm 1, steps 3 and 4, and the weights for the next search."""
     load_v(work, c)
     descend(work, c, settings, n_passes, problem)
     store_v(work, c)
     drop_idle_negatives(work, c)
     publish_weights(work, c, settings, sparsify)
+    return 0
 
 
 cdef double relative_gap(
@@ -94,24 +115,23 @@ cdef void admit_candidates(Workspace work, Py_ssize_t c) noexcept nogil:
         lane.precision *= <float>0.3
 
 
-cdef void start_lane(
+cdef int start_lane(
     Workspace work,
     Py_ssize_t c,
     const Settings *settings,
     Problem problem,
     Duals duals,
     Py_ssize_t q,
-) noexcept nogil:
+) except -1 nogil:
     """The next class in an idle lane."""
-    cdef int64_t first = duals.indptr[q], n = duals.indptr[q + 1] - first
+    cdef DualsOf known = duals.of_class(q)
     start_class(work, c, duals.labels[q], settings, problem)
-    if n:
-        resume_class(
-            work, c, settings, problem, n, duals.rows.data() + first, duals.data.data() + first
-        )
+    if known.n:
+        resume_class(work, c, settings, problem, known.n, known.rows, known.values)
     if work.lanes[c].fresh:
         draw_negatives(work, c, problem)
         descend_lane(work, c, settings, FIRST_PASSES, problem, False)
+    return 0
 
 
 cdef int warm_up(
@@ -156,7 +176,10 @@ cdef int descend_and_search(
         if lane.label == IDLE:
             continue
         operations[0] += PASSES * lane.n_active * (10 + entries_per_row)
-        descend_lane(work, c, settings, PASSES, problem, settings.sparsify and not exact)
+        descend_lane(
+            work, c, settings, FIRST_PASSES if is_new(lane) else PASSES, problem,
+            settings.sparsify and not exact,
+        )
         lane.n_iter += 1
         interrupted(stop, operations)
     if exact:
@@ -218,7 +241,7 @@ cdef int solve_small_classes(
     Workspace work,
     const Settings *settings,
     Problem problem,
-    const int32_t[::1] labels,
+    Duals given,
     Results results,
     bint keep_dual,
     Duals duals,  # OUT: those of the classes that are left
@@ -227,19 +250,17 @@ cdef int solve_small_classes(
     double *operations,
 ) except -1 nogil:
     """Fit the classes for which pruned searches are cheaper than searches in lanes."""
-    cdef Py_ssize_t q, a
-    for q in range(labels.shape[0]):
-        if solve_class(state, settings, problem, labels[q], stop, operations):
+    cdef Py_ssize_t q
+    cdef DualsOf known
+    for q in range(<Py_ssize_t>given.labels.size()):
+        known = given.of_class(q)
+        if solve_class(state, settings, problem, given.labels[q], known, stop, operations):
             load_class(work, state, problem)
             prune_weights(work, 0, settings, problem)
             keep_class(results, work, 0, settings, keep_dual)
             clear_lane(work, 0)
         else:
-            duals.labels.push_back(labels[q])
-            for a in range(<Py_ssize_t>state.members.size()):
-                duals.rows.push_back(state.members[a].row)
-                duals.data.push_back(state.members[a].alpha)
-            duals.indptr.push_back(duals.rows.size())
+            duals.append(given.labels[q], state, known)
         clear(state)
     return 0
 
@@ -270,19 +291,17 @@ def solve_classes(
     and values of the weights; with `keep_dual` the number, samples and values of its dual
     variables; the rows of X read for it, in which a search counts for a sixteenth.
     """
-    cdef Workspace work = Workspace(problem.X.n_rows, problem.X.n_columns)
+    cdef Workspace work = Workspace(problem.X.n_rows, problem.X.n_columns, problem.graded)
     cdef Results results = Results(labels.shape[0])
-    cdef Duals left
+    cdef Duals given = Duals(labels, dual), left = given
     cdef ClassState state
     cdef double operations = 0
-    if dual or not worth_pruning(&settings, problem):
-        left = Duals(labels, dual)
-    else:
+    if worth_pruning(&settings, problem):
         left = Duals()
         state = ClassState(problem)
         with nogil:
             solve_small_classes(
-                work, &settings, problem, labels, results, keep_dual, left, state, stop,
+                work, &settings, problem, given, results, keep_dual, left, state, stop,
                 &operations,
             )
     with nogil:

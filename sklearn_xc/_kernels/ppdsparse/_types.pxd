@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, uint64_t
 cdef enum:
     LANES = 16  # one AVX-512 register of float32
     IDLE = -1
+    VECTOR = 4  # entries of a row in a vector
     CHUNK = 4096  # rows whose scores of sixteen classes (256 KiB) stay in the second-level cache
 
 
@@ -49,5 +50,23 @@ cdef struct Lane:
     uint64_t rng
 
 
+cdef struct DualsOf:  # of one class, from an earlier fit or another solver; perhaps none
+    Py_ssize_t n
+    const int32_t *rows
+    const float *values
+
+
 cdef inline float soft_threshold(float value, float level) noexcept nogil:
     return value - min(max(value, -level), level)
+
+
+cdef extern from "ppdsparse/_thresholded.h" nogil:
+    # sum_e S(v[places[e]]) x[e] over n entries
+    float thresholded_dot "xc_thresholded_dot" (
+        const int32_t *places, const float *x, Py_ssize_t n, const float *v, float level
+    )
+
+
+cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
+    """Entries of a copied row, filled up so that `thresholded_dot` has whole vectors only."""
+    return (n + VECTOR - 1) & ~<Py_ssize_t>(VECTOR - 1)

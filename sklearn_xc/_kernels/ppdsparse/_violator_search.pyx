@@ -237,6 +237,8 @@ cdef void take_positives_out(
             margin = max(<double>0, 1 - <double>work.scores[i - low, c])
             if not settings.hinge:
                 margin *= 0.5 * margin
+            if problem.graded:
+                margin *= problem.positive_grades[at]
             lane.loss += lane.positive_weight * problem.sample_weight[i] * margin
             work.scores[i - low, c] = FAR
             at += 1

@@ -1,4 +1,100 @@
-"""The order of additions of `_inverted_index`, which `_candidate_scores` keeps."""
+"""The weights as kernels see them, and the order of additions, which `_candidate_scores` keeps."""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
+
+from sklearn_xc._kernels.common._common cimport prefetch
+from sklearn_xc._kernels.common._heap cimport sift
+
+cdef extern from "_block_sums.h" nogil:
+    void add_columns "xc_add_columns" (
+        const int32_t* columns, const float* values, const float* weights, int64_t stride,
+        const float* scores, float* totals,
+    )
+    void add_columns_to_two "xc_add_columns_to_two" (
+        const int32_t* columns, const float* values, const float* others, const float* weights,
+        int64_t stride, float* totals, float* of_others,
+    )
 
 cdef enum:
+    BLOCK = 64  # classes whose scores are finished and compared at once
+    LINE = 16  # numbers of four bytes in a cache line
+    AHEAD = 256  # entries of a list by which it is fetched before it is added
     BATCH = 256  # features with weights for all classes that are added in one pass over the classes
+
+cdef struct Index:
+    const int64_t* indptr
+    const int32_t* classes
+    const float* weights
+    const int32_t* full_column
+    const float* full_weights
+    const float* intercept
+    const int32_t* by_intercept
+    int64_t stride  # from one feature's weights for all classes to those of the next
+    int32_t n_classes
+    int32_t n_columns  # of the weights for all classes: those of classes, or of whole blocks
+    int32_t n_blocks
+
+cdef struct Batch:
+    int32_t column[BATCH + 1]  # ends with -1
+    float value[BATCH]
+
+
+cdef class Postings:
+    cdef const int64_t[::1] indptr
+    cdef const int32_t[::1] classes
+    cdef const float[::1] weights
+    cdef const int32_t[::1] full_column
+    cdef const float[:, :] full_weights
+    cdef const float[::1] intercept
+    cdef const int32_t[::1] by_intercept
+
+    cdef Index pointers(self) noexcept
+
+
+cdef inline void add_list(
+    float value, int64_t p, int64_t stop, Index index, float* scores
+) noexcept nogil:
+    """scores += value times the weights from p to stop."""
+    cdef int32_t c
+    while p + LINE <= stop:
+        prefetch(index.classes + p + AHEAD)
+        prefetch(index.weights + p + AHEAD)
+        for c in range(LINE):
+            scores[index.classes[p + c]] += value * index.weights[p + c]
+        p += LINE
+    while p < stop:
+        scores[index.classes[p]] += value * index.weights[p]
+        p += 1
+
+
+cdef inline void finish_block(
+    const int32_t* columns, const float* values, Index index, int32_t block, const float* scores,
+    float* totals,
+) noexcept nogil:
+    """totals = scores + the columns' part of W x, for the classes of one block."""
+    cdef const float* of_block = index.full_weights + <int64_t>block * BLOCK
+    cdef int32_t c, n = index.n_columns - block * BLOCK
+    if n >= BLOCK:
+        add_columns(columns, values, of_block, index.stride, scores, totals)
+        return
+    memcpy(totals, scores, BLOCK * sizeof(float))
+    while columns[0] >= 0:  # nothing is read beyond the weights
+        for c in range(n):
+            totals[c] += values[0] * of_block[columns[0] * index.stride + c]
+        columns += 1
+        values += 1
+
+
+cdef inline void offer_block(
+    const float* totals, int32_t start, float* top, int32_t* labels, int64_t k
+) noexcept nogil:
+    """Offer a block of classes to the k best; a tie never replaces the smaller class."""
+    cdef int32_t c, hits = 0
+    cdef float worst = top[0]
+    for c in range(BLOCK):
+        hits |= totals[c] > worst
+    if hits:
+        for c in range(BLOCK):
+            if totals[c] > top[0]:
+                sift(top, labels, k, totals[c], start + c)

@@ -18,12 +18,11 @@ from libc.math cimport INFINITY
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from libc.string cimport memcpy
 
-from sklearn_xc._kernels.common._common cimport dispatched
+from sklearn_xc._kernels.common._common cimport dispatched, prefetch
 from sklearn_xc._kernels.common._heap cimport better, sift, sort_heap
 from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_at
 
 cdef enum:
-    BLOCK = 64  # classes whose scores are finished and compared at once
     CHUNK = 32  # rows that a thread takes at a time
     TOUCH_COST = 10  # classes that `scan` reads in the time of one posting of `touched`
 
@@ -31,22 +30,6 @@ cdef enum Way:
     CHEAPER = 0
     SCAN = 1
     TOUCHED = 2
-
-cdef struct Index:
-    const int64_t* indptr
-    const int32_t* classes
-    const float* weights
-    const int32_t* full_column
-    const float* full_weights
-    const float* intercept
-    const int32_t* by_intercept
-    int64_t stride  # from one feature's weights for all classes to those of the next
-    int32_t n_classes
-    int32_t n_blocks
-
-cdef struct Batch:
-    int32_t column[BATCH + 1]  # ends with -1
-    float value[BATCH]
 
 
 def block_of_classes():
@@ -56,14 +39,6 @@ def block_of_classes():
 
 cdef class Postings:
     """A read-only view of the weights, feature by feature (`topk/_inverted_index.py`)."""
-
-    cdef const int64_t[::1] indptr
-    cdef const int32_t[::1] classes
-    cdef const float[::1] weights
-    cdef const int32_t[::1] full_column
-    cdef const float[:, :] full_weights
-    cdef const float[::1] intercept
-    cdef const int32_t[::1] by_intercept
 
     def __init__(
         self,
@@ -92,6 +67,7 @@ cdef class Postings:
         index.by_intercept = &self.by_intercept[0]
         index.stride = self.full_weights.strides[0] // <int64_t>sizeof(float)
         index.n_classes = <int32_t>self.by_intercept.shape[0]
+        index.n_columns = <int32_t>min(self.full_weights.shape[1], self.intercept.shape[0])
         index.n_blocks = <int32_t>(self.intercept.shape[0] // BLOCK)
         return index
 
@@ -110,56 +86,36 @@ cdef inline int64_t count_postings(Row row, Index index) noexcept nogil:
 
 cdef dispatched accumulate(Row row, Index index, float* scores, Batch* batch) noexcept nogil:
     """scores += W x, but for the features in the batch, which `finish_block` has still to add."""
-    cdef int64_t e, p
+    cdef int64_t e
     cdef int32_t feature, block, n = 0
-    cdef float value
     cdef float totals[BLOCK]
+    # Lists lie anywhere in the index. Not a function of its own: GCC drops calls without effects.
     for e in range(row.n):
-        value = row.values[e]
-        if value == 0:
+        feature = row.features[e]
+        if index.full_column[feature] < 0:
+            prefetch(index.classes + index.indptr[feature])
+            prefetch(index.classes + index.indptr[feature] + LINE)
+            prefetch(index.weights + index.indptr[feature])
+            prefetch(index.weights + index.indptr[feature] + LINE)
+    for e in range(row.n):
+        if row.values[e] == 0:
             continue
         feature = row.features[e]
-        if index.full_column[feature] >= 0:
-            if n == BATCH:
-                batch.column[n] = -1
-                for block in range(index.n_blocks):
-                    finish_block(batch, index, block, scores + block * BLOCK, totals)
-                    memcpy(scores + block * BLOCK, totals, BLOCK * sizeof(float))
-                n = 0
-            batch.column[n] = index.full_column[feature]
-            batch.value[n] = value
-            n += 1
-        else:
-            for p in range(index.indptr[feature], index.indptr[feature + 1]):
-                scores[index.classes[p]] += value * index.weights[p]
+        if index.full_column[feature] < 0:
+            add_list(row.values[e], index.indptr[feature], index.indptr[feature + 1], index, scores)
+            continue
+        if n == BATCH:
+            batch.column[n] = -1
+            for block in range(index.n_blocks):
+                finish_block(
+                    batch.column, batch.value, index, block, scores + block * BLOCK, totals
+                )
+                memcpy(scores + block * BLOCK, totals, BLOCK * sizeof(float))
+            n = 0
+        batch.column[n] = index.full_column[feature]
+        batch.value[n] = row.values[e]
+        n += 1
     batch.column[n] = -1
-
-
-cdef inline void finish_block(
-    const Batch* batch, Index index, int32_t block, const float* scores, float* totals
-) noexcept nogil:
-    """totals = scores + the batch's part of W x, for the classes of one block.
-
-    `totals` is an array of the caller's own, so that it can stay in registers.
-    """
-    cdef const float* of_block = index.full_weights + <int64_t>block * BLOCK
-    cdef const float* weights
-    cdef float value
-    cdef int32_t c, f = 0, n = min(BLOCK, index.n_classes - block * BLOCK)
-    for c in range(BLOCK):
-        totals[c] = scores[c]
-    # A loop over a known number of features would tempt GCC to interleave two of them and to give
-    # up the vectors for it.
-    while batch.column[f] >= 0:
-        value = batch.value[f]
-        weights = of_block + batch.column[f] * index.stride
-        f += 1
-        if n == BLOCK:
-            for c in range(BLOCK):
-                totals[c] += value * weights[c]
-        else:  # the last block: nothing is read beyond the classes
-            for c in range(n):
-                totals[c] += value * weights[c]
 
 
 cdef inline bint worth_touching(Row row, Index index, int way) noexcept nogil:
@@ -183,20 +139,12 @@ cdef dispatched scan(
 ) noexcept nogil:
     """Offer all classes in ascending order, so that a tie never replaces the smaller class."""
     cdef float totals[BLOCK]
-    cdef int32_t block, start, c, hits
-    cdef float worst
+    cdef int32_t block, start
     for block in range(index.n_blocks):
         start = block * BLOCK
-        finish_block(batch, index, block, scores + start, totals)
+        finish_block(batch.column, batch.value, index, block, scores + start, totals)
         memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
-        worst = top[0]
-        hits = 0
-        for c in range(BLOCK):
-            hits |= totals[c] > worst
-        if hits:
-            for c in range(BLOCK):
-                if totals[c] > top[0]:
-                    sift(top, labels, k, totals[c], start + c)
+        offer_block(totals, start, top, labels, k)
 
 
 cdef void touched(
@@ -256,7 +204,7 @@ cdef dispatched scan_positives(
     cdef float wrong = 0
     for block in range(index.n_blocks):
         start = block * BLOCK
-        finish_block(batch, index, block, scores + start, totals)
+        finish_block(batch.column, batch.value, index, block, scores + start, totals)
         memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
         hits = 0
         for c in range(BLOCK):
@@ -324,7 +272,7 @@ cdef dispatched scores_row(Row row, Index index, float* scores, float* out) noex
     accumulate(row, index, scores, &batch)
     for block in range(index.n_blocks):
         start = block * BLOCK
-        finish_block(&batch, index, block, scores + start, totals)
+        finish_block(batch.column, batch.value, index, block, scores + start, totals)
         memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
         memcpy(out + start, totals, min(BLOCK, index.n_classes - start) * sizeof(float))
 

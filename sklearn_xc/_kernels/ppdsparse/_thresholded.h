@@ -1,0 +1,50 @@
+/* The product of a sparse row and soft-thresholded values, the inner loop of the dual descents. */
+#ifndef SKLEARN_XC_THRESHOLDED_H
+#define SKLEARN_XC_THRESHOLDED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+static inline float xc_soft_threshold(float value, float level) {
+    const float inside = value > level ? level : value < -level ? -level : value;
+    return value - inside;
+}
+
+/* sum_e S(v[places[e]]) x[e].  Four entries at a time stand in a vector, so that thresholds are
+ * compared without branches: a compiler turns the plain loop into jumps that depend on the signs
+ * of v, most of which are guessed wrongly.  Two sums, since one would wait for itself. */
+#if defined(__GNUC__) || defined(__clang__)
+typedef float xc_four __attribute__((vector_size(16)));
+typedef int32_t xc_four_bits __attribute__((vector_size(16)));
+
+static inline __attribute__((always_inline)) float xc_thresholded_dot(
+    const int32_t *places, const float *x, ptrdiff_t n, const float *v, float level) {
+    const xc_four high = {level, level, level, level};
+    xc_four sum = {0, 0, 0, 0}, other = {0, 0, 0, 0};
+    const ptrdiff_t whole = n & ~(ptrdiff_t)3;
+    ptrdiff_t e = 0;
+    for (; e < whole; e += 4) {
+        const xc_four value = {v[places[e]], v[places[e + 1]], v[places[e + 2]], v[places[e + 3]]};
+        xc_four entry;
+        __builtin_memcpy(&entry, x + e, sizeof entry);
+        const xc_four_bits above = (xc_four_bits)(value - high) & (value > high);
+        const xc_four_bits below = (xc_four_bits)(value + high) & (value < -high);
+        const xc_four next = sum + (xc_four)(above | below) * entry;
+        sum = other;
+        other = next;
+    }
+    sum += other;
+    float z = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    for (; e < n; e++) z += xc_soft_threshold(v[places[e]], level) * x[e];
+    return z;
+}
+#else
+static inline float xc_thresholded_dot(const int32_t *places, const float *x, ptrdiff_t n,
+                                       const float *v, float level) {
+    float z = 0;
+    for (ptrdiff_t e = 0; e < n; e++) z += xc_soft_threshold(v[places[e]], level) * x[e];
+    return z;
+}
+#endif
+
+#endif

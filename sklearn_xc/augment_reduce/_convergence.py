@@ -1,0 +1,36 @@
+"""What a fit of Augment-and-Reduce warns of when it has ended."""
+
+from ..utils._callbacks import FIT_CALLER
+from ..utils._convergence import warn_not_converged
+
+NOISE = 0.01  # share of the bound by which the last steps leave it now higher, now lower
+
+
+def warn_of_end(model, result, max_iter, cold):
+    """Warn where a fit ended too early, or lower than it began.
+
+    Parameters
+    ----------
+    model : AugmentReduceClassifier
+    result : Result
+    max_iter : int
+    cold : bool
+    """
+    measure, reached = "bound", -result.losses[-1]
+    if result.scores:
+        measure, reached = "log-likelihood of the samples kept apart", result.scores[-1]
+    if (model.tol is not None or result.scores) and not result.ended_by_itself:
+        tol = 0 if model.tol is None else model.tol
+        warn_not_converged(
+            f"the {measure} still rose by more than tol={tol:g} of it over "
+            f"n_iter_no_change={model.n_iter_no_change} passes when the {max_iter} passes of "
+            "max_iter ended: increase max_iter or tol",
+            stacklevel=FIT_CALLER + 1,
+        )
+    if cold and reached < result.start - NOISE * abs(result.start):
+        warn_not_converged(
+            f"the {measure} ended at {reached:.4g} a sample, below the {result.start:.4g} of "
+            "its start: use a smaller learning_rate"
+            + (" or a larger alpha" if model.early_stopping else ""),
+            stacklevel=FIT_CALLER + 1,
+        )

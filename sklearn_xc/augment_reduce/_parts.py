@@ -1,0 +1,104 @@
+"""Augment-and-Reduce in parts: lasting steps on whole mini-batches, one that passes on the rest.
+
+See `utils/_waiting.py`.
+"""
+
+import numpy as np
+
+from ..base._linear_model import checked_weights
+from ..base._multiclass import labels_of
+from ..utils._callbacks import SILENT
+from ..utils._matrix import as_dense, as_rows
+from ..utils._minibatches import in_parts, sorted_by_class
+from ..utils._random import stream
+from ..utils._rows_seen import RowsSeen
+from ..utils._waiting import Waiting
+from ._auto import batch_size_of
+from ._feature_moments import FeatureMoments
+from ._fitted import averages_of
+
+
+def tables_of(model):
+    """The weights and intercepts of a model, dense."""
+    return as_dense(checked_weights(model.coef_)), np.asarray(model.intercept_)
+
+
+def take_back(model):
+    """Undo the step on samples that wait; they, or None without any."""
+    waiting = vars(model).get("_waiting")
+    if waiting is None or not waiting.is_of(tables_of(model)):
+        model._waiting = None
+        return None
+    if waiting.replaced:
+        model.coef_, model.intercept_ = waiting.before(tables_of(model))
+        model._waiting = waiting.placed(np.arange(len(model.classes_)), tables_of(model))
+    return model._waiting
+
+
+def train_on_part(model, X, codes, sample_weight, first):
+    """One pass over more samples, and over those that wait.
+
+    Parameters
+    ----------
+    model : AugmentReduceClassifier
+    X : ndarray or csr_array of float32 (n_samples, n_features)
+    codes : ndarray of int32 (n_samples,)
+    sample_weight : ndarray of float32 (n_samples,), or None
+    first : bool
+        Whether no fit or part came before.
+    """
+    X, codes, sample_weight = of_weight(X, codes, sample_weight)
+    waiting, rows = None if first else take_back(model), as_rows(X)
+    cold = first or (waiting is not None and waiting.cold)
+    if waiting is not None:
+        X, labels, sample_weight = waiting.followed_by(X, labels_of(codes), sample_weight)
+        codes = labels[1]
+    if cold:
+        model.n_steps_, model._averages, rows = 0, None, as_rows(X)
+    seen = None if cold else vars(model).get("_seen")  # not of models of other origin
+    moments = None if cold else vars(model).get("_moments")
+    new_weight = None if sample_weight is None else sample_weight[len(codes) - rows.shape[0] :]
+    model._seen = (seen or RowsSeen()).with_rows(rows, new_weight)
+    model._moments = (moments or FeatureMoments(X.shape[1])).with_rows(rows, new_weight)
+    size = batch_size_of(model, part=True)
+    rng = stream(0, "order of a part", model._seen.n_visits) if sorted_by_class(codes) else None
+    whole, rest = in_parts(len(codes), size, rng)
+    progress = model._progress_of_part()
+    model._waiting = None
+    if len(whole):
+        weights = None if cold else model._start_weights()
+        model._train(*_of(X, codes, sample_weight, whole), weights, 1, progress, part=1.0)
+        progress, cold = SILENT, False
+    before = None if cold else tables_of(model)
+    if len(rest):
+        weights = None if cold else model._start_weights()
+        _step_on_rest(model, *_of(X, codes, sample_weight, rest), weights, progress, size)
+        X, codes, sample_weight = _of(X, codes, sample_weight, rest)
+        model._waiting = Waiting(
+            X, labels_of(codes), sample_weight, cold, before or (), tables_of(model)
+        )
+
+
+def _step_on_rest(model, X, codes, sample_weight, weights, progress, size):
+    """A step for less than a mini-batch, of which only the weights are kept."""
+    state = averages_of(model), model.n_steps_
+    told = {name: vars(model)[name] for name in TOLD if progress is SILENT}
+    model._train(X, codes, sample_weight, weights, 1, progress, part=len(codes) / size)
+    model._averages, model.n_steps_ = state
+    vars(model).update(told)
+
+
+# Attributes that tell of a call: where there were lasting steps, of them.
+TOLD = ("loss_curve_",)
+
+
+def of_weight(X, codes, sample_weight):
+    """The samples of weight above zero."""
+    if sample_weight is None or (sample_weight > 0).all():
+        return X, codes, sample_weight
+    counted = np.flatnonzero(sample_weight)
+    return X[counted], codes[counted], sample_weight[counted]
+
+
+def _of(X, codes, sample_weight, chosen):
+    return X[chosen], codes[chosen], None if sample_weight is None else sample_weight[chosen]

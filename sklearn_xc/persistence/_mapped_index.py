@@ -1,0 +1,204 @@
+"""The index of a model that is mapped: it reads of the file what an answer needs, and checks it."""
+
+from types import SimpleNamespace
+
+import numpy as np
+from scipy import sparse
+
+from .._kernels.topk import _inverted_index as kernel
+from ..topk._candidates import candidate_scores
+from ..topk._inverted_index import InvertedIndex, Part, check_finite, row_blocks
+from ..utils._matrix import Rows
+
+# What is read at once of a mapped file; between two blocks of rows memory is given back.
+ROWS_AT_ONCE = 256
+# Lists with more entries than this, and so many more for each class wanted, are searched for each
+# of these, others are read.
+READ_AT_LEAST, WORTH_SEARCHING = 4096, 16
+
+
+class MappedIndex(InvertedIndex):
+    """An index whose lists and full weights lie in a mapped file that nothing is known of.
+
+    For each block of rows the lists of its features are copied into memory, and the numbers of
+    the classes in the copy are checked. The kernels see the copies only, so that neither what the
+    file holds nor what another program writes into it meanwhile leads them out of bounds. Weights
+    that are stored for all classes are only ever values, and stay where they are.
+
+    Parameters
+    ----------
+    shape : tuple (n_columns, n_features)
+    indptr, full_column, intercept, by_intercept : ndarray
+        In memory and checked.
+    classes, weights, full_weights : ndarray
+        Mapped; the weights of float32 or float16.
+    """
+
+    rows_at_once = ROWS_AT_ONCE
+
+    def __init__(self, shape, **arrays):
+        self.shape = shape
+        vars(self).update(arrays)
+
+    def _set_postings(self):
+        """They are made for each block of rows."""
+
+    def part(self, coef, places):
+        """As of the base; of the lists only the weights of these classes are read."""
+        return Part(_ClassesOf(self, places), places)
+
+    def scores_at(self, coef, rows, starts, places, n_threads):
+        """As of the base; for each block of rows the weights of its candidates are read.
+
+        Memory: those weights, in the features of the block.
+        """
+        found = np.empty(len(places), dtype=np.float32)
+        for first, block in row_blocks(rows, self.rows_at_once):
+            of_block = starts[first : first + block.shape[0] + 1]
+            part = slice(of_block[0], of_block[-1])
+            wanted, own = np.unique(places[part], return_inverse=True)
+            if len(wanted):
+                classes = _ClassesOf(self, wanted)
+                found[part] = classes.candidate_scores(
+                    block, of_block - of_block[0], own, n_threads
+                )
+        check_finite(found)
+        return found
+
+    def _arguments(self, rows):
+        if rows.shape[1] != self.shape[1]:
+            raise ValueError(f"X has {rows.shape[1]} features, but coef_ has {self.shape[1]}")
+        features, rows = _compact(rows)
+        postings = kernel.Postings(*self._weights_of(features), self.intercept, self.by_intercept)
+        return rows.indptr, rows.indices, rows.data, rows.dense, postings
+
+    def _lists_of(self, features):
+        """Where those lists of the features lie that are not empty."""
+        starts, stops = self.indptr[features], self.indptr[features + 1]
+        there = stops > starts
+        return list(map(slice, starts[there].tolist(), stops[there].tolist()))
+
+    def _weights_of(self, features):
+        """The lists of some features, ascending, and their weights for all classes.
+
+        Returns
+        -------
+        starts, classes, weights, column, full : ndarray
+            As `indptr` and so on, of these features.
+        """
+        lists = self._lists_of(features)
+        classes = _joined(self.classes, lists, np.int32)
+        require_within(classes, 0, self.shape[0], "a damaged model file: the array classes")
+        starts = np.append(0, np.cumsum(np.diff(self.indptr)[features]))
+        column, full = self.full_column[features], self.full_weights
+        if full.dtype != np.float32:
+            own = column >= 0
+            full = full[column[own]].astype(np.float32)
+            column[own] = np.arange(len(full), dtype=np.int32)
+        return starts, classes, _joined(self.weights, lists, np.float32), column, full
+
+
+class _ClassesOf(MappedIndex):
+    """Some classes of a mapped index, by numbers of their own.
+
+    Parameters
+    ----------
+    whole : MappedIndex
+    places : ndarray of int (n_places,)
+        The classes, ascending.
+    """
+
+    def __init__(self, whole, places):
+        super().__init__((len(places), whole.shape[1]), full_column=whole.full_column)
+        self._whole, self._places = whole, places
+        self._set_intercept(whole.intercept[places])
+        self._number = np.zeros(whole.shape[0], dtype=np.int32)  # from 1 on; 0 for other classes
+        self._number[places] = np.arange(1, len(places) + 1)
+
+    def _weights_of(self, features):
+        whole, n = self._whole, len(features)
+        starts = whole.indptr[features]
+        lengths = whole.indptr[features + 1] - starts
+        long = lengths > READ_AT_LEAST + WORTH_SEARCHING * len(self._places)
+        found = [self._read(starts, np.where(long, 0, lengths))]
+        found += [self._searched(starts, lengths, feature) for feature in np.flatnonzero(long)]
+        feature, own, at = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        order = np.argsort(feature, kind="stable")
+        column = whole.full_column[features]
+        full = whole.full_weights[np.ix_(column[column >= 0], self._places)].astype(np.float32)
+        column[column >= 0] = np.arange(len(full), dtype=np.int32)
+        return (
+            np.append(0, np.cumsum(np.bincount(feature, minlength=n))),
+            own[order].astype(np.int32),
+            whole.weights[at[order]].astype(np.float32),
+            column,
+            full,
+        )
+
+    def _read(self, starts, lengths):
+        """Of lists that are read: the features, own classes and places of the entries wanted."""
+        there = np.flatnonzero(lengths)
+        starts, bounds = starts[there], np.append(0, np.cumsum(lengths[there]))
+        stops = starts + lengths[there]
+        lists = map(slice, starts.tolist(), stops.tolist())
+        classes = _joined(self._whole.classes, lists, np.int32)
+        require_within(classes, 0, len(self._number), "a damaged model file: the array classes")
+        own = self._number[classes]
+        hits = np.flatnonzero(own)
+        of = np.searchsorted(bounds, hits, side="right") - 1
+        return there[of], own[hits] - 1, starts[of] + (hits - bounds[of])
+
+    def _searched(self, starts, lengths, feature):
+        """The same of a list in which each class is looked for; within bounds in any case."""
+        start, length = int(starts[feature]), int(lengths[feature])
+        classes = self._whole.classes[start : start + length]
+        at = np.minimum(np.searchsorted(classes, self._places), length - 1)
+        own = np.flatnonzero(classes[at] == self._places)
+        return np.full(len(own), feature), own, start + at[own]
+
+    def candidate_scores(self, rows, starts, places, n_threads):
+        """Scores of the candidates of each row, by numbers of these classes."""
+        features, rows = _compact(rows)
+        indptr, classes, weights, column, full = self._weights_of(features)
+        index = SimpleNamespace(full_column=column, full_weights=full, intercept=self.intercept)
+        coef = None
+        if (column < 0).any():
+            shape = self.shape[0], len(features)
+            coef = sparse.csc_array((weights, classes, indptr), shape=shape).tocsr()
+            if len(full):
+                own = np.repeat(np.flatnonzero(column >= 0), shape[0])
+                parts = full.ravel(), (np.tile(np.arange(shape[0]), len(full)), own)
+                coef = sparse.csr_array(coef + sparse.coo_array(parts, shape=shape))
+        return candidate_scores(index, coef, rows, starts, places, n_threads)
+
+
+def require_within(numbers, low, high, name):
+    if len(numbers) and not (low <= numbers.min() and numbers.max() < high):
+        raise ValueError(f"{name} holds numbers outside [{low}, {high})")
+
+
+def _compact(rows):
+    """The features that a block of rows has, and the rows with these alone."""
+    start, stop = rows.indptr[0], rows.indptr[-1]
+    data = rows.data[start:stop]
+    if rows.dense:
+        data = data.reshape(rows.shape)
+        features = np.flatnonzero((data != 0).any(axis=0))
+        n = len(features)
+        return features, Rows(
+            np.arange(rows.shape[0] + 1, dtype=np.int64) * n,
+            np.arange(n, dtype=np.int32),
+            np.ascontiguousarray(data[:, features]).ravel(),
+            True,
+            (rows.shape[0], n),
+        )
+    features, places = np.unique(rows.indices[start:stop], return_inverse=True)
+    return features, Rows(
+        rows.indptr - start, places.astype(np.int32), data, False, (rows.shape[0], len(features))
+    )
+
+
+def _joined(array, lists, dtype):
+    """The parts of an array one after the other: a copy."""
+    parts = [array[part] for part in lists]
+    return np.concatenate(parts, dtype=dtype) if parts else np.empty(0, dtype=dtype)

@@ -1,0 +1,115 @@
+"""Pairs of penalties scored on held-out rows: all of a grid, or along lines through it."""
+
+import numpy as np
+
+TOL = 0.1  # of the fits, which ranks pairs as a smaller one does
+
+
+class HeldOutPart:
+    """Fits on the training rows of a split and their scores on its test rows.
+
+    Parameters
+    ----------
+    model : PPDSparseClassifier
+        With ``warm_start=True``; each fit begins with the dual variables that the last has left.
+    training : tuple (X, y, sample_weight)
+    held_out : tuple (X, y)
+    scorer : callable
+    options : dict
+        Of the scorer.
+    """
+
+    def __init__(self, model, training, held_out, scorer, options):
+        self._model, self._training, self._held_out = model, training, held_out
+        self._scorer, self._options = scorer, options
+        self._kept = None
+
+    def score(self, l1, l2):
+        self._model.set_params(l1=l1, l2=l2).fit(*self._training)
+        return self._scorer(self._model, *self._held_out, **self._options)
+
+    def keep(self):
+        """Remember the dual variables."""
+        self._kept = self._model.dual_coef_
+
+    def go_back(self):
+        """Begin the next fit with those that are remembered."""
+        if self._kept is not None:
+            self._model.dual_coef_ = self._kept
+
+
+class PairScores:
+    """Scores of the pairs that were tried.
+
+    Parameters
+    ----------
+    l1s, l2s : sequence
+    parts : list of HeldOutPart
+    progress : Progress
+
+    Attributes
+    ----------
+    scores : ndarray of float64 (n_l1s, n_l2s, n_parts)
+        nan for pairs that were not tried.
+    """
+
+    def __init__(self, l1s, l2s, parts, progress):
+        self._l1s, self._l2s, self._parts, self._progress = l1s, l2s, parts, progress
+        self.scores = np.full((len(l1s), len(l2s), len(parts)), np.nan)
+
+    def best(self):
+        """Places of the best pair, the earlier of equal ones."""
+        mean = self.scores.mean(axis=-1)
+        found = np.nanargmax(mean) if not np.isnan(mean).all() else 0
+        return tuple(map(int, np.unravel_index(found, mean.shape)))
+
+    def along(self, pairs, keep_best=True):
+        """Try pairs one after the other, each from the one before; the first from what is kept.
+
+        What is kept is the best pair, or the first of these.
+        """
+        for part in self._parts:
+            part.go_back()
+        for number, (i, j) in enumerate(pairs):
+            if not np.isnan(self.scores[i, j, 0]):
+                continue
+            for s, part in enumerate(self._parts):
+                self._progress.begin()
+                score = self.scores[i, j, s] = part.score(self._l1s[i], self._l2s[j])
+                self._progress.end(score=score)
+            if self.best() == (i, j) if keep_best else number == 0:
+                for part in self._parts:
+                    part.keep()
+
+
+def try_all(pairs, order, n_l2s):
+    """All pairs: for each l2 all l1s in an order, the first from the first of the l2 before."""
+    for j in range(n_l2s):
+        pairs.along([(i, j) for i in order], keep_best=False)
+
+
+def try_lines(pairs, order, n_l2s):
+    """All l1s at the middle l2, all l2s at the best l1, and where another l2 won, l1s beside it.
+
+    Of 4 x 3 pairs these are six to eight. The two penalties hardly depend on one another: one
+    decides how many weights there are, the other how large they are.
+    """
+    middle = n_l2s // 2
+    pairs.along([(i, middle) for i in order])
+    i, _ = pairs.best()
+    for j in range(n_l2s):
+        pairs.along([(i, j)])
+    i, j = pairs.best()
+    if j != middle:
+        at = order.index(i)
+        for beside in order[max(0, at - 1) : at + 2]:
+            pairs.along([(beside, j)])
+
+
+def n_pairs(search, n_l1s, n_l2s):
+    """Pairs that are tried at most."""
+    of_lines = n_l1s + n_l2s - 1 + (min(2, n_l1s - 1) if n_l2s > 1 else 0)
+    return n_l1s * n_l2s if search == "grid" else min(of_lines, n_l1s * n_l2s)
+
+
+SEARCHES = {"lines": try_lines, "grid": try_all}

@@ -1,0 +1,213 @@
+"""Rows of a stream that wait until they fill a mini-batch.
+
+Where steps are divided by what gradients have been, two steps on halves of a mini-batch are not one
+step on the whole. So that the same rows lead to the same steps in whatever parts they come, lasting
+steps are on whole mini-batches only. What is left of a part takes a step for as much of a
+mini-batch as it is, so that predictions know it; the next call takes this step back, and begins
+with the rows that it was on.
+"""
+
+from zlib import crc32
+
+import numpy as np
+from scipy import sparse
+
+from ._matrix import as_dense, normalise
+from ._records import either, is_a, is_array, is_count, is_truth, record
+
+CLASSES_AT_ONCE = 256
+# Until so many samples have come, each call trains on all of them from the start: fewer say little
+# about the sizes of columns and the frequencies of classes, which the first steps go by.
+BEGINNING = 100
+
+
+@record(rows=is_array(np.int64), columns=is_array(np.int64), values=is_array(np.float32, ndim=2))
+class Replaced:
+    """The smallest block of a table that holds all its changes, as it was before.
+
+    Attributes
+    ----------
+    rows, columns : ndarray of int64
+    values : ndarray of float32 (n_rows, n_columns)
+    """
+
+    def __init__(self, before, now):
+        before, now = _as_table(before), _as_table(now)
+        differs = np.zeros(before.shape[1], dtype=bool)
+        rows = []
+        for start in range(0, len(before), CLASSES_AT_ONCE):
+            part = slice(start, start + CLASSES_AT_ONCE)
+            unlike = before[part] != now[part]
+            differs |= unlike.any(axis=0)
+            rows.append(start + np.flatnonzero(unlike.any(axis=1)))
+        self.rows = np.concatenate(rows).astype(np.int64)
+        self.columns = np.flatnonzero(differs).astype(np.int64)
+        self.values = before[np.ix_(self.rows, self.columns)].astype(np.float32)
+
+    def _check_record(self):
+        if self.values.shape != (len(self.rows), len(self.columns)):
+            raise ValueError("a Replaced has not one value for each row and column")
+
+    def put_back(self, now):
+        """A copy of the table as it was."""
+        before = np.array(now, dtype=np.float32)
+        _as_table(before)[np.ix_(self.rows, self.columns)] = self.values
+        return before
+
+    def fits(self, shape):
+        n_rows, n_columns = (*shape, 1)[:2]
+        return all(
+            not len(places) or 0 <= places.min() <= places.max() < size
+            for places, size in ((self.rows, n_rows), (self.columns, n_columns))
+        )
+
+
+def _as_table(array):
+    return array.reshape(len(array), -1) if array.ndim == 1 else array
+
+
+@record(
+    X=either(is_a(sparse.csr_array), is_array(np.float32, ndim=2)), indptr=is_array(np.int64),
+    ids=is_array(np.int32), grades=is_array(np.float32, least=0),
+    weight=either(None, is_array(np.float32, least=0)), cold=is_truth, replaced=is_a(tuple),
+    digest=is_count,
+)  # fmt: skip
+class Waiting:
+    """Samples of calls before on which no lasting step was taken.
+
+    Attributes
+    ----------
+    X : ndarray or csr_array of float32 (n_samples, n_features)
+    indptr, ids : ndarray of int64 (n_samples + 1,), and of int32
+        The classes of sample i are ``ids[indptr[i]:indptr[i + 1]]``.
+    grades : ndarray of float32, or of size 0
+        Factors on the terms of these classes, if they have any.
+    weight : ndarray of float32 (n_samples,), or None
+    cold : bool
+        Whether there has been no lasting step at all.
+    replaced : tuple of Replaced
+        For each table of the model, what the step on these samples has changed; empty if there
+        has been none, or when it is taken back.
+    digest : int
+        Of the tables: with others put in their place, nothing is to be taken back.
+    """
+
+    def __init__(self, X, labels, weight, cold, before, now):
+        self.X, self.weight, self.cold = X, weight, cold
+        indptr, ids, self.grades = labels
+        self.indptr, self.ids = indptr.astype(np.int64), ids.astype(np.int32)
+        self.replaced = tuple(map(Replaced, before, now)) if before else ()
+        self.digest = digest_of(now)
+
+    def _check_record(self):
+        n, weight, indptr = self.X.shape[0], self.weight, self.indptr
+        fits = len(indptr) == n + 1 and indptr[0] == 0 and indptr[-1] == len(self.ids)
+        fits &= self.grades.size in (0, len(self.ids))
+        if not fits or (np.diff(indptr) < 0).any() or (weight is not None and len(weight) != n):
+            raise ValueError("labels or weights of samples that wait are not one for each")
+        if sparse.issparse(self.X) and self.X.dtype != np.float32:
+            raise ValueError("samples that wait are not of float32")
+        if not all(isinstance(part, Replaced) for part in self.replaced):
+            raise ValueError("what samples that wait have replaced is of the wrong kind")
+
+    def check(self, tables, n_classes, n_features):
+        """Raise ValueError if a loaded record does not fit the model with these tables."""
+        known = not len(self.ids) or 0 <= self.ids.min() <= self.ids.max() < n_classes
+        if not known or self.X.shape[1] != n_features:
+            raise ValueError("samples that wait are not of the classes or features of the model")
+        if self.replaced and not (
+            len(self.replaced) == len(tables)
+            and all(part.fits(t.shape) for part, t in zip(self.replaced, tables, strict=True))
+        ):
+            raise ValueError("what samples that wait have replaced is not in the weights")
+
+    def is_of(self, tables):
+        """Whether the tables are those that the step on these samples has led to."""
+        return self.digest == digest_of(tables)
+
+    def before(self, tables):
+        """The tables without the step on these samples."""
+        if not self.replaced:
+            return tables
+        return [part.put_back(t) for part, t in zip(self.replaced, tables, strict=True)]
+
+    def placed(self, places, tables):
+        """The record when classes have moved to these places, and the step is taken back."""
+        labels = self.indptr, np.asarray(places)[self.ids], self.grades
+        return Waiting(self.X, labels, self.weight, self.cold, (), tables)
+
+    def followed_by(self, X, labels, weight):
+        """Samples, labels and weights with those of a further part after them.
+
+        Parameters
+        ----------
+        X : ndarray or csr_array of float32 (n_samples, n_features)
+        labels : tuple
+            indptr, ids and grades, as the attributes.
+        weight : ndarray of float32 (n_samples,), or None
+        """
+        indptr, ids, grades = labels
+        weights = [
+            np.ones(len(pointers) - 1, dtype=np.float32) if given is None else given
+            for given, pointers in ((self.weight, self.indptr), (weight, indptr))
+        ]
+        if sparse.issparse(X):
+            X = normalise(sparse.vstack([sparse.csr_array(self.X), X], format="csr"))
+        else:
+            X = np.concatenate([as_dense(self.X), X])
+        both = None if self.weight is None and weight is None else np.concatenate(weights)
+        indptr = np.concatenate([self.indptr, self.indptr[-1] + indptr[1:]])
+        if self.grades.size or grades.size:
+            of_each = ((self.grades, self.ids), (grades, ids))
+            grades = np.concatenate(
+                [g if g.size else np.ones(len(own), np.float32) for g, own in of_each]
+            )
+        return X, (indptr, np.concatenate([self.ids, ids]), grades), both
+
+
+def digest_of(tables):
+    """32 bits of the numbers of some tables."""
+    digest = 0
+    for table in tables:
+        step = CLASSES_AT_ONCE if table.ndim == 2 else max(1, len(table))
+        for start in range(0, len(table), step):
+            part = np.ascontiguousarray(table[start : start + step], dtype=np.float32)
+            digest = crc32(part, digest)
+    return digest
+
+
+# ------------------------------------------------------------------------ the first rows of all
+
+
+def with_beginning(model, tables, samples, first):
+    """The samples of a call after all those of the beginning, while there is one.
+
+    Parameters
+    ----------
+    model : estimator
+    tables : list of ndarray
+        Its weights.
+    samples : tuple
+        X, labels and weight, as of `Waiting.followed_by`.
+    first : bool
+        Whether no fit or part came before.
+
+    Returns
+    -------
+    samples : tuple
+    first : bool
+        Whether to train from the start.
+    """
+    waiting = None if first else vars(model).get("_beginning")
+    if waiting is None or not waiting.is_of(tables()):
+        return samples, first
+    return waiting.followed_by(*samples), True
+
+
+def keep_beginning(model, tables, samples, first):
+    """Keep the samples of a beginning that is not over."""
+    vars(model).pop("_beginning", None)
+    X, weight = samples[0], samples[-1]
+    n_samples = X.shape[0] if weight is None else np.count_nonzero(weight)
+    if first and n_samples < BEGINNING:
+        model._beginning = Waiting(*samples, True, (), tables())

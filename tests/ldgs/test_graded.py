@@ -1,0 +1,161 @@
+"""Grades: the values of an indicator weigh the terms of its labels in sums over them."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+
+from sklearn_xc import LDGSClassifier, load
+from sklearn_xc._kernels.ldgs import _full_gradient
+from sklearn_xc._kernels.ldgs import _losses as kernel
+from sklearn_xc.datasets import make_xc_classification
+from sklearn_xc.metrics import make_topk_scorer
+
+WEIGHED = ["cross_entropy", "triplet"]
+
+
+def data(n_samples=400, n_labels=2.5):
+    X, Y = make_xc_classification(n_samples, 200, 12, n_labels=n_labels, random_state=0)
+    graded = Y.astype(np.float64)
+    graded.data[:] = np.random.default_rng(0).choice([0.2, 0.5, 1.0], Y.nnz)
+    return X, Y, graded
+
+
+def reference(loss, z, weight):
+    """Loss and gradient of a set whose first scores are of positives, in float64."""
+    z, n = z.astype(float), len(weight)
+    if loss == "cross_entropy":
+        log_total = np.log(np.exp(z).sum())
+        gradient = weight.sum() * np.exp(z - log_total)
+        gradient[:n] -= weight
+        return weight @ (log_total - z[:n]), gradient
+    margins = z[None, n:] - z[:n, None] + 1
+    violated = (margins > 0) * weight[:, None]
+    gradient = np.append(-violated.sum(axis=1), violated.sum(axis=0))
+    return (violated * margins).sum(), gradient
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("loss", WEIGHED)
+def test_kernels_weigh_positives(loss):
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        n, n_positive = rng.integers(4, 12), rng.integers(1, 4)
+        z = (2 * rng.normal(size=n)).astype(np.float32)
+        weight = rng.choice([0.2, 0.5, 1.0], n_positive).astype(np.float32)
+        gradient = np.empty(n, np.float32)
+        value = kernel.of_set(kernel.KINDS[loss], 1.0, 0.0, z, weight, n_positive, gradient)
+        expected, of_scores = reference(loss, z, weight.astype(float))
+        assert value == pytest.approx(expected, rel=1e-4, abs=1e-5)
+        np.testing.assert_allclose(gradient, of_scores, atol=1e-4)
+
+
+@pytest.mark.kernel
+def test_gradients_of_all_classes_weigh_positives():
+    rng = np.random.default_rng(0)
+    n, K = 9, 40
+    indptr = np.append(0, np.cumsum(rng.integers(0, 4, n)))
+    ids = np.concatenate([rng.choice(K, m, replace=False) for m in np.diff(indptr)])
+    weight = rng.random(len(ids)).astype(np.float32)
+    positives = _full_gradient.Positives(indptr, ids.astype(np.int32), weight)
+    scores = rng.normal(size=(n, K)).astype(np.float32)
+    Z, losses = scores.copy(), np.empty(n)
+    _full_gradient.softmax_gradients(Z, positives, losses, 1)
+    W, H = np.eye(K, dtype=np.float32), scores.copy()
+    of_W, of_H, of_blocks = np.empty_like(W), np.empty_like(H), np.empty(n)
+    scratch = _full_gradient.BlockScratch(
+        np.empty((n, K), np.float32), np.empty((1, n), np.float32), np.empty((1, n)), np.empty(n),
+        np.empty((1, n, K), np.float32),
+    )  # fmt: skip
+    ones = np.ones(n, np.float32)
+    _full_gradient.cross_entropy(W, H, positives, ones, scratch, of_W, of_H, of_blocks, 1)
+    for i in range(n):
+        own = slice(indptr[i], indptr[i + 1])
+        order = np.append(ids[own], np.setdiff1d(np.arange(K), ids[own]))
+        value, gradient = reference("cross_entropy", scores[i, order], weight[own].astype(float))
+        assert losses[i] == pytest.approx(value, abs=1e-4)
+        assert of_blocks[i] == pytest.approx(value, abs=1e-4)
+        np.testing.assert_allclose(Z[i, order], gradient, atol=1e-5)
+        np.testing.assert_allclose(of_H[i, order], gradient, atol=1e-5)
+
+
+FORMS = {
+    "features": {},
+    "layer": {"hidden_dim": 16, "gradient": "exact"},
+    "decomposed": {"hidden_dim": 16, "gradient": "decomposed", "query_size": 3},
+    "messages": {
+        "hidden_dim": 16, "gradient": "decomposed", "query_size": 3, "n_message_passes": 2,
+    },
+    "sampled": {"hidden_dim": 16, "gradient": "sampled", "query_size": 4},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("loss", WEIGHED)
+@pytest.mark.parametrize("form", FORMS)
+def test_grades_of_one_change_no_bit(loss, form):
+    X, Y, _ = data()
+    options = {"loss": loss, "random_state": 0, "max_iter": 3, **FORMS[form]}
+    plain = LDGSClassifier(**options).fit(X, Y)
+    graded = LDGSClassifier(graded=True, **options).fit(X, Y.astype(float))
+    np.testing.assert_array_equal(graded.coef_, plain.coef_)
+    np.testing.assert_array_equal(graded.intercept_, plain.intercept_)
+
+
+@pytest.mark.parametrize("loss", WEIGHED)
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "messages"])
+def test_a_grade_is_the_weight_of_a_sample_with_one_label(loss, form):
+    X, _, _ = data()
+    rng = np.random.default_rng(1)
+    grades, labels = rng.choice([0.2, 0.5, 1.0], 400), rng.integers(12, size=400)
+    y = sparse.csr_array((grades, (np.arange(400), labels)), shape=(400, 12))
+    options = {
+        "loss": loss, "random_state": 0, "max_iter": 3, "solver": "sgd", "alpha": 0.0, "tau": 0.0,
+        **FORMS[form],
+    }  # fmt: skip
+    graded = LDGSClassifier(graded=True, learning_rate=0.5, **options).fit(X, y)
+    # weights of samples are relative to their mean
+    weighted = LDGSClassifier(learning_rate=0.5 * grades.mean(), **options)
+    weighted.fit(X, (y > 0).astype(int), grades)
+    np.testing.assert_allclose(graded.coef_, weighted.coef_, atol=2e-4)
+
+
+def test_low_grades_rank_lower():
+    X, _, _ = data()
+    y = sparse.csr_array(np.tile([1.0, 1.0, 0.1, *[0.0] * 9], (400, 1)))
+    model = LDGSClassifier(graded=True, random_state=0).fit(X, y)
+    scores = model.decision_function(X).mean(axis=0)
+    assert scores[:2].min() > scores[2] > scores[3:].max()
+
+
+def test_parts_and_calls():
+    X, Y, graded = data()
+    whole = LDGSClassifier(graded=True, random_state=0)
+    whole.partial_fit(X[:200], graded[:200]).partial_fit(X[200:], graded[200:].toarray())
+    assert whole.label_report_.support.sum() == Y.nnz
+    with pytest.raises(ValueError, match=r"graded=True: y of shape .* holds -1"):
+        whole.partial_fit(X, -Y.astype(float))
+    with pytest.raises(ValueError, match="graded=True is for an indicator"):
+        LDGSClassifier(graded=True).partial_fit(X, [0, 1] * 200, classes=[0, 1])
+    with pytest.raises(ValueError, match="graded=True is for an indicator"):
+        LDGSClassifier(graded=True).fit(X, [0, 1] * 200)
+    with pytest.raises(ValueError, match="loss='margin' is the largest over all pairs"):
+        LDGSClassifier(graded=True, loss="margin").fit(X, graded)
+    with pytest.raises(ValueError, match=r"indicator of 0 and 1.*graded=True"):
+        LDGSClassifier().fit(X, graded)
+
+
+def test_with_everything_else(tmp_path):
+    X, Y, graded = data()
+    weight = np.random.default_rng(0).uniform(0.5, 2, 400)
+    model = LDGSClassifier(graded=True, early_stopping=True, random_state=0)
+    model.fit(X, graded, weight).save(tmp_path / "model.sxc")
+    loaded = load(tmp_path / "model.sxc")
+    np.testing.assert_array_equal(loaded.predict_topk(X, 3)[0], model.predict_topk(X, 3)[0])
+    scorer = make_topk_scorer("precision_at_k", 1)
+    pipeline = make_pipeline(MaxAbsScaler(), LDGSClassifier(graded=True, random_state=0))
+    grid = {"ldgsclassifier__max_iter": [2, 10]}
+    search = GridSearchCV(pipeline, grid, scoring=scorer, cv=3).fit(X, graded.toarray())
+    assert scorer(search, X, graded) == scorer(search, X, Y)
+    assert 0 <= pipeline.fit(X, graded).score(X, graded) <= 1
