@@ -26,8 +26,6 @@ BONSAI = {"cluster_balanced": "False", "cluster_k": "100", "max_depth": "3"}
 # name of the project: title, its settings
 PROJECTS = {
     "ppdsparse": ("PPDSparseClassifier", {"backend": "sklearn_xc"}),
-    # chosen on the last tenth of the titles to train on
-    "ppdsparse-l2": ('PPDSparseClassifier, l2="3*auto"', {"backend": "sklearn_xc", "l2": "3*auto"}),
     "bonsai": ("omikuji, as Annif's wiki sets Bonsai", {"backend": "omikuji", **BONSAI}),
     "parabel": ("omikuji, defaults (Parabel)", {"backend": "omikuji"}),
     "learning": ("PPDSparseClassifier", {"backend": "sklearn_xc", "allow_learn": "True"}),

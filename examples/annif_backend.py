@@ -1,16 +1,16 @@
-"""Program: a backend of Annif, the subject indexer of libraries
-=============================================================
+"""Program: PPDSparseClassifier as a backend of Annif
+==================================================
 
-PPDSparseClassifier as one more backend::
+Annif indexes the texts of libraries by subject. This is its command line with one more backend::
 
     python examples/annif_backend.py load-vocab yso subjects.tsv --language en
     python examples/annif_backend.py train yso-xc titles.tsv
     echo "a history of lighthouses" | python examples/annif_backend.py suggest yso-xc
     python examples/annif_backend.py eval yso-xc more_titles.tsv
 
-This is Annif's command line with one more backend, for every command that it has (``run`` serves
-its web page). Annif keeps a fixed table of backends and looks for no others, so this program adds a
-line to the table and hands over. A project of projects.cfg uses the backend by name::
+Every command is there (``run`` serves its web page). Annif keeps a fixed table of backends and
+looks for no others, so this program adds a line to the table and hands over. A project of
+projects.cfg uses the backend by name::
 
     [yso-xc]
     name=PPDSparse English
@@ -25,7 +25,7 @@ and ``l1`` and ``l2`` of PPDSparseClassifier. Needs ``pip install annif "sklearn
 
 The vectorizer and the model are in one file without pickle, which is mapped to suggest. With
 ``allow_learn`` it holds dual variables as well, and ``learn`` solves for old and new documents from
-there: that takes less time than ``train`` and comes to the same optimum. Words that only new
+there: that takes less time than ``train`` and comes as near to the optimum. Words that only new
 documents have wait for the next ``train``.
 """
 
