@@ -176,7 +176,8 @@ def _l2_of(X, sample_weight):
     rng = np.random.default_rng(0)
     signs = [rng.integers(2, size=X.shape[1], dtype=np.int8) for _ in range(N_PROBES)]
     products, totals = _products(X, sample_weight, mean, np.float32(2) * np.array(signs).T - 1)
-    likeness += np.square(products - np.outer(mean, totals)).sum() / N_PROBES
+    for q in range(N_PROBES):
+        likeness += np.square(products[:, q] - mean * totals[q]).sum() / N_PROBES
     if not likeness > 0:  # each row is a direction of its own
         return length
     directions = (total * length) ** 2 / likeness
@@ -189,7 +190,8 @@ def _products(X, sample_weight, mean, signs):
 
     Of sparse rows all in one pass, since the entries are read from memory.
     """
-    center = (mean @ signs).astype(np.float32)
+    # one by one: a product of matrices makes BLAS take a large buffer of its own
+    center = np.array([mean @ column for column in signs.T], dtype=np.float32)
     if sparse.issparse(X):
         rows, signs = as_rows(X), np.ascontiguousarray(signs)
         return products_with_scores(

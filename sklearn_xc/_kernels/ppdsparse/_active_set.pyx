@@ -15,8 +15,8 @@ from sklearn_xc._kernels.ppdsparse._types cimport (
 from sklearn_xc._kernels.ppdsparse._sparsify cimport n_draws, sparsify_weights
 
 cdef enum:
-    FEW = 50  # random negatives at the start, at least
-    PER_POSITIVE = 2  # random negatives, where that is more
+    FEW = 100  # random negatives at the start, at least
+    PER_POSITIVE = 5  # random negatives, where that is more
 
 
 cdef class Workspace:

@@ -16,7 +16,7 @@ from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, padded, thresh
 cdef enum:
     AHEAD = 3  # how many samples ahead their rows are fetched into the cache
     # Rows with more entries than this in all stay where they are: copies would not be in a cache.
-    MOST_COPIED = 1 << 21
+    MOST_COPIED = 1 << 19
 
 cdef float UNBOUNDED = 3e38
 

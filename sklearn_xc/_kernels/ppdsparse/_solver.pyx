@@ -25,7 +25,8 @@ from sklearn_xc._kernels.ppdsparse._violator_search cimport search, search_sampl
 
 cdef enum:
     PASSES = 5  # of descent between two searches
-    FIRST_PASSES = 2  # before the first violators are known
+    START_PASSES = 3  # over the positives and random negatives of a new class
+    FIRST_PASSES = 2  # before its first search of all samples, which has to find the region only
     # Where searches are approximate, one in four is exact: only that one sees every violator and
     # gives a true gap.
     EXACT_EVERY = 4
@@ -130,7 +131,7 @@ cdef int start_lane(
         resume_class(work, c, settings, problem, known.n, known.rows, known.values)
     if work.lanes[c].fresh:
         draw_negatives(work, c, problem)
-        descend_lane(work, c, settings, FIRST_PASSES, problem, False)
+        descend_lane(work, c, settings, START_PASSES, problem, False)
     return 0
 
 
