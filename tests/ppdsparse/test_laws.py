@@ -189,6 +189,23 @@ def test_the_gap_is_true_and_bounds_the_distance_to_the_optimum(loss, tol, optio
     np.testing.assert_allclose(model.dual_gap_, (primal - dual) / primal, atol=1e-5)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("n", "d"), [(61, 1), (67, 16), (5003, 21), (4096, 64)])
+def test_the_gap_of_dense_rows_is_true(loss, n, d):
+    """More rows than are searched at once, and numbers that no tile of a product divides."""
+    rng = np.random.default_rng(n)
+    rows = rng.normal(size=(n, d)).astype(np.float32) / np.float32(np.sqrt(d))
+    labels = (rows @ rng.normal(size=(d, 19)) + rng.normal(size=(n, 19)) > 1.5).astype(int)
+    options = {"tol": 0.01, "pruning": 0.0, "max_iter": 500, "random_state": 0}
+    model = PPDSparseClassifier(0.02, 0.5, loss=loss, warm_start=True, **options)
+    model.fit(rows, labels)
+    problems = problems_of(model, rows, labels)
+    primal = objectives(model, problems)
+    dual = [p.dual(a) for p, a in zip(problems, model.dual_coef_.toarray(), strict=True)]
+    np.testing.assert_allclose(model.dual_gap_, (primal - dual) / primal, atol=1e-5)
+    assert (model.dual_gap_ <= 0.01).all()
+
+
 # Nearly parallel rows can keep the coordinate descent of the hinge loss from a gap of 1e-6 (no
 # curvature helps); the gap it reports has to be true all the more.
 @pytest.mark.filterwarnings("ignore:max_iter=:sklearn.exceptions.ConvergenceWarning")

@@ -7,6 +7,7 @@ from libc.stdint cimport int32_t, uint8_t
 
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch, random_below
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
+from sklearn_xc._kernels.common._vector_ops cimport dot
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, soft_threshold
@@ -24,6 +25,7 @@ cdef struct Descent:  # pointers into the arrays of a class in work, and what a 
     float *alpha
     int32_t *touched
     float *v
+    float *shrunk  # S(v), kept for dense rows
     uint8_t *seen
     Py_ssize_t n_left  # entries beyond it sit at zero and wait to leave
     float limit  # a negative at zero with a larger gradient is set aside
@@ -90,10 +92,21 @@ cdef inline void add_to_v(Descent *d, Lane *lane, Row row, float change) noexcep
             lane.n_touched += 1
 
 
+cdef inline void add_dense(Descent *d, Row row, float change, float l1) noexcept nogil:
+    cdef Py_ssize_t j
+    cdef float u
+    cdef float *v = d.v
+    cdef float *shrunk = d.shrunk
+    for j in range(row.n):
+        u = v[j] + change * row.values[j]
+        v[j] = u
+        shrunk[j] = soft_threshold(u, l1)
+
+
 cdef dispatched one_pass(Descent *d, Lane *lane, const Settings *settings) noexcept nogil:
     """Visit the first `n_left` active samples once, in a fresh random order."""
     cdef Py_ssize_t a, i
-    cdef float y, g, projected, old, new, weight, inverse_weight, curvature
+    cdef float y, g, score, projected, old, new, weight, inverse_weight, curvature
     cdef float l1 = settings.l1, inverse_l2 = 1 / settings.l2
     cdef bint hinge = settings.hinge
     cdef Row row
@@ -110,7 +123,11 @@ cdef dispatched one_pass(Descent *d, Lane *lane, const Settings *settings) noexc
         row = row_at(d.X, i)
         weight = d.sample_weight[i] * (lane.negative_weight if y < 0 else lane.positive_weight)
         old = d.alpha[a]
-        g = y * (score_with(row, d.v, l1, lane.bias) * inverse_l2) - 1
+        if row.dense:
+            score = lane.bias + dot(d.shrunk, row.values, row.n)
+        else:
+            score = score_with(row, d.v, l1, lane.bias)
+        g = y * (score * inverse_l2) - 1
         curvature = d.squared_norms[i] * inverse_l2
         if not hinge:
             inverse_weight = 1 / weight
@@ -134,8 +151,25 @@ cdef dispatched one_pass(Descent *d, Lane *lane, const Settings *settings) noexc
             d.alpha[a] = new
             if settings.intercept:
                 lane.bias += (new - old) * y
-            add_to_v(d, lane, row, (new - old) * y)
+            if row.dense:
+                add_dense(d, row, (new - old) * y, l1)
+            else:
+                add_to_v(d, lane, row, (new - old) * y)
         a += 1
+
+
+cdef void begin_dense(
+    Workspace work, Py_ssize_t c, Py_ssize_t n_features, float l1
+) noexcept nogil:
+    """Dense rows touch all features at once, and keep S(v) beside v."""
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t j
+    for j in range(n_features):
+        work.shrunk[j] = soft_threshold(work.v[j], l1)
+        if not work.seen[j]:
+            work.seen[j] = 1
+            work.touched[c, lane.n_touched] = <int32_t>j
+            lane.n_touched += 1
 
 
 cdef void descend(
@@ -158,6 +192,10 @@ cdef void descend(
     d.n_left = lane.n_active
     d.limit = 1e30
     d.tiny = <float>(0.1 * enough)
+    d.shrunk = NULL
+    if d.X.dense:
+        begin_dense(work, c, problem.X.n_columns, settings.l1)
+        d.shrunk = &work.shrunk[0]
     for _ in range(n_passes):
         lane.n_visits += d.n_left
         one_pass(&d, lane, settings)

@@ -270,7 +270,9 @@ def solve_classes(
     and values of the weights; with `keep_dual` the number, samples and values of its dual
     variables; the rows of X read for it, in which a search counts for a sixteenth.
     """
-    cdef Workspace work = Workspace(problem.X.n_rows, problem.X.n_columns)
+    cdef Workspace work = Workspace(
+        problem.X.n_rows, problem.X.n_columns, problem.X.rows.dense
+    )
     cdef Results results = Results(labels.shape[0])
     cdef Duals left
     cdef ClassState state
