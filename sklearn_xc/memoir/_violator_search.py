@@ -18,6 +18,11 @@ LARGEST_SHARE = {"hnsw": 0.125, "lsh": 1.0}
 MOVED_SHARE, FIRST_SHARE = 0.1, 0.25
 # Samples searched at once: what moves among them is not yet a candidate.
 SAMPLES_OF_A_CLASS, FEWEST_SAMPLES = 0.00625, 8
+# Of dense rows a class has moved when its weights are so far, as a share of their length, from what
+# the index has; and the cost of scoring a class that lies in one piece of memory, see `mips._cost`.
+TURNED = 0.25
+SCORED_CLASS, SCORED_NUMBER = 100, 8
+QUICK_GRAPH = {"M": 12, "ef_construction": 50}
 SAMPLE = 256  # training rows by which an index measures its recall
 
 
@@ -26,6 +31,7 @@ class AllClasses:
 
     search_, recall_ = "exact", 1.0
     samples_at_once = 4096
+    shared = np.empty(0, dtype=np.int32)
 
     def candidates(self, samples):
         """No candidates, which stands for all classes."""
@@ -75,14 +81,14 @@ class IndexedClasses:
 
     def candidates(self, samples):
         self.refresh()
+        self.shared = np.flatnonzero(self.moved).astype(np.int32)
         if not self.built or self.index.mode_ == "exact":
             return np.empty((len(samples), 0), dtype=np.int32)
         n = max(FEWEST_CANDIDATES, min(self.index.effort_, self.most))
         n = min(self.weights.shape[0], n)
         retrieved = self.index.candidates(self.X[samples], n)
         retrieved[self.moved[retrieved]] = -1  # of which each is a candidate once
-        moved = np.flatnonzero(self.moved).astype(np.int32)
-        return np.hstack([retrieved, np.broadcast_to(moved, (len(samples), len(moved)))])
+        return retrieved
 
     def refresh(self):
         """Bring the index up to date if it is too far behind; there is none at first."""
@@ -103,6 +109,63 @@ class IndexedClasses:
         self.moved[classes] = True
 
 
+class LaggingIndex(IndexedClasses):
+    """The same for dense rows, with an index that may lag behind.
+
+    What an index costs is building it. A graph of weights that have turned a little still leads to
+    them, and what it names is scored with the weights of the moment, so that only classes that have
+    moved far since it was built are scored for every sample. It is built anew when scoring them has
+    cost as much as building costs: that is at most twice what a rule would have spent that knew
+    what was to come.
+
+    Parameters
+    ----------
+    index : index of `sklearn_xc.mips`
+    X : ndarray of float32 (n_samples, n_features + 1)
+        With the constant feature as the last.
+    weights : GrowingWeights
+        Whose lists keep the rows.
+    seed : int
+    name : str
+    """
+
+    def __init__(self, index, X, weights, seed, name):
+        super().__init__(index, X, weights, seed, name)
+        n_classes, width = weights.lists.rows.shape
+        self.row_cost = SCORED_CLASS + SCORED_NUMBER * width
+        self.price = index._build_cost(n_classes, width)
+        self.spent = 0.0
+
+    def candidates(self, samples):
+        found = super().candidates(samples)
+        answers = self.built and self.index.mode_ != "exact"
+        n_scored = len(self.shared) if answers else self.weights.shape[0]
+        self.spent += float(len(samples)) * n_scored * self.row_cost
+        return found
+
+    def refresh(self):
+        """Build the index anew when that is paid for; there is none before some have moved."""
+        if self.spent <= self.price or (not self.built and self.moved.mean() <= FIRST_SHARE):
+            return
+        rows = self.weights.lists.rows.copy()
+        if self.built:
+            self.index.update(np.arange(len(rows)), rows)
+        else:
+            self.index.build(rows, queries=self.X[self.sample])
+        self.rows, self.folded = rows, self.weights.folded
+        self.built, self.spent = True, 0.0
+        self.moved[:] = False
+
+    def changed(self, classes):
+        """Note which of these classes have turned too far from what the index has of them."""
+        if self.built:
+            now = self.weights.lists.rows[classes]
+            before = self.rows[classes] * np.float32(self.weights.folded / self.folded)
+            away, length = (np.einsum("ij,ij->i", a, a) for a in (now - before, now))
+            classes = classes[away > TURNED**2 * length]
+        self.moved[classes] = True
+
+
 def make_search(search, rows, bias, weights, settings, *, n_jobs, seed):
     """The search that gives `Steps` its candidates; `settings` are the `SearchSettings`."""
     if search == "exact":
@@ -112,11 +175,16 @@ def make_search(search, rows, bias, weights, settings, *, n_jobs, seed):
     options |= {"n_jobs": n_jobs, "random_state": seed}
     # Of sketched rows all other reductions lose most of the best, see the page on MEMOIR.
     sketched = sparse.issparse(X) and X.shape[1] > settings.sketch_dim
-    of_sketches = {"reduction": "ranges", "ef_construction": BUILD_BEAM // 2} if sketched else {}
-    index = HNSWIndex(**options, **of_sketches)
+    graph = QUICK_GRAPH if rows.dense else {}
+    if sketched:
+        graph = {"reduction": "ranges", "ef_construction": BUILD_BEAM // 2}
+    index = HNSWIndex(**options, **graph)
     if search == "lsh":
         index = SimpleLSHIndex(n_bits=settings.n_bits, **options)
-    return IndexedClasses(index, X, weights, seed, search)
+    if rows.dense:
+        weights.lists.keep_rows()
+    lags = rows.dense and search == "hnsw"  # codes cost next to nothing to make anew
+    return (LaggingIndex if lags else IndexedClasses)(index, X, weights, seed, search)
 
 
 def with_constant(X, bias):
