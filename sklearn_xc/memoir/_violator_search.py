@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from ..mips import HNSWIndex, SimpleLSHIndex
+from ..mips import _cost as cost
 from ..utils._matrix import as_matrix
 from ..utils._random import stream
 
@@ -22,7 +23,11 @@ SAMPLES_OF_A_CLASS, FEWEST_SAMPLES = 0.00625, 8
 # the index has; and the cost of scoring a class that lies in one piece of memory, see `mips._cost`.
 TURNED = 0.25
 SCORED_CLASS, SCORED_NUMBER = 100, 8
+# Such a graph takes half the time of the usual one to build, 48 to 88 us a class of 128 dimensions,
+# and twice to ask, 70 to 40 us a sample; `mips._cost` counts a third of what building it takes.
 QUICK_GRAPH = {"M": 12, "ef_construction": 50}
+BUILDING = 3.0
+USUAL_RECALL = 0.9
 SAMPLE = 256  # training rows by which an index measures its recall
 
 
@@ -133,7 +138,7 @@ class LaggingIndex(IndexedClasses):
         super().__init__(index, X, weights, seed, name)
         n_classes, width = weights.lists.rows.shape
         self.row_cost = SCORED_CLASS + SCORED_NUMBER * width
-        self.price = index._build_cost(n_classes, width)
+        self.price = BUILDING * index._build_cost(n_classes, width)
         self.spent = 0.0
 
     def candidates(self, samples):
@@ -151,10 +156,20 @@ class LaggingIndex(IndexedClasses):
         if self.built:
             self.index.update(np.arange(len(rows)), rows)
         else:
-            self.index.build(rows, queries=self.X[self.sample])
+            self.build(rows)
         self.rows, self.folded = rows, self.weights.folded
         self.built, self.spent = True, 0.0
         self.moved[:] = False
+
+    def build(self, rows):
+        """The first one: on inner products as they are, on the best reduction where these fail."""
+        queries = self.X[self.sample]
+        self.index.set_params(reduction="ip")
+        self.index._build(rows, queries)
+        found = self.index.mode_ != "exact" and self.index.recall_ >= USUAL_RECALL
+        self.index.set_params(reduction="auto")  # for the next ones too
+        if not found:
+            self.index.build(rows, queries)
 
     def changed(self, classes):
         """Note which of these classes have turned too far from what the index has of them."""
@@ -197,6 +212,7 @@ def with_constant(X, bias):
 
 # Counted operations of a search: vectors of LANES numbers, or single entries of a list.
 LANES = 16
+ADDED, ADDED_FAR = 5, 11  # a weight of a dense list, in the units of `mips._cost`
 BEAM, NEIGHBOURS, BUILD_BEAM = 64, 32, 100  # of an HNSW graph: vectors compared for each visited
 # With no more classes than these exact search costs less whatever else: a graph compares a sample
 # with this many vectors; beside the ten candidates of a code come those that moved, a tenth of all
@@ -214,7 +230,8 @@ def choose_search(search, rows, y, shape, sketch_dim):
     when one of its samples has it, or when it violated the margin of one that has: about twice the
     pairs of a feature and a class in the data, and at most all classes. A graph compares the sample
     with NEIGHBOURS vectors for each of BEAM that it visits, and is built anew, with a beam of
-    BUILD_BEAM for each class, after about MOVED_SHARE samples a class.
+    BUILD_BEAM for each class, after about MOVED_SHARE samples a class; for dense rows see
+    `dense_costs`.
 
     Parameters
     ----------
@@ -234,15 +251,29 @@ def choose_search(search, rows, y, shape, sketch_dim):
     if search != "auto":
         return search
     if rows.dense:
-        exact = n_features * n_classes / LANES
-        width = n_features
-    else:
-        of_sample = np.repeat(y.astype(np.int64), np.diff(rows.indptr))
-        pairs = np.unique(rows.indices.astype(np.int64) * n_classes + of_sample)
-        lists = np.bincount(pairs // n_classes, minlength=n_features)
-        lists = np.minimum(2 * lists, n_classes / LANES + lists)
-        exact = lists[rows.indices].sum() / rows.shape[0]
-        width = min(n_features, sketch_dim)
-    compared = NEIGHBOURS * width / LANES
+        exact, graph = dense_costs(n_classes, n_features + 1)
+        return "exact" if exact <= graph else "hnsw"
+    of_sample = np.repeat(y.astype(np.int64), np.diff(rows.indptr))
+    pairs = np.unique(rows.indices.astype(np.int64) * n_classes + of_sample)
+    lists = np.bincount(pairs // n_classes, minlength=n_features)
+    lists = np.minimum(2 * lists, n_classes / LANES + lists)
+    exact = lists[rows.indices].sum() / rows.shape[0]
+    compared = NEIGHBOURS * min(n_features, sketch_dim) / LANES
     graph = (BEAM + BUILD_BEAM / MOVED_SHARE) * compared
     return "exact" if exact <= graph else "hnsw"
+
+
+def dense_costs(n_classes, width):
+    """A sample of exact search and one of a lagging index, in the units of `mips._cost`.
+
+    Where each sample moves two classes, an index that is built anew when a share m has moved costs
+    ``build / (m K / 2)`` a sample and scores m K / 2 classes beside it: least for the m at which
+    both are equal.
+    """
+    in_memory = 4 * n_classes * width > cost.CACHE
+    exact = n_classes * width * (ADDED_FAR if in_memory else ADDED)
+    graph = HNSWIndex(**QUICK_GRAPH)
+    built = BUILDING * graph._build_cost(n_classes, width)
+    scored = SCORED_CLASS + SCORED_NUMBER * width
+    asked = graph._query_cost(n_classes, width, 2 * BEAM) + 2 * BEAM * scored
+    return exact, asked + 2 * np.sqrt(built * scored)
