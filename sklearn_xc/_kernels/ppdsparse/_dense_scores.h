@@ -3,12 +3,14 @@
  *
  * Each sum runs over the features in order, with fused multiply-adds where there are any, so that
  * neither the height of a tile nor the way rows are cut into blocks changes a bit. With GCC vector
- * extensions, as in _simd.h, which comes first.
+ * extensions, as in _simd.h.
  */
 #ifndef XC_DENSE_SCORES_H
 #define XC_DENSE_SCORES_H
 
 #include <string.h>
+
+#include "_simd.h"
 
 #define XC_TILE_LANES 16
 

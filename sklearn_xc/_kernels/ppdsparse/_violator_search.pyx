@@ -28,12 +28,6 @@ cdef extern from "_simd.h" nogil:
     unsigned int mask_above "xc_mask_above" (const float *values, const float *thresholds)
     int lowest_bit "xc_lowest_bit" (unsigned int mask)
 
-cdef extern from "ppdsparse/_dense_scores.h" nogil:  # after _simd.h
-    void dense_scores "xc_dense_scores" (
-        const float *x, int64_t n, int64_t width, const float *weights, const float *bias,
-        float *scores
-    )
-
 # The cost model of the search, in units of one entry of X read row by row: an entry reached
 # through a column, and going back to a column in the next chunk of rows.
 cdef double COLUMN_ENTRY = 4.0
