@@ -137,8 +137,9 @@ def fit_memoir(
         search_settings.sketch_dim,
     )  # fmt: skip
     search = make_search(
-        chosen, problem.rows, settings.bias, weights, search_settings, n_jobs=n_jobs, seed=seed
-    )
+        chosen, problem.rows, problem.codes, settings.bias, weights, search_settings,
+        n_jobs=n_jobs, seed=seed,
+    )  # fmt: skip
     steps = Steps(problem, weights, settings, search, seed)
     losses, scores, stopped = run_passes(steps, n_passes, progress, validate)
     return Outcome(

@@ -20,9 +20,9 @@ MOVED_SHARE, FIRST_SHARE = 0.1, 0.25
 # Samples searched at once: what moves among them is not yet a candidate.
 SAMPLES_OF_A_CLASS, FEWEST_SAMPLES = 0.00625, 8
 # Of dense rows a class has moved when its weights are so far, as a share of their length, from what
-# the index has; and the cost of scoring a class that lies in one piece of memory, see `mips._cost`.
+# the index has. These are compared in blocks, each of which has a candidate.
 TURNED = 0.25
-SCORED_CLASS, SCORED_NUMBER = 100, 8
+CLASSES_AT_ONCE, FEWEST_BLOCKS = 4096, 8
 # Such a graph takes half the time of the usual one to build, 48 to 88 us a class of 128 dimensions,
 # and twice to ask, 70 to 40 us a sample; `mips._cost` counts a third of what building it takes.
 QUICK_GRAPH = {"M": 12, "ef_construction": 50}
@@ -64,6 +64,8 @@ class IndexedClasses:
     name : {"hnsw", "lsh"}
         Whose LARGEST_SHARE of all classes a sample may have as candidates.
     """
+
+    shared = AllClasses.shared
 
     def __init__(self, index, X, weights, seed, name):
         self.index, self.X, self.weights, self.name = index, X, weights, name
@@ -119,38 +121,73 @@ class LaggingIndex(IndexedClasses):
 
     What an index costs is building it. A graph of weights that have turned a little still leads to
     them, and what it names is scored with the weights of the moment, so that only classes that have
-    moved far since it was built are scored for every sample. It is built anew when scoring them has
+    moved far since it was built are compared with every sample: by a matrix product for all samples
+    searched at once, whose best are candidates. The index is built anew when these products have
     cost as much as building costs: that is at most twice what a rule would have spent that knew
-    what was to come.
+    what was to come. Before there is one, classes that never moved have weights of zero.
 
     Parameters
     ----------
     index : index of `sklearn_xc.mips`
     X : ndarray of float32 (n_samples, n_features + 1)
         With the constant feature as the last.
+    y : ndarray of int32 (n_samples,)
     weights : GrowingWeights
         Whose lists keep the rows.
     seed : int
     name : str
     """
 
-    def __init__(self, index, X, weights, seed, name):
+    def __init__(self, index, X, y, weights, seed, name):
         super().__init__(index, X, weights, seed, name)
         n_classes, width = weights.lists.rows.shape
-        self.row_cost = SCORED_CLASS + SCORED_NUMBER * width
+        self.y = y
+        self.class_cost = width + cost.SCAN
         self.price = BUILDING * index._build_cost(n_classes, width)
         self.spent = 0.0
 
+    @property
+    def search_(self):
+        return "exact" if self.built and self.index.mode_ == "exact" else self.name
+
     def candidates(self, samples):
-        found = super().candidates(samples)
-        answers = self.built and self.index.mode_ != "exact"
-        n_scored = len(self.shared) if answers else self.weights.shape[0]
-        self.spent += float(len(samples)) * n_scored * self.row_cost
-        return found
+        self.refresh()
+        moved = np.flatnonzero(self.moved).astype(np.int32)
+        if self.built and self.index.mode_ == "exact":
+            self.spent += float(len(samples)) * len(self.moved) * self.class_cost
+            return np.empty((len(samples), 0), dtype=np.int32)
+        self.spent += float(len(samples)) * len(moved) * self.class_cost
+        others = self.others(samples)
+        others[self.moved[others]] = -1
+        return np.hstack([others, self.best_of(moved, samples)])
+
+    def others(self, samples):
+        """Candidates that have not moved: of the index, or two of those without weights."""
+        if self.built:
+            n = max(FEWEST_CANDIDATES, min(self.index.effort_, self.most))
+            return self.index.candidates(self.X[samples], min(self.weights.shape[0], n))
+        return np.tile(
+            np.argsort(self.moved, kind="stable")[:2].astype(np.int32), (len(samples), 1)
+        )
+
+    def best_of(self, classes, samples):
+        """The best of each block of classes for each sample, other than its own."""
+        rows, queries = self.weights.lists.rows, self.X[samples]
+        size = min(CLASSES_AT_ONCE, max(1, -(-len(classes) // FEWEST_BLOCKS)))
+        places = np.full(self.weights.shape[0], -1)
+        places[classes] = np.arange(len(classes))
+        own, best = places[self.y[samples]], []
+        for start in range(0, len(classes), size):
+            block = classes[start : start + size]
+            scores = queries @ rows[block].T
+            inside = np.flatnonzero((own >= start) & (own < start + len(block)))
+            scores[inside, own[inside] - start] = -np.inf
+            best.append(block[scores.argmax(axis=1)])
+        return np.stack(best, axis=1) if best else np.empty((len(samples), 0), dtype=np.int32)
 
     def refresh(self):
-        """Build the index anew when that is paid for; there is none before some have moved."""
-        if self.spent <= self.price or (not self.built and self.moved.mean() <= FIRST_SHARE):
+        """Build the index anew when that is paid for."""
+        if self.spent <= self.price:
             return
         rows = self.weights.lists.rows.copy()
         if self.built:
@@ -181,7 +218,7 @@ class LaggingIndex(IndexedClasses):
         self.moved[classes] = True
 
 
-def make_search(search, rows, bias, weights, settings, *, n_jobs, seed):
+def make_search(search, rows, y, bias, weights, settings, *, n_jobs, seed):
     """The search that gives `Steps` its candidates; `settings` are the `SearchSettings`."""
     if search == "exact":
         return AllClasses()
@@ -198,8 +235,9 @@ def make_search(search, rows, bias, weights, settings, *, n_jobs, seed):
         index = SimpleLSHIndex(n_bits=settings.n_bits, **options)
     if rows.dense:
         weights.lists.keep_rows()
-    lags = rows.dense and search == "hnsw"  # codes cost next to nothing to make anew
-    return (LaggingIndex if lags else IndexedClasses)(index, X, weights, seed, search)
+        if search == "hnsw":  # codes cost next to nothing to make anew
+            return LaggingIndex(index, X, y, weights, seed, search)
+    return IndexedClasses(index, X, weights, seed, search)
 
 
 def with_constant(X, bias):
@@ -212,7 +250,9 @@ def with_constant(X, bias):
 
 # Counted operations of a search: vectors of LANES numbers, or single entries of a list.
 LANES = 16
-ADDED, ADDED_FAR = 5, 11  # a weight of a dense list, in the units of `mips._cost`
+# A weight of a dense list, and a step with all that is around it, in the units of `mips._cost`.
+ADDED, ADDED_FAR, STEP = 5, 11, 2_000_000
+CLEARLY = 1.5  # what misses classes has to cost so much less
 BEAM, NEIGHBOURS, BUILD_BEAM = 64, 32, 100  # of an HNSW graph: vectors compared for each visited
 # With no more classes than these exact search costs less whatever else: a graph compares a sample
 # with this many vectors; beside the ten candidates of a code come those that moved, a tenth of all
@@ -252,7 +292,7 @@ def choose_search(search, rows, y, shape, sketch_dim):
         return search
     if rows.dense:
         exact, graph = dense_costs(n_classes, n_features + 1)
-        return "exact" if exact <= graph else "hnsw"
+        return "exact" if exact <= CLEARLY * graph else "hnsw"
     of_sample = np.repeat(y.astype(np.int64), np.diff(rows.indptr))
     pairs = np.unique(rows.indices.astype(np.int64) * n_classes + of_sample)
     lists = np.bincount(pairs // n_classes, minlength=n_features)
@@ -267,13 +307,12 @@ def dense_costs(n_classes, width):
     """A sample of exact search and one of a lagging index, in the units of `mips._cost`.
 
     Where each sample moves two classes, an index that is built anew when a share m has moved costs
-    ``build / (m K / 2)`` a sample and scores m K / 2 classes beside it: least for the m at which
-    both are equal.
+    ``build / (m K / 2)`` a sample, and m K / 2 classes are compared beside it: least for the m at
+    which both are equal.
     """
     in_memory = 4 * n_classes * width > cost.CACHE
     exact = n_classes * width * (ADDED_FAR if in_memory else ADDED)
     graph = HNSWIndex(**QUICK_GRAPH)
     built = BUILDING * graph._build_cost(n_classes, width)
-    scored = SCORED_CLASS + SCORED_NUMBER * width
-    asked = graph._query_cost(n_classes, width, 2 * BEAM) + 2 * BEAM * scored
-    return exact, asked + 2 * np.sqrt(built * scored)
+    asked = graph._query_cost(n_classes, width, 2 * BEAM)
+    return exact, STEP + asked + 2 * np.sqrt(built * (width + cost.SCAN))

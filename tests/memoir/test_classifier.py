@@ -206,36 +206,61 @@ def test_classes_that_have_moved_are_candidates():
     assert not search.moved.any()
 
 
-def test_of_dense_rows_only_classes_that_have_turned_are_candidates():
-    """The index follows when scoring them has cost as much as building it."""
+def test_of_dense_rows_classes_that_have_turned_are_compared():
+    """The index follows when comparing them has cost as much as building it."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 6)).astype(np.float32), rng.integers(100, size=300)
     weights = GrowingWeights(100, 5, averaged=False, dense=True)
-    index = HNSWIndex(min_recall=0, n_candidates=32, random_state=0)
-    rows = np.random.default_rng(0).normal(size=(300, 6)).astype(np.float32)
     weights.lists.keep_rows()
-    search = LaggingIndex(index, rows, weights, 0, "hnsw")
-    V = weights.lists.rows
-    V[:] = np.random.default_rng(1).normal(size=V.shape)
-    assert search.candidates(np.arange(8)).shape == (8, 0)  # all are scored; nothing has moved
+    index = HNSWIndex(min_recall=0, n_candidates=32, random_state=0)
+    search = LaggingIndex(index, X, y.astype(np.int32), weights, 0, "hnsw")
+    V, samples = weights.lists.rows, np.arange(300)
+    V[:30] = rng.normal(size=(30, 6))
     search.changed(np.arange(30))
+    found = search.candidates(samples)
+    np.testing.assert_array_equal(found[:, :2], [[30, 31]] * 300)  # two without weights
+    assert best_is_among(found, X @ V.T, y, 30)
+    assert search.spent == 300 * 30 * search.class_cost
+    V[:] = rng.normal(size=V.shape)
+    search.changed(np.arange(100))
     search.spent = 1.01 * search.price
-    assert search.candidates(np.arange(8)).shape == (8, 12)
-    assert (search.search_, len(search.shared)) == ("hnsw", 0)
+    assert search.candidates(samples).shape == (300, 12)
+    assert not search.moved.any()
     V[4] *= 1.1  # a little
     V[7] *= -1
     search.changed(np.array([4, 5, 7]))
-    before = search.spent
-    search.candidates(np.arange(8))
-    np.testing.assert_array_equal(search.shared, [7])
-    assert search.spent == pytest.approx(before + 8 * search.row_cost)
+    found = search.candidates(samples)
+    np.testing.assert_array_equal(np.flatnonzero(search.moved), [7])
+    assert (found[y != 7, 12] == 7).all()
+    assert (found[:, :12] != 7).all()  # once
     weights.state[0] = 0.5
     weights.fold()  # all weights in another unit, and none has turned
     search.changed(np.arange(100))
-    search.candidates(np.arange(8))
-    np.testing.assert_array_equal(search.shared, [7])
+    np.testing.assert_array_equal(np.flatnonzero(search.moved), [7])
     search.spent = 1.01 * search.price
-    search.candidates(np.arange(8))
-    assert len(search.shared) == 0
+    search.candidates(samples)
+    assert not search.moved.any()
     np.testing.assert_array_equal(search.rows, V)
+
+
+def best_is_among(found, scores, y, n):
+    """Whether the best of the first n classes, but for its own, is a candidate of each sample."""
+    scores[np.arange(len(y)), y] = -np.inf
+    return (found == scores[:, :n].argmax(axis=1)[:, None]).any(axis=1).all()
+
+
+def test_blocks_of_classes_have_their_best_among_the_candidates(monkeypatch):
+    monkeypatch.setattr(_violator_search, "CLASSES_AT_ONCE", 7)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 6)).astype(np.float32), rng.integers(100, size=50)
+    weights = GrowingWeights(100, 5, averaged=False, dense=True)
+    weights.lists.keep_rows()
+    search = LaggingIndex(HNSWIndex(), X, y.astype(np.int32), weights, 0, "hnsw")
+    weights.lists.rows[:] = rng.normal(size=(100, 6))
+    for n in (0, 1, 8, 100):
+        found = search.best_of(np.arange(n, dtype=np.int32), np.arange(50))
+        assert n < 2 or best_is_among(found, X @ weights.lists.rows.T, y, n)
+        assert found.shape == (50, -(-n // min(7, max(1, -(-n // 8)))))
 
 
 def test_an_index_that_misses_too_much_hands_over_to_exact_search(digits):
