@@ -122,7 +122,8 @@ class LaggingIndex(IndexedClasses):
     What an index costs is building it. A graph of weights that have turned a little still leads to
     them, and what it names is scored with the weights of the moment, so that only classes that have
     moved far since it was built are compared with every sample: by a matrix product for all samples
-    searched at once, whose best are candidates. The index is built anew when these products have
+    searched at once, whose best are candidates, as are the samples' own classes: those are the ones
+    that grow meanwhile, and without them models were two points worse. The index is built anew when these products have
     cost as much as building costs: that is at most twice what a rule would have spent that knew
     what was to come. Before there is one, classes that never moved have weights of zero.
 
@@ -155,8 +156,10 @@ class LaggingIndex(IndexedClasses):
         moved = np.flatnonzero(self.moved).astype(np.int32)
         if self.built and self.index.mode_ == "exact":
             self.spent += float(len(samples)) * len(self.moved) * self.class_cost
+            self.shared = AllClasses.shared
             return np.empty((len(samples), 0), dtype=np.int32)
         self.spent += float(len(samples)) * len(moved) * self.class_cost
+        self.shared = np.unique(self.y[samples])  # which these samples are about to move
         others = self.others(samples)
         others[self.moved[others]] = -1
         return np.hstack([others, self.best_of(moved, samples)])

@@ -220,6 +220,7 @@ def test_of_dense_rows_classes_that_have_turned_are_compared():
     found = search.candidates(samples)
     np.testing.assert_array_equal(found[:, :2], [[30, 31]] * 300)  # two without weights
     assert best_is_among(found, X @ V.T, y, 30)
+    np.testing.assert_array_equal(search.shared, np.unique(y))  # their own classes
     assert search.spent == 300 * 30 * search.class_cost
     V[:] = rng.normal(size=V.shape)
     search.changed(np.arange(100))
