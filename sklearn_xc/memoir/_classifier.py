@@ -70,9 +70,10 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         dense X a graph may lag behind: classes that have turned far from it are compared with all
         samples at hand by a matrix product, and it is built anew when such products have cost as
         much as that. "auto" compares counted operations: of sparse X it is "exact" nearly always,
-        of dense X "hnsw" from about 21 000 classes of 128 dimensions and 11 000 of 256. No index is used where exact search costs less
-        whatever else: "hnsw" not for 2048 classes or fewer, as many as a graph compares a sample
-        with, and "lsh" not for 28 or fewer, all of which would be scored. ``search_`` says what
+        of dense X "hnsw" from about 21 000 classes of 128 dimensions and 11 000 of 256. No index is
+        used where exact search costs less whatever else: "hnsw" not for 2048 classes or fewer, as
+        many as a graph compares a sample with, and "lsh" not for 28 or fewer, all of which would be
+        scored. ``search_`` says what
         ran.
     search_params : dict or None, default=None
         What an index goes by; None, or an entry left out, is its default:

@@ -123,9 +123,9 @@ class LaggingIndex(IndexedClasses):
     them, and what it names is scored with the weights of the moment, so that only classes that have
     moved far since it was built are compared with every sample: by a matrix product for all samples
     searched at once, whose best are candidates, as are the samples' own classes: those are the ones
-    that grow meanwhile, and without them models were two points worse. The index is built anew when these products have
-    cost as much as building costs: that is at most twice what a rule would have spent that knew
-    what was to come. Before there is one, classes that never moved have weights of zero.
+    that grow meanwhile, and without them models were two points worse. The index is built anew when
+    these products have cost as much as building costs: that is at most twice what a rule would have
+    spent that knew what was to come. Before there is one, classes that never moved have weights of zero.
 
     Parameters
     ----------
