@@ -11,7 +11,7 @@
 #   make fuzz-asan    the same with the address sanitizer, fuzz-ubsan with the other
 #   make bench        times and accuracy beside other packages (BENCH_ARGS="--help")
 #   make lint         style of Python and Cython
-#   make docs         the documentation, into doc/_build/html
+#   make docs         the site with its gallery, into doc/_build/html (DOCS_ARGS="-D plot_gallery=0")
 #   make clean        removes everything that was built, but not the virtual environment
 
 PYTHON ?= python3
@@ -75,10 +75,11 @@ lint: $(VENV)/.ready-dev
 	PATH="$(abspath $(BIN)):$$PATH" cython-lint sklearn_xc
 
 docs: $(VENV)/.ready-docs
-	$(BIN)/sphinx-build -W --keep-going -q -b html doc doc/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -b html $(DOCS_ARGS) doc doc/_build/html
 
 clean:
-	rm -rf build doc/_build doc/generated .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf build doc/_build doc/auto_examples doc/api/generated doc/api/backreferences *.egg-info
+	rm -rf doc/sg_execution_times.rst .pytest_cache .ruff_cache .hypothesis
 	rm -f sklearn_xc/_kernels/*/*.so $(VENV)/.installed $(VENV)/.ready-*
 	find sklearn_xc tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 

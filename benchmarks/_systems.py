@@ -41,16 +41,33 @@ class PPDSparse:
         return raw[0]
 
 
-class OneVsRestSVC:
-    """scikit-learn's one-vs-rest of liblinear, the usual first try."""
+class OneClass(PPDSparse):
+    """Another estimator of ours without arguments, on the first label of each row as its class."""
 
-    def __init__(self, threads, folder):
+    def __init__(self, threads, folder, name):
+        import sklearn_xc
+
+        self.versions = {"sklearn_xc": sklearn_xc.__version__}
+        self.model = getattr(sklearn_xc, name)(n_jobs=threads, random_state=0)
+
+    def inputs(self, X, Y):
+        from sklearn_xc.datasets import first_label
+
+        y, there = first_label(Y)
+        return X[there], y[there]
+
+
+class OneVsRest:
+    """scikit-learn's OneVsRestClassifier of one of its linear classifiers, the usual first try."""
+
+    def __init__(self, threads, folder, kind="LinearSVC"):
         import sklearn
+        from sklearn import linear_model, svm
         from sklearn.multiclass import OneVsRestClassifier
-        from sklearn.svm import LinearSVC
 
         self.versions = {"scikit-learn": sklearn.__version__}
-        self.model = OneVsRestClassifier(LinearSVC(random_state=0), n_jobs=threads)
+        binary = getattr(svm if kind == "LinearSVC" else linear_model, kind)(random_state=0)
+        self.model = OneVsRestClassifier(binary, n_jobs=threads)
 
     def inputs(self, X, Y):
         return X, sp.csr_matrix(Y, dtype=np.int32)
@@ -217,7 +234,7 @@ SYSTEMS = {
     "ppdsparse_y": System(
         "PPDSparseClassifier, objective of the yardstick", False, PPDSparse, AS_YARDSTICK
     ),
-    "ppdsparse_2": System("PPDSparseClassifier(l1=0.1, l2=1)", False, PPDSparse, AS_AUTHORS),
+    "ppdsparse_2": System("PPDSparseClassifier (l1=0.1, l2=1)", False, PPDSparse, AS_AUTHORS),
     "pecos_ova": System("PECOS one-vs-all", True, Pecos, {"tree": False}),
     "pecos_xr": System("PECOS XR-Linear", True, Pecos, {"tree": True}),
     "omikuji": System("omikuji", True, Omikuji),
@@ -226,5 +243,21 @@ SYSTEMS = {
     ),
     "napkinxc_plt": System("napkinXC PLT", True, NapkinXC, {"kind": "PLT"}),
     "napkinxc_br": System("napkinXC BR", True, NapkinXC, {"kind": "BR"}),
-    "ovr_svc": System("OneVsRestClassifier(LinearSVC)", False, OneVsRestSVC),
+    "ovr_svc": System("OneVsRestClassifier (LinearSVC)", False, OneVsRest),
+    **{
+        f"class_{name}": System(name, False, OneClass, {"name": name})
+        for name in (
+            "PPDSparseClassifier",
+            "MemoirSVC",
+            "LDGSClassifier",
+            "ImplicitSoftmaxRegressor",
+            "AugmentReduceClassifier",
+        )
+    },
+    "ovr_logistic": System(
+        "OneVsRestClassifier (LogisticRegression)", False, OneVsRest, {"kind": "LogisticRegression"}
+    ),
+    "ovr_sgd": System(
+        "OneVsRestClassifier (SGDClassifier)", False, OneVsRest, {"kind": "SGDClassifier"}
+    ),
 }

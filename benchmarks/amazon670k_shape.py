@@ -25,7 +25,7 @@ DATA = "amazon670k_shape"
 CLUSTER = "cluster"
 NAMES = ["ppdsparse_2", "ppdsparse", CLUSTER, "pecos_xr", "omikuji", "omikuji_wide"]
 TITLES = {name: system.title for name, system in SYSTEMS.items()} | {
-    CLUSTER: "PPDSparseClassifier(l1=0.1, l2=1) on a cluster, two kills"
+    CLUSTER: "PPDSparseClassifier (l1=0.1, l2=1) on a cluster, two kills"
 }
 HEADER = ["system", "wall s", "core-hours", "resident GB", "model GB", "ms a row", "P@1", "P@3",
           "P@5", "PSP@5"]  # fmt: skip

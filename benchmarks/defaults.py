@@ -104,7 +104,8 @@ def grid_page(figures):
         ]
         for i in order
     ]
-    header = ["l1, l2", "P@1 lost, mean", "nDCG@5 lost, mean", "P@1 lost, worst", "time", *figures]
+    header = ["l1, l2", "P@1 lost, mean", "nDCG@5 lost, mean", "P@1 lost, worst", "time"]
+    header += [name.replace("_", " ") for name in figures]  # breaks where the page is narrow
     return (
         "Points of held-out precision@1 and nDCG@5 lost against the best pair of each data set, "
         "best pair on average first; the last columns are the precision@1 lost on each data set. "

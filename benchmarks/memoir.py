@@ -62,7 +62,7 @@ SYSTEMS = {
 PEERS = {
     "ppdsparse": "PPDSparseClassifier",
     "crammer_singer": "scikit-learn LinearSVC, Crammer and Singer",
-    "one_vs_rest": "scikit-learn OneVsRestClassifier(LinearSVC)",
+    "one_vs_rest": "scikit-learn OneVsRestClassifier (LinearSVC)",
 }
 FEW_CLASSES_ONLY = ["crammer_singer", "one_vs_rest"]
 TITLES = {key: title for key, (title, _) in SYSTEMS.items()} | PEERS

@@ -302,6 +302,10 @@ def run_child(part, name, model, scale):
 # ---------------------------------------------------------------------------------- the page
 
 
+# Names of parameters in the tables, which would be too wide.
+SHORT = {"learning_rate": "rate", "init_scale": "init", "max_iter": "epochs"}
+
+
 def table_text(name, every):
     rows, some = [], None
     for model, title in TITLES.items():
@@ -310,7 +314,7 @@ def table_text(name, every):
             continue
         some = r
         given = ", ".join(
-            f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}"
+            f"{SHORT.get(k, k)}={v:.3g}" if isinstance(v, float) else f"{SHORT.get(k, k)}={v}"
             for k, v in r["parameters"].items()
         )
         if r.get("scale", 1) != 1:
@@ -395,6 +399,7 @@ def report():
 FIRST = (
     "First label of each row; unit rows of TF-IDF (omniglot: pixels). *Log-likelihood* is the mean "
     "over test rows of a class that was trained on; for *accuracy* the others count as misses. "
+    "*Rate*, *init* and *epochs* are `learning_rate`, `init_scale` and `max_iter`. "
     "*Calibration error*: expected gap between the top probability and the accuracy, 15 bins of "
     "equal width. *Peak MB*: highest memory of the fit beyond data and libraries. Two threads. "
     "Parameters were chosen on a tenth of the training rows that was held out: for A&R step size, "

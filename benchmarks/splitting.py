@@ -20,7 +20,7 @@ PEERS = _common.ROOT / "build" / "splitting-peers"
 PEER_PACKAGES = ["iterative-stratification==0.1.9", "scikit-multilearn==0.2.0"]
 PEER_NAMES = {
     "iterstrat": "iterative-stratification, MultilabelStratifiedKFold",
-    "skmultilearn": "scikit-multilearn, IterativeStratification(order=1)",
+    "skmultilearn": "scikit-multilearn, IterativeStratification (order=1)",
 }
 N_SPLITS = 5
 SEED = 0
@@ -36,7 +36,7 @@ def our_splitters():
     for splitter in (RareLabelKFold, IterativeStratifiedKFold):
         yield splitter.__name__, splitter(**options)
         unpinned = splitter(**options, pin_singletons=False)
-        yield f"{splitter.__name__}, pin_singletons=False", unpinned
+        yield f"{splitter.__name__}, not pinned", unpinned
 
 
 def quality(Y, tests):
@@ -127,7 +127,8 @@ NOTES = f"""\
 the mean distance of a label's positives in a test part from a {N_SPLITS}th of those tested, and
 *labels within one* the share of labels whose positives differ by at most one between test parts;
 both over the labels with {N_SPLITS} positives or more. Seconds are the best of the repetitions, on
-one thread, from the indicator to all row numbers; of the peers, one run."""
+one thread, from the indicator to all row numbers; of the peers, one run. *Not pinned* is
+``pin_singletons=False``."""
 
 
 def main():

@@ -43,6 +43,14 @@ TITLES = {
     "augment_reduce": "AugmentReduceClassifier",
     "implicit": "ImplicitSoftmaxRegressor",
 }
+HEADS = TITLES | {  # short, for the table
+    "logistic": "logistic",
+    "ppdsparse": "PPD sparse",
+    "memoir": "Memoir SVC",
+    "ldgs": "LDGS",
+    "augment_reduce": "augment, reduce",
+    "implicit": "implicit softmax",
+}
 DATA_SETS = [
     *(f"{name}_{form}" for name in SMALL for form in ("raw", "standardised")),
     *TEXTS,
@@ -220,7 +228,7 @@ def write_page():
         references = {r: figures[r] for r in REFERENCES} if ready else None
         own = {s: f for s, f in figures.items() if s not in REFERENCES}
         rows.append(
-            [data, *(cell(data, figures[r], None) for r in REFERENCES)]
+            [data.replace("_", " "), *(cell(data, figures[r], None) for r in REFERENCES)]
             + [cell(data, f, references) for f in own.values()]
         )
         missed += [
@@ -232,12 +240,13 @@ def write_page():
         "# Without arguments",
         _runner.source(PAGE),
         "Test accuracy in per cent / log-loss / CPU seconds of `fit` on one thread. One class a "
-        "row; every estimator with its defaults. `_raw` columns are as they come, `_counts` are "
-        f"words counted, `_svd` rows are {DIMENSIONS} dimensions of a truncated SVD; other texts "
+        f"row; {', '.join(TITLES.values())}, all with their defaults. *raw* columns are as they "
+        f"come, *counts* are words counted, *svd* rows are {DIMENSIONS} dimensions of a truncated "
+        "SVD; other texts "
         f"are unit rows of TF-IDF. Small data: means over {N_SPLITS} splits. "
         + "; ".join(f"{k} has its {v} largest classes" for k, v in MOST_CLASSES.items())
         + f". The bars: {BARS}. Bold: a bar is missed.",
-        table(["data", *TITLES.values()], rows),
+        table(["data", *HEADS.values()], rows),
         "## Bars missed",
         "\n".join(missed) or "None.",
     ]

@@ -1,78 +1,85 @@
-"""Why was that predicted, and which labels is the model good at?
+"""
+Explaining: why this label, and which labels are good?
+======================================================
 
-Trains two models to tell apart functions, classes and methods by passages of their documentation,
-explains an answer word by word, and draws what the displays of sklearn_xc.inspection show.
-
-    python examples/inspection.py
-    python examples/inspection.py --sample 300 --output inspection.png
+A linear model can say what each feature adds to a score. And since labels are many, a mean over
+all of them hides most: the report and the displays of :mod:`sklearn_xc.inspection` look at them
+one by one.
 """
 
+# %%
+# Two models that tell apart functions, classes and methods by passages of their documentation.
+
+import os
+
 import numpy as np
-from _passages import parse_options, pyplot
-from quickstart import smaller
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
-from sklearn_xc import AugmentReduceClassifier, PPDSparseClassifier, explain
+from sklearn_xc import AugmentReduceClassifier, PPDSparseClassifier
 from sklearn_xc.datasets import load_docstrings
-from sklearn_xc.inspection import (
-    ContributionsDisplay,
-    LabelFrequencyDisplay,
-    PrecisionAtKDisplay,
-    ReliabilityDisplay,
-    label_report,
-)
 
-PASSES = 20
+PACKAGES = os.environ.get("PACKAGES", "numpy").split(",")  # more: "numpy,scipy,sklearn,stdlib"
 
+docs = load_docstrings(PACKAGES)
+train = docs.data_train, docs.target_names[docs.target_train]
+test = docs.data_test, docs.target_names[docs.target_test]
+models = {
+    "one-vs-rest": PPDSparseClassifier(l1=0.02, l2=0.3, n_jobs=2, random_state=0),
+    "softmax": AugmentReduceClassifier(bound="exact", max_iter=20, n_jobs=2, random_state=0),
+}
+for name, model in models.items():
+    words = TfidfVectorizer(min_df=2, sublinear_tf=True, dtype=np.float32)
+    models[name] = make_pipeline(words, model).fit(*train)
+print(f"{len(train[0])} passages, {len(docs.target_names)} objects")
 
-def main():
-    options = parse_options(__doc__, "inspection.png")
-    docs = smaller(load_docstrings(), options.sample)
-    names = docs.target_names
-    train = docs.data_train, names[docs.target_train]
-    test = docs.data_test, names[docs.target_test]
-    passes = options.passes or PASSES
-    models = {
-        "PPDSparse": PPDSparseClassifier(l1=0.02, l2=0.3, n_jobs=2, random_state=0),
-        "softmax": AugmentReduceClassifier(
-            bound="exact", max_iter=passes, n_jobs=2, random_state=0
-        ),
-    }
-    pipelines = {}
-    for name, model in models.items():
-        words = TfidfVectorizer(min_df=2, sublinear_tf=True, dtype=np.float32)
-        pipelines[name] = make_pipeline(words, model).fit(*train)
-    sparse = pipelines["PPDSparse"]
-    n_words = len(sparse[0].vocabulary_)
-    print(f"N = {len(train[0])} passages, D = {n_words} words, K = {len(names)} objects")
+# %%
+# Why was that predicted?
+# -----------------------
+# :func:`~sklearn_xc.explain` lists what every word adds.
 
-    right = sparse.predict(test[0]) == test[1]
-    passage = longest(text for text, hit in zip(test[0], right, strict=True) if hit)
-    print(f"\n{passage}\n\n{explain(sparse, [passage], k=8)}")
-    print("\nPassages of the test part, by the five best answers:")
-    print(label_report(sparse, *test, k=5))
-    save_picture(options.output, pipelines, test, passage)
+from sklearn_xc import explain
 
+ovr = models["one-vs-rest"]
+right = [text for text, hit in zip(test[0], ovr.predict(test[0]) == test[1], strict=True) if hit]
+passage = max((text for text in right if len(text) <= 120), key=len, default=test[0][0])
+print(passage)
+print(explain(ovr, [passage], k=8))
 
-def longest(passages):
-    """The longest of those that fit on two lines."""
-    return max((text for text in passages if len(text) <= 160), key=len, default="read bytes")
+# %%
+# The same as a picture.
 
+import matplotlib.pyplot as plt
 
-def save_picture(path, pipelines, test, passage):
-    plt = pyplot()
-    if plt is None:
-        return
-    figure, axes = plt.subplots(2, 2, figsize=(12, 9), layout="constrained")
-    for name, pipeline in pipelines.items():
-        PrecisionAtKDisplay.from_estimator(pipeline, *test, name=name, ax=axes[0, 0])
-        LabelFrequencyDisplay.from_estimator(pipeline, *test, name=name, ax=axes[0, 1])
-    ReliabilityDisplay.from_estimator(pipelines["softmax"], *test, name="softmax", ax=axes[1, 0])
-    ContributionsDisplay.from_estimator(pipelines["PPDSparse"], [passage], k=8, ax=axes[1, 1])
-    figure.savefig(path, dpi=110)
-    print(f"\nThe picture is in {path}")
+from sklearn_xc.inspection import ContributionsDisplay
 
+ContributionsDisplay.from_estimator(ovr, [passage], k=8)
+plt.show()
 
-if __name__ == "__main__":
-    main()
+# %%
+# Which labels is it good at?
+# ---------------------------
+# A line a label: how often it occurs, is suggested, is found.
+
+from sklearn_xc.inspection import label_report
+
+print(label_report(ovr, *test, k=5))
+
+# %%
+# Frequent labels are easier than rare ones; the displays show by how much, and how precision
+# falls with the number of suggestions.
+
+from sklearn_xc.inspection import LabelFrequencyDisplay, PrecisionAtKDisplay, ReliabilityDisplay
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2))
+for (name, model), colour in zip(models.items(), ("C0", "C1"), strict=True):
+    PrecisionAtKDisplay.from_estimator(model, *test, name=name, ax=left, color=colour)
+    LabelFrequencyDisplay.from_estimator(model, *test, name=name, ax=right, color=colour)
+plt.show()
+
+# %%
+# Are the probabilities of the softmax to be trusted? More on this in
+# :ref:`sphx_glr_auto_examples_probabilities.py`.
+
+ReliabilityDisplay.from_estimator(models["softmax"], *test, name="softmax")
+plt.show()

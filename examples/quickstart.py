@@ -1,8 +1,11 @@
-"""Which function does this sentence describe? A model of thousands of classes in seconds.
+"""Program: the demo, which answers questions
+==========================================
+
+Which function does this sentence describe? A model of thousands of classes in seconds.
 
 The data is real and already on your machine: the docstrings of NumPy, SciPy, scikit-learn and the
 standard library, cut into passages. Every function, class and method is a class to tell apart, and
-one passage of each is held out to test with.
+one passage of each is held out to test with::
 
     python examples/quickstart.py
     python examples/quickstart.py --ask "how do I sort a list without changing it?"

@@ -1,17 +1,22 @@
-"""A small HTTP service around a saved pipeline.
+"""Program: a small HTTP service around a saved pipeline
+=====================================================
+
+Answers by the best labels of the texts in a request::
 
     python examples/serve.py tagger/tagger.sxc --port 8000 --workers 2
     python examples/serve.py tagger/tagger.sxc --load-test 2000       # on the loopback, then ends
 
-`examples/tagger.py` makes such a file. Each worker process maps it, so that all of them share its
-memory. Needs Starlette and uvicorn (`pip install "sklearn-xc[serve]"`).
+``examples/tagger.py`` makes such a file. Each worker process maps it, so that all of them share its
+memory. Needs Starlette and uvicorn (``pip install "sklearn-xc[serve]"``).
+
+Requests and answers::
 
     GET  /health    {"status": "ok", "labels": 14303}
     POST /topk      {"texts": ["a history of lighthouses"], "k": 3}
                     also "labels": [...], the only ones that answers may hold, and "exclude": [...]
                     -> {"labels": [[...]], "scores": [[...]]}
 
-What a request may ask for is limited (`LIMITS`); what is wrong with it comes back as 400 with a
+What a request may ask for is limited (``LIMITS``); what is wrong with it comes back as 400 with a
 sentence, a body that is too long as 413.
 """
 

@@ -1,16 +1,19 @@
-"""From a CSV of titles and subjects to a saved tagger.
+"""Program: from a CSV of titles and subjects to a saved tagger
+============================================================
+
+Tags a few titles after training on others, in a pipeline that is saved and loaded again::
 
     python examples/tagger.py                   # a CSV made of the shared data or of docstrings
     python examples/tagger.py my_titles.csv     # your own: the columns title and subjects
 
-The file has a line a title; its subjects stand in the second column, separated by semicolons:
+The file has a line a title; its subjects stand in the second column, separated by semicolons::
 
     title,subjects
     A history of lighthouses,lighthouses;navigation;maritime history
 
 Trains on nine tenths of the lines, tests on the others, tags a few titles, saves the tagger, loads
 it again as a server would, and tags the same titles. Saving a pipeline needs skops
-(`pip install "sklearn-xc[pipelines]"`).
+(``pip install "sklearn-xc[pipelines]"``).
 """
 
 import argparse

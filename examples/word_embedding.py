@@ -1,101 +1,70 @@
-"""A map of words.
+"""
+Word vectors and a map of words
+===============================
 
-Learns word vectors from text, prints the neighbours of some words, and draws the most frequent of
-the others by two-dimensional projection, words that are used alike near each other. The text is
-that of the docstrings of installed packages, or a file with a document a line.
-
-    python examples/word_embedding.py
-    python examples/word_embedding.py --text corpus.txt --passes 20 --output map.png
+Words that are used alike get vectors that are alike. :class:`~sklearn_xc.LDGSWordEmbedding`
+learns them from any iterable of documents, with a softmax over all words.
 """
 
-import argparse
-import lzma
-import re
-import time
-from pathlib import Path
+# %%
+# The text is that of the docstrings of installed packages. ``TEXT`` may name a file with a
+# document a line instead.
 
-from _passages import pyplot
+import os
+import re
+
+from sklearn_xc.datasets import load_docstrings
+
+if "TEXT" in os.environ:
+    with open(os.environ["TEXT"], encoding="utf-8") as file:
+        lines = file.readlines()
+else:
+    lines = load_docstrings().data_train
+documents = [re.findall(r"[a-z]+", line.lower()) for line in lines]
+
+# %%
+# Fifty numbers a word, from pairs of words that stand at most eight apart.
+
+from sklearn_xc import LDGSWordEmbedding
+
+model = LDGSWordEmbedding(dim=50, max_iter=5, n_jobs=2, random_state=0).fit(documents)
+print(f"{len(model.vocabulary_)} words, {model.n_pairs_:.0f} pairs")
+
+# %%
+# Which words are used most like a word?
+
+for word in ("matrix", "file", "random", "error"):
+    if word in model.vocabulary_:
+        ((found),) = model.most_similar([word], topn=5)
+        print(f"{word:>8}: {', '.join(other for other, _ in found)}")
+
+# %%
+# The map
+# -------
+# The most frequent words but stop words, projected on the plane by t-SNE: neighbours on the map
+# are neighbours in the space. A dot whose name would cover another name has none.
+
+import matplotlib.pyplot as plt
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.manifold import TSNE
 
-from sklearn_xc import LDGSWordEmbedding
-from sklearn_xc.datasets import load_docstrings
+words = [word for word in model.vocabulary_ if len(word) > 2 and word not in ENGLISH_STOP_WORDS]
+words = words[:250]
+vectors = model.transform([[word] for word in words]) - model.embeddings_.mean(axis=0)
+perplexity = min(15, (len(words) - 1) / 3)
+tsne = TSNE(metric="cosine", init="random", perplexity=perplexity, max_iter=500, random_state=0)
+places = tsne.fit_transform(vectors)
 
-FEWEST = 20  # words on the map
-NEIGHBOURS = 6
-
-
-def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    add = parser.add_argument
-    add("--text", metavar="FILE", type=Path, help="a document a line, plain or .xz")
-    add("--sample", metavar="N", type=int, default=250, help="words on the map")
-    add("--passes", metavar="N", type=int, default=20, help="passes over the pairs of words")
-    add("--output", metavar="FILE", default="word_embedding.png", help="where to draw the map")
-    options = parser.parse_args()
-    if options.sample < FEWEST:
-        parser.error(f"--sample must be at least {FEWEST}")
-    if options.passes < 1:
-        parser.error("--passes must be at least 1")
-    return options
-
-
-class Lines:
-    """The words of each line of a file, which is opened anew for each reading of it."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __iter__(self):
-        opened = lzma.open if self.path.suffix == ".xz" else open
-        with opened(self.path, "rt") as file:
-            for line in file:
-                yield words_of(line)
-
-
-def words_of(text):
-    return re.findall(r"[a-z]+", text.lower())
-
-
-def main():
-    options = parse_options()
-    corpus = Lines(options.text) if options.text else docstrings()
-    start = time.perf_counter()
-    model = LDGSWordEmbedding(dim=50, max_iter=options.passes, random_state=0).fit(corpus)
-    print(
-        f"K = {len(model.vocabulary_)} words, {model.n_pairs_:.0f} pairs, "
-        f"{model.n_scored_:.0f} words scored for a word, {time.perf_counter() - start:.1f} s\n"
-    )
-    shown = [
-        word for word in model.vocabulary_ if len(word) > 2 and word not in ENGLISH_STOP_WORDS
-    ][: options.sample]
-    asked = shown[:NEIGHBOURS]
-    for word, found in zip(asked, model.most_similar(asked, topn=5), strict=True):
-        print(f"{word:>14}: {', '.join(other for other, _ in found)}")
-    save_map(options.output, model, shown)
-
-
-def docstrings():
-    data = load_docstrings()
-    return [words_of(text) for text in data.data_train]
-
-
-def save_map(path, model, words):
-    plt = pyplot()
-    if plt is None:
-        return
-    vectors = model.transform([[word] for word in words]) - model.embeddings_.mean(axis=0)
-    perplexity = min(15, (len(words) - 1) / 3)
-    places = TSNE(metric="cosine", init="random", perplexity=perplexity, random_state=0)
-    places = places.fit_transform(vectors)
-    figure, axes = plt.subplots(figsize=(11, 9), layout="constrained")
-    axes.scatter(*places.T, s=4, color="tab:blue")
-    for word, place in zip(words, places, strict=True):
-        axes.annotate(word, place, fontsize=7, xytext=(2, 1), textcoords="offset points")
-    axes.set(xticks=[], yticks=[], title=f"The {len(words)} most frequent words but stop words")
-    figure.savefig(path, dpi=110)
-    print(f"\nThe picture is in {path}")
-
-
-if __name__ == "__main__":
-    main()
+figure, axes = plt.subplots(figsize=(9, 8))
+axes.scatter(*places.T, s=6, color="C0")
+axes.set(xticks=[], yticks=[], title=f"{len(words)} frequent words, by their use")
+figure.draw_without_rendering()
+taken = []
+for word, place in zip(words, places, strict=True):
+    name = axes.annotate(word, place, (3, 2), textcoords="offset points", fontsize=8)
+    box = name.get_window_extent()
+    if any(box.overlaps(other) for other in taken):
+        name.remove()
+    else:
+        taken.append(box)
+plt.show()

@@ -22,7 +22,7 @@ def predict_topk(
         the smaller of 5 and that.
     scores : {"decision", "proba"}, default="decision"
         What to return beside the labels: scores as of :meth:`decision_function`, or
-        probabilities, where the estimator has them: those of :meth:`predict_proba`, rounded to
+        probabilities, where the estimator has them: those of ``predict_proba``, rounded to
         float32.
     sparse_output : bool, default=False
         Whether to return one sparse matrix with k entries a row instead of two arrays.

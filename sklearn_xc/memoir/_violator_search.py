@@ -125,7 +125,8 @@ class LaggingIndex(IndexedClasses):
     searched at once, whose best are candidates, as are the samples' own classes: those are the ones
     that grow meanwhile, and without them models were two points worse. The index is built anew when
     these products have cost as much as building costs: that is at most twice what a rule would have
-    spent that knew what was to come. Before there is one, classes that never moved have weights of zero.
+    spent that knew what was to come. Before there is one, classes that never moved have weights of
+    zero.
 
     Parameters
     ----------

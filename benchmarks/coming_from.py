@@ -1,0 +1,84 @@
+"""The same task in scikit-learn, PECOS, napkinXC, omikuji and here, side by side.
+
+    python benchmarks/coming_from.py [--data bibtex ...] [--systems ppdsparse ovr_sgd ...]
+
+The figures of the pages for those who come from another library. Systems, data and measures are
+those of run.py, everything with its defaults. Figures are kept in doc/benchmark_coming_from.json.
+"""
+
+import _runner
+import run
+from _common import figure, table
+from _report import best, percent
+from _systems import SYSTEMS
+
+PAGE = "coming_from"
+DATA_SETS = [*run.SMALL, "yso_finna_en_small"]
+NAMES = ["ppdsparse", "ovr_svc", "ovr_logistic", "ovr_sgd"]
+NAMES += ["pecos_xr", "pecos_ova", "napkinxc_plt", "omikuji"]
+ONE_CLASS = "oewn_hypernym"  # 1.03 labels a row: ours of one class a row, on the first of them
+ONE_CLASS_NAMES = [name for name in SYSTEMS if name.startswith("class_")]
+# Dense weights of all classes, or hours: left out on the larger data.
+FEASIBLE = dict.fromkeys(["ovr_svc", "ovr_logistic", "ovr_sgd", "pecos_ova"], run.SMALL)
+HEADER = ["system", "fit s", "µs a row", "P@1", "P@3", "P@5", "peak MB", "model MB"]
+
+
+def cells(result):
+    """The figures of a system as the cells of its row."""
+    per_row = best(result, "predict_ms")
+    return [
+        figure(best(result, "train_s")),
+        "-" if per_row is None else figure(1000 * per_row),
+        *map(percent, result["precision"]),
+        "-" if result["memory_mb"] is None else f"{result['memory_mb']:.0f}",
+        figure(result["model_mb"]),
+    ]
+
+
+def write_page():
+    found = _runner.kept(PAGE)
+    results = [r for systems in found.values() for r in systems.values()]
+    versions = {}
+    for result in results:
+        versions |= result.get("versions", {})
+    parts = [
+        "# The same task elsewhere and here",
+        _runner.source(PAGE),
+        "Versions: " + ", ".join(f"{k} {v}" for k, v in sorted(versions.items())) + ".",
+        "Unit rows of TF-IDF, two threads, defaults everywhere; each system in a process of its "
+        "own. Seconds of `fit` are the best after a warm-up fit, or of one fit that takes long. "
+        "Prediction is the five best labels of all test rows in one call. P@k is precision in per "
+        "cent on the published test part. Peak MB is the memory of the first fit beyond the data, "
+        "model MB the size of the saved model. `benchmarks/README.md` says more.",
+    ]
+    for data in [*DATA_SETS, ONE_CLASS]:
+        names = ONE_CLASS_NAMES if data == ONE_CLASS else NAMES
+        measured = {k: found[data][k] for k in names if k in found.get(data, {})}
+        rows = [[SYSTEMS[k].title, *cells(r)] for k, r in measured.items() if "failure" not in r]
+        failed = [
+            f"* {SYSTEMS[k].title}: {r['failure']}" for k, r in measured.items() if "failure" in r
+        ]
+        title = f"## {data}" + (", one class a row" if data == ONE_CLASS else "")
+        parts += [title, table(HEADER, rows)] if rows else []
+        parts += ["\n".join(failed)] if failed else []
+    _runner.write_page(PAGE, "\n\n".join(parts))
+
+
+def main():
+    names = [*NAMES, *ONE_CLASS_NAMES]
+    parser = _runner.parser(__doc__, data=[*DATA_SETS, ONE_CLASS])
+    parser.add_argument("--systems", nargs="+", choices=names, default=names, metavar="NAME")
+    parser.add_argument("--repeats", type=int, default=2, help="timed fits; the best counts")
+    parser.add_argument("--long", type=float, default=5, help="longer fits are not repeated")
+    parser.add_argument("--timeout", type=float, default=600, help="seconds for one system")
+    options = parser.parse_args()
+    for data in [] if options.report else options.data:
+        for name in options.systems:
+            feasible = [ONE_CLASS] if name in ONE_CLASS_NAMES else FEASIBLE.get(name, DATA_SETS)
+            if data in feasible:
+                run.measure(name, data, options, page=PAGE)
+    write_page()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""
+Serving from a mapped file
+==========================
+
+A server should be up at once, and several worker processes should share one copy of the model.
+Both come with a file that is mapped instead of read. ``serve.py`` is a whole HTTP service made of
+this.
+"""
+
+# %%
+# A model of 10 000 labels, fitted for a moment, since it is the size that matters here.
+
+import os
+import warnings
+
+from sklearn.exceptions import ConvergenceWarning
+
+from sklearn_xc import PPDSparseClassifier
+from sklearn_xc.datasets import make_xc_classification
+
+LABELS = int(os.environ.get("LABELS", 10_000))
+
+X, Y = make_xc_classification(LABELS, 20_000, LABELS, n_labels=3, random_state=0)
+model = PPDSparseClassifier(l1=0.01, max_iter=3, n_jobs=2, random_state=0)
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    model.fit(X, Y)
+
+# %%
+# The file holds the arrays as they are used, with a checksum, and nothing that could be executed.
+# As float16 it is smaller, and the best labels are nearly always the same.
+
+import tempfile
+from pathlib import Path
+
+from sklearn_xc import save
+
+folder = tempfile.TemporaryDirectory()
+paths = {name: Path(folder.name) / f"{name}.sxc" for name in ("float32", "float16")}
+for name, path in paths.items():
+    save(model, path, dtype=name)
+    print(f"{name}: {path.stat().st_size / 1e6:.1f} MB")
+
+# %%
+# Opened in both ways. Mapped, nothing is read before it is used, and the processes that map the
+# same file share its pages.
+
+import time
+
+from sklearn_xc import load
+
+for mode in (None, "r"):
+    start = time.perf_counter()
+    served = load(paths["float32"], mmap_mode=mode)
+    print(f"mmap_mode={mode!r}: {1e3 * (time.perf_counter() - start):.1f} ms")
+
+# %%
+# A request is a single row. :func:`~sklearn_xc.topk_predictor` checks the model once and answers
+# often.
+
+import numpy as np
+
+from sklearn_xc import topk_predictor
+
+best_five = topk_predictor(served, k=5)
+milliseconds = []
+for i in range(300):
+    start = time.perf_counter()
+    labels, scores = best_five(X[i])
+    milliseconds.append(1e3 * (time.perf_counter() - start))
+print(
+    f"median {np.median(milliseconds):.2f} ms, one in a hundred over "
+    f"{np.quantile(milliseconds, 0.99):.2f} ms"
+)
+
+# %%
+# The first answers read the pages that they need; later ones find them in memory.
+
+import matplotlib.pyplot as plt
+
+plt.plot(np.arange(1, 301), milliseconds, ".", color="C0")
+plt.yscale("log")
+plt.gca().yaxis.set_major_locator(plt.LogLocator(subs=(1, 2, 5)))
+plt.gca().yaxis.set_major_formatter("{x:g}")
+plt.gca().yaxis.set_minor_locator(plt.NullLocator())
+plt.xlabel("request (number)")
+plt.ylabel("time to answer (ms)")
+plt.show()
+
+# %%
+# Half precision changes few answers.
+
+small = load(paths["float16"], mmap_mode="r")
+same = small.predict_topk(X[:1000], k=1)[0] == model.predict_topk(X[:1000], k=1)[0]
+print(f"the best label is the same for {same.mean():.1%} of the rows")
+folder.cleanup()

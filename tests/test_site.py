@@ -1,0 +1,233 @@
+"""The built site: nothing comes from elsewhere, no link is broken, no page is too wide.
+
+Looks at what `make docs` built, in doc/_build/html or where SKLEARN_XC_SITE says.
+"""
+
+import functools
+import html
+import http.server
+import json
+import os
+import re
+import shutil
+import subprocess
+import threading
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SITE = Path(os.environ.get("SKLEARN_XC_SITE", ROOT / "doc/_build/html"))
+BROWSER = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "chrome"])), None)
+# Elements that make the browser fetch something, and the attribute that says what.
+FETCHED = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src"}
+FETCHED |= {"video": "src", "audio": "src", "embed": "src", "object": "data"}
+NOT_FETCHED = {"canonical", "next", "prev", "search", "index", "author"}  # rel of <link>
+WIDTHS = [1200, 390]
+
+pytestmark = pytest.mark.skipif(
+    not (SITE / "index.html").exists(), reason="there is no built site; `make docs` builds it"
+)
+
+
+class Page(HTMLParser):
+    """What a page fetches, where its links lead, and which places in it have a name."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.fetched, self.links, self.names = [], [], set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        attributes = {name: value or "" for name, value in attributes}
+        self.names |= {attributes[key] for key in ("id", "name") if key in attributes}
+        if tag == "a" and "href" in attributes:
+            self.links.append(attributes["href"])
+        elif tag in FETCHED and not set(attributes.get("rel", "").split()) & NOT_FETCHED:
+            self.fetched.append(attributes.get(FETCHED[tag], ""))
+            self.fetched += re.findall(r"\S+(?= \S*(?:,|$))", attributes.get("srcset", ""))
+
+
+@functools.cache
+def page(path):
+    return Page(path)
+
+
+def pages():
+    """All pages; the theme has templates among its static files."""
+    found = (path for path in SITE.rglob("*.html") if "_static" not in path.parts)
+    return sorted(found)
+
+
+def written_pages():
+    """Names of the pages but those of source code."""
+    names = [path.relative_to(SITE).as_posix() for path in pages()]
+    return [name for name in names if not name.startswith("_modules/")]
+
+
+def is_external(address):
+    return bool(re.match(r"(https?:)?//", address))
+
+
+def test_pages_fetch_nothing_from_elsewhere():
+    found = {
+        str(path.relative_to(SITE)): external
+        for path in pages()
+        if (external := [address for address in page(path).fetched if is_external(address)])
+    }
+    assert found == {}
+
+
+def test_styles_fetch_nothing_from_elsewhere():
+    pattern = re.compile(r"@import[^;]*//[^;]*;|url\(\s*['\"]?(?:https?:)?//[^)]*\)")
+    texts = [*SITE.rglob("*.css"), *pages()]
+    found = [(path.name, pattern.findall(path.read_text(encoding="utf-8"))) for path in texts]
+    assert [item for item in found if item[1]] == []
+
+
+def test_links_within_the_site_lead_somewhere():
+    broken = []
+    for path in pages():
+        for link in [*page(path).links, *page(path).fetched]:
+            parts = urlsplit(html.unescape(link))
+            if parts.scheme or parts.netloc or link in ("", "#"):
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            place = unquote(parts.fragment) if target.suffix == ".html" else ""
+            if not target.exists() or (place and place not in page(target).names):
+                broken.append((path.name, link))
+    assert broken == []
+
+
+def test_formulas_are_set_by_a_script_of_the_site():
+    with_formulas = [path for path in pages() if 'class="math' in path.read_text("utf-8")]
+    assert with_formulas != []
+    for path in with_formulas:
+        (script,) = [a for a in page(path).fetched if "tex-svg" in a]
+        assert (path.parent / urlsplit(script).path).resolve().stat().st_size > 1e6
+
+
+def test_examples_ran_and_have_pictures():
+    names = {path.stem for path in (SITE / "auto_examples").glob("*.html")}
+    assert {"first_steps", "suggest_tags", "recommender", "cluster", "ldgs", "serve"} <= names
+    pictures = {path.name for path in (SITE / "_images").glob("sphx_glr_*_001.png")}
+    if not pictures:
+        pytest.skip("the site was built with plot_gallery=0")
+    assert {"sphx_glr_first_steps_001.png", "sphx_glr_memoir_001.png"} <= pictures
+
+
+# ----------------------------------------------------------------------------------- in a browser
+
+# Opens every page in a frame of each width, waits for its formulas, and reports what it measured.
+PROBE = """<!doctype html><title>probe</title><body><script>
+async function look(name, width) {
+  const frame = document.createElement("iframe");
+  frame.width = width; frame.height = 900; frame.src = name;
+  const loaded = new Promise(done => frame.onload = done);
+  document.body.append(frame); await loaded;
+  const inside = frame.contentWindow, page = frame.contentDocument;
+  if (inside.MathJax) await inside.MathJax.startup.promise;
+  await new Promise(done => inside.requestAnimationFrame(() => setTimeout(done, 20)));
+  const all = [...page.querySelectorAll("main *, header *")];
+  const clipped = node => {
+    for (let up = node.parentElement; up && up !== page.body; up = up.parentElement)
+      if (inside.getComputedStyle(up).overflowX !== "visible") return true;
+  };
+  const wide = all.filter(node => node.getBoundingClientRect().right > width + 1 && !clipped(node));
+  const found = {
+    name, width, scroll: page.documentElement.scrollWidth, body: page.body.scrollWidth,
+    formulas: page.querySelectorAll(".math").length,
+    set: page.querySelectorAll(".math mjx-container, mjx-container .math").length,
+    wide: wide.slice(0, 3).map(node => node.tagName + "." + node.className),
+    pictures: [...page.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src),
+  };
+  frame.remove();
+  return found;
+}
+(async () => {
+  const names = NAMES, widths = WIDTHS, found = [];
+  for (const width of widths) for (const name of names) found.push(await look(name, width));
+  await fetch("/report", {method: "POST", body: JSON.stringify(found)});
+})();
+</script>"""
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """The site, the probe, and a list of what was asked for in vain."""
+
+    def __init__(self, *arguments, probe, failed, done, **options):
+        self.probe, self.failed, self.done = probe, failed, done
+        super().__init__(*arguments, directory=str(SITE), **options)
+
+    def do_GET(self):
+        if self.path != "/probe":
+            return super().do_GET()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write(self.probe.encode())
+
+    def do_POST(self):
+        text = self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(204)
+        self.end_headers()
+        self.done.append(json.loads(text))
+        self.server.reported.set()
+
+    def send_error(self, code, message=None, explain=None):
+        if self.path != "/favicon.ico":  # which a browser asks for beside the one of the page
+            self.failed.append((code, self.path))
+        super().send_error(code, message, explain)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory):
+    """Measures of every page at every width, and the requests that failed."""
+    if BROWSER is None:
+        pytest.skip("there is no Chromium; the Debian package chromium has it")
+    failed, done = [], []
+    probe = PROBE.replace("NAMES", json.dumps(written_pages())).replace("WIDTHS", str(WIDTHS))
+    handler = functools.partial(Handler, probe=probe, failed=failed, done=done)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.reported = threading.Event()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        port = server.server_address[1]
+        command = [BROWSER, "--headless", "--disable-gpu", "--hide-scrollbars", "--no-first-run"]
+        command += ["--no-sandbox"] if os.geteuid() == 0 else []
+        command += [f"--user-data-dir={tmp_path_factory.mktemp('browser')}"]
+        command += ["--remote-debugging-port=0", "--disable-dev-shm-usage"]
+        command += ["--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"]
+        with subprocess.Popen(
+            [*command, f"http://127.0.0.1:{port}/probe"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as browser:
+            reported = server.reported.wait(timeout=300)
+            browser.terminate()
+        server.shutdown()
+    assert reported, "the browser did not look at all pages in 300 s"
+    return done[0], failed
+
+
+def test_no_request_fails(seen):
+    measures, failed = seen
+    assert failed == []
+    assert [m["name"] for m in measures if m["pictures"]] == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_page_is_wider_than_the_screen(seen, width):
+    measures = [m for m in seen[0] if m["width"] == width]
+    assert len(measures) == len(written_pages())
+    wide = [m for m in measures if max(m["scroll"], m["body"]) > width or m["wide"]]
+    assert wide == []
+
+
+def test_every_formula_is_set(seen):
+    assert sum(m["formulas"] for m in seen[0]) > 100
+    assert [m["name"] for m in seen[0] if m["set"] < m["formulas"]] == []
