@@ -161,8 +161,8 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         The values used.
     search_ : {"exact", "hnsw", "lsh"}
         The search that ran; "exact" also where the index asked for has handed over, or was never
-        built since few classes had moved. Of dense X it is "hnsw" although there was no graph yet,
-        where products with the classes that had moved cost less.
+        built since few classes had moved. Of dense X it is "hnsw" also where there was no graph,
+        and products with the classes that had moved, or all, took its place.
     recall_ : float
         Share of the best ten classes among those retrieved by the index for some training
         samples, when it was last built; 1.0 for "exact", and where an index has handed over to it.

@@ -147,18 +147,15 @@ class LaggingIndex(IndexedClasses):
         self.class_cost = width + cost.SCAN
         self.price = BUILDING * index._build_cost(n_classes, width)
         self.spent = 0.0
+        self.tried = False
 
     @property
     def search_(self):
-        return "exact" if self.built and self.index.mode_ == "exact" else self.name
+        return self.name
 
     def candidates(self, samples):
         self.refresh()
         moved = np.flatnonzero(self.moved).astype(np.int32)
-        if self.built and self.index.mode_ == "exact":
-            self.spent += float(len(samples)) * len(self.moved) * self.class_cost
-            self.shared = AllClasses.shared
-            return np.empty((len(samples), 0), dtype=np.int32)
         self.spent += float(len(samples)) * len(moved) * self.class_cost
         self.shared = np.unique(self.y[samples])  # which these samples are about to move
         others = self.others(samples)
@@ -190,17 +187,22 @@ class LaggingIndex(IndexedClasses):
         return np.stack(best, axis=1) if best else np.empty((len(samples), 0), dtype=np.int32)
 
     def refresh(self):
-        """Build the index anew when that is paid for."""
+        """Build the index anew when that is paid for; one that fails is tried again at twice that.
+
+        Until then all classes are compared by products.
+        """
         if self.spent <= self.price:
             return
         rows = self.weights.lists.rows.copy()
-        if self.built:
+        if self.tried:
             self.index.update(np.arange(len(rows)), rows)
         else:
             self.build(rows)
         self.rows, self.folded = rows, self.weights.folded
-        self.built, self.spent = True, 0.0
-        self.moved[:] = False
+        self.tried, self.built, self.spent = True, self.index.mode_ != "exact", 0.0
+        self.moved[:] = not self.built
+        if not self.built:
+            self.price *= 2
 
     def build(self, rows):
         """The first one: on inner products as they are, on the best reduction where these fail."""

@@ -244,6 +244,24 @@ def test_of_dense_rows_classes_that_have_turned_are_compared():
     np.testing.assert_array_equal(search.rows, V)
 
 
+def test_a_graph_of_dense_rows_that_fails_leaves_products_with_all_classes():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 30)).astype(np.float32), rng.integers(500, size=60)
+    weights = GrowingWeights(500, 29, averaged=False, dense=True)
+    weights.lists.keep_rows()
+    weights.lists.rows[:] = rng.normal(size=(500, 30))
+    index = HNSWIndex(min_recall=1, n_candidates=1, M=2, ef_construction=1, random_state=0)
+    search = LaggingIndex(index, X, y.astype(np.int32), weights, 0, "hnsw")
+    search.changed(np.arange(20))
+    price = search.price
+    search.spent = 1.01 * price
+    with pytest.warns(RuntimeWarning, match="recall"):
+        found = search.candidates(np.arange(60))
+    assert (search.built, search.recall_, search.price) == (False, 1.0, 2 * price)
+    assert best_is_among(found, X @ weights.lists.rows.T, y, 500)
+    assert search.spent == 60 * 500 * search.class_cost
+
+
 def best_is_among(found, scores, y, n):
     """Whether the best of the first n classes, but for its own, is a candidate of each sample."""
     scores[np.arange(len(y)), y] = -np.inf
