@@ -31,7 +31,7 @@ SEARCHES = {
     "lsh": {"search": "lsh", "search_params": {"min_recall": 0}},
     "auto": {"search": "auto"},
 }
-PASSES, ROWS_OF_A_CLASS, NOISE, TEST = 2, 1.5, 0.8, 20_000
+NOISE, TEST = 0.8, 20_000
 MOST_EXACT = 30_000  # classes, beyond which exact search is timed by some samples
 REPEATED = 5
 
@@ -40,6 +40,8 @@ def main():
     parser = _runner.parser(__doc__, parts=["lanes", "dense", "memoir"])
     parser.add_argument("--classes", nargs="+", type=int, default=CLASSES)
     parser.add_argument("--dimensions", type=int, default=128, help="of the part memoir")
+    parser.add_argument("--passes", type=int, default=2, help="of the part memoir")
+    parser.add_argument("--rows", type=float, default=1.5, help="a class, of the part memoir")
     parser.add_argument("--search", nargs="+", choices=list(SEARCHES), default=["exact", "hnsw"])
     parser.add_argument("--data", nargs="+", choices=[*REAL, *CLUSTERED], default=None)
     options = parser.parse_args()
@@ -152,29 +154,29 @@ def run_dense(options):
 
 def run_memoir(options):
     for n_classes in options.classes:
-        n, d = round(ROWS_OF_A_CLASS * n_classes), options.dimensions
+        n, d = round(options.rows * n_classes), options.dimensions
         rows = clustered(n, d, n_classes, NOISE)
         for search in options.search:
-            figures = {"n": n, "d": d, "k": n_classes, "search": search}
+            figures = {"n": n, "d": d, "k": n_classes, "search": search, "passes": options.passes}
             if search == "exact" and n_classes > MOST_EXACT:
-                figures |= exact_by_samples(rows, n_classes)
+                figures |= exact_by_samples(rows, n_classes, options.passes)
             else:
-                figures |= fitted(rows, search)
+                figures |= fitted(rows, search, options.passes)
             print(figures, flush=True)
             _runner.keep(NAME, "memoir", f"{n_classes:>7} {search} {d}", figures)
 
 
-def fitted(rows, search):
+def fitted(rows, search, n_passes):
     X, y, X_test, y_test = rows
-    model = MemoirSVC(**SEARCHES[search], max_iter=PASSES, n_jobs=1, random_state=0)
+    model = MemoirSVC(**SEARCHES[search], max_iter=n_passes, n_jobs=1, random_state=0)
     seconds, _ = cpu(model.fit, X, y)
     return {
-        "ran": model.search_, "fit": seconds, "sample_ms": 1e3 * seconds / (len(X) * PASSES),
+        "ran": model.search_, "fit": seconds, "sample_ms": 1e3 * seconds / (len(X) * n_passes),
         "accuracy": model.score(X_test, y_test), "recall": model.recall_,
     }  # fmt: skip
 
 
-def exact_by_samples(rows, n_classes):
+def exact_by_samples(rows, n_classes, n_passes):
     """The time of samples beyond the first 500, all of which cost the same, and of a fit of all."""
     X, y, _, _ = rows
     seconds = []
@@ -183,7 +185,7 @@ def exact_by_samples(rows, n_classes):
         model.partial_fit(X[:100], y[:100], classes=np.arange(n_classes))
         seconds.append(cpu(model.partial_fit, X[:n], y[:n])[0])
     of_sample = (seconds[1] - seconds[0]) / 1500
-    fit = of_sample * len(X) * PASSES
+    fit = of_sample * len(X) * n_passes
     return {"ran": "1500 samples", "fit": fit, "sample_ms": 1e3 * of_sample, "accuracy": None,
             "recall": 1.0}  # fmt: skip
 
@@ -215,17 +217,20 @@ def page():
     return "\n\n".join(parts)
 
 
-MEMOIR_TEXT = f"""Rows in clusters, {ROWS_OF_A_CLASS} a class, {PASSES} passes; lsh with
+MEMOIR_TEXT = f"""Rows in clusters, of every class at least one; lsh with
 `min_recall=0`, since its codes fall short of 0.9 on these rows. Exact search of more than
 {MOST_EXACT} classes is timed by 1500 samples, each of which reads all weights, and not fitted."""
 
 
 def memoir_table(kept):
     show = _common.figure
-    columns = "fit", "sample_ms", "accuracy", "recall"
-    rows = [[key.strip(), f["ran"], *(show(f[c]) for c in columns)] for key, f in kept.items()]
-    header = ["classes, search, dimensions", "ran", "fit, s", "ms a sample", "accuracy",
-              "recall@10"]  # fmt: skip
+    columns = "n", "passes", "fit", "sample_ms", "accuracy", "recall"
+    rows = [
+        [key.strip(), f["ran"], *(f[c] if isinstance(f[c], int) else show(f[c]) for c in columns)]
+        for key, f in kept.items()
+    ]
+    header = ["classes, search, dimensions", "ran", "rows", "passes", "fit, s", "ms a sample",
+              "accuracy", "recall@10"]  # fmt: skip
     return _common.table(header, rows)
 
 
