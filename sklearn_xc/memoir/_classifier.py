@@ -66,10 +66,14 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         weights for the features of the sample; "hnsw" and "lsh" among ten or more classes that
         :class:`~sklearn_xc.mips.HNSWIndex` or :class:`~sklearn_xc.mips.SimpleLSHIndex` retrieves,
         with those that have moved since the index was refreshed; they are scored with the
-        weights of the moment. Until a quarter of the classes have moved both search exactly.
-        "auto" compares counted operations. No index is used where exact search costs less
-        whatever else: "hnsw" not for 2048 classes or fewer, as many as a graph compares a sample
-        with, and "lsh" not for 28 or fewer, all of which would be scored. ``search_`` says what
+        weights of the moment. Until a quarter of the classes have moved both search exactly. Of
+        dense X a graph may lag behind: classes that have turned far from it are compared with all
+        samples at hand by a matrix product, and it is built anew when such products have cost as
+        much as that. "auto" compares counted operations: of sparse X it is "exact" nearly always,
+        of dense X "hnsw" from about 21 000 classes of 128 dimensions and 11 000 of 256. No index is
+        used where exact search costs less whatever else: "hnsw" not for 2048 classes or fewer, as
+        many as a graph compares a sample with, and "lsh" not for 28 or fewer, all of which would be
+        scored. ``search_`` says what
         ran.
     search_params : dict or None, default=None
         What an index goes by; None, or an entry left out, is its default:
@@ -157,12 +161,14 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         The values used.
     search_ : {"exact", "hnsw", "lsh"}
         The search that ran; "exact" also where the index asked for has handed over, or was never
-        built since few classes had moved.
+        built since few classes had moved. Of dense X it is "hnsw" also where there was no graph,
+        and products with the classes that had moved, or all, took its place.
     recall_ : float
         Share of the best ten classes among those retrieved by the index for some training
         samples, when it was last built; 1.0 for "exact", and where an index has handed over to it.
     n_scored_ : float
-        Mean number of classes scored exactly for a training sample.
+        Mean number of classes scored exactly for a training sample; those of matrix products are
+        not counted.
     loss_curve_ : ndarray of float64, shape (n_passes,)
         Mean loss of the samples of each pass of `fit`, each before its step and by the margin that
         the step saw.
@@ -195,8 +201,8 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
     Memory: 8 bytes for each weight while it is trained, 12 with `average` (from a third of the
     classes on a feature has an array of all), up to half as much again as room to grow, and 20 in
     the end; indexes of sparse X ``4 * K * sketch_dim`` bytes, a graph of these as much again and
-    twice that while it is built. Nothing is K x D unless the data
-    make it so.
+    twice that while it is built. Nothing is K x D unless the data make it so: with dense X weights
+    have this size from the start, 8 bytes each, 12 with `average`, and 20 more with an index.
 
     ``MemoirSVC.PUBLISHED`` holds the parameters of the paper under "l2", "l1" and "lsh", all but
     the number of passes, which there was found for each data set:

@@ -119,12 +119,15 @@ class GrowingWeights:
     averaged : bool
     start : Iterates, default=None
         What :meth:`save` returned, to go on from.
+    dense : bool, default=False
+        Whether samples have all features.
     """
 
-    def __init__(self, n_classes, n_features, averaged, start=None):
-        self.lists = WeightLists(n_features + 1, n_classes, averaged)
+    def __init__(self, n_classes, n_features, averaged, start=None, dense=False):
+        self.lists = WeightLists(n_features + 1, n_classes, averaged, dense)
         self.state = np.array([1.0, 0.0, 0.0])  # scale, sum of the scales of iterates, ||V||^2
         self.n_iterates = self.n_folds = 0
+        self.folded = 1.0  # product of all scales that were folded into V
         self.longest = 0.0  # norm of W so far
         self.scores = np.full(self.lists.n_places, -np.inf, dtype=np.float32)
         self.scores[:n_classes] = 0
@@ -155,6 +158,7 @@ class GrowingWeights:
         scale, of_iterates, square = self.state
         self.lists.rescale(scale, of_iterates)
         self.n_folds += 1
+        self.folded *= scale
         self.state[:] = 1, 0, scale**2 * square
 
     def project(self, radius):

@@ -129,14 +129,17 @@ def fit_memoir(
     outcome : Outcome
     """
     n_features = problem.rows.shape[1]
-    weights = GrowingWeights(problem.n_classes, n_features, settings.average, start)
+    weights = GrowingWeights(
+        problem.n_classes, n_features, settings.average, start, problem.rows.dense
+    )
     chosen = choose_search(
         search_settings.search, problem.rows, problem.codes, weights.shape,
         search_settings.sketch_dim,
     )  # fmt: skip
     search = make_search(
-        chosen, problem.rows, settings.bias, weights, search_settings, n_jobs=n_jobs, seed=seed
-    )
+        chosen, problem.rows, problem.codes, settings.bias, weights, search_settings,
+        n_jobs=n_jobs, seed=seed,
+    )  # fmt: skip
     steps = Steps(problem, weights, settings, search, seed)
     losses, scores, stopped = run_passes(steps, n_passes, progress, validate)
     return Outcome(
@@ -180,7 +183,8 @@ class Steps:
     settings : Settings
     search : AllClasses or IndexedClasses
         ``candidates(samples)`` gives classes to look for the most violating ones in, int32
-        (n_samples, n), with n = 0 for all; it is called for at most ``samples_at_once``, and then
+        (n_samples, n), with n = 0 for all, beside those that are in ``shared`` then; it is called
+        for at most ``samples_at_once``, and then
         told by ``changed(classes)`` which classes their steps may have moved.
     seed : int
     """
@@ -260,8 +264,9 @@ class Steps:
     def visit(self, samples, rate, violators, continued, t):
         weights = self.weights
         loss, n_scored, bad = kernel.run_batch(
-            self.samples, samples, self.search.candidates(samples), weights.lists, weights.state,
-            weights.scores, rate, self.settings.rho, violators, continued, self.stop,
+            self.samples, samples, self.search.candidates(samples), self.search.shared,
+            weights.lists, weights.state, weights.scores, rate, self.settings.rho, violators,
+            continued, self.stop,
         )  # fmt: skip
         if bad >= 0:
             raise FloatingPointError(f"the margin of a sample in batch {int(t) + 1} was not finite")

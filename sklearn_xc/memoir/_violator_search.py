@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from ..mips import HNSWIndex, SimpleLSHIndex
+from ..mips import _cost as cost
 from ..utils._matrix import as_matrix
 from ..utils._random import stream
 
@@ -18,6 +19,15 @@ LARGEST_SHARE = {"hnsw": 0.125, "lsh": 1.0}
 MOVED_SHARE, FIRST_SHARE = 0.1, 0.25
 # Samples searched at once: what moves among them is not yet a candidate.
 SAMPLES_OF_A_CLASS, FEWEST_SAMPLES = 0.00625, 8
+# Of dense rows a class has moved when its weights are so far, as a share of their length, from what
+# the index has. These are compared in blocks, each of which has a candidate.
+TURNED = 0.25
+CLASSES_AT_ONCE, FEWEST_BLOCKS = 4096, 8
+# Such a graph takes half the time of the usual one to build, 48 to 88 us a class of 128 dimensions,
+# and twice to ask, 70 to 40 us a sample; `mips._cost` counts a third of what building it takes.
+QUICK_GRAPH = {"M": 12, "ef_construction": 50}
+BUILDING = 3.0
+USUAL_RECALL = 0.9
 SAMPLE = 256  # training rows by which an index measures its recall
 
 
@@ -26,6 +36,7 @@ class AllClasses:
 
     search_, recall_ = "exact", 1.0
     samples_at_once = 4096
+    shared = np.empty(0, dtype=np.int32)
 
     def candidates(self, samples):
         """No candidates, which stands for all classes."""
@@ -54,6 +65,8 @@ class IndexedClasses:
         Whose LARGEST_SHARE of all classes a sample may have as candidates.
     """
 
+    shared = AllClasses.shared
+
     def __init__(self, index, X, weights, seed, name):
         self.index, self.X, self.weights, self.name = index, X, weights, name
         self.most = max(FEWEST_CANDIDATES, int(LARGEST_SHARE[name] * weights.shape[0]))
@@ -75,14 +88,14 @@ class IndexedClasses:
 
     def candidates(self, samples):
         self.refresh()
+        self.shared = np.flatnonzero(self.moved).astype(np.int32)
         if not self.built or self.index.mode_ == "exact":
             return np.empty((len(samples), 0), dtype=np.int32)
         n = max(FEWEST_CANDIDATES, min(self.index.effort_, self.most))
         n = min(self.weights.shape[0], n)
         retrieved = self.index.candidates(self.X[samples], n)
         retrieved[self.moved[retrieved]] = -1  # of which each is a candidate once
-        moved = np.flatnonzero(self.moved).astype(np.int32)
-        return np.hstack([retrieved, np.broadcast_to(moved, (len(samples), len(moved)))])
+        return retrieved
 
     def refresh(self):
         """Bring the index up to date if it is too far behind; there is none at first."""
@@ -103,7 +116,115 @@ class IndexedClasses:
         self.moved[classes] = True
 
 
-def make_search(search, rows, bias, weights, settings, *, n_jobs, seed):
+class LaggingIndex(IndexedClasses):
+    """The same for dense rows, with an index that may lag behind.
+
+    What an index costs is building it. A graph of weights that have turned a little still leads to
+    them, and what it names is scored with the weights of the moment, so that only classes that have
+    moved far since it was built are compared with every sample: by a matrix product for all samples
+    searched at once, whose best are candidates, as are the samples' own classes: those are the ones
+    that grow meanwhile, and without them models were two points worse. The index is built anew when
+    these products have cost as much as building costs: that is at most twice what a rule would have
+    spent that knew what was to come. Before there is one, classes that never moved have weights of
+    zero.
+
+    Parameters
+    ----------
+    index : index of `sklearn_xc.mips`
+    X : ndarray of float32 (n_samples, n_features + 1)
+        With the constant feature as the last.
+    y : ndarray of int32 (n_samples,)
+    weights : GrowingWeights
+        Whose lists keep the rows.
+    seed : int
+    name : str
+    """
+
+    def __init__(self, index, X, y, weights, seed, name):
+        super().__init__(index, X, weights, seed, name)
+        n_classes, width = weights.lists.rows.shape
+        self.y = y
+        self.class_cost = width + cost.SCAN
+        self.price = BUILDING * index._build_cost(n_classes, width)
+        self.spent = 0.0
+        self.tried = False
+
+    @property
+    def search_(self):
+        return self.name
+
+    def candidates(self, samples):
+        self.refresh()
+        moved = np.flatnonzero(self.moved).astype(np.int32)
+        self.spent += float(len(samples)) * len(moved) * self.class_cost
+        self.shared = np.unique(self.y[samples])  # which these samples are about to move
+        others = self.others(samples)
+        others[self.moved[others]] = -1
+        return np.hstack([others, self.best_of(moved, samples)])
+
+    def others(self, samples):
+        """Candidates that have not moved: of the index, or two of those without weights."""
+        if self.built:
+            n = max(FEWEST_CANDIDATES, min(self.index.effort_, self.most))
+            return self.index.candidates(self.X[samples], min(self.weights.shape[0], n))
+        return np.tile(
+            np.argsort(self.moved, kind="stable")[:2].astype(np.int32), (len(samples), 1)
+        )
+
+    def best_of(self, classes, samples):
+        """The best of each block of classes for each sample, other than its own."""
+        rows, queries = self.weights.lists.rows, self.X[samples]
+        size = min(CLASSES_AT_ONCE, max(1, -(-len(classes) // FEWEST_BLOCKS)))
+        places = np.full(self.weights.shape[0], -1)
+        places[classes] = np.arange(len(classes))
+        own, best = places[self.y[samples]], []
+        for start in range(0, len(classes), size):
+            block = classes[start : start + size]
+            scores = queries @ rows[block].T
+            inside = np.flatnonzero((own >= start) & (own < start + len(block)))
+            scores[inside, own[inside] - start] = -np.inf
+            best.append(block[scores.argmax(axis=1)])
+        return np.stack(best, axis=1) if best else np.empty((len(samples), 0), dtype=np.int32)
+
+    def refresh(self):
+        """Build the index anew when that is paid for; one that fails is tried again at twice that.
+
+        Until then all classes are compared by products.
+        """
+        if self.spent <= self.price:
+            return
+        rows = self.weights.lists.rows.copy()
+        if self.tried:
+            self.index.update(np.arange(len(rows)), rows)
+        else:
+            self.build(rows)
+        self.rows, self.folded = rows, self.weights.folded
+        self.tried, self.built, self.spent = True, self.index.mode_ != "exact", 0.0
+        self.moved[:] = not self.built
+        if not self.built:
+            self.price *= 2
+
+    def build(self, rows):
+        """The first one: on inner products as they are, on the best reduction where these fail."""
+        queries = self.X[self.sample]
+        self.index.set_params(reduction="ip")
+        self.index._build(rows, queries)
+        found = self.index.mode_ != "exact" and self.index.recall_ >= USUAL_RECALL
+        self.index.set_params(reduction="auto")  # for the next ones too
+        if not found:
+            self.index.build(rows, queries)
+
+    def changed(self, classes):
+        """Note which of these classes have turned too far from what the index has of them."""
+        if self.built:
+            now = self.weights.lists.rows[classes]
+            before = self.rows[classes] * np.float32(self.weights.folded / self.folded)
+            away, length = (np.einsum("ij,ij->i", a, a) for a in (now - before, now))
+            classes = classes[away > TURNED**2 * length]
+        self.moved[classes] = True
+
+
+def make_search(search, rows, y, bias, weights, settings, *, n_jobs, seed):
     """The search that gives `Steps` its candidates; `settings` are the `SearchSettings`."""
     if search == "exact":
         return AllClasses()
@@ -112,10 +233,16 @@ def make_search(search, rows, bias, weights, settings, *, n_jobs, seed):
     options |= {"n_jobs": n_jobs, "random_state": seed}
     # Of sketched rows all other reductions lose most of the best, see the page on MEMOIR.
     sketched = sparse.issparse(X) and X.shape[1] > settings.sketch_dim
-    of_sketches = {"reduction": "ranges", "ef_construction": BUILD_BEAM // 2} if sketched else {}
-    index = HNSWIndex(**options, **of_sketches)
+    graph = QUICK_GRAPH if rows.dense else {}
+    if sketched:
+        graph = {"reduction": "ranges", "ef_construction": BUILD_BEAM // 2}
+    index = HNSWIndex(**options, **graph)
     if search == "lsh":
         index = SimpleLSHIndex(n_bits=settings.n_bits, **options)
+    if rows.dense:
+        weights.lists.keep_rows()
+        if search == "hnsw":  # codes cost next to nothing to make anew
+            return LaggingIndex(index, X, y, weights, seed, search)
     return IndexedClasses(index, X, weights, seed, search)
 
 
@@ -129,6 +256,9 @@ def with_constant(X, bias):
 
 # Counted operations of a search: vectors of LANES numbers, or single entries of a list.
 LANES = 16
+# A weight of a dense list, and a step with all that is around it, in the units of `mips._cost`.
+ADDED, ADDED_FAR, STEP = 5, 11, 2_000_000
+CLEARLY = 1.5  # what misses classes has to cost so much less
 BEAM, NEIGHBOURS, BUILD_BEAM = 64, 32, 100  # of an HNSW graph: vectors compared for each visited
 # With no more classes than these exact search costs less whatever else: a graph compares a sample
 # with this many vectors; beside the ten candidates of a code come those that moved, a tenth of all
@@ -146,7 +276,8 @@ def choose_search(search, rows, y, shape, sketch_dim):
     when one of its samples has it, or when it violated the margin of one that has: about twice the
     pairs of a feature and a class in the data, and at most all classes. A graph compares the sample
     with NEIGHBOURS vectors for each of BEAM that it visits, and is built anew, with a beam of
-    BUILD_BEAM for each class, after about MOVED_SHARE samples a class.
+    BUILD_BEAM for each class, after about MOVED_SHARE samples a class; for dense rows see
+    `dense_costs`.
 
     Parameters
     ----------
@@ -166,15 +297,28 @@ def choose_search(search, rows, y, shape, sketch_dim):
     if search != "auto":
         return search
     if rows.dense:
-        exact = n_features * n_classes / LANES
-        width = n_features
-    else:
-        of_sample = np.repeat(y.astype(np.int64), np.diff(rows.indptr))
-        pairs = np.unique(rows.indices.astype(np.int64) * n_classes + of_sample)
-        lists = np.bincount(pairs // n_classes, minlength=n_features)
-        lists = np.minimum(2 * lists, n_classes / LANES + lists)
-        exact = lists[rows.indices].sum() / rows.shape[0]
-        width = min(n_features, sketch_dim)
-    compared = NEIGHBOURS * width / LANES
+        exact, graph = dense_costs(n_classes, n_features + 1)
+        return "exact" if exact <= CLEARLY * graph else "hnsw"
+    of_sample = np.repeat(y.astype(np.int64), np.diff(rows.indptr))
+    pairs = np.unique(rows.indices.astype(np.int64) * n_classes + of_sample)
+    lists = np.bincount(pairs // n_classes, minlength=n_features)
+    lists = np.minimum(2 * lists, n_classes / LANES + lists)
+    exact = lists[rows.indices].sum() / rows.shape[0]
+    compared = NEIGHBOURS * min(n_features, sketch_dim) / LANES
     graph = (BEAM + BUILD_BEAM / MOVED_SHARE) * compared
     return "exact" if exact <= graph else "hnsw"
+
+
+def dense_costs(n_classes, width):
+    """A sample of exact search and one of a lagging index, in the units of `mips._cost`.
+
+    Where each sample moves two classes, an index that is built anew when a share m has moved costs
+    ``build / (m K / 2)`` a sample, and m K / 2 classes are compared beside it: least for the m at
+    which both are equal.
+    """
+    in_memory = 4 * n_classes * width > cost.CACHE
+    exact = n_classes * width * (ADDED_FAR if in_memory else ADDED)
+    graph = HNSWIndex(**QUICK_GRAPH)
+    built = BUILDING * graph._build_cost(n_classes, width)
+    asked = graph._query_cost(n_classes, width, 2 * BEAM)
+    return exact, STEP + asked + 2 * np.sqrt(built * (width + cost.SCAN))

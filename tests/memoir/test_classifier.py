@@ -20,7 +20,7 @@ from sklearn_xc import MemoirSVC, predict_topk
 from sklearn_xc.datasets import make_xc_classification, repeat_per_label
 from sklearn_xc.memoir import _growing_weights, _violator_search
 from sklearn_xc.memoir._growing_weights import GrowingWeights
-from sklearn_xc.memoir._violator_search import IndexedClasses, choose_search
+from sklearn_xc.memoir._violator_search import IndexedClasses, LaggingIndex, choose_search
 from sklearn_xc.metrics import make_topk_scorer
 from sklearn_xc.mips import HNSWIndex, SimpleLSHIndex
 from sklearn_xc.utils._matrix import as_rows
@@ -145,6 +145,7 @@ def test_theorem_2_holds_on_a_run_under_its_conditions(digits):
 def any_number(monkeypatch):
     """An index where it is asked for, also of classes so few that exact search costs less."""
     monkeypatch.setattr(_violator_search, "FEWEST_CLASSES", {})
+    monkeypatch.setattr(_violator_search, "BUILDING", 0.3)
 
 
 @pytest.mark.parametrize("search", ["hnsw", "lsh"])
@@ -197,12 +198,88 @@ def test_classes_that_have_moved_are_candidates():
     search.changed([0, 40])
     np.testing.assert_array_equal(search.candidates([1]), [[0] * named[0]])  # built: none has moved
     search.changed([0, 7, 40])
-    expected = [[-1] * named[0] + [0, 7, 40]] * 2  # each once
-    np.testing.assert_array_equal(search.candidates([1, 2]), expected)
+    np.testing.assert_array_equal(search.candidates([1, 2]), [[-1] * named[0]] * 2)  # each once
+    np.testing.assert_array_equal(search.shared, [0, 7, 40])
     search.changed(np.arange(50, 58))
     assert search.moved.sum() == 11
     assert search.candidates([1]).shape == (1, named[0])  # it has followed
     assert not search.moved.any()
+
+
+def test_of_dense_rows_classes_that_have_turned_are_compared():
+    """The index follows when comparing them has cost as much as building it."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 6)).astype(np.float32), rng.integers(100, size=300)
+    weights = GrowingWeights(100, 5, averaged=False, dense=True)
+    weights.lists.keep_rows()
+    index = HNSWIndex(min_recall=0, n_candidates=32, random_state=0)
+    search = LaggingIndex(index, X, y.astype(np.int32), weights, 0, "hnsw")
+    V, samples = weights.lists.rows, np.arange(300)
+    V[:30] = rng.normal(size=(30, 6))
+    search.changed(np.arange(30))
+    found = search.candidates(samples)
+    np.testing.assert_array_equal(found[:, :2], [[30, 31]] * 300)  # two without weights
+    assert best_is_among(found, X @ V.T, y, 30)
+    np.testing.assert_array_equal(search.shared, np.unique(y))  # their own classes
+    assert search.spent == 300 * 30 * search.class_cost
+    V[:] = rng.normal(size=V.shape)
+    search.changed(np.arange(100))
+    search.spent = 1.01 * search.price
+    assert search.candidates(samples).shape == (300, 12)
+    assert not search.moved.any()
+    V[4] *= 1.1  # a little
+    V[7] *= -1
+    search.changed(np.array([4, 5, 7]))
+    found = search.candidates(samples)
+    np.testing.assert_array_equal(np.flatnonzero(search.moved), [7])
+    assert (found[y != 7, 12] == 7).all()
+    assert (found[:, :12] != 7).all()  # once
+    weights.state[0] = 0.5
+    weights.fold()  # all weights in another unit, and none has turned
+    search.changed(np.arange(100))
+    np.testing.assert_array_equal(np.flatnonzero(search.moved), [7])
+    search.spent = 1.01 * search.price
+    search.candidates(samples)
+    assert not search.moved.any()
+    np.testing.assert_array_equal(search.rows, V)
+
+
+def test_a_graph_of_dense_rows_that_fails_leaves_products_with_all_classes():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 30)).astype(np.float32), rng.integers(500, size=60)
+    weights = GrowingWeights(500, 29, averaged=False, dense=True)
+    weights.lists.keep_rows()
+    weights.lists.rows[:] = rng.normal(size=(500, 30))
+    index = HNSWIndex(min_recall=1, n_candidates=1, M=2, ef_construction=1, random_state=0)
+    search = LaggingIndex(index, X, y.astype(np.int32), weights, 0, "hnsw")
+    search.changed(np.arange(20))
+    price = search.price
+    search.spent = 1.01 * price
+    with pytest.warns(RuntimeWarning, match="recall"):
+        found = search.candidates(np.arange(60))
+    assert (search.built, search.recall_, search.price) == (False, 1.0, 2 * price)
+    assert best_is_among(found, X @ weights.lists.rows.T, y, 500)
+    assert search.spent == 60 * 500 * search.class_cost
+
+
+def best_is_among(found, scores, y, n):
+    """Whether the best of the first n classes, but for its own, is a candidate of each sample."""
+    scores[np.arange(len(y)), y] = -np.inf
+    return (found == scores[:, :n].argmax(axis=1)[:, None]).any(axis=1).all()
+
+
+def test_blocks_of_classes_have_their_best_among_the_candidates(monkeypatch):
+    monkeypatch.setattr(_violator_search, "CLASSES_AT_ONCE", 7)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 6)).astype(np.float32), rng.integers(100, size=50)
+    weights = GrowingWeights(100, 5, averaged=False, dense=True)
+    weights.lists.keep_rows()
+    search = LaggingIndex(HNSWIndex(), X, y.astype(np.int32), weights, 0, "hnsw")
+    weights.lists.rows[:] = rng.normal(size=(100, 6))
+    for n in (0, 1, 8, 100):
+        found = search.best_of(np.arange(n, dtype=np.int32), np.arange(50))
+        assert n < 2 or best_is_among(found, X @ weights.lists.rows.T, y, n)
+        assert found.shape == (50, -(-n // min(7, max(1, -(-n // 8)))))
 
 
 def test_an_index_that_misses_too_much_hands_over_to_exact_search(digits):

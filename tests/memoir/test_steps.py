@@ -151,24 +151,35 @@ def test_steps_are_those_of_numpy(changes, weighted, n_classes, dense, monkeypat
     assert (n_limited > 0) if chosen.alpha == 10.0 else (n_limited < len(batches) / 2)
 
 
-def test_candidates_are_scored_with_the_weights_of_the_moment():
+@pytest.mark.parametrize("by_class", [False, True])
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+@pytest.mark.parametrize("dense", [False, True])
+def test_candidates_are_scored_with_the_weights_of_the_moment(dense, penalty, by_class):
     """With all classes as candidates, in any order, the steps are those of exact search."""
-    _, rows, y = problem()
+    _, rows, y = problem(dense=dense, bias=0.5)
     rng = np.random.default_rng(0)
+    chosen = settings(penalty=penalty, bias=0.5, alpha=0.3 if penalty == "l2" else 0.001)
 
     class Shuffled(AllClasses):
+        shared = np.int32([2, 5])  # beside those of each sample
+
         def candidates(self, samples):
-            ids = np.tile(np.arange(-1, 7, dtype=np.int32), (len(samples), 1))
+            ids = np.tile(np.int32([-1, 0, 1, 3, 4, 6]), (len(samples), 1))
             return rng.permuted(ids, axis=1)
 
-    exact, expected = make_steps(rows, y, 7, settings())
-    named, weights = make_steps(rows, y, 7, settings())
+    exact, expected = make_steps(rows, y, 7, chosen)
+    named, weights = make_steps(rows, y, 7, chosen)
+    if by_class:
+        weights.lists.keep_rows()
     named.search = Shuffled()
     for epoch in range(3):
         exact.epoch(epoch, epoch * 60)
         named.epoch(epoch, epoch * 60)
+    weights.fold()
     np.testing.assert_allclose(matrix_of(weights), matrix_of(expected), rtol=1e-4, atol=1e-5)
     assert named.n_scored == exact.n_scored
+    if by_class:
+        np.testing.assert_allclose(weights.lists.rows, matrix_of(weights), rtol=1e-6, atol=1e-9)
 
 
 def test_the_inexact_margin_is_never_below_the_exact_one():
@@ -197,8 +208,8 @@ def run(rows, samples, y, candidates, weights, violators, rate):
         rows.indptr, rows.indices, rows.data, rows.dense, y, NONE, np.ones(len(y)), 0.0
     )
     return kernel.run_batch(
-        data, samples, candidates, weights.lists, weights.state, weights.scores, rate, 1.0,
-        violators, False, np.zeros(1, dtype=np.int32),
+        data, samples, candidates, np.empty(0, np.int32), weights.lists, weights.state,
+        weights.scores, rate, 1.0, violators, False, np.zeros(1, dtype=np.int32),
     )  # fmt: skip
 
 

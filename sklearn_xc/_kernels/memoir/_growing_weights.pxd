@@ -18,6 +18,9 @@ cdef class WeightLists:
     cdef readonly int32_t n_classes
     cdef readonly int32_t n_places  # classes rounded up to whole blocks of the kernels
     cdef readonly bint averaged
+    # Of V by class too, (n_classes, n_features), where `keep_rows` asked for it
+    cdef readonly object rows
+    cdef float* row_values  # of `rows`, or NULL
 
 
 cdef int64_t place_of(const Feature* feature, int32_t k) noexcept nogil

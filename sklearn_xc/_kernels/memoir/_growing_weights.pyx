@@ -45,14 +45,26 @@ cdef class WeightLists:
     n_features, n_classes : int
     averaged : bool
         Whether the sums of the iterates are kept.
+    dense : bool, default=False
+        Whether samples have all features: then all lists are arrays from the start, for entering
+        classes one by one moves those behind them in every list.
+
+    Attributes
+    ----------
+    rows : ndarray of float32 (n_classes, n_features), or None
+        V by class; only after `keep_rows`.
     """
 
-    def __cinit__(self, int64_t n_features, int32_t n_classes, bint averaged):
+    def __cinit__(self, int64_t n_features, int32_t n_classes, bint averaged, bint dense=False):
+        cdef int64_t j
         self.n_features, self.n_classes, self.averaged = n_features, n_classes, averaged
         self.n_places = (n_classes + LANES - 1) // LANES * LANES
         self.features = <Feature*> calloc(max(n_features, 1), sizeof(Feature))
         if self.features == NULL:
             raise MemoryError(f"no memory for the lists of {n_features} features")
+        self.rows, self.row_values = None, NULL
+        for j in range(n_features if dense else 0):
+            fill(self, &self.features[j])
 
     def __dealloc__(self):
         cdef int64_t j
@@ -65,6 +77,18 @@ cdef class WeightLists:
         free(self.features)
         return_freed()
 
+    def keep_rows(self):
+        """Keep V by class too, from here on: single classes are then scored in one piece."""
+        cdef float[:, ::1] rows = np.zeros((self.n_classes, self.n_features), dtype=np.float32)
+        cdef int64_t j, p
+        cdef Feature* feature
+        for j in range(self.n_features):
+            feature = &self.features[j]
+            for p in range(feature.size):
+                rows[class_at(feature, p), j] = feature.values[p]
+        self.rows = np.asarray(rows)
+        self.row_values = &rows[0, 0]
+
     def sizes(self):
         """Entries of each feature's list, int64 (n_features,); n_classes where it is full."""
         cdef int64_t j
@@ -76,6 +100,7 @@ cdef class WeightLists:
     def nbytes(self):
         """Bytes of all lists."""
         cdef int64_t j, total = self.n_features * sizeof(Feature)
+        total += 0 if self.rows is None else self.rows.nbytes
         cdef Feature* feature
         for j in range(self.n_features):
             feature = &self.features[j]
@@ -133,6 +158,8 @@ cdef class WeightLists:
         """Multiply all values by `factor`, the scale: it is 1 from here on, and A zero."""
         cdef int64_t j, p
         cdef Feature* feature
+        if self.rows is not None:
+            self.rows *= np.float32(factor)
         for j in range(self.n_features):
             feature = &self.features[j]
             for p in range(feature.size):
@@ -177,6 +204,8 @@ cdef class WeightLists:
                 if dry:
                     continue
                 feature.values[p] = new
+                if self.row_values != NULL:
+                    self.row_values[class_at(feature, p) * self.n_features + j] = new
                 if self.averaged:
                     feature.sums[p] += <float>(sum_of_scales * (new - value))
                 if feature.classes != NULL and is_used(feature, p):
@@ -229,6 +258,8 @@ cdef int add_to(WeightLists lists, int64_t j, int32_t k, float value, float sum_
     if p == feature.size or class_at(feature, p) != k:
         p = insert(lists, feature, p, k)
     feature.values[p] += value
+    if lists.row_values != NULL:
+        lists.row_values[k * lists.n_features + j] = feature.values[p]
     if lists.averaged:
         feature.sums[p] += sum_
     return 0

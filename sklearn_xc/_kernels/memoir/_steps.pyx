@@ -7,18 +7,21 @@ among candidates, and where the margin is below rho move both classes along the 
 
 from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from sklearn_xc._kernels.common._common cimport interrupted
+from sklearn_xc._kernels.common._common cimport dispatched, interrupted
 from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_at
-from sklearn_xc._kernels.common._vector_ops cimport add_multiple, largest, weight_of
+from sklearn_xc._kernels.common._vector_ops cimport (
+    add_multiple, dot, largest, prefetch_floats, weight_of,
+)
 from sklearn_xc._kernels.memoir._growing_weights cimport Feature, WeightLists, add_to, value_of
 
 cdef enum:
     # Reading all scores costs as much as following the lists again for this many entries of them.
     CHEAPER_TO_READ = 8
+    AHEAD = 2  # candidates whose weights are fetched before they are scored
 
 
 cdef struct Sample:
@@ -70,8 +73,8 @@ cdef class Samples:
 
 def run_batch(
     Samples samples, const int32_t[::1] order, const int32_t[:, ::1] candidates,
-    WeightLists lists, double[::1] state, float[::1] scores, double rate, double rho,
-    int32_t[::1] violators, bint continued, const int32_t[::1] stop,
+    const int32_t[::1] shared, WeightLists lists, double[::1] state, float[::1] scores,
+    double rate, double rho, int32_t[::1] violators, bint continued, const int32_t[::1] stop,
 ):
     """Visit samples in turn.
 
@@ -82,6 +85,8 @@ def run_batch(
         The samples to visit.
     candidates : IN, (len(order), n)
         Classes to look for the most violating one in, -1 for none; all classes where n is 0.
+    shared : IN
+        More of them, for all samples alike, where n is not 0.
     lists : IN / OUT
     state : IN / OUT, (3,)
         scale, the sum of the scales of all iterates so far, and ||V||^2.
@@ -114,11 +119,14 @@ def run_batch(
     cdef int64_t t, row, n_scored = 0
     cdef int32_t own
     cdef double operations = 0, loss = 0, margin, step, difference
-    cdef float[::1] of_candidates = np.empty(candidates.shape[1], dtype=np.float32)
+    cdef int64_t n_own = candidates.shape[1], n_candidates = n_own + shared.shape[0]
+    cdef int32_t[::1] names = np.empty(n_candidates, dtype=np.int32)
+    cdef float[::1] of_candidates = np.empty(n_candidates, dtype=np.float32)
     cdef Rows rows = samples.rows
     cdef const int32_t[::1] y = samples.y
     cdef const float[::1] weight = samples.weight
     sample.bias, sample.constant = samples.bias, lists.n_features - 1
+    names[n_own:] = shared
     with nogil:
         for t in range(order.shape[0]):
             if lists.averaged and (t > 0 or continued):
@@ -127,11 +135,12 @@ def run_batch(
             own = y[row]
             sample.row = row_at(rows, row)
             found.violator = -1
-            if candidates.shape[1]:
+            if n_own:
+                memcpy(&names[0], &candidates[t, 0], n_own * sizeof(int32_t))
                 n_scored += best_candidate(
-                    &sample, own, &candidates[t, 0], candidates.shape[1], lists,
-                    &of_candidates[0], &found,
+                    &sample, own, &names[0], n_candidates, lists, &of_candidates[0], &found,
                 )
+                operations += n_candidates * sample.row.n
             if found.violator < 0:
                 operations += best_of_all(&sample, own, lists, &scores[0], &found)
                 n_scored += lists.n_classes
@@ -187,13 +196,46 @@ cdef int64_t best_candidate(
 ) noexcept nogil:
     """The candidate with the largest score, ties to the smaller class; how many were scored.
 
-    Feature by feature, whose list is then found once for all of them. The score of a candidate -1
-    is not looked at.
+    The score of a candidate -1 is not looked at.
     """
-    cdef int64_t e, i, n_scored = 1
+    cdef int64_t i, n_scored = 1
+    found.best, found.own = -INFINITY, 0
+    if lists.row_values != NULL and sample.row.dense:
+        score_rows(sample, lists.row_values, lists.n_features, &own, 1, &found.own)
+        score_rows(sample, lists.row_values, lists.n_features, candidates, n, scores)
+    else:
+        score_places(sample, own, candidates, n, lists, scores, found)
+    for i in range(n):
+        if candidates[i] < 0 or candidates[i] == own:
+            continue
+        n_scored += 1
+        if scores[i] > found.best or (scores[i] == found.best and candidates[i] < found.violator):
+            found.best, found.violator = scores[i], candidates[i]
+    return n_scored
+
+
+cdef dispatched score_rows(
+    const Sample* sample, const float* rows, int64_t width, const int32_t* candidates, int64_t n,
+    float* scores,
+) noexcept nogil:
+    """Candidate by candidate, for samples of all features and weights by class."""
+    cdef int64_t i
+    cdef const float* row
+    for i in range(n):
+        if i + AHEAD < n:
+            prefetch_floats(rows + max(candidates[i + AHEAD], 0) * width, width)
+        row = rows + max(candidates[i], 0) * width
+        scores[i] = dot(sample.row.values, row, sample.row.n) + sample.bias * row[width - 1]
+
+
+cdef void score_places(
+    const Sample* sample, int32_t own, const int32_t* candidates, int64_t n, WeightLists lists,
+    float* scores, Found* found,
+) noexcept nogil:
+    """Feature by feature, whose list is then found once for all of them."""
+    cdef int64_t e, i
     cdef float x
     cdef const Feature* feature
-    found.best, found.own = -INFINITY, 0
     memset(scores, 0, n * sizeof(float))
     for e in range(n_entries_of(sample)):
         x = value_at(sample, e)
@@ -206,13 +248,6 @@ cdef int64_t best_candidate(
         else:
             for i in range(n):
                 scores[i] += x * value_of(feature, max(candidates[i], 0))
-    for i in range(n):
-        if candidates[i] < 0 or candidates[i] == own:
-            continue
-        n_scored += 1
-        if scores[i] > found.best or (scores[i] == found.best and candidates[i] < found.violator):
-            found.best, found.violator = scores[i], candidates[i]
-    return n_scored
 
 
 cdef inline void add_places(

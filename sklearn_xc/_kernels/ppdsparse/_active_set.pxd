@@ -16,11 +16,13 @@ cdef class Workspace:
     cdef bint graded
     # v of the class that is descending, and which features it touches; all zero in between
     cdef float[::1] v
+    cdef float[::1] shrunk  # S(v) while it descends on dense rows
     cdef double[::1] exact_v
     cdef uint8_t[::1] seen
     # The weights for a search, packed so that they stay in the caches: feature j has those of row
     # slot[j], row 0 is zero, for features without any, and support[s - 1] is the feature of row s
     cdef float[:, ::1] weights
+    cdef float[:, ::1] ordered  # for dense rows: those of feature j in row j; else empty
     cdef int32_t[::1] slot, support
     cdef Py_ssize_t n_support
     # (n_samples,): bit c says that the sample is in the active set of lane c

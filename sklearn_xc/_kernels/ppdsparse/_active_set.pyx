@@ -6,7 +6,7 @@ from libc.stdlib cimport free, malloc
 
 import numpy as np
 
-from sklearn_xc._kernels.common._common cimport random_below, seed_for
+from sklearn_xc._kernels.common._common cimport dispatched, random_below, seed_for
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport (
@@ -22,7 +22,7 @@ cdef enum:
 cdef class Workspace:
     """Scratch memory of one thread: O(D * LANES) dense, the lists as long as they are used."""
 
-    def __init__(self, Py_ssize_t n, Py_ssize_t d, bint graded=False):
+    def __init__(self, Py_ssize_t n, Py_ssize_t d, bint dense=False, bint graded=False):
         # np.empty maps memory that stays unused until a list grows into it
         self.active = np.empty((LANES, n), dtype=np.int32)
         self.alpha = np.empty((LANES, n), dtype=np.float32)
@@ -34,7 +34,9 @@ cdef class Workspace:
         self.saved = np.empty((LANES, d), dtype=np.float32)
         self.weights = np.zeros((d + 1, LANES), dtype=np.float32)
         self.scores = np.empty((CHUNK, LANES), dtype=np.float32)
+        self.ordered = np.empty((d if dense else 0, LANES), dtype=np.float32)
         self.v = np.zeros(d, dtype=np.float32)
+        self.shrunk = np.empty(d if dense else 0, dtype=np.float32)
         self.packed = np.empty(d, dtype=np.float32)
         self.sparse = np.empty(d, dtype=np.float32)
         self.exact_v = np.zeros(d)
@@ -250,6 +252,14 @@ cdef void publish_weights(
         work.weights[work.slot[j], c] = work.packed[q]
 
 
+cdef dispatched add_in_float64(
+    double *out, const float *x, double factor, Py_ssize_t n
+) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(n):
+        out[j] += factor * x[j]
+
+
 cdef double dual_value(
     Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
 ) noexcept nogil:
@@ -281,6 +291,9 @@ cdef double dual_value(
             squares += alpha * alpha / (<double>2 * weight * problem.sample_weight[i])
         bias += alpha * y
         row = row_at(X, i)
+        if row.dense:
+            add_in_float64(&work.exact_v[0], row.values, alpha * y, row.n)
+            continue
         for e in range(row.n):
             work.exact_v[row.features[e]] += alpha * y * row.values[e]
     lane.n_visits += lane.n_active

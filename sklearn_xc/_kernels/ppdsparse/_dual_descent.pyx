@@ -9,9 +9,12 @@ from libc.string cimport memcpy
 
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch, random_below
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
+from sklearn_xc._kernels.common._vector_ops cimport dot
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, grade_of, reserve
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
-from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, padded, thresholded_dot
+from sklearn_xc._kernels.ppdsparse._types cimport (
+    Lane, Settings, padded, soft_threshold, thresholded_dot,
+)
 
 cdef enum:
     AHEAD = 3  # how many samples ahead their rows are fetched into the cache
@@ -39,6 +42,7 @@ cdef struct Descent:  # the class that descends, and what a pass has met
     int32_t *order
     int32_t *touched
     float *v
+    float *shrunk  # S(v), kept where rows are dense, else NULL
     uint8_t *seen
     Py_ssize_t n_left  # the first of `order`; others sit at zero and wait to leave
     float limit  # a negative at zero with a larger gradient is set aside
@@ -76,6 +80,31 @@ cdef void shuffle(int32_t *order, Py_ssize_t n, uint64_t *rng) noexcept nogil:
         order[b] = swap
 
 
+cdef inline void add_dense(Descent *d, const Visited *m, float change, float l1) noexcept nogil:
+    cdef Py_ssize_t j
+    cdef float u
+    cdef float *v = d.v
+    cdef float *shrunk = d.shrunk
+    for j in range(m.n):
+        u = v[j] + change * m.values[j]
+        v[j] = u
+        shrunk[j] = soft_threshold(u, l1)
+
+
+cdef void begin_dense(
+    Workspace work, Py_ssize_t c, Py_ssize_t n_features, float l1
+) noexcept nogil:
+    """Dense rows touch all features at once, and keep S(v) beside v."""
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t j
+    for j in range(n_features):
+        work.shrunk[j] = soft_threshold(work.v[j], l1)
+        if not work.seen[j]:
+            work.seen[j] = 1
+            work.touched[c, lane.n_touched] = <int32_t>j
+            lane.n_touched += 1
+
+
 cdef dispatched one_pass(Descent *d, Lane *lane, const Settings *settings) noexcept nogil:
     """Visit the samples that are left once, in a fresh random order.
 
@@ -92,7 +121,10 @@ cdef dispatched one_pass(Descent *d, Lane *lane, const Settings *settings) noexc
     for a in range(d.n_left):
         m = &d.members[d.order[a]]
         old = m.alpha
-        g = bias + thresholded_dot(m.features, m.values, m.n, d.v, l1)
+        if d.shrunk != NULL:
+            g = bias + dot(d.shrunk, m.values, m.n)
+        else:
+            g = bias + thresholded_dot(m.features, m.values, m.n, d.v, l1)
         g = m.y * (g * inverse_l2) - 1 + old * m.inverse_weight
         idle = (old == 0) & (g >= 0)
         d.order[kept] = d.order[a]
@@ -108,7 +140,10 @@ cdef dispatched one_pass(Descent *d, Lane *lane, const Settings *settings) noexc
             m.alpha = new
             new = (new - old) * m.y
             bias += of_bias * new
-            add_to_v(d, lane, m, new)
+            if d.shrunk != NULL:
+                add_dense(d, m, new, l1)
+            else:
+                add_to_v(d, lane, m, new)
     d.n_left = kept
     d.worst = worst
     d.squares = squares
@@ -207,6 +242,10 @@ cdef int descend(
     d.n_left = lane.n_active
     d.limit = 1e30
     d.tiny = <float>(0.1 * enough)
+    d.shrunk = NULL
+    if problem.X.rows.dense:
+        begin_dense(work, c, problem.X.n_columns, settings.l1)
+        d.shrunk = &work.shrunk[0]
     for _ in range(n_passes):
         lane.n_visits += d.n_left
         one_pass(&d, lane, settings)

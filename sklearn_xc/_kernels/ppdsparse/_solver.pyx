@@ -9,6 +9,8 @@ which gives the duality gap as well.  A class that is done leaves its lane to th
 from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
+import numpy as np
+
 from sklearn_xc._kernels.common._common cimport interrupted
 from sklearn_xc._kernels.ppdsparse._active_set cimport (
     Workspace, activate, clear_lane, draw_negatives, drop_idle_negatives, dual_value, load_v,
@@ -21,7 +23,9 @@ from sklearn_xc._kernels.ppdsparse._pruned_solver cimport solve_class, worth_pru
 from sklearn_xc._kernels.ppdsparse._pruning cimport prune_weights
 from sklearn_xc._kernels.ppdsparse._results cimport Results, keep_class
 from sklearn_xc._kernels.ppdsparse._types cimport IDLE, LANES, DualsOf, Lane, Settings
-from sklearn_xc._kernels.ppdsparse._violator_search cimport search, search_sample
+from sklearn_xc._kernels.ppdsparse._violator_search cimport (
+    dense_scores, search, search_sample,
+)
 
 cdef enum:
     PASSES = 5  # of descent between two searches
@@ -292,7 +296,9 @@ def solve_classes(
     and values of the weights; with `keep_dual` the number, samples and values of its dual
     variables; the rows of X read for it, in which a search counts for a sixteenth.
     """
-    cdef Workspace work = Workspace(problem.X.n_rows, problem.X.n_columns, problem.graded)
+    cdef Workspace work = Workspace(
+        problem.X.n_rows, problem.X.n_columns, problem.X.rows.dense, problem.graded
+    )
     cdef Results results = Results(labels.shape[0])
     cdef Duals given = Duals(labels, dual), left = given
     cdef ClassState state
@@ -344,3 +350,24 @@ cdef int solve_in_lanes(
             ):
                 close = True
     return 0
+
+
+def scores_in_lanes(const float[:, ::1] X, const float[:, ::1] weights, const float[::1] bias):
+    """Scores of dense rows for sixteen classes as a search computes them, for tests and timing.
+
+    Parameters
+    ----------
+    X : (n, d)
+    weights : (d, 16)
+    bias : (16,)
+
+    Returns
+    -------
+    scores : ndarray of float32 (n, 16)
+    """
+    cdef float[:, ::1] scores = np.empty((X.shape[0], LANES), dtype=np.float32)
+    with nogil:
+        dense_scores(
+            &X[0, 0], X.shape[0], X.shape[1], &weights[0, 0], &bias[0], &scores[0, 0]
+        )
+    return np.asarray(scores)

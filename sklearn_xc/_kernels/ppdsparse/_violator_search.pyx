@@ -1,11 +1,13 @@
 """The search for violating samples, sixteen classes at a time (PPDSparse, Algorithm 1, steps 1-2).
 
-The scores of a chunk of rows are computed either row by row (all entries of X are read) or by
-walking the columns of the features on which any of the classes has a weight (equation 14); then
-one scan sums the losses for the duality gap and collects the samples of largest negative gradient.
+The scores of a chunk of rows are computed either row by row (all entries of X are read; of dense
+rows this is a matrix product) or by walking the columns of the features on which any of the classes
+has a weight (equation 14); then one scan sums the losses for the duality gap and collects the
+samples of largest negative gradient.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.string cimport memcpy
 
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
@@ -269,6 +271,11 @@ cdef void search_chunk(
             low, high, bias, X.columns, work.weights, work.support, work.n_support, work.cursor,
             work.scores,
         )
+    elif X.rows.dense:
+        dense_scores(
+            X.rows.values + low * X.n_columns, high - low, X.n_columns, &work.ordered[0, 0], bias,
+            &work.scores[0, 0],
+        )
     else:
         scores_by_rows(low, high, bias, X.rows, work.weights, work.slot, work.scores)
     take_positives_out(work, settings, problem, low, high)
@@ -283,6 +290,13 @@ cdef void search_chunk(
     )
 
 
+cdef void order_weights(Workspace work) noexcept nogil:
+    """For dense rows: the weights of the sixteen classes, feature by feature."""
+    cdef Py_ssize_t j
+    for j in range(work.ordered.shape[0]):
+        memcpy(&work.ordered[j, 0], &work.weights[work.slot[j], 0], LANES * sizeof(float))
+
+
 cdef void prepare_search(
     Workspace work,
     const Settings *settings,
@@ -292,6 +306,7 @@ cdef void prepare_search(
 ) noexcept nogil:
     cdef Py_ssize_t c
     cdef Lane *lane
+    order_weights(work)
     for c in range(LANES):
         lane = &work.lanes[c]
         lane.searched = lane.label != IDLE and (lane.fresh and lane.n_iter == 0 or not warm_up)
