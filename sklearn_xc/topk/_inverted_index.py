@@ -179,10 +179,13 @@ class InvertedIndex:
 
     def _together(self, rows, n_threads):
         """How many rows at a time are scored: dense ones share what is read of full weights."""
-        n_full = len(self.full_weights)
-        if not rows.dense or 2 * n_full < self.shape[1]:
+        if not rows.dense:
             return 1
-        if n_full > dense_rows.batch_of_features() and len(self.classes) and not rows.data.all():
+        n_full = np.count_nonzero(self.full_column >= 0)
+        if 2 * n_full < self.shape[1]:
+            return 1
+        has_lists = n_full < self.shape[1]
+        if n_full > dense_rows.batch_of_features() and has_lists and not rows.data.all():
             return 1  # zeros are left out of batches, between which lists are added
         most = min(dense_rows.most_together(), MOST_SCRATCH // len(self.intercept))
         return max(1, min(most, rows.shape[0] // n_threads))
