@@ -65,16 +65,12 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         How the most violating class is found: "exact" by following the lists of all classes with
         weights for the features of the sample; "hnsw" and "lsh" among ten or more classes that
         :class:`~sklearn_xc.mips.HNSWIndex` or :class:`~sklearn_xc.mips.SimpleLSHIndex` retrieves,
-        with those that have moved since the index was refreshed; they are scored with the
-        weights of the moment. Until a quarter of the classes have moved both search exactly. Of
-        dense X a graph may lag behind: classes that have turned far from it are compared with all
-        samples at hand by a matrix product, and it is built anew when such products have cost as
-        much as that. "auto" compares counted operations: of sparse X it is "exact" nearly always,
-        of dense X "hnsw" from about 21 000 classes of 128 dimensions and 11 000 of 256. No index is
-        used where exact search costs less whatever else: "hnsw" not for 2048 classes or fewer, as
-        many as a graph compares a sample with, and "lsh" not for 28 or fewer, all of which would be
-        scored. ``search_`` says what
-        ran.
+        with those that have moved since it was refreshed, by the weights of the moment. Until a
+        quarter of the classes have moved both search exactly. Of dense X a graph may lag: classes
+        that have turned far from it are compared by a matrix product, and it is built anew when
+        these have cost as much. "auto" compares counted operations: "exact" nearly always for
+        sparse X and without hnswlib; of dense X "hnsw" from about 21 000 classes of 128 dimensions
+        and 11 000 of 256 on. Up to 2048 classes ("lsh": 28) exact search runs. See ``search_``.
     search_params : dict or None, default=None
         What an index goes by; None, or an entry left out, is its default:
 

@@ -6,6 +6,7 @@ from scipy import sparse
 from ..mips import HNSWIndex, SimpleLSHIndex
 from ..mips import _cost as cost
 from ..utils._matrix import as_matrix
+from ..utils._optional_import import is_available
 from ..utils._random import stream
 
 FEWEST_CANDIDATES = 10  # for each sample; as many more as the index needs for its recall
@@ -296,6 +297,8 @@ def choose_search(search, rows, y, shape, sketch_dim):
         return "exact"
     if search != "auto":
         return search
+    if not is_available("hnswlib"):
+        return "exact"
     if rows.dense:
         exact, graph = dense_costs(n_classes, n_features + 1)
         return "exact" if exact <= CLEARLY * graph else "hnsw"

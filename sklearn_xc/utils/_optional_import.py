@@ -46,3 +46,12 @@ def optional_import(name, feature):
             f"{HOW_TO_GET[package]}",
             name=package,
         ) from error
+
+
+def is_available(name):
+    """Whether a package can be imported, which is then done."""
+    try:
+        import_module(name)
+    except ImportError:
+        return False
+    return True

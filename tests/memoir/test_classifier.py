@@ -1,6 +1,7 @@
 """MemoirSVC: optimum, search, averages, stopping, going on, bad input."""
 
 import pickle
+import sys
 import tracemalloc
 import warnings
 
@@ -319,6 +320,12 @@ def test_auto_counts_operations():
     rare = as_rows(sparse.random_array((5000, 100_000), density=1e-4, format="csr", rng=rng))
     of_rare = rng.integers(10**6, size=5000).astype(np.int32)
     assert choose_search("auto", rare, of_rare, (10**6, 100_000), 256) == "exact"
+
+
+def test_auto_is_exact_without_hnswlib(monkeypatch):
+    few = as_rows(np.ones((4, 64), dtype=np.float32))
+    monkeypatch.setitem(sys.modules, "hnswlib", None)
+    assert choose_search("auto", few, np.zeros(4, dtype=np.int32), (10**6, 64), 256) == "exact"
 
 
 @pytest.mark.parametrize("min_recall", [0.3, 0.6, 0.9])
