@@ -65,6 +65,8 @@ def page(monkeypatch, capsys, few_docs):
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
 
+    plt.close("all")  # of tests before in this process
+
     def run_page(name, **variables):
         for variable, value in {**SMALL, **variables}.items():
             monkeypatch.setenv(variable, value)

@@ -6,6 +6,7 @@ import pytest
 from sklearn_xc import MemoirSVC, PPDSparseClassifier
 from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import propensities, psprecision_at_k
+from sklearn_xc.ppdsparse._solver import factors_of_classes
 
 X, Y = make_xc_classification(600, 300, 60, n_labels=2, class_exponent=1.0, random_state=0)
 
@@ -37,7 +38,7 @@ def test_rare_labels_gain():
 def test_weights_count_as_rows():
     twice = np.full(600, 2.0)
     doubled = PPDSparseClassifier(class_weight="propensity", l1=0.2, l2=2, random_state=0)
-    weight = doubled.fit(X, Y, twice)._class_weights(Y, twice.astype(np.float32))
+    weight = factors_of_classes(doubled.fit(X, Y, twice), Y, twice.astype(np.float32))
     counts = np.bincount(Y.indices, minlength=60)
     C = (np.log(1200) - 1) * 2.5**0.55
     np.testing.assert_allclose(weight[:, 1], 1 + C * (2 * counts + 1.5) ** -0.55, rtol=1e-6)

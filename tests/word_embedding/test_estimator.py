@@ -216,7 +216,9 @@ def test_most_similar_is_the_cosine_of_centred_vectors(fitted):
         assert [other for other, _ in best] == [words[i] for i in order]
         np.testing.assert_allclose([c for _, c in best], cosines[order], atol=1e-6)
     assert len(fitted.most_similar("dog", topn=100)) == 11
-    assert fitted.most_similar("dog", topn=3) == found[0]
+    alone = fitted.most_similar("dog", topn=3)  # BLAS sums one row in another order than two
+    assert [word for word, _ in alone] == [word for word, _ in found[0]]
+    np.testing.assert_allclose([c for _, c in alone], [c for _, c in found[0]], atol=1e-6)
 
 
 def test_analogy_is_the_nearest_to_the_difference(fitted):
