@@ -2,157 +2,24 @@
 
 import copy
 import pickle
-import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from _augment_reduce_models import MODELS, assert_same_model, make
 from scipy import sparse
 from scipy.special import log_softmax, ndtr
 from sklearn.base import clone
-from sklearn.datasets import load_digits
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
 from sklearn_xc import AugmentReduceClassifier
-from sklearn_xc.augment_reduce import _classifier as estimator_module
 from sklearn_xc.augment_reduce import _train as module
-from sklearn_xc.augment_reduce._train import AllClasses
 from sklearn_xc.softmax import _full_softmax as exact_module
 from sklearn_xc.utils._random import stream
 
 pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
-
-MODELS = {
-    "softmax": {"bound": "augment_reduce"},
-    "probit": {"model": "probit"},
-    "logistic": {"model": "logistic"},
-    "one_vs_each": {"bound": "one_vs_each"},
-    "exact": {"bound": "exact"},
-}
 SAMPLED = [name for name in MODELS if name != "exact"]
-
-
-def make(name, **changes):
-    """Four passes of twelve steps each on the digits of `small`, unless told otherwise."""
-    options = {
-        "batch_size": 50, "n_sampled_classes": 5, "max_iter": 4, "tol": None, "random_state": 0,
-        "learning_rate": 0.02, "alpha": 0.0, "init_scale": 0.1,
-    }  # fmt: skip
-    return AugmentReduceClassifier(**{**options, **MODELS[name], **changes})
-
-
-@pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    return (X / 16).astype(np.float32), y
-
-
-@pytest.fixture(scope="module")
-def small(digits):
-    return digits[0][:600], digits[1][:600]
-
-
-def assert_same_model(some, other):
-    np.testing.assert_array_equal(some.coef_, other.coef_)
-    np.testing.assert_array_equal(some.intercept_, other.intercept_)
-
-
-# ---------------------------------------------------------------------------------- the curve
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_the_bound_rises_and_stays_below_the_log_likelihood(name, digits):
-    """Of two hundred samples all are watched, so that both are means over the same ones."""
-    X, y = digits[0][:200], digits[1][:200]
-    model = make(name, max_iter=30, batch_size=20).fit(X, y)
-    curve = -model.loss_curve_
-    assert curve.dtype == np.float64
-    assert curve.shape == (30,)
-    assert (curve < 0).all()
-    assert curve[-1] > curve[0] + 0.3
-    assert (np.diff(curve) < 0).mean() < 0.3
-    log_likelihood = model.log_likelihood(X, y)
-    if name == "exact":
-        assert curve[-1] == pytest.approx(log_likelihood, abs=1e-5)
-    else:
-        assert curve[-1] < log_likelihood
-        early = make(name, max_iter=1, batch_size=20).fit(X, y)
-        assert -early.loss_curve_[0] < early.log_likelihood(X, y)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # too few passes
-@pytest.mark.parametrize("name", MODELS)
-def test_validation_scores_are_held_out_log_likelihoods(name, small, monkeypatch):
-    X, y = small
-    masks = []
-
-    def kept(*arguments, real=estimator_module.held_out_samples):
-        masks.append(real(*arguments))
-        return masks[-1]
-
-    monkeypatch.setattr(estimator_module, "held_out_samples", kept)
-    model = make(name, early_stopping=True, validation_fraction=0.2).fit(X, y)
-    (held_out,) = masks
-    assert held_out.sum() == 120
-    expected = model.log_likelihood(X[held_out], y[held_out])
-    assert model.validation_scores_[-1] == pytest.approx(expected, abs=1e-4)
-    changed = X.copy()
-    changed[held_out] = 0
-    with warnings.catch_warnings():  # of samples that now say nothing, it may end below its start
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        other = clone(model).fit(changed, y)
-    assert_same_model(model, other)  # they are not trained on
-
-
-def test_every_class_keeps_a_sample_for_training():
-    codes = np.r_[np.zeros(50, int), np.arange(1, 41)]
-    for fraction in (0.1, 0.9):
-        for seed in range(5):
-            held_out = estimator_module.held_out_samples(
-                codes, fraction, np.random.RandomState(seed)
-            )
-            assert np.unique(codes[~held_out]).tolist() == list(range(41))
-            assert held_out.sum() == min(int(fraction * 90), 49)
-
-
-@pytest.mark.parametrize("name", ["softmax", "exact"])
-def test_early_stopping_ends_where_nothing_is_left_to_learn(name):
-    """Labels at random: what is learnt beyond their frequencies does not help on held-out ones."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(400, 30)), rng.integers(0, 8, size=400)
-    model = make(name, early_stopping=True, max_iter=300, validation_fraction=0.25)
-    model.fit(X, y)
-    assert model.n_iter_no_change < model.n_iter_ < 300
-    assert len(model.validation_scores_) == len(model.loss_curve_) == model.n_iter_
-    best = model.validation_scores_.argmax()
-    assert best == model.n_iter_ - 1 - model.n_iter_no_change
-
-
-def test_early_stopping_warns_where_max_iter_ends_first(small):
-    with pytest.warns(ConvergenceWarning, match="samples kept apart still rose .* max_iter ended"):
-        make("exact", early_stopping=True, max_iter=3).fit(*small)
-    y = np.random.default_rng(0).integers(0, 8, size=len(small[1]))  # nothing to learn
-    model = make("exact", early_stopping=True, n_iter_no_change=2, max_iter=300).fit(small[0], y)
-    scores = model.validation_scores_
-    assert len(scores) < 300
-    assert scores[-2:].max() <= scores[:-2].max()
-    assert not hasattr(model.set_params(early_stopping=False).fit(*small), "validation_scores_")
-
-
-def test_tol_is_a_share_of_the_bound_over_five_passes(small):
-    watch = module._Watch(0.01, 5)
-    for value in [-10, -8, -6, -5, -4.5, -4, -3.99, -3.99, -3.98, -3.98]:
-        watch.add(value)
-        assert not watch.done()
-    watch.add(-3.97)  # not 0.04 above the -4 of five passes before
-    assert watch.done()
-    assert make("softmax", tol=1.0, max_iter=50).fit(*small).n_iter_ == 5 + 1
-    assert make("softmax", tol=None, max_iter=12).fit(*small).n_iter_ == 12
-    loose, tight = (make("exact", tol=t, max_iter=100).fit(*small).n_iter_ for t in (0.2, 0.05))
-    assert 5 < loose < tight < 100
 
 
 # --------------------------------------------------------------------------------- the optimum
@@ -499,59 +366,3 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(name, small, monkeypa
     with pytest.raises(KeyboardInterrupt):
         unfitted.fit(X, y)
     assert vars(unfitted) == vars(make(name))
-
-
-# ------------------------------------------------------------------- the rate, and held-out samples
-
-
-def test_the_automatic_rate_is_the_published_one_on_rows_like_the_papers(small):
-    ones = np.tile(np.arange(100) < 68, (6, 1)).astype(float)
-    ones[0, 68] = 1  # so that they are sparse, and no column is constant
-    ones[1:, 0] = 0
-    X = sparse.csr_array(ones)
-    model = make("softmax", learning_rate="auto", max_iter=1).fit(X, np.arange(6) % 3)
-    published = 0.02 * 69 / (1 + ones.sum() / 6)
-    assert model.learning_rate_ == pytest.approx(published)
-    model = make("exact", learning_rate="auto", max_iter="auto").fit(0 * small[0], small[1])
-    assert model.learning_rate_ == pytest.approx(4 * 0.02 * 69)  # rows of the intercept alone
-    model = make("exact", learning_rate="auto", max_iter="auto").fit(X, np.arange(6) % 3)
-    assert model.learning_rate_ == pytest.approx(4 * published)  # falls to zero
-    model = make("exact", learning_rate="auto").partial_fit(X, np.arange(6) % 3, [0, 1, 2])
-    assert model.learning_rate_ == pytest.approx(published)  # no end is known
-
-
-def test_automatic_rates_of_all_classes_fall_to_zero():
-    seen = []
-
-    class Recorder:
-        def epoch(self, order, batch_size, rates):
-            seen.extend(rates)
-
-    steps = object.__new__(AllClasses)
-    steps.n_steps, steps._training, steps._steps = 0, np.arange(40), Recorder()
-    steps.settings = SimpleNamespace(
-        batch_size=10, learning_rate=1.0, falls_to_zero=True, max_iter=3, shuffled=True
-    )
-    for number in (1, 2, 3):
-        steps.epoch(np.random.default_rng(0), number)
-    t = np.arange(1, 13)
-    np.testing.assert_allclose(seen, t**-0.5 * (1 - (t - 1) / 12))
-
-
-def test_the_automatic_rate_is_kept_over_parts(small):
-    X, y = small
-    model = make("softmax", learning_rate="auto").partial_fit(X, y, classes=np.arange(10))
-    rate = model.learning_rate_
-    assert model.partial_fit(5 * X, y).learning_rate_ == rate
-
-
-@pytest.mark.parametrize("bound", ["augment_reduce", "exact"])
-def test_early_stopping_watches_training_samples_where_none_can_be_held_out(bound, small):
-    """One pass has nothing to stop early, and few samples have none to spare."""
-    X, y = small
-    parts = AugmentReduceClassifier(bound=bound, early_stopping=True, random_state=0)
-    assert np.isfinite(parts.partial_fit(X, y, classes=np.arange(10)).loss_curve_).all()
-    one = AugmentReduceClassifier(bound=bound, early_stopping=True, max_iter=1, random_state=0)
-    assert np.isfinite(one.fit(X, y).loss_curve_).all()
-    few = AugmentReduceClassifier(bound=bound, early_stopping=True, max_iter=3, random_state=0)
-    assert np.isfinite(few.fit(X[:8], y[:8]).loss_curve_).all()

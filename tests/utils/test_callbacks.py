@@ -1,71 +1,24 @@
 """Callbacks of scikit-learn 1.9: told of every epoch, may stop it, and get estimators to score."""
 
-import inspect
 import re
 
 import joblib
 import numpy as np
 import pytest
-import sklearn
+from _recorder import EPOCHS, ESTIMATORS, Recorder, make, needs_callbacks
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
-from sklearn.utils.fixes import parse_version
 
 import sklearn_xc
-from sklearn_xc.base._classifier import BaseXCClassifier
 from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import make_topk_scorer
 from sklearn_xc.utils import _callbacks
-
-ESTIMATORS = [
-    member
-    for member in (getattr(sklearn_xc, name) for name in sklearn_xc.__all__)
-    if inspect.isclass(member)
-    and issubclass(member, BaseXCClassifier)
-    and member is not sklearn_xc.PPDSparseClassifierCV  # its steps are fits (test_classifier_cv.py)
-]
-EPOCHS = [model for model in ESTIMATORS if model is not sklearn_xc.PPDSparseClassifier]
-NEW = parse_version(sklearn.__version__) >= parse_version("1.9")
-needs_callbacks = pytest.mark.skipif(not NEW, reason="scikit-learn before 1.9 has no callbacks")
 
 
 @pytest.fixture(scope="module")
 def data():
     return make_xc_classification(n_samples=200, n_features=100, n_classes=8, random_state=0)
-
-
-def make(estimator, max_iter=3, **options):
-    if "max_iter" in inspect.signature(estimator).parameters and estimator in EPOCHS:
-        options["max_iter"] = max_iter
-    return estimator(random_state=0, **options)
-
-
-class Recorder:
-    """Writes down what it is told, and asks to stop after so many steps."""
-
-    def __init__(self, stop_after=None, fail_in=None):
-        self.stop_after, self.fail_in = stop_after, fail_in
-        self.told, self.models, self.data = [], [], []
-
-    def setup(self, estimator, context):
-        self.told.append("setup")
-
-    def teardown(self, estimator, context):
-        self.told.append("teardown")
-
-    def on_fit_task_begin(self, estimator, context, *, X=None, y=None, metadata=None):
-        self.told.append(f"begin {context.task_name}")
-        self.data.append((X, y, metadata))
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
-        self.told.append(f"end {context.task_name}")
-        if fitted_estimator is not None:
-            self.models.append(fitted_estimator)
-        if self.fail_in == context.task_name:
-            raise RuntimeError("a callback failed")
-        steps = sum(text in ("end epoch", "end pass") for text in self.told)
-        return self.stop_after == steps
 
 
 @needs_callbacks
@@ -361,118 +314,3 @@ def test_fits_for_a_calibration_are_not_told(estimator, data):
         model.set_callbacks(recorder).fit(*data)
         told.append(recorder.told)
     assert told[0] == told[1] != []
-
-
-# ----------------------------------------------------------------------------------- wrappers
-
-WRAPPERS = {
-    "calibrated": (sklearn_xc.TopKCalibratedClassifier, {"cv": 3}, 4),
-    "calibrated once": (sklearn_xc.TopKCalibratedClassifier, {"cv": 0.3}, 2),
-    "threshold": (sklearn_xc.TopKThresholdClassifier, {"cv": 3}, 4),
-    "threshold once": (sklearn_xc.TopKThresholdClassifier, {"cv": 0.3, "refit": False}, 1),
-}
-
-
-class Propagated(Recorder):
-    """A recorder that scikit-learn hands on to the estimators inside, as its progress bar."""
-
-    max_propagation_depth = None
-
-    def on_fit_task_begin(self, estimator, context):
-        self.told.append(f"begin {type(estimator).__name__} {context.task_name}")
-
-    def on_fit_task_end(self, estimator, context):
-        self.told.append(f"end {type(estimator).__name__} {context.task_name}")
-
-
-@pytest.fixture(scope="module")
-def labels():
-    return make_xc_classification(
-        n_samples=200, n_features=100, n_classes=8, n_labels=2.0, random_state=0
-    )
-
-
-@pytest.mark.parametrize("n_jobs", [None, 2])
-@pytest.mark.parametrize("name", WRAPPERS)
-def test_wrappers_fit_the_same_with_callbacks(name, n_jobs, labels):
-    wrapper, options, _ = WRAPPERS[name]
-    plain = wrapper(**options).fit(*labels)
-    told = wrapper(**options, n_jobs=n_jobs)
-    if NEW:
-        told.set_callbacks(Recorder())
-    with joblib.parallel_config(backend="threading"):
-        told.fit(*labels)
-    assert not any(name in vars(told) for name in _callbacks.STATE)
-    np.testing.assert_array_equal(
-        plain.predict(labels[0]).toarray(), told.predict(labels[0]).toarray()
-    )
-
-
-@needs_callbacks
-@pytest.mark.parametrize("name", WRAPPERS)
-def test_fits_inside_wrappers_are_told(name, labels):
-    X, y = labels
-    wrapper, options, n_fits = WRAPPERS[name]
-    recorder, weight = Recorder(), np.ones(200)
-    model = wrapper(**options).set_callbacks(recorder).fit(X, y, weight)
-    assert recorder.told[:2] == ["setup", "begin fit"]
-    assert recorder.told[-2:] == ["end fit", "teardown"]
-    first = ["begin all samples", "end all samples"] if n_fits > 1 else []
-    folds = n_fits - len(first) // 2
-    assert recorder.told[2:-2] == first + ["begin fold", "end fold"] * folds
-    assert recorder.data[0][0] is X
-    assert recorder.data[0][2]["sample_weight"] is weight
-    sizes = [len(metadata["sample_weight"]) for _, _, metadata in recorder.data]
-    assert sizes[: 1 + len(first) // 2] == [200] * (1 + len(first) // 2)
-    assert all(
-        told_X.shape[0] == size < 200
-        for (told_X, _, _), size in zip(recorder.data[-folds:], sizes[-folds:], strict=True)
-    )
-    assert len(recorder.models) == 1  # the wrapper itself, at the end
-    assert (recorder.models[0].predict(X) != model.predict(X)).nnz == 0
-
-
-@needs_callbacks
-@pytest.mark.parametrize("name", WRAPPERS)
-def test_callbacks_that_propagate_see_the_steps_inside(name, labels):
-    wrapper, options, n_fits = WRAPPERS[name]
-    recorder = Propagated()
-    inner = make_pipeline("passthrough", make(sklearn_xc.LDGSClassifier))
-    model = wrapper(inner, **options).set_callbacks(recorder).fit(*labels)
-    assert recorder.told.count("begin LDGSClassifier pass") == 3 * n_fits
-    assert recorder.told.count("end LDGSClassifier fit") == n_fits
-    assert recorder.told.count("setup") == recorder.told.count("teardown") == 1
-    last = model.estimator_[-1]
-    assert not hasattr(last, "_skl_callbacks")
-    assert not hasattr(last, "_parent_callback_ctx")
-
-
-@needs_callbacks
-def test_a_wrapper_that_fits_nothing_is_told(labels):
-    from sklearn.frozen import FrozenEstimator
-
-    frozen = FrozenEstimator(sklearn_xc.PPDSparseClassifier(random_state=0).fit(*labels))
-    recorder = Recorder()
-    sklearn_xc.TopKCalibratedClassifier(frozen).set_callbacks(recorder).fit(*labels)
-    assert recorder.told == ["setup", "begin fit", "end fit", "teardown"]
-
-
-@needs_callbacks
-@pytest.mark.parametrize("fail_in", ["fold", "all samples", "fit"])
-def test_a_callback_that_fails_leaves_the_wrapper_as_it_was(fail_in, labels):
-    model = sklearn_xc.TopKThresholdClassifier(cv=2).set_callbacks(Recorder(fail_in=fail_in))
-    before = vars(model).copy()
-    with pytest.raises(RuntimeError, match="a callback failed"):
-        model.fit(*labels)
-    assert vars(model) == before
-
-
-@needs_callbacks
-def test_workers_tell_of_their_folds(labels):
-    from sklearn.callback import ScoringMonitor
-
-    monitor = ScoringMonitor(scoring={"hit": make_topk_scorer("precision_at_k", 1)})
-    inner = make(sklearn_xc.LDGSClassifier).set_callbacks(monitor)
-    sklearn_xc.TopKThresholdClassifier(inner, cv=2, n_jobs=2).fit(*labels)
-    rows = [row for log in monitor.get_logs(select="all") for row in log.data]
-    assert len(rows) == 3 * (3 + 1)
