@@ -1,5 +1,6 @@
 """Program: many classes over embeddings of your own
-==========================================
+=================================================
+
 Dense rows of a sentence encoder, or of TF-IDF and an SVD::
 
     python examples/embeddings.py                                   # made here, of docstrings
