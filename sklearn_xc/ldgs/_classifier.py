@@ -231,38 +231,14 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     _search_params = SEARCH_PARAMS
 
     def __init__(
-        self,
-        loss="cross_entropy",
-        *,
-        similarity="linear",
-        gradient="auto",
-        n_chunks=4,
-        n_message_passes=0,
-        query_size="auto",
-        index="spherical",
-        search_params=None,
-        tau=1e-3,
-        unretrieved="sampled",
-        mu=1.0,
-        hidden_dim="auto",
-        fit_intercept=True,
-        warmup=0.1,
-        batch_size=32,
-        solver="adagrad",
-        learning_rate="auto",
-        decay="linear",
-        max_iter="auto",
-        alpha="auto",
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        label_names=None,
+        self, loss="cross_entropy", *, similarity="linear", gradient="auto", n_chunks=4,
+        n_message_passes=0, query_size="auto", index="spherical", search_params=None, tau=1e-3,
+        unretrieved="sampled", mu=1.0, hidden_dim="auto", fit_intercept=True, warmup=0.1,
+        batch_size=32, solver="adagrad", learning_rate="auto", decay="linear", max_iter="auto",
+        alpha="auto", early_stopping=False, validation_fraction=0.1, n_iter_no_change=5,
+        n_jobs=None, random_state=None, verbose=0, warm_start=False, label_names=None,
         graded=False,
-    ):
+    ):  # fmt: skip
         self.loss = loss
         self.similarity = similarity
         self.gradient = gradient
