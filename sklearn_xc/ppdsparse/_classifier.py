@@ -12,6 +12,7 @@ from ..base._classifier import BaseXCClassifier
 from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
 from ..utils._matrix import LARGEST_INDEX, compact
+from ..utils._parallel import single_threaded_blas
 from ..utils._records import either, is_array, is_not_negative, require_attributes, savable
 from ..utils._scratch import Scratch
 from ..utils._sparse import checked_csr
@@ -369,7 +370,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         class_weight = factors_of_classes(self, Y, sample_weight, is_new)
         require_weights_in_range(sample_weight, class_weight)
         X = compact(X)
-        penalties = penalties_of(self.l1, self.l2, X, sample_weight, scratch.empty)
+        with single_threaded_blas():  # its threads cost more than such small products
+            penalties = penalties_of(self.l1, self.l2, X, sample_weight, scratch.empty)
         settings = self._settings(penalties)
         if checkpoint is not None:
             settings["seed"] = checkpoint.begin(settings["seed"])

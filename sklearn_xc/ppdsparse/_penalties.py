@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._kernels.ppdsparse._likeness import products_with_scores
+from .._kernels.ppdsparse._likeness import squares_of_products
 from ..utils._coordinates import Coordinates
 from ..utils._matrix import IN_CACHE, as_rows, stretches, sums_of_rows
 
@@ -110,14 +110,15 @@ def _automatic(l1, l2, X, sample_weight, empty):
     if not there.all():
         X, sample_weight = X[there], sample_weight[there]
     if l2 != "auto":
-        return Penalties(_l1_of(X, sample_weight), l2, Coordinates())
+        return Penalties(_l1_of(X, sample_weight, _moments(X, 2)), l2, Coordinates())
     coordinates = Coordinates.of(X, sample_weight)
     if l1 != "auto" and np.ndim(coordinates.scale):
         coordinates = Coordinates()
     coordinates = _about_the_mean(coordinates, X, sample_weight)
     inside = coordinates.inside(X, empty)
-    l1 = _l1_of(inside, sample_weight) if l1 == "auto" else l1 / coordinates.scale
-    return Penalties(l1, _l2_of(inside, sample_weight), coordinates)
+    squares = _moments(inside, 2)
+    l1 = _l1_of(inside, sample_weight, squares) if l1 == "auto" else l1 / coordinates.scale
+    return Penalties(l1, _l2_of(inside, sample_weight, squares), coordinates)
 
 
 def _about_the_mean(coordinates, X, sample_weight):
@@ -133,9 +134,9 @@ def _about_the_mean(coordinates, X, sample_weight):
     return Coordinates(mean, float(np.sqrt(about_mean)))
 
 
-def _l1_of(X, sample_weight):
+def _l1_of(X, sample_weight, squares):
     """A share of the length of rows, or of sum x_ij^2 / sum |x_ij|, the size of their entries."""
-    magnitudes, squares = (sample_weight @ _moments(X, power) for power in (1, 2))
+    magnitudes, squares = sample_weight @ _moments(X, 1), sample_weight @ squares
     if not magnitudes > 0:
         return LENGTH_SHARE
     length = np.sqrt(squares / sample_weight.sum(dtype=np.float64))
@@ -151,7 +152,7 @@ def _moments(X, power):
     return sums_of_rows(X.indptr, X.data, lambda values: np.abs(values) ** power)
 
 
-def _l2_of(X, sample_weight):
+def _l2_of(X, sample_weight, squares):
     """Penalty suggested by the inner products of different rows, all less the mean row.
 
     A support vector moves the score of another row by a_i <x_i, x> / l2, so l2 is measured by the
@@ -168,16 +169,14 @@ def _l2_of(X, sample_weight):
     total = weight.sum()
     mean = _weighted_sum(X, weight) / total
     inner = _scores(X, mean)
-    squares = np.maximum(0, _moments(X, 2) - 2 * inner + mean @ mean)
+    squares = np.maximum(0, squares - 2 * inner + mean @ mean)
     length = weight @ squares / total
     if not length > 0:
         return 1.0
     likeness = -np.minimum(weight, weight**2) @ squares**2
     rng = np.random.default_rng(0)
-    signs = [rng.integers(2, size=X.shape[1], dtype=np.int8) for _ in range(N_PROBES)]
-    products, totals = _products(X, sample_weight, mean, np.float32(2) * np.array(signs).T - 1)
-    for q in range(N_PROBES):
-        likeness += np.square(products[:, q] - mean * totals[q]).sum() / N_PROBES
+    bits = np.array([rng.integers(2, size=X.shape[1], dtype=np.int8) for _ in range(N_PROBES)])
+    likeness += _squares_of_products(X, sample_weight, mean, bits).sum() / N_PROBES
     if not likeness > 0:  # each row is a direction of its own
         return length
     directions = (total * length) ** 2 / likeness
@@ -185,20 +184,22 @@ def _l2_of(X, sample_weight):
     return length * few * min(MOST, LIKENESS_SHARE / np.sqrt(directions))
 
 
-def _products(X, sample_weight, mean, signs):
-    """X.T @ s of s = sample_weight * ((X - mean) @ signs), and the sums of s.
+def _squares_of_products(X, sample_weight, mean, bits):
+    """|(X - mean).T @ s|^2 of s = sample_weight * ((X - mean) @ r), for each r of signs `bits`.
 
     Of sparse rows all in one pass, since the entries are read from memory.
     """
+    if sparse.issparse(X):
+        rows = as_rows(X)
+        return squares_of_products(
+            rows.indptr, rows.indices, rows.data, sample_weight, mean, bits
+        )
+    signs = np.float32(2) * bits.T - 1
     # one by one: a product of matrices makes BLAS take a large buffer of its own
     center = np.array([mean @ column for column in signs.T], dtype=np.float32)
-    if sparse.issparse(X):
-        rows, signs = as_rows(X), np.ascontiguousarray(signs)
-        return products_with_scores(
-            rows.indptr, rows.indices, rows.data, sample_weight, center, signs
-        )
     scores = sample_weight[:, None] * (X @ signs - center)
-    return X.T @ scores, scores.sum(axis=0, dtype=np.float64)
+    off = X.T @ scores - np.outer(mean, scores.sum(axis=0, dtype=np.float64))
+    return np.square(off).sum(axis=0)
 
 
 def _weighted_sum(X, weight):
