@@ -191,9 +191,7 @@ def _squares_of_products(X, sample_weight, mean, bits):
     """
     if sparse.issparse(X):
         rows = as_rows(X)
-        return squares_of_products(
-            rows.indptr, rows.indices, rows.data, sample_weight, mean, bits
-        )
+        return squares_of_products(rows.indptr, rows.indices, rows.data, sample_weight, mean, bits)
     signs = np.float32(2) * bits.T - 1
     # one by one: a product of matrices makes BLAS take a large buffer of its own
     center = np.array([mean @ column for column in signs.T], dtype=np.float32)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._kernels.ppdsparse._matrix import Matrix
+from .._kernels.ppdsparse._naming import name_entries
 from .._kernels.ppdsparse._problem import Problem
 from .._kernels.ppdsparse._solver import N_LANES, solve_classes
 from ..base._labels import pattern_of
@@ -18,6 +19,8 @@ LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and be
 LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
 LARGEST_WEIGHT = 1e30  # of a loss, so that sums of losses do too
 N_PARTS = 8  # arguments of a Matrix
+N_NAMES = 2  # arrays of names, of features and samples
+N_DUALS = 3  # and of dual variables from before
 ENTRY = 12  # bytes for each feature and lane: weights, v, and which features they are
 
 
@@ -86,14 +89,16 @@ def fit_classes(
         *extremes(rows),
         weighted_norms(rows, sample_weight),
         *positives,
-        *((None,) * 3 if dual is None else _dual_arrays(dual)),
+        order.features,
+        order.samples,
+        *((None,) * N_DUALS if dual is None else _dual_arrays(dual)),
     )
-    finished = Finished(checkpoint, blocks, (X.shape[1], len(order.samples)), scratch)
+    finished = Finished(checkpoint, blocks, X.shape[::-1], scratch)
     for part in finished.parts:
         if part is not None:
             tell(progress, part, _gap_of)
     _solve_missing(blocks, finished, (settings, keep_dual), arrays, n_jobs, progress)
-    return {"progress": progress, **_assemble(finished, order, n_columns, X.shape[0], scratch)}
+    return {"progress": progress, **_assemble(finished, n_columns, X.shape, scratch)}
 
 
 def _solve_missing(blocks, finished, how, arrays, n_jobs, progress):
@@ -127,9 +132,13 @@ def _solve_missing(blocks, finished, how, arrays, n_jobs, progress):
 def _solve_block(labels, settings, keep_dual, stop, *arrays):
     X = Matrix(*arrays[:N_PARTS])
     coarse = X if arrays[N_PARTS] is None else Matrix(*arrays[N_PARTS : 2 * N_PARTS])
-    problem = Problem(X, coarse, *arrays[2 * N_PARTS : -3])
-    dual = () if arrays[-1] is None else arrays[-3:]
-    return Part(*solve_classes(settings, problem, labels, dual, keep_dual, stop))
+    problem = Problem(X, coarse, *arrays[2 * N_PARTS : -N_NAMES - N_DUALS])
+    features, samples = arrays[-N_NAMES - N_DUALS : -N_DUALS]
+    dual = () if arrays[-1] is None else arrays[-N_DUALS:]
+    part = Part(*solve_classes(settings, problem, labels, dual, keep_dual, stop))
+    name_entries(part.n_weights, *part.weights, features)
+    name_entries(part.n_duals, *part.duals, samples)
+    return part
 
 
 def _gap_of(part):
@@ -194,8 +203,8 @@ def _dual_arrays(dual):
     )
 
 
-def _assemble(finished, order, n_columns, n_samples, scratch):
-    """Put the classes of all blocks in their places, features and samples in the caller's order."""
+def _assemble(finished, n_columns, shape, scratch):
+    """Put the classes of all blocks in their places."""
 
     def each(name):
         return [getattr(part, name) for part in finished.parts]
@@ -211,11 +220,12 @@ def _assemble(finished, order, n_columns, n_samples, scratch):
     }
     for name in "intercept", "gap", "n_active":
         result[name][labels] = np.concatenate(each(name))
+    n_samples, n_features = shape
     result["dual"] = weights_of_classes(
-        of_blocks, each("n_duals"), finished.take("duals"), n_columns, order.samples, n_samples
+        of_blocks, each("n_duals"), finished.take("duals"), (n_columns, n_samples)
     )
     result["coef"] = weights_of_classes(
-        of_blocks, each("n_weights"), finished.take("weights"), n_columns, order.features,
-        empty=scratch.lasting,
+        of_blocks, each("n_weights"), finished.take("weights"), (n_columns, n_features),
+        scratch.lasting,
     )  # fmt: skip
     return result
