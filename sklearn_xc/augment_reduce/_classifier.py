@@ -4,9 +4,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from ..base._multiclass import held_out_samples, validate_warm_start
+from ..base._multiclass import held_out_samples
+from ..base._validation import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
-from ..utils._callbacks import with_callbacks
+from ..utils._callbacks import Progress, with_callbacks
 from ..utils._convergence import number_of_passes
 from ..utils._coordinates import Coordinates
 from ..utils._matrix import as_rows
@@ -279,18 +280,18 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         ConvergenceWarning
             If `tol` is not met, or the bound ends below its start.
         """
-        given = X, y, sample_weight
+        progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            X, codes, sample_weight, weights = validate_warm_start(self, X, y, sample_weight)
+            rows, codes, sample_weight, weights = validate_warm_start(self, X, y, sample_weight)
+            X = rows.matrix()
             check_bound(self)
             self._waiting = None
             if weights is None:
                 self.n_steps_, self._averages = 0, None
             n_visited = len(codes) if sample_weight is None else np.count_nonzero(sample_weight)
             max_iter = number_of_passes(self.max_iter, PASSES, n_visited, batch_size_of(self))
-            progress = self._watch(max_iter, *given)
-            rows = as_rows(X)
-            self._seen = RowsSeen().with_rows(rows, sample_weight)
+            progress.start(max_iter, set_model=type(self)._set_copies)
+            self._seen = RowsSeen().with_hashes(rows.hashes(), sample_weight)
             self._moments = FeatureMoments(rows.shape[1]).with_rows(rows, sample_weight)
             result = self._train(X, codes, sample_weight, weights, max_iter, progress)
             progress.finish()
@@ -345,8 +346,10 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             starts_at_zero = self.init_scale in ("auto", 0)
         else:
             starts_at_zero = False
-        inside = coordinates.inside(X) if self.learning_rate == "auto" else X
-        samples = Samples(as_rows(inside), codes, sample_weight, held_out)
+        inside = as_rows(X)
+        if self.learning_rate == "auto":
+            inside = inside.inside(coordinates)
+        samples = Samples(inside, codes, sample_weight, held_out)
         n_rows = len(samples.training) if part is None else self._seen.n_rows
         entries = None if part is None else self._entries(coordinates, n_rows)
         settings = self._settings(

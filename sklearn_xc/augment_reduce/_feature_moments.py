@@ -7,7 +7,7 @@ whether the rows come at once or in parts.
 import numpy as np
 
 from ..utils._coordinates import UNEVEN, Coordinates
-from ..utils._matrix import stretches
+from ..utils._csr import stretches
 from ..utils._records import is_array, is_not_negative, record
 
 # A row counts as if it were no longer than this many times the median row: none decides alone.

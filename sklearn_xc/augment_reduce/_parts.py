@@ -8,7 +8,8 @@ import numpy as np
 from ..base._linear_model import checked_weights
 from ..base._multiclass import labels_of
 from ..utils._callbacks import SILENT
-from ..utils._matrix import as_dense, as_rows
+from ..utils._csr import as_dense
+from ..utils._matrix import as_rows
 from ..utils._minibatches import in_parts, sorted_by_class
 from ..utils._random import stream
 from ..utils._rows_seen import RowsSeen
@@ -58,7 +59,7 @@ def train_on_part(model, X, codes, sample_weight, first):
     seen = None if cold else vars(model).get("_seen")  # not of models of other origin
     moments = None if cold else vars(model).get("_moments")
     new_weight = None if sample_weight is None else sample_weight[len(codes) - rows.shape[0] :]
-    model._seen = (seen or RowsSeen()).with_rows(rows, new_weight)
+    model._seen = (seen or RowsSeen()).with_hashes(rows.hashes(), new_weight)
     model._moments = (moments or FeatureMoments(X.shape[1])).with_rows(rows, new_weight)
     size = batch_size_of(model, part=True)
     rng = stream(0, "order of a part", model._seen.n_visits) if sorted_by_class(codes) else None

@@ -152,7 +152,7 @@ def having_seen(state, X, positives, sample_weight):
 
 def _with_rows(state, rows, visited, sample_weight):
     units = state.units and state.units.with_rows(rows, visited, sample_weight)
-    return state._replace(seen=state.seen.with_rows(rows, sample_weight), units=units)
+    return state._replace(seen=state.seen.with_hashes(rows.hashes(), sample_weight), units=units)
 
 
 def state_of_part(params, state):

@@ -8,7 +8,7 @@ changes of variables, which are undone in the weights.
 
 import numpy as np
 
-from ..utils._matrix import as_matrix, stretches
+from ..utils._csr import stretches
 from ..utils._records import is_array, is_not_negative, is_number, is_truth, record
 
 ENTRIES_AT_ONCE = 2**20
@@ -69,7 +69,7 @@ class Units:
         return units
 
     def _add_columns(self, rows, visited, weight):
-        X = as_matrix(rows)
+        X = rows.matrix()
         if not len(self.mean):
             self.mean, self.squares = np.zeros((2, X.shape[1]))
         size = max(1, ENTRIES_AT_ONCE // max(1, X.shape[1]))

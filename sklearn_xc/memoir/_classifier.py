@@ -7,10 +7,10 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
-from ..base._multiclass import partial_fit, validate_warm_start
-from ..base._validation import gathered_search_params, search_params
+from ..base._multiclass import partial_fit
+from ..base._validation import gathered_search_params, search_params, validate_warm_start
 from ..calibration._mixin import CalibratedMixin
-from ..utils._callbacks import with_callbacks
+from ..utils._callbacks import Progress, with_callbacks
 from ..utils._convergence import still_rose, warn_not_converged
 from ..utils._matrix import as_rows
 from ..utils._minibatches import sorted_by_class
@@ -319,10 +319,13 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         -----
         Ctrl-C stops within a second. Whatever ends the fit early leaves the estimator as it was.
         """
-        given = X, y, sample_weight
+        progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            X, codes, sample_weight, start = validate_warm_start(self, X, y, sample_weight)
-            self._calibrate(X, y, sample_weight)
+            rows, codes, sample_weight, start = validate_warm_start(self, X, y, sample_weight)
+            X = rows.matrix()
+            vars(self).pop("calibration_", None)
+            if self.calibration is not None:
+                self._calibrate(X, y, sample_weight)
             rng = check_random_state(self.random_state)
             weight = with_weight_of_classes(self, codes, sample_weight, first=True)
             fraction = self.validation_fraction if self.early_stopping else 0.0
@@ -330,8 +333,8 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
             start = begin(self, data, start)
             problem = problem_of(self, data)
             n_passes = passes_of(self, len(data.codes))
-            progress = self._start_progress(
-                n_passes, *given, name="pass",
+            progress.start(
+                n_passes, name="pass",
                 set_model=lambda twin, weights: twin._set_model(weights.save()),
             )  # fmt: skip
             outcome = self._train(

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from ..utils._coordinates import Coordinates
-from ..utils._matrix import as_rows, squared_norms
+from ..utils._matrix import as_rows
 from ..utils._rows_seen import RowsSeen
 from ._data import with_class_weight
 from ._train import Problem
@@ -24,7 +24,7 @@ def begin(model, data, start):
         return start.without_average()
     model._coordinates, model._bias = Coordinates(), None
     if model.fit_intercept and not model.normalize_scores and not sparse.issparse(data.X):
-        suited = Coordinates.of(data.X, data.weight if data.weight.size else None)
+        suited = as_rows(data.X).coordinates(data.weight if data.weight.size else None)
         if suited.mean is not None:  # mere length is what rates and penalties follow
             model._coordinates = suited
     return None
@@ -32,12 +32,12 @@ def begin(model, data, start):
 
 def problem_of(model, data, shuffled=True):
     """The problem of these samples, which are taken into what is known of the data."""
-    rows = as_rows(model._coordinates.inside(data.X))
-    squares = squared_norms(rows)
+    rows = as_rows(data.X).inside(model._coordinates)
+    squares = rows.squared_norms()
     weight = data.weight if data.weight.size else np.ones(len(squares))
     model._squares += float(np.dot(squares, weight.astype(np.float64)))
     before = model._seen.n_rows
-    model._seen = model._seen.with_rows(rows, weight)
+    model._seen = model._seen.with_hashes(rows.hashes(), weight)
     new = (model._seen.n_rows - before) / rows.shape[0]
     model._new = min(max(new, 0.0), 1.0) if before else 0.0
     mean_weight = model._seen.weight_of_visits / model._seen.n_visits

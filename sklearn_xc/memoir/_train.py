@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._kernels.memoir import _steps as kernel
-from ..utils._matrix import Rows, squared_norms
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import single_threaded_blas
 from ..utils._random import stream
+from ..utils._rows import Rows
 from ._growing_weights import GrowingWeights, Iterates
 from ._violator_search import choose_search, make_search
 
@@ -196,7 +196,7 @@ class Steps:
         rows, bias, weight = problem.rows, settings.bias, problem.sample_weight
         self.samples = kernel.Samples(
             rows.indptr, rows.indices, rows.data, rows.dense, problem.codes, weight,
-            squared_norms(rows) + bias**2, bias,
+            rows.squared_norms() + bias**2, bias,
         )  # fmt: skip
         counted = np.flatnonzero(weight) if weight.size else np.arange(len(self.y))
         self.visited = counted.astype(np.int32)

@@ -7,7 +7,8 @@ from scipy import sparse
 
 from .._kernels.topk import _dense_rows as dense_rows
 from .._kernels.topk import _inverted_index as kernel
-from ..utils._matrix import narrow_indices, narrow_pointers, normalise, transposed
+from ..utils._csr import narrow_indices, narrow_pointers, transposed
+from ..utils._matrix import normalise
 from ._candidates import candidate_scores
 from ._feature_major import CACHE_LINE, aligned_zeros, feature_major, n_places, padded_intercept
 
