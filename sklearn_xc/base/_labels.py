@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn import get_config
 from sklearn.exceptions import DataConversionWarning
 
-from ..utils._csr import LARGEST_INDEX, narrow_indices
-from ..utils._matrix import checked_csr
+from ..utils._csr import LARGEST_INDEX
+from ..utils._matrix import checked_csr, narrow_indices
 from ..utils._records import is_a, is_labels, is_one_of, record
 
 REFUSED, DROPPED, KEPT = "refused", "dropped", "kept"  # grades, see `encode`

@@ -7,7 +7,8 @@ from scipy import sparse
 
 from .._kernels.memoir._growing_weights import WeightLists
 from ..persistence import require_lists
-from ..utils._csr import narrow_indices, narrow_pointers
+from ..utils._csr import narrow_pointers
+from ..utils._matrix import narrow_indices
 from ..utils._records import is_array, is_count, is_number, made_record, record
 
 SMALLEST_SCALE = 1e-4  # float32 values keep their precision above it

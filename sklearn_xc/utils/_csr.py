@@ -1,17 +1,9 @@
-"""CSR arrays: the integers of their indices, stretches of their rows, their columns."""
+"""CSR arrays: the integers of their index pointers, stretches of their rows."""
 
 import numpy as np
 from scipy import sparse
 
 LARGEST_INDEX = np.iinfo(np.int32).max
-
-
-def narrow_indices(csr):
-    """Give a CSR of our own int32 index arrays, unless it has 2**31 non-zeros or more."""
-    if csr.nnz <= LARGEST_INDEX:
-        csr.indices = csr.indices.astype(np.int32, copy=False)
-        csr.indptr = csr.indptr.astype(np.int32, copy=False)
-    return csr
 
 
 def narrow_pointers(indptr):
@@ -49,41 +41,6 @@ def stretches(indptr, part=1):
         stop = max(start + 1, int(np.searchsorted(indptr, indptr[start] + most, "right")) - 1)
         yield slice(start, stop), slice(int(indptr[start]), int(indptr[stop]))
         start = stop
-
-
-def transposed(csr, empty=np.empty):
-    """A CSR matrix column by column, in little memory beside the result.
-
-    Parameters
-    ----------
-    csr : csr_array (n_rows, n_columns)
-    empty : callable
-        Makes the two large arrays, as :func:`numpy.empty`.
-
-    Returns
-    -------
-    indptr : ndarray of int64 (n_columns + 1,)
-    rows : ndarray of int32 (nnz,)
-        Ascending in each column.
-    data : ndarray of csr's dtype (nnz,)
-    """
-    counts = np.zeros(csr.shape[1], dtype=np.int64)
-    for _, entries in stretches(csr.indptr):
-        counts += np.bincount(csr.indices[entries], minlength=csr.shape[1])
-    indptr = np.append(0, np.cumsum(counts))
-    rows, data, free = empty(csr.nnz, np.int32), empty(csr.nnz, csr.dtype), indptr[:-1].copy()
-    for some, _ in stretches(csr.indptr):
-        part = csr[some].tocsc()
-        lengths = np.diff(part.indptr)
-        if part.nnz == csr.nnz:
-            place = slice(None)
-        else:
-            place = np.repeat(free - part.indptr[:-1], lengths)
-            place += np.arange(part.nnz)
-        rows[place], data[place] = part.indices, part.data
-        rows[place] += some.start
-        free += lengths
-    return indptr, rows, data
 
 
 def as_dense(matrix):

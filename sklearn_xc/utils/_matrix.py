@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import indexable
 
-from ._csr import LARGEST_INDEX, narrow_indices
+from ._csr import LARGEST_INDEX
 from ._rows import Rows
 
 KERNEL_READS = "C", "A"  # C order, and each number at a multiple of its size
@@ -52,6 +52,14 @@ def normalise(X, name="X"):
     csr.data = np.require(_as_float32(csr.data, name), requirements=KERNEL_READS)
     csr.indices = np.require(csr.indices, requirements=KERNEL_READS)
     csr.indptr = np.require(csr.indptr, requirements=KERNEL_READS)
+    return csr
+
+
+def narrow_indices(csr):
+    """Give a CSR of our own int32 index arrays, unless it has 2**31 non-zeros or more."""
+    if csr.nnz <= LARGEST_INDEX:
+        csr.indices = csr.indices.astype(np.int32, copy=False)
+        csr.indptr = csr.indptr.astype(np.int32, copy=False)
     return csr
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from ._coordinates import UNEVEN, Coordinates
-from ._csr import IN_CACHE, narrow_pointers, stretches, transposed
+from ._csr import IN_CACHE, narrow_pointers, stretches
 
 MOST_ENTRIES = 1 / 3  # of dense rows that are taken as sparse ones
 ALREADY = 1e-3  # rows of length 1 but for so much are taken as they are
@@ -142,8 +142,28 @@ class Rows(NamedTuple):
         return self._replace(indptr=indptr, indices=indices, data=data)
 
     def columns(self, empty=np.empty):
-        """The entries of sparse rows column by column, as `Columns`; not of a :meth:`block`."""
-        return Columns(*transposed(self.matrix(), empty))
+        """The entries of sparse rows column by column, as `Columns`, in little memory beside it.
+
+        Not of a :meth:`block`.
+        """
+        csr, (n_rows, n_columns) = self.matrix(), self.shape
+        counts = np.zeros(n_columns, dtype=np.int64)
+        for _, entries in stretches(csr.indptr):
+            counts += np.bincount(csr.indices[entries], minlength=n_columns)
+        indptr = np.append(0, np.cumsum(counts))
+        rows, data, free = empty(csr.nnz, np.int32), empty(csr.nnz, csr.dtype), indptr[:-1].copy()
+        for some, _ in stretches(csr.indptr):
+            part = csr[some].tocsc()
+            lengths = np.diff(part.indptr)
+            if part.shape[0] == n_rows:
+                place = slice(None)
+            else:
+                place = np.repeat(free - part.indptr[:-1], lengths)
+                place += np.arange(part.nnz)
+            rows[place], data[place] = part.indices, part.data
+            rows[place] += some.start
+            free += lengths
+        return Columns(indptr, rows, data)
 
     def inside(self, coordinates, empty=np.empty):
         """The rows in these `Coordinates`; themselves where nothing changes."""

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from sklearn_xc.utils import _csr, _scratch
 from sklearn_xc.utils._coordinates import Coordinates
-from sklearn_xc.utils._csr import stretches, transposed
+from sklearn_xc.utils._csr import stretches
 from sklearn_xc.utils._matrix import as_rows, normalise
 from sklearn_xc.utils._scratch import Scratch
 
@@ -114,7 +114,7 @@ def test_sums_and_columns_in_stretches(monkeypatch, size):
     for scale in 2.5, np.arange(1.0, 31):
         inside = rows.inside(Coordinates(scale=scale)).matrix()
         np.testing.assert_allclose(inside.toarray(), dense / scale, rtol=1e-6)
-    indptr, which, data = transposed(X)
+    indptr, which, data = as_rows(X).columns()
     expected = X.tocsc()
     np.testing.assert_array_equal(indptr, expected.indptr)
     np.testing.assert_array_equal(which, expected.indices)
