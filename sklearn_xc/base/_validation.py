@@ -178,7 +178,8 @@ def validate_fit(estimator, X, y, sample_weight=None):
             require_two_classes(Y, sample_weight, estimator.classes_)
     positives = pattern_of(Y)
     estimator._set_support(training_support(positives, sample_weight, len(estimator.classes_)))
-    vars(estimator).pop("_beginning", None)  # of a stream before
+    for name in "_beginning", "calibration_":  # of a stream or fit before
+        vars(estimator).pop(name, None)
     if is_multilabel:
         count_rows_with_labels(estimator, positives, sample_weight)
     return as_rows(normalise(X)), Y, sample_weight

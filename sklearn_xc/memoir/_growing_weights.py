@@ -209,6 +209,14 @@ class GrowingWeights:
         return narrow_indices(csr)
 
 
+def of_length_one(coef, constant):
+    """Weights and intercepts divided by the lengths of the classes' weights; changes coef."""
+    lengths = np.sqrt(coef.multiply(coef).sum(axis=1) + constant.astype(np.float64) ** 2)
+    lengths[lengths == 0] = 1
+    coef.data /= np.repeat(lengths, np.diff(coef.indptr)).astype(np.float32)
+    return coef, constant / lengths
+
+
 def outside(coordinates, coef, intercept):
     """Weights for samples as they were given, from those for the coordinates of the fit."""
     if not coordinates.changes_nothing:

@@ -224,8 +224,25 @@ class LaggingIndex(IndexedClasses):
         self.moved[classes] = True
 
 
-def make_search(search, rows, y, bias, weights, settings, *, n_jobs, seed):
-    """The search that gives `Steps` its candidates; `settings` are the `SearchSettings`."""
+def make_search(rows, y, bias, weights, settings, *, n_jobs, seed):
+    """The search that gives `Steps` its candidates.
+
+    Parameters
+    ----------
+    rows : Rows
+    y : ndarray of int32 (n_samples,)
+    bias : float
+        The constant feature.
+    weights : GrowingWeights
+    settings : SearchSettings
+    n_jobs : int or None
+    seed : int
+
+    Returns
+    -------
+    search : AllClasses, IndexedClasses or LaggingIndex
+    """
+    search = choose_search(settings.search, rows, y, weights.shape, settings.sketch_dim)
     if search == "exact":
         return AllClasses()
     X = with_constant(rows.matrix(), bias)

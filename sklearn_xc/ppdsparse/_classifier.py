@@ -314,7 +314,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             if previous is not None:
                 self._check_state()
             rows, Y, sample_weight = validate_fit(self, X, y, sample_weight)
-            vars(self).pop("calibration_", None)
             if self.calibration is not None:
                 self._calibrate(rows.matrix(), y, sample_weight)
             if previous is not None:
