@@ -11,11 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._kernels.ppdsparse._likeness import products_with_scores
+from .._kernels.ppdsparse._likeness import squares_of_products
 from ..base._labels import pattern_of
 from ..utils._class_weight import weights_of_labels
 from ..utils._coordinates import Coordinates
 from ..utils._csr import IN_CACHE, stretches
+from ..utils._parallel import single_threaded_blas
 from ..utils._rows import Rows
 
 # l1 as a share of the length of a row, and of the size of an entry at most: a feature of a single
@@ -105,7 +106,8 @@ class Problem(NamedTuple):
         class_weight = factors_of_classes(model, Y, sample_weight, is_new)
         require_weights_in_range(sample_weight, class_weight)
         rows = rows.compact()
-        penalties = penalties_of(model.l1, model.l2, rows, sample_weight, empty)
+        with single_threaded_blas():  # its threads cost more than such small products
+            penalties = penalties_of(model.l1, model.l2, rows, sample_weight, empty)
         inside = rows.inside(penalties.coordinates, empty)
         return cls(inside, Y, sample_weight, class_weight, penalties)
 
@@ -193,14 +195,15 @@ def _automatic(l1, l2, rows, sample_weight, empty):
     if not there.all():
         rows, sample_weight = rows.take(there), sample_weight[there]
     if l2 != "auto":
-        return Penalties(_l1_of(rows, sample_weight), l2, Coordinates())
+        return Penalties(_l1_of(rows, sample_weight, rows.squared_norms()), l2, Coordinates())
     coordinates = rows.coordinates(sample_weight)
     if l1 != "auto" and np.ndim(coordinates.scale):
         coordinates = Coordinates()
     coordinates = _about_the_mean(coordinates, rows, sample_weight)
     inside = rows.inside(coordinates, empty)
-    l1 = _l1_of(inside, sample_weight) if l1 == "auto" else l1 / coordinates.scale
-    return Penalties(l1, _l2_of(inside, sample_weight), coordinates)
+    squares = inside.squared_norms()
+    l1 = _l1_of(inside, sample_weight, squares) if l1 == "auto" else l1 / coordinates.scale
+    return Penalties(l1, _l2_of(inside, sample_weight, squares), coordinates)
 
 
 def _about_the_mean(coordinates, rows, sample_weight):
@@ -209,30 +212,28 @@ def _about_the_mean(coordinates, rows, sample_weight):
         return coordinates
     weight = sample_weight / sample_weight.sum(dtype=np.float64)
     mean = weight @ rows.matrix()
-    length = weight @ _moments(rows, 2)
+    length = weight @ rows.squared_norms()
     about_mean = length - mean @ mean
     if not 1e-6 * length < about_mean < MOSTLY_MEAN * length:
         return coordinates
     return Coordinates(mean, float(np.sqrt(about_mean)))
 
 
-def _l1_of(rows, sample_weight):
+def _l1_of(rows, sample_weight, squares):
     """A share of the length of rows, or of sum x_ij^2 / sum |x_ij|, the size of their entries."""
-    magnitudes, squares = (sample_weight @ _moments(rows, power) for power in (1, 2))
+    magnitudes, squares = sample_weight @ _magnitudes(rows), sample_weight @ squares
     if not magnitudes > 0:
         return LENGTH_SHARE
     length = np.sqrt(squares / sample_weight.sum(dtype=np.float64))
     return min(LENGTH_SHARE * length, ENTRY_SHARE * squares / magnitudes)
 
 
-def _moments(rows, power):
-    """sum_j |x_ij|^power of each row, float64."""
-    if power == 2:
-        return rows.squared_norms()
+def _magnitudes(rows):
+    """sum_j |x_ij| of each row, float64."""
     return np.abs(rows.matrix()).sum(axis=1, dtype=np.float64) if rows.dense else rows.sums(np.abs)
 
 
-def _l2_of(rows, sample_weight):
+def _l2_of(rows, sample_weight, squares):
     """Penalty suggested by the inner products of different rows, all less the mean row.
 
     A support vector moves the score of another row by a_i <x_i, x> / l2, so l2 is measured by the
@@ -249,16 +250,14 @@ def _l2_of(rows, sample_weight):
     total = weight.sum()
     mean = _weighted_sum(rows, weight) / total
     inner = _scores(rows, mean)
-    squares = np.maximum(0, rows.squared_norms() - 2 * inner + mean @ mean)
+    squares = np.maximum(0, squares - 2 * inner + mean @ mean)
     length = weight @ squares / total
     if not length > 0:
         return 1.0
     likeness = -np.minimum(weight, weight**2) @ squares**2
     rng = np.random.default_rng(0)
-    signs = [rng.integers(2, size=rows.shape[1], dtype=np.int8) for _ in range(N_PROBES)]
-    products, totals = _products(rows, sample_weight, mean, np.float32(2) * np.array(signs).T - 1)
-    for q in range(N_PROBES):
-        likeness += np.square(products[:, q] - mean * totals[q]).sum() / N_PROBES
+    bits = np.array([rng.integers(2, size=rows.shape[1], dtype=np.int8) for _ in range(N_PROBES)])
+    likeness += _squares_of_products(rows, sample_weight, mean, bits).sum() / N_PROBES
     if not likeness > 0:  # each row is a direction of its own
         return length
     directions = (total * length) ** 2 / likeness
@@ -266,21 +265,19 @@ def _l2_of(rows, sample_weight):
     return length * few * min(MOST, LIKENESS_SHARE / np.sqrt(directions))
 
 
-def _products(rows, sample_weight, mean, signs):
-    """X.T @ s of s = sample_weight * ((X - mean) @ signs), and the sums of s.
+def _squares_of_products(rows, sample_weight, mean, bits):
+    """|(X - mean).T @ s|^2 of s = sample_weight * ((X - mean) @ r), for each r of signs `bits`.
 
     Of sparse rows all in one pass, since the entries are read from memory.
     """
+    if not rows.dense:
+        return squares_of_products(rows.indptr, rows.indices, rows.data, sample_weight, mean, bits)
+    X, signs = rows.matrix(), np.float32(2) * bits.T - 1
     # one by one: a product of matrices makes BLAS take a large buffer of its own
     center = np.array([mean @ column for column in signs.T], dtype=np.float32)
-    if not rows.dense:
-        signs = np.ascontiguousarray(signs)
-        return products_with_scores(
-            rows.indptr, rows.indices, rows.data, sample_weight, center, signs
-        )
-    X = rows.matrix()
     scores = sample_weight[:, None] * (X @ signs - center)
-    return X.T @ scores, scores.sum(axis=0, dtype=np.float64)
+    off = X.T @ scores - np.outer(mean, scores.sum(axis=0, dtype=np.float64))
+    return np.square(off).sum(axis=0)
 
 
 def _weighted_sum(rows, weight):

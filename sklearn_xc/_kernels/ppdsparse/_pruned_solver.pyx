@@ -38,7 +38,7 @@ cdef enum:
     FIRST_MOST = 150
     # The rows that a class starts with are read by several passes: a class for which they are
     # more than this part of a search in lanes would gain little.
-    STARTS = 4
+    STARTS = 1
     SELECTED = 100  # violators that join the active set after a search, at least
 
 cdef double SLACK = 0.4  # share of the threshold that non-essential features may reach
