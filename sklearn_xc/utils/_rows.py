@@ -10,7 +10,8 @@ from ._csr import IN_CACHE, narrow_pointers, stretches
 
 MOST_ENTRIES = 1 / 3  # of dense rows that are taken as sparse ones
 ALREADY = 1e-3  # rows of length 1 but for so much are taken as they are
-HASHED_AT_ONCE = 2**20  # entries
+LONGEST = 3.0  # median lengths, beyond which a row does not count more
+HASHED_AT_ONCE, SUMMED_AT_ONCE = 2**20, 2**22  # entries
 
 
 class Columns(NamedTuple):
@@ -259,6 +260,23 @@ class Rows(NamedTuple):
             np.minimum.at(lowest, self.indices[entries], self.data[entries])
         return highest, lowest
 
+    def feature_sums(self, weight):
+        """Of each feature how many rows have it, their weights, and the first two moments.
+
+        No row counts as longer than LONGEST times the median row: none decides alone.
+
+        Parameters
+        ----------
+        weight : ndarray of float64 (n_samples,)
+            Rows of weight zero are not there.
+
+        Returns
+        -------
+        n_entries, weights, first, second : ndarray of float64 (n_features,)
+            The last two are weighted sums of the feature's values and of its squares.
+        """
+        return (_dense_sums if self.dense else _sparse_sums)(self, weight)
+
     # ---------------------------------------------------------------- coordinates that suit them
 
     def coordinates(self, sample_weight=None):
@@ -328,6 +346,72 @@ def _uneven_columns(X, weight):
     # a column that does not vary is zero inside, to the last bit
     found = np.where(varies, mean, X[0]), np.where(varies, deviation, 1.0)
     return *found, np.count_nonzero(n_varying)
+
+
+def _sparse_sums(rows, weight):
+    n_samples, n_features = rows.shape
+    n_entries, magnitude = np.zeros((2, n_features))
+    for _, features, values, of_row in _pieces(rows):
+        counted = (values != 0) & of_row(weight > 0)
+        n_entries += np.bincount(features, counted, n_features)
+        magnitude += np.bincount(features, counted * np.abs(values), n_features)
+    typical = magnitude / np.maximum(n_entries, 1)
+    typical[typical == 0] = 1
+    squares = np.zeros(n_samples)
+    for some, features, values, _ in _pieces(rows):
+        sums = np.append(0, np.cumsum((values / typical[features]) ** 2))
+        ends = rows.indptr[some.start : some.stop + 1] - rows.indptr[some.start]
+        squares[some] = np.diff(sums[ends])
+    factors, sums = _factors(squares, weight), np.zeros((3, n_features))
+    for _, features, values, of_row in _pieces(rows):
+        of_entry = (values != 0) * of_row(weight)
+        values *= of_row(factors)
+        for power in range(3):
+            sums[power] += np.bincount(features, of_entry, n_features)
+            of_entry *= values
+    return n_entries, *sums
+
+
+def _pieces(rows):
+    """Stretches of sparse rows: which rows, their features and values, and what is per row."""
+    for some, entries in stretches(rows.indptr, 4):
+        lengths = np.diff(rows.indptr[some.start : some.stop + 1])
+
+        def of_row(what, some=some, lengths=lengths):
+            return np.repeat(what[some], lengths)
+
+        yield some, rows.indices[entries], rows.data[entries].astype(np.float64), of_row
+
+
+def _dense_sums(rows, weight):
+    X = rows.matrix()
+    size = max(1, SUMMED_AT_ONCE // max(1, X.shape[1]))
+    parts = [slice(start, start + size) for start in range(0, len(X), size)]
+    n_entries, magnitude = np.zeros((2, X.shape[1]))
+    for part in parts:
+        counted = (X[part] != 0) & (weight[part] > 0)[:, None]
+        n_entries += counted.sum(axis=0)
+        magnitude += np.abs(X[part], dtype=np.float64).sum(axis=0, where=counted)
+    typical = magnitude / np.maximum(n_entries, 1)
+    typical[typical == 0] = 1
+    lengths = [np.einsum("ij,ij->i", part, part) for part in (X[p] / typical for p in parts)]
+    factors = _factors(np.concatenate(lengths) if lengths else np.zeros(0), weight)
+    sums = np.zeros((3, X.shape[1]))
+    for part in parts:
+        values = X[part] * factors[part][:, None]
+        sums[0] += weight[part] @ (X[part] != 0)
+        sums[1] += weight[part] @ values
+        sums[2] += weight[part] @ (values * values)
+    return n_entries, *sums
+
+
+def _factors(squares, weight):
+    """Factors that shorten rows of these squared lengths to LONGEST times the median length."""
+    usual = squares[(squares > 0) & (weight > 0)]
+    if not usual.size:
+        return np.ones(len(squares))
+    limit = LONGEST**2 * np.median(usual)
+    return np.sqrt(limit / np.maximum(squares, limit))
 
 
 def _mixed(bits):
