@@ -316,18 +316,17 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
                 before = self.classes_, self.n_features_in_, start_of(self)
             require_graded_loss(self)
             rows, Y, sample_weight = validate_fit(self, X, y, sample_weight)
-            X = rows.matrix()
             start = None
             if before is not None:
                 require_same_data(self, *before[:2])
                 start = before[2]
-            state = first_state(self, X, len(self.classes_))
+            state = first_state(self, rows, len(self.classes_))
             rng = check_random_state(self.random_state)
             positives = positives_of(Y, self._encoding)
             held_out = held_out_of(self, positives, sample_weight, rng)
-            problem = Problem.of(self, X, positives, sample_weight, held_out)
+            problem = Problem.of(self, rows, positives, sample_weight, held_out)
             n_passes = passes(
-                self, state.plan.form, len(problem.visited()), len(self.classes_) * X.shape[1]
+                self, state.plan.form, len(problem.visited()), len(self.classes_) * rows.shape[1]
             )
             progress.start(
                 n_passes, name="pass", set_model=lambda twin, model: twin._set_model(*model())
@@ -338,7 +337,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
             )  # fmt: skip
             keep(self, outcome)
             if problem.held_out.any() and not problem.multilabel:
-                rows = self._rows(X[problem.held_out])
+                rows = self._scores_of().inputs(rows.take(problem.held_out), self._threads())
                 self._count_held_out(rows, problem.positives.ids[problem.held_out])
             progress.finish()
         if outcome.scores and not outcome.stopped and still_rose(outcome.scores):

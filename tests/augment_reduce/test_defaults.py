@@ -67,10 +67,9 @@ def test_one_corrupt_row_does_not_decide_the_sizes():
     for container in (np.asarray, sparse.csr_array):
         sizes = []
         for Z in (X, broken):
-            sums = as_rows(normalise(container(Z))).feature_sums(np.ones(len(Z)))
-            sizes.append(
-                FeatureMoments(64).with_sums(sums, np.ones(len(Z))).coordinates(True).scale
-            )
+            weight = np.ones(len(Z))
+            sums = as_rows(normalise(container(Z))).feature_sums(weight)
+            sizes.append(FeatureMoments(64).with_sums(sums, weight).coordinates(True).scale)
         np.testing.assert_allclose(sizes[1], sizes[0], rtol=0.1)
     model = AugmentReduceClassifier(random_state=0).fit(broken, y)
     assert model.score(X, y) > 0.9
