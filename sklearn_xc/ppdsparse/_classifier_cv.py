@@ -39,9 +39,10 @@ class PPDSparseClassifierCV(BaseXCClassifier):
         The penalties to try. "auto" is 0.1, 0.3, 1 and 3 times, and 0.3, 1 and 2 times, what
         ``PPDSparseClassifier`` takes by default, so that rows may have any scale.
     search : {"lines", "grid"}, default="lines"
-        Which pairs are tried. "lines": all `l1s` with the middle one of `l2s`, then all `l2s` with
-        the best of them, and the `l1s` beside it if another `l2` has won. "grid": all pairs, for
-        twice the time and hardly ever another choice that is better on new rows.
+        Which pairs are tried. "lines": with the middle one of `l2s`, from the middle one of `l1s`
+        to weaker ones as long as scores rise, else to stronger ones; then all `l2s` with the best
+        of them, and the `l1s` beside it if another `l2` has won. "grid": all pairs, for twice the
+        time and hardly ever another choice that is better on new rows.
     cv : int, float, splitter or iterable of splits, default=0.4
         An int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a
         float the share of rows held out once. To tell a dozen pairs apart takes many rows to score,
