@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 
 from sklearn_xc import AugmentReduceClassifier, load
+from sklearn_xc.augment_reduce._auto import ridge_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
 
