@@ -140,21 +140,26 @@ class Neighbors:
 
 
 class Scores:
-    """An estimator of scikit-learn, asked block by block for its best labels."""
+    """An estimator of scikit-learn, asked block by block for its best labels.
+
+    OneVsRestClassifier gives a label without positives the score 0, above most others: it is left
+    out, which favours that class.
+    """
 
     def __init__(self, model):
         self.model = model
 
     def fit(self, X, y):
         self.model.fit(X, y)
+        self.never = np.flatnonzero(y.sum(axis=0) == 0) if y.ndim == 2 else []
         return self
 
     def predict_topk(self, X, k):
-        blocks = np.array_split(X, 1 + len(X) * len(self.model.classes_) // 10**7)
-        best = [
-            np.argsort(-self.model.decision_function(block), axis=1, kind="stable")[:, :k]
-            for block in blocks
-        ]
+        blocks, best = np.array_split(X, 1 + len(X) * len(self.model.classes_) // 10**7), []
+        for block in blocks:
+            scores = self.model.decision_function(block)
+            scores[:, self.never] = -np.inf
+            best.append(np.argsort(-scores, axis=1, kind="stable")[:, :k])
         return self.model.classes_[np.concatenate(best)], None
 
 
@@ -218,8 +223,11 @@ def measure(name, title, most, limit):
 def in_process(sender, name, title, most, limit):
     import warnings
 
+    from threadpoolctl import threadpool_limits
+
     from sklearn_xc.metrics import precision_at_k
 
+    threadpool_limits(1)  # BLAS's threads wait in loops, which are processor seconds too
     X, y, X_test, y_test = rows(name, most)
     model = estimators(y.ndim == 1)[title]()
     begun = int(time.process_time())

@@ -39,18 +39,18 @@ INDICATOR = sparse.csr_array((Y_TEXT[:, None] == np.unique(Y_TEXT)).astype(np.in
 NAMES = [*ESTIMATORS, "multilabel", "binary", "dense binary"]
 
 
-def same_arrays(some, others):
+def assert_same_arrays(some, others):
     if sparse.issparse(some):
         assert type(some) is type(others)
         for name in ("data", "indices", "indptr"):
-            same_arrays(getattr(some, name), getattr(others, name))
+            assert_same_arrays(getattr(some, name), getattr(others, name))
     else:
         assert some.dtype == others.dtype
         assert np.array_equal(some, others)
 
 
-def same_predictions(model, other, X=X):
+def assert_same_predictions(model, other, X=X):
     for a, b in zip(model.predict_topk(X, k=2), other.predict_topk(X, k=2), strict=True):
-        same_arrays(a, b)
-    same_arrays(model.decision_function(X), other.decision_function(X))
-    same_arrays(model.predict(X), other.predict(X))
+        assert_same_arrays(a, b)
+    assert_same_arrays(model.decision_function(X), other.decision_function(X))
+    assert_same_arrays(model.predict(X), other.predict(X))

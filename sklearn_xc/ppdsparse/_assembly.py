@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..utils._matrix import narrow_pointers
+from ..utils._csr import narrow_pointers
 
 
 class Part(NamedTuple):

@@ -7,17 +7,17 @@ from sklearn.metrics import check_scoring
 
 from ..base._classifier import BaseXCClassifier
 from ..base._labels import without_grades
-from ..base._validation import StrOptions
+from ..base._validation import StrOptions, validate_fit
 from ..metrics._scorer import TopkScorer, make_topk_scorer
 from ..model_selection._out_of_fold import read_labels, splits_of
 from ..model_selection._take_rows import take
-from ..utils._callbacks import with_callbacks
+from ..utils._callbacks import Progress, with_callbacks
+from ..utils._matrix import in_rows
 from ..utils._records import is_a, is_array, is_not_negative, require_attributes, savable
-from ..utils._sparse import in_rows
 from ._classifier import PPDSparseClassifier
 from ._parameters import CONSTRAINTS
-from ._penalties import as_multiple
 from ._penalty_search import SEARCHES, TOL, HeldOutPart, PairScores, n_pairs
+from ._problem import as_multiple
 
 L1S = "0.1*auto", "0.3*auto", "auto", "3*auto"
 L2S = "0.3*auto", "auto", "2*auto"
@@ -39,9 +39,10 @@ class PPDSparseClassifierCV(BaseXCClassifier):
         The penalties to try. "auto" is 0.1, 0.3, 1 and 3 times, and 0.3, 1 and 2 times, what
         ``PPDSparseClassifier`` takes by default, so that rows may have any scale.
     search : {"lines", "grid"}, default="lines"
-        Which pairs are tried. "lines": all `l1s` with the middle one of `l2s`, then all `l2s` with
-        the best of them, and the `l1s` beside it if another `l2` has won. "grid": all pairs, for
-        twice the time and hardly ever another choice that is better on new rows.
+        Which pairs are tried. "lines": with the middle one of `l2s`, from the middle one of `l1s`
+        to weaker ones as long as scores rise, else to stronger ones; then all `l2s` with the best
+        of them, and the `l1s` beside it if another `l2` has won. "grid": all pairs, for twice the
+        time and hardly ever another choice that is better on new rows.
     cv : int, float, splitter or iterable of splits, default=0.4
         An int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a
         float the share of rows held out once. To tell a dozen pairs apart takes many rows to score,
@@ -163,17 +164,16 @@ label_names, graded : object
         ValueError
             If a parameter or the data is not as described.
         """
+        progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            _, _, weight = self._validate_fit(X, y, sample_weight)
+            _, _, weight = validate_fit(self, X, y, sample_weight)
             grid = _grid(self.l1s, L1S, "l1s"), _grid(self.l2s, L2S, "l2s")
             X, y = in_rows(X, y, names="Xy")
             y = y if self._encoding.kind == "multilabel" else np.ravel(y)
             kind = read_labels(y).kind
             splits = splits_of(self.cv, X, y, kind, weight=weight)
-            progress = self._start_progress(
-                n_pairs(self.search, *map(len, grid)) * len(splits) + bool(self.refit),
-                X, y, sample_weight, name="fit",
-            )  # fmt: skip
+            n_fits = n_pairs(self.search, *map(len, grid)) * len(splits) + bool(self.refit)
+            progress.start(n_fits, name="fit")
             parts = [self._part(X, y, weight, split) for split in splits]
             pairs = PairScores(*grid, parts, progress)
             SEARCHES[self.search](pairs, _weak_to_strong(grid[0]), len(grid[1]))

@@ -10,8 +10,8 @@ from _saved_models import (
     NAMES,
     Y_TEXT,
     X,
-    same_arrays,
-    same_predictions,
+    assert_same_arrays,
+    assert_same_predictions,
 )
 from scipy import sparse
 
@@ -29,16 +29,16 @@ def test_float16_halves_the_weights(models, tmp_path):
         model.save(tmp_path / "half", dtype="float16")
         assert (tmp_path / "half").stat().st_size < (tmp_path / "full").stat().st_size
         eager, mapped = load(tmp_path / "half"), load(tmp_path / "half", "r")
-        same_predictions(eager, mapped)
+        assert_same_predictions(eager, mapped)
         rounded = model.coef_.copy()
         if sparse.issparse(rounded):
             rounded.data = rounded.data.astype(np.float16).astype(np.float32)
             rounded.eliminate_zeros()
         else:
             rounded = rounded.astype(np.float16).astype(np.float32)
-        same_arrays(eager.coef_, rounded)
-        same_arrays(mapped.coef_, rounded)
-        same_arrays(eager.intercept_, model.intercept_)
+        assert_same_arrays(eager.coef_, rounded)
+        assert_same_arrays(mapped.coef_, rounded)
+        assert_same_arrays(eager.intercept_, model.intercept_)
 
 
 def test_threshold_leaves_out_small_weights(models, tmp_path):
@@ -50,11 +50,11 @@ def test_threshold_leaves_out_small_weights(models, tmp_path):
     expected.eliminate_zeros()
     for mode in MODES:
         loaded = load(tmp_path / "model", mode)
-        same_arrays(loaded.coef_, expected)
+        assert_same_arrays(loaded.coef_, expected)
         assert loaded.coef_.nnz < model.coef_.nnz
     other = copy.deepcopy(model)
     other.coef_ = expected
-    same_predictions(other, loaded)
+    assert_same_predictions(other, loaded)
 
 
 def test_explicit_zeros_are_not_stored(models, tmp_path):
@@ -64,7 +64,7 @@ def test_explicit_zeros_are_not_stored(models, tmp_path):
     model.coef_ = coef
     model.save(tmp_path / "model")
     coef.eliminate_zeros()
-    same_arrays(load(tmp_path / "model").coef_, coef)
+    assert_same_arrays(load(tmp_path / "model").coef_, coef)
 
 
 def test_weights_put_in_place_by_the_user(models, tmp_path):
@@ -74,13 +74,13 @@ def test_weights_put_in_place_by_the_user(models, tmp_path):
     for mode in MODES:
         loaded = load(tmp_path / "model", mode)
         assert isinstance(loaded.coef_, np.ndarray)
-        same_predictions(models["multilabel"], loaded)
+        assert_same_predictions(models["multilabel"], loaded)
         loaded.intercept_ = loaded.intercept_ + 1
         np.testing.assert_allclose(
             loaded.decision_function(X), model.decision_function(X) + 1, atol=1e-5
         )
         loaded.coef_ = models["multilabel"].coef_ * 2
-        same_arrays(loaded.coef_, models["multilabel"].coef_ * 2)
+        assert_same_arrays(loaded.coef_, models["multilabel"].coef_ * 2)
 
 
 @pytest.mark.parametrize(
@@ -119,29 +119,29 @@ def test_mapped_models_read_only_what_they_need(models, tmp_path, monkeypatch):
     for name in NAMES:
         models[name].save(tmp_path / name)
         loaded = load(tmp_path / name, "r")
-        same_predictions(models[name], loaded)
+        assert_same_predictions(models[name], loaded)
         index = loaded._model()
         for part in ("classes", "weights", "full_weights"):
             assert not getattr(index, part).flags.writeable
             assert not getattr(index, part).flags.owndata
         assert "coef_" not in vars(loaded)
         assert "dual_coef_" not in vars(loaded)
-        same_arrays(loaded.coef_, models[name].coef_)
+        assert_same_arrays(loaded.coef_, models[name].coef_)
         if name == "ppdsparse":
-            same_arrays(loaded.dual_coef_, models[name].dual_coef_)
+            assert_same_arrays(loaded.dual_coef_, models[name].dual_coef_)
         copied = pickle.loads(pickle.dumps(loaded))
         assert "_origin" not in vars(copied)
-        same_predictions(models[name], copied)
+        assert_same_predictions(models[name], copied)
 
 
 def test_mapped_model_outlives_the_file(models, tmp_path):
     models["memoir"].save(tmp_path / "model")
     loaded = load(tmp_path / "model", "r")
     models["ppdsparse"].save(tmp_path / "model")  # another one takes its name
-    same_predictions(models["memoir"], loaded)
+    assert_same_predictions(models["memoir"], loaded)
     (tmp_path / "model").unlink()
     loaded.partial_fit(X, Y_TEXT)
-    same_predictions(copy.deepcopy(models["memoir"]).partial_fit(X, Y_TEXT), loaded)
+    assert_same_predictions(copy.deepcopy(models["memoir"]).partial_fit(X, Y_TEXT), loaded)
 
 
 def test_changes_to_a_mapped_model_are_kept(models, tmp_path):
@@ -152,8 +152,8 @@ def test_changes_to_a_mapped_model_are_kept(models, tmp_path):
     copied = copy.deepcopy(loaded)
     assert copied.n_jobs == 2
     assert copied.dual_gap_.tolist() == [0, 1, 2]
-    same_arrays(copied.intercept_, models["multilabel"].intercept_ + 1)
-    same_arrays(copied.coef_, models["multilabel"].coef_)
+    assert_same_arrays(copied.intercept_, models["multilabel"].intercept_ + 1)
+    assert_same_arrays(copied.coef_, models["multilabel"].coef_)
 
 
 def test_a_failed_fit_leaves_a_mapped_model_in_use(models, tmp_path):
@@ -161,14 +161,14 @@ def test_a_failed_fit_leaves_a_mapped_model_in_use(models, tmp_path):
     loaded = load(tmp_path / "model", "r")
     with pytest.raises(ValueError, match="NaN"):
         loaded.partial_fit(X[:2] * np.nan, Y_TEXT[:2])
-    same_predictions(models["memoir"], loaded)
+    assert_same_predictions(models["memoir"], loaded)
 
 
 def test_mapped_model_on_many_rows(models, tmp_path):
     """More rows than are looked up at once."""
     models["ppdsparse"].save(tmp_path / "model")
     many = sparse.csr_array(sparse.vstack([X] * 4))
-    same_predictions(models["ppdsparse"], load(tmp_path / "model", "r"), many)
+    assert_same_predictions(models["ppdsparse"], load(tmp_path / "model", "r"), many)
 
 
 def test_unknown_attributes_of_loaded_models(models, tmp_path):

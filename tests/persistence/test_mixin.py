@@ -16,8 +16,8 @@ from _saved_models import (
     NAMES,
     Y_TEXT,
     X,
-    same_arrays,
-    same_predictions,
+    assert_same_arrays,
+    assert_same_predictions,
 )
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -44,18 +44,18 @@ def test_the_same_model_comes_back(models, name, mode, tmp_path):
     loaded = load(tmp_path / "model", mode)
     assert type(loaded) is type(model)
     assert loaded.get_params() == model.get_params()
-    same_predictions(model, loaded)
-    same_predictions(model, loaded, X[:1])
-    same_predictions(model, loaded, X.toarray())
-    same_predictions(model, loaded, X[:1] * 0)
+    assert_same_predictions(model, loaded)
+    assert_same_predictions(model, loaded, X[:1])
+    assert_same_predictions(model, loaded, X.toarray())
+    assert_same_predictions(model, loaded, X[:1] * 0)
     for attribute, value in vars(model).items():
         if isinstance(value, np.ndarray) or sparse.issparse(value):
-            same_arrays(value, getattr(loaded, attribute))
+            assert_same_arrays(value, getattr(loaded, attribute))
         elif attribute.endswith("_") and not isinstance(value, dict):
             assert getattr(loaded, attribute) == value
             assert type(getattr(loaded, attribute)) is type(value)
     assert loaded.classes_ is loaded._encoding.classes_  # stored once
-    same_predictions(model, loaded)  # after coef_ of a mapped model was made
+    assert_same_predictions(model, loaded)  # after coef_ of a mapped model was made
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -64,8 +64,8 @@ def test_training_goes_on(models, name, mode, tmp_path):
     models[name].save(tmp_path / "model")
     loaded = load(tmp_path / "model", mode).partial_fit(X[::-1], Y_TEXT[::-1])
     expected = copy.deepcopy(models[name]).partial_fit(X[::-1], Y_TEXT[::-1])
-    same_predictions(expected, loaded)
-    same_arrays(expected.coef_, loaded.coef_)
+    assert_same_predictions(expected, loaded)
+    assert_same_arrays(expected.coef_, loaded.coef_)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -74,7 +74,7 @@ def test_warm_start_goes_on(models, name, mode, tmp_path):
     models[name].save(tmp_path / "model")
     loaded = load(tmp_path / "model", mode).set_params(warm_start=True).fit(X, Y_TEXT)
     expected = copy.deepcopy(models[name]).set_params(warm_start=True).fit(X, Y_TEXT)
-    same_predictions(expected, loaded)
+    assert_same_predictions(expected, loaded)
 
 
 LABELS = {
@@ -103,10 +103,10 @@ def test_labels_of_any_dtype(name, mode, tmp_path):
         pytest.skip("scikit-learn refuses them")
     model.save(tmp_path / "model")
     loaded = load(tmp_path / "model", mode)
-    same_arrays(model.classes_, loaded.classes_)
+    assert_same_arrays(model.classes_, loaded.classes_)
     assert [type(x) for x in loaded.classes_] == [type(x) for x in model.classes_]
     assert loaded._encoding.dtype == model._encoding.dtype
-    same_predictions(model, loaded)
+    assert_same_predictions(model, loaded)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix, sparse.csr_array])
@@ -127,8 +127,8 @@ def test_names_of_columns_come_back(tmp_path):
     )
     model.save(tmp_path / "model")
     loaded = load(tmp_path / "model")
-    same_arrays(model.feature_names_in_, loaded.feature_names_in_)
-    same_predictions(model, loaded, frame)
+    assert_same_arrays(model.feature_names_in_, loaded.feature_names_in_)
+    assert_same_predictions(model, loaded, frame)
 
 
 # ------------------------------------------------------------------------------------ parameters
@@ -216,7 +216,7 @@ def test_no_space_leaves_the_old_file(models, tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
-    same_predictions(models["binary"], load(tmp_path / "model"))
+    assert_same_predictions(models["binary"], load(tmp_path / "model"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
@@ -224,12 +224,12 @@ def test_links_are_followed(models, tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "model")
     models["binary"].save(tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
-    same_predictions(models["binary"], load(tmp_path / "model"))
+    assert_same_predictions(models["binary"], load(tmp_path / "model"))
 
 
 def test_paths_may_be_texts(models, tmp_path):
     models["binary"].save(str(tmp_path / "model"))
-    same_predictions(models["binary"], load(str(tmp_path / "model"), mmap_mode="r"))
+    assert_same_predictions(models["binary"], load(str(tmp_path / "model"), mmap_mode="r"))
 
 
 # ------------------------------------------------------------------------------------ other ways
@@ -237,10 +237,10 @@ def test_paths_may_be_texts(models, tmp_path):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_pickle_and_joblib(models, name, tmp_path):
-    same_predictions(models[name], pickle.loads(pickle.dumps(models[name])))
+    assert_same_predictions(models[name], pickle.loads(pickle.dumps(models[name])))
     joblib.dump(models[name], tmp_path / "model")
-    same_predictions(models[name], joblib.load(tmp_path / "model"))
-    same_predictions(models[name], joblib.load(tmp_path / "model", mmap_mode="r"))
+    assert_same_predictions(models[name], joblib.load(tmp_path / "model"))
+    assert_same_predictions(models[name], joblib.load(tmp_path / "model", mmap_mode="r"))
 
 
 # As doc/saving.rst has them.
@@ -282,7 +282,7 @@ def test_skops(models, name):
     assert type(models[name]).__name__ in [name.split(".")[-1] for name in untrusted]
     with pytest.raises(skops.exceptions.UntrustedTypesFoundException):
         skops.loads(text)
-    same_predictions(models[name], skops.loads(text, trusted=TRUSTED))
+    assert_same_predictions(models[name], skops.loads(text, trusted=TRUSTED))
 
 
 def test_types_to_trust_are_documented():
@@ -361,8 +361,8 @@ def test_estimators_around_ours(with_wrapper, tmp_path, mode):
         assert isinstance(loaded.estimator, MemoirSVC)
         with pytest.raises(NotFittedError):
             loaded.estimator.predict(X)
-        same_arrays(loaded.predict(X), model.predict(X))
-        same_arrays(loaded.scale_.factors, np.arange(3.0))
+        assert_same_arrays(loaded.predict(X), model.predict(X))
+        assert_same_arrays(loaded.scale_.factors, np.arange(3.0))
         assert list(loaded.table_) == ["a", 3, (1, 2)]
         assert loaded.table_["a"] == (1, None, [2.0])
         assert type(loaded.table_["a"][2][0]) is np.float32

@@ -59,18 +59,25 @@ def test_lines_find_what_the_grid_has(cv):
         for search in ("lines", "grid")
     )
     tried = ~np.isnan(lines.scores_)
-    assert 6 <= tried.all(axis=-1).sum() == tried.any(axis=-1).sum() <= 8
+    assert 5 <= tried.all(axis=-1).sum() == tried.any(axis=-1).sum() <= 7
     assert not np.isnan(grid.scores_).any()
     np.testing.assert_allclose(lines.scores_[tried], grid.scores_[tried], atol=0.03)
     mean = lines.scores_.mean(axis=-1)
     assert mean[lines.best_index_] == np.nanmax(mean)
 
 
-def test_lines_go_beside_the_best():
-    """Of a known surface: along l1 at the middle l2, along l2, and beside where l2 has moved."""
+CLIMBS = {
+    3.2: [(2, 1), (3, 1), (4, 1), (3, 0), (3, 2), (4, 0), (2, 0)],
+    0.8: [(2, 1), (3, 1), (1, 1), (0, 1), (1, 0), (1, 2), (2, 0), (0, 0)],
+}
+
+
+@pytest.mark.parametrize("peak", CLIMBS)
+def test_lines_go_beside_the_best(peak):
+    """Of a known surface: up along l1 at the middle l2, along l2, beside where l2 has moved."""
     from sklearn_xc.ppdsparse import _penalty_search
 
-    surface = -np.add.outer((np.arange(5) - 3.2) ** 2, (np.arange(3) - 0.1) ** 2)
+    surface = -np.add.outer((np.arange(5) - peak) ** 2, (np.arange(3) - 0.1) ** 2)
     tried = []
 
     class Part:
@@ -92,9 +99,9 @@ def test_lines_go_beside_the_best():
 
     pairs = _penalty_search.PairScores(range(5), range(3), [Part()], Silent())
     _penalty_search.try_lines(pairs, [4, 3, 2, 1, 0], 3)
-    assert tried == [(4, 1), (3, 1), (2, 1), (1, 1), (0, 1), (3, 0), (3, 2), (4, 0), (2, 0)]
-    assert pairs.best() == (3, 0)
-    assert len(tried) == _penalty_search.n_pairs("lines", 5, 3)
+    assert tried == CLIMBS[peak]
+    assert pairs.best() == (round(peak), 0)
+    assert len(tried) <= _penalty_search.n_pairs("lines", 5, 3) == 8
 
 
 def test_multiples_of_auto_follow_the_unit_of_the_rows():
