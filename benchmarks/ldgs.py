@@ -200,13 +200,12 @@ def time_of_steps(system, X, y, W, n_threads, busy):
         n_chunks=CHUNKS, warmup=0, learning_rate=0.5, **options, random_state=0, n_jobs=n_threads
     )
     positives = Positives(np.arange(len(y) + 1, dtype=np.int64), y.astype(np.int32))
-    problem = Problem(X, positives, None, np.zeros(len(y), dtype=bool), n_classes, False, True)
-    settings = settings_of(model, first_state(model, X, n_classes).plan, problem, len(X))
+    rows = as_rows(X)
+    problem = Problem(rows, positives, None, np.zeros(len(y), dtype=bool), n_classes, False, True)
+    settings = settings_of(model, first_state(model, rows, n_classes).plan, problem, len(X))
     layout = Layout(X.shape[1], settings.n_chunks, "linear", True)
     weights = Weights(layout.weights(W, np.zeros(n_classes, np.float32)), None, True)
-    steps = Steps(
-        as_rows(X), positives, None, np.arange(len(y)), weights, layout, settings, 0, n_threads
-    )
+    steps = Steps(rows, positives, None, np.arange(len(y)), weights, layout, settings, 0, n_threads)
     rng, size = np.random.default_rng(0), settings.batch_size
     found = {"built": 0.0, "again": 0.0, "missed": 0.0}
     with single_threaded_blas():

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from sklearn_xc.base._classifier import BaseXCClassifier, Interval
+from sklearn_xc.base._validation import validate_fit
 
 
 class LeastSquares(BaseXCClassifier):
@@ -23,10 +24,10 @@ class LeastSquares(BaseXCClassifier):
 
     def fit(self, X, y, sample_weight=None):
         with self._all_or_nothing():
-            X, Y, weight = self._validate_fit(X, y, sample_weight)
+            rows, Y, weight = validate_fit(self, X, y, sample_weight)
             if self.interrupt:
                 raise KeyboardInterrupt
-            dense = X.toarray() if sparse.issparse(X) else X
+            dense = rows.as_dense().matrix()
             A = np.c_[dense, np.ones(len(dense))].astype(float)
             B = A.T if weight is None else A.T * weight
             Z = 2.0 * Y.toarray() - 1

@@ -13,7 +13,7 @@ from sklearn_xc import (
     PPDSparseClassifier,
 )
 from sklearn_xc.datasets import dump_xc, iter_xc, load_xc, make_xc_classification
-from sklearn_xc.utils import _matrix, _rows_seen
+from sklearn_xc.utils import _csr, _rows
 
 # What a fit may have beside X, as a share of X: arrays by row; for PPDSparse the lists of sixteen
 # lanes, of which pages are used as they grow; for A&R the values a second time, since columns are
@@ -39,8 +39,8 @@ def data(tmp_path_factory):
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(_matrix, "STRETCH", 1 << 16)
-    monkeypatch.setattr(_rows_seen, "ENTRIES_AT_ONCE", 1 << 14)
+    monkeypatch.setattr(_csr, "STRETCH", 1 << 16)
+    monkeypatch.setattr(_rows, "HASHED_AT_ONCE", 1 << 14)
 
 
 def estimator(kind, tmp_path):

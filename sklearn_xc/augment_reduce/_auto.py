@@ -1,4 +1,10 @@
-"""Automatic settings of AugmentReduceClassifier: the bound, the rate and its schedule."""
+"""Settings of AugmentReduceClassifier: the bound, the rate and its schedule, where "auto"."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..utils._coordinates import Coordinates
 
 PUBLISHED_RATE, PUBLISHED_LENGTH = 0.02, 68  # on Bibtex, with this many ones in a row
 WITHOUT_DRAWS = 4  # times that, where gradients have no noise and rates fall to zero in the end
@@ -11,6 +17,32 @@ EXACT_CLASSES = 50
 # Samples that gradients of automatic steps are scaled to, where there are more: so a step does not
 # depend on how much data is still to come. With 500 to 5000 of them, models were about the same.
 REFERENCE = 500
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of the passes of a fit, or of the one pass over a part."""
+
+    model: str
+    bound: str  # which never is "auto"
+    batch_size: int
+    n_sampled: int
+    sampling: str
+    shared_draws: bool
+    local_steps: str
+    max_iter: int
+    learning_rate: float
+    alpha: object  # a float, or ndarray (n_features,)
+    tol: float | None  # None: no end before max_iter
+    n_iter_no_change: int
+    n_steps: int  # made before
+    seed: int
+    n_threads: int
+    n_whole: float  # samples that a gradient is scaled to
+    entries: np.ndarray | None = None  # of each feature in all parts; None for a whole
+    keeps_averages: bool = False
+    falls_to_zero: bool = False  # the rate, by the end of the call; with all classes only
+    shuffled: bool = True  # whether passes visit the samples in random order
 
 
 def check_bound(model):
@@ -66,3 +98,85 @@ def rate_of(model, bound, entries_of_row, part):
 def mean_weight(sample_weight):
     """Of the samples that count."""
     return float(sample_weight[sample_weight > 0].mean(dtype="float64"))
+
+
+def settings_of(model, bound, samples, max_iter, part, **others):
+    """Settings of the passes.
+
+    Parameters
+    ----------
+    model : AugmentReduceClassifier
+        Whose parameters, and record of the rows seen, are read.
+    bound : str
+        From `bound_of`.
+    samples : tuple of int, int and ndarray or None
+        How many there are, how many are trained on, and their weights.
+    max_iter : int
+    part : float or None
+        None for a fit; for a part how much of a mini-batch its last one is.
+    **others : object
+        Further settings.
+    """
+    n_samples, n_training, weight = samples
+    entries_of_row, is_part = model._moments.entries_of_row, part is not None
+    rate, falls_to_zero = rate_of(model, bound, entries_of_row, is_part)
+    n_rows = model._seen.n_rows if is_part else n_training  # that gradients are scaled to
+    n_whole, tol = n_rows, model.tol
+    if tol is None and model.early_stopping:
+        tol = 0.0
+    if model.learning_rate == "auto":
+        n_whole = REFERENCE if is_part else min(n_rows, REFERENCE)
+        if is_part:  # of all calls
+            n_whole /= model._seen.weight_of_visits / model._seen.n_visits
+        elif weight is not None:
+            n_whole /= mean_weight(weight)
+    if is_part:
+        n_whole *= part
+    return Settings(
+        model=model.model,
+        bound=bound,
+        batch_size=min(batch_size_of(model, is_part), n_samples),
+        n_sampled=model.n_sampled_classes,
+        sampling=model.sampling,
+        shared_draws=model.shared_draws,
+        local_steps=model.local_steps,
+        max_iter=max_iter,
+        learning_rate=rate,
+        tol=tol if max_iter > 1 else None,
+        n_iter_no_change=model.n_iter_no_change,
+        n_steps=model.n_steps_,
+        n_threads=model._threads(),
+        n_whole=n_whole,
+        falls_to_zero=falls_to_zero,
+        shuffled=not is_part,
+        **others,
+    )
+
+
+def require_memory_for(model, bound, n_samples, n_entries, keeps_averages):
+    """Refuse a call whose weights and samples do not fit into memory."""
+    also = 32 * n_samples + 4 * n_entries
+    if bound == "exact":  # the scores of a mini-batch
+        also += 4 * min(batch_size_of(model), n_samples) * len(model.classes_)
+    model._require_weights(4 if keeps_averages else 2, also)
+
+
+def coordinates_of(model, n_features, dense):
+    """Those of the steps; published steps are steps on the columns as they are."""
+    if model.learning_rate != "auto":
+        return Coordinates(scale=np.ones(n_features))
+    return model._moments.coordinates(dense)
+
+
+def ridge_of(model, n_features, dense):
+    """The strength of the penalty on each column's weights as they are."""
+    if model.alpha != "auto":
+        return np.full(n_features, float(model.alpha))
+    return RIDGE * model._moments.coordinates(dense).scale ** 2
+
+
+def entries_of(model, coordinates):
+    """Samples of all parts that have each feature; once shifted, a column has no zeros."""
+    n_rows = model._seen.n_rows
+    entries = model._moments.entries_of_feature(n_rows)
+    return entries if coordinates.mean is None else np.where(coordinates.mean, n_rows, entries)

@@ -1,36 +1,28 @@
 """Augment-and-Reduce: softmax, probit and logistic models over very many classes."""
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_random_state
 
-from ..base._multiclass import held_out_samples, validate_warm_start
+from ..base._validation import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
-from ..utils._callbacks import with_callbacks
+from ..utils._callbacks import Progress, with_callbacks
 from ..utils._convergence import number_of_passes
-from ..utils._coordinates import Coordinates
-from ..utils._matrix import as_rows
 from ..utils._random import stream
 from ..utils._records import savable
 from ..utils._rows_seen import RowsSeen
 from ._auto import (
     PASSES,
-    REFERENCE,
-    RIDGE,
     batch_size_of,
-    bound_of,
     check_bound,
-    mean_weight,
-    rate_of,
 )
 from ._convergence import warn_of_end
 from ._feature_moments import FeatureMoments
-from ._fitted import averages_of, check_loaded, grown_averages
+from ._fitted import check_loaded, grown_averages
 from ._noise_models import log_probabilities
 from ._parameters import CONSTRAINTS
 from ._parts import tables_of, take_back, train_on_part
-from ._start import initial_weights, start_of, to_inside, to_outside
-from ._train import Samples, Settings, run
+from ._start import initial_weights
+from ._train import train
 
 
 @savable
@@ -279,20 +271,24 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         ConvergenceWarning
             If `tol` is not met, or the bound ends below its start.
         """
-        given = X, y, sample_weight
+        progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            X, codes, sample_weight, weights = validate_warm_start(self, X, y, sample_weight)
+            rows, codes, sample_weight, weights = validate_warm_start(self, X, y, sample_weight)
             check_bound(self)
             self._waiting = None
             if weights is None:
                 self.n_steps_, self._averages = 0, None
             n_visited = len(codes) if sample_weight is None else np.count_nonzero(sample_weight)
             max_iter = number_of_passes(self.max_iter, PASSES, n_visited, batch_size_of(self))
-            progress = self._watch(max_iter, *given)
-            rows = as_rows(X)
-            self._seen = RowsSeen().with_rows(rows, sample_weight)
-            self._moments = FeatureMoments(rows.shape[1]).with_rows(rows, sample_weight)
-            result = self._train(X, codes, sample_weight, weights, max_iter, progress)
+            progress.start(max_iter, set_model=type(self)._set_copies)
+            self._seen = RowsSeen().with_hashes(rows.hashes(), sample_weight)
+            weight = np.ones(len(codes)) if sample_weight is None else sample_weight.astype(float)
+            sums = rows.feature_sums(weight)
+            self._moments = FeatureMoments(rows.shape[1]).with_sums(sums, weight)
+            result = train(self, rows, codes, sample_weight, weights, max_iter, progress)
+            self._keep(result)
+            if result.held_out.any():
+                self._count_held_out(rows.take(result.held_out), codes[result.held_out])
             progress.finish()
             warn_of_end(self, result, max_iter, cold=weights is None)
         return self
@@ -314,118 +310,19 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             self._waiting = waiting.placed(places, tables_of(self))
         self._averages = grown_averages(self, places)
 
-    def _coordinates(self, X):
-        """Those of the steps; published steps are steps on the columns as they are."""
-        if self.learning_rate != "auto":
-            return Coordinates(scale=np.ones(X.shape[1]))
-        return self._moments.coordinates(dense=not sparse.issparse(X))
-
-    def _ridge(self, X):
-        """The strength of the penalty on each column's weights as they are."""
-        if self.alpha != "auto":
-            return np.full(X.shape[1], float(self.alpha))
-        return RIDGE * self._moments.coordinates(dense=not sparse.issparse(X)).scale ** 2
-
-    def _train(self, X, codes, sample_weight, weights, max_iter, progress, part=None):
-        """Make passes from some weights, None for a cold start, and keep what they lead to.
-
-        `part` is None for a fit, and for a part how much of a mini-batch its last one is.
-        """
-        self.bound_ = bound_of(self, len(self.classes_))
-        keeps = part is not None or self.warm_start
-        self._require_memory(X, keeps)
-        rng = check_random_state(self.random_state)
-        seed = rng.randint(2**31)
-        held_out = np.zeros(X.shape[0], dtype=bool)
-        if self.early_stopping and max_iter > 1:
-            held_out = held_out_samples(codes, self.validation_fraction, rng, sample_weight)
-        coordinates, ridge = self._coordinates(X), self._ridge(X)
-        if weights is None:
-            weights = start_of(self, codes, sample_weight, rng.randint(2**31))
-            starts_at_zero = self.init_scale in ("auto", 0)
-        else:
-            starts_at_zero = False
-        inside = coordinates.inside(X) if self.learning_rate == "auto" else X
-        samples = Samples(as_rows(inside), codes, sample_weight, held_out)
-        n_rows = len(samples.training) if part is None else self._seen.n_rows
-        entries = None if part is None else self._entries(coordinates, n_rows)
-        settings = self._settings(
-            samples, max_iter, n_rows, part, alpha=ridge / coordinates.scale**2, entries=entries,
-            keeps_averages=keeps, seed=seed,
-        )  # fmt: skip
-        if not starts_at_zero:
-            to_inside(*weights, coordinates)
-        averages, squares = averages_of(self), coordinates.scale**2
-        if averages is not None:  # of gradients by the weights as they are
-            averages = averages[0] / squares.astype(np.float32), averages[1]
-        result = run(
-            samples, *weights, averages, settings, progress,
-            lambda W, b: to_outside(np.array(W), np.array(b), coordinates),
-        )  # fmt: skip
-        self._set_dense_model(*to_outside(result.W, result.b, coordinates))
-        self._averages = None
-        if keeps:
-            self._averages = result.averages[0] * squares.astype(np.float32), result.averages[1]
-        self.n_steps_, self.n_iter_ = result.n_steps, len(result.losses)
-        self.learning_rate_ = float(settings.learning_rate)
-        self.loss_curve_ = np.array(result.losses)
+    def _keep(self, result):
+        """Predict with what passes have led to."""
+        self._set_dense_model(result.W, result.b)
+        self._averages, self.n_steps_ = result.averages, result.n_steps
+        self.n_iter_, self.loss_curve_ = len(result.losses), np.array(result.losses)
+        self.bound_, self.learning_rate_ = result.bound, result.learning_rate
         vars(self).pop("validation_scores_", None)
         if result.scores:
             self.validation_scores_ = np.array(result.scores)
-        if held_out.any():
-            self._count_held_out(as_rows(X).take(held_out), codes[held_out])
-        return result
-
-    def _require_memory(self, X, keeps_averages):
-        also = 32 * X.shape[0] + 4 * (X.nnz if sparse.issparse(X) else X.size)
-        if self.bound_ == "exact":  # the scores of a mini-batch
-            also += 4 * min(batch_size_of(self), X.shape[0]) * len(self.classes_)
-        self._require_weights(4 if keeps_averages else 2, also)
 
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
         check_loaded(self)
-
-    def _settings(self, samples, max_iter, n_rows, part, **others):
-        """Settings of the passes; gradients are scaled to `n_rows` rows."""
-        rate, falls_to_zero = rate_of(
-            self, self.bound_, self._moments.entries_of_row, part is not None
-        )
-        n_whole, tol = n_rows, self.tol
-        if tol is None and self.early_stopping:
-            tol = 0.0
-        if self.learning_rate == "auto":
-            n_whole = min(n_rows, REFERENCE) if part is None else REFERENCE
-            if part is not None:  # of all calls
-                n_whole /= self._seen.weight_of_visits / self._seen.n_visits
-            elif samples.weight is not None:
-                n_whole /= mean_weight(samples.weight)
-        if part is not None:
-            n_whole *= part
-        return Settings(
-            model=self.model,
-            bound=self.bound_,
-            batch_size=min(batch_size_of(self, part is not None), len(samples.y)),
-            n_sampled=self.n_sampled_classes,
-            sampling=self.sampling,
-            shared_draws=self.shared_draws,
-            local_steps=self.local_steps,
-            max_iter=max_iter,
-            learning_rate=rate,
-            tol=tol if max_iter > 1 else None,
-            n_iter_no_change=self.n_iter_no_change,
-            n_steps=self.n_steps_,
-            n_threads=self._threads(),
-            n_whole=n_whole,
-            falls_to_zero=falls_to_zero,
-            shuffled=part is None,
-            **others,
-        )
-
-    def _entries(self, coordinates, n_rows):
-        """Samples of all parts that have each feature; once shifted, a column has no zeros."""
-        entries = self._moments.entries_of_feature(n_rows)
-        return entries if coordinates.mean is None else np.where(coordinates.mean, n_rows, entries)
 
     def _log_probabilities(self, scores):
         if self.model == "softmax":

@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 from ..base._validation import Interval, StrOptions
 from ..softmax._class_sampling import SAMPLINGS
-from ..utils._matrix import LARGEST_INDEX
+from ..utils._csr import LARGEST_INDEX
 from ._bounds import LOCAL_STEPS
 
 CONSTRAINTS = {

@@ -8,7 +8,8 @@ import numpy as np
 from ..base._linear_model import checked_weights
 from ..base._multiclass import labels_of
 from ..utils._callbacks import SILENT
-from ..utils._matrix import as_dense, as_rows
+from ..utils._csr import as_dense
+from ..utils._matrix import as_rows
 from ..utils._minibatches import in_parts, sorted_by_class
 from ..utils._random import stream
 from ..utils._rows_seen import RowsSeen
@@ -16,6 +17,7 @@ from ..utils._waiting import Waiting
 from ._auto import batch_size_of
 from ._feature_moments import FeatureMoments
 from ._fitted import averages_of
+from ._train import train
 
 
 def tables_of(model):
@@ -58,8 +60,10 @@ def train_on_part(model, X, codes, sample_weight, first):
     seen = None if cold else vars(model).get("_seen")  # not of models of other origin
     moments = None if cold else vars(model).get("_moments")
     new_weight = None if sample_weight is None else sample_weight[len(codes) - rows.shape[0] :]
-    model._seen = (seen or RowsSeen()).with_rows(rows, new_weight)
-    model._moments = (moments or FeatureMoments(X.shape[1])).with_rows(rows, new_weight)
+    model._seen = (seen or RowsSeen()).with_hashes(rows.hashes(), new_weight)
+    weight = np.ones(rows.shape[0]) if new_weight is None else new_weight.astype(float)
+    moments = moments or FeatureMoments(X.shape[1])
+    model._moments = moments.with_sums(rows.feature_sums(weight), weight)
     size = batch_size_of(model, part=True)
     rng = stream(0, "order of a part", model._seen.n_visits) if sorted_by_class(codes) else None
     whole, rest = in_parts(len(codes), size, rng)
@@ -67,23 +71,24 @@ def train_on_part(model, X, codes, sample_weight, first):
     model._waiting = None
     if len(whole):
         weights = None if cold else model._start_weights()
-        model._train(*_of(X, codes, sample_weight, whole), weights, 1, progress, part=1.0)
+        samples = _of(X, codes, sample_weight, whole)
+        model._keep(train(model, *samples, weights, 1, progress, part=1.0))
         progress, cold = SILENT, False
     before = None if cold else tables_of(model)
     if len(rest):
         weights = None if cold else model._start_weights()
-        _step_on_rest(model, *_of(X, codes, sample_weight, rest), weights, progress, size)
-        X, codes, sample_weight = _of(X, codes, sample_weight, rest)
-        model._waiting = Waiting(
-            X, labels_of(codes), sample_weight, cold, before or (), tables_of(model)
-        )
+        rows, codes, sample_weight = samples = _of(X, codes, sample_weight, rest)
+        _step_on_rest(model, samples, weights, progress, size)
+        X, labels = rows.matrix(), labels_of(codes)
+        model._waiting = Waiting(X, labels, sample_weight, cold, before or (), tables_of(model))
 
 
-def _step_on_rest(model, X, codes, sample_weight, weights, progress, size):
+def _step_on_rest(model, samples, weights, progress, size):
     """A step for less than a mini-batch, of which only the weights are kept."""
     state = averages_of(model), model.n_steps_
     told = {name: vars(model)[name] for name in TOLD if progress is SILENT}
-    model._train(X, codes, sample_weight, weights, 1, progress, part=len(codes) / size)
+    part = len(samples[1]) / size
+    model._keep(train(model, *samples, weights, 1, progress, part=part))
     model._averages, model.n_steps_ = state
     vars(model).update(told)
 
@@ -101,4 +106,5 @@ def of_weight(X, codes, sample_weight):
 
 
 def _of(X, codes, sample_weight, chosen):
-    return X[chosen], codes[chosen], None if sample_weight is None else sample_weight[chosen]
+    weight = None if sample_weight is None else sample_weight[chosen]
+    return as_rows(X[chosen]), codes[chosen], weight

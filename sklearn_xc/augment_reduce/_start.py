@@ -4,7 +4,18 @@ import numpy as np
 from scipy.special import ndtri
 
 from ..topk._feature_major import untouched_zeros
-from ._train import CLASSES_AT_ONCE, in_memory
+
+CLASSES_AT_ONCE = 256  # so that Ctrl-C is heard between them
+
+
+def in_memory(zeros):
+    """Have the system give the memory of untouched zeros now, some classes at a time.
+
+    The first mini-batch would otherwise wait for all of it, and with it a Ctrl-C.
+    """
+    for start in range(0, len(zeros), CLASSES_AT_ONCE):
+        zeros[start : start + CLASSES_AT_ONCE] = 0
+    return zeros
 
 
 def start_of(model, codes, sample_weight, seed):

@@ -1,60 +1,38 @@
 """Algorithms 1 and 2 of Augment-and-Reduce, one-vs-each and the exact softmax: the passes."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_softmax
+from sklearn.utils import check_random_state
 
 from .._kernels.augment_reduce import _adaptive_rates
 from .._kernels.augment_reduce import _adaptive_step as kernel
 from .._kernels.common._pace import Pace
 from .._kernels.softmax._sampled_scores import scores, scores_by_class
+from ..base._multiclass import held_out_samples
 from ..softmax._class_sampling import ClassSampler, Drawn, side_by_side
 from ..softmax._full_softmax import BEYOND, ExactSteps, equal_cuts, shares_of_ridge
 from ..topk._feature_major import feature_major, padded_intercept, untouched_zeros
 from ..topk._inverted_index import InvertedIndex
 from ..utils._random import stream
+from ..utils._rows import Rows
 from ..utils._schedules import share_of_rate
+from ._auto import bound_of, coordinates_of, entries_of, require_memory_for, ridge_of, settings_of
 from ._bounds import bound_for
+from ._fitted import averages_of
+from ._start import in_memory, start_of, to_inside, to_outside
 
 # The bound is watched on this many samples, fewer where they would have more scores than WATCHED.
 MOST_WATCHED, FEWEST_WATCHED, WATCHED = 200, 16, 4_000_000
-CLASSES_AT_ONCE = 256  # so that Ctrl-C is heard between them
 DECAY, DECAY_STEPS = 0.9, 2000  # of the learning rate (section 4 of the paper)
 UNSCALED = np.empty(0, dtype=np.float32)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Settings of the passes of a fit, or of the one pass over a part."""
-
-    model: str
-    bound: str  # which never is "auto"
-    batch_size: int
-    n_sampled: int
-    sampling: str
-    shared_draws: bool
-    local_steps: str
-    max_iter: int
-    learning_rate: float
-    alpha: object  # a float, or ndarray (n_features,)
-    tol: float | None  # None: no end before max_iter
-    n_iter_no_change: int
-    n_steps: int  # made before
-    seed: int
-    n_threads: int
-    n_whole: float  # samples that a gradient is scaled to
-    entries: np.ndarray | None = None  # of each feature in all parts; None for a whole
-    keeps_averages: bool = False
-    falls_to_zero: bool = False  # the rate, by the end of the call; with all classes only
-    shuffled: bool = True  # whether passes visit the samples in random order
 
 
 class Samples(NamedTuple):
     """The data of a call."""
 
-    rows: object  # Rows
+    rows: Rows
     y: np.ndarray
     weight: np.ndarray | None
     held_out: np.ndarray  # bool (n_samples,)
@@ -64,6 +42,36 @@ class Samples(NamedTuple):
         """The samples to visit: those of weight zero are not."""
         visited = ~self.held_out if self.weight is None else ~self.held_out & (self.weight > 0)
         return np.flatnonzero(visited)
+
+    def few(self, n_classes, seed):
+        """A few of the samples trained on, and of those held out, if there are any."""
+        trained = self._watched(self.training, n_classes, seed)
+        if not self.held_out.any():
+            return trained, None
+        return trained, self._watched(np.flatnonzero(self.held_out), n_classes, seed, True)
+
+    def _watched(self, among, n_classes, seed, held_out=False):
+        size = max(FEWEST_WATCHED, min(MOST_WATCHED, WATCHED // n_classes))
+        places = np.sort(stream(seed, "watched").permutation(among)[:size]).astype(np.int32)
+        weight = None if self.weight is None else self.weight[places]
+        return Watched(self.rows.take(places), self.y[places], weight, places, held_out)
+
+
+class Watched(NamedTuple):
+    """A few of some samples, always the same for a seed, to evaluate the bound on."""
+
+    rows: Rows
+    y: np.ndarray
+    weight: np.ndarray | None
+    places: np.ndarray  # int32, their numbers
+    held_out: bool
+
+    def mean(self, values):
+        return float(np.average(values, weights=self.weight))
+
+    def scores(self, weights, n_threads):
+        """Of all classes, by weights (n_classes, n_features) and intercepts."""
+        return InvertedIndex(*weights).scores(self.rows, n_threads)
 
 
 class Result(NamedTuple):
@@ -77,16 +85,9 @@ class Result(NamedTuple):
     scores: list  # the mean log-likelihood of samples kept apart, where there are any
     start: float  # of the scores, or minus the losses, before the first pass
     ended_by_itself: bool  # or by a callback: not by the number of passes
-
-
-def in_memory(zeros):
-    """Have the system give the memory of untouched zeros now, some classes at a time.
-
-    The first mini-batch would otherwise wait for all of it, and with it a Ctrl-C.
-    """
-    for start in range(0, len(zeros), CLASSES_AT_ONCE):
-        zeros[start : start + CLASSES_AT_ONCE] = 0
-    return zeros
+    bound: str  # that ran
+    learning_rate: float
+    held_out: np.ndarray  # bool (n_samples,)
 
 
 def step_size(t, learning_rate):
@@ -118,22 +119,6 @@ class _Watch:
             return False
         before, last = max(self.curve[: -self.patience]), max(self.curve[-self.patience :])
         return last - before <= self.tol * abs(before)
-
-
-class _Watched:
-    """A few of some samples, always the same for a seed, to evaluate the bound on."""
-
-    def __init__(self, samples, held_out, n_classes, seed):
-        self.held_out = held_out
-        among = np.flatnonzero(samples.held_out) if held_out else samples.training
-        size = max(FEWEST_WATCHED, min(MOST_WATCHED, WATCHED // n_classes))
-        chosen = stream(seed, "watched").permutation(among)[:size]
-        self.places = np.sort(chosen).astype(np.int32)
-        self.y = samples.y[self.places]
-        self._weight = None if samples.weight is None else samples.weight[self.places]
-
-    def mean(self, values):
-        return float(np.average(values, weights=self._weight))
 
 
 def _order(rng, samples, settings):
@@ -264,7 +249,6 @@ class AllClasses:
 
     def __init__(self, samples, W, b, averages, settings):
         self._n_classes, self.settings, self._training = len(b), settings, samples.training
-        self._samples = samples
         W, b = feature_major(W), padded_intercept(b, BEYOND)
         self._steps = ExactSteps(
             samples.rows, samples.y, samples.weight, W, b, self._training, alpha=settings.alpha,
@@ -292,8 +276,7 @@ class AllClasses:
         self.n_steps += n_batches
 
     def bound(self, watched):
-        few = self._samples.rows.take(watched.places)
-        psi = InvertedIndex(*self.weights()).scores(few, self.settings.n_threads)
+        psi = watched.scores(self.weights(), self.settings.n_threads)
         own = np.arange(len(watched.y)), watched.y
         return watched.mean(log_softmax(psi, axis=1)[own])
 
@@ -301,34 +284,92 @@ class AllClasses:
         return self._steps.W[:, : self._n_classes].T, self._steps.b[: self._n_classes]
 
 
-def run(samples, W, b, averages, settings, progress, outside):
+def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=None):
+    """Make passes over the samples of a call.
+
+    Parameters
+    ----------
+    model : AugmentReduceClassifier
+        Whose parameters, and record of the rows seen, are read.
+    rows : Rows
+    codes : ndarray of int32 (n_samples,)
+    sample_weight : ndarray of float32 (n_samples,), or None
+    weights : tuple of ndarray of float32 (n_classes, n_features) and (n_classes,), or None
+        To go on from, changed; None for a cold start.
+    max_iter : int
+    progress : Progress
+    part : float, default=None
+        None for a fit; for a part how much of a mini-batch its last one is.
+
+    Returns
+    -------
+    result : Result
+        With weights for X as it was given.
+    """
+    bound, n_features = bound_of(model, len(model.classes_)), rows.shape[1]
+    keeps = part is not None or model.warm_start
+    require_memory_for(model, bound, rows.shape[0], len(rows.data), keeps)
+    rng = check_random_state(model.random_state)
+    seed = rng.randint(2**31)
+    held_out = np.zeros(rows.shape[0], dtype=bool)
+    if model.early_stopping and max_iter > 1:
+        held_out = held_out_samples(codes, model.validation_fraction, rng, sample_weight)
+    coordinates = coordinates_of(model, n_features, rows.dense)
+    ridge = ridge_of(model, n_features, rows.dense)
+    starts_at_zero = weights is None and model.init_scale in ("auto", 0)
+    if weights is None:
+        weights = start_of(model, codes, sample_weight, rng.randint(2**31))
+    if model.learning_rate == "auto":
+        rows = rows.inside(coordinates)
+    samples = Samples(rows, codes, sample_weight, held_out)
+    settings = settings_of(
+        model, bound, (len(codes), len(samples.training), sample_weight), max_iter, part,
+        alpha=ridge / coordinates.scale**2,
+        entries=None if part is None else entries_of(model, coordinates),
+        keeps_averages=keeps, seed=seed,
+    )  # fmt: skip
+    if not starts_at_zero:
+        to_inside(*weights, coordinates)
+    averages, squares = averages_of(model), coordinates.scale**2
+    if averages is not None:  # of gradients by the weights as they are
+        averages = averages[0] / squares.astype(np.float32), averages[1]
+    watched = samples.few(len(weights[1]), seed)
+    make_steps = AllClasses if bound == "exact" else SampledSteps
+    steps = make_steps(samples, *weights, averages, settings)
+    result = run(steps, watched, settings, progress, coordinates)
+    W, b = to_outside(result.W, result.b, coordinates)
+    if keeps:
+        averages = result.averages[0] * squares.astype(np.float32), result.averages[1]
+    return result._replace(W=W, b=b, averages=averages if keeps else None, held_out=held_out)
+
+
+def run(steps, watched, settings, progress, coordinates):
     """All passes of a call.
 
     Parameters
     ----------
-    samples : Samples
-    W, b : ndarray of float32 (n_classes, n_features) and (n_classes,)
-        Where they start; may be changed.
-    averages : tuple, or None
+    steps : AllClasses or SampledSteps
+    watched : tuple of Watched and Watched or None
+        Some samples that are trained on, and some that are held out.
     settings : Settings
     progress : Progress
-    outside : callable
-        ``outside(W, b)`` gives what callbacks may see of them.
+    coordinates : Coordinates
+        Of the weights; callbacks see those outside.
 
     Returns
     -------
     result : Result
     """
-    solver = AllClasses if settings.bound == "exact" else SampledSteps
-    steps = solver(samples, W, b, averages, settings)
     watch, losses = _Watch(settings.tol, settings.n_iter_no_change), []
-    trained, held_out = _Watched(samples, False, len(b), settings.seed), None
-    if samples.held_out.any():
-        held_out = _Watched(samples, True, len(b), settings.seed)
+    trained, held_out = watched
     # Another order in every call: mini-batches that come again and again are learnt by heart.
     rng = stream(settings.seed, "passes", settings.n_steps)
     start = steps.bound(held_out or trained) if settings.max_iter > 1 else -np.inf
     met_tol = False
+
+    def outside():
+        return to_outside(*map(np.array, steps.weights()), coordinates)
+
     for number in range(1, settings.max_iter + 1):
         progress.begin()
         steps.epoch(rng, number)
@@ -339,10 +380,12 @@ def run(samples, W, b, averages, settings, progress, outside):
         reached = {"loss": losses[-1]}
         if held_out is not None:
             reached["held_out_log_likelihood"] = watch.curve[-1]
-        stop = progress.end(lambda: outside(*steps.weights()), **reached)
+        stop = progress.end(outside, **reached)
         if stop or met_tol:
             break
     kept = steps.averages() if settings.keeps_averages else None
     scores = [] if held_out is None else watch.curve
-    by_itself = met_tol or stop
-    return Result(*steps.weights(), kept, steps.n_steps, losses, scores, start, by_itself)
+    return Result(
+        *steps.weights(), kept, steps.n_steps, losses, scores, start, met_tol or stop,
+        settings.bound, float(settings.learning_rate), None,
+    )  # fmt: skip

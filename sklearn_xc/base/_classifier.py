@@ -17,10 +17,9 @@ from ..inspection._label_counts import counts_of_codes, report_of
 from ..persistence import SaveMixin, weights_to_store
 from ..topk._inverted_index import InvertedIndex
 from ..utils._callbacks import CallbackSupportMixin, Progress
-from ..utils._matrix import as_matrix, as_rows, normalise
+from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
-from ..utils._sparse import in_checked_csr
 from . import _weight_format as weight_format
 from ._fitted import check_labels_and_counts, check_shape, take_loaded_weights
 from ._labels import without_grades
@@ -35,8 +34,6 @@ from ._validation import (
     StrOptions,
     all_or_nothing,
     check_parameters,
-    validate_fit,
-    validate_more,
 )
 
 __all__ = [
@@ -57,9 +54,9 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
     """Base of all classifiers here.
 
     A subclass declares ``_parameter_constraints``, has the parameter ``n_jobs``, and fits inside
-    :meth:`_all_or_nothing` with the data from :meth:`_validate_fit`. One with linear weights ends
-    with :meth:`_set_linear_model`; one whose scores come from them and something else overrides
-    :meth:`_scores_of`.
+    :meth:`_all_or_nothing` with the data from `_validation.validate_fit`. One with linear weights
+    ends with :meth:`_set_linear_model`; one whose scores come from them and something else
+    overrides :meth:`_scores_of`.
     """
 
     _parameter_constraints: dict = {}  # noqa: RUF012  (scikit-learn's convention)
@@ -82,31 +79,9 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
     def _all_or_nothing(self):
         return all_or_nothing(self)
 
-    def _start_progress(
-        self, n_steps, X, y, sample_weight, name="epoch", set_model=None, n_before=0
-    ):
-        """Begin to tell of a fit of at most this many steps; see `Progress`.
-
-        Parameters
-        ----------
-        n_steps : int
-        X, y, sample_weight : object
-            As they were given to fit.
-        name : str
-        set_model : callable or None
-        n_before : int
-            Steps of another kind before these at most.
-
-        Returns
-        -------
-        progress : Progress
-        """
-        data = {"X": X, "y": y, "sample_weight": sample_weight}
-        return Progress(self, n_steps, data, name, set_model, self.verbose, n_before)
-
     def _progress_of_part(self):
         """Lines that `verbose` prints of a call of partial_fit; callbacks are told of fits only."""
-        return Progress(self, None, name="part", verbose=self.verbose)
+        return Progress(self, self.verbose).start(None, name="part")
 
     def _require_size(self, n_classes, n_features):
         """Refuse by number what cannot fit into memory, before any of it is looked at.
@@ -121,12 +96,6 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
             f"fit: labels, intercepts and counts of {n_classes} classes",
             "train fewer classes at a time",
         )
-
-    def _validate_fit(self, X, y, sample_weight=None):
-        return validate_fit(self, X, y, sample_weight)
-
-    def _validate_more(self, X, y, sample_weight=None):
-        return validate_more(self, X, y, sample_weight)
 
     def _set_support(self, support):
         """Keep the training samples of each class for `label_report_`; None if not known."""
@@ -396,7 +365,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
             places = places_of_labels(labels, self.classes_, rows.shape[0])
         coef = checked_weights(self.coef_)
         of_label = partial(self._scores_of().weights_of_label, coef, self.intercept_)
-        return explain_rows(as_matrix(rows), places, self.classes_, of_label, k, names)
+        return explain_rows(rows.matrix(), places, self.classes_, of_label, k, names)
 
     @property
     def label_report_(self):

@@ -6,11 +6,12 @@ from numbers import Real
 
 import numpy as np
 from scipy import sparse
+from sklearn import get_config
 from sklearn.exceptions import DataConversionWarning
 
-from ..utils._matrix import LARGEST_INDEX, narrow_indices
+from ..utils._csr import LARGEST_INDEX
+from ..utils._matrix import checked_csr, narrow_indices
 from ..utils._records import is_a, is_labels, is_one_of, record
-from ..utils._sparse import answer_container, checked_csr
 
 REFUSED, DROPPED, KEPT = "refused", "dropped", "kept"  # grades, see `encode`
 SMALLEST_GRADE = 1e-6  # so that float32 holds its inverse, also times other weights
@@ -19,6 +20,20 @@ LABEL_LISTS = (
     "y holds a list of labels for each sample, which is ambiguous; turn the lists into an "
     "indicator matrix with sklearn.preprocessing.MultiLabelBinarizer(sparse_output=True)"
 )
+
+
+def answer_container(given):
+    """The class of sparse predictions: that of fit's y, or csr_array if scikit-learn is set to it.
+
+    scikit-learn 1.9 has ``set_config(sparse_interface=...)``. Its default, "spmatrix", does not
+    tell whether somebody asked for it, so that only "sparray" changes what is returned.
+
+    Parameters
+    ----------
+    given : type
+        ``csr_matrix`` or ``csr_array``.
+    """
+    return sparse.csr_array if get_config().get("sparse_interface") == "sparray" else given
 
 
 @record(
@@ -144,6 +159,13 @@ def _is_entry(value, grades):
     if not isinstance(value, (Real, np.bool_)):
         return False
     return value in (0, 1) if grades == REFUSED else 0 <= value <= 1
+
+
+def codes_of(Y):
+    """The class number of each sample from the pattern of `_labels.encode`."""
+    if Y.shape[1] == 1:
+        return np.diff(Y.indptr).astype(np.int32)
+    return Y.indices.astype(np.int32)
 
 
 def encode(y, names=None, grades=REFUSED):

@@ -6,7 +6,7 @@ from scipy import sparse
 from ..inspection._explain import weights_at
 from ..topk._inverted_index import InvertedIndex
 from ..utils._locks import ForkSafeLock
-from ..utils._sparse import checked_csr
+from ..utils._matrix import checked_csr
 
 
 class LinearScores:

@@ -1,4 +1,4 @@
-"""One class a sample: labels and weights to start from, and `partial_fit`.
+"""One class a sample: `partial_fit`, labels of its calls, samples kept from training.
 
 An estimator whose method is this `partial_fit` has
 
@@ -15,53 +15,13 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from ..inspection._label_counts import summed_support
-from ..utils._matrix import normalise
-from ..utils._sparse import in_checked_csr
+from ..utils._matrix import in_checked_csr, normalise
 from ..utils._validation import check_sample_weight
 from ..utils._waiting import keep_beginning, with_beginning
 from ._labels import LabelEncoding, check_labels, refuse_indicator
 from ._linear_model import arrays_of
 from ._new_classes import merge_labels
-from ._validation import check_parameters, validate_fit
-
-
-def validate_warm_start(estimator, X, y, sample_weight):
-    """Check parameters and data of a fit that `warm_start` lets go on from the one before.
-
-    Parameters
-    ----------
-    estimator : BaseXCClassifier
-        With ``_start_weights()``.
-    X, y, sample_weight : as in fit
-
-    Returns
-    -------
-    X : C-contiguous ndarray or csr_array, float32
-    codes : ndarray of int32 (n_samples,)
-        Numbers of the samples' classes in ``classes_``.
-    sample_weight : ndarray of float32 (n_samples,), or None
-    weights : object
-        Those to start from, None for a cold start.
-    """
-    warm = estimator.warm_start and estimator.__sklearn_is_fitted__()
-    before = None
-    if warm:
-        estimator._check_state()
-        before = estimator.classes_, estimator.n_features_in_, estimator._start_weights()
-    X, Y, sample_weight = validate_fit(estimator, X, y, sample_weight)
-    if not warm:
-        return X, codes_of(Y), sample_weight, None
-    require_same_data(estimator, *before[:2])
-    return X, codes_of(Y), sample_weight, before[2]
-
-
-def require_same_data(estimator, classes, n_features):
-    """Refuse to go on from a fit with other classes or features than this one has."""
-    if not np.array_equal(classes, estimator.classes_) or n_features != estimator.n_features_in_:
-        raise ValueError(
-            "warm_start=True needs the classes and features of the fit before; set "
-            "warm_start=False to start anew"
-        )
+from ._validation import check_parameters
 
 
 def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -125,7 +85,7 @@ def validate_part(estimator, X, y, classes, sample_weight):
     """Check parameters and data of a `partial_fit` with one class a sample.
 
     Sets classes_ and what scikit-learn records of X at the first call, takes in new classes later,
-    and returns what `validate_warm_start` does but for the weights.
+    and returns X as `utils._matrix.normalise` does, the classes' numbers and the weights.
     """
     check_parameters(estimator)
     check_labels(y)
@@ -184,13 +144,6 @@ def _grow(estimator, y, classes, may_add):
         estimator._place_classes(places)
         if beginning is not None:
             estimator._beginning = beginning.placed(places, _tables(estimator))
-
-
-def codes_of(Y):
-    """The class number of each sample from the pattern of `_labels.encode`."""
-    if Y.shape[1] == 1:
-        return np.diff(Y.indptr).astype(np.int32)
-    return Y.indices.astype(np.int32)
 
 
 def known_codes(y, classes):

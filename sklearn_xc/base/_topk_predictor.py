@@ -6,8 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..topk._restriction import checked_weight
 from ..utils._label_places import named_labels
-from ..utils._matrix import as_rows, normalise
-from ..utils._sparse import checked_csr
+from ..utils._matrix import as_rows, checked_csr, normalise
 from ..utils._validation import check_k
 from ._linear_model import checked_weights
 

@@ -21,13 +21,13 @@ from sklearn.utils.validation import validate_data
 from ..inspection._label_counts import training_support
 from ..utils._callbacks import STATE
 from ..utils._label_places import check_names
-from ..utils._matrix import normalise
-from ..utils._sparse import in_checked_csr
+from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._validation import check_sample_weight, require_two_classes
 from ._labels import (
     KEPT,
     REFUSED,
     check_labels,
+    codes_of,
     encode,
     label_names,
     pattern_of,
@@ -151,7 +151,8 @@ def validate_fit(estimator, X, y, sample_weight=None):
 
     Returns
     -------
-    X : C-contiguous ndarray or csr_array, float32 (see `utils._matrix.normalise`)
+    rows : Rows
+        Of X in float32, see `utils/_matrix.py`.
     Y : csr_array of uint8 (n_samples, n_columns) (see `_labels.encode`), or float32 with grades
     sample_weight : ndarray of float32 (n_samples,), or None
     """
@@ -177,10 +178,50 @@ def validate_fit(estimator, X, y, sample_weight=None):
             require_two_classes(Y, sample_weight, estimator.classes_)
     positives = pattern_of(Y)
     estimator._set_support(training_support(positives, sample_weight, len(estimator.classes_)))
-    vars(estimator).pop("_beginning", None)  # of a stream before
+    for name in "_beginning", "calibration_":  # of a stream or fit before
+        vars(estimator).pop(name, None)
     if is_multilabel:
         count_rows_with_labels(estimator, positives, sample_weight)
-    return normalise(X), Y, sample_weight
+    return as_rows(normalise(X)), Y, sample_weight
+
+
+def validate_warm_start(estimator, X, y, sample_weight):
+    """Check parameters and data of a fit that `warm_start` lets go on from the one before.
+
+    Parameters
+    ----------
+    estimator : BaseXCClassifier
+        With ``_start_weights()``.
+    X, y, sample_weight : as in fit
+
+    Returns
+    -------
+    rows : Rows
+    codes : ndarray of int32 (n_samples,)
+        Numbers of the samples' classes in ``classes_``.
+    sample_weight : ndarray of float32 (n_samples,), or None
+    weights : object
+        Those to start from, None for a cold start.
+    """
+    warm = estimator.warm_start and estimator.__sklearn_is_fitted__()
+    before = None
+    if warm:
+        estimator._check_state()
+        before = estimator.classes_, estimator.n_features_in_, estimator._start_weights()
+    rows, Y, sample_weight = validate_fit(estimator, X, y, sample_weight)
+    if not warm:
+        return rows, codes_of(Y), sample_weight, None
+    require_same_data(estimator, *before[:2])
+    return rows, codes_of(Y), sample_weight, before[2]
+
+
+def require_same_data(estimator, classes, n_features):
+    """Refuse to go on from a fit with other classes or features than this one has."""
+    if not np.array_equal(classes, estimator.classes_) or n_features != estimator.n_features_in_:
+        raise ValueError(
+            "warm_start=True needs the classes and features of the fit before; set "
+            "warm_start=False to start anew"
+        )
 
 
 def grades_of(estimator):
@@ -206,11 +247,11 @@ def _named(encoding, given, of_frame):
 
 
 def validate_more(estimator, X, y, sample_weight=None):
-    """Check parameters and data that come after a fit; y is not encoded."""
+    """Check parameters and data that come after a fit, as `validate_fit`; y is not encoded."""
     check_parameters(estimator)
     check_labels(y, grades_of(estimator))
     X, y = in_checked_csr(X, "X"), in_checked_csr(y, "y")
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True, reset=False)
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
-    return normalise(X), y, sample_weight
+    return as_rows(normalise(X)), y, sample_weight

@@ -29,8 +29,9 @@ def _has_calibration(estimator):
 class CalibratedMixin:
     """`predict_proba` by the parameters `calibration` and `calibration_cv`.
 
-    Stands left of the base class. `fit` calls :meth:`_calibrate` before it trains, so that nobody
-    waits for the training to hear that there is something wrong with `calibration_cv`.
+    Stands left of the base class. With `calibration`, `fit` calls :meth:`_calibrate` before it
+    trains, so that nobody waits for the training to hear that there is something wrong with
+    `calibration_cv`.
     """
 
     _calibration_constraints = {  # noqa: RUF012
@@ -44,9 +45,6 @@ class CalibratedMixin:
 
     def _calibrate(self, X, y, sample_weight):
         """Fit calibration_ on held-out scores of copies of this estimator."""
-        vars(self).pop("calibration_", None)
-        if self.calibration is None:
-            return
         if self._encoding.kind != "multilabel":
             y = np.ravel(y)
         labels = read_labels(y)

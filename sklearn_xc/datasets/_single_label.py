@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ..utils._sparse import checked, checked_csr
+from ..utils._matrix import checked, checked_csr
 
 # Of the indicators made here. An indicator is computed with: ``Y.T @ Y`` counts how often labels
 # stand together, ``-Y.sum(axis=0)`` sorts them by frequency. In 8 bits the first overflows at 256

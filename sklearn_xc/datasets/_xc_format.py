@@ -6,8 +6,8 @@ from os import fsdecode
 import numpy as np
 import scipy.sparse as sp
 
+from ..utils._matrix import checked
 from ..utils._memory_limit import VARIABLE, memory_limit
-from ..utils._sparse import checked
 from ._mapped_csr import open_folder, write_folder
 from ._xc_reader import XCReader, open_text
 

@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from ..utils._coordinates import Coordinates
+from ..utils._matrix import as_rows
 
 FULL = 0.25  # of the entries are not zero in rows that are taken as dense
 FAR = 10  # times the typical length, of rows that do not count in the mean
@@ -25,16 +26,16 @@ def coordinates_for(X, sample_weight, columns, fit_intercept):
         steps.
     """
     if sparse.issparse(X) or not fit_intercept:
-        return Coordinates.of_rows(X, sample_weight)
+        return as_rows(X).coordinates_of_length(sample_weight)
     if sample_weight is not None:
         X = X[sample_weight > 0]
-    found = Coordinates.of(X)
+    found = as_rows(X).coordinates()
     if columns and np.ndim(found.scale):
         return found
     if np.count_nonzero(X) < FULL * X.size:
-        return Coordinates.of_rows(X)
+        return as_rows(X).coordinates_of_length()
     mean = typical_mean(X)
-    return Coordinates(mean, Coordinates.of_rows((X - mean).astype(np.float32)).scale)
+    return Coordinates(mean, as_rows((X - mean).astype(np.float32)).coordinates_of_length().scale)
 
 
 def moved(coordinates, X, n_before):
@@ -46,7 +47,7 @@ def moved(coordinates, X, n_before):
         return coordinates
     share = len(X) / (n_before + len(X))
     mean = coordinates.mean + share * (typical_mean(X) - coordinates.mean)
-    square = Coordinates.of_rows((X - mean).astype(np.float32)).scale ** 2
+    square = as_rows((X - mean).astype(np.float32)).coordinates_of_length().scale ** 2
     scale = np.sqrt((1 - share) * coordinates.scale**2 + share * square)
     return Coordinates(mean, float(scale))
 

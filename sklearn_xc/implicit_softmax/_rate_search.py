@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..utils._callbacks import SILENT
-from ..utils._matrix import Rows, as_matrix
 from ..utils._parallel import run_blocks
 from ..utils._random import stream
+from ..utils._rows import Rows
 from ._solvers import Data, DivergenceError
 
 DECADE = 2  # places
@@ -47,7 +47,7 @@ def objective(rows, y, sample_weight, W, b, alpha):
     own = np.zeros(n_samples)
     square = 0.0
     size = max(1, SCORES_AT_ONCE // CLASSES_AT_ONCE)
-    X = as_matrix(rows)
+    X = rows.matrix()
     with np.errstate(all="ignore"):
         for first in range(0, n_classes, CLASSES_AT_ONCE):
             w = np.ascontiguousarray(W[first : first + CLASSES_AT_ONCE].T)

@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from ..base._multiclass import validate_warm_start
+from ..base._validation import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
-from ..utils._callbacks import with_callbacks
+from ..utils._callbacks import Progress, with_callbacks
 from ..utils._convergence import warn_not_converged
 from ..utils._matrix import as_rows
 from ..utils._records import savable
@@ -326,10 +326,10 @@ default="auto"
         -----
         Ctrl-C stops within a second. Whatever ends the fit early leaves the estimator as it was.
         """
-        given = X, y, sample_weight
+        progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            X, codes, sample_weight, start = validate_warm_start(self, X, y, sample_weight)
-            X = full_rows(X)
+            rows, codes, sample_weight, start = validate_warm_start(self, X, y, sample_weight)
+            X = full_rows(rows.matrix())
             settings = settings_of(self, X, None)
             n_visited = X.shape[0] if sample_weight is None else np.count_nonzero(sample_weight)
             shares = shares_of_epochs(self.decay, passes(self.max_iter, settings, n_visited))
@@ -337,7 +337,7 @@ default="auto"
             if start is not None and self._stream is not None:
                 stream = stream.with_auxiliary(self._stream.keys, self._stream.u)
             n_rates = MOST_TRIED if self.learning_rate == "auto" else 0
-            progress = self._watch(len(shares), *given, n_before=n_rates)
+            progress.start(len(shares), set_model=type(self)._set_copies, n_before=n_rates)
             self.n_iter_, curve = self._train(
                 X, codes, sample_weight, start, settings, shares, stream, 0, progress
             )
@@ -375,7 +375,7 @@ default="auto"
         self._require_weights(max(n_copies, workers) + (start is not None), 16 * X.shape[0])
         rows, n_classes = as_rows(X), len(self.classes_)
         weight = NONE if sample_weight is None else sample_weight
-        data = Data(as_rows(coordinates.inside(X)), codes, weight)
+        data = Data(rows.inside(coordinates), codes, weight)
         if start is not None:
             start = weights_inside(coordinates, *start)
         stream = stream.with_samples(rows, data.rows, sample_weight, settings.solver == "exact")

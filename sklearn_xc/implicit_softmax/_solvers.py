@@ -17,8 +17,8 @@ from .._kernels.implicit_softmax import _coefficients, _single_steps
 from .._kernels.softmax import _one_vs_each, _sampled_scores
 from ..softmax._class_sampling import SAMPLINGS, ClassSampler, alias_table
 from ..topk._feature_major import feature_major, n_places, untouched_zeros
-from ..utils._matrix import Rows, squared_norms
 from ..utils._random import stream
+from ..utils._rows import Rows
 from ._stream import Whole
 
 NONE = np.empty(0, dtype=np.float32)
@@ -201,7 +201,7 @@ class SingleSteps(Solver):
 
     def __init__(self, data, n_classes, start, settings, seed, n_threads, stop):
         super().__init__(data, n_classes, start, settings, seed, n_threads, stop)
-        self.squares = squared_norms(data.rows)
+        self.squares = data.rows.squared_norms()
         self.scale = np.ones(n_classes)
         self.projection = projection(data, n_classes, settings, self.squares, self.whole.weight)
         self.norms = NO_DOUBLES
@@ -296,7 +296,7 @@ class SampledBatches(Solver):
         if settings.alpha > 0:
             self.scale, self.shrink = np.ones((2, n_classes), dtype=np.float32)
             self.last_touch = np.zeros(n_classes, dtype=np.int64)
-        squares = squared_norms(data.rows)
+        squares = data.rows.squared_norms()
         self.projection = projection(data, n_classes, settings, squares, self.whole.weight)
         self.double_sum = {  # what steps on it are told
             "delta": settings.delta if settings.solver == "umax" else np.inf,

@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..utils._coordinates import Coordinates
-from ..utils._matrix import entry_counts
 from ..utils._records import either, is_a, is_array, is_positive, record
-from ..utils._rows_seen import RowsSeen, row_hashes
+from ..utils._rows_seen import RowsSeen
 
 # Auxiliary variables are kept of this many rows at most, 16 bytes each; which, their hashes decide.
 MOST_KEPT = 2**22
@@ -85,10 +84,10 @@ class Stream:
         sample_weight : ndarray of float32 (n_samples,), or None
         count_entries : bool
         """
-        seen = self.seen.with_rows(outside, sample_weight)
+        seen = self.seen.with_hashes(outside.hashes(), sample_weight)
         entries = self.entries
         if count_entries:
-            entries = entry_counts(inside, sample_weight)
+            entries = inside.entry_counts(sample_weight)
             entries += 0 if self.entries is None else self.entries
         return Stream(self.coordinates, self.length, seen, entries, self.keys, self.u)
 
@@ -132,4 +131,4 @@ def sample_keys(rows, y, classes):
     present, place = np.unique(y, return_inverse=True)
     digests = (hashlib.blake2b(str(label).encode(), digest_size=8) for label in classes[present])
     of_label = np.array([int.from_bytes(d.digest(), "little") for d in digests], dtype=np.uint64)
-    return row_hashes(rows) ^ of_label[place]
+    return rows.hashes() ^ of_label[place]

@@ -12,7 +12,6 @@ from ..softmax._full_softmax import BATCH, BEYOND, ROUNDED_FROM, ExactSteps
 from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
 from ..utils._callbacks import SILENT
 from ..utils._convergence import number_of_passes
-from ..utils._matrix import squared_norms
 from ..utils._parallel import single_threaded_blas
 from ..utils._random import stream
 from ..utils._schedules import share_of_rate
@@ -76,7 +75,7 @@ class ExactBatches(Solver):
             self.visited, alpha=alpha, intercept=settings.intercept, adaptive=False,
             n_threads=n_threads, stop=stop, entries=entries,
         )  # fmt: skip
-        self.squares = squared_norms(data.rows)
+        self.squares = data.rows.squared_norms()
         if data.weight.size:
             self.squares *= data.weight
 

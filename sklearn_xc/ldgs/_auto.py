@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from ..utils._convergence import number_of_passes
 
@@ -48,20 +47,20 @@ class Plan(NamedTuple):
     in_units: bool
 
 
-def make_plan(model, X, n_classes):
+def make_plan(model, few, n_features, n_classes):
     """The plan of a fit, from the parameters of the model and what X is.
 
     Parameters
     ----------
     model : LDGSClassifier
-    X : ndarray or csr_array of float32 (n_samples, n_features)
-    n_classes : int
+    few : bool
+        Whether rows have few entries other than zero, or, where the rate is given, are sparse.
+    n_features, n_classes : int
     """
     linear, automatic = model.similarity == "linear", model.learning_rate == "auto"
-    few = is_mostly_zeros(X) if automatic else sparse.issparse(X)
     hidden_dim = model.hidden_dim
     if hidden_dim == "auto":
-        too_wide = n_classes * X.shape[1] > MOST_WEIGHTS or not linear
+        too_wide = n_classes * n_features > MOST_WEIGHTS or not linear
         hidden_dim = HIDDEN_DIM if few and too_wide else None
     by_feature = hidden_dim is None and linear and few
     gradient = model.gradient
@@ -83,19 +82,6 @@ def rate_of(model, form):
         return float(model.learning_rate)
     rates = RATES_SGD if model.solver == "sgd" else RATES
     return rates["hidden" if model.similarity == "sqeuclidean" else form]
-
-
-def is_mostly_zeros(X):
-    """Whether few entries of X are other than zero."""
-    n_entries = X.nnz if sparse.issparse(X) else np.count_nonzero(X)
-    return n_entries < MOSTLY_ZEROS * max(1, X.shape[0] * X.shape[1])
-
-
-def in_form(X, form):
-    """X as steps of this form take it: CSR by features, dense by columns, else as it is."""
-    if form == "features" and not sparse.issparse(X):
-        return sparse.csr_array(X)
-    return X.toarray() if form == "columns" and sparse.issparse(X) else X
 
 
 def passes(model, form, n_samples, n_weights):

@@ -5,11 +5,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
-from ..base._multiclass import require_same_data
-from ..base._validation import gathered_search_params
+from ..base._validation import gathered_search_params, require_same_data, validate_fit
 from ..softmax._probabilities import predict_log_proba, predict_proba, topk_probabilities
 from ..utils._available import available_if
-from ..utils._callbacks import with_callbacks
+from ..utils._callbacks import Progress, with_callbacks
 from ..utils._convergence import still_rose, warn_not_converged
 from ..utils._records import savable
 from ._auto import HIDDEN_DIM, passes
@@ -309,36 +308,36 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         Ctrl-C stops after the mini-batch at hand. Whatever ends the fit early leaves the estimator
         as it was.
         """
-        given = X, y, sample_weight
+        progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
             before = None
             if self.warm_start and self.__sklearn_is_fitted__():
                 self._check_state()
                 before = self.classes_, self.n_features_in_, start_of(self)
-            X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
+            require_graded_loss(self)
+            rows, Y, sample_weight = validate_fit(self, X, y, sample_weight)
             start = None
             if before is not None:
                 require_same_data(self, *before[:2])
                 start = before[2]
-            state = first_state(self, X, len(self.classes_))
+            state = first_state(self, rows, len(self.classes_))
             rng = check_random_state(self.random_state)
             positives = positives_of(Y, self._encoding)
             held_out = held_out_of(self, positives, sample_weight, rng)
-            problem = Problem.of(self, X, positives, sample_weight, held_out)
+            problem = Problem.of(self, rows, positives, sample_weight, held_out)
             n_passes = passes(
-                self, state.plan.form, len(problem.visited()), len(self.classes_) * X.shape[1]
+                self, state.plan.form, len(problem.visited()), len(self.classes_) * rows.shape[1]
             )
-            progress = self._start_progress(
-                n_passes, *given, name="pass",
-                set_model=lambda twin, model: twin._set_model(*model()),
-            )  # fmt: skip
+            progress.start(
+                n_passes, name="pass", set_model=lambda twin, model: twin._set_model(*model())
+            )
             outcome = fit_ldgs(
                 problem, self, state, start, n_passes=n_passes, n_before=0,
                 seed=rng.randint(2**31), n_threads=self._threads(), progress=progress,
             )  # fmt: skip
             keep(self, outcome)
             if problem.held_out.any() and not problem.multilabel:
-                rows = self._rows(X[problem.held_out])
+                rows = self._scores_of().inputs(rows.take(problem.held_out), self._threads())
                 self._count_held_out(rows, problem.positives.ids[problem.held_out])
             progress.finish()
         if outcome.scores and not outcome.stopped and still_rose(outcome.scores):
@@ -405,10 +404,6 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     @classmethod
     def _renamed_parameters(cls, parameters):
         return gathered_search_params(parameters, SEARCH_PARAMS)
-
-    def _validate_fit(self, X, y, sample_weight=None):
-        require_graded_loss(self)
-        return super()._validate_fit(X, y, sample_weight)
 
     def _require_size(self, n_classes, n_features):
         super()._require_size(n_classes, n_features)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..base._labels import check_labels, is_indicator
-from ..base._multiclass import codes_of, held_out_samples, validate_part
-from ..base._validation import grades_of
+from ..base._labels import check_labels, codes_of, is_indicator
+from ..base._multiclass import held_out_samples, validate_part
+from ..base._validation import grades_of, validate_fit
 from ..mips._row_store import ranges
 from ..utils._minibatches import sorted_by_class
 from ._candidate_gradients import Positives
@@ -66,7 +66,9 @@ def _part_of_indicator(estimator, X, y, classes, sample_weight, first):
     encoding, known = vars(estimator).get("_encoding"), vars(estimator).get("classes_")
     n_features, support = (None if first else estimator.n_features_in_), estimator._support
     beginning = vars(estimator).get("_beginning")
-    X, Y, sample_weight = estimator._validate_fit(X, y, sample_weight)
+    require_graded_loss(estimator)
+    rows, Y, sample_weight = validate_fit(estimator, X, y, sample_weight)
+    X = rows.matrix()
     if not first:
         if X.shape[1] != n_features or len(estimator.classes_) != len(known):
             raise ValueError(

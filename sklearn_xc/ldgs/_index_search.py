@@ -7,7 +7,6 @@ from ..base._classifier import BaseXCClassifier
 from ..mips import ExactIndex, HNSWIndex, SphericalIndex
 from ..topk._inverted_index import topk_matrix
 from ..utils._locks import ForkSafeLock
-from ..utils._matrix import as_matrix
 from ..utils._validation import check_k
 from ._prediction import dense
 
@@ -103,7 +102,7 @@ class Search:
         squared : bool
             Whether scores are minus squared distances.
         """
-        X = as_matrix(rows)
+        X = rows.matrix()
         constant = np.ones((rows.shape[0], 1), dtype=np.float32)
         queries = (
             sparse.csr_array(sparse.hstack([X, constant]))

@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernels.ldgs import _row_updates
-from ..mips._row_store import ranges
 from ._candidate_gradients import chunk_bounds
 
 NO_NORMS = np.empty(0, dtype=np.int32)
@@ -130,29 +128,3 @@ class Lists(NamedTuple):
     begin: np.ndarray
     count: np.ndarray
     shared: bool = False
-
-
-def embed(rows, batch, U, layout, n_threads):
-    """Embeddings of samples, (n, n_columns), zero in the last column of each chunk.
-
-    Parameters
-    ----------
-    rows : Rows
-    batch : ndarray of int
-    U : ndarray of float32 (n_features, n_columns), or None: the samples themselves
-    layout : Layout
-    n_threads : int
-    """
-    E = np.zeros((len(batch), layout.n_columns), dtype=np.float32)
-    begin = rows.indptr[batch]
-    count = rows.indptr[batch + 1] - begin
-    if U is not None:
-        _row_updates.combine(rows.indices, rows.data, begin, count, rows.dense, U, E, n_threads)
-    elif rows.dense:
-        E[:, layout.plain] = rows.data.reshape(rows.shape)[batch]
-    else:
-        entries = ranges(begin, count)
-        E[np.repeat(np.arange(len(batch)), count), layout.plain[rows.indices[entries]]] = rows.data[
-            entries
-        ]
-    return E

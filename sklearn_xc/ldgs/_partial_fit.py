@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..utils._callbacks import SILENT
+from ..utils._matrix import as_rows
 from ..utils._minibatches import in_parts
 from ..utils._random import stream
 from ..utils._waiting import Waiting, keep_beginning, with_beginning
@@ -60,6 +61,12 @@ def partial_fit(self, X, y, classes=None, sample_weight=None):
     return self
 
 
+def problem_of(model, samples, some):
+    """The problem of some samples, as a part."""
+    X, *others = chosen(samples, some)
+    return Problem.of(model, as_rows(X), *others)
+
+
 def train_on_part(model, X, positives, sample_weight, first):
     """One pass over more samples, and over those that wait (see `utils/_waiting.py`).
 
@@ -83,10 +90,11 @@ def train_on_part(model, X, positives, sample_weight, first):
     n_samples = samples[0].shape[0]
     if cold:
         n_new = n_samples
-        state = first_state(model, samples[0], len(model.classes_))
+        state = first_state(model, as_rows(samples[0]), len(model.classes_))
     else:
         state = state_of_part(model, state_of(model))
-    state = having_seen(state, *chosen(samples, np.arange(n_samples - n_new, n_samples)))
+    new = np.arange(n_samples - n_new, n_samples)
+    state = having_seen(state, problem_of(model, samples, new))
     seed = check_random_state(model.random_state).randint(2**31)
     rng = stream(seed, "order of a part", n_before) if in_runs(samples[1]) else None
     whole, rest = in_parts(n_samples, model.batch_size, rng)
@@ -96,10 +104,10 @@ def train_on_part(model, X, positives, sample_weight, first):
     def train(some, progress):
         """A pass over some of the samples."""
         number = stream(seed, "part", int(state.n_visited)).integers(2**31)
-        problem = Problem.of(model, *chosen(samples, some))
         return fit_ldgs(
-            problem, model, state, None if cold else start_of(model), n_passes=1,
-            n_before=n_before, seed=int(number), n_threads=model._threads(), progress=progress,
+            problem_of(model, samples, some), model, state, None if cold else start_of(model),
+            n_passes=1, n_before=n_before, seed=int(number), n_threads=model._threads(),
+            progress=progress,
         )  # fmt: skip
 
     if len(whole):

@@ -4,7 +4,6 @@ import numpy as np
 from scipy import sparse
 
 from .._kernels.ldgs import _row_updates
-from ..utils._matrix import as_matrix
 from ..utils._random import stream
 
 SCORES_AT_ONCE = 2**22
@@ -22,7 +21,7 @@ def embedded(rows, table, n_threads):
     n_threads : int
     """
     if table is None:
-        X = as_matrix(rows)
+        X = rows.matrix()
         return X if rows.dense else X.toarray()
     table = np.ascontiguousarray(table, dtype=np.float32)
     if rows.shape[1] != len(table):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..base._linear_model import LinearScores
 from ..topk._inverted_index import InvertedIndex
-from ..utils._matrix import as_matrix, as_rows
+from ..utils._matrix import as_rows
 from ._prediction import dense, embedded
 
 
@@ -100,7 +100,7 @@ class Distances:
         self._index = InvertedIndex(np.hstack([coef, last]), intercept.astype(np.float32))
 
     def _rows(self, rows):
-        X = as_matrix(rows)
+        X = rows.matrix()
         return as_rows(np.hstack([X, np.einsum("ij,ij->i", X, X)[:, None]]))
 
     def topk(self, rows, k, n_threads):

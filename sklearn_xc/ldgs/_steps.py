@@ -11,7 +11,7 @@ from ..utils._random import stream
 from ..utils._schedules import share_of_rate
 from ._candidate_gradients import ChunkIndexes, Positives, scratch_places, set_gradients
 from ._int8_rows import ByteRows
-from ._layers import NO_NORMS, Layout, Lists, Settings, Weights, embed
+from ._layers import NO_NORMS, Layout, Lists, Settings, Weights
 from ._ridge import Ridge
 
 __all__ = ["Layout", "Settings", "Steps", "Weights"]
@@ -249,7 +249,21 @@ class Steps:
 
     def embed(self, batch):
         """Embeddings of samples, (n, n_columns), with room for the last column of each chunk."""
-        return embed(self.rows, batch, self.weights.U, self.layout, self.n_threads)
+        rows, U, plain = self.rows, self.weights.U, self.layout.plain
+        E = np.zeros((len(batch), self.layout.n_columns), dtype=np.float32)
+        begin = rows.indptr[batch]
+        count = rows.indptr[batch + 1] - begin
+        if U is not None:
+            _row_updates.combine(
+                rows.indices, rows.data, begin, count, rows.dense, U, E, self.n_threads
+            )
+        elif rows.dense:
+            E[:, plain] = rows.matrix()[batch]
+        else:
+            entries = ranges(begin, count)
+            of_row = np.repeat(np.arange(len(batch)), count)
+            E[of_row, plain[rows.indices[entries]]] = rows.data[entries]
+        return E
 
     def positives_of(self, batch):
         begin = self.positives.indptr[batch]

@@ -5,13 +5,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base._validation import search_params
-from ..utils._matrix import as_rows
+from ..utils._csr import stretches
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import single_threaded_blas
+from ..utils._rows import Rows
 from ..utils._rows_seen import RowsSeen
 from ..utils._schedules import share_of_part
 from ..utils._waiting import BEGINNING
-from ._auto import PRIOR, Plan, in_form, make_plan, passes, rate_of
+from ._auto import MOSTLY_ZEROS, PRIOR, Plan, make_plan, passes, rate_of
 from ._candidate_gradients import Positives
 from ._features import FeatureSteps, FeatureWeights
 from ._layers import Layout, Settings, Weights
@@ -19,6 +20,7 @@ from ._prediction import N_VALIDATION, best_threshold, precision_at_1
 from ._steps import Steps
 from ._units import Change, Units, held_back
 
+ENTRIES_AT_ONCE = 2**20
 NAMED_TOGETHER = 4  # times the root of the number of classes: what all chunks name for a sample
 
 
@@ -27,7 +29,7 @@ class Problem(NamedTuple):
 
     Attributes
     ----------
-    X : ndarray or csr_array of float32 (n_samples, n_features)
+    rows : Rows
     positives : Positives
     sample_weight : ndarray of float32 (n_samples,), or None
     held_out : ndarray of bool (n_samples,)
@@ -37,7 +39,7 @@ class Problem(NamedTuple):
         Whether this is a fit, or a part of what `partial_fit` is given.
     """
 
-    X: object
+    rows: Rows
     positives: Positives
     sample_weight: np.ndarray | None
     held_out: np.ndarray
@@ -46,19 +48,81 @@ class Problem(NamedTuple):
     whole: bool
 
     @classmethod
-    def of(cls, model, X, positives, sample_weight, held_out=None):
+    def of(cls, model, rows, positives, sample_weight, held_out=None):
         """The problem of an estimator whose classes are known; a part where none are held out."""
         whole, n_classes = held_out is not None, len(model.classes_)
         if held_out is None:
-            held_out = np.zeros(X.shape[0], dtype=bool)
+            held_out = np.zeros(rows.shape[0], dtype=bool)
         multilabel = model._encoding.kind == "multilabel"
-        return cls(X, positives, sample_weight, held_out, n_classes, multilabel, whole)
+        return cls(rows, positives, sample_weight, held_out, n_classes, multilabel, whole)
 
     def visited(self):
         """The samples to train on."""
         weight = self.sample_weight
         counted = ~self.held_out if weight is None else ~self.held_out & (weight > 0)
         return np.flatnonzero(counted)
+
+    def in_form(self, form):
+        """With rows as steps of this form take them: sparse by features, dense by columns."""
+        rows = self.rows
+        if form == "features":
+            rows = rows.as_sparse()
+        return self._replace(rows=rows.as_dense() if form == "columns" else rows)
+
+    def lengths(self):
+        """The lengths of all rows, float64 (n_samples,)."""
+        if self.rows.dense:
+            return np.sqrt(self.rows.squared_norms())
+        indptr, lengths = self.rows.indptr, np.zeros(self.rows.shape[0])
+        for some, entries in stretches(indptr):
+            squares = np.square(self.rows.data[entries], dtype=np.float64)
+            # row by row, not by differences of running sums, which round off beside one long row
+            n = some.stop - some.start
+            of_row = np.repeat(np.arange(n), np.diff(indptr[some.start : some.stop + 1]))
+            lengths[some] = np.sqrt(np.bincount(of_row, weights=squares, minlength=n))
+        return lengths
+
+    def moments(self, samples, weight):
+        """Some rows, a stretch at a time: their weight, and of each column mean and squares.
+
+        Yields what `Units.with_columns` takes.
+        """
+        X = self.rows.matrix()
+        size = max(1, ENTRIES_AT_ONCE // max(1, X.shape[1]))
+        for start in range(0, len(samples), size):
+            part = X[samples[start : start + size]].astype(np.float64)
+            w = weight[start : start + size]
+            total = w.sum()
+            mean = w @ part / total
+            part -= mean
+            yield total, mean, w @ (part * part)
+
+    def seen_by(self, units, samples):
+        """The units with some of the samples; None for None."""
+        if units is None:
+            return None
+        weight = np.ones(len(samples))
+        if self.sample_weight is not None:
+            weight = self.sample_weight[samples].astype(np.float64)
+        lengths = self.lengths()[samples]
+        units = units.with_lengths(lengths, weight)
+        if units.by_column:
+            for moments in self.moments(samples, weight * units.shares(lengths)):
+                units = units.with_columns(*moments)
+        return units
+
+    def in_units(self, change):
+        """The rows in the units of a `Change`."""
+        rows, shift, scale = self.rows, change.shift, change.scale
+        if shift is None and np.ndim(scale) == 0:
+            if np.float32(scale) == 1:  # rows of unit length: X is not copied
+                return self
+            return self._replace(rows=rows._replace(data=rows.data * np.float32(scale)))
+        X = rows.matrix()
+        if shift is not None:
+            X = X - shift
+        data = (X * scale).astype(np.float32).ravel()
+        return self._replace(rows=rows._replace(data=data))
 
 
 class Start(NamedTuple):
@@ -134,9 +198,13 @@ class Outcome(NamedTuple):
     stopped: bool
 
 
-def first_state(params, X, n_classes):
+def first_state(params, rows, n_classes):
     """The state before a cold start; `params` is the estimator, whose parameters are read."""
-    plan = make_plan(params, X, n_classes)
+    few = not rows.dense
+    if params.learning_rate == "auto":
+        n_entries = len(rows.data) if few else np.count_nonzero(rows.data)
+        few = n_entries < MOSTLY_ZEROS * max(1, rows.shape[0] * rows.shape[1])
+    plan = make_plan(params, few, rows.shape[1], n_classes)
     by_column = plan.form == "columns"
     units = Units(by_column, by_column and params.fit_intercept) if plan.in_units else None
     if params.similarity != "linear" and params.learning_rate == "auto":
@@ -144,15 +212,11 @@ def first_state(params, X, n_classes):
     return State(plan, units, RowsSeen(), 0.0, False)
 
 
-def having_seen(state, X, positives, sample_weight):
-    """The state with further samples, all of weight above zero, in what is known of the rows."""
-    rows = as_rows(in_form(X, state.plan.form))
-    return _with_rows(state, rows, np.arange(rows.shape[0]), sample_weight)
-
-
-def _with_rows(state, rows, visited, sample_weight):
-    units = state.units and state.units.with_rows(rows, visited, sample_weight)
-    return state._replace(seen=state.seen.with_rows(rows, sample_weight), units=units)
+def having_seen(state, problem):
+    """The state with the samples of a problem in what is known of the rows."""
+    problem = problem.in_form(state.plan.form)
+    seen = state.seen.with_hashes(problem.rows.hashes(), problem.sample_weight)
+    return state._replace(seen=seen, units=problem.seen_by(state.units, problem.visited()))
 
 
 def state_of_part(params, state):
@@ -253,10 +317,10 @@ def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threa
 
 def _prepare(problem, params, state, start, seed, n_threads):
     """The steps of a call, the change of variables of their weights, and alpha."""
-    rows, weight = as_rows(in_form(problem.X, state.plan.form)), problem.sample_weight
-    visited = problem.visited()
     if problem.whole:
-        state = _with_rows(state, rows, visited, weight)
+        state = having_seen(state, problem)
+    problem, visited = problem.in_form(state.plan.form), problem.visited()
+    weight, n_features = problem.sample_weight, problem.rows.shape[1]
     plan, units, seen = state.plan, state.units, state.seen
     n_seen = len(visited) if problem.whole else round(seen.n_rows)
     linear, hidden = params.similarity == "linear", plan.hidden_dim is not None
@@ -271,20 +335,20 @@ def _prepare(problem, params, state, start, seed, n_threads):
     else:
         strengths = change.strengths(alpha)
     settings = settings_of(params, plan, problem, n_seen, seen)
-    dim = plan.hidden_dim if hidden else rows.shape[1]
+    dim = plan.hidden_dim if hidden else n_features
     layout = Layout(dim, settings.n_chunks, params.similarity, settings.fit_intercept)
-    require_weights(plan.hidden_dim, problem.n_classes, rows.shape[1], layout.n_columns)
-    shape = problem.n_classes, rows.shape[1]
+    require_weights(plan.hidden_dim, problem.n_classes, n_features, layout.n_columns)
+    shape = problem.n_classes, n_features
     weights = _initial(start, plan, layout, shape, seed, change, params.solver == "adagrad")
     mean_weight = None
     if weight is not None and not problem.whole:
         mean_weight = seen.weight_of_visits / max(1, seen.n_visits)
-    inside, held = change.rows(rows), None
+    inside, held = problem.in_units(change), None
     if units is not None:
-        held = held_back(inside, 1.0 if linear else units.length)
+        held = held_back(inside.lengths(), 1.0 if linear else units.length)
     make = FeatureSteps if plan.form == "features" else Steps
     steps = make(
-        inside, problem.positives, weight, visited, weights, layout, settings, seed, n_threads,
+        inside.rows, problem.positives, weight, visited, weights, layout, settings, seed, n_threads,
         searching=start is not None and state.searching, mean_weight=mean_weight,
         strengths=strengths, held_back=held, shuffled=problem.whole,
     )  # fmt: skip
@@ -298,7 +362,7 @@ def settings_of(params, plan, problem, n_samples, seen):
         batch_size = max(1, min(batch_size, n_samples))
     else:
         rate *= share_of_part(params.decay, seen)
-    n_classes, n_features, gradient = problem.n_classes, problem.X.shape[1], plan.gradient
+    n_classes, n_features, gradient = problem.n_classes, problem.rows.shape[1], plan.gradient
     dim = n_features if plan.hidden_dim is None else plan.hidden_dim
     n_chunks = min(params.n_chunks, dim) if gradient == "decomposed" else 1
     query_size = params.query_size

@@ -6,12 +6,12 @@ around their means: columns in different units are what slows gradients down mos
 changes of variables, which are undone in the weights.
 """
 
+from copy import copy
+
 import numpy as np
 
-from ..utils._matrix import as_matrix, stretches
 from ..utils._records import is_array, is_not_negative, is_number, is_truth, record
 
-ENTRIES_AT_ONCE = 2**20
 # Typical lengths of a row, beyond which it no longer stretches the columns' units, nor counts more
 # in a step.
 FAR = 10.0
@@ -46,47 +46,46 @@ class Units:
         if len(self.mean) != len(self.squares):
             raise ValueError("the units of the columns are of the wrong kind")
 
-    def with_rows(self, rows, visited, sample_weight=None):
-        """The units with some rows of another call; these stay as they are.
+    def with_lengths(self, lengths, weight):
+        """The units with the rows of another call; these stay as they are.
 
         Parameters
         ----------
-        rows : Rows
-        visited : ndarray of int
-        sample_weight : ndarray of float (n_samples,), or None
+        lengths, weight : ndarray of float64 (n_samples,)
+            Of the rows.
         """
-        units = Units(self.by_column, self.centred)
-        vars(units).update(vars(self))
-        weight = np.ones(len(visited)) if sample_weight is None else sample_weight[visited]
-        weight = weight.astype(np.float64)
-        lengths = row_lengths(rows)[visited]
+        units = copy(self)
         known = lengths > 0
         units.weight += float(weight[known].sum())
         units.log_lengths += float(weight[known] @ np.log(lengths[known]))
-        if self.by_column:
-            far = FAR * units.length
-            units._add_columns(rows, visited, weight * np.minimum(1, far / lengths.clip(far)) ** 2)
         return units
 
-    def _add_columns(self, rows, visited, weight):
-        X = as_matrix(rows)
-        if not len(self.mean):
-            self.mean, self.squares = np.zeros((2, X.shape[1]))
-        size = max(1, ENTRIES_AT_ONCE // max(1, X.shape[1]))
-        for start in range(0, len(visited), size):
-            part = X[visited[start : start + size]].astype(np.float64)
-            w = weight[start : start + size]
-            total = w.sum()
-            mean = w @ part / total
-            part -= mean
-            both = self.column_weight + total
-            change = mean - self.mean
-            self.squares = (
-                self.squares + w @ (part * part)
-                + change**2 * (self.column_weight * total / both)
-            )  # fmt: skip
-            self.mean = self.mean + change * (total / both)
-            self.column_weight = both
+    def shares(self, lengths):
+        """Factors on the weights with which rows of these lengths count in the columns' units."""
+        far = FAR * self.length
+        return np.minimum(1, far / lengths.clip(far)) ** 2
+
+    def with_columns(self, total, mean, squares):
+        """The units with the columns of some rows.
+
+        Parameters
+        ----------
+        total : float
+            Weight of the rows.
+        mean, squares : ndarray of float64 (n_features,)
+            Weighted mean of each column, and the weighted sum of squared deviations from it.
+        """
+        units = copy(self)
+        if not len(units.mean):
+            units.mean, units.squares = np.zeros((2, len(mean)))
+        both = units.column_weight + total
+        change = mean - units.mean
+        units.squares = (
+            units.squares + squares + change**2 * (units.column_weight * total / both)
+        )  # fmt: skip
+        units.mean = units.mean + change * (total / both)
+        units.column_weight = both
+        return units
 
     @property
     def length(self):
@@ -135,17 +134,6 @@ class Change:
         self.shift, self.scale = (None, 1.0) if units is None else units.shift_and_scale(n_rows)
         self._hidden = hidden
 
-    def rows(self, rows):
-        """X in these units."""
-        if self.shift is None and np.ndim(self.scale) == 0:
-            if np.float32(self.scale) == 1:  # rows of unit length: X is not copied
-                return rows
-            return rows._replace(data=rows.data * np.float32(self.scale))
-        X = rows.data.reshape(rows.shape)
-        if self.shift is not None:
-            X = X - self.shift
-        return rows._replace(data=(X * self.scale).astype(np.float32).ravel())
-
     def inside(self, W, b, U):
         """Weights for X in these units, from weights for X as it is."""
         if self._hidden:
@@ -169,22 +157,7 @@ class Change:
         return (alpha, on_X) if self._hidden else (on_X, 0.0)
 
 
-def row_lengths(rows):
-    """The lengths of all rows, float64 (n_samples,)."""
-    if rows.dense:
-        X = rows.data.reshape(rows.shape)
-        return np.sqrt(np.einsum("ij,ij->i", X, X, dtype=np.float64))
-    lengths = np.zeros(rows.shape[0])
-    for some, entries in stretches(rows.indptr):
-        squares = np.square(rows.data[entries], dtype=np.float64)
-        # row by row, not by differences of running sums, which round off beside one long row
-        n = some.stop - some.start
-        of_row = np.repeat(np.arange(n), np.diff(rows.indptr[some.start : some.stop + 1]))
-        lengths[some] = np.sqrt(np.bincount(of_row, weights=squares, minlength=n))
-    return lengths
-
-
-def held_back(rows, typical):
+def held_back(lengths, typical):
     """Weights of long rows in a step, float32 (n_samples,); None where all count in full.
 
     The gradient of a sample is as long as its row. One of more than FAR typical lengths counts no
@@ -193,10 +166,10 @@ def held_back(rows, typical):
 
     Parameters
     ----------
-    rows : Rows
+    lengths : ndarray of float64 (n_samples,)
+        Of the rows.
     typical : float
         The length of a typical row.
     """
     far = FAR * typical
-    lengths = row_lengths(rows)
     return (far / lengths.clip(far)).astype(np.float32) if (lengths > far).any() else None

@@ -7,22 +7,21 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
-from ..base._multiclass import partial_fit, validate_warm_start
-from ..base._validation import gathered_search_params, search_params
+from ..base._multiclass import partial_fit
+from ..base._validation import gathered_search_params, search_params, validate_warm_start
 from ..calibration._mixin import CalibratedMixin
-from ..utils._callbacks import with_callbacks
-from ..utils._convergence import still_rose, warn_not_converged
+from ..utils._callbacks import Progress, with_callbacks
 from ..utils._matrix import as_rows
 from ..utils._minibatches import sorted_by_class
 from ..utils._random import stream
 from ..utils._records import savable
 from ._auto import PUBLISHED, DataSeen, bias_of, passes_of, settings_of
-from ._data import Data, macro_f1, split
-from ._fitted import check_loaded
-from ._growing_weights import Iterates, outside
+from ._data import Data
+from ._fitted import check_loaded, warn_if_still_rising
+from ._growing_weights import Iterates, of_length_one, outside
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
-from ._seen import begin, problem_of, with_weight_of_classes
-from ._train import SearchSettings, fit_memoir, require_lists_of_features
+from ._seen import begin, take_in, with_weight_of_classes
+from ._train import Problem, SearchSettings, fit_memoir, require_lists_of_features
 
 
 @savable
@@ -319,38 +318,38 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         -----
         Ctrl-C stops within a second. Whatever ends the fit early leaves the estimator as it was.
         """
-        given = X, y, sample_weight
+        progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            X, codes, sample_weight, start = validate_warm_start(self, X, y, sample_weight)
-            self._calibrate(X, y, sample_weight)
+            rows, codes, sample_weight, start = validate_warm_start(self, X, y, sample_weight)
+            if self.calibration is not None:
+                self._calibrate(rows.matrix(), y, sample_weight)
             rng = check_random_state(self.random_state)
             weight = with_weight_of_classes(self, codes, sample_weight, first=True)
-            fraction = self.validation_fraction if self.early_stopping else 0.0
-            data, kept_apart = split(X, codes, weight, sample_weight, fraction, rng)
-            start = begin(self, data, start)
-            problem = problem_of(self, data)
+            data, kept_apart = Data(rows, codes, weight).split(self, rng, sample_weight)
+            start = begin(self, start)
+            if start is None:
+                self._coordinates = data.coordinates(self)
+            data = data.inside(self._coordinates)
+            mean_weight = take_in(self, data.rows.hashes(), data.rows.squared_norms(), data.weight)
             n_passes = passes_of(self, len(data.codes))
-            progress = self._start_progress(
-                n_passes, *given, name="pass",
+            progress.start(
+                n_passes, name="pass",
                 set_model=lambda twin, weights: twin._set_model(weights.save()),
             )  # fmt: skip
-            outcome = self._train(
-                problem, start, n_passes, rng.randint(2**31), progress, kept_apart
-            )
-            self.n_iter_ = len(outcome.losses)
-            self.loss_curve_ = np.array(outcome.losses)
+            outcome = fit_memoir(
+                Problem(*data, len(self.classes_), mean_weight), *self._settings(), start,
+                n_passes=n_passes, seed=rng.randint(2**31), n_jobs=self.n_jobs, progress=progress,
+                validate=None if kept_apart is None else partial(self._score_on, kept_apart),
+            )  # fmt: skip
+            self._keep(outcome, len(data.codes))
+            self.n_iter_, self.loss_curve_ = len(outcome.losses), np.array(outcome.losses)
             vars(self).pop("validation_scores_", None)
             if self.early_stopping:
                 self.validation_scores_ = np.array(outcome.scores)
             if kept_apart is not None:
-                self._count_held_out(as_rows(kept_apart.X), kept_apart.codes)
+                self._count_held_out(kept_apart.rows, kept_apart.codes)
             progress.finish()
-        if outcome.scores and not outcome.stopped and still_rose(outcome.scores):
-            warn_not_converged(
-                f"the macro-averaged F1 of the samples kept apart was still rising within "
-                f"n_iter_no_change={self.n_iter_no_change} passes when max_iter ended the fit "
-                f"after {self.n_iter_}: use a larger max_iter"
-            )
+        warn_if_still_rising(self, outcome)
         return self
 
     partial_fit = partial_fit
@@ -360,44 +359,48 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
 
     def _partial_fit(self, X, codes, sample_weight, first):
         self._refuse_calibration()
-        n_before = 0 if first else self.n_iter_
-        n_calls = vars(self).get("n_iter_", 0)
+        n_before, n_calls = 0 if first else self.n_iter_, vars(self).get("n_iter_", 0)
         weight = with_weight_of_classes(self, codes, sample_weight, first)
-        data = Data(X, codes, weight).counted()
-        seed = stream(
-            check_random_state(self.random_state).randint(2**31), "part", n_before
-        ).integers(2**31)
+        data = Data(as_rows(X), codes, weight).counted()
+        seed = check_random_state(self.random_state).randint(2**31)
+        seed = int(stream(seed, "part", n_before).integers(2**31))
+        start = begin(self, None) if first else self._saved
         if first:
-            begin(self, data, None)
+            self._coordinates = data.coordinates(self)
+        data = data.inside(self._coordinates)
+        mean_weight = take_in(self, data.rows.hashes(), data.rows.squared_norms(), data.weight)
         # In the order given, so that parts of a stream do what the whole would do.
-        problem = problem_of(self, data, shuffled=sorted_by_class(data.codes))
-        start = None if first else self._saved
-        self._train(problem, start, 1, int(seed), self._progress_of_part())
+        problem = Problem(
+            *data, len(self.classes_), mean_weight, self._n_visited,
+            shuffled=sorted_by_class(data.codes),
+        )  # fmt: skip
+        outcome = fit_memoir(
+            problem, *self._settings(), start, n_passes=1, seed=seed, n_jobs=self.n_jobs,
+            progress=self._progress_of_part(),
+        )  # fmt: skip
+        self._keep(outcome, len(data.codes))
         self.n_iter_ = n_calls + 1
 
     # ------------------------------------------------------------------------------ the model
 
-    def _train(self, problem, start, n_passes, seed, progress, kept_apart=None):
-        """Make passes, and predict with what they come to."""
+    def _settings(self):
+        """Settings of the passes and of the search, by what is known of the samples."""
         seen = DataSeen(self._seen, self._squares, self._new)
         if self._bias is None:
             self._bias = bias_of(self, seen)
         settings, reported = settings_of(self, seen, float(self._bias))
         self.alpha_, self.eta0_, self.eta_step_ = reported
-        outcome = fit_memoir(
-            problem, settings,
-            SearchSettings(self.search, **search_params(self)), start,
-            n_passes=n_passes, seed=seed, n_jobs=self.n_jobs, progress=progress,
-            validate=None if kept_apart is None else partial(self._score_on, kept_apart),
-        )  # fmt: skip
-        self._n_visited += len(outcome.losses) * problem.rows.shape[0]
+        return settings, SearchSettings(self.search, **search_params(self))
+
+    def _keep(self, outcome, n_samples):
+        """Predict with what the passes over so many samples have come to."""
+        self._n_visited += len(outcome.losses) * n_samples
         self._saved, self.n_scored_ = outcome.iterates, outcome.n_scored
         self.search_, self.recall_ = outcome.search, outcome.recall
         self._set_model(self._saved)
-        return outcome
 
-    def _score_on(self, data, weights):
-        return macro_f1(*self._finished(weights.save()), data, self._threads())
+    def _score_on(self, kept_apart, weights):
+        return kept_apart.macro_f1(*self._finished(weights.save()), self._threads())
 
     def _set_model(self, iterates):
         """Predict with these weights from now on."""
@@ -414,10 +417,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         """The weights and intercepts to predict with, of all classes, for samples as given."""
         coef, constant = iterates.model(len(self.classes_), self.average)
         if self.normalize_scores:
-            lengths = np.sqrt(coef.multiply(coef).sum(axis=1) + constant.astype(np.float64) ** 2)
-            lengths[lengths == 0] = 1
-            coef.data /= np.repeat(lengths, np.diff(coef.indptr)).astype(np.float32)
-            constant = constant / lengths
+            coef, constant = of_length_one(coef, constant)
         return outside(self._coordinates, coef, self._bias * constant.astype(np.float64))
 
     # ----------------------------------------------------------------------- what it goes on from

@@ -8,13 +8,21 @@ from sklearn.metrics import f1_score
 from ..base._multiclass import held_out_samples
 from ..topk._inverted_index import InvertedIndex
 from ..utils._class_weight import weights_of_labels
-from ..utils._matrix import as_rows
+from ..utils._coordinates import Coordinates
+from ..utils._rows import Rows
 
 
 class Data(NamedTuple):
-    """Samples, their classes and their weights, which are of size 0, or None, for 1."""
+    """Samples, their classes and their weights, which are of size 0, or None, for 1.
 
-    X: object
+    Attributes
+    ----------
+    rows : Rows
+    codes : ndarray of int32 (n_samples,)
+    weight : ndarray of float32 (n_samples,), of size 0, or None
+    """
+
+    rows: Rows
     codes: np.ndarray
     weight: np.ndarray | None
 
@@ -22,13 +30,54 @@ class Data(NamedTuple):
         weight = self.weight
         if weight is not None and weight.size:
             weight = weight[chosen]
-        return Data(self.X[chosen], self.codes[chosen], weight)
+        return Data(self.rows.take(chosen), self.codes[chosen], weight)
 
     def counted(self):
         """The samples without those of weight zero, which are nowhere."""
         if not self.weight.size or self.weight.all():
             return self
         return self.take(self.weight > 0)
+
+    def split(self, model, rng, sample_weight):
+        """The samples to train on and those kept apart for early stopping, or None.
+
+        Parameters
+        ----------
+        model : MemoirSVC
+            Whose parameters say whether, and which part.
+        rng : RandomState
+        sample_weight : ndarray of float32 (n_samples,), or None
+            Without the weights of the classes, for the scores of the samples kept apart.
+        """
+        data = self.counted()
+        if not model.early_stopping:
+            return data, None
+        held_out = held_out_samples(data.codes, model.validation_fraction, rng)
+        if not held_out.any():
+            return data, None
+        if sample_weight is not None:
+            sample_weight = sample_weight[self.weight > 0]
+        return data.take(~held_out), data._replace(weight=sample_weight).take(held_out)
+
+    def coordinates(self, model):
+        """Those that shift the columns of dense rows, if these are very uneven.
+
+        A mere length is what rates and penalties follow.
+        """
+        if not self.rows.dense or not model.fit_intercept or model.normalize_scores:
+            return Coordinates()
+        suited = self.rows.coordinates(self.weight if self.weight.size else None)
+        return Coordinates() if suited.mean is None else suited
+
+    def inside(self, coordinates):
+        return self._replace(rows=self.rows.inside(coordinates))
+
+    def macro_f1(self, coef, intercept, n_threads):
+        """The macro-averaged F1 of the samples by these weights."""
+        found = InvertedIndex(coef, intercept).topk(self.rows, 1, n_threads)[0].ravel()
+        return f1_score(
+            self.codes, found, average="macro", zero_division=0, sample_weight=self.weight
+        )
 
 
 def with_class_weight(class_weight, classes, codes, sample_weight, totals=0):
@@ -55,34 +104,3 @@ def with_class_weight(class_weight, classes, codes, sample_weight, totals=0):
     totals = np.bincount(codes, weights=weight, minlength=len(classes)) + totals
     factors = weights_of_labels(class_weight, classes, totals)
     return (weight * factors[codes]).astype(np.float32), totals
-
-
-def split(X, codes, weight, sample_weight, fraction, rng):
-    """The samples to train on and those kept apart for early stopping, or None.
-
-    Parameters
-    ----------
-    X, codes : ndarray or csr_array, ndarray
-    weight : ndarray
-        With those of the classes.
-    sample_weight : ndarray or None
-        Without, for the scores of the samples kept apart.
-    fraction : float
-        Of the samples that is kept apart; 0 for none.
-    rng : RandomState
-    """
-    data = Data(X, codes, weight).counted()
-    if not fraction:
-        return data, None
-    held_out = held_out_samples(data.codes, fraction, rng)
-    if not held_out.any():
-        return data, None
-    if sample_weight is not None:
-        sample_weight = sample_weight[weight > 0]
-    return data.take(~held_out), data._replace(weight=sample_weight).take(held_out)
-
-
-def macro_f1(coef, intercept, data, n_threads):
-    """The macro-averaged F1 of the samples by these weights."""
-    found = InvertedIndex(coef, intercept).topk(as_rows(data.X), 1, n_threads)[0].ravel()
-    return f1_score(data.codes, found, average="macro", zero_division=0, sample_weight=data.weight)

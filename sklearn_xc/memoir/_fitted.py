@@ -1,5 +1,7 @@
-"""Checks of the state of a fitted MemoirSVC."""
+"""Checks of a fitted MemoirSVC: of its state, and whether it had time enough."""
 
+from ..utils._callbacks import FIT_CALLER
+from ..utils._convergence import still_rose, warn_not_converged
 from ..utils._coordinates import Coordinates
 from ..utils._records import is_a, is_count, is_not_negative, require_attributes
 from ..utils._rows_seen import RowsSeen
@@ -24,3 +26,14 @@ def check_loaded(model, mapped):
         del model._n_batches
         model._coordinates = Coordinates()
         model._seen, model._squares, model._n_visited, model._new = RowsSeen(), 0.0, 0, 0.0
+
+
+def warn_if_still_rising(model, outcome):
+    """Warn where the score of the samples kept apart still rose when `max_iter` ended a fit."""
+    if outcome.scores and not outcome.stopped and still_rose(outcome.scores):
+        warn_not_converged(
+            f"the macro-averaged F1 of the samples kept apart was still rising within "
+            f"n_iter_no_change={model.n_iter_no_change} passes when max_iter ended the fit "
+            f"after {model.n_iter_}: use a larger max_iter",
+            stacklevel=FIT_CALLER + 1,
+        )

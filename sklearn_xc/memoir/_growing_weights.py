@@ -7,7 +7,8 @@ from scipy import sparse
 
 from .._kernels.memoir._growing_weights import WeightLists
 from ..persistence import require_lists
-from ..utils._matrix import narrow_indices, narrow_pointers
+from ..utils._csr import narrow_pointers
+from ..utils._matrix import narrow_indices
 from ..utils._records import is_array, is_count, is_number, made_record, record
 
 SMALLEST_SCALE = 1e-4  # float32 values keep their precision above it
@@ -206,6 +207,14 @@ class GrowingWeights:
         csr = sparse.csc_array((data, classes, narrow_pointers(indptr)), shape=shape).tocsr()
         csr.sort_indices()
         return narrow_indices(csr)
+
+
+def of_length_one(coef, constant):
+    """Weights and intercepts divided by the lengths of the classes' weights; changes coef."""
+    lengths = np.sqrt(coef.multiply(coef).sum(axis=1) + constant.astype(np.float64) ** 2)
+    lengths[lengths == 0] = 1
+    coef.data /= np.repeat(lengths, np.diff(coef.indptr)).astype(np.float32)
+    return coef, constant / lengths
 
 
 def outside(coordinates, coef, intercept):

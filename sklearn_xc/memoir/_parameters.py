@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 from ..base._validation import Interval, Options, StrOptions
 from ..calibration._mixin import CalibratedMixin
-from ..utils._matrix import LARGEST_INDEX
+from ..utils._csr import LARGEST_INDEX
 
 CONSTRAINTS = {
     "penalty": [StrOptions({"l2", "l1"})],

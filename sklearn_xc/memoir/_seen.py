@@ -1,55 +1,47 @@
-"""Totals of all calls of a MemoirSVC, and the problem of the next one.
+"""What a MemoirSVC knows of the samples of all its calls.
 
 All functions set the attributes of the estimator that say so.
 """
 
 import numpy as np
-from scipy import sparse
 
 from ..utils._coordinates import Coordinates
-from ..utils._matrix import as_rows, squared_norms
 from ..utils._rows_seen import RowsSeen
 from ._data import with_class_weight
-from ._train import Problem
 
 
-def begin(model, data, start):
+def begin(model, start):
     """Begin with nothing seen; the iterates that a warm start goes on from, or None.
 
     A warm start keeps the coordinates of its iterates; rates, the average and what is known of
-    the data begin anew. A cold one has coordinates that suit the first rows.
+    the data begin anew.
     """
     model._seen, model._squares, model._n_visited, model._new = RowsSeen(), 0.0, 0, 0.0
     if start is not None:
         return start.without_average()
     model._coordinates, model._bias = Coordinates(), None
-    if model.fit_intercept and not model.normalize_scores and not sparse.issparse(data.X):
-        suited = Coordinates.of(data.X, data.weight if data.weight.size else None)
-        if suited.mean is not None:  # mere length is what rates and penalties follow
-            model._coordinates = suited
     return None
 
 
-def problem_of(model, data, shuffled=True):
-    """The problem of these samples, which are taken into what is known of the data."""
-    rows = as_rows(model._coordinates.inside(data.X))
-    squares = squared_norms(rows)
-    weight = data.weight if data.weight.size else np.ones(len(squares))
+def take_in(model, hashes, squares, weight):
+    """Take the samples of a call into what is known; returns the mean weight of all so far.
+
+    Parameters
+    ----------
+    model : MemoirSVC
+    hashes : ndarray of uint64 (n_samples,)
+        Of the rows.
+    squares : ndarray of float64 (n_samples,)
+        Their squared lengths.
+    weight : ndarray of float32 (n_samples,), or of size 0 for 1
+    """
+    weight = weight if weight.size else np.ones(len(squares))
     model._squares += float(np.dot(squares, weight.astype(np.float64)))
     before = model._seen.n_rows
-    model._seen = model._seen.with_rows(rows, weight)
-    new = (model._seen.n_rows - before) / rows.shape[0]
+    model._seen = model._seen.with_hashes(hashes, weight)
+    new = (model._seen.n_rows - before) / len(hashes)
     model._new = min(max(new, 0.0), 1.0) if before else 0.0
-    mean_weight = model._seen.weight_of_visits / model._seen.n_visits
-    return Problem(
-        rows,
-        data.codes,
-        data.weight,
-        len(model.classes_),
-        mean_weight,
-        model._n_visited,
-        shuffled,
-    )
+    return model._seen.weight_of_visits / model._seen.n_visits
 
 
 def with_weight_of_classes(model, codes, sample_weight, first):

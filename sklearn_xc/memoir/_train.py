@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._kernels.memoir import _steps as kernel
-from ..utils._matrix import Rows, squared_norms
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import single_threaded_blas
 from ..utils._random import stream
+from ..utils._rows import Rows
 from ._growing_weights import GrowingWeights, Iterates
-from ._violator_search import choose_search, make_search
+from ._violator_search import AllClasses, make_search
 
 BYTES_OF_A_FEATURE = 32  # that no class uses
 
@@ -132,15 +132,12 @@ def fit_memoir(
     weights = GrowingWeights(
         problem.n_classes, n_features, settings.average, start, problem.rows.dense
     )
-    chosen = choose_search(
-        search_settings.search, problem.rows, problem.codes, weights.shape,
-        search_settings.sketch_dim,
-    )  # fmt: skip
+    steps = Steps(problem, weights, settings, seed)
     search = make_search(
-        chosen, problem.rows, problem.codes, settings.bias, weights, search_settings,
-        n_jobs=n_jobs, seed=seed,
+        problem.rows, problem.codes, settings.bias, weights, search_settings, n_jobs=n_jobs,
+        seed=seed,
     )  # fmt: skip
-    steps = Steps(problem, weights, settings, search, seed)
+    steps.search = search
     losses, scores, stopped = run_passes(steps, n_passes, progress, validate)
     return Outcome(
         weights.save(), losses, scores, stopped, steps.n_scored / max(1, steps.n_visited),
@@ -181,22 +178,25 @@ class Steps:
     problem : Problem
     weights : GrowingWeights
     settings : Settings
+    seed : int
+
+    Attributes
+    ----------
     search : AllClasses or IndexedClasses
         ``candidates(samples)`` gives classes to look for the most violating ones in, int32
         (n_samples, n), with n = 0 for all, beside those that are in ``shared`` then; it is called
         for at most ``samples_at_once``, and then
         told by ``changed(classes)`` which classes their steps may have moved.
-    seed : int
     """
 
-    def __init__(self, problem, weights, settings, search, seed):
+    def __init__(self, problem, weights, settings, seed):
         self.problem, self.weights, self.settings = problem, weights, settings
-        self.search, self.seed = search, seed
+        self.search, self.seed = AllClasses(), seed
         self.y, self.sample_weight = problem.codes, problem.sample_weight
         rows, bias, weight = problem.rows, settings.bias, problem.sample_weight
         self.samples = kernel.Samples(
             rows.indptr, rows.indices, rows.data, rows.dense, problem.codes, weight,
-            squared_norms(rows) + bias**2, bias,
+            rows.squared_norms() + bias**2, bias,
         )  # fmt: skip
         counted = np.flatnonzero(weight) if weight.size else np.arange(len(self.y))
         self.visited = counted.astype(np.int32)

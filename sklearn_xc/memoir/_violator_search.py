@@ -5,7 +5,6 @@ from scipy import sparse
 
 from ..mips import HNSWIndex, SimpleLSHIndex
 from ..mips import _cost as cost
-from ..utils._matrix import as_matrix
 from ..utils._optional_import import is_available
 from ..utils._random import stream
 
@@ -225,11 +224,28 @@ class LaggingIndex(IndexedClasses):
         self.moved[classes] = True
 
 
-def make_search(search, rows, y, bias, weights, settings, *, n_jobs, seed):
-    """The search that gives `Steps` its candidates; `settings` are the `SearchSettings`."""
+def make_search(rows, y, bias, weights, settings, *, n_jobs, seed):
+    """The search that gives `Steps` its candidates.
+
+    Parameters
+    ----------
+    rows : Rows
+    y : ndarray of int32 (n_samples,)
+    bias : float
+        The constant feature.
+    weights : GrowingWeights
+    settings : SearchSettings
+    n_jobs : int or None
+    seed : int
+
+    Returns
+    -------
+    search : AllClasses, IndexedClasses or LaggingIndex
+    """
+    search = choose_search(settings.search, rows, y, weights.shape, settings.sketch_dim)
     if search == "exact":
         return AllClasses()
-    X = with_constant(as_matrix(rows), bias)
+    X = with_constant(rows.matrix(), bias)
     options = {"min_recall": settings.min_recall, "n_components": settings.sketch_dim}
     options |= {"n_jobs": n_jobs, "random_state": seed}
     # Of sketched rows all other reductions lose most of the best, see the page on MEMOIR.

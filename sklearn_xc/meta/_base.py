@@ -21,8 +21,8 @@ from ..ppdsparse._classifier import PPDSparseClassifier
 from ..topk._predict import predict_topk, topk_predictor
 from ..topk._restriction import best_of_each
 from ..utils._callbacks import FIT_CALLER, CallbackSupportMixin, InnerFits
+from ..utils._matrix import in_rows
 from ..utils._records import is_a, require_attributes
-from ..utils._sparse import in_rows
 from ..utils._unwrap import find_inner
 from ..utils._validation import check_sample_weight
 

@@ -15,7 +15,7 @@ from ..model_selection._take_rows import take
 from ..topk._predict import predict_topk
 from ..utils._available import available_if
 from ..utils._callbacks import FIT_CALLER, with_callbacks
-from ..utils._matrix import LARGEST_INDEX
+from ..utils._csr import LARGEST_INDEX
 from ..utils._records import (
     either,
     is_a,

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..topk._dense_topk import best_columns
-from ..utils._sparse import checked_csr
+from ..utils._matrix import checked_csr
 
 # Entries of a score matrix handled at a time by `top_columns`: 8 MB in float64.
 _BLOCK_ENTRIES = 1 << 20

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..utils._matrix import as_dense
+from ..utils._csr import as_dense
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import single_threaded_blas
 from ._base import BaseIndex

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from ..utils._locks import ForkSafeLock
+from ..utils._matrix import checked_csr
 from ..utils._parallel import effective_threads, single_threaded_blas
-from ..utils._sparse import checked_csr
 from ._exact_search import ExactSearch
 from ._parameters import check_parameters
 from ._recall import SAMPLE

@@ -7,8 +7,9 @@ from scipy import sparse
 
 from .._kernels.topk._inverted_index import Postings
 from ..topk._inverted_index import InvertedIndex
+from ..utils._csr import as_dense
 from ..utils._locks import ForkSafeLock
-from ..utils._matrix import as_dense, as_rows
+from ..utils._matrix import as_rows
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import run_blocks, single_threaded_blas
 from ._row_store import Heaps, RowStore

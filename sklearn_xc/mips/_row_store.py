@@ -4,9 +4,8 @@ import numpy as np
 from scipy import sparse
 
 from .._kernels.mips import _scores as kernel
-from ..utils._matrix import as_rows, normalise
+from ..utils._matrix import as_rows, checked_csr, normalise
 from ..utils._memory_limit import require_memory
-from ..utils._sparse import checked_csr
 
 # Entries that the arrays of sparse rows hold when they are laid out anew, beside those
 # they hold: then replacing rows by longer ones costs the new entries only, on average.

@@ -8,7 +8,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..base._labels import is_indicator
 from ..topk._predict import predict_topk
-from ..utils._sparse import in_rows
+from ..utils._matrix import in_rows
 from ..utils._validation import check_k
 from ._fold_assignment import label_pattern
 from ._routing import fit_with, route, splitter

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from ..utils._sparse import in_rows
+from ..utils._matrix import in_rows
 from ._fold_assignment import (
     PINNED,
     deal,

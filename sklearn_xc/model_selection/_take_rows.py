@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from ..utils._sparse import checked_csr
+from ..utils._matrix import checked_csr
 
 
 def take(data, rows):

@@ -13,7 +13,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..metrics._scorer import TopkScorer, shared_predictions
-from ..utils._sparse import in_rows
+from ..utils._matrix import in_rows
 from ._routing import fit_with, n_rows, part_of, route, splitter
 from ._take_rows import take
 

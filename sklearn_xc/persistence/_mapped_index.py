@@ -8,7 +8,7 @@ from scipy import sparse
 from .._kernels.topk import _inverted_index as kernel
 from ..topk._candidates import candidate_scores
 from ..topk._inverted_index import InvertedIndex, Part, check_finite, row_blocks
-from ..utils._matrix import Rows
+from ..utils._rows import Rows
 
 # What is read at once of a mapped file; between two blocks of rows memory is given back.
 ROWS_AT_ONCE = 256

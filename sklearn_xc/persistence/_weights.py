@@ -9,7 +9,8 @@ from scipy import sparse
 
 from ..topk._feature_major import n_places, padded_intercept
 from ..topk._inverted_index import InvertedIndex
-from ..utils._matrix import narrow_indices, narrow_pointers
+from ..utils._csr import narrow_pointers
+from ..utils._matrix import narrow_indices
 from ._file import AT_ONCE, Segment, array_segment
 from ._mapped_index import MappedIndex, require_within
 

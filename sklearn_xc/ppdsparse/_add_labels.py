@@ -10,9 +10,12 @@ from ..base._labels import REFUSED, LabelEncoding, encode_indicator, label_names
 from ..base._linear_model import checked_weights
 from ..base._multiclass import known_codes
 from ..base._new_classes import append_names, merge_labels, rows_in_places
-from ..base._validation import grades_of
+from ..base._validation import grades_of, validate_more
 from ..inspection._label_counts import extended_support
+from ..utils._callbacks import Progress
 from ..utils._scratch import Scratch
+from ._problem import Problem
+from ._solver import fit_classes
 
 
 class Columns(NamedTuple):
@@ -137,9 +140,9 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None):
             names = np.asarray(names)
         elif self._encoding.kind == "multilabel":
             names = label_names(Y_new)
-        X, Y_new, sample_weight = self._validate_more(X, Y_new, sample_weight)
+        rows, Y_new, sample_weight = validate_more(self, X, Y_new, sample_weight)
         n_new = Y_new.shape[1] if Y_new.ndim == 2 else 1
-        self._require_size(len(self.classes_) + n_new, X.shape[1])
+        self._require_size(len(self.classes_) + n_new, rows.shape[1])
         before, was_sparse = columns_of(self), sparse.issparse(self.coef_)
         self._encoding, places, Y = encode_added(self._encoding, Y_new, names, grades_of(self))
         self.classes_ = self._encoding.classes_
@@ -148,7 +151,12 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None):
         support = extended_support(self._support, pattern_of(Y), sample_weight, places)
         self._set_support(support)
         with Scratch(self.scratch) as scratch:
-            result = self._solve(X, Y, sample_weight, None, scratch, is_new)
+            problem = Problem.of(self, rows, Y, sample_weight, scratch.empty, is_new)
+            result = fit_classes(
+                problem, self._settings(problem.penalties), dual=None, **self._ways(),
+                progress=Progress(self, self.verbose), scratch=scratch,
+            )  # fmt: skip
+            self._n_visits = result["n_visits"]
         joined = join_columns(before, places, result)
         self.n_iter_ = max(self.n_iter_, result["n_iter"])
         self.dual_gap_, self.n_active_ = joined.gap, joined.n_active

@@ -1,7 +1,6 @@
 """PPDSparse: one-vs-rest linear classifiers that are sparse in primal and dual."""
 
 import warnings
-from contextlib import ExitStack
 
 import numpy as np
 from scipy import sparse
@@ -9,23 +8,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
+from ..base._validation import validate_fit
 from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
-from ..utils._matrix import LARGEST_INDEX, compact
+from ..utils._csr import LARGEST_INDEX
+from ..utils._matrix import checked_csr
 from ..utils._records import either, is_array, is_not_negative, require_attributes, savable
 from ..utils._scratch import Scratch
-from ..utils._sparse import checked_csr
 from ._add_labels import add_labels
 from ._assembly import grown_duals
 from ._checkpoint import Checkpoint
 from ._parameters import CONSTRAINTS
-from ._penalties import penalties_of
-from ._solver import (
-    factors_of_classes,
-    fit_classes,
-    require_weights_in_range,
-    require_workspace,
-)
+from ._problem import Problem
+from ._solver import fit_classes, require_workspace
 
 
 @savable
@@ -313,85 +308,48 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         -----
         Ctrl-C stops within a second. Whatever ends the fit early leaves the estimator as it was.
         """
-        given = X, y, sample_weight
-        with self._all_or_nothing(), ExitStack() as stack:
+        progress = Progress.of_fit(self, X, y, sample_weight)
+        with self._all_or_nothing():
             previous = vars(self).get("dual_coef_") if self.warm_start else None
             if previous is not None:
                 self._check_state()
-            X, Y, sample_weight = self._validate_fit(X, y, sample_weight)
-            self._calibrate(X, y, sample_weight)
+            rows, Y, sample_weight = validate_fit(self, X, y, sample_weight)
+            if self.calibration is not None:
+                self._calibrate(rows.matrix(), y, sample_weight)
             if previous is not None:
                 previous = grown_duals(previous, Y.shape)
             checkpoint = None
             if self.checkpoint is not None:
-                checkpoint = Checkpoint.of(self, X, Y, sample_weight, previous)
-            scratch = stack.enter_context(Scratch(self.scratch))
-            result = self._solve(
-                X, Y, sample_weight, previous, scratch, checkpoint=checkpoint,
-                watch=lambda n_blocks: self._start_progress(n_blocks, *given, name="block"),
-            )  # fmt: skip
-            self.l1_, self.l2_ = result["penalties"]
-            self.n_iter_ = result["n_iter"]
-            self.dual_gap_ = result["gap"]
-            self.n_active_ = result["n_active"]
-            vars(self).pop("dual_coef_", None)
-            if self.warm_start:
-                self.dual_coef_ = result["dual"]
-            self._set_linear_model(result["coef"], result["intercept"], scratch=scratch)
-            result["progress"].finish()
+                checkpoint = Checkpoint.of(self, rows.matrix(), Y, sample_weight, previous)
+            with Scratch(self.scratch) as scratch:
+                problem = Problem.of(self, rows, Y, sample_weight, scratch.empty)
+                result = fit_classes(
+                    problem, self._settings(problem.penalties, checkpoint), dual=previous,
+                    **self._ways(), progress=progress, scratch=scratch, checkpoint=checkpoint,
+                )  # fmt: skip
+                self._keep(result, problem.penalties, scratch)
+            progress.finish()
             if checkpoint is not None and not self.keep_checkpoint:
                 checkpoint.finish()
         self._warn_if_late(self.dual_gap_, FIT_CALLER + 1)
-        if not self.coef_.nnz and sample_weight is not None and sample_weight.max() < 1:
-            warnings.warn(
-                f"every weight is zero: the penalties, l1_={self.l1_:.3g} and l2_={self.l2_:.3g}, "
-                f"outweigh the samples, whose weights are at most {sample_weight.max():.3g}; "
-                "multiply these, or set smaller penalties",
-                UserWarning,
-                stacklevel=FIT_CALLER,
-            )
+        self._warn_if_empty(sample_weight, FIT_CALLER + 1)
         return self
+
+    def _keep(self, result, penalties, scratch):
+        """Become the model that the solver has found."""
+        self.l1_, self.l2_ = penalties.outside()
+        self.n_iter_, self._n_visits = result["n_iter"], result["n_visits"]
+        self.dual_gap_, self.n_active_ = result["gap"], result["n_active"]
+        vars(self).pop("dual_coef_", None)
+        if self.warm_start:
+            self.dual_coef_ = result["dual"]
+        self._set_linear_model(result["coef"], result["intercept"], scratch=scratch)
 
     add_labels = add_labels
 
     def _require_size(self, n_classes, n_features):
         super()._require_size(n_classes, n_features)
         require_workspace(n_classes, n_features, self.n_jobs)
-
-    def _solve(self, X, Y, sample_weight, dual, scratch, is_new=None, watch=None, checkpoint=None):
-        if watch is None:  # for what callbacks are not told of
-
-            def watch(n_blocks):
-                return Progress(self, n_blocks, name="block", verbose=self.verbose)
-
-        if sample_weight is None:
-            sample_weight = np.ones(X.shape[0], dtype=np.float32)
-        class_weight = factors_of_classes(self, Y, sample_weight, is_new)
-        require_weights_in_range(sample_weight, class_weight)
-        X = compact(X)
-        penalties = penalties_of(self.l1, self.l2, X, sample_weight, scratch.empty)
-        settings = self._settings(penalties)
-        if checkpoint is not None:
-            settings["seed"] = checkpoint.begin(settings["seed"])
-        result = fit_classes(
-            penalties.coordinates.inside(X, scratch.empty),
-            Y,
-            sample_weight,
-            class_weight,
-            settings=settings,
-            feature_threshold=self.feature_threshold,
-            dual=dual,
-            keep_dual=self.warm_start,
-            n_jobs=self.n_jobs,
-            watch=watch,
-            scratch=scratch,
-            checkpoint=checkpoint,
-        )
-        self._n_visits = result["n_visits"]
-        result["penalties"] = penalties.outside()
-        model = penalties.model_outside(result["coef"], result["intercept"])
-        result["coef"], result["intercept"] = model
-        return result
 
     def _warn_if_late(self, gap, stacklevel=3):
         late = int((~(gap <= self.tol)).sum())
@@ -403,6 +361,17 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
+
+    def _warn_if_empty(self, sample_weight, stacklevel):
+        if self.coef_.nnz or sample_weight is None or sample_weight.max() >= 1:
+            return
+        warnings.warn(
+            f"every weight is zero: the penalties, l1_={self.l1_:.3g} and l2_={self.l2_:.3g}, "
+            f"outweigh the samples, whose weights are at most {sample_weight.max():.3g}; "
+            "multiply these, or set smaller penalties",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
 
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
@@ -419,8 +388,9 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             dual_gap_=of_classes, n_active_=of_classes,
         )  # fmt: skip
 
-    def _settings(self, penalties):
-        """The kernel's `Settings`."""
+    def _settings(self, penalties, checkpoint=None):
+        """The kernel's `Settings`; the seed is that of the fit that a checkpoint is of."""
+        seed = check_random_state(self.random_state).randint(2**31)
         return {
             "l1": penalties.l1,
             "l2": penalties.l2,
@@ -432,5 +402,13 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             "sparsify": self.sparsification == "random",
             "delta": self.delta,
             "prune": self.pruning,
-            "seed": check_random_state(self.random_state).randint(2**31),
+            "seed": seed if checkpoint is None else checkpoint.begin(seed),
+        }
+
+    def _ways(self):
+        """What else `fit_classes` is told of the parameters."""
+        return {
+            "feature_threshold": self.feature_threshold,
+            "keep_dual": self.warm_start,
+            "n_jobs": self.n_jobs,
         }

@@ -7,17 +7,17 @@ from sklearn.metrics import check_scoring
 
 from ..base._classifier import BaseXCClassifier
 from ..base._labels import without_grades
-from ..base._validation import StrOptions
+from ..base._validation import StrOptions, validate_fit
 from ..metrics._scorer import TopkScorer, make_topk_scorer
 from ..model_selection._out_of_fold import read_labels, splits_of
 from ..model_selection._take_rows import take
-from ..utils._callbacks import with_callbacks
+from ..utils._callbacks import Progress, with_callbacks
+from ..utils._matrix import in_rows
 from ..utils._records import is_a, is_array, is_not_negative, require_attributes, savable
-from ..utils._sparse import in_rows
 from ._classifier import PPDSparseClassifier
 from ._parameters import CONSTRAINTS
-from ._penalties import as_multiple
 from ._penalty_search import SEARCHES, TOL, HeldOutPart, PairScores, n_pairs
+from ._problem import as_multiple
 
 L1S = "0.1*auto", "0.3*auto", "auto", "3*auto"
 L2S = "0.3*auto", "auto", "2*auto"
@@ -164,17 +164,16 @@ label_names, graded : object
         ValueError
             If a parameter or the data is not as described.
         """
+        progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            _, _, weight = self._validate_fit(X, y, sample_weight)
+            _, _, weight = validate_fit(self, X, y, sample_weight)
             grid = _grid(self.l1s, L1S, "l1s"), _grid(self.l2s, L2S, "l2s")
             X, y = in_rows(X, y, names="Xy")
             y = y if self._encoding.kind == "multilabel" else np.ravel(y)
             kind = read_labels(y).kind
             splits = splits_of(self.cv, X, y, kind, weight=weight)
-            progress = self._start_progress(
-                n_pairs(self.search, *map(len, grid)) * len(splits) + bool(self.refit),
-                X, y, sample_weight, name="fit",
-            )  # fmt: skip
+            n_fits = n_pairs(self.search, *map(len, grid)) * len(splits) + bool(self.refit)
+            progress.start(n_fits, name="fit")
             parts = [self._part(X, y, weight, split) for split in splits]
             pairs = PairScores(*grid, parts, progress)
             SEARCHES[self.search](pairs, _weak_to_strong(grid[0]), len(grid[1]))

@@ -3,21 +3,21 @@
 import numpy as np
 
 from .._kernels.ppdsparse._matrix import Matrix
-from .._kernels.ppdsparse._problem import Problem
+from .._kernels.ppdsparse._naming import name_entries
+from .._kernels.ppdsparse._problem import Problem as KernelProblem
 from .._kernels.ppdsparse._solver import N_LANES, solve_classes
 from ..base._labels import pattern_of
-from ..utils._class_weight import weights_of_labels
-from ..utils._matrix import as_rows, squared_norms, weighted_norms
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import blocks_of_classes, local_workers, run_blocks, tell
 from ._assembly import Part, weights_of_classes
 from ._finished import Finished
-from ._ordering import above, columns_of, extremes, fast_order
+from ._ordering import fast_order, order_given
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
 LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
-LARGEST_WEIGHT = 1e30  # of a loss, so that sums of losses do too
 N_PARTS = 8  # arguments of a Matrix
+N_NAMES = 2  # arrays of names, of features and samples
+N_DUALS = 3  # and of dual variables from before
 ENTRY = 12  # bytes for each feature and lane: weights, v, and which features they are
 
 
@@ -32,36 +32,36 @@ def require_workspace(n_classes, n_features, n_jobs):
 
 
 def fit_classes(
-    X,
-    Y,
-    sample_weight,
-    class_weight,
-    *,
-    settings,
-    feature_threshold,
-    dual,
-    keep_dual,
-    n_jobs,
-    watch,
-    scratch,
+    problem, settings, *, feature_threshold, dual, keep_dual, n_jobs, progress, scratch,
     checkpoint=None,
-):
+):  # fmt: skip
     """Solve all classes, block by block, but for those that a `Checkpoint` has.
-
-    Y holds the positives as `base._labels.encode` returns them, perhaps with grades.
 
     With a `Scratch` on disk, rows, columns, finished blocks and weights lie there.
 
+    Parameters
+    ----------
+    problem : Problem of `_problem`
+    settings : dict
+        The kernel's `Settings`.
+    feature_threshold : float
+    dual : csr_array of float32 (n_columns, n_samples), or None
+        To start from.
+    keep_dual : bool
+    n_jobs : int or None
+    progress : Progress
+        Each block is a step of it.
+    scratch : Scratch
+    checkpoint : Checkpoint, default=None
+
     Returns
     -------
-    dict with coef, intercept, n_iter, gap, n_active, dual (see the attributes of the estimator),
-    n_visits, the rows of X that were read, and progress, which ``watch(n_blocks)`` has started
+    dict with coef and intercept for X as it was given, n_iter, gap, n_active, dual (see the
+    attributes of the estimator), and n_visits, the rows of X that were read
     """
-    n_columns = Y.shape[1]
-    given = as_rows(X)
-    order = fast_order(given, settings["seed"], sample_weight)
-    rows = order.rows(given, scratch.empty)
-    Y, sample_weight = Y[order.samples], sample_weight[order.samples]
+    order = _order_of(problem, settings["seed"])
+    rows = problem.rows.reordered(*order, scratch.empty)
+    Y, sample_weight = problem.Y[order.samples], problem.sample_weight[order.samples]
     Y = Y.tocsc()
     Y.sort_indices()
     grades = Y.data if Y.dtype == np.float32 else None
@@ -69,31 +69,44 @@ def fit_classes(
     norms = _norms_in_range(rows) + np.float32(settings["intercept"])
     coarse = None
     if feature_threshold > 0:
-        coarse = above(rows, feature_threshold, scratch.empty)
+        coarse = rows.above(feature_threshold, scratch.empty)
     counts = pattern_of(Y.T) @ sample_weight.astype(np.float64)
     blocks = blocks_of_classes(np.asarray(counts), N_LANES)
     if not blocks:
         raise ValueError("no class of y has a positive sample with a weight above zero")
     if dual is not None:
         dual = dual[:, order.samples]
-    progress = watch(len(blocks))
+    progress.start(len(blocks), name="block")
     arrays = (
         *_parts(rows, scratch),
         *_parts(coarse, scratch),
         norms,
         sample_weight,
-        class_weight,
-        *extremes(rows),
-        weighted_norms(rows, sample_weight),
+        problem.class_weight,
+        *rows.extremes(),
+        rows.weighted_norms(sample_weight),
         *positives,
-        *((None,) * 3 if dual is None else _dual_arrays(dual)),
+        order.features,
+        order.samples,
+        *((None,) * N_DUALS if dual is None else _dual_arrays(dual)),
     )
-    finished = Finished(checkpoint, blocks, (X.shape[1], len(order.samples)), scratch)
+    finished = Finished(checkpoint, blocks, problem.rows.shape[::-1], scratch)
     for part in finished.parts:
         if part is not None:
             tell(progress, part, _gap_of)
     _solve_missing(blocks, finished, (settings, keep_dual), arrays, n_jobs, progress)
-    return {"progress": progress, **_assemble(finished, order, n_columns, X.shape[0], scratch)}
+    result = _assemble(finished, (*problem.Y.shape[::-1], rows.shape[1]), scratch)
+    model = problem.penalties.model_outside(result["coef"], result["intercept"])
+    result["coef"], result["intercept"] = model
+    return result
+
+
+def _order_of(problem, seed):
+    """The order of samples and features, those of dense rows as they are."""
+    rows, weight = problem.rows, problem.sample_weight
+    if rows.dense:
+        return order_given(rows.shape[1], weight)
+    return fast_order(np.diff(rows.indptr), rows.entry_counts(weight), seed, weight)
 
 
 def _solve_missing(blocks, finished, how, arrays, n_jobs, progress):
@@ -127,9 +140,13 @@ def _solve_missing(blocks, finished, how, arrays, n_jobs, progress):
 def _solve_block(labels, settings, keep_dual, stop, *arrays):
     X = Matrix(*arrays[:N_PARTS])
     coarse = X if arrays[N_PARTS] is None else Matrix(*arrays[N_PARTS : 2 * N_PARTS])
-    problem = Problem(X, coarse, *arrays[2 * N_PARTS : -3])
-    dual = () if arrays[-1] is None else arrays[-3:]
-    return Part(*solve_classes(settings, problem, labels, dual, keep_dual, stop))
+    problem = KernelProblem(X, coarse, *arrays[2 * N_PARTS : -N_NAMES - N_DUALS])
+    features, samples = arrays[-N_NAMES - N_DUALS : -N_DUALS]
+    dual = () if arrays[-1] is None else arrays[-N_DUALS:]
+    part = Part(*solve_classes(settings, problem, labels, dual, keep_dual, stop))
+    name_entries(part.n_weights, *part.weights, features)
+    name_entries(part.n_duals, *part.duals, samples)
+    return part
 
 
 def _gap_of(part):
@@ -140,50 +157,18 @@ def _parts(rows, scratch):
     """The arguments of a `Matrix`: the rows and, where they are sparse, the columns."""
     if rows is None:
         return (None,) * N_PARTS
-    columns = (None, None, None) if rows.dense else columns_of(rows, scratch.empty)
+    columns = (None, None, None) if rows.dense else rows.columns(scratch.empty)
     return rows.indptr, rows.indices, rows.data, rows.dense, rows.shape[1], *columns
 
 
 def _norms_in_range(rows):
-    norms = squared_norms(rows)
+    norms = rows.squared_norms()
     if norms.max() > LARGEST_NORM:
         raise ValueError(
             f"X has a row of squared length {norms.max():.3g}; the solver computes in float32 and "
             f"takes up to {LARGEST_NORM:g}: scale the features"
         )
     return norms.astype(np.float32)
-
-
-def factors_of_classes(model, Y, sample_weight, is_new=None):
-    """Weights of the negatives and positives of each column of Y, float32 (n_columns, 2).
-
-    They follow how many samples have a label, whatever its grades.
-    """
-    binary = model._encoding.kind == "binary"
-    weights = np.ones((Y.shape[1], 2))
-    if model.class_weight is None:
-        return weights.astype(np.float32)
-    sample_weight = sample_weight.astype(np.float64)
-    positives = pattern_of(Y).T @ sample_weight
-    counts = np.append(sample_weight.sum() - positives, positives) if binary else positives
-    if is_new is not None:  # "balanced" is by the mean of the counts, of which those count
-        counts[~is_new] = counts[is_new].mean()
-    n_rows = sample_weight.sum()
-    per_class = weights_of_labels(model.class_weight, model.classes_, counts, n_rows)
-    if binary:
-        return per_class.reshape(1, 2).astype(np.float32)
-    weights[:, 1] = per_class
-    return weights.astype(np.float32)
-
-
-def require_weights_in_range(sample_weight, class_weight):
-    largest = float(sample_weight.max()) * float(class_weight.max())
-    if largest > LARGEST_WEIGHT:
-        raise ValueError(
-            f"sample_weight times class_weight reaches {largest:.3g}; the solver computes in "
-            f"float32 and takes up to {LARGEST_WEIGHT:g}: divide the weights, l1 and l2 by the "
-            "same number"
-        )
 
 
 def _dual_arrays(dual):
@@ -194,12 +179,13 @@ def _dual_arrays(dual):
     )
 
 
-def _assemble(finished, order, n_columns, n_samples, scratch):
-    """Put the classes of all blocks in their places, features and samples in the caller's order."""
+def _assemble(finished, sizes, scratch):
+    """Put the classes of all blocks in their places; sizes are of columns, samples, features."""
 
     def each(name):
         return [getattr(part, name) for part in finished.parts]
 
+    n_columns, n_samples, n_features = sizes
     of_blocks = each("labels")
     labels = np.concatenate(of_blocks)
     result = {
@@ -212,10 +198,10 @@ def _assemble(finished, order, n_columns, n_samples, scratch):
     for name in "intercept", "gap", "n_active":
         result[name][labels] = np.concatenate(each(name))
     result["dual"] = weights_of_classes(
-        of_blocks, each("n_duals"), finished.take("duals"), n_columns, order.samples, n_samples
+        of_blocks, each("n_duals"), finished.take("duals"), (n_columns, n_samples)
     )
     result["coef"] = weights_of_classes(
-        of_blocks, each("n_weights"), finished.take("weights"), n_columns, order.features,
-        empty=scratch.lasting,
+        of_blocks, each("n_weights"), finished.take("weights"), (n_columns, n_features),
+        scratch.lasting,
     )  # fmt: skip
     return result

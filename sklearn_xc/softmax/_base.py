@@ -86,12 +86,9 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
             W = feature_major(W)[:, : len(W)].T
         self._set_linear_model(W, b.astype(np.float32, copy=False))
 
-    def _watch(self, n_epochs, X, y, sample_weight, n_before=0):
-        """The progress of a fit; its epochs end with a function that returns W and b."""
-        return self._start_progress(
-            n_epochs, X, y, sample_weight, n_before=n_before,
-            set_model=lambda twin, weights: twin._set_dense_model(*map(np.array, weights())),
-        )  # fmt: skip
+    def _set_copies(self, weights):
+        """Predict with the weights of an epoch, which ends with a function that returns W and b."""
+        self._set_dense_model(*map(np.array, weights()))
 
     def _start_weights(self):
         """Copies of the weights for two classes or more, each class contiguous, and intercepts."""

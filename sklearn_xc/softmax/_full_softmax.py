@@ -6,7 +6,6 @@ from .._kernels.common._pace import Pace
 from .._kernels.softmax import _full_memory
 from .._kernels.softmax import _full_step as kernel
 from .._kernels.softmax._rounded_step import apply_scales
-from ..utils._matrix import entry_counts
 
 # Samples of a mini-batch, unless the user says otherwise: with fewer, what a step reads is still in
 # the caches when it is written; with more, threads wait for each other less often. Rounded steps
@@ -44,7 +43,7 @@ def shares_of_ridge(rows, alpha, samples, entries=None):
     if entries is None:
         visited = np.zeros(rows.shape[0], dtype=np.float32)
         visited[samples] = 1
-        entries = entry_counts(rows, visited)
+        entries = rows.entry_counts(visited)
     return (alpha / np.maximum(entries, 1)).astype(np.float32)
 
 

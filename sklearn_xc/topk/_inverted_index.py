@@ -7,7 +7,8 @@ from scipy import sparse
 
 from .._kernels.topk import _dense_rows as dense_rows
 from .._kernels.topk import _inverted_index as kernel
-from ..utils._matrix import narrow_indices, narrow_pointers, normalise, transposed
+from ..utils._csr import narrow_pointers
+from ..utils._matrix import as_rows, narrow_indices, normalise
 from ._candidates import candidate_scores
 from ._feature_major import CACHE_LINE, aligned_zeros, feature_major, n_places, padded_intercept
 
@@ -349,8 +350,8 @@ def check_finite(scores):
 
 def _columns(coef, zeros):
     """Weights in CSR as CSC, in arrays that `zeros` makes."""
-    indptr, rows, data = transposed(coef, zeros)
-    parts = data, rows, narrow_pointers(indptr)
+    columns = as_rows(coef).columns(zeros)
+    parts = columns.data, columns.rows, narrow_pointers(columns.indptr)
     return sparse.csc_array(parts, shape=coef.shape)
 
 

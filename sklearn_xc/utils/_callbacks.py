@@ -1,8 +1,9 @@
 """Progress of a fit: a line for each epoch (`verbose`), and callbacks of scikit-learn.
 
-A fit is decorated with `with_callbacks`, starts with ``progress = self._start_progress(...)`` once
-its data are checked, surrounds each epoch with ``progress.begin()`` and ``progress.end(...)``, and
-closes with ``progress.finish()``. Before scikit-learn 1.9 there are no callbacks, only the lines.
+A fit is decorated with `with_callbacks`, makes ``progress = Progress.of_fit(self, X, y,
+sample_weight)``, calls ``progress.start(...)`` once its data are checked, surrounds each epoch with
+``progress.begin()`` and ``progress.end(...)``, and closes with ``progress.finish()``. Before
+scikit-learn 1.9 there are no callbacks, only the lines.
 """
 
 import copy
@@ -40,36 +41,52 @@ class Progress:
     ----------
     estimator : estimator
         The one being fitted.
-    n_steps : int or None
-        Steps of the fit at most; None where that is not known, as for a part of `partial_fit`.
-    data : dict or None
-        ``X`` and ``y`` as they were given to fit, and ``sample_weight``, which may be None. None if
-        callbacks are not to be told.
-    name : str
-        What a step is called.
-    set_model : callable or None
-        ``set_model(twin, *weights)`` stores the weights that :meth:`end` is given in a copy of the
-        estimator, so that callbacks can ask for predictions; the weights will change afterwards.
     verbose : int
         Whether to print.
-    n_before : int
-        Steps of another kind at most before these, which :meth:`before` follows.
+    told : dict or None
+        What callbacks are told with every step; None if they are not to be told.
     """
 
-    def __init__(
-        self, estimator=None, n_steps=0, data=None, name="epoch", set_model=None, verbose=0,
-        n_before=0,
-    ):  # fmt: skip
-        self._estimator, self._name, self._set_model = estimator, name, set_model
-        self._n_steps, self._verbose, self._done = n_steps, verbose, 0
-        self._fit_began = self._began = perf_counter()
+    def __init__(self, estimator=None, verbose=0, told=None):
+        self._estimator, self._verbose, self._data = estimator, verbose, told
+        self._name, self._set_model, self._n_steps, self._done = "step", None, None, 0
         self._root = None
-        if data is not None and hasattr(estimator, "_init_callback_context"):
-            self._data = _told(estimator, **data)
-            self._root = estimator._init_callback_context(
+
+    @classmethod
+    def of_fit(cls, estimator, X, y, sample_weight):
+        """That of a fit of which callbacks are told, with its arguments as they were given."""
+        supported = hasattr(estimator, "_init_callback_context")
+        told = _told(estimator, X, y, sample_weight) if supported else None
+        return cls(estimator, estimator.verbose, told)
+
+    def start(self, n_steps, name="epoch", set_model=None, n_before=0):
+        """The steps are about to begin, as the data have been checked.
+
+        Parameters
+        ----------
+        n_steps : int or None
+            At most; None where that is not known, as for a part of `partial_fit`.
+        name : str
+            What a step is called.
+        set_model : callable or None
+            ``set_model(twin, *weights)`` stores the weights that :meth:`end` is given in a copy of
+            the estimator, so that callbacks can ask for predictions; the weights will change
+            afterwards.
+        n_before : int
+            Steps of another kind at most before these, which :meth:`before` follows.
+
+        Returns
+        -------
+        self : Progress
+        """
+        self._name, self._set_model, self._n_steps, self._done = name, set_model, n_steps, 0
+        self._fit_began = self._began = perf_counter()
+        if self._data is not None:
+            self._root = self._estimator._init_callback_context(
                 max_subtasks=None if n_steps is None else n_before + n_steps
             )
             self._root.call_on_fit_task_begin(**self._data)
+        return self
 
     @property
     def watched(self):

@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ._matrix import normalise
-from ._sparse import checked_csr
+from ._matrix import checked_csr, normalise
 
 
 class Named(NamedTuple):

@@ -1,72 +1,20 @@
-"""Rows of X as the kernels take them: float32 values beside int32 feature numbers."""
+"""X as the estimators take it in: its structure checked, in float32, with int32 feature numbers.
 
-from typing import NamedTuple
+SciPy checks the lengths of index arrays when a matrix is made, not when one of its attributes is
+replaced afterwards, and indices not at all; conversions between formats follow both blindly. So
+structure is checked before anything converts a matrix or follows it.
+"""
+
+from itertools import chain
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import indexable
 
-from ._sparse import checked_csr
+from ._csr import LARGEST_INDEX
+from ._rows import Rows
 
-LARGEST_INDEX = np.iinfo(np.int32).max
 KERNEL_READS = "C", "A"  # C order, and each number at a multiple of its size
-
-
-class Rows(NamedTuple):
-    """The rows of a matrix, sparse or dense, as three arrays.
-
-    Row ``i`` has the entries ``e = indptr[i], ..., indptr[i + 1] - 1`` with the values ``data[e]``.
-    Their features are ``indices[e]`` in a sparse matrix. In a dense one all rows share the same
-    features, and the first entry of each row belongs to ``indices[0]``.
-
-    Attributes
-    ----------
-    indptr : ndarray of int64, shape (n_samples + 1,)
-    indices : ndarray of int32, shape (nnz,), or (n_features,) when dense
-    data : ndarray of float32, shape (nnz,), or (n_samples * n_features,) when dense
-    dense : bool
-    shape : tuple (n_samples, n_features)
-    """
-
-    indptr: np.ndarray
-    indices: np.ndarray
-    data: np.ndarray
-    dense: bool
-    shape: tuple
-
-    def block(self, start, stop):
-        """The rows ``start`` to ``stop - 1``; shares all arrays."""
-        return self._replace(
-            indptr=self.indptr[start : stop + 1], shape=(stop - start, self.shape[1])
-        )
-
-    def take(self, samples):
-        """The rows named; copies them."""
-        return as_rows(as_matrix(self)[samples])
-
-
-MOST_ENTRIES = 1 / 3  # of dense rows that are taken as sparse ones
-
-
-def compact(X):
-    """Dense rows that are mostly zeros as CSR, others as they are.
-
-    A kernel that reads an entry of a dense row to multiply sixteen weights by zero has the cost of
-    one that is not zero, and cannot walk columns or order rows and features. With a third of the
-    entries CSR has a third of the operations, and with what is kept beside it (rows in another
-    order, columns) about twice the memory.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of float32 (n_samples, n_features)
-        As from :func:`normalise`.
-
-    Returns
-    -------
-    X : ndarray or csr_array of float32 (n_samples, n_features)
-    """
-    if sparse.issparse(X) or np.count_nonzero(X) > MOST_ENTRIES * X.size:
-        return X
-    return normalise(sparse.csr_array(X))
 
 
 def normalise(X, name="X"):
@@ -115,14 +63,6 @@ def narrow_indices(csr):
     return csr
 
 
-def narrow_pointers(indptr):
-    """The int32 index pointer beside which SciPy keeps int32 indices; next to int64 it copies them.
-
-    Unchanged if there are 2**31 non-zeros or more.
-    """
-    return indptr.astype(np.int32, copy=False) if indptr[-1] <= LARGEST_INDEX else indptr
-
-
 def _as_float32(values, name):
     """Cast finite values to float32, refusing those that would become infinite."""
     if values.dtype.kind not in "biuf":
@@ -168,127 +108,115 @@ def as_rows(X):
     )
 
 
-def as_matrix(rows):
-    """The matrix, dense or csr_array, that all rows of `as_rows` came from; shares the values."""
-    if rows.dense:
-        return rows.data.reshape(rows.shape)
-    indptr = narrow_pointers(rows.indptr)
-    return sparse.csr_array((rows.data, rows.indices, indptr), shape=rows.shape)
+# ------------------------------------------------------------------------------------ structure
 
 
-STRETCH = 1 << 24  # entries of which something is computed at a time: 128 MB in float64
-# So many times less is 512 KB: the same memory serves every stretch, where larger arrays are mapped
-# anew each time, page by page, which takes longer than what is computed.
-IN_CACHE = 256
-
-
-def stretches(indptr, part=1):
-    """Cut sparse rows so that what is computed of their entries needs little memory.
+def checked(matrix, name):
+    """A sparse matrix around the same arrays, in a format whose structure has been checked.
 
     Parameters
     ----------
-    indptr : ndarray (n_samples + 1,)
-    part : int, default=1
-        Cut into that many times more, where many numbers are computed of an entry.
-
-    Yields
-    ------
-    rows : slice
-        As many rows as have ``STRETCH // part`` entries together, or one that has more.
-    entries : slice
-        Their entries.
-    """
-    start, n, most = 0, len(indptr) - 1, STRETCH // part
-    while start < n:
-        stop = max(start + 1, int(np.searchsorted(indptr, indptr[start] + most, "right")) - 1)
-        yield slice(start, stop), slice(int(indptr[start]), int(indptr[stop]))
-        start = stop
-
-
-def sums_of_rows(indptr, data, term):
-    """sum_j term(x_ij) of each sparse row i, float64; `term` is given the values in float64."""
-    sums = np.zeros(len(indptr) - 1)
-    for rows, entries in stretches(indptr, IN_CACHE):
-        values = np.append(term(data[entries].astype(np.float64)), 0)
-        starts = indptr[rows.start : rows.stop + 1] - indptr[rows.start]
-        sums[rows] = np.add.reduceat(values, starts[:-1])
-        sums[rows][starts[1:] == starts[:-1]] = 0
-    return sums
-
-
-def transposed(csr, empty=np.empty):
-    """A CSR matrix column by column, in little memory beside the result.
-
-    Parameters
-    ----------
-    csr : csr_array (n_rows, n_columns)
-    empty : callable
-        Makes the two large arrays, as :func:`numpy.empty`.
+    matrix : SciPy sparse matrix or array of any format
+    name : str
+        What the error calls it.
 
     Returns
     -------
-    indptr : ndarray of int64 (n_columns + 1,)
-    rows : ndarray of int32 (nnz,)
-        Ascending in each column.
-    data : ndarray of csr's dtype (nnz,)
+    matrix : sparse matrix or array
+        Of the same format, or CSR for those that hold Python lists; a new object, so that flags
+        that SciPy keeps are not set in the caller's.
+
+    Raises
+    ------
+    ValueError
+        If it has not two dimensions, or its parts contradict one another or its shape.
     """
-    counts = np.zeros(csr.shape[1], dtype=np.int64)
-    for _, entries in stretches(csr.indptr):
-        counts += np.bincount(csr.indices[entries], minlength=csr.shape[1])
-    indptr = np.append(0, np.cumsum(counts))
-    rows, data, free = empty(csr.nnz, np.int32), empty(csr.nnz, csr.dtype), indptr[:-1].copy()
-    for some, _ in stretches(csr.indptr):
-        part = csr[some].tocsc()
-        lengths = np.diff(part.indptr)
-        if part.nnz == csr.nnz:
-            place = slice(None)
-        else:
-            place = np.repeat(free - part.indptr[:-1], lengths)
-            place += np.arange(part.nnz)
-        rows[place], data[place] = part.indices, part.data
-        rows[place] += some.start
-        free += lengths
-    return indptr, rows, data
+    if matrix.ndim != 2:
+        raise ValueError(f"{name} must have two dimensions if it is sparse, got {matrix.shape}")
+    try:
+        return CHECKS[matrix.format](matrix)
+    except (ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
+        raise ValueError(f"{name} is not a valid sparse matrix: {error}") from error
 
 
-def entry_counts(rows, sample_weight=None):
-    """How many samples of weight above zero have each feature, int64 (n_features,)."""
-    counted = np.ones(rows.shape[0], bool) if sample_weight is None else sample_weight > 0
-    if rows.dense:
-        return np.count_nonzero(rows.data.reshape(rows.shape)[counted], axis=0)
-    counts = np.zeros(rows.shape[1], dtype=np.int64)
-    for some, entries in stretches(rows.indptr):
-        lengths = np.diff(rows.indptr[some.start : some.stop + 1])
-        of_entry = np.repeat(counted[some], lengths) & (rows.data[entries] != 0)
-        counts += np.bincount(rows.indices[entries][of_entry], minlength=rows.shape[1])
-    return counts
+def checked_csr(matrix, name):
+    """As :func:`checked`, in CSR."""
+    return checked(matrix, name).tocsr()
 
 
-def weighted_norms(rows, sample_weight):
-    """sqrt(sum_i sample_weight_i x_ij^2) of each feature j, float32 (n_features,)."""
-    if rows.dense:
-        X = rows.data.reshape(rows.shape)
-        squares = np.einsum("ij,ij,i->j", X, X, sample_weight, dtype=np.float64)
-    else:
-        squares = np.zeros(rows.shape[1])
-        for some, entries in stretches(rows.indptr):
-            lengths = np.diff(rows.indptr[some.start : some.stop + 1])
-            weight = np.repeat(sample_weight[some].astype(np.float64), lengths)
-            weight *= rows.data[entries]
-            weight *= rows.data[entries]
-            squares += np.bincount(rows.indices[entries], weight, minlength=rows.shape[1])
-    with np.errstate(over="ignore"):
-        return np.sqrt(squares).astype(np.float32)
+def in_checked_csr(X, name):
+    """X in CSR where it is sparse in another format; CSR and dense X as they are.
+
+    For arguments that are checked again once scikit-learn has seen them: it converts other formats
+    to CSR without a look at their structure.
+    """
+    return checked_csr(X, name) if sparse.issparse(X) and X.format != "csr" else X
 
 
-def squared_norms(rows):
-    """||x||^2 of each row, float64 (n_samples,)."""
-    if rows.dense:
-        X = rows.data.reshape(rows.shape)
-        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    return sums_of_rows(rows.indptr, rows.data, np.square)
+def in_rows(*arrays, names):
+    """Arrays of equal length in forms that rows can be taken of, as scikit-learn's `indexable`."""
+    return indexable(*map(in_checked_csr, arrays, names))
 
 
-def as_dense(matrix):
-    """A matrix, dense or sparse, as an ndarray."""
-    return matrix.toarray() if sparse.issparse(matrix) else matrix
+def _made(matrix, form, parts):
+    kind = "array" if isinstance(matrix, sparse.sparray) else "matrix"
+    return getattr(sparse, f"{form}_{kind}")(parts, shape=matrix.shape)
+
+
+def _compressed(matrix):
+    _require_integers(matrix.indices, matrix.indptr)
+    parts = matrix.data, matrix.indices, matrix.indptr
+    found = _made(matrix, matrix.format, parts)
+    found.check_format(full_check=True)
+    if (found.indptr[1:] < found.indptr[:-1]).any():  # SciPy looks only where the last is not 0
+        raise ValueError("indptr must be a non-decreasing sequence")
+    return found
+
+
+def _require_integers(*arrays):
+    for array in arrays:
+        if array.dtype.kind not in "iu":
+            raise ValueError(f"indices must be integers, got dtype {array.dtype}")
+
+
+def _blocks(matrix):
+    found = _compressed(matrix)
+    if any(n % size for n, size in zip(found.shape, found.blocksize, strict=True)):
+        raise ValueError(f"blocks of {found.blocksize} do not fill the shape {found.shape}")
+    return found
+
+
+def _coordinates(matrix):
+    _require_integers(*matrix.coords)
+    return _made(matrix, "coo", (matrix.data, matrix.coords))
+
+
+def _diagonals(matrix):
+    _require_integers(matrix.offsets)
+    return _made(matrix, "dia", (matrix.data, matrix.offsets))
+
+
+def _lists(matrix):
+    lengths = [len(row) for row in matrix.rows]
+    if lengths != [len(row) for row in matrix.data]:
+        raise ValueError("lists of values and of columns differ in length")
+    n_entries = sum(lengths)
+    values = np.fromiter(chain.from_iterable(matrix.data), matrix.dtype, n_entries)
+    columns = np.fromiter(chain.from_iterable(matrix.rows), np.int64, n_entries)
+    starts = np.append(0, np.cumsum(lengths, dtype=np.int64))
+    return _compressed(_made(matrix, "csr", (values, columns, starts)))
+
+
+def _keys(matrix):
+    return _coordinates(matrix.tocoo())
+
+
+CHECKS = {
+    "csr": _compressed,
+    "csc": _compressed,
+    "bsr": _blocks,
+    "coo": _coordinates,
+    "dia": _diagonals,
+    "lil": _lists,
+    "dok": _keys,
+}

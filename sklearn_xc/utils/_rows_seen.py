@@ -13,7 +13,6 @@ from ._records import is_array, is_count, is_not_negative, record
 BITS = 14  # of a hash that choose a register: 2**14 of them count to 0.8 % about
 N_REGISTERS = 2**BITS
 ERROR = 1.04 / N_REGISTERS**0.5  # relative standard error of the number
-ENTRIES_AT_ONCE = 2**20
 
 
 @record(
@@ -43,19 +42,19 @@ class RowsSeen:
         if len(self.registers) != N_REGISTERS or self.registers.max() > 64 - BITS + 1:
             raise ValueError("the registers of a RowsSeen are out of range")
 
-    def with_rows(self, rows, sample_weight=None):
+    def with_hashes(self, hashes, sample_weight=None):
         """A record with the rows of another call; this one stays as it is.
 
         Parameters
         ----------
-        rows : Rows
+        hashes : ndarray of uint64 (n_samples,)
+            Of the rows, see `Rows.hashes`.
         sample_weight : ndarray of float (n_samples,), or None
 
         Returns
         -------
         seen : RowsSeen
         """
-        hashes = row_hashes(rows)
         weight = float(len(hashes))
         if sample_weight is not None:
             hashes = hashes[sample_weight > 0]
@@ -97,43 +96,3 @@ class RowsSeen:
         if n_empty and raw <= 2.5 * m:
             return m * np.log(m / n_empty)
         return raw
-
-
-def row_hashes(rows):
-    """64 bits for each row, the same for equal rows, sparse or dense.
-
-    Parameters
-    ----------
-    rows : Rows
-
-    Returns
-    -------
-    hashes : ndarray of uint64 (n_samples,)
-    """
-    n_samples = rows.shape[0]
-    hashes = np.zeros(n_samples, dtype=np.uint64)
-    lengths = np.diff(rows.indptr)
-    ends = rows.indptr[1:]
-    start = 0
-    while start < n_samples:
-        most = rows.indptr[start] + ENTRIES_AT_ONCE
-        stop = max(start + 1, int(np.searchsorted(ends, most, side="right")))
-        part = slice(rows.indptr[start], rows.indptr[stop])
-        values = rows.data[part]
-        of_row = lengths[start:stop]
-        features = np.tile(rows.indices, stop - start) if rows.dense else rows.indices[part]
-        entries = _mixed(features.astype(np.uint64) << np.uint64(32) | values.view(np.uint32))
-        entries[values == 0] = 0
-        sums = np.append(np.uint64(0), np.cumsum(entries))  # modulo 2**64
-        bounds = np.append(0, np.cumsum(of_row))
-        hashes[start:stop] = sums[bounds[1:]] - sums[bounds[:-1]]
-        start = stop
-    return _mixed(hashes)
-
-
-def _mixed(bits):
-    """splitmix64 of each number."""
-    z = bits + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))

@@ -12,7 +12,8 @@ from zlib import crc32
 import numpy as np
 from scipy import sparse
 
-from ._matrix import as_dense, normalise
+from ._csr import as_dense
+from ._matrix import normalise
 from ._records import either, is_a, is_array, is_count, is_truth, record
 
 CLASSES_AT_ONCE = 256

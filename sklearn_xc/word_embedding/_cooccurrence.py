@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from scipy import sparse
 
-from ..utils._sparse import checked_csr
+from ..utils._matrix import checked_csr
 
 # Tokens whose pairs are counted at once, and after which long documents are cut for counting.
 BLOCK = 1 << 17

@@ -303,6 +303,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         -----
         Whatever ends the fit early leaves the estimator as it was.
         """
+        progress = Progress.of_fit(self, X, y, None)
         with all_or_nothing(self):
             self._check()
             before = (getattr(self, "vocabulary_", None), *self._vectors_before())
@@ -321,10 +322,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             U, V = self._start(pairs, counts, before, seed, n_threads)
             del counts
             trained = self.n_init_epochs > 0 or self._goes_on(before)
-            progress = Progress(
-                self, self.max_iter, {"X": X, "y": y, "sample_weight": None}, name="pass",
-                set_model=_set_vectors, verbose=self.verbose,
-            )  # fmt: skip
+            progress.start(self.max_iter, name="pass", set_model=_set_vectors)
             passes = passes_of(self, pairs, U, V, seed, n_threads, trained)
             self._train(passes, n_threads, progress)
             self.embeddings_, self.context_embeddings_ = U, V

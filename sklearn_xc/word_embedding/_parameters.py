@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 
 from ..base._validation import Interval, StrOptions
-from ..utils._matrix import LARGEST_INDEX
+from ..utils._csr import LARGEST_INDEX
 from ..utils._schedules import DECAY
 
 CONSTRAINTS = {

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_xc import AugmentReduceClassifier
-from sklearn_xc.augment_reduce import _classifier as estimator_module
+from sklearn_xc.augment_reduce import _train as estimator_module
 from sklearn_xc.augment_reduce import _train as module
 from sklearn_xc.augment_reduce._train import AllClasses
 

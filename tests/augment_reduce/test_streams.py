@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
 
 from sklearn_xc import AugmentReduceClassifier, load
+from sklearn_xc.augment_reduce._auto import ridge_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
 
@@ -52,7 +53,8 @@ def data(request):
 
 def penalised(model, X, y):
     """The objective per sample of the softmax, of its own or as it is meant."""
-    ridge = model._ridge(X) @ (np.asarray(model.coef_, dtype=float) ** 2).sum(axis=0)
+    ridge = ridge_of(model, X.shape[1], not sparse.issparse(X))
+    ridge = ridge @ (np.asarray(model.coef_, dtype=float) ** 2).sum(axis=0)
     return model.log_likelihood(X, y) - ridge / 2 / len(y)
 
 

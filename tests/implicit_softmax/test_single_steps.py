@@ -19,7 +19,7 @@ from sklearn_xc._kernels.implicit_softmax._single_steps import (
 )
 from sklearn_xc.implicit_softmax._solvers import chance_of_touch
 from sklearn_xc.softmax._class_sampling import ClassSampler
-from sklearn_xc.utils._matrix import as_rows, squared_norms
+from sklearn_xc.utils._matrix import as_rows
 
 pytestmark = pytest.mark.kernel
 
@@ -131,7 +131,7 @@ def step(method, X, W, b, u, order, rate, *, negative=None, ridge=NO_DOUBLES, we
         "delta": delta, "lowest_u": lowest_u, "highest_u": highest_u, "radius": radius,
         "seed": seed,
     }  # fmt: skip
-    samples = Samples(*rows[:4], y, weight, squared_norms(rows))
+    samples = Samples(*rows[:4], y, weight, rows.squared_norms())
     order = np.asarray(order, dtype=np.int32)
     iterate = Iterate(W, False, b, scale, norms, u)
     n_steps = run_steps(samples, order, ridge, draws, options, 0, iterate, GO)

@@ -8,7 +8,6 @@ from scipy.special import logsumexp
 
 from sklearn_xc._kernels.implicit_softmax._single_steps import solve_step
 from sklearn_xc.implicit_softmax._solvers import SingleSteps, projection
-from sklearn_xc.utils._matrix import squared_norms
 
 N, D, K = 5, 3, 4
 SEEDS = range(6)
@@ -51,7 +50,7 @@ def bounds(X, y, alpha, raman=False):
     """The sets that U-max projects on, B_W and B_u among them."""
     found = projection(
         data_of(X, y), K, settings("umax", alpha=alpha, intercept=0.0, raman=raman),
-        squared_norms(data_of(X, y).rows), N,
+        data_of(X, y).rows.squared_norms(), N,
     )  # fmt: skip
     return found.lowest_u, found.highest_u, found.radius
 
@@ -76,7 +75,7 @@ def gradients(X, y, alpha, u, W, i, k):
 def largest_gradient(X, y, alpha):
     """B_f of lemma 4."""
     _, highest, radius = bounds(X, y, alpha)
-    longest = np.sqrt(squared_norms(data_of(X, y).rows).max())
+    longest = np.sqrt(data_of(X, y).rows.squared_norms().max())
     share = np.bincount(y, minlength=K) / N
     beta = (1 / (share + (1 - share) / (K - 1))).max()
     of_u = N * max(1, np.exp(highest) - 1)

@@ -29,7 +29,7 @@ from sklearn_xc import (
 from sklearn_xc.base._linear_model import LinearScores
 from sklearn_xc.datasets import load_xc
 from sklearn_xc.inspection._explain import weights_at
-from sklearn_xc.utils._matrix import as_matrix, as_rows
+from sklearn_xc.utils._matrix import as_rows
 
 ESTIMATORS = [
     PPDSparseClassifier(l1=0.01, random_state=0),
@@ -162,7 +162,7 @@ class ProjectedScores(LinearScores):
         self._projection = getattr(model, "projection_", None)
 
     def inputs(self, rows, n_threads):
-        return as_rows(np.float32(as_matrix(rows) @ self._projection))
+        return as_rows(np.float32(rows.matrix() @ self._projection))
 
     def weights_at(self, coef, row, features):
         return (self._projection[features] @ coef.toarray()[row]).astype(np.float32)

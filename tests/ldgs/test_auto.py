@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from sklearn_xc import LDGSClassifier
 from sklearn_xc.ldgs import _auto, _features
+from sklearn_xc.ldgs._train import Problem
 from sklearn_xc.ldgs._units import Change, Units
 from sklearn_xc.utils._matrix import as_rows, normalise
 
@@ -151,13 +152,14 @@ def test_threads_do_not_change_weights_by_features(text, monkeypatch):
 def test_units_are_changed_forth_and_back(fit_intercept):
     rng = np.random.default_rng(0)
     X = normalise(rng.normal(size=(60, 5)) * [1, 10, 0.1, 3, 0] + [5, 0, 1, -2, 7])
-    units = Units(True, fit_intercept)
+    units, nobody = Units(True, fit_intercept), np.zeros(60, dtype=bool)
+    problem = Problem(as_rows(X), None, None, nobody, 4, False, True)
     for part in np.array_split(np.arange(60), 3):
-        units = units.with_rows(as_rows(X), part)
+        units = problem.seen_by(units, part)
     change = Change(units, False)
     W, b = rng.normal(size=(4, 5)), rng.normal(size=4)
     inside, shifted, _ = change.inside(W, b, None)
-    Z = change.rows(as_rows(X)).data.reshape(X.shape)
+    Z = problem.in_units(change).rows.matrix()
     np.testing.assert_allclose(Z @ inside.T + shifted, X @ W.T + b, atol=1e-4)
     back, intercept, _ = change.outside(inside, shifted, None)
     np.testing.assert_allclose(back, W, rtol=1e-5)

@@ -6,7 +6,8 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 
 from sklearn_xc import LDGSClassifier
-from sklearn_xc.ldgs._units import FAR, held_back, row_lengths
+from sklearn_xc.ldgs._train import Problem
+from sklearn_xc.ldgs._units import FAR, held_back
 from sklearn_xc.utils._matrix import as_rows
 
 
@@ -49,12 +50,12 @@ def test_one_long_row_leaves_the_others_their_classes(data, options, row):
 
 def test_lengths_of_sparse_rows_do_not_round_off_beside_a_long_one():
     X = sparse.csr_array(np.array([[1e18, 0], [3e-4, 4e-4], [0, 0], [0, 2.0]], dtype=np.float32))
-    found = row_lengths(as_rows(X[1:]))
-    np.testing.assert_allclose(found, [5e-4, 0, 2])
-    np.testing.assert_allclose(row_lengths(as_rows(X)), [1e18, 5e-4, 0, 2])
+    for part, expected in ((X[1:], [5e-4, 0, 2]), (X, [1e18, 5e-4, 0, 2])):
+        problem = Problem(as_rows(part), None, None, None, 2, False, True)
+        np.testing.assert_allclose(problem.lengths(), expected)
 
 
 def test_a_long_row_counts_no_more_than_one_of_far_typical_lengths():
-    X = np.diag([1, 2, FAR, 4 * FAR]).astype(np.float32)
-    np.testing.assert_allclose(held_back(as_rows(X), 1.0), [1, 1, 1, 0.25])
-    assert held_back(as_rows(X), 4.0) is None
+    lengths = np.array([1, 2, FAR, 4 * FAR])
+    np.testing.assert_allclose(held_back(lengths, 1.0), [1, 1, 1, 0.25])
+    assert held_back(lengths, 4.0) is None

@@ -40,7 +40,7 @@ def make_steps(rows, y, n_classes, chosen, weight=NONE, seed=3):
     weights = GrowingWeights(n_classes, rows.shape[1], chosen.average)
     mean = weight.mean(dtype=np.float64) if weight.size else 1.0
     data = Problem(rows, y, weight, n_classes, mean)
-    return Steps(data, weights, chosen, AllClasses(), seed), weights
+    return Steps(data, weights, chosen, seed), weights
 
 
 def matrix_of(weights, average=False):

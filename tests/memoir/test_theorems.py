@@ -51,7 +51,8 @@ def trained(X, y, settings, n_passes, epsilon=None, delta=0.0):
     weights = GrowingWeights(n_classes, X.shape[1], averaged=True)
     search = AllClasses() if epsilon is None else Inexact(X, y, weights, epsilon, delta)
     problem = Problem(as_rows(X), y.astype(np.int32), NO_WEIGHTS, n_classes, 1.0)
-    steps = Steps(problem, weights, settings, search, 0)
+    steps = Steps(problem, weights, settings, 0)
+    steps.search = search
     for number in range(n_passes):
         steps.epoch(number, number * len(y))
     return weights.save().model(n_classes, True)[0].toarray()

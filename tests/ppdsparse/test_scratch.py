@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from sklearn_xc import PPDSparseClassifier, load
 from sklearn_xc.datasets import dump_xc, load_xc, make_xc_classification
-from sklearn_xc.utils import _matrix, _scratch
+from sklearn_xc.utils import _csr, _scratch
 
 X, Y = make_xc_classification(1500, 800, 200, n_labels=2, random_state=0)
 WEIGHT = np.arange(1500) % 4
@@ -49,7 +49,7 @@ def test_same_bits(tmp_path, monkeypatch, backend, options, factor, weight):
         model.fit(*data)
     assert_same(model, expected)
     assert os.listdir(tmp_path / "scratch") == []
-    monkeypatch.setattr(_matrix, "STRETCH", 1000)  # as if there were too many entries for one
+    monkeypatch.setattr(_csr, "STRETCH", 1000)  # as if there were too many entries for one
     with joblib.parallel_config(backend=backend):
         assert_same(clone(model).fit(*data), clone(expected).fit(*data))
 
@@ -127,12 +127,12 @@ import resource, sys
 import numpy as np
 from sklearn_xc import PPDSparseClassifier
 from sklearn_xc.datasets import load_xc
-from sklearn_xc.utils import _matrix
+from sklearn_xc.utils import _csr
 
 if __name__ == "__main__":
     folder, scratch, room = sys.argv[1:]
     X, Y = load_xc(folder)
-    _matrix.STRETCH = 1 << 18
+    _csr.STRETCH = 1 << 18
     lines = open("/proc/self/status").read().splitlines()
     used = next(int(line.split()[1]) for line in lines if line.startswith("VmData:")) << 10
     limit = used + int(room)

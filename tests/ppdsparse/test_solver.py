@@ -9,7 +9,6 @@ from scipy import sparse
 from sklearn_xc._kernels.ppdsparse._matrix import Matrix
 from sklearn_xc._kernels.ppdsparse._problem import Problem
 from sklearn_xc._kernels.ppdsparse._solver import N_LANES, solve_classes
-from sklearn_xc.ppdsparse._ordering import columns_of
 from sklearn_xc.utils._matrix import as_rows, normalise
 
 pytestmark = pytest.mark.kernel
@@ -32,7 +31,7 @@ DEFAULTS = {
 
 def as_matrix(X):
     rows = as_rows(normalise(X))
-    columns = () if rows.dense else columns_of(rows)
+    columns = () if rows.dense else rows.columns()
     return Matrix(rows.indptr, rows.indices, rows.data, rows.dense, rows.shape[1], *columns)
 
 

@@ -9,7 +9,8 @@ from scipy import sparse
 from sklearn_xc._kernels.augment_reduce import _adaptive_rates, _adaptive_step
 from sklearn_xc._kernels.softmax import _sampled_scores
 from sklearn_xc.softmax._class_sampling import ClassSampler, alias_table, side_by_side
-from sklearn_xc.utils._matrix import Rows, as_matrix, as_rows, normalise
+from sklearn_xc.utils._matrix import as_rows, normalise
+from sklearn_xc.utils._rows import Rows
 
 pytestmark = pytest.mark.kernel
 
@@ -124,7 +125,7 @@ def test_rows_of_a_mini_batch_side_by_side(dense, batch):
     *arrays, dense_too, places = side_by_side(rows, np.array(batch, dtype=np.int32))
     taken = Rows(*arrays, dense_too, (len(arrays[0]) - 1, X.shape[1]))
     assert dense_too == dense
-    whole = as_matrix(taken) if dense else as_matrix(taken).toarray()
+    whole = taken.matrix() if dense else taken.matrix().toarray()
     np.testing.assert_array_equal(whole[places], X[batch])
 
 

@@ -281,7 +281,7 @@ def test_verbose_changes_nothing_whatever_works(backend, n_jobs, data, capsys):
 def test_remaining_time_is_that_of_the_steps_that_are_left(monkeypatch, capsys):
     now = iter([0.0, 100.0, 110.0, 120.0, 9000.0, 90000.0])
     monkeypatch.setattr(_callbacks, "perf_counter", lambda: next(now))
-    progress = _callbacks.Progress(object(), 10, name="pass", verbose=1)
+    progress = _callbacks.Progress(object(), verbose=1).start(10, name="pass")
     for loss in (1.23456, None):
         progress.begin()  # the first at 100 s, after other work
         progress.end(loss=loss)
@@ -296,7 +296,10 @@ def test_remaining_time_is_that_of_the_steps_that_are_left(monkeypatch, capsys):
 
 
 def test_without_callbacks_in_scikit_learn_nothing_is_asked_of_the_estimator():
-    progress = _callbacks.Progress(object(), 3, {"sample_weight": None})
+    class Fitted:
+        verbose = 0
+
+    progress = _callbacks.Progress.of_fit(Fitted(), "X", "y", None).start(3)
     progress.begin()
     assert progress.end(lambda: 1 / 0) is False
     assert progress.before(2, "rate").end() is False

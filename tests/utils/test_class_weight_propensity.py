@@ -6,7 +6,7 @@ import pytest
 from sklearn_xc import MemoirSVC, PPDSparseClassifier
 from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import propensities, psprecision_at_k
-from sklearn_xc.ppdsparse._solver import factors_of_classes
+from sklearn_xc.ppdsparse._problem import factors_of_classes
 
 X, Y = make_xc_classification(600, 300, 60, n_labels=2, class_exponent=1.0, random_state=0)
 

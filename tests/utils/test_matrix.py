@@ -6,18 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sklearn_xc.ppdsparse._ordering import (
-    STRETCH,
-    above,
-    columns_of,
-    extremes,
-    fast_order,
-)
-from sklearn_xc.utils._matrix import (
-    Rows,
-    as_rows,
-    normalise,
-)
+from sklearn_xc.ppdsparse._ordering import STRETCH, fast_order, order_given
+from sklearn_xc.utils._matrix import as_rows, normalise
+from sklearn_xc.utils._rows import Rows
 
 DENSE = np.array([[0.0, 1.5, 0.0, -2.0], [0.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.25, 1.0]])
 
@@ -151,7 +142,7 @@ def test_rows_blocks_and_columns(values, dense, data):
     assert np.shares_memory(block.indptr, rows.indptr)
     if dense:
         return
-    columns = columns_of(rows)
+    columns = rows.columns()
     assert (columns.indptr.dtype, columns.rows.dtype) == (np.int64, np.int32)
     assert columns.data.dtype == np.float32
     for j in range(X.shape[1]):
@@ -178,15 +169,22 @@ def test_extremes_and_entries_above(matrix, threshold):
     *shape, dense = matrix
     X = random_matrix(*shape)
     rows = rows_of(X, dense)
-    highest, lowest = extremes(rows)
+    highest, lowest = rows.extremes()
     assert highest.dtype == lowest.dtype == np.float32
     np.testing.assert_array_equal(highest, X.max(axis=0, initial=0))
     np.testing.assert_array_equal(lowest, X.min(axis=0, initial=0))
-    kept = above(rows, threshold)
+    kept = rows.above(threshold)
     assert not kept.dense
     assert (kept.indptr.dtype, kept.indices.dtype) == (np.int64, np.int32)
     assert (np.abs(kept.data) > threshold).all()
     np.testing.assert_array_equal(to_dense(kept), np.where(np.abs(X) > threshold, X, 0))
+
+
+def order_of(rows, seed):
+    weight = np.ones(rows.shape[0])
+    if rows.dense:
+        return order_given(rows.shape[1], weight)
+    return fast_order(np.diff(rows.indptr), rows.entry_counts(), seed, weight)
 
 
 @settings(deadline=None, max_examples=50)
@@ -195,11 +193,11 @@ def test_an_order_is_a_permutation_and_rows_follow_it(matrix, seed):
     *shape, dense = matrix
     X = random_matrix(*shape)
     rows = rows_of(X, dense)
-    order = fast_order(rows, seed)
+    order = order_of(rows, seed)
     assert order.samples.dtype == order.features.dtype == np.int32
     np.testing.assert_array_equal(np.sort(order.samples), np.arange(len(X)))
     np.testing.assert_array_equal(np.sort(order.features), np.arange(X.shape[1]))
-    moved = order.rows(rows)
+    moved = rows.reordered(*order)
     np.testing.assert_array_equal(to_dense(moved), X[order.samples][:, order.features])
     np.testing.assert_array_equal(to_dense(rows), X)  # untouched
     if dense:
@@ -211,7 +209,7 @@ def test_the_fast_order_is_frequent_features_first_and_lengths_sorted_in_stretch
     n = 2 * STRETCH + 100
     X = np.ones((n, 8)) * (rng.random((n, 8)) < np.arange(1, 9) / 10)
     rows = rows_of(X, dense=False)
-    order = fast_order(rows, 3)
+    order = order_of(rows, 3)
     frequency = (X != 0).sum(axis=0)[order.features]
     assert (np.diff(frequency) <= 0).all()
     lengths = (X != 0).sum(axis=1)[order.samples]
@@ -219,8 +217,8 @@ def test_the_fast_order_is_frequent_features_first_and_lengths_sorted_in_stretch
         assert (np.diff(lengths[start : start + STRETCH]) >= 0).all()
     # a stretch is a random sample of the rows: its mean length is about that of all
     assert abs(lengths[:STRETCH].mean() - lengths.mean()) < 0.3
-    np.testing.assert_array_equal(fast_order(rows, 3).samples, order.samples)
-    assert (fast_order(rows, 4).samples != order.samples).any()
+    np.testing.assert_array_equal(order_of(rows, 3).samples, order.samples)
+    assert (order_of(rows, 4).samples != order.samples).any()
 
 
 @pytest.mark.kernel

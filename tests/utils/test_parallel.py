@@ -130,7 +130,7 @@ def test_errors_reach_the_caller_and_limits_are_restored(n_jobs):
 
 
 def test_blocks_are_followed_one_by_one(capsys):
-    progress = Progress(object(), 2, name="block", verbose=1)
+    progress = Progress(object(), verbose=1).start(2, name="block")
     run_blocks(
         fail_at_two, [0, 1], n_jobs=1, progress=progress, reached=lambda block: {"gap": block}
     )

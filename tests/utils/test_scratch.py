@@ -9,17 +9,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_xc.utils import _matrix, _scratch
+from sklearn_xc.utils import _csr, _scratch
 from sklearn_xc.utils._coordinates import Coordinates
-from sklearn_xc.utils._matrix import (
-    as_rows,
-    entry_counts,
-    normalise,
-    squared_norms,
-    stretches,
-    transposed,
-    weighted_norms,
-)
+from sklearn_xc.utils._csr import stretches
+from sklearn_xc.utils._matrix import as_rows, normalise
 from sklearn_xc.utils._scratch import Scratch
 
 
@@ -98,7 +91,7 @@ def random_csr(n_rows=200, n_columns=30, seed=0):
 
 @pytest.mark.parametrize("size", [1, 10, 64, 10**9])
 def test_stretches_cover_all_rows(monkeypatch, size):
-    monkeypatch.setattr(_matrix, "STRETCH", size)
+    monkeypatch.setattr(_csr, "STRETCH", size)
     X, _ = random_csr()
     cuts = list(stretches(X.indptr))
     assert [n for rows, _ in cuts for n in range(rows.start, rows.stop)] == list(range(200))
@@ -110,18 +103,18 @@ def test_stretches_cover_all_rows(monkeypatch, size):
 
 @pytest.mark.parametrize("size", [1, 10, 10**9])
 def test_sums_and_columns_in_stretches(monkeypatch, size):
-    monkeypatch.setattr(_matrix, "STRETCH", size)
+    monkeypatch.setattr(_csr, "STRETCH", size)
     X, dense = random_csr()
     rows, weight = as_rows(X), np.arange(200) % 3
-    np.testing.assert_allclose(squared_norms(rows), (dense.astype(float) ** 2).sum(axis=1))
+    np.testing.assert_allclose(rows.squared_norms(), (dense.astype(float) ** 2).sum(axis=1))
     norms = np.sqrt((weight[:, None] * dense.astype(float) ** 2).sum(axis=0))
-    np.testing.assert_allclose(weighted_norms(rows, weight), norms, rtol=1e-6)
+    np.testing.assert_allclose(rows.weighted_norms(weight), norms, rtol=1e-6)
     counts = (dense[weight > 0] != 0).sum(axis=0)
-    np.testing.assert_array_equal(entry_counts(rows, weight), counts)
+    np.testing.assert_array_equal(rows.entry_counts(weight), counts)
     for scale in 2.5, np.arange(1.0, 31):
-        inside = Coordinates(scale=scale).inside(X)
+        inside = rows.inside(Coordinates(scale=scale)).matrix()
         np.testing.assert_allclose(inside.toarray(), dense / scale, rtol=1e-6)
-    indptr, which, data = transposed(X)
+    indptr, which, data = as_rows(X).columns()
     expected = X.tocsc()
     np.testing.assert_array_equal(indptr, expected.indptr)
     np.testing.assert_array_equal(which, expected.indices)

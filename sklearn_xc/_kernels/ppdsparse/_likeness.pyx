@@ -1,6 +1,6 @@
-"""Products of sparse rows with sixteen random directions, for the penalty `l2="auto"`."""
+"""How alike sparse rows are, by sixteen random directions, for the penalty `l2="auto"`."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 
 import numpy as np
 
@@ -17,6 +17,7 @@ cdef dispatched add_products(
     float[:, ::1] products,
     double *totals,
 ) noexcept nogil:
+    """X.T @ s and the sum of s for the weighted scores s = weight * (X @ r - center)."""
     cdef Py_ssize_t i, e, c
     cdef float scores[LANES]
     cdef Row row
@@ -35,34 +36,70 @@ cdef dispatched add_products(
                 products[row.features[e], c] += row.values[e] * scores[c]
 
 
-def products_with_scores(
+cdef void directions_of(
+    const int8_t[:, ::1] bits, const double[::1] mean, float[:, ::1] directions, float *center
+) noexcept nogil:
+    """Bits as the signs of directions, all of a feature side by side, and <mean, r> of each."""
+    cdef Py_ssize_t j, c
+    cdef float sign
+    cdef double sums[LANES]
+    for c in range(LANES):
+        sums[c] = 0
+    for j in range(directions.shape[0]):
+        for c in range(LANES):
+            sign = 2 * bits[c, j] - 1
+            directions[j, c] = sign
+            sums[c] += sign * mean[j]
+    for c in range(LANES):
+        center[c] = <float>sums[c]
+
+
+cdef dispatched squares_about(
+    const float[:, ::1] products, const double[::1] mean, const double *totals, double *squares
+) noexcept nogil:
+    """|products - mean * total|^2 of each direction."""
+    cdef Py_ssize_t j, c
+    cdef double off
+    for j in range(products.shape[0]):
+        for c in range(LANES):
+            off = products[j, c] - mean[j] * totals[c]
+            squares[c] += off * off
+
+
+def squares_of_products(
     const int64_t[::1] indptr,
     const int32_t[::1] indices,
     const float[::1] data,
     const float[::1] weight,
-    const float[::1] center,
-    const float[:, ::1] directions,
+    const double[::1] mean,
+    const int8_t[:, ::1] bits,
 ):
-    """X.T @ s and the sum of s for the weighted scores s = weight * (X @ r - center).
+    """|(X - mean).T @ s|^2 of the weighted scores s = weight * ((X - mean) @ r).
 
     Parameters
     ----------
     indptr, indices, data : CSR rows of X
     weight : (n_samples,)
-    center : (16,)
-    directions : (n_features, 16), a column for each r
+    mean : (n_features,)
+    bits : (16, n_features), 0 and 1 for the signs of each r
 
     Returns
     -------
-    products : ndarray of float32 (n_features, 16)
-    totals : ndarray of float64 (16,)
+    squares : ndarray of float64 (16,)
     """
-    products = np.zeros((directions.shape[0], LANES), dtype=np.float32)
-    totals = np.zeros(LANES)
-    cdef float[:, ::1] to_products = products
-    cdef double[::1] to_totals = totals
+    cdef float[:, ::1] directions = np.empty((mean.shape[0], LANES), dtype=np.float32)
+    cdef float[:, ::1] products = np.zeros((mean.shape[0], LANES), dtype=np.float32)
+    squares = np.zeros(LANES)
+    cdef double[::1] to_squares = squares
+    cdef double totals[LANES]
+    cdef float center[LANES]
+    cdef Py_ssize_t c
     cdef Rows X = pointers_to_rows(indptr, indices, data, False)
+    for c in range(LANES):
+        totals[c] = 0
     if weight.shape[0] and data.shape[0]:
         with nogil:
-            add_products(X, weight, &center[0], directions, to_products, &to_totals[0])
-    return products, totals
+            directions_of(bits, mean, directions, center)
+            add_products(X, weight, center, directions, products, totals)
+            squares_about(products, mean, totals, &to_squares[0])
+    return squares

@@ -7,7 +7,7 @@ from _sparse_calls import CALLS, GOOD, ROWS
 from scipy import sparse
 
 from sklearn_xc import LDGSClassifier, PPDSparseClassifier
-from sklearn_xc.utils._sparse import checked, checked_csr, in_checked_csr
+from sklearn_xc.utils._matrix import checked, checked_csr, in_checked_csr
 
 pytestmark = pytest.mark.kernel
 RNG = np.random.default_rng(0)

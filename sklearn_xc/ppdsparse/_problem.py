@@ -1,0 +1,296 @@
+"""What PPDSparse minimises: the samples, weights of classes, and penalties that follow the rows.
+
+For `l1="auto"` and `l2="auto"` dimensions leave little choice. A score is <w, x>, so w goes with
+1 / |x|: beside a loss that does not know the unit of x, `l1` must go with the size of an entry and
+`l2` with ||x||^2.
+"""
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from .._kernels.ppdsparse._likeness import squares_of_products
+from ..base._labels import pattern_of
+from ..utils._class_weight import weights_of_labels
+from ..utils._coordinates import Coordinates
+from ..utils._csr import IN_CACHE, stretches
+from ..utils._parallel import single_threaded_blas
+from ..utils._rows import Rows
+
+# l1 as a share of the length of a row, and of the size of an entry at most: a feature of a single
+# support vector, whose dual variable is about 1, has |v_j| = |x_j| and is to be kept.
+LENGTH_SHARE, ENTRY_SHARE = 0.1, 0.5
+N_PROBES = 16  # random directions
+LIKENESS_SHARE = 30  # l2 as a multiple of the inner product of two rows
+MOST = 1.5  # and as a multiple of ||x||^2, at most
+MOSTLY_MEAN = 0.5  # of the mean ||x||^2 about the mean row, below which dense rows are shifted
+MULTIPLE = re.compile(r"((?P<factor>\d*\.?\d+(e[+-]?\d+)?)\s*\*\s*)?auto")
+MOST_OF_AUTO = 1e6
+MANY_DIRECTIONS = 50  # where rows differ in fewer, l2 is smaller
+LARGEST_WEIGHT = 1e30  # of a loss, so that sums of losses do too
+
+
+class Penalties(NamedTuple):
+    """Numbers for `l1` and `l2`, and the coordinates in which they hold.
+
+    Attributes
+    ----------
+    l1, l2 : float
+    coordinates : Coordinates
+    """
+
+    l1: float
+    l2: float
+    coordinates: Coordinates
+
+    def outside(self):
+        """l1 and l2 for X as it is, where one number can say it; those inside otherwise."""
+        scale = self.coordinates.scale
+        factors = (1, 1) if np.ndim(scale) else (scale, scale**2)
+        return float(self.l1 * factors[0]), float(self.l2 * factors[1])
+
+    def model_outside(self, coef, intercept):
+        """The sparse weights and intercepts of a fit inside, for X as it is; changes coef."""
+        coordinates = self.coordinates
+        if coordinates.changes_nothing:
+            return coef, intercept
+        scale = coordinates.scale
+        for _, entries in stretches(coef.indptr):
+            of_entries = scale[coef.indices[entries]] if np.ndim(scale) else scale
+            coef.data[entries] = coef.data[entries] / of_entries
+        if coordinates.mean is not None:
+            intercept = (intercept - coef @ coordinates.mean).astype(np.float32)
+        return coef, intercept
+
+
+class Problem(NamedTuple):
+    """The samples of a call of fit in the coordinates in which the penalties hold.
+
+    Attributes
+    ----------
+    rows : Rows
+        In these coordinates.
+    Y : csr_array of uint8 (n_samples, n_columns), or of float32 with grades
+        The positives, as `base._labels.encode` returns them.
+    sample_weight : ndarray of float32 (n_samples,)
+    class_weight : ndarray of float32 (n_columns, 2)
+    penalties : Penalties
+    """
+
+    rows: Rows
+    Y: sparse.csr_array
+    sample_weight: np.ndarray
+    class_weight: np.ndarray
+    penalties: Penalties
+
+    @classmethod
+    def of(cls, model, rows, Y, sample_weight, empty, is_new=None):
+        """The problem of a PPDSparseClassifier whose classes are known.
+
+        Parameters
+        ----------
+        model : PPDSparseClassifier
+        rows : Rows
+            As they were given.
+        Y : csr_array (n_samples, n_columns)
+        sample_weight : ndarray of float32 (n_samples,), or None
+        empty : callable
+            Makes an array as large as the values of X, as :func:`numpy.empty`.
+        is_new : ndarray of bool (n_classes,), default=None
+            Which classes count for "balanced"; by default all.
+        """
+        if sample_weight is None:
+            sample_weight = np.ones(rows.shape[0], dtype=np.float32)
+        class_weight = factors_of_classes(model, Y, sample_weight, is_new)
+        require_weights_in_range(sample_weight, class_weight)
+        rows = rows.compact()
+        with single_threaded_blas():  # its threads cost more than such small products
+            penalties = penalties_of(model.l1, model.l2, rows, sample_weight, empty)
+        inside = rows.inside(penalties.coordinates, empty)
+        return cls(inside, Y, sample_weight, class_weight, penalties)
+
+
+def factors_of_classes(model, Y, sample_weight, is_new=None):
+    """Weights of the negatives and positives of each column of Y, float32 (n_columns, 2).
+
+    They follow how many samples have a label, whatever its grades.
+    """
+    binary = model._encoding.kind == "binary"
+    weights = np.ones((Y.shape[1], 2))
+    if model.class_weight is None:
+        return weights.astype(np.float32)
+    sample_weight = sample_weight.astype(np.float64)
+    positives = pattern_of(Y).T @ sample_weight
+    counts = np.append(sample_weight.sum() - positives, positives) if binary else positives
+    if is_new is not None:  # "balanced" is by the mean of the counts, of which those count
+        counts[~is_new] = counts[is_new].mean()
+    n_rows = sample_weight.sum()
+    per_class = weights_of_labels(model.class_weight, model.classes_, counts, n_rows)
+    if binary:
+        return per_class.reshape(1, 2).astype(np.float32)
+    weights[:, 1] = per_class
+    return weights.astype(np.float32)
+
+
+def require_weights_in_range(sample_weight, class_weight):
+    largest = float(sample_weight.max()) * float(class_weight.max())
+    if largest > LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight times class_weight reaches {largest:.3g}; the solver computes in "
+            f"float32 and takes up to {LARGEST_WEIGHT:g}: divide the weights, l1 and l2 by the "
+            "same number"
+        )
+
+
+def penalties_of(l1, l2, rows, sample_weight, empty=np.empty):
+    """The penalties of a fit.
+
+    Parameters
+    ----------
+    l1, l2 : float, "auto" or a multiple of it such as "0.3*auto"
+        In units of X.
+    rows : Rows
+    sample_weight : ndarray of float32 (n_samples,)
+    empty : callable
+        Makes an array as large as the values of X, as :func:`numpy.empty`.
+
+    Returns
+    -------
+    penalties : Penalties
+        In other coordinates than those of X only with ``l2="auto"``, and with columns of one size
+        only if both are "auto": a number given is in one unit.
+    """
+    (l1, times_l1), (l2, times_l2) = as_multiple(l1, "l1"), as_multiple(l2, "l2")
+    if "auto" not in (l1, l2):
+        return Penalties(l1, l2, Coordinates())
+    found = _automatic(l1, l2, rows, sample_weight, empty)
+    return found._replace(l1=times_l1 * found.l1, l2=times_l2 * found.l2)
+
+
+def as_multiple(penalty, name):
+    """A penalty as a number and 1, or as "auto" and the factor before it.
+
+    Raises
+    ------
+    ValueError
+        If it is a text of another form; `name` is what the error calls it.
+    """
+    if not isinstance(penalty, str):
+        return penalty, 1.0
+    found = MULTIPLE.fullmatch(penalty)
+    factor = float(found["factor"] or 1) if found else 0.0
+    if not 0 < factor <= MOST_OF_AUTO:
+        raise ValueError(
+            f"{name} must be a number, 'auto', or a multiple of it up to {MOST_OF_AUTO:g} such as "
+            f"'0.3*auto'; got {penalty!r}"
+        )
+    return "auto", factor
+
+
+def _automatic(l1, l2, rows, sample_weight, empty):
+    """As `penalties_of`, where one or both are "auto"."""
+    there = sample_weight > 0
+    if not there.all():
+        rows, sample_weight = rows.take(there), sample_weight[there]
+    if l2 != "auto":
+        return Penalties(_l1_of(rows, sample_weight, rows.squared_norms()), l2, Coordinates())
+    coordinates = rows.coordinates(sample_weight)
+    if l1 != "auto" and np.ndim(coordinates.scale):
+        coordinates = Coordinates()
+    coordinates = _about_the_mean(coordinates, rows, sample_weight)
+    inside = rows.inside(coordinates, empty)
+    squares = inside.squared_norms()
+    l1 = _l1_of(inside, sample_weight, squares) if l1 == "auto" else l1 / coordinates.scale
+    return Penalties(l1, _l2_of(inside, sample_weight, squares), coordinates)
+
+
+def _about_the_mean(coordinates, rows, sample_weight):
+    """Dense rows that are alike but for a small part are shifted: the intercept knows the rest."""
+    if not rows.dense or coordinates.mean is not None:
+        return coordinates
+    weight = sample_weight / sample_weight.sum(dtype=np.float64)
+    mean = weight @ rows.matrix()
+    length = weight @ rows.squared_norms()
+    about_mean = length - mean @ mean
+    if not 1e-6 * length < about_mean < MOSTLY_MEAN * length:
+        return coordinates
+    return Coordinates(mean, float(np.sqrt(about_mean)))
+
+
+def _l1_of(rows, sample_weight, squares):
+    """A share of the length of rows, or of sum x_ij^2 / sum |x_ij|, the size of their entries."""
+    magnitudes, squares = sample_weight @ _magnitudes(rows), sample_weight @ squares
+    if not magnitudes > 0:
+        return LENGTH_SHARE
+    length = np.sqrt(squares / sample_weight.sum(dtype=np.float64))
+    return min(LENGTH_SHARE * length, ENTRY_SHARE * squares / magnitudes)
+
+
+def _magnitudes(rows):
+    """sum_j |x_ij| of each row, float64."""
+    return np.abs(rows.matrix()).sum(axis=1, dtype=np.float64) if rows.dense else rows.sums(np.abs)
+
+
+def _l2_of(rows, sample_weight, squares):
+    """Penalty suggested by the inner products of different rows, all less the mean row.
+
+    A support vector moves the score of another row by a_i <x_i, x> / l2, so l2 is measured by the
+    root mean square of <x_i, x_j> over pairs, which is ||x||^2 over the root of the number of
+    directions in which rows differ: rows that hardly know one another need large weights. It
+    stays near ||x||^2, the change of a row's own score. Where rows differ in a few directions
+    only, ||x||^2 is the length of the largest of these while others that matter are far smaller;
+    there each direction has many rows and needs little.
+
+    The sum over pairs is taken by random directions; of a row of weight c, c - 1 copies are other
+    rows, so that a weight means this many rows.
+    """
+    weight = sample_weight.astype(np.float64)
+    total = weight.sum()
+    mean = _weighted_sum(rows, weight) / total
+    inner = _scores(rows, mean)
+    squares = np.maximum(0, squares - 2 * inner + mean @ mean)
+    length = weight @ squares / total
+    if not length > 0:
+        return 1.0
+    likeness = -np.minimum(weight, weight**2) @ squares**2
+    rng = np.random.default_rng(0)
+    bits = np.array([rng.integers(2, size=rows.shape[1], dtype=np.int8) for _ in range(N_PROBES)])
+    likeness += _squares_of_products(rows, sample_weight, mean, bits).sum() / N_PROBES
+    if not likeness > 0:  # each row is a direction of its own
+        return length
+    directions = (total * length) ** 2 / likeness
+    few = min(1.0, directions / MANY_DIRECTIONS)
+    return length * few * min(MOST, LIKENESS_SHARE / np.sqrt(directions))
+
+
+def _squares_of_products(rows, sample_weight, mean, bits):
+    """|(X - mean).T @ s|^2 of s = sample_weight * ((X - mean) @ r), for each r of signs `bits`.
+
+    Of sparse rows all in one pass, since the entries are read from memory.
+    """
+    if not rows.dense:
+        return squares_of_products(rows.indptr, rows.indices, rows.data, sample_weight, mean, bits)
+    X, signs = rows.matrix(), np.float32(2) * bits.T - 1
+    # one by one: a product of matrices makes BLAS take a large buffer of its own
+    center = np.array([mean @ column for column in signs.T], dtype=np.float32)
+    scores = sample_weight[:, None] * (X @ signs - center)
+    off = X.T @ scores - np.outer(mean, scores.sum(axis=0, dtype=np.float64))
+    return np.square(off).sum(axis=0)
+
+
+def _weighted_sum(rows, weight):
+    """X.T @ weight in float64, for which SciPy would copy all of a sparse X."""
+    X = rows.matrix()
+    if rows.dense:
+        return X.T @ weight
+    return sum(X[some].T @ weight[some] for some, _ in stretches(rows.indptr, IN_CACHE))
+
+
+def _scores(rows, direction):
+    """X @ direction in float64, likewise."""
+    X = rows.matrix()
+    if rows.dense:
+        return X @ direction
+    return np.concatenate([X[some] @ direction for some, _ in stretches(rows.indptr, IN_CACHE)])

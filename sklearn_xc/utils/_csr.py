@@ -1,0 +1,48 @@
+"""CSR arrays: the integers of their index pointers, stretches of their rows."""
+
+import numpy as np
+from scipy import sparse
+
+LARGEST_INDEX = np.iinfo(np.int32).max
+
+
+def narrow_pointers(indptr):
+    """The int32 index pointer beside which SciPy keeps int32 indices; next to int64 it copies them.
+
+    Unchanged if there are 2**31 non-zeros or more.
+    """
+    return indptr.astype(np.int32, copy=False) if indptr[-1] <= LARGEST_INDEX else indptr
+
+
+STRETCH = 1 << 24  # entries of which something is computed at a time: 128 MB in float64
+# So many times less is 512 KB: the same memory serves every stretch, where larger arrays are mapped
+# anew each time, page by page, which takes longer than what is computed.
+IN_CACHE = 256
+
+
+def stretches(indptr, part=1):
+    """Cut sparse rows so that what is computed of their entries needs little memory.
+
+    Parameters
+    ----------
+    indptr : ndarray (n_samples + 1,)
+    part : int, default=1
+        Cut into that many times more, where many numbers are computed of an entry.
+
+    Yields
+    ------
+    rows : slice
+        As many rows as have ``STRETCH // part`` entries together, or one that has more.
+    entries : slice
+        Their entries.
+    """
+    start, n, most = 0, len(indptr) - 1, STRETCH // part
+    while start < n:
+        stop = max(start + 1, int(np.searchsorted(indptr, indptr[start] + most, "right")) - 1)
+        yield slice(start, stop), slice(int(indptr[start]), int(indptr[stop]))
+        start = stop
+
+
+def as_dense(matrix):
+    """A matrix, dense or sparse, as an ndarray."""
+    return matrix.toarray() if sparse.issparse(matrix) else matrix

@@ -1,0 +1,422 @@
+"""The rows of X as they travel from `fit` to the kernels, and what is computed of them."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ._coordinates import UNEVEN, Coordinates
+from ._csr import IN_CACHE, narrow_pointers, stretches
+
+MOST_ENTRIES = 1 / 3  # of dense rows that are taken as sparse ones
+ALREADY = 1e-3  # rows of length 1 but for so much are taken as they are
+LONGEST = 3.0  # median lengths, beyond which a row does not count more
+HASHED_AT_ONCE, SUMMED_AT_ONCE = 2**20, 2**22  # entries
+
+
+class Columns(NamedTuple):
+    """The non-zero entries of a matrix column by column.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_features + 1,)
+    rows : ndarray of int32, shape (nnz,), ascending inside a column
+    data : ndarray of float32, shape (nnz,)
+    """
+
+    indptr: np.ndarray
+    rows: np.ndarray
+    data: np.ndarray
+
+
+class Rows(NamedTuple):
+    """The rows of a matrix, sparse or dense, as three arrays; never changed.
+
+    Row ``i`` has the entries ``e = indptr[i], ..., indptr[i + 1] - 1`` with the values ``data[e]``.
+    Their features are ``indices[e]`` in a sparse matrix. In a dense one all rows share the same
+    features, and the first entry of each row belongs to ``indices[0]``.
+
+    `utils/_matrix.py` makes them of X. What a fit computes of them is a method here, so that only
+    these arrays go from file to file. Where a method takes ``empty``, that makes its large arrays,
+    as :func:`numpy.empty`; ``sample_weight`` is an array (n_samples,), or None for weights of 1.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_samples + 1,)
+    indices : ndarray of int32, shape (nnz,), or (n_features,) when dense
+    data : ndarray of float32, shape (nnz,), or (n_samples * n_features,) when dense
+    dense : bool
+    shape : tuple (n_samples, n_features)
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    dense: bool
+    shape: tuple
+
+    # ------------------------------------------------------------------------ in another form
+
+    def matrix(self):
+        """The matrix, ndarray or csr_array, whose rows these are; shares the values.
+
+        Not of a :meth:`block`, whose entries are those of all rows.
+        """
+        if self.dense:
+            return self.data.reshape(self.shape)
+        return sparse.csr_array(
+            (self.data, self.indices, narrow_pointers(self.indptr)), shape=self.shape
+        )
+
+    def block(self, start, stop):
+        """The rows ``start`` to ``stop - 1``; shares all arrays."""
+        return self._replace(
+            indptr=self.indptr[start : stop + 1], shape=(stop - start, self.shape[1])
+        )
+
+    def take(self, samples):
+        """The rows with these numbers, or where an array of bool is true; copies them."""
+        return _of_dense(self.matrix()[samples]) if self.dense else _of_csr(self.matrix()[samples])
+
+    def counted(self, sample_weight):
+        """The rows of weight above zero and their weights in float64; as they are if all are."""
+        weight = np.ones(self.shape[0]) if sample_weight is None else np.float64(sample_weight)
+        there = weight > 0
+        return (self, weight) if there.all() else (self.take(there), weight[there])
+
+    def as_sparse(self):
+        """The same rows, sparse."""
+        return _of_csr(sparse.csr_array(self.matrix())) if self.dense else self
+
+    def as_dense(self):
+        """The same rows, dense."""
+        return self if self.dense else _of_dense(self.matrix().toarray())
+
+    def compact(self):
+        """Dense rows that are mostly zeros as sparse ones, others as they are.
+
+        A kernel that reads an entry of a dense row to multiply sixteen weights by zero has the cost
+        of one that is not zero, and cannot walk columns or order rows and features. With a third of
+        the entries sparse rows have a third of the operations, and with what is kept beside them
+        (rows in another order, columns) about twice the memory.
+        """
+        if not self.dense or np.count_nonzero(self.data) > MOST_ENTRIES * self.data.size:
+            return self
+        return self.as_sparse()
+
+    def reordered(self, samples, features, empty=np.empty):
+        """Sparse rows in another order of rows and features; of dense ones only some of the rows.
+
+        Parameters
+        ----------
+        samples : ndarray of int32
+            The number of the row at each position.
+        features : ndarray of int32 (n_features,)
+            The number of the feature at each position.
+        empty : callable
+        """
+        if self.dense:
+            return self if len(samples) == self.shape[0] else self.take(samples)
+        csr = self.matrix()
+        position = np.empty_like(features)
+        position[features] = np.arange(len(position), dtype=position.dtype)
+        lengths = np.diff(self.indptr)[samples]
+        indptr = np.append(0, np.cumsum(lengths, dtype=np.int64))
+        indices, data = empty(indptr[-1], np.int32), empty(indptr[-1], np.float32)
+        for some, entries in stretches(indptr):
+            part = csr[samples[some]]
+            indices[entries], data[entries] = position[part.indices], part.data
+        return Rows(indptr, indices, data, False, (len(samples), self.shape[1]))
+
+    def above(self, threshold, empty=np.empty):
+        """The rows without their entries of magnitude up to `threshold`, always sparse."""
+        if self.dense:
+            X = self.matrix()
+            return _of_csr(sparse.csr_array(np.where(np.abs(X) > threshold, X, np.float32(0))))
+        counts = self.sums(lambda values: np.abs(values) > np.float32(threshold))
+        indptr = np.append(0, np.cumsum(counts, dtype=np.int64))
+        indices, data = empty(indptr[-1], np.int32), empty(indptr[-1], np.float32)
+        for some, entries in stretches(self.indptr):
+            keep = np.abs(self.data[entries]) > threshold
+            kept = slice(indptr[some.start], indptr[some.stop])
+            indices[kept], data[kept] = self.indices[entries][keep], self.data[entries][keep]
+        return self._replace(indptr=indptr, indices=indices, data=data)
+
+    def columns(self, empty=np.empty):
+        """The entries of sparse rows column by column, as `Columns`, in little memory beside it.
+
+        Not of a :meth:`block`.
+        """
+        csr, (n_rows, n_columns) = self.matrix(), self.shape
+        counts = np.zeros(n_columns, dtype=np.int64)
+        for _, entries in stretches(csr.indptr):
+            counts += np.bincount(csr.indices[entries], minlength=n_columns)
+        indptr = np.append(0, np.cumsum(counts))
+        rows, data, free = empty(csr.nnz, np.int32), empty(csr.nnz, csr.dtype), indptr[:-1].copy()
+        for some, _ in stretches(csr.indptr):
+            part = csr[some].tocsc()
+            lengths = np.diff(part.indptr)
+            if part.shape[0] == n_rows:
+                place = slice(None)
+            else:
+                place = np.repeat(free - part.indptr[:-1], lengths)
+                place += np.arange(part.nnz)
+            rows[place], data[place] = part.indices, part.data
+            rows[place] += some.start
+            free += lengths
+        return Columns(indptr, rows, data)
+
+    def inside(self, coordinates, empty=np.empty):
+        """The rows in these `Coordinates`; themselves where nothing changes."""
+        if coordinates.changes_nothing:
+            return self
+        scale = coordinates.scale
+        if not self.dense:
+            data = empty(self.indptr[-1], np.float32)
+            for _, entries in stretches(self.indptr):
+                of_entries = scale if np.ndim(scale) == 0 else scale[self.indices[entries]]
+                data[entries] = self.data[entries] / of_entries
+            return self._replace(data=data)
+        X = self.matrix()
+        shifted = X if coordinates.mean is None else X - coordinates.mean
+        return self._replace(data=np.ascontiguousarray(shifted / scale, dtype=np.float32).ravel())
+
+    # ------------------------------------------------------------------------ a number a row
+
+    def sums(self, term):
+        """sum_j term(x_ij) of each sparse row i, float64; `term` is given the values in float64."""
+        sums = np.zeros(self.shape[0])
+        for rows, entries in stretches(self.indptr, IN_CACHE):
+            values = np.append(term(self.data[entries].astype(np.float64)), 0)
+            starts = self.indptr[rows.start : rows.stop + 1] - self.indptr[rows.start]
+            sums[rows] = np.add.reduceat(values, starts[:-1])
+            sums[rows][starts[1:] == starts[:-1]] = 0
+        return sums
+
+    def squared_norms(self):
+        """||x||^2 of each row, float64 (n_samples,)."""
+        if self.dense:
+            X = self.matrix()
+            return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        return self.sums(np.square)
+
+    def hashes(self):
+        """64 bits for each row, the same for equal rows, sparse or dense: uint64 (n_samples,)."""
+        n_samples = self.shape[0]
+        hashes = np.zeros(n_samples, dtype=np.uint64)
+        lengths, ends, start = np.diff(self.indptr), self.indptr[1:], 0
+        while start < n_samples:
+            most = self.indptr[start] + HASHED_AT_ONCE
+            stop = max(start + 1, int(np.searchsorted(ends, most, side="right")))
+            part = slice(self.indptr[start], self.indptr[stop])
+            values = self.data[part]
+            features = np.tile(self.indices, stop - start) if self.dense else self.indices[part]
+            entries = _mixed(features.astype(np.uint64) << np.uint64(32) | values.view(np.uint32))
+            entries[values == 0] = 0
+            sums = np.append(np.uint64(0), np.cumsum(entries))  # modulo 2**64
+            bounds = np.append(0, np.cumsum(lengths[start:stop]))
+            hashes[start:stop] = sums[bounds[1:]] - sums[bounds[:-1]]
+            start = stop
+        return _mixed(hashes)
+
+    # --------------------------------------------------------------------- a number a feature
+
+    def entry_counts(self, sample_weight=None):
+        """How many samples of weight above zero have each feature, int64 (n_features,)."""
+        counted = np.ones(self.shape[0], bool) if sample_weight is None else sample_weight > 0
+        if self.dense:
+            return np.count_nonzero(self.matrix()[counted], axis=0)
+        counts = np.zeros(self.shape[1], dtype=np.int64)
+        for some, entries in stretches(self.indptr):
+            lengths = np.diff(self.indptr[some.start : some.stop + 1])
+            of_entry = np.repeat(counted[some], lengths) & (self.data[entries] != 0)
+            counts += np.bincount(self.indices[entries][of_entry], minlength=self.shape[1])
+        return counts
+
+    def weighted_norms(self, sample_weight):
+        """sqrt(sum_i sample_weight_i x_ij^2) of each feature j, float32 (n_features,)."""
+        if self.dense:
+            X = self.matrix()
+            squares = np.einsum("ij,ij,i->j", X, X, sample_weight, dtype=np.float64)
+        else:
+            squares = np.zeros(self.shape[1])
+            for some, entries in stretches(self.indptr):
+                lengths = np.diff(self.indptr[some.start : some.stop + 1])
+                weight = np.repeat(sample_weight[some].astype(np.float64), lengths)
+                weight *= self.data[entries]
+                weight *= self.data[entries]
+                squares += np.bincount(self.indices[entries], weight, minlength=self.shape[1])
+        with np.errstate(over="ignore"):
+            return np.sqrt(squares).astype(np.float32)
+
+    def extremes(self):
+        """max(0, max_i x_ij) and min(0, min_i x_ij) of each feature j, two float32 arrays."""
+        if self.dense:
+            X = self.matrix()
+            return X.max(axis=0, initial=0), X.min(axis=0, initial=0)
+        highest, lowest = np.zeros((2, self.shape[1]), dtype=np.float32)
+        for _, entries in stretches(self.indptr):
+            np.maximum.at(highest, self.indices[entries], self.data[entries])
+            np.minimum.at(lowest, self.indices[entries], self.data[entries])
+        return highest, lowest
+
+    def feature_sums(self, weight):
+        """Of each feature how many rows have it, their weights, and the first two moments.
+
+        No row counts as longer than LONGEST times the median row: none decides alone.
+
+        Parameters
+        ----------
+        weight : ndarray of float64 (n_samples,)
+            Rows of weight zero are not there.
+
+        Returns
+        -------
+        n_entries, weights, first, second : ndarray of float64 (n_features,)
+            The last two are weighted sums of the feature's values and of its squares.
+        """
+        return (_dense_sums if self.dense else _sparse_sums)(self, weight)
+
+    # ---------------------------------------------------------------- coordinates that suit them
+
+    def coordinates(self, sample_weight=None):
+        """`Coordinates` that suit the rows, each as often as its weight says; none decides alone.
+
+        Dense columns that are measured in very different units are brought to one size.
+        """
+        rows, weight = self.counted(sample_weight)
+        if rows.dense and (columns := _uneven_columns(rows.matrix(), weight)) is not None:
+            mean, deviation, n_varying = columns
+            return Coordinates(mean, deviation * np.sqrt(n_varying))
+        return rows.coordinates_of_length(weight)
+
+    def coordinates_of_length(self, sample_weight=None):
+        """`Coordinates` in which the median row has length 1, with nothing else changed."""
+        length = self.typical_length(sample_weight)
+        return Coordinates(scale=1.0 if abs(length - 1) < ALREADY else length)
+
+    def typical_length(self, sample_weight=None):
+        """The weighted median length of the rows that are not zero; 1 if all are."""
+        rows, weight = self.counted(sample_weight)
+        squares = rows.squared_norms()
+        order = np.argsort(squares, kind="stable")
+        order = order[squares[order] > 0]
+        if not order.size:
+            return 1.0
+        below = np.cumsum(weight[order])
+        middle = [np.searchsorted(below, below[-1] / 2, side) for side in ("left", "right")]
+        return float(np.sqrt(squares[order[np.minimum(middle, len(order) - 1)]].mean()))
+
+
+def _of_csr(csr):
+    return Rows(
+        csr.indptr.astype(np.int64, copy=False),
+        csr.indices.astype(np.int32, copy=False),
+        csr.data,
+        False,
+        csr.shape,
+    )
+
+
+def _of_dense(values):
+    n_samples, n_features = values.shape
+    return Rows(
+        np.arange(n_samples + 1, dtype=np.int64) * n_features,
+        np.arange(n_features, dtype=np.int32),
+        values.ravel(),
+        True,
+        values.shape,
+    )
+
+
+def _uneven_columns(X, weight):
+    """Mean and deviation of columns of very different sizes, and how many vary; else None."""
+    if not X.shape[0]:
+        return None
+    share = weight / weight.sum()
+    mean = share @ X
+    square = np.einsum("i,ij,ij->j", share, X, X, dtype=np.float64)
+    varies = n_varying = X.max(axis=0) > X.min(axis=0)
+    deviation = np.where(varies, np.sqrt(share @ (X - mean) ** 2), 0)
+    varies = varies & (deviation > 0)
+    if not varies.any():
+        return None
+    if np.sqrt(square[varies].max()) <= UNEVEN * np.median(deviation[varies]):
+        return None
+    # a column that does not vary is zero inside, to the last bit
+    found = np.where(varies, mean, X[0]), np.where(varies, deviation, 1.0)
+    return *found, np.count_nonzero(n_varying)
+
+
+def _sparse_sums(rows, weight):
+    n_samples, n_features = rows.shape
+    n_entries, magnitude = np.zeros((2, n_features))
+    for _, features, values, of_row in _pieces(rows):
+        counted = (values != 0) & of_row(weight > 0)
+        n_entries += np.bincount(features, counted, n_features)
+        magnitude += np.bincount(features, counted * np.abs(values), n_features)
+    typical = magnitude / np.maximum(n_entries, 1)
+    typical[typical == 0] = 1
+    squares = np.zeros(n_samples)
+    for some, features, values, _ in _pieces(rows):
+        sums = np.append(0, np.cumsum((values / typical[features]) ** 2))
+        ends = rows.indptr[some.start : some.stop + 1] - rows.indptr[some.start]
+        squares[some] = np.diff(sums[ends])
+    factors, sums = _factors(squares, weight), np.zeros((3, n_features))
+    for _, features, values, of_row in _pieces(rows):
+        of_entry = (values != 0) * of_row(weight)
+        values *= of_row(factors)
+        for power in range(3):
+            sums[power] += np.bincount(features, of_entry, n_features)
+            of_entry *= values
+    return n_entries, *sums
+
+
+def _pieces(rows):
+    """Stretches of sparse rows: which rows, their features and values, and what is per row."""
+    for some, entries in stretches(rows.indptr, 4):
+        lengths = np.diff(rows.indptr[some.start : some.stop + 1])
+
+        def of_row(what, some=some, lengths=lengths):
+            return np.repeat(what[some], lengths)
+
+        yield some, rows.indices[entries], rows.data[entries].astype(np.float64), of_row
+
+
+def _dense_sums(rows, weight):
+    X = rows.matrix()
+    size = max(1, SUMMED_AT_ONCE // max(1, X.shape[1]))
+    parts = [slice(start, start + size) for start in range(0, len(X), size)]
+    n_entries, magnitude = np.zeros((2, X.shape[1]))
+    for part in parts:
+        counted = (X[part] != 0) & (weight[part] > 0)[:, None]
+        n_entries += counted.sum(axis=0)
+        magnitude += np.abs(X[part], dtype=np.float64).sum(axis=0, where=counted)
+    typical = magnitude / np.maximum(n_entries, 1)
+    typical[typical == 0] = 1
+    lengths = [np.einsum("ij,ij->i", part, part) for part in (X[p] / typical for p in parts)]
+    factors = _factors(np.concatenate(lengths) if lengths else np.zeros(0), weight)
+    sums = np.zeros((3, X.shape[1]))
+    for part in parts:
+        values = X[part] * factors[part][:, None]
+        sums[0] += weight[part] @ (X[part] != 0)
+        sums[1] += weight[part] @ values
+        sums[2] += weight[part] @ (values * values)
+    return n_entries, *sums
+
+
+def _factors(squares, weight):
+    """Factors that shorten rows of these squared lengths to LONGEST times the median length."""
+    usual = squares[(squares > 0) & (weight > 0)]
+    if not usual.size:
+        return np.ones(len(squares))
+    limit = LONGEST**2 * np.median(usual)
+    return np.sqrt(limit / np.maximum(squares, limit))
+
+
+def _mixed(bits):
+    """splitmix64 of each number."""
+    z = bits + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
