@@ -30,21 +30,25 @@ MAX_HALVINGS = 40
 class ImplicitBatches(Solver):
     """Implicit steps on fixed mini-batches; every label in one is a negative of all others."""
 
-    def __init__(self, data, n_classes, start, settings, seed, n_threads, stop):
-        super().__init__(data, n_classes, start, settings, seed, n_threads, stop)
-        self.scale = np.ones(n_classes)
+    def __init__(self, data, n_classes, settings, seed, n_threads, stop):
+        super().__init__(data, n_classes, settings, seed, n_threads, stop)
         order = self.order(0)  # any: it does not change from pass to pass
         cuts = range(settings.batch_size, len(order), settings.batch_size)
         self.batches = np.split(order, cuts)
         self.labels = [np.unique(data.y[batch]) for batch in self.batches]
         self.ridge = settings.alpha * self.share / len(self.batches) / self.chance_of_touch()
 
+    def begin(self, start=None):
+        super().begin(start)
+        self.scale = np.ones(self.n_classes)
+        return self
+
     def n_drawn(self, labels):
-        return min(self.settings.n_sampled, len(self.b) - len(labels))
+        return min(self.settings.n_sampled, self.n_classes - len(labels))
 
     def chance_of_touch(self):
         """How likely a step touches each class, 1 / beta_k of F.3 with repeated labels allowed."""
-        n_classes = len(self.b)
+        n_classes = self.n_classes
         chance = np.zeros(n_classes)
         for labels in self.labels:
             drawn = self.n_drawn(labels)

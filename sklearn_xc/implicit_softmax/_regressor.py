@@ -1,11 +1,9 @@
 """ImplicitSoftmaxRegressor: softmax regression by unbiased stochastic gradients on a double sum."""
 
 from dataclasses import replace
-from functools import partial
 
 import joblib
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ..base._validation import validate_warm_start
@@ -15,20 +13,22 @@ from ..utils._convergence import warn_not_converged
 from ..utils._matrix import as_rows
 from ..utils._records import savable
 from ..utils._schedules import share_of_part
-from ._coordinates import full_rows, weights_inside, weights_outside
+from ._coordinates import weights_inside, weights_outside
+from ._data import NONE, Data
 from ._fitted import check_loaded
 from ._parameters import CONSTRAINTS
-from ._rate_search import FIRST, MOST_TRIED, few_of, objective, search_rate
+from ._rate_search import FIRST, MOST_TRIED, Trials, search_rate
 from ._settings import (
     alpha_outside,
     divergence,
     inside_of,
+    may_scale_columns,
     settings_of,
-    stream_of,
+    stream_of_part,
     warn_above_start,
 )
-from ._solvers import NONE, Data, DivergenceError
-from ._stream import sample_keys
+from ._solvers import DivergenceError
+from ._stream import Stream
 from ._train import (
     RATES_OF_STREAMS,
     STEPPED_SINGLY,
@@ -36,7 +36,6 @@ from ._train import (
     passes,
     shares_of_epochs,
     solver_class,
-    train_part,
 )
 
 
@@ -329,18 +328,17 @@ default="auto"
         progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
             rows, codes, sample_weight, start = validate_warm_start(self, X, y, sample_weight)
-            X = full_rows(rows.matrix())
-            settings = settings_of(self, X, None)
-            n_visited = X.shape[0] if sample_weight is None else np.count_nonzero(sample_weight)
-            shares = shares_of_epochs(self.decay, passes(self.max_iter, settings, n_visited))
-            stream = stream_of(self, X, sample_weight, settings, None)
+            data = Data(rows, codes, NONE if sample_weight is None else sample_weight).full()
+            settings = settings_of(self, data.entries_a_row(), None)
+            n_epochs = passes(self.max_iter, settings, len(data.visited()))
+            shares = shares_of_epochs(self.decay, n_epochs)
+            columns = may_scale_columns(self, settings)
+            stream = Stream(data.coordinates(columns, self.fit_intercept), data.length())
             if start is not None and self._stream is not None:
                 stream = stream.with_auxiliary(self._stream.keys, self._stream.u)
             n_rates = MOST_TRIED if self.learning_rate == "auto" else 0
             progress.start(len(shares), set_model=type(self)._set_copies, n_before=n_rates)
-            self.n_iter_, curve = self._train(
-                X, codes, sample_weight, start, settings, shares, stream, 0, progress
-            )
+            self.n_iter_, curve = self._train(data, start, settings, shares, stream, 0, progress)
             vars(self).pop("loss_curve_", None)
             if self.compute_loss:
                 self.loss_curve_ = np.array(curve)
@@ -351,11 +349,18 @@ default="auto"
         n_before = 0 if first else self.n_iter_
         n_calls = vars(self).get("n_iter_", 0)
         start = None if first else self._start_weights()
-        before = None if first else self._stream
-        X = full_rows(X)
-        settings = settings_of(self, X, None if first else getattr(self, "solver_", None))
-        stream = stream_of(self, X, sample_weight, settings, before)
-        self._train(X, codes, sample_weight, start, settings, None, stream, n_before, part=True)
+        weight = NONE if sample_weight is None else sample_weight
+        data = Data(as_rows(X), codes, weight).full()
+        solver = None if first else getattr(self, "solver_", None)
+        settings = settings_of(self, data.entries_a_row(), solver)
+        if first or self._stream is None:
+            columns = may_scale_columns(self, settings)
+            stream = Stream(data.coordinates(columns, self.fit_intercept), data.length())
+        else:
+            stream = stream_of_part(self, data, settings, self._stream)
+        self._train(
+            data, start, settings, None, stream, n_before, self._progress_of_part(), part=True
+        )
         self.n_iter_ = n_calls + 1
 
     def _weights_of_new_classes(self, n_new):
@@ -363,49 +368,53 @@ default="auto"
         return np.float32(0), np.float32(-np.log(len(self.classes_)) if normalising else 0)
 
     def _train(
-        self, X, codes, sample_weight, start, settings, shares, stream, first_epoch,
-        progress=None, part=False,
+        self, data, start, settings, shares, stream, first_epoch, progress, part=False
     ):  # fmt: skip
         """Make an epoch at each share of the rate; the number made and the curve of the loss."""
-        coordinates, progress = stream.coordinates, progress or self._progress_of_part()
+        coordinates, given, n_classes = stream.coordinates, data, len(self.classes_)
         searching = self.learning_rate == "auto" and not part
         workers = min(joblib.effective_n_jobs(self.n_jobs), len(FIRST)) if searching else 1
         # In another layout they are copied in the end.
-        n_copies = 1 if solver_class(settings).by_feature(not sparse.issparse(X)) else 2
-        self._require_weights(max(n_copies, workers) + (start is not None), 16 * X.shape[0])
-        rows, n_classes = as_rows(X), len(self.classes_)
-        weight = NONE if sample_weight is None else sample_weight
-        data = Data(rows.inside(coordinates), codes, weight)
+        n_copies = 1 if solver_class(settings).by_feature(data.rows.dense) else 2
+        n_copies = max(n_copies, workers) + (start is not None)
+        self._require_weights(n_copies, 16 * data.rows.shape[0])
+        data, weight, entries = data.inside(coordinates), data.sample_weight(), None
         if start is not None:
             start = weights_inside(coordinates, *start)
-        stream = stream.with_samples(rows, data.rows, sample_weight, settings.solver == "exact")
-        settings = replace(settings, **inside_of(self, X, stream))
-        whole = stream.whole(self._support) if part else None
+        if settings.solver == "exact":
+            entries = data.rows.entry_counts(weight)
+        stream = stream.with_samples(given.rows.hashes(), weight, entries)
+        settings = replace(settings, **inside_of(self, not np.any(given.rows.data), stream))
         if part:
             shares = np.array([share_of_part(self.decay, stream.seen)])
         seed = check_random_state(self.random_state).randint(2**31)
         stop = np.zeros(1, dtype=np.int32)
-        curve = []
-        few, ridge_of_few = few_of(data, settings.alpha, seed)
+        make, curve = solver_class(settings), []
+        whole = stream.whole(self._support) if part else None
+        solver = make(data, n_classes, replace(settings, whole=whole), seed, self._threads(), stop)
+        trials = None
+        if searching:
+            some, alpha, loss = data.part_for_rates(settings.alpha, seed)
+            of_some = replace(settings, alpha=alpha)
+            of_part = make(some, n_classes, of_some, seed, 1, stop)
+            trials = Trials(of_part, loss, start, shares)
+        few, ridge_of_few = data.few(settings.alpha, seed)
 
-        def on_epoch(epoch, weights):
+        def on_epoch(weights):
             if self.compute_loss:
-                curve.append(objective(*data, *weights(), settings.alpha))
+                curve.append(data.objective(*weights(), settings.alpha))
                 return curve[-1]
-            return objective(*few, *weights(), ridge_of_few) if progress.verbose else None
+            return few.objective(*weights(), ridge_of_few) if progress.verbose else None
 
         try:
-            rate = self._rate(
-                data, settings, start, shares, part, stream.length, workers, seed, stop, progress
-            )
-            keys, u = None, None
+            rate = self._rate(trials, settings, start, part, stream.length, workers, progress)
+            solver.begin(start)
             if settings.solver in STEPPED_SINGLY:
-                keys = sample_keys(rows, codes, self.classes_)
-                u = stream.auxiliary(keys, np.log(n_classes))
-            n_epochs, weights, u = fit_softmax(
-                data, n_classes, start, replace(settings, whole=whole), rate, shares=shares,
-                first_epoch=first_epoch, seed=seed, n_threads=self._threads(), stop=stop,
-                on_epoch=on_epoch, progress=progress, outside=coordinates.weights_outside, u=u,
+                keys = given.keys(self.classes_)
+                solver.u = stream.auxiliary(keys, np.log(n_classes))
+            n_epochs, weights = fit_softmax(
+                solver, rate, shares, first_epoch=first_epoch, on_epoch=on_epoch,
+                progress=progress, outside=coordinates.weights_outside,
             )  # fmt: skip
         except DivergenceError as error:
             raise ValueError(divergence(self, settings.solver, error)) from error
@@ -413,20 +422,18 @@ default="auto"
             stop[0] = 1  # threads that are still at work give up
             raise
         if start is None and not part:
-            warn_above_start(objective(*few, *weights, ridge_of_few), n_classes, settings.solver)
+            warn_above_start(few.objective(*weights, ridge_of_few), n_classes, settings.solver)
         self._set_dense_model(*weights_outside(coordinates, *weights))
-        if keys is not None:
+        if settings.solver in STEPPED_SINGLY:
             counted = data.visited()
-            stream = stream.with_auxiliary(keys[counted], u[counted])
+            stream = stream.with_auxiliary(keys[counted], solver.u[counted])
         self._stream, self.solver_ = stream, settings.solver
         self.alpha_ = alpha_outside(self, coordinates)
         self.learning_rate_ = rate / stream.length**2
         self.intercept_scaling_ = settings.intercept * stream.length
         return n_epochs, curve
 
-    def _rate(
-        self, data, settings, start, shares, part, length, workers, seed, stop, progress
-    ):  # fmt: skip
+    def _rate(self, trials, settings, start, part, length, workers, progress):
         """The rate of the first epoch, in the coordinates."""
         if self.learning_rate != "auto":
             return float(self.learning_rate) * length**2
@@ -434,11 +441,7 @@ default="auto"
             if start is not None and hasattr(self, "learning_rate_"):  # of a fit, or a part
                 return self.learning_rate_ * length**2
             return RATES_OF_STREAMS[settings.solver]
-        train = partial(
-            train_part, n_classes=len(self.classes_), start=start, settings=settings,
-            shares=shares, seed=seed, stop=stop,
-        )  # fmt: skip
-        found = search_rate(train, *data, settings.alpha, seed, workers, progress)
+        found = search_rate(trials, workers, progress)
         if found.at_end:
             warn_not_converged(
                 f"learning_rate='auto' ends with {found.rate:g} for rows of length 1, the last "

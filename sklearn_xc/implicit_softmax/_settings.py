@@ -4,10 +4,8 @@ Every function takes the estimator as `model`, and reads its parameters only.
 """
 
 import numpy as np
-from scipy import sparse
 
 from ..utils._convergence import warn_not_converged
-from ._coordinates import coordinates_for, fits, moved
 from ._solvers import Settings
 from ._stream import Stream
 from ._train import PUBLISHED, WITH_RAMAN, chosen_solver
@@ -16,9 +14,9 @@ SHARE_OF_LENGTH = 0.1  # of a row, for the constant feature of the intercepts
 RIDGE = 0.05  # of alpha="auto", on rows of length 1
 
 
-def settings_of(model, X, before):
+def settings_of(model, entries_a_row, before):
     """The solver's settings but for `inside_of`; refuses what it does not have."""
-    solver = _solver_of(model, X, before)
+    solver = _solver_of(model, entries_a_row, before)
     n, m = PUBLISHED[solver]
     n = n if model.batch_size is None else model.batch_size
     if solver == "exact" and model.n_sampled_classes is not None:
@@ -55,7 +53,7 @@ def settings_of(model, X, before):
     )
 
 
-def _solver_of(model, X, before):
+def _solver_of(model, entries_a_row, before):
     """The solver, where it is "auto" that of the calls before or the cheaper for its worth."""
     if model.solver != "auto":
         return model.solver
@@ -63,27 +61,28 @@ def _solver_of(model, X, before):
         return before
     if model.n_sampled_classes is not None or model.sampling not in (None, "uniform"):
         return "implicit"
-    entries = X.nnz / max(X.shape[0], 1) if sparse.issparse(X) else X.shape[1]
-    return chosen_solver(len(model.classes_), entries)
+    return chosen_solver(len(model.classes_), entries_a_row)
 
 
-def stream_of(model, X, sample_weight, settings, before):
-    """The record to go on from, in coordinates that allow for the penalty asked for."""
-    columns = settings.solver == "exact" or model.alpha == "auto"
-    if before is None:
-        length = coordinates_for(X, sample_weight, False, False).scale
-        return Stream(coordinates_for(X, sample_weight, columns, model.fit_intercept), length)
-    coordinates = before.coordinates
-    if fits(coordinates, X, columns, model.fit_intercept):
-        counted = X if sample_weight is None else X[sample_weight > 0]
-        coordinates = moved(coordinates, counted, before.seen.n_visits)
+def may_scale_columns(model, settings):
+    """Whether the penalty asked for allows each column a scale of its own."""
+    return settings.solver == "exact" or model.alpha == "auto"
+
+
+def stream_of_part(model, data, settings, before):
+    """The record of a stream to go on from, in coordinates that allow for the penalty asked for."""
+    columns, coordinates = may_scale_columns(model, settings), before.coordinates
+    may_shift = model.fit_intercept and data.rows.dense
+    allowed = (columns and may_shift) or not np.ndim(coordinates.scale)
+    if allowed and (may_shift or coordinates.mean is None):
+        coordinates = data.moved(coordinates, before.seen.n_visits)
     else:
-        coordinates = coordinates_for(X, sample_weight, columns, model.fit_intercept)
+        coordinates = data.coordinates(columns, model.fit_intercept)
     return Stream(coordinates, before.length, before.seen, before.entries, before.keys, before.u)
 
 
-def inside_of(model, X, stream):
-    """Strength of the ridge and constant feature, for weights and samples inside."""
+def inside_of(model, empty, stream):
+    """Strength of the ridge and constant feature inside; `empty` samples have no entries."""
     alpha = RIDGE
     if model.alpha != "auto":
         alpha = float(model.alpha) / np.square(stream.coordinates.scale)
@@ -92,7 +91,6 @@ def inside_of(model, X, stream):
     if model.intercept_scaling != "auto":
         intercept = float(model.intercept_scaling) / stream.length
     else:
-        empty = not np.any(X.data if sparse.issparse(X) else X)
         intercept = 1.0 if empty else SHARE_OF_LENGTH
     return {"alpha": alpha, "intercept": intercept}
 

@@ -16,52 +16,19 @@ from .._kernels.common._pace import Pace
 from .._kernels.implicit_softmax import _coefficients, _single_steps
 from .._kernels.softmax import _one_vs_each, _sampled_scores
 from ..softmax._class_sampling import SAMPLINGS, ClassSampler, alias_table
-from ..topk._feature_major import feature_major, n_places, untouched_zeros
+from ..softmax._full_softmax import BEYOND, ExactSteps
+from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
 from ..utils._random import stream
-from ..utils._rows import Rows
+from ._data import NONE
 from ._stream import Whole
 
-NONE = np.empty(0, dtype=np.float32)
 NO_DOUBLES = np.empty(0)
+LONGEST_MOVE = 16.0  # of a score, in a step on its own row
 METHODS = {"implicit": 0, "umax": 1, "sgd": 2}  # of the kernel `_single_steps`
 
 
 class DivergenceError(ArithmeticError):
     """A step or a weight was not finite in float32."""
-
-
-class Data(NamedTuple):
-    """Samples to train on.
-
-    Attributes
-    ----------
-    rows : Rows
-    y : ndarray of int32 (n_samples,)
-        Class numbers.
-    weight : ndarray of float32 (n_samples,), or of size 0 for weights of 1
-    """
-
-    rows: Rows
-    y: np.ndarray
-    weight: np.ndarray
-
-    def visited(self):
-        """The samples of weight above zero, int32."""
-        n_samples = self.rows.shape[0]
-        if self.weight.size:
-            return np.flatnonzero(self.weight).astype(np.int32)
-        return np.arange(n_samples, dtype=np.int32)
-
-    def total_weight(self):
-        if self.weight.size:
-            return float(self.weight.sum(dtype=np.float64))
-        return float(self.rows.shape[0])
-
-    def whole(self, n_classes):
-        """These samples, as all that there are."""
-        visited = self.visited()
-        counts = np.bincount(self.y[visited], minlength=n_classes)
-        return Whole(len(visited), self.total_weight(), counts)
 
 
 @dataclass(frozen=True)
@@ -91,8 +58,6 @@ class Solver:
     ----------
     data : Data
     n_classes : int
-    start : pair of ndarray of float32 (n_classes, n_features) and (n_classes,), or None
-        Weights and intercepts to go on from, changed in place; zeros by default.
     settings : Settings
     seed : int
     n_threads : int
@@ -101,7 +66,7 @@ class Solver:
         Another number than zero stops the solver, which raises KeyboardInterrupt.
     """
 
-    def __init__(self, data, n_classes, start, settings, seed, n_threads, stop):
+    def __init__(self, data, n_classes, settings, seed, n_threads, stop):
         self.data, self.settings = data, settings
         self.n_classes = n_classes
         self.seed, self.n_threads, self.stop = seed, n_threads, stop
@@ -109,8 +74,18 @@ class Solver:
         self.counts = np.bincount(data.y[self.visited], minlength=n_classes)
         self.whole = data.whole(n_classes) if settings.whole is None else settings.whole
         self.share = len(self.visited) / self.whole.n_samples  # of the ridge
-        self.u = np.full(data.rows.shape[0], np.log(n_classes))
-        self.W, self.b = self.initial(start, n_classes, data.rows.shape[1])
+
+    def begin(self, start=None):
+        """Take weights to go on from, and forget those of before; returns the solver.
+
+        Parameters
+        ----------
+        start : pair of ndarray of float32 (n_classes, n_features) and (n_classes,), default=None
+            Weights and intercepts, changed in place; zeros by default.
+        """
+        self.u = np.full(self.data.rows.shape[0], np.log(self.n_classes))
+        self.W, self.b = self.initial(start, self.n_classes, self.data.rows.shape[1])
+        return self
 
     @staticmethod
     def by_feature(dense):
@@ -199,25 +174,28 @@ class SingleSteps(Solver):
     feature by feature, as prediction wants them.
     """
 
-    def __init__(self, data, n_classes, start, settings, seed, n_threads, stop):
-        super().__init__(data, n_classes, start, settings, seed, n_threads, stop)
+    def __init__(self, data, n_classes, settings, seed, n_threads, stop):
+        super().__init__(data, n_classes, settings, seed, n_threads, stop)
         self.squares = data.rows.squared_norms()
-        self.scale = np.ones(n_classes)
         self.projection = projection(data, n_classes, settings, self.squares, self.whole.weight)
-        self.norms = NO_DOUBLES
-        if np.isfinite(self.projection.radius):
-            W = self.of_classes()
-            self.norms = np.einsum("kj,kj->k", W, W, dtype=np.float64)
-        self.draws = _single_steps.Draws()
         probability = SAMPLINGS[settings.sampling](self.whole.class_counts)
+        self.table = ()
         if settings.sampling != "uniform":
-            logs = np.log(probability), np.log1p(-probability)
-            self.draws = _single_steps.Draws(*alias_table(probability), *logs)
+            self.table = *alias_table(probability), np.log(probability), np.log1p(-probability)
         self.ridge = NO_DOUBLES
         if settings.alpha > 0:
             steps = len(self.visited)
             chance = chance_of_touch(self.counts, probability)
             self.ridge = settings.alpha * self.share / steps / chance
+
+    def begin(self, start=None):
+        super().begin(start)
+        self.scale, self.norms = np.ones(self.n_classes), NO_DOUBLES
+        if np.isfinite(self.projection.radius):
+            W = self.of_classes()
+            self.norms = np.einsum("kj,kj->k", W, W, dtype=np.float64)
+        self.draws = _single_steps.Draws(*self.table)
+        return self
 
     @staticmethod
     def by_feature(dense):
@@ -284,18 +262,13 @@ class SampledBatches(Solver):
     by all steps since it was touched before.
     """
 
-    def __init__(self, data, n_classes, start, settings, seed, n_threads, stop):
-        super().__init__(data, n_classes, start, settings, seed, n_threads, stop)
+    def __init__(self, data, n_classes, settings, seed, n_threads, stop):
+        super().__init__(data, n_classes, settings, seed, n_threads, stop)
         self.sampler = ClassSampler(
             settings.sampling, self.whole.class_counts, settings.n_sampled, n_threads
         )
-        self.pace = Pace(n_threads)
         self.batch_size = min(settings.batch_size, len(self.visited))
         self.n_batches = -(-len(self.visited) // self.batch_size)
-        self.scale = self.shrink = NONE
-        if settings.alpha > 0:
-            self.scale, self.shrink = np.ones((2, n_classes), dtype=np.float32)
-            self.last_touch = np.zeros(n_classes, dtype=np.int64)
         squares = data.rows.squared_norms()
         self.projection = projection(data, n_classes, settings, squares, self.whole.weight)
         self.double_sum = {  # what steps on it are told
@@ -306,9 +279,17 @@ class SampledBatches(Solver):
             "distinct": not self.sampler.with_replacement,
         }
         self.bounded = np.isfinite(self.projection.radius)
+        self.lengths = np.sqrt(squares)
+
+    def begin(self, start=None):
+        super().begin(start)
+        self.pace, self.scale, self.shrink = Pace(self.n_threads), NONE, NONE
+        if self.settings.alpha > 0:
+            self.scale, self.shrink = np.ones((2, self.n_classes), dtype=np.float32)
+            self.last_touch = np.zeros(self.n_classes, dtype=np.int64)
         if self.bounded:
-            self.lengths = np.sqrt(squares)
             self.norms = np.array([np.linalg.norm(w) for w in self.W])  # never too small
+        return self
 
     def initial(self, start, n_classes, n_features):
         W, b = super().initial(start, n_classes, n_features)
@@ -405,3 +386,63 @@ class SampledBatches(Solver):
         if self.scale.size:
             fold(self.W, self.scale)
         return self.W, self.b
+
+
+class ExactBatches(Solver):
+    """Mini-batch steps on the softmax over all classes."""
+
+    def __init__(self, data, n_classes, settings, seed, n_threads, stop):
+        super().__init__(data, n_classes, settings, seed, n_threads, stop)
+        self.squares = data.rows.squared_norms()
+        if data.weight.size:
+            self.squares *= data.weight
+
+    def begin(self, start=None):
+        super().begin(start)
+        data, entries, alpha = self.data, self.whole.entries, self.settings.alpha
+        if entries is None:
+            alpha = alpha * self.share
+        self.steps = ExactSteps(
+            data.rows, data.y, data.sample_weight(), self.W, self.b, self.visited, alpha=alpha,
+            intercept=self.settings.intercept, adaptive=False, n_threads=self.n_threads,
+            stop=self.stop, entries=entries,
+        )  # fmt: skip
+        return self
+
+    @staticmethod
+    def by_feature(dense):
+        return True
+
+    def initial(self, start, n_classes, n_features):
+        if start is None:
+            return (
+                untouched_zeros((n_features, n_places(n_classes))),
+                padded_intercept(np.zeros(n_classes), BEYOND),
+            )
+        return feature_major(start[0]), padded_intercept(start[1], BEYOND)
+
+    def epoch(self, number, rate):
+        self.check_stop()
+        seed = stream(self.seed, "rounding", number).integers(2**63)
+        loss = self.steps.epoch(
+            self.order(number), self.settings.batch_size, rate, seed, self.weights_at(rate)
+        )
+        if not np.isfinite(loss):
+            raise DivergenceError(f"a step of epoch {number + 1} was not finite")
+
+    def weights_at(self, rate):
+        """Weights of the samples that keep a step from moving the scores of its own row far.
+
+        A score moves by up to the rate times ||x||^2. The log-loss asks for no more than some tens;
+        what goes beyond, on rows much longer than the others, throws all other scores off. An
+        implicit step would stop by itself. As the rate falls the weights come back.
+        """
+        moves = rate * self.squares
+        if not moves.size or moves.max() <= LONGEST_MOVE:
+            return None
+        weight = self.data.weight if self.data.weight.size else np.ones(len(moves), np.float32)
+        return (weight * np.minimum(1, LONGEST_MOVE / np.maximum(moves, 1e-30))).astype(np.float32)
+
+    def weights(self):
+        self.steps.finish()
+        return self.W[:, : self.n_classes].T, self.b[: self.n_classes]

@@ -74,21 +74,22 @@ class Stream:
         if not (self.keys[1:] > self.keys[:-1]).all():
             raise ValueError("the keys of a Stream are not in order")
 
-    def with_samples(self, outside, inside, sample_weight, count_entries):
+    def with_samples(self, hashes, sample_weight, entries):
         """A record with another call's samples too; this one stays as it is.
 
         Parameters
         ----------
-        outside, inside : Rows
-            As they were given, and in these coordinates.
+        hashes : ndarray of uint64 (n_samples,)
+            Of the rows as they were given.
         sample_weight : ndarray of float32 (n_samples,), or None
-        count_entries : bool
+        entries : ndarray of int64 (n_features,), or None
+            Samples that have each feature in these coordinates, where that is needed.
         """
-        seen = self.seen.with_hashes(outside.hashes(), sample_weight)
-        entries = self.entries
-        if count_entries:
-            entries = inside.entry_counts(sample_weight)
-            entries += 0 if self.entries is None else self.entries
+        seen = self.seen.with_hashes(hashes, sample_weight)
+        if entries is None:
+            entries = self.entries
+        elif self.entries is not None:
+            entries = entries + self.entries
         return Stream(self.coordinates, self.length, seen, entries, self.keys, self.u)
 
     def with_auxiliary(self, keys, u):
@@ -118,12 +119,13 @@ class Stream:
         return Whole(n_samples, self.seen.weight, class_counts, entries)
 
 
-def sample_keys(rows, y, classes):
+def keys_of(hashes, y, classes):
     """A hash of each row with its label, uint64 (n_samples,).
 
     Parameters
     ----------
-    rows : Rows
+    hashes : ndarray of uint64 (n_samples,)
+        Of the rows.
     y : ndarray of int (n_samples,)
         Places in `classes`, which change when others join; the labels themselves do not.
     classes : ndarray
@@ -131,4 +133,4 @@ def sample_keys(rows, y, classes):
     present, place = np.unique(y, return_inverse=True)
     digests = (hashlib.blake2b(str(label).encode(), digest_size=8) for label in classes[present])
     of_label = np.array([int.from_bytes(d.digest(), "little") for d in digests], dtype=np.uint64)
-    return rows.hashes() ^ of_label[place]
+    return hashes ^ of_label[place]

@@ -1,0 +1,230 @@
+"""The samples of ImplicitSoftmaxRegressor, and what is computed of them."""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ..utils._coordinates import Coordinates
+from ..utils._random import stream
+from ..utils._rows import Rows
+from ._stream import Whole, keys_of
+
+NONE = np.empty(0, dtype=np.float32)
+FULL = 0.25  # of the entries are not zero in rows that are taken as dense
+FAR = 10  # times the typical length, of rows that do not count in the mean
+FEW = 1000  # samples whose objective is enough for a first look
+CLASSES_AT_ONCE = 256
+SCORES_AT_ONCE = 2**22
+SHARE = 0.1  # of the rows, on which rates are tried (section 4.1)
+FEWEST_ROWS = 1000  # a tenth of fewer than 10 000 rows would say little; all where there are fewer
+FEWEST_A_CLASS = 4
+FEWEST_VALIDATION = 250
+
+
+class Data(NamedTuple):
+    """Samples to train on.
+
+    Attributes
+    ----------
+    rows : Rows
+    y : ndarray of int32 (n_samples,)
+        Class numbers.
+    weight : ndarray of float32 (n_samples,), or of size 0 for weights of 1
+    """
+
+    rows: Rows
+    y: np.ndarray
+    weight: np.ndarray
+
+    def take(self, chosen):
+        weight = self.weight[chosen] if self.weight.size else self.weight
+        return Data(self.rows.take(chosen), self.y[chosen], weight)
+
+    def sample_weight(self):
+        """The weights, None for weights of 1."""
+        return self.weight if self.weight.size else None
+
+    def visited(self):
+        """The samples of weight above zero, int32."""
+        n_samples = self.rows.shape[0]
+        if self.weight.size:
+            return np.flatnonzero(self.weight).astype(np.int32)
+        return np.arange(n_samples, dtype=np.int32)
+
+    def total_weight(self):
+        if self.weight.size:
+            return float(self.weight.sum(dtype=np.float64))
+        return float(self.rows.shape[0])
+
+    def whole(self, n_classes):
+        """These samples, as all that there are."""
+        visited = self.visited()
+        counts = np.bincount(self.y[visited], minlength=n_classes)
+        return Whole(len(visited), self.total_weight(), counts)
+
+    def entries_a_row(self):
+        """Non-zeros of a sparse row, on average; features of a dense one."""
+        n_samples, n_features = self.rows.shape
+        return n_features if self.rows.dense else len(self.rows.data) / max(n_samples, 1)
+
+    def keys(self, classes):
+        """A hash of each row with its label, uint64 (n_samples,); see `_stream.keys_of`."""
+        return keys_of(self.rows.hashes(), self.y, classes)
+
+    # ------------------------------------------------------------------------- coordinates
+
+    def full(self):
+        """Rows that are hardly sparse as dense ones, so that both give one model."""
+        hardly = not self.rows.dense and len(self.rows.data) >= FULL * np.prod(self.rows.shape)
+        return self._replace(rows=self.rows.as_dense()) if hardly else self
+
+    def inside(self, coordinates):
+        return self._replace(rows=self.rows.inside(coordinates))
+
+    def length(self):
+        """Of a typical row; 1 if it is about that."""
+        return self.rows.coordinates_of_length(self.sample_weight()).scale
+
+    def coordinates(self, columns, fit_intercept):
+        """Coordinates of a fit.
+
+        Parameters
+        ----------
+        columns : bool
+            Whether each column may get a scale of its own, which a ridge of one strength for all
+            does not allow in every solver.
+        fit_intercept : bool
+            Dense rows, unless they are mostly zeros, are then taken from their mean, which
+            intercepts without penalty take up: what all rows share would have most of their length,
+            and of the steps.
+        """
+        if not self.rows.dense or not fit_intercept:
+            return self.rows.coordinates_of_length(self.sample_weight())
+        rows = self.rows.take(self.weight > 0) if self.weight.size else self.rows
+        found = rows.coordinates()
+        if columns and np.ndim(found.scale):
+            return found
+        if np.count_nonzero(rows.data) < FULL * rows.data.size:
+            return rows.coordinates_of_length()
+        mean = _typical_mean(rows)
+        return Coordinates(mean, rows.inside(Coordinates(mean)).coordinates_of_length().scale)
+
+    def moved(self, coordinates, n_before):
+        """Coordinates around the mean of all rows so far, after `n_before` of other calls.
+
+        The first part of a stream may be a few rows, or of one class.
+        """
+        rows = self.rows.take(self.weight > 0) if self.weight.size else self.rows
+        n_rows = rows.shape[0]
+        if coordinates.mean is None or np.ndim(coordinates.scale) or not n_rows:
+            return coordinates
+        share = n_rows / (n_before + n_rows)
+        mean = coordinates.mean + share * (_typical_mean(rows) - coordinates.mean)
+        square = rows.inside(Coordinates(mean)).coordinates_of_length().scale ** 2
+        scale = np.sqrt((1 - share) * coordinates.scale**2 + share * square)
+        return Coordinates(mean, float(scale))
+
+    # ----------------------------------------------------------------------- the objective
+
+    def objective(self, W, b, alpha):
+        """Mean log-loss of the softmax plus the ridge of a sample.
+
+        Parameters
+        ----------
+        W, b : ndarray of float32 (n_classes, n_features) and (n_classes,)
+        alpha : float, or ndarray (n_features,)
+
+        Returns
+        -------
+        objective : float
+            (sum of weighted log-losses + alpha / 2 ||W||^2) / sum of weights. Not finite where the
+            weights are not.
+        """
+        n_samples, n_classes = self.rows.shape[0], len(b)
+        top = np.full(n_samples, -np.inf)
+        total, own = np.zeros((2, n_samples))
+        square = 0.0
+        size = max(1, SCORES_AT_ONCE // CLASSES_AT_ONCE)
+        X, y = self.rows.matrix(), self.y
+        with np.errstate(all="ignore"):
+            for first in range(0, n_classes, CLASSES_AT_ONCE):
+                w = np.ascontiguousarray(W[first : first + CLASSES_AT_ONCE].T)
+                bias = b[first : first + CLASSES_AT_ONCE]
+                if np.ndim(alpha):
+                    square += float(np.einsum("jk,jk,j->", w, w, alpha))
+                elif alpha > 0:
+                    square += alpha * float(np.vdot(w, w))
+                for start in range(0, n_samples, size):
+                    part = slice(start, start + size)
+                    scores = X[part] @ w + bias
+                    inside = np.flatnonzero((y[part] >= first) & (y[part] < first + len(bias)))
+                    own[start + inside] = scores[inside, y[part][inside] - first]
+                    higher = np.maximum(top[part], scores.max(axis=1))
+                    scores -= higher[:, None].astype(np.float32)
+                    sums = np.exp(scores, out=scores).sum(axis=1, dtype=np.float64)
+                    total[part] = total[part] * np.exp(top[part] - higher) + sums
+                    top[part] = higher
+            losses = top + np.log(total) - own
+            weight = self.weight if self.weight.size else np.ones(n_samples)
+            weight = weight.astype(np.float64)
+            used = weight > 0
+            loss = losses[used] @ weight[used] + square / 2
+        return float(loss / weight.sum())
+
+    def few(self, alpha, seed):
+        """So few samples that a look at their objective costs little; the ridge's share of them."""
+        chosen = np.sort(stream(seed, "objective").permutation(self.visited())[:FEW])
+        few = self.take(chosen)
+        return few, alpha * (few.total_weight() / self.total_weight())
+
+    def part_for_rates(self, alpha, seed):
+        """Samples on which rates are tried, and how they are judged (section 4.1).
+
+        Parameters
+        ----------
+        alpha : float, or ndarray (n_features,)
+            For all samples; on a part of them the same part of it is used.
+        seed : int
+            Chooses the samples.
+
+        Returns
+        -------
+        part : Data
+        alpha : float, or ndarray (n_features,)
+            For these.
+        loss : callable
+            ``loss(W, b)`` is the log-loss of validation samples, at most as many as are trained on,
+            or, where there are hardly any, the training objective.
+        """
+        counted = self.visited()
+        n_rows = rows_of_part(len(counted), len(np.unique(self.y[counted])))
+        order = stream(seed, "rates").permutation(counted)
+        chosen, others = np.sort(order[:n_rows]), np.sort(order[n_rows : 2 * n_rows])
+        part = self.take(chosen)
+        share = n_rows / len(counted)
+        if self.weight.size:
+            share = part.weight.sum() / self.weight.sum()
+        share = float(share)
+        if len(others) >= FEWEST_VALIDATION:
+            return part, share * alpha, partial(self.take(others).objective, alpha=0.0)
+        return part, share * alpha, partial(part.objective, alpha=share * alpha)
+
+
+def rows_of_part(n_rows, n_classes):
+    """How many rows rates are tried on: a tenth, more where that is few, or few for each class.
+
+    On fewer the best rate is one for steps that see each class hardly ever.
+    """
+    of_classes = min(FEWEST_A_CLASS * n_classes, n_rows // 3)
+    return min(n_rows, max(FEWEST_ROWS, int(np.ceil(SHARE * n_rows)), of_classes))
+
+
+def _typical_mean(rows):
+    """Mean of the dense rows but for those much longer than most, one of which could move it far.
+
+    Any mean leaves the problem as it is.
+    """
+    squares = rows.squared_norms()
+    counted = squares <= FAR**2 * np.median(squares)
+    return rows.matrix()[counted].mean(axis=0, dtype=np.float64)
