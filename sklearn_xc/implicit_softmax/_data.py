@@ -8,7 +8,7 @@ import numpy as np
 from ..utils._coordinates import Coordinates
 from ..utils._random import stream
 from ..utils._rows import Rows
-from ._stream import Whole, keys_of
+from ._stream import Stream, Whole, keys_of
 
 NONE = np.empty(0, dtype=np.float32)
 FULL = 0.25  # of the entries are not zero in rows that are taken as dense
@@ -109,6 +109,10 @@ class Data(NamedTuple):
             return rows.coordinates_of_length()
         mean = _typical_mean(rows)
         return Coordinates(mean, rows.inside(Coordinates(mean)).coordinates_of_length().scale)
+
+    def stream(self, columns, fit_intercept):
+        """The record of a fit that begins with these samples; see :meth:`coordinates`."""
+        return Stream(self.coordinates(columns, fit_intercept), self.length())
 
     def moved(self, coordinates, n_before):
         """Coordinates around the mean of all rows so far, after `n_before` of other calls.

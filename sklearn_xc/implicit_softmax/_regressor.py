@@ -28,7 +28,6 @@ from ._settings import (
     warn_above_start,
 )
 from ._solvers import DivergenceError
-from ._stream import Stream
 from ._train import (
     RATES_OF_STREAMS,
     STEPPED_SINGLY,
@@ -332,8 +331,7 @@ default="auto"
             settings = settings_of(self, data.entries_a_row(), None)
             n_epochs = passes(self.max_iter, settings, len(data.visited()))
             shares = shares_of_epochs(self.decay, n_epochs)
-            columns = may_scale_columns(self, settings)
-            stream = Stream(data.coordinates(columns, self.fit_intercept), data.length())
+            stream = data.stream(may_scale_columns(self, settings), self.fit_intercept)
             if start is not None and self._stream is not None:
                 stream = stream.with_auxiliary(self._stream.keys, self._stream.u)
             n_rates = MOST_TRIED if self.learning_rate == "auto" else 0
@@ -354,8 +352,7 @@ default="auto"
         solver = None if first else getattr(self, "solver_", None)
         settings = settings_of(self, data.entries_a_row(), solver)
         if first or self._stream is None:
-            columns = may_scale_columns(self, settings)
-            stream = Stream(data.coordinates(columns, self.fit_intercept), data.length())
+            stream = data.stream(may_scale_columns(self, settings), self.fit_intercept)
         else:
             stream = stream_of_part(self, data, settings, self._stream)
         self._train(
@@ -367,9 +364,7 @@ default="auto"
         normalising = self.solver == "nce" and self.fit_intercept
         return np.float32(0), np.float32(-np.log(len(self.classes_)) if normalising else 0)
 
-    def _train(
-        self, data, start, settings, shares, stream, first_epoch, progress, part=False
-    ):  # fmt: skip
+    def _train(self, data, start, settings, shares, stream, first_epoch, progress, part=False):
         """Make an epoch at each share of the rate; the number made and the curve of the loss."""
         coordinates, given, n_classes = stream.coordinates, data, len(self.classes_)
         searching = self.learning_rate == "auto" and not part
@@ -389,15 +384,11 @@ default="auto"
             shares = np.array([share_of_part(self.decay, stream.seen)])
         seed = check_random_state(self.random_state).randint(2**31)
         stop = np.zeros(1, dtype=np.int32)
-        make, curve = solver_class(settings), []
-        whole = stream.whole(self._support) if part else None
-        solver = make(data, n_classes, replace(settings, whole=whole), seed, self._threads(), stop)
-        trials = None
-        if searching:
-            some, alpha, loss = data.part_for_rates(settings.alpha, seed)
-            of_some = replace(settings, alpha=alpha)
-            of_part = make(some, n_classes, of_some, seed, 1, stop)
-            trials = Trials(of_part, loss, start, shares)
+        trials = self._trials(data, settings, start, shares, seed, stop) if searching else None
+        whole, curve = stream.whole(self._support) if part else None, []
+        solver = solver_class(settings)(
+            data, n_classes, replace(settings, whole=whole), seed, self._threads(), stop
+        )
         few, ridge_of_few = data.few(settings.alpha, seed)
 
         def on_epoch(weights):
@@ -432,6 +423,13 @@ default="auto"
         self.learning_rate_ = rate / stream.length**2
         self.intercept_scaling_ = settings.intercept * stream.length
         return n_epochs, curve
+
+    def _trials(self, data, settings, start, shares, seed, stop):
+        """Fits of a part of the samples by which rates are compared."""
+        part, alpha, loss = data.part_for_rates(settings.alpha, seed)
+        settings = replace(settings, alpha=alpha)
+        solver = solver_class(settings)(part, len(self.classes_), settings, seed, 1, stop)
+        return Trials(solver, loss, start, shares)
 
     def _rate(self, trials, settings, start, part, length, workers, progress):
         """The rate of the first epoch, in the coordinates."""

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 import sklearn_xc
 from sklearn_xc import ImplicitSoftmaxRegressor
-from sklearn_xc.implicit_softmax._stream import Stream, sample_keys
+from sklearn_xc.implicit_softmax._stream import Stream, keys_of
 from sklearn_xc.utils._coordinates import Coordinates
 from sklearn_xc.utils._matrix import as_rows
 from sklearn_xc.utils._records import made_record
@@ -164,7 +164,7 @@ def test_auxiliary_variables_come_back_with_their_rows():
     X, y = digits()
     model = ImplicitSoftmaxRegressor(**SOLVERS["implicit"], random_state=0)
     model.partial_fit(X[:300], y[:300], classes=np.arange(10))
-    keys = sample_keys(as_rows(X[:400]), y[:400], model.classes_)
+    keys = keys_of(as_rows(X[:400]).hashes(), y[:400], model.classes_)
     u = model._stream.auxiliary(keys, np.log(10))
     assert len(np.unique(keys)) == 400
     assert (u[:300] != np.log(10)).all()
@@ -173,7 +173,7 @@ def test_auxiliary_variables_come_back_with_their_rows():
     model.partial_fit(X[300:400], y[300:400])
     np.testing.assert_array_equal(model._stream.auxiliary(keys, np.nan)[:300], u[:300])
     assert len(before.keys) == 300  # a record is never changed
-    grown = sample_keys(as_rows(X[:400]), 2 * y[:400], np.arange(20) // 2)
+    grown = keys_of(as_rows(X[:400]).hashes(), 2 * y[:400], np.arange(20) // 2)
     np.testing.assert_array_equal(grown, keys)  # labels count, not their places
 
 
