@@ -107,7 +107,7 @@ class Data(NamedTuple):
             return found
         if np.count_nonzero(rows.data) < FULL * rows.data.size:
             return rows.coordinates_of_length()
-        mean = _typical_mean(rows)
+        mean = self._typical_mean()
         return Coordinates(mean, rows.inside(Coordinates(mean)).coordinates_of_length().scale)
 
     def stream(self, columns, fit_intercept):
@@ -124,10 +124,20 @@ class Data(NamedTuple):
         if coordinates.mean is None or np.ndim(coordinates.scale) or not n_rows:
             return coordinates
         share = n_rows / (n_before + n_rows)
-        mean = coordinates.mean + share * (_typical_mean(rows) - coordinates.mean)
+        mean = coordinates.mean + share * (self._typical_mean() - coordinates.mean)
         square = rows.inside(Coordinates(mean)).coordinates_of_length().scale ** 2
         scale = np.sqrt((1 - share) * coordinates.scale**2 + share * square)
         return Coordinates(mean, float(scale))
+
+    def _typical_mean(self):
+        """Mean of the dense rows but for those much longer than most, one of which could move it.
+
+        Any mean leaves the problem as it is.
+        """
+        rows = self.rows.take(self.weight > 0) if self.weight.size else self.rows
+        squares = rows.squared_norms()
+        counted = squares <= FAR**2 * np.median(squares)
+        return rows.matrix()[counted].mean(axis=0, dtype=np.float64)
 
     # ----------------------------------------------------------------------- the objective
 
@@ -222,13 +232,3 @@ def rows_of_part(n_rows, n_classes):
     """
     of_classes = min(FEWEST_A_CLASS * n_classes, n_rows // 3)
     return min(n_rows, max(FEWEST_ROWS, int(np.ceil(SHARE * n_rows)), of_classes))
-
-
-def _typical_mean(rows):
-    """Mean of the dense rows but for those much longer than most, one of which could move it far.
-
-    Any mean leaves the problem as it is.
-    """
-    squares = rows.squared_norms()
-    counted = squares <= FAR**2 * np.median(squares)
-    return rows.matrix()[counted].mean(axis=0, dtype=np.float64)
