@@ -36,6 +36,7 @@ EXTENSIONS = {
     "ppdsparse._dual_descent": ("c", False),
     "ppdsparse._likeness": ("c", False),
     "ppdsparse._matrix": ("c", False),
+    "ppdsparse._naming": ("c++", False),
     "ppdsparse._problem": ("c", False),
     "ppdsparse._pruned_search": ("c++", False),
     "ppdsparse._pruned_solver": ("c++", False),

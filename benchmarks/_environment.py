@@ -13,6 +13,8 @@ PEERS = _common.ROOT / "build" / "peers"
 # without: so it is installed without them.
 PEER_PACKAGES = ["numpy<2", "scipy<1.14", "scikit-learn", "napkinxc==0.7.2", "omikuji==0.5.2"]
 WITHOUT_REQUIREMENTS = ["libpecos==1.2.8"]
+LIBMULTILABEL = _common.ROOT / "build" / "libmultilabel"
+LIBMULTILABEL_PACKAGES = ["libmultilabel==0.10.0", "liblinear-multicore==2.50.0"]
 ANNIF = _common.ROOT / "build" / "annif"
 # hnswlib and skops are what sklearn_xc itself needs there; its kernels are those of the source tree
 ANNIF_PACKAGES = ["annif[omikuji]==1.4.3", "hnswlib", "skops"]
@@ -26,6 +28,11 @@ YARDSTICK_COMMAND = ["g++", "-O3", "-march=native", "-ffast-math", "-fopenmp"]
 def peers_python():
     """The interpreter of the peers' environment, made at the first call; None with the reason."""
     return _python_of(PEERS, PEER_PACKAGES, ["--no-deps", *WITHOUT_REQUIREMENTS])
+
+
+def libmultilabel_python():
+    """The interpreter of LibMultiLabel's environment; None with the reason."""
+    return _python_of(LIBMULTILABEL, LIBMULTILABEL_PACKAGES)
 
 
 def annif_python():
@@ -51,6 +58,14 @@ def annif_python():
 def encoder_python():
     """The interpreter of a sentence encoder's environment; None with the reason."""
     return _python_of(ENCODER, ENCODER_PACKAGES)
+
+
+def python_of_system(environment):
+    """The interpreter that a system needs; None with the reason."""
+    return (sys.executable, None) if environment is None else ENVIRONMENTS[environment]()
+
+
+ENVIRONMENTS = {"peers": peers_python, "libmultilabel": libmultilabel_python}
 
 
 def _python_of(folder, *installs):

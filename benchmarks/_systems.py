@@ -7,12 +7,15 @@ Libraries are imported when a system is made: each virtual environment holds onl
 
 import pickle
 import warnings
+from ctypes import c_double
 from importlib.metadata import version
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from _common import TOP
+
+ROWS = 1000  # that are asked at once where answers have a score for every label
 
 
 class PPDSparse:
@@ -82,10 +85,7 @@ class OneVsRest:
             pickle.dump(self.model, f)
 
     def predict(self, X):
-        scores = self.model.decision_function(X)
-        best = np.argpartition(-scores, TOP - 1, axis=1)[:, :TOP]
-        order = np.argsort(-np.take_along_axis(scores, best, axis=1), axis=1, kind="stable")
-        return np.take_along_axis(best, order, axis=1)
+        return best_places(self.model.decision_function(X))
 
     def labels(self, raw):
         return raw
@@ -205,6 +205,82 @@ class Omikuji:
         return padded([label for label, _ in row] for row in raw)
 
 
+class LibMultiLabel:
+    """LibMultiLabel's linear models with its defaults: one-vs-rest, or a tree as Bonsai's.
+
+    Both train with liblinear-multicore and answer with a score for every label, so that rows are
+    asked block by block.
+    """
+
+    def __init__(self, threads, folder, kind):
+        from libmultilabel import linear
+
+        self.module, self.options = linear, f"-m {threads}"
+        self.train = getattr(linear, kind)
+        self.versions = {name: version(name) for name in ("libmultilabel", "liblinear-multicore")}
+
+    def inputs(self, X, Y):
+        return sp.csr_matrix(Y, dtype=np.float64), sp.csr_matrix(X, dtype=np.float64)
+
+    def fit(self, Y, X):
+        self.model = self.train(Y, X, options=self.options, verbose=False)
+
+    def save(self, folder):
+        with open(folder / "model.pickle", "wb") as f:
+            pickle.dump(self.model, f)
+
+    def predict(self, X):
+        X = sp.csr_matrix(X, dtype=np.float64)
+        return np.concatenate([
+            best_places(self.model.predict_values(X[start : start + ROWS]))
+            for start in range(0, X.shape[0], ROWS)
+        ])  # fmt: skip
+
+    def labels(self, raw):
+        return raw
+
+
+class LibLinear(LibMultiLabel):
+    """liblinear-multicore, the labels one after the other, each with all threads; L2-SVM, dual."""
+
+    def __init__(self, threads, folder):
+        from liblinear import liblinearutil
+
+        self.module, self.options = liblinearutil, f"-s 1 -m {threads} -q"
+        self.versions = {"liblinear-multicore": version("liblinear-multicore")}
+
+    def fit(self, Y, X):
+        weights, Y = np.zeros((X.shape[1], Y.shape[1]), np.float32), Y.tocsc()
+        problem = self.module.problem(np.ones(X.shape[0]), X)
+        parameter = self.module.parameter(self.options)
+        for k in np.flatnonzero(np.diff(Y.indptr)):
+            y = np.full(X.shape[0], -1.0)
+            y[Y.indices[Y.indptr[k] : Y.indptr[k + 1]]] = 1
+            problem.y = (c_double * len(y))(*y)
+            model = self.module.train(problem, parameter)
+            # positive are the rows of the first class that it meets
+            of_class = np.ctypeslib.as_array(model.w, (problem.n,))
+            weights[:, k] = of_class * model.get_labels()[0]
+        self.model = Weights(weights)
+
+
+class Weights:
+    """A column of weights a label."""
+
+    def __init__(self, weights):
+        self.weights = weights
+
+    def predict_values(self, X):
+        return X @ self.weights
+
+
+def best_places(scores):
+    """The columns of the five largest scores of each row, the largest first."""
+    best = np.argpartition(-scores, TOP - 1, axis=1)[:, :TOP]
+    order = np.argsort(-np.take_along_axis(scores, best, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(best, order, axis=1)
+
+
 def padded(rows):
     """Lists of at most five labels as an array, filled up with -1."""
     rows = list(rows)
@@ -218,7 +294,7 @@ class System(NamedTuple):
     """A row of the tables: its name there, the environment it lives in, how it is made, threads."""
 
     title: str
-    peer: bool
+    environment: str | None  # of _environment.ENVIRONMENTS; None is this one
     factory: type
     params: dict | None = None
     threads: int = 2
@@ -229,23 +305,30 @@ AS_YARDSTICK = {"l1": 0.05, "l2": 0.5, "tol": 0.03}
 AS_AUTHORS = {"l1": 0.1, "l2": 1}
 
 SYSTEMS = {
-    "ppdsparse": System("PPDSparseClassifier", False, PPDSparse),
-    "ppdsparse_1": System("PPDSparseClassifier, one thread", False, PPDSparse, threads=1),
+    "ppdsparse": System("PPDSparseClassifier", None, PPDSparse),
+    "ppdsparse_1": System("PPDSparseClassifier, one thread", None, PPDSparse, threads=1),
     "ppdsparse_y": System(
-        "PPDSparseClassifier, objective of the yardstick", False, PPDSparse, AS_YARDSTICK
+        "PPDSparseClassifier, objective of the yardstick", None, PPDSparse, AS_YARDSTICK
     ),
-    "ppdsparse_2": System("PPDSparseClassifier (l1=0.1, l2=1)", False, PPDSparse, AS_AUTHORS),
-    "pecos_ova": System("PECOS one-vs-all", True, Pecos, {"tree": False}),
-    "pecos_xr": System("PECOS XR-Linear", True, Pecos, {"tree": True}),
-    "omikuji": System("omikuji", True, Omikuji),
+    "ppdsparse_2": System("PPDSparseClassifier (l1=0.1, l2=1)", None, PPDSparse, AS_AUTHORS),
+    "pecos_ova": System("PECOS one-vs-all", "peers", Pecos, {"tree": False}),
+    "pecos_xr": System("PECOS XR-Linear", "peers", Pecos, {"tree": True}),
+    "omikuji": System("omikuji", "peers", Omikuji),
     "omikuji_wide": System(
-        "omikuji, collapse_every_n_layers=5", True, Omikuji, {"collapse_every_n_layers": 5}
+        "omikuji, collapse_every_n_layers=5", "peers", Omikuji, {"collapse_every_n_layers": 5}
     ),
-    "napkinxc_plt": System("napkinXC PLT", True, NapkinXC, {"kind": "PLT"}),
-    "napkinxc_br": System("napkinXC BR", True, NapkinXC, {"kind": "BR"}),
-    "ovr_svc": System("OneVsRestClassifier (LinearSVC)", False, OneVsRest),
+    "napkinxc_plt": System("napkinXC PLT", "peers", NapkinXC, {"kind": "PLT"}),
+    "napkinxc_br": System("napkinXC BR", "peers", NapkinXC, {"kind": "BR"}),
+    "libmultilabel_ova": System(
+        "LibMultiLabel one-vs-rest", "libmultilabel", LibMultiLabel, {"kind": "train_1vsrest"}
+    ),
+    "libmultilabel_tree": System(
+        "LibMultiLabel tree", "libmultilabel", LibMultiLabel, {"kind": "train_tree"}
+    ),
+    "liblinear": System("liblinear-multicore", "libmultilabel", LibLinear),
+    "ovr_svc": System("OneVsRestClassifier (LinearSVC)", None, OneVsRest),
     **{
-        f"class_{name}": System(name, False, OneClass, {"name": name})
+        f"class_{name}": System(name, None, OneClass, {"name": name})
         for name in (
             "PPDSparseClassifier",
             "MemoirSVC",
@@ -255,9 +338,9 @@ SYSTEMS = {
         )
     },
     "ovr_logistic": System(
-        "OneVsRestClassifier (LogisticRegression)", False, OneVsRest, {"kind": "LogisticRegression"}
+        "OneVsRestClassifier (LogisticRegression)", None, OneVsRest, {"kind": "LogisticRegression"}
     ),
     "ovr_sgd": System(
-        "OneVsRestClassifier (SGDClassifier)", False, OneVsRest, {"kind": "SGDClassifier"}
+        "OneVsRestClassifier (SGDClassifier)", None, OneVsRest, {"kind": "SGDClassifier"}
     ),
 }

@@ -35,6 +35,9 @@ RESULTS = _common.BUILD / "results"
 FEASIBLE = {
     "pecos_ova": DATA_SETS[:-1],
     "napkinxc_br": SMALL,
+    "libmultilabel_ova": SMALL,
+    "libmultilabel_tree": DATA_SETS[:-1],
+    "liblinear": SMALL,
     "ovr_svc": SMALL,
     "ppdsparse_1": DATA_SETS[2:],
 }
@@ -60,7 +63,7 @@ def run_group(call, output, env, timeout):
 def run_worker(name, data, folder, options):
     """One system on one data set; its figures, with the precisions added from its top five."""
     system = SYSTEMS[name]
-    python, reason = _environment.peers_python() if system.peer else (sys.executable, None)
+    python, reason = _environment.python_of_system(system.environment)
     if python is None:
         raise RuntimeError(reason)
     worker = _common.ROOT / "benchmarks" / "_worker.py"

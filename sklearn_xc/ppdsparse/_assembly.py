@@ -18,6 +18,7 @@ class Part(NamedTuple):
         How many of the entries of `weights` and `duals` each class has.
     intercept, n_iter, gap, n_active, n_visits : ndarray (n_classes,)
     weights, duals : (indices, data), or None where they were left on disk
+        The caller's numbers of features and samples, ascending in each class.
     """
 
     labels: np.ndarray
@@ -47,7 +48,7 @@ def grown_duals(dual, shape):
     return sparse.csr_array((dual.data, dual.indices, dual.indptr), shape=shape[::-1])
 
 
-def weights_of_classes(labels, counts, entries, n_classes, names, n_features=None, empty=np.empty):
+def weights_of_classes(labels, counts, entries, shape, empty=np.empty):
     """CSR weights from the results of all blocks, of which one is needed at a time.
 
     Parameters
@@ -57,12 +58,9 @@ def weights_of_classes(labels, counts, entries, n_classes, names, n_features=Non
     counts : sequence of ndarray of int64
         For each block, the number of weights of each of its classes.
     entries : iterable of (indices, data)
-        For each block, the positions (int32) and values (float32) of these weights.
-    n_classes : int
-    names : ndarray of int32 (n_features,)
-        The feature that each position stands for.
-    n_features : int, default=None
-        How many there are, where not all have a position.
+        For each block, the features (int32, ascending in each class) and values (float32) of
+        these weights.
+    shape : tuple (n_classes, n_features)
     empty : callable
         Makes the two large arrays, as :func:`numpy.empty`.
 
@@ -71,17 +69,12 @@ def weights_of_classes(labels, counts, entries, n_classes, names, n_features=Non
     weights : csr_array of float32 (n_classes, n_features)
         With sorted int32 indices; classes that were not solved have no weights.
     """
-    lengths = np.zeros(n_classes, dtype=np.int64)
+    lengths = np.zeros(shape[0], dtype=np.int64)
     lengths[np.concatenate(labels)] = np.concatenate(counts)
     indptr = np.append(0, np.cumsum(lengths))
     indices, data = empty(indptr[-1], np.int32), empty(indptr[-1], np.float32)
-    n_features = len(names) if n_features is None else n_features
-    for of_block, n, (positions, values) in zip(labels, counts, entries, strict=True):
+    for of_block, n, (features, values) in zip(labels, counts, entries, strict=True):
         starts = np.append(0, np.cumsum(n))
-        shape = len(of_block), n_features
-        block = sparse.csr_array((values, names[positions], starts), shape=shape, copy=True)
-        block.sort_indices()
         place = np.repeat(indptr[of_block] - starts[:-1], n) + np.arange(len(values))
-        indices[place], data[place] = block.indices, block.data
-    parts = data, indices, narrow_pointers(indptr)
-    return sparse.csr_array(parts, shape=(n_classes, n_features))
+        indices[place], data[place] = features, values
+    return sparse.csr_array((data, indices, narrow_pointers(indptr)), shape=shape)

@@ -17,7 +17,7 @@ from ..persistence._file import Reader, array_segment, write
 from ._assembly import Part
 
 FIT = "fit"
-FORMAT = 1
+FORMAT = 2
 # What does not change the weights of a fit, or is compared otherwise.
 NOT_COMPARED = {
     "calibration", "calibration_cv", "checkpoint", "keep_checkpoint", "n_jobs", "random_state",
@@ -170,6 +170,10 @@ def _result(reader, labels, n_features, n_samples):
             raise ValueError(f"{reader.path} has other {name} than it counts")
         if entry.size and not 0 <= entry.min() <= entry.max() < end:
             raise ValueError(f"{reader.path} has {name} beyond the data")
+        rises = np.diff(entry, prepend=-1) > 0
+        rises[np.cumsum(counts)[:-1][counts[1:] > 0]] = True  # where a class begins
+        if not rises.all():
+            raise ValueError(f"{reader.path} has {name} out of order")
     whole = {"weights", "duals"}
     one_each = [a for a in arrays if not any(a is b for name in whole for b in lists[name][1:3])]
     if any(a.shape != (n,) for a in one_each) or set(found.tolist()) != set(labels.tolist()):

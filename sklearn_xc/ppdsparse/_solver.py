@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._kernels.ppdsparse._matrix import Matrix
+from .._kernels.ppdsparse._naming import name_entries
 from .._kernels.ppdsparse._problem import Problem as KernelProblem
 from .._kernels.ppdsparse._solver import N_LANES, solve_classes
 from ..base._labels import pattern_of
@@ -15,6 +16,8 @@ from ._ordering import fast_order, order_given
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
 LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
 N_PARTS = 8  # arguments of a Matrix
+N_NAMES = 2  # arrays of names, of features and samples
+N_DUALS = 3  # and of dual variables from before
 ENTRY = 12  # bytes for each feature and lane: weights, v, and which features they are
 
 
@@ -83,14 +86,16 @@ def fit_classes(
         *rows.extremes(),
         rows.weighted_norms(sample_weight),
         *positives,
-        *((None,) * 3 if dual is None else _dual_arrays(dual)),
+        order.features,
+        order.samples,
+        *((None,) * N_DUALS if dual is None else _dual_arrays(dual)),
     )
-    finished = Finished(checkpoint, blocks, (rows.shape[1], len(order.samples)), scratch)
+    finished = Finished(checkpoint, blocks, problem.rows.shape[::-1], scratch)
     for part in finished.parts:
         if part is not None:
             tell(progress, part, _gap_of)
     _solve_missing(blocks, finished, (settings, keep_dual), arrays, n_jobs, progress)
-    result = _assemble(finished, order, Y.shape[1], problem.rows.shape[0], scratch)
+    result = _assemble(finished, (*problem.Y.shape[::-1], rows.shape[1]), scratch)
     model = problem.penalties.model_outside(result["coef"], result["intercept"])
     result["coef"], result["intercept"] = model
     return result
@@ -135,9 +140,13 @@ def _solve_missing(blocks, finished, how, arrays, n_jobs, progress):
 def _solve_block(labels, settings, keep_dual, stop, *arrays):
     X = Matrix(*arrays[:N_PARTS])
     coarse = X if arrays[N_PARTS] is None else Matrix(*arrays[N_PARTS : 2 * N_PARTS])
-    problem = KernelProblem(X, coarse, *arrays[2 * N_PARTS : -3])
-    dual = () if arrays[-1] is None else arrays[-3:]
-    return Part(*solve_classes(settings, problem, labels, dual, keep_dual, stop))
+    problem = KernelProblem(X, coarse, *arrays[2 * N_PARTS : -N_NAMES - N_DUALS])
+    features, samples = arrays[-N_NAMES - N_DUALS : -N_DUALS]
+    dual = () if arrays[-1] is None else arrays[-N_DUALS:]
+    part = Part(*solve_classes(settings, problem, labels, dual, keep_dual, stop))
+    name_entries(part.n_weights, *part.weights, features)
+    name_entries(part.n_duals, *part.duals, samples)
+    return part
 
 
 def _gap_of(part):
@@ -170,12 +179,13 @@ def _dual_arrays(dual):
     )
 
 
-def _assemble(finished, order, n_columns, n_samples, scratch):
-    """Put the classes of all blocks in their places, features and samples in the caller's order."""
+def _assemble(finished, sizes, scratch):
+    """Put the classes of all blocks in their places; sizes are of columns, samples, features."""
 
     def each(name):
         return [getattr(part, name) for part in finished.parts]
 
+    n_columns, n_samples, n_features = sizes
     of_blocks = each("labels")
     labels = np.concatenate(of_blocks)
     result = {
@@ -188,10 +198,10 @@ def _assemble(finished, order, n_columns, n_samples, scratch):
     for name in "intercept", "gap", "n_active":
         result[name][labels] = np.concatenate(each(name))
     result["dual"] = weights_of_classes(
-        of_blocks, each("n_duals"), finished.take("duals"), n_columns, order.samples, n_samples
+        of_blocks, each("n_duals"), finished.take("duals"), (n_columns, n_samples)
     )
     result["coef"] = weights_of_classes(
-        of_blocks, each("n_weights"), finished.take("weights"), n_columns, order.features,
-        empty=scratch.lasting,
+        of_blocks, each("n_weights"), finished.take("weights"), (n_columns, n_features),
+        scratch.lasting,
     )  # fmt: skip
     return result

@@ -165,12 +165,32 @@ def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=No
             found = run_on_cluster(backend.client, _run_numbered, function, blocks, shared)
         else:
             at_once = keep is not None or (progress is not None and progress.followed)
-            found = _run_with_joblib(function, blocks, shared, n_jobs, at_once, backend)
+            if type(backend) is joblib.parallel.BACKENDS["threading"] and not at_once:
+                n_threads = joblib.effective_n_jobs(n_jobs)
+                found = _run_in_threads(function, blocks, shared, n_threads)
+            else:
+                found = _run_with_joblib(function, blocks, shared, n_jobs, at_once, backend)
         results = [None] * len(blocks)
         for number, result in found:
             results[number] = result if keep is None else keep(number, result)
             tell(progress, result, reached)
     return results
+
+
+def _run_in_threads(function, blocks, shared, n_threads):
+    """What joblib's threads would return, without its look for results every ten milliseconds."""
+    if n_threads == 1:
+        return [_run_numbered(function, q, block, *shared) for q, block in enumerate(blocks)]
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        calls = [
+            pool.submit(_run_numbered, function, number, block, *shared)
+            for number, block in enumerate(blocks)
+        ]
+        return [call.result() for call in calls]
+    finally:
+        # without waiting: after Ctrl-C the caller tells those at work to stop
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _run_with_joblib(function, blocks, shared, n_jobs, at_once, backend):

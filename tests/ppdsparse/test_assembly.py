@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sklearn_xc._kernels.ppdsparse._naming import name_entries
 from sklearn_xc.ppdsparse._assembly import weights_of_classes
 
 
@@ -26,8 +27,9 @@ def test_blocks_in_any_order_become_one_matrix(seed, n_classes, n_features, n_bl
         counts.append(np.array([len(positions) for positions in found], dtype=np.int64))
         positions = np.concatenate([np.zeros(0, dtype=np.int64), *found]).astype(np.int32)
         entries.append((positions, W[np.repeat(block, counts[-1]), names[positions]]))
+        name_entries(counts[-1], *entries[-1], names)
     blocks = np.array_split(solved, n_blocks)
-    weights = weights_of_classes(blocks, counts, iter(entries), n_classes, names)
+    weights = weights_of_classes(blocks, counts, iter(entries), W.shape)
     expected = np.zeros_like(W)
     expected[solved] = W[solved]
     assert weights.format == "csr"

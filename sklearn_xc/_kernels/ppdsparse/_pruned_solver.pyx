@@ -38,7 +38,7 @@ cdef enum:
     FIRST_MOST = 150
     # The rows that a class starts with are read by several passes: a class for which they are
     # more than this part of a search in lanes would gain little.
-    STARTS = 1
+    STARTS = 3
     SELECTED = 100  # violators that join the active set after a search, at least
 
 cdef double SLACK = 0.4  # share of the threshold that non-essential features may reach
@@ -46,8 +46,8 @@ cdef double QUICK = 0.05  # entries that a quick search reads, as a share of the
 cdef double LARGEST_SHIFT = 0.1  # of the intercept below that of the descent
 # Of the gap allowed, what the shift of the intercept may take, and how far a descent goes; both
 # shrink as the gap gets near.
-cdef double SHIFT_SHARE = 0.5
-cdef double PRECISION = 2
+cdef double SHIFT_SHARE = 0.2
+cdef double PRECISION = 1
 
 
 cdef struct Round:  # what changes from round to round
