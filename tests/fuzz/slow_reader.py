@@ -1,4 +1,4 @@
-"""The XC format read one character at a time and in fractions, for the reader to be held against."""
+"""The XC format read in fractions, line by line, for the reader to be held against."""
 
 from fractions import Fraction
 
