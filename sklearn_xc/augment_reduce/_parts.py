@@ -3,12 +3,10 @@
 See `utils/_waiting.py`.
 """
 
-import numpy as np
-
-from ..base._linear_model import checked_weights
 from ..base._multiclass import labels_of
+from ..softmax._parts import chosen, of_weight, tables_of, take_back
 from ..utils._callbacks import SILENT
-from ..utils._matrix import as_dense, as_rows
+from ..utils._matrix import as_rows
 from ..utils._minibatches import in_parts, sorted_by_class
 from ..utils._random import stream
 from ..utils._rows_seen import RowsSeen
@@ -16,23 +14,6 @@ from ..utils._waiting import Waiting
 from ._auto import batch_size_of
 from ._feature_moments import FeatureMoments
 from ._fitted import averages_of
-
-
-def tables_of(model):
-    """The weights and intercepts of a model, dense."""
-    return as_dense(checked_weights(model.coef_)), np.asarray(model.intercept_)
-
-
-def take_back(model):
-    """Undo the step on samples that wait; they, or None without any."""
-    waiting = vars(model).get("_waiting")
-    if waiting is None or not waiting.is_of(tables_of(model)):
-        model._waiting = None
-        return None
-    if waiting.replaced:
-        model.coef_, model.intercept_ = waiting.before(tables_of(model))
-        model._waiting = waiting.placed(np.arange(len(model.classes_)), tables_of(model))
-    return model._waiting
 
 
 def train_on_part(model, X, codes, sample_weight, first):
@@ -67,13 +48,13 @@ def train_on_part(model, X, codes, sample_weight, first):
     model._waiting = None
     if len(whole):
         weights = None if cold else model._start_weights()
-        model._train(*_of(X, codes, sample_weight, whole), weights, 1, progress, part=1.0)
+        model._train(*chosen(X, codes, sample_weight, whole), weights, 1, progress, part=1.0)
         progress, cold = SILENT, False
     before = None if cold else tables_of(model)
     if len(rest):
         weights = None if cold else model._start_weights()
-        _step_on_rest(model, *_of(X, codes, sample_weight, rest), weights, progress, size)
-        X, codes, sample_weight = _of(X, codes, sample_weight, rest)
+        _step_on_rest(model, *chosen(X, codes, sample_weight, rest), weights, progress, size)
+        X, codes, sample_weight = chosen(X, codes, sample_weight, rest)
         model._waiting = Waiting(
             X, labels_of(codes), sample_weight, cold, before or (), tables_of(model)
         )
@@ -90,15 +71,3 @@ def _step_on_rest(model, X, codes, sample_weight, weights, progress, size):
 
 # Attributes that tell of a call: where there were lasting steps, of them.
 TOLD = ("loss_curve_",)
-
-
-def of_weight(X, codes, sample_weight):
-    """The samples of weight above zero."""
-    if sample_weight is None or (sample_weight > 0).all():
-        return X, codes, sample_weight
-    counted = np.flatnonzero(sample_weight)
-    return X[counted], codes[counted], sample_weight[counted]
-
-
-def _of(X, codes, sample_weight, chosen):
-    return X[chosen], codes[chosen], None if sample_weight is None else sample_weight[chosen]

@@ -37,31 +37,9 @@ def coordinates_for(X, sample_weight, columns, fit_intercept):
     return Coordinates(mean, Coordinates.of_rows((X - mean).astype(np.float32)).scale)
 
 
-def moved(coordinates, X, n_before):
-    """Coordinates around the mean of all rows so far, after `n_before` of other calls.
-
-    The first part of a stream may be a few rows, or of one class.
-    """
-    if coordinates.mean is None or np.ndim(coordinates.scale) or not len(X):
-        return coordinates
-    share = len(X) / (n_before + len(X))
-    mean = coordinates.mean + share * (typical_mean(X) - coordinates.mean)
-    square = Coordinates.of_rows((X - mean).astype(np.float32)).scale ** 2
-    scale = np.sqrt((1 - share) * coordinates.scale**2 + share * square)
-    return Coordinates(mean, float(scale))
-
-
 def full_rows(X):
     """Sparse rows that are hardly sparse as dense ones, so that both give one model."""
     return X.toarray() if sparse.issparse(X) and X.nnz >= FULL * np.prod(X.shape) else X
-
-
-def fits(coordinates, X, columns, fit_intercept):
-    """Whether `coordinates_for` could have given these for rows like X."""
-    may_shift = fit_intercept and not sparse.issparse(X)
-    return ((columns and may_shift) or not np.ndim(coordinates.scale)) and (
-        may_shift or coordinates.mean is None
-    )
 
 
 def typical_mean(X):

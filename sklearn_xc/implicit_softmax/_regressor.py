@@ -14,10 +14,10 @@ from ..utils._callbacks import with_callbacks
 from ..utils._convergence import warn_not_converged
 from ..utils._matrix import as_rows
 from ..utils._records import savable
-from ..utils._schedules import share_of_part
 from ._coordinates import full_rows, weights_inside, weights_outside
 from ._fitted import check_loaded
 from ._parameters import CONSTRAINTS
+from ._parts import train_on_part
 from ._rate_search import FIRST, MOST_TRIED, few_of, objective, search_rate
 from ._settings import (
     alpha_outside,
@@ -240,6 +240,7 @@ default="auto"
     """
 
     _stream = None  # see `_stream.Stream`
+    _waiting = None
 
     _parameter_constraints = CONSTRAINTS
     _range_of_weights = 1e-30, 1e30  # float32 holds their products with values of X
@@ -336,10 +337,11 @@ default="auto"
             stream = stream_of(self, X, sample_weight, settings, None)
             if start is not None and self._stream is not None:
                 stream = stream.with_auxiliary(self._stream.keys, self._stream.u)
+            self._stream, self._waiting = stream, None
             n_rates = MOST_TRIED if self.learning_rate == "auto" else 0
             progress = self._watch(len(shares), *given, n_before=n_rates)
             self.n_iter_, curve = self._train(
-                X, codes, sample_weight, start, settings, shares, stream, 0, progress
+                X, codes, sample_weight, start, settings, shares, 0, progress
             )
             vars(self).pop("loss_curve_", None)
             if self.compute_loss:
@@ -348,14 +350,8 @@ default="auto"
         return self
 
     def _partial_fit(self, X, codes, sample_weight, first):
-        n_before = 0 if first else self.n_iter_
         n_calls = vars(self).get("n_iter_", 0)
-        start = None if first else self._start_weights()
-        before = None if first else self._stream
-        X = full_rows(X)
-        settings = settings_of(self, X, None if first else getattr(self, "solver_", None))
-        stream = stream_of(self, X, sample_weight, settings, before)
-        self._train(X, codes, sample_weight, start, settings, None, stream, n_before, part=True)
+        train_on_part(self, X, codes, sample_weight, first)
         self.n_iter_ = n_calls + 1
 
     def _weights_of_new_classes(self, n_new):
@@ -363,26 +359,27 @@ default="auto"
         return np.float32(0), np.float32(-np.log(len(self.classes_)) if normalising else 0)
 
     def _train(
-        self, X, codes, sample_weight, start, settings, shares, stream, first_epoch,
-        progress=None, part=False,
+        self, X, codes, sample_weight, start, settings, shares, first_epoch, progress, part=False
     ):  # fmt: skip
-        """Make an epoch at each share of the rate; the number made and the curve of the loss."""
-        coordinates, progress = stream.coordinates, progress or self._progress_of_part()
+        """Make an epoch at each share of the rate; the number made and the curve of the loss.
+
+        `_stream` is of these samples already.
+        """
+        stream, coordinates = self._stream, self._stream.coordinates
         searching = self.learning_rate == "auto" and not part
         workers = min(joblib.effective_n_jobs(self.n_jobs), len(FIRST)) if searching else 1
         # In another layout they are copied in the end.
         n_copies = 1 if solver_class(settings).by_feature(not sparse.issparse(X)) else 2
         self._require_weights(max(n_copies, workers) + (start is not None), 16 * X.shape[0])
-        rows, n_classes = as_rows(X), len(self.classes_)
+        n_classes = len(self.classes_)
         weight = NONE if sample_weight is None else sample_weight
         data = Data(as_rows(coordinates.inside(X)), codes, weight)
         if start is not None:
             start = weights_inside(coordinates, *start)
-        stream = stream.with_samples(rows, data.rows, sample_weight, settings.solver == "exact")
         settings = replace(settings, **inside_of(self, X, stream))
-        whole = stream.whole(self._support) if part else None
+        whole = None
         if part:
-            shares = np.array([share_of_part(self.decay, stream.seen)])
+            whole, settings = stream.whole(self._support), replace(settings, shuffle=False)
         seed = check_random_state(self.random_state).randint(2**31)
         stop = np.zeros(1, dtype=np.int32)
         curve = []
@@ -395,44 +392,45 @@ default="auto"
             return objective(*few, *weights(), ridge_of_few) if progress.verbose else None
 
         try:
-            rate = self._rate(
-                data, settings, start, shares, part, stream.length, workers, seed, stop, progress
-            )
+            rate = self._rate(data, settings, start, shares, part, workers, seed, stop, progress)
             keys, u = None, None
             if settings.solver in STEPPED_SINGLY:
-                keys = sample_keys(rows, codes, self.classes_)
+                keys = sample_keys(as_rows(X), codes, self.classes_)
                 u = stream.auxiliary(keys, np.log(n_classes))
-            n_epochs, weights, u = fit_softmax(
+            n_epochs, solver = fit_softmax(
                 data, n_classes, start, replace(settings, whole=whole), rate, shares=shares,
                 first_epoch=first_epoch, seed=seed, n_threads=self._threads(), stop=stop,
                 on_epoch=on_epoch, progress=progress, outside=coordinates.weights_outside, u=u,
+                draws=stream.draws,
             )  # fmt: skip
         except DivergenceError as error:
             raise ValueError(divergence(self, settings.solver, error)) from error
         except BaseException:
             stop[0] = 1  # threads that are still at work give up
             raise
+        weights = solver.weights()
         if start is None and not part:
             warn_above_start(objective(*few, *weights, ridge_of_few), n_classes, settings.solver)
         self._set_dense_model(*weights_outside(coordinates, *weights))
         if keys is not None:
             counted = data.visited()
-            stream = stream.with_auxiliary(keys[counted], u[counted])
-        self._stream, self.solver_ = stream, settings.solver
+            stream = stream.with_auxiliary(keys[counted], solver.u[counted])
+        self._stream, self.solver_ = stream.stepped_on(n_epochs, solver), settings.solver
         self.alpha_ = alpha_outside(self, coordinates)
-        self.learning_rate_ = rate / stream.length**2
+        given = None if self.learning_rate == "auto" else float(self.learning_rate)
+        self.learning_rate_ = rate / stream.length**2 if given is None else given
         self.intercept_scaling_ = settings.intercept * stream.length
         return n_epochs, curve
 
     def _rate(
-        self, data, settings, start, shares, part, length, workers, seed, stop, progress
+        self, data, settings, start, shares, part, workers, seed, stop, progress
     ):  # fmt: skip
         """The rate of the first epoch, in the coordinates."""
         if self.learning_rate != "auto":
-            return float(self.learning_rate) * length**2
+            return float(self.learning_rate) * self._stream.typical**2
         if part:
             if start is not None and hasattr(self, "learning_rate_"):  # of a fit, or a part
-                return self.learning_rate_ * length**2
+                return self.learning_rate_ * self._stream.length**2
             return RATES_OF_STREAMS[settings.solver]
         train = partial(
             train_part, n_classes=len(self.classes_), start=start, settings=settings,

@@ -7,7 +7,10 @@ import numpy as np
 from scipy import sparse
 
 from ..utils._convergence import warn_not_converged
-from ._coordinates import coordinates_for, fits, moved
+from ..utils._coordinates import Coordinates
+from ..utils._matrix import as_rows
+from ._coordinates import coordinates_for
+from ._sizes import scale_of
 from ._solvers import Settings
 from ._stream import Stream
 from ._train import PUBLISHED, WITH_RAMAN, chosen_solver
@@ -68,18 +71,33 @@ def _solver_of(model, X, before):
 
 
 def stream_of(model, X, sample_weight, settings, before):
-    """The record to go on from, in coordinates that allow for the penalty asked for."""
-    columns = settings.solver == "exact" or model.alpha == "auto"
+    """The record with these samples after those of the calls before, in coordinates that suit all.
+
+    Where one call brings all rows they are those of a fit.
+    """
+    columns, rows = settings.solver == "exact" or model.alpha == "auto", as_rows(X)
+
+    def of_fit():
+        return {
+            "coordinates": coordinates_for(X, sample_weight, columns, model.fit_intercept),
+            "typical": coordinates_for(X, sample_weight, False, False).scale,
+        }
+
+    stream = before
     if before is None:
-        length = coordinates_for(X, sample_weight, False, False).scale
-        return Stream(coordinates_for(X, sample_weight, columns, model.fit_intercept), length)
-    coordinates = before.coordinates
-    if fits(coordinates, X, columns, model.fit_intercept):
-        counted = X if sample_weight is None else X[sample_weight > 0]
-        coordinates = moved(coordinates, counted, before.seen.n_visits)
-    else:
-        coordinates = coordinates_for(X, sample_weight, columns, model.fit_intercept)
-    return Stream(coordinates, before.length, before.seen, before.entries, before.keys, before.u)
+        stream = Stream(Coordinates())
+        stream = stream.replaced(**(found := of_fit()), length=found["typical"])
+    stream = stream.with_samples(X, rows, sample_weight, settings.solver == "exact")
+    if before is None:
+        return stream
+    n_visited = X.shape[0] if sample_weight is None else np.count_nonzero(sample_weight)
+    if stream.seen.n_rows <= n_visited:
+        return stream.replaced(**of_fit())
+    dense = not sparse.issparse(X)
+    return stream.replaced(
+        coordinates=stream.sizes.coordinates(dense, columns, model.fit_intercept),
+        typical=scale_of(stream.sizes.lengths),
+    )
 
 
 def inside_of(model, X, stream):
@@ -90,7 +108,7 @@ def inside_of(model, X, stream):
     if not model.fit_intercept:
         return {"alpha": alpha, "intercept": 0.0}
     if model.intercept_scaling != "auto":
-        intercept = float(model.intercept_scaling) / stream.length
+        intercept = float(model.intercept_scaling) / stream.typical
     else:
         empty = not np.any(X.data if sparse.issparse(X) else X)
         intercept = 1.0 if empty else SHARE_OF_LENGTH

@@ -23,6 +23,7 @@ from ._stream import Whole
 
 NONE = np.empty(0, dtype=np.float32)
 NO_DOUBLES = np.empty(0)
+NO_DRAWS = np.empty(0, dtype=np.uint64)
 METHODS = {"implicit": 0, "umax": 1, "sgd": 2}  # of the kernel `_single_steps`
 
 
@@ -110,6 +111,7 @@ class Solver:
         self.whole = data.whole(n_classes) if settings.whole is None else settings.whole
         self.share = len(self.visited) / self.whole.n_samples  # of the ridge
         self.u = np.full(data.rows.shape[0], np.log(n_classes))
+        self.draws = NO_DRAWS  # where single steps go on drawing
         self.W, self.b = self.initial(start, n_classes, data.rows.shape[1])
 
     @staticmethod
@@ -208,15 +210,15 @@ class SingleSteps(Solver):
         if np.isfinite(self.projection.radius):
             W = self.of_classes()
             self.norms = np.einsum("kj,kj->k", W, W, dtype=np.float64)
-        self.draws = _single_steps.Draws()
+        self.class_draws = _single_steps.Draws()
         probability = SAMPLINGS[settings.sampling](self.whole.class_counts)
         if settings.sampling != "uniform":
             logs = np.log(probability), np.log1p(-probability)
-            self.draws = _single_steps.Draws(*alias_table(probability), *logs)
+            self.class_draws = _single_steps.Draws(*alias_table(probability), *logs)
         self.ridge = NO_DOUBLES
         if settings.alpha > 0:
             steps = len(self.visited)
-            chance = chance_of_touch(self.counts, probability)
+            chance = chance_of_touch(self.whole.class_counts, probability)
             self.ridge = settings.alpha * self.share / steps / chance
 
     @staticmethod
@@ -242,9 +244,10 @@ class SingleSteps(Solver):
             "rate": rate,
             "delta": self.settings.delta,
             **self.projection._asdict(),
-            "seed": self.seed,
         }
         order = self.order(number)
+        if not len(self.draws):
+            self.draws = _single_steps.first_draws(self.seed, number)
         samples = _single_steps.Samples(
             *self.row_arrays(), self.data.y, self.data.weight, self.squares
         )
@@ -252,7 +255,7 @@ class SingleSteps(Solver):
             self.W, not self.data.rows.dense, self.b, self.scale, self.norms, self.u
         )
         n_steps = _single_steps.run_steps(
-            samples, order, self.ridge, self.draws, settings, number, iterate, self.stop
+            samples, order, self.ridge, self.class_draws, settings, self.draws, iterate, self.stop
         )
         if n_steps < len(order):
             raise DivergenceError(f"step {n_steps + 1} of epoch {number + 1} was not finite")
@@ -319,6 +322,8 @@ class SampledBatches(Solver):
     def epoch(self, number, rate):
         order = self.order(number)
         first = number * self.n_batches
+        if self.settings.whole is not None:  # of a part: mini-batches of all parts count
+            first = self.whole.n_before // self.settings.batch_size
         for step in range(self.n_batches):
             self.check_stop()
             batch = order[step * self.batch_size : (step + 1) * self.batch_size]

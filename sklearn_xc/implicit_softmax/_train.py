@@ -140,22 +140,24 @@ def shares_of_epochs(decay, n_epochs):
 
 def fit_softmax(
     data, n_classes, start, settings, rate, *, shares, first_epoch, seed, n_threads, stop, on_epoch,
-    progress=SILENT, outside=None, u=None,
+    progress=SILENT, outside=None, u=None, draws=None,
 ):  # fmt: skip
     """Train for an epoch at each share of the rate; `on_epoch(epoch, weights)` gives its loss.
 
-    `outside` maps weights for callbacks; `u` are auxiliary variables to start from.
+    `outside` maps weights for callbacks; `u` are auxiliary variables to start from, and `draws` is
+    where those of single steps go on.
 
     Returns
     -------
     n_epochs : int
         Those made: fewer than there are shares if a callback stopped them.
-    W, b : ndarray of float32 (n_classes, n_features) and (n_classes,)
-    u : ndarray of float64 (n_samples,)
+    solver : Solver
     """
     solver = solver_class(settings)(data, n_classes, start, settings, seed, n_threads, stop)
     if u is not None:
         solver.u = u
+    if draws is not None:
+        solver.draws = draws.copy()
     with single_threaded_blas():
         for epoch, share in enumerate(shares):
             progress.begin()
@@ -163,12 +165,12 @@ def fit_softmax(
             loss = on_epoch(epoch, solver.weights)
             if progress.end(lambda: outside(*solver.weights()), loss=loss):
                 break
-        return epoch + 1, solver.weights(), solver.u
+        return epoch + 1, solver
 
 
 def train_part(rows, y, sample_weight, alpha, rate, *, n_classes, start, settings, **options):
     """A run of the rate search, on a part of the rows."""
-    _, weights, _ = fit_softmax(
+    _, solver = fit_softmax(
         Data(rows, y, sample_weight),
         n_classes,
         None if start is None else tuple(part.copy() for part in start),
@@ -179,4 +181,4 @@ def train_part(rows, y, sample_weight, alpha, rate, *, n_classes, start, setting
         n_threads=1,
         on_epoch=lambda epoch, weights: None,
     )
-    return weights
+    return solver.weights()
