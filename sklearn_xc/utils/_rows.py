@@ -260,6 +260,22 @@ class Rows(NamedTuple):
             np.minimum.at(lowest, self.indices[entries], self.data[entries])
         return highest, lowest
 
+    def column_moments(self, weight):
+        """Of dense rows the total weight, and of each column the weighted mean, the weighted sum of
+        squared deviations from it, the smallest and the largest value.
+
+        Parameters
+        ----------
+        weight : ndarray of float64 (n_samples,)
+            Above zero.
+        """
+        X, total = self.matrix(), weight.sum()
+        size = max(1, HASHED_AT_ONCE // max(1, X.shape[1]))
+        parts = [slice(start, start + size) for start in range(0, len(X), size)]
+        mean = sum(weight[part] @ X[part] for part in parts) / total
+        squares = sum(weight[part] @ np.square(X[part] - mean) for part in parts)
+        return total, mean, squares, X.min(axis=0).astype(float), X.max(axis=0).astype(float)
+
     def feature_sums(self, weight):
         """Of each feature how many rows have it, their weights, and the first two moments.
 

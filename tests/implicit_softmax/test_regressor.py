@@ -199,7 +199,7 @@ def test_partial_fit_learns_part_by_part(name, digits):
 
 
 def test_partial_fit_takes_its_rate_from_the_length_of_the_first_rows(digits):
-    X, y = digits[0][:300], digits[1][:300]
+    X, y = digits[0][:800], digits[1][:800]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "search_rate", None)
         models = [
@@ -209,7 +209,7 @@ def test_partial_fit_takes_its_rate_from_the_length_of_the_first_rows(digits):
         rate = models[0].learning_rate_
         assert rate == pytest.approx(1)
         assert models[1].learning_rate_ == pytest.approx(rate / 64)
-        models[0].partial_fit(5 * digits[0][300:600], digits[1][300:600])
+        models[0].partial_fit(5 * digits[0][800:1100], digits[1][800:1100])
         assert models[0].learning_rate_ == rate
 
 

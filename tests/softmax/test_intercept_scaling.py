@@ -75,10 +75,10 @@ def test_auto_is_a_tenth_of_the_length_of_a_row(digits):
     np.testing.assert_array_equal(without.intercept_, 0)
 
 
-def test_parts_keep_the_constant_feature_of_the_first(digits):
+def test_parts_keep_the_constant_feature_of_a_fit(digits):
     X, y = digits
     model = ImplicitSoftmaxRegressor(learning_rate=0.5, random_state=0)
-    model.partial_fit(X, y, classes=np.unique(y)).partial_fit(9 * X, y)
+    model.fit(X, y).partial_fit(9 * X, y)
     assert model.intercept_scaling_ == pytest.approx(0.1)
 
 
