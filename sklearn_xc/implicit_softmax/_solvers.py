@@ -279,8 +279,7 @@ class SampledBatches(Solver):
             "raman": settings.raman,
             "distinct": not self.sampler.with_replacement,
         }
-        self.bounded = np.isfinite(self.projection.radius)
-        self.lengths = np.sqrt(squares)
+        self.bounded, self.lengths = np.isfinite(self.projection.radius), np.sqrt(squares)
 
     def begin(self, start=None):
         super().begin(start)
