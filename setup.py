@@ -42,6 +42,7 @@ EXTENSIONS = {
     "ppdsparse._pruned_solver": ("c++", False),
     "ppdsparse._pruning": ("c", False),
     "ppdsparse._results": ("c", False),
+    "ppdsparse._selection": ("c", False),
     "ppdsparse._solver": ("c++", False),
     "ppdsparse._sparsify": ("c", False),
     "ppdsparse._violator_search": ("c", False),

@@ -357,7 +357,8 @@ def test_warm_start_goes_on(multilabel, loss):
     assert (model.dual_coef_.data > 0).all()
     model.set_params(tol=1e-4, max_iter=1000).fit(X, Y)
     assert (model.dual_gap_ <= 1e-4).all()
-    assert model.n_iter_ < cold.n_iter_
+    # the rounds of the slowest class are too few to tell; the rows that all have read are not
+    assert model._n_visits < cold._n_visits
     assert model.fit(X, Y).n_iter_ <= cold.n_iter_ // 2
     np.testing.assert_allclose(model.decision_function(X), cold.decision_function(X), atol=0.1)
 

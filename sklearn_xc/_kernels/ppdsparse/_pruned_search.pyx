@@ -24,11 +24,11 @@ from sklearn_xc._kernels.ppdsparse._class_state cimport (
 )
 from sklearn_xc._kernels.ppdsparse._matrix cimport Columns
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._selection cimport best_of
 from sklearn_xc._kernels.ppdsparse._types cimport Settings, soft_threshold
 
 cdef enum:
     AHEAD = 4  # hits whose rows are prefetched
-    BINS = 256  # of scores, when the best are kept
     TOGETHER = 16  # sums that are compared with the limit before one is looked at
     GROUPS = 4096  # of this many in a stretch of ROWS_AT_ONCE
     # A search through more entries than a fourth of the rows reads the sums of all rows in a line,
@@ -297,46 +297,6 @@ cdef void quick_search(
     score_hits(state, problem, threshold)
 
 
-cdef inline int bin_of(float score, float low, float scale) noexcept nogil:
-    """Of the histogram; safe where scores are not finite."""
-    cdef float x = (score - low) * scale
-    if not x > 0:
-        return 0
-    return <int>x if x < BINS - 1 else BINS - 1
-
-
 cdef void keep_best(ClassState state, Py_ssize_t keep) noexcept nogil:
-    """The hits of highest score, up to a bin of the scores; ties go to the earlier.
-
-    A histogram decides, which is read straight on, where a selection would guess branches.
-    """
-    cdef Py_ssize_t q, n = state.n_hits, kept = 0, above = 0, among
-    cdef Py_ssize_t counts[BINS]
-    cdef int b, cut
-    cdef int32_t *hits = &state.hits[0]
-    cdef float *scores = &state.hit_scores[0]
-    cdef float low, high, scale
-    if n <= keep:
-        return
-    low = high = scores[0]
-    for q in range(n):
-        low = min(low, scores[q])
-        high = max(high, scores[q])
-    scale = BINS / (high - low) if high > low else 0
-    for b in range(BINS):
-        counts[b] = 0
-    for q in range(n):
-        counts[bin_of(scores[q], low, scale)] += 1
-    cut = BINS - 1
-    while above + counts[cut] < keep:
-        above += counts[cut]
-        cut -= 1
-    among = keep - above  # of the last bin
-    for q in range(n):
-        b = bin_of(scores[q], low, scale)
-        if b > cut or (b == cut and among > 0):
-            among -= b == cut
-            hits[kept] = hits[q]
-            scores[kept] = scores[q]
-            kept += 1
-    state.n_hits = kept
+    """The hits of highest score; ties go to the earlier."""
+    state.n_hits = best_of(&state.hits[0], &state.hit_scores[0], state.n_hits, keep)

@@ -14,6 +14,7 @@ from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
 from sklearn_xc._kernels.ppdsparse._matrix cimport Columns, Matrix
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._selection cimport best_of
 from sklearn_xc._kernels.ppdsparse._types cimport CHUNK, IDLE, LANES, Lane, Settings
 
 cdef enum:
@@ -132,36 +133,12 @@ cdef dispatched sum_losses(
 
 
 cdef void keep_best(
-    Py_ssize_t c,
-    Py_ssize_t n,
-    Py_ssize_t keep,
-    int32_t[:, ::1] candidates,
-    float[:, ::1] scores,
+    Lane *lane, Py_ssize_t c, int32_t[:, ::1] candidates, float[:, ::1] scores
 ) noexcept nogil:
-    """Move the `keep` largest scores, and their candidates, to the front (quickselect)."""
-    cdef Py_ssize_t low = 0, high = n - 1, left, right
-    cdef float pivot, score
-    cdef int32_t candidate
-    while low < high:
-        pivot = scores[c, (low + high) // 2]
-        left, right = low, high
-        while left <= right:
-            while scores[c, left] > pivot:
-                left += 1
-            while scores[c, right] < pivot:
-                right -= 1
-            if left <= right:
-                score, candidate = scores[c, left], candidates[c, left]
-                scores[c, left], candidates[c, left] = scores[c, right], candidates[c, right]
-                scores[c, right], candidates[c, right] = score, candidate
-                left += 1
-                right -= 1
-        if keep - 1 <= right:
-            high = right
-        elif keep - 1 >= left:
-            low = left
-        else:
-            return
+    """The best kappa of the candidates that there are."""
+    lane.n_candidates = best_of(
+        &candidates[c, 0], &scores[c, 0], lane.n_candidates, lane.n_select
+    )
 
 
 cdef void add_candidate(
@@ -181,8 +158,7 @@ cdef void add_candidate(
     if lane.n_candidates < capacity:
         return
     if lane.n_select < capacity:
-        keep_best(c, capacity, lane.n_select, candidates, scores)
-        lane.n_candidates = lane.n_select
+        keep_best(lane, c, candidates, scores)
         lane.threshold = scores[c, 0]
         for q in range(1, lane.n_select):
             lane.threshold = min(lane.threshold, scores[c, q])
@@ -328,9 +304,8 @@ cdef void finish_search(Workspace work) noexcept nogil:
     cdef Lane *lane
     for c in range(LANES):
         lane = &work.lanes[c]
-        if lane.searched and lane.n_candidates > lane.n_select:
-            keep_best(c, lane.n_candidates, lane.n_select, work.candidates, work.candidate_scores)
-            lane.n_candidates = lane.n_select
+        if lane.searched:
+            keep_best(lane, c, work.candidates, work.candidate_scores)
     for u in range(work.n_support):
         work.slot[work.support[u]] = 0
     work.n_support = 0
