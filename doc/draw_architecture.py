@@ -14,40 +14,10 @@ from sklearn_xc.datasets import make_xc_classification
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
-from _imports import PACKAGE, by_room, floors, python_arrows, python_room  # noqa: E402
+from _imports import by_room, floors, python_arrows, python_room  # noqa: E402
+from _road import road_of  # noqa: E402
 
-# Names that functions give to the samples and to what is made of them.
-DATA = {"X", "rows", "problem", "data", "samples"}
 BLUE, GREY, INK = "#2f6db3", "#b8bfc7", "#22272e"
-
-
-def road_of(estimator, X, y):
-    """The files of the package that the samples come to in a fit, in order, with their rooms.
-
-    A file counts when one of its functions is called with them; what it calls and returns from is
-    not followed back, so a file that appears twice was gone back to.
-    """
-    road = []
-
-    def watch(frame, event, _):
-        path = Path(frame.f_code.co_filename)
-        if event != "call" or not path.is_relative_to(PACKAGE):
-            return
-        names = frame.f_code.co_varnames[
-            : frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount
-        ]
-        if not DATA & set(names):
-            return
-        name = path.relative_to(PACKAGE).with_suffix("").as_posix()
-        if not road or road[-1] != name:
-            road.append(name)
-
-    sys.setprofile(watch)
-    try:
-        estimator.fit(X, y)
-    finally:
-        sys.setprofile(None)
-    return road
 
 
 def draw(road, title, path):

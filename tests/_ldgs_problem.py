@@ -4,7 +4,9 @@ import numpy as np
 
 from sklearn_xc._kernels.ldgs import _losses as kernel
 from sklearn_xc.ldgs._candidate_gradients import (
+    Candidates,
     Positives,
+    SetLoss,
     chunk_bounds,
     set_gradients,
 )
@@ -41,7 +43,10 @@ class Problem:
         if retrieved is None:
             retrieved = self.everything(n_chunks)
         bounds = chunk_bounds(self.W.shape[1], n_chunks)
-        found = set_gradients(self.W, self.H, bounds, retrieved, self.positives, loss, **options)
+        candidates = Candidates(retrieved, options.pop("drawn", None), options.pop("n_first", None))
+        terms = {name: options.pop(name) for name in SetLoss._fields if name in options}
+        loss = SetLoss(loss, **terms)
+        found = set_gradients(self.W, self.H, bounds, candidates, self.positives, loss, **options)
         dense = np.zeros((len(self.H), len(self.W)))
         for row, ids, values, count in zip(
             dense, found.ids, found.values, found.counts, strict=True

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import is_dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,9 @@ from sklearn_xc.utils._rows import Rows
 # What functions call the samples and what is made of them; and how, beside their names, arguments
 # are known: as matrices of that many rows, as `Rows`, and as records that hold such.
 NAMES = {"X", "rows", "problem", "data", "samples"}
+# `InvertedIndex` hands the arrays of rows to the kernels that score them, block by block: calls of
+# it are calls of a kernel.
+KERNEL_CALLS = {"topk/_inverted_index"}
 
 
 def road_of(estimator, X, y, **fit_params):
@@ -37,8 +41,10 @@ def road_of(estimator, X, y, **fit_params):
     road, n_samples = [], X.shape[0]
 
     def watch(frame, event, _):
-        place = _place(frame)
-        if event != "call" or place is None or place == _place(frame.f_back):
+        if event != "call":
+            return
+        place = _place(frame.f_code.co_filename)
+        if place in (None, _place(frame.f_back.f_code.co_filename)) or place in KERNEL_CALLS:
             return
         brought = any(_is_samples(name, value, n_samples) for name, value in _arguments(frame))
         if brought and road[-1:] != [place]:
@@ -57,8 +63,9 @@ def n_returns(road):
     return len(road) - len(set(road))
 
 
-def _place(frame):
-    path = Path(frame.f_code.co_filename)
+@cache
+def _place(filename):
+    path = Path(filename)
     if not path.is_relative_to(PACKAGE) or path.suffix != ".py":
         return None
     return path.relative_to(PACKAGE).with_suffix("").as_posix()

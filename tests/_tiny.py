@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from sklearn_xc.implicit_softmax._solvers import Data, Settings
+from sklearn_xc.implicit_softmax._data import Data
+from sklearn_xc.implicit_softmax._solvers import Settings
 from sklearn_xc.utils._matrix import as_rows
 
 NONE = np.empty(0, dtype=np.float32)

@@ -100,7 +100,7 @@ def mean_weight(sample_weight):
     return float(sample_weight[sample_weight > 0].mean(dtype="float64"))
 
 
-def settings_of(model, bound, samples, max_iter, part, **others):
+def settings_of(model, bound, sizes, max_iter, part, **others):
     """Settings of the passes.
 
     Parameters
@@ -109,15 +109,15 @@ def settings_of(model, bound, samples, max_iter, part, **others):
         Whose parameters, and record of the rows seen, are read.
     bound : str
         From `bound_of`.
-    samples : tuple of int, int and ndarray or None
-        How many there are, how many are trained on, and their weights.
+    sizes : tuple of int, int and ndarray or None
+        How many samples there are, how many are trained on, and their weights.
     max_iter : int
     part : float or None
         None for a fit; for a part how much of a mini-batch its last one is.
     **others : object
         Further settings.
     """
-    n_samples, n_training, weight = samples
+    n_samples, n_training, weight = sizes
     entries_of_row, is_part = model._moments.entries_of_row, part is not None
     rate, falls_to_zero = rate_of(model, bound, entries_of_row, is_part)
     n_rows = model._seen.n_rows if is_part else n_training  # that gradients are scaled to

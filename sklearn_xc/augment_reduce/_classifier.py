@@ -20,7 +20,7 @@ from ._feature_moments import FeatureMoments
 from ._fitted import check_loaded, grown_averages
 from ._noise_models import log_probabilities
 from ._parameters import CONSTRAINTS
-from ._parts import tables_of, take_back, train_on_part
+from ._parts import train_on_part
 from ._start import initial_weights
 from ._train import train
 
@@ -304,10 +304,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         return initial_weights(n_new, self.n_features_in_, self.init_scale, rng.integers(2**31))
 
     def _place_classes(self, places):
-        waiting = take_back(self)
         super()._place_classes(places)
-        if waiting is not None:
-            self._waiting = waiting.placed(places, tables_of(self))
         self._averages = grown_averages(self, places)
 
     def _keep(self, result):

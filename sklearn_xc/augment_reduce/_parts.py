@@ -5,10 +5,9 @@ See `utils/_waiting.py`.
 
 import numpy as np
 
-from ..base._linear_model import checked_weights
 from ..base._multiclass import labels_of
+from ..softmax._parts import chosen, of_weight, tables_of, take_back
 from ..utils._callbacks import SILENT
-from ..utils._csr import as_dense
 from ..utils._matrix import as_rows
 from ..utils._minibatches import in_parts, sorted_by_class
 from ..utils._random import stream
@@ -18,23 +17,6 @@ from ._auto import batch_size_of
 from ._feature_moments import FeatureMoments
 from ._fitted import averages_of
 from ._train import train
-
-
-def tables_of(model):
-    """The weights and intercepts of a model, dense."""
-    return as_dense(checked_weights(model.coef_)), np.asarray(model.intercept_)
-
-
-def take_back(model):
-    """Undo the step on samples that wait; they, or None without any."""
-    waiting = vars(model).get("_waiting")
-    if waiting is None or not waiting.is_of(tables_of(model)):
-        model._waiting = None
-        return None
-    if waiting.replaced:
-        model.coef_, model.intercept_ = waiting.before(tables_of(model))
-        model._waiting = waiting.placed(np.arange(len(model.classes_)), tables_of(model))
-    return model._waiting
 
 
 def train_on_part(model, X, codes, sample_weight, first):
@@ -71,16 +53,18 @@ def train_on_part(model, X, codes, sample_weight, first):
     model._waiting = None
     if len(whole):
         weights = None if cold else model._start_weights()
-        samples = _of(X, codes, sample_weight, whole)
-        model._keep(train(model, *samples, weights, 1, progress, part=1.0))
+        X_whole, *others = chosen(X, codes, sample_weight, whole)
+        model._keep(train(model, as_rows(X_whole), *others, weights, 1, progress, part=1.0))
         progress, cold = SILENT, False
     before = None if cold else tables_of(model)
     if len(rest):
         weights = None if cold else model._start_weights()
-        rows, codes, sample_weight = samples = _of(X, codes, sample_weight, rest)
+        X, codes, sample_weight = chosen(X, codes, sample_weight, rest)
+        samples = as_rows(X), codes, sample_weight
         _step_on_rest(model, samples, weights, progress, size)
-        X, labels = rows.matrix(), labels_of(codes)
-        model._waiting = Waiting(X, labels, sample_weight, cold, before or (), tables_of(model))
+        model._waiting = Waiting(
+            X, labels_of(codes), sample_weight, cold, before or (), tables_of(model)
+        )
 
 
 def _step_on_rest(model, samples, weights, progress, size):
@@ -95,16 +79,3 @@ def _step_on_rest(model, samples, weights, progress, size):
 
 # Attributes that tell of a call: where there were lasting steps, of them.
 TOLD = ("loss_curve_",)
-
-
-def of_weight(X, codes, sample_weight):
-    """The samples of weight above zero."""
-    if sample_weight is None or (sample_weight > 0).all():
-        return X, codes, sample_weight
-    counted = np.flatnonzero(sample_weight)
-    return X[counted], codes[counted], sample_weight[counted]
-
-
-def _of(X, codes, sample_weight, chosen):
-    weight = None if sample_weight is None else sample_weight[chosen]
-    return as_rows(X[chosen]), codes[chosen], weight

@@ -65,10 +65,10 @@ def partial_fit(self, X, y, classes=None, sample_weight=None):
         first = not self.__sklearn_is_fitted__()
         X, codes, sample_weight = validate_part(self, X, y, classes, sample_weight)
         tables, samples = partial(_tables, self), (X, labels_of(codes), sample_weight)
-        samples, first = with_beginning(self, tables, samples, first)
+        samples, first, known = with_beginning(self, tables, samples, first)
         X, (_, codes, _), sample_weight = samples
         self._partial_fit(X, codes, sample_weight, first)
-        keep_beginning(self, tables, samples, first and self._needs_a_beginning())
+        keep_beginning(self, tables, known, self._needs_a_beginning())
     return self
 
 

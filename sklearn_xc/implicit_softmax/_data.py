@@ -8,11 +8,10 @@ import numpy as np
 from ..utils._coordinates import Coordinates
 from ..utils._random import stream
 from ..utils._rows import Rows
-from ._stream import Whole, keys_of
+from ._sizes import FAR, FULL, scale_of
+from ._stream import Stream, Whole, keys_of
 
 NONE = np.empty(0, dtype=np.float32)
-FULL = 0.25  # of the entries are not zero in rows that are taken as dense
-FAR = 10  # times the typical length, of rows that do not count in the mean
 FEW = 1000  # samples whose objective is enough for a first look
 CLASSES_AT_ONCE = 256
 SCORES_AT_ONCE = 2**22
@@ -107,23 +106,86 @@ class Data(NamedTuple):
             return found
         if np.count_nonzero(rows.data) < FULL * rows.data.size:
             return rows.coordinates_of_length()
-        mean = _typical_mean(rows)
+        mean = self._typical_mean()
         return Coordinates(mean, rows.inside(Coordinates(mean)).coordinates_of_length().scale)
 
-    def moved(self, coordinates, n_before):
-        """Coordinates around the mean of all rows so far, after `n_before` of other calls.
+    def stream(self, model, settings, before):
+        """The record with these samples after those of the calls before.
 
-        The first part of a stream may be a few rows, or of one class.
+        In coordinates that suit all; where one call brings all rows they are those of a fit.
+
+        Parameters
+        ----------
+        model : ImplicitSoftmaxRegressor
+        settings : Settings
+        before : Stream, or None
+        """
+        # a penalty of one strength for all does not allow each column a scale in every solver
+        columns = settings.solver == "exact" or model.alpha == "auto"
+        of_fit = {"typical": self.length()}
+        if before is None:
+            before = Stream(Coordinates(), of_fit["typical"])
+        weight, entries = self.sample_weight(), None
+        if settings.solver == "exact":
+            entries = self.rows.entry_counts(weight)
+        stream = before.with_samples(self.rows.hashes(), weight, entries)
+        new = stream.seen.new_since(before.seen)
+        stream = stream.replaced(sizes=self.added_to(before.sizes, new))
+        if stream.seen.n_rows <= len(self.visited()):
+            coordinates = self.coordinates(columns, model.fit_intercept)
+            return stream.replaced(**of_fit, coordinates=coordinates)
+        return stream.replaced(
+            coordinates=stream.sizes.coordinates(self.rows.dense, columns, model.fit_intercept),
+            typical=scale_of(stream.sizes.lengths),
+        )
+
+    def added_to(self, sizes, new):
+        """The `Sizes` of the rows of all calls, with these.
+
+        Parameters
+        ----------
+        sizes : Sizes
+        new : float
+            The share of these rows that has not come before, and counts: coordinates must not
+            follow the order of rows that come again.
+        """
+        rows, weight = self.rows, np.ones(self.rows.shape[0])
+        if not new > 0 or not len(weight):
+            return sizes
+        if self.weight.size:
+            if rows.dense:  # whose weights say how often they are met, not what they are
+                rows = rows.take(self.weight > 0)
+                weight = np.ones(rows.shape[0])
+            else:
+                weight = np.float64(self.weight)
+        squares, weight = rows.squared_norms(), new * weight
+        sizes = sizes.replaced(lengths=sizes.lengths.with_squares(squares, weight))
+        if not rows.dense or not len(weight):
+            return sizes
+        sizes = sizes.replaced(
+            columns=sizes.columns.with_moments(*rows.column_moments(weight)),
+            n_nonzero=sizes.n_nonzero + float(np.count_nonzero(rows.data) * weight[0]),
+            n_entries=sizes.n_entries + float(rows.data.size * weight[0]),
+        )
+        near = rows.matrix()[squares <= (FAR * sizes.lengths.median) ** 2]
+        if len(near):
+            mean = near.mean(axis=0, dtype=np.float64)
+            sizes = sizes.with_mean(float(len(near) * weight[0]), mean)
+        elif not len(sizes.near):
+            sizes = sizes.replaced(near=np.zeros(rows.shape[1]))
+        off = rows.matrix() - sizes.near
+        distances = np.einsum("ij,ij->i", off, off, dtype=np.float64)
+        return sizes.replaced(distances=sizes.distances.with_squares(distances, weight))
+
+    def _typical_mean(self):
+        """Mean of the dense rows but for those much longer than most, one of which could move it.
+
+        Any mean leaves the problem as it is.
         """
         rows = self.rows.take(self.weight > 0) if self.weight.size else self.rows
-        n_rows = rows.shape[0]
-        if coordinates.mean is None or np.ndim(coordinates.scale) or not n_rows:
-            return coordinates
-        share = n_rows / (n_before + n_rows)
-        mean = coordinates.mean + share * (_typical_mean(rows) - coordinates.mean)
-        square = rows.inside(Coordinates(mean)).coordinates_of_length().scale ** 2
-        scale = np.sqrt((1 - share) * coordinates.scale**2 + share * square)
-        return Coordinates(mean, float(scale))
+        squares = rows.squared_norms()
+        counted = squares <= FAR**2 * np.median(squares)
+        return rows.matrix()[counted].mean(axis=0, dtype=np.float64)
 
     # ----------------------------------------------------------------------- the objective
 
@@ -218,13 +280,3 @@ def rows_of_part(n_rows, n_classes):
     """
     of_classes = min(FEWEST_A_CLASS * n_classes, n_rows // 3)
     return min(n_rows, max(FEWEST_ROWS, int(np.ceil(SHARE * n_rows)), of_classes))
-
-
-def _typical_mean(rows):
-    """Mean of the dense rows but for those much longer than most, one of which could move it far.
-
-    Any mean leaves the problem as it is.
-    """
-    squares = rows.squared_norms()
-    counted = squares <= FAR**2 * np.median(squares)
-    return rows.matrix()[counted].mean(axis=0, dtype=np.float64)

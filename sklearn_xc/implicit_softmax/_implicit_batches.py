@@ -58,13 +58,16 @@ class ImplicitBatches(Solver):
         return chance / len(self.batches)
 
     def epoch(self, number, rate):
-        rng = stream(self.seed, "order of batches", number)
         batches = np.arange(len(self.batches))
         if self.settings.shuffle:
-            rng.shuffle(batches)
-        for j in batches:
+            stream(self.seed, "order of batches", number).shuffle(batches)
+        first = number * len(batches)
+        if self.settings.whole is not None:  # of a part: mini-batches of all parts count
+            first = self.whole.n_before // self.settings.batch_size
+        for step, j in enumerate(batches):
             self.check_stop()
             labels = self.labels[j]
+            rng = stream(self.seed, "draws", first + step)
             drawn = draw_others(labels, len(self.b), self.n_drawn(labels), rng)
             self.step(self.batches[j], labels, drawn, rate)
 

@@ -10,25 +10,21 @@ from ..base._validation import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
 from ..utils._callbacks import Progress, with_callbacks
 from ..utils._convergence import warn_not_converged
-from ..utils._matrix import as_rows
 from ..utils._records import savable
-from ..utils._schedules import share_of_part
 from ._coordinates import weights_inside, weights_outside
 from ._data import NONE, Data
 from ._fitted import check_loaded
 from ._parameters import CONSTRAINTS
+from ._parts import train_on_part
 from ._rate_search import FIRST, MOST_TRIED, Trials, search_rate
 from ._settings import (
     alpha_outside,
     divergence,
     inside_of,
-    may_scale_columns,
     settings_of,
-    stream_of_part,
     warn_above_start,
 )
 from ._solvers import DivergenceError
-from ._stream import Stream
 from ._train import (
     RATES_OF_STREAMS,
     STEPPED_SINGLY,
@@ -239,6 +235,7 @@ default="auto"
     """
 
     _stream = None  # see `_stream.Stream`
+    _waiting = None
 
     _parameter_constraints = CONSTRAINTS
     _range_of_weights = 1e-30, 1e30  # float32 holds their products with values of X
@@ -332,13 +329,13 @@ default="auto"
             settings = settings_of(self, data.entries_a_row(), None)
             n_epochs = passes(self.max_iter, settings, len(data.visited()))
             shares = shares_of_epochs(self.decay, n_epochs)
-            columns = may_scale_columns(self, settings)
-            stream = Stream(data.coordinates(columns, self.fit_intercept), data.length())
+            stream = data.stream(self, settings, None)
             if start is not None and self._stream is not None:
                 stream = stream.with_auxiliary(self._stream.keys, self._stream.u)
+            self._stream, self._waiting = stream, None
             n_rates = MOST_TRIED if self.learning_rate == "auto" else 0
             progress.start(len(shares), set_model=type(self)._set_copies, n_before=n_rates)
-            self.n_iter_, curve = self._train(data, start, settings, shares, stream, 0, progress)
+            self.n_iter_, curve = self._train(data, start, settings, shares, 0, progress)
             vars(self).pop("loss_curve_", None)
             if self.compute_loss:
                 self.loss_curve_ = np.array(curve)
@@ -346,58 +343,39 @@ default="auto"
         return self
 
     def _partial_fit(self, X, codes, sample_weight, first):
-        n_before = 0 if first else self.n_iter_
         n_calls = vars(self).get("n_iter_", 0)
-        start = None if first else self._start_weights()
-        weight = NONE if sample_weight is None else sample_weight
-        data = Data(as_rows(X), codes, weight).full()
-        solver = None if first else getattr(self, "solver_", None)
-        settings = settings_of(self, data.entries_a_row(), solver)
-        if first or self._stream is None:
-            columns = may_scale_columns(self, settings)
-            stream = Stream(data.coordinates(columns, self.fit_intercept), data.length())
-        else:
-            stream = stream_of_part(self, data, settings, self._stream)
-        self._train(
-            data, start, settings, None, stream, n_before, self._progress_of_part(), part=True
-        )
+        train_on_part(self, X, codes, sample_weight, first)
         self.n_iter_ = n_calls + 1
 
     def _weights_of_new_classes(self, n_new):
         normalising = self.solver == "nce" and self.fit_intercept
         return np.float32(0), np.float32(-np.log(len(self.classes_)) if normalising else 0)
 
-    def _train(
-        self, data, start, settings, shares, stream, first_epoch, progress, part=False
-    ):  # fmt: skip
-        """Make an epoch at each share of the rate; the number made and the curve of the loss."""
-        coordinates, given, n_classes = stream.coordinates, data, len(self.classes_)
+    def _train(self, data, start, settings, shares, first_epoch, progress, part=False):
+        """Make an epoch at each share of the rate; the number made and the curve of the loss.
+
+        `_stream` is of these samples already.
+        """
+        stream, coordinates, given = self._stream, self._stream.coordinates, data
         searching = self.learning_rate == "auto" and not part
         workers = min(joblib.effective_n_jobs(self.n_jobs), len(FIRST)) if searching else 1
         # In another layout they are copied in the end.
         n_copies = 1 if solver_class(settings).by_feature(data.rows.dense) else 2
         n_copies = max(n_copies, workers) + (start is not None)
         self._require_weights(n_copies, 16 * data.rows.shape[0])
-        data, weight, entries = data.inside(coordinates), data.sample_weight(), None
+        data, n_classes = data.inside(coordinates), len(self.classes_)
         if start is not None:
             start = weights_inside(coordinates, *start)
-        if settings.solver == "exact":
-            entries = data.rows.entry_counts(weight)
-        stream = stream.with_samples(given.rows.hashes(), weight, entries)
         settings = replace(settings, **inside_of(self, not np.any(given.rows.data), stream))
         if part:
-            shares = np.array([share_of_part(self.decay, stream.seen)])
+            settings = replace(settings, shuffle=False)
         seed = check_random_state(self.random_state).randint(2**31)
         stop = np.zeros(1, dtype=np.int32)
-        make, curve = solver_class(settings), []
-        whole = stream.whole(self._support) if part else None
-        solver = make(data, n_classes, replace(settings, whole=whole), seed, self._threads(), stop)
-        trials = None
-        if searching:
-            some, alpha, loss = data.part_for_rates(settings.alpha, seed)
-            of_some = replace(settings, alpha=alpha)
-            of_part = make(some, n_classes, of_some, seed, 1, stop)
-            trials = Trials(of_part, loss, start, shares)
+        trials = self._trials(data, settings, start, shares, seed, stop) if searching else None
+        whole, curve = stream.whole(self._support) if part else None, []
+        solver = solver_class(settings)(
+            data, n_classes, replace(settings, whole=whole), seed, self._threads(), stop
+        )
         few, ridge_of_few = data.few(settings.alpha, seed)
 
         def on_epoch(weights):
@@ -407,8 +385,8 @@ default="auto"
             return few.objective(*weights(), ridge_of_few) if progress.verbose else None
 
         try:
-            rate = self._rate(trials, settings, start, part, stream.length, workers, progress)
-            solver.begin(start)
+            rate = self._rate(trials, settings, start, part, workers, progress)
+            solver.begin(start).draws = stream.draws.copy()
             if settings.solver in STEPPED_SINGLY:
                 keys = given.keys(self.classes_)
                 solver.u = stream.auxiliary(keys, np.log(n_classes))
@@ -427,19 +405,27 @@ default="auto"
         if settings.solver in STEPPED_SINGLY:
             counted = data.visited()
             stream = stream.with_auxiliary(keys[counted], solver.u[counted])
-        self._stream, self.solver_ = stream, settings.solver
+        self._stream, self.solver_ = stream.stepped_on(n_epochs, solver), settings.solver
         self.alpha_ = alpha_outside(self, coordinates)
-        self.learning_rate_ = rate / stream.length**2
+        given = None if self.learning_rate == "auto" else float(self.learning_rate)
+        self.learning_rate_ = rate / stream.length**2 if given is None else given
         self.intercept_scaling_ = settings.intercept * stream.length
         return n_epochs, curve
 
-    def _rate(self, trials, settings, start, part, length, workers, progress):
+    def _trials(self, data, settings, start, shares, seed, stop):
+        """Fits of a part of the samples by which rates are compared."""
+        part, alpha, loss = data.part_for_rates(settings.alpha, seed)
+        settings = replace(settings, alpha=alpha)
+        solver = solver_class(settings)(part, len(self.classes_), settings, seed, 1, stop)
+        return Trials(solver, loss, start, shares)
+
+    def _rate(self, trials, settings, start, part, workers, progress):
         """The rate of the first epoch, in the coordinates."""
         if self.learning_rate != "auto":
-            return float(self.learning_rate) * length**2
+            return float(self.learning_rate) * self._stream.typical**2
         if part:
             if start is not None and hasattr(self, "learning_rate_"):  # of a fit, or a part
-                return self.learning_rate_ * length**2
+                return self.learning_rate_ * self._stream.length**2
             return RATES_OF_STREAMS[settings.solver]
         found = search_rate(trials, workers, progress)
         if found.at_end:

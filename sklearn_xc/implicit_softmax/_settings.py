@@ -7,7 +7,6 @@ import numpy as np
 
 from ..utils._convergence import warn_not_converged
 from ._solvers import Settings
-from ._stream import Stream
 from ._train import PUBLISHED, WITH_RAMAN, chosen_solver
 
 SHARE_OF_LENGTH = 0.1  # of a row, for the constant feature of the intercepts
@@ -64,23 +63,6 @@ def _solver_of(model, entries_a_row, before):
     return chosen_solver(len(model.classes_), entries_a_row)
 
 
-def may_scale_columns(model, settings):
-    """Whether the penalty asked for allows each column a scale of its own."""
-    return settings.solver == "exact" or model.alpha == "auto"
-
-
-def stream_of_part(model, data, settings, before):
-    """The record of a stream to go on from, in coordinates that allow for the penalty asked for."""
-    columns, coordinates = may_scale_columns(model, settings), before.coordinates
-    may_shift = model.fit_intercept and data.rows.dense
-    allowed = (columns and may_shift) or not np.ndim(coordinates.scale)
-    if allowed and (may_shift or coordinates.mean is None):
-        coordinates = data.moved(coordinates, before.seen.n_visits)
-    else:
-        coordinates = data.coordinates(columns, model.fit_intercept)
-    return Stream(coordinates, before.length, before.seen, before.entries, before.keys, before.u)
-
-
 def inside_of(model, empty, stream):
     """Strength of the ridge and constant feature inside; `empty` samples have no entries."""
     alpha = RIDGE
@@ -89,7 +71,7 @@ def inside_of(model, empty, stream):
     if not model.fit_intercept:
         return {"alpha": alpha, "intercept": 0.0}
     if model.intercept_scaling != "auto":
-        intercept = float(model.intercept_scaling) / stream.length
+        intercept = float(model.intercept_scaling) / stream.typical
     else:
         intercept = 1.0 if empty else SHARE_OF_LENGTH
     return {"alpha": alpha, "intercept": intercept}

@@ -23,6 +23,7 @@ from ._data import NONE
 from ._stream import Whole
 
 NO_DOUBLES = np.empty(0)
+NO_DRAWS = np.empty(0, dtype=np.uint64)
 LONGEST_MOVE = 16.0  # of a score, in a step on its own row
 METHODS = {"implicit": 0, "umax": 1, "sgd": 2}  # of the kernel `_single_steps`
 
@@ -71,7 +72,6 @@ class Solver:
         self.n_classes = n_classes
         self.seed, self.n_threads, self.stop = seed, n_threads, stop
         self.visited = data.visited()
-        self.counts = np.bincount(data.y[self.visited], minlength=n_classes)
         self.whole = data.whole(n_classes) if settings.whole is None else settings.whole
         self.share = len(self.visited) / self.whole.n_samples  # of the ridge
 
@@ -84,6 +84,7 @@ class Solver:
             Weights and intercepts, changed in place; zeros by default.
         """
         self.u = np.full(self.data.rows.shape[0], np.log(self.n_classes))
+        self.draws = NO_DRAWS  # where single steps go on drawing
         self.W, self.b = self.initial(start, self.n_classes, self.data.rows.shape[1])
         return self
 
@@ -184,9 +185,8 @@ class SingleSteps(Solver):
             self.table = *alias_table(probability), np.log(probability), np.log1p(-probability)
         self.ridge = NO_DOUBLES
         if settings.alpha > 0:
-            steps = len(self.visited)
-            chance = chance_of_touch(self.counts, probability)
-            self.ridge = settings.alpha * self.share / steps / chance
+            chance = chance_of_touch(self.whole.class_counts, probability)
+            self.ridge = settings.alpha * self.share / len(self.visited) / chance
 
     def begin(self, start=None):
         super().begin(start)
@@ -194,7 +194,7 @@ class SingleSteps(Solver):
         if np.isfinite(self.projection.radius):
             W = self.of_classes()
             self.norms = np.einsum("kj,kj->k", W, W, dtype=np.float64)
-        self.draws = _single_steps.Draws(*self.table)
+        self.class_draws = _single_steps.Draws(*self.table)
         return self
 
     @staticmethod
@@ -220,9 +220,10 @@ class SingleSteps(Solver):
             "rate": rate,
             "delta": self.settings.delta,
             **self.projection._asdict(),
-            "seed": self.seed,
         }
         order = self.order(number)
+        if not len(self.draws):
+            self.draws = _single_steps.first_draws(self.seed, number)
         samples = _single_steps.Samples(
             *self.row_arrays(), self.data.y, self.data.weight, self.squares
         )
@@ -230,7 +231,7 @@ class SingleSteps(Solver):
             self.W, not self.data.rows.dense, self.b, self.scale, self.norms, self.u
         )
         n_steps = _single_steps.run_steps(
-            samples, order, self.ridge, self.draws, settings, number, iterate, self.stop
+            samples, order, self.ridge, self.class_draws, settings, self.draws, iterate, self.stop
         )
         if n_steps < len(order):
             raise DivergenceError(f"step {n_steps + 1} of epoch {number + 1} was not finite")
@@ -278,8 +279,7 @@ class SampledBatches(Solver):
             "raman": settings.raman,
             "distinct": not self.sampler.with_replacement,
         }
-        self.bounded = np.isfinite(self.projection.radius)
-        self.lengths = np.sqrt(squares)
+        self.bounded, self.lengths = np.isfinite(self.projection.radius), np.sqrt(squares)
 
     def begin(self, start=None):
         super().begin(start)
@@ -300,6 +300,8 @@ class SampledBatches(Solver):
     def epoch(self, number, rate):
         order = self.order(number)
         first = number * self.n_batches
+        if self.settings.whole is not None:  # of a part: mini-batches of all parts count
+            first = self.whole.n_before // self.settings.batch_size
         for step in range(self.n_batches):
             self.check_stop()
             batch = order[step * self.batch_size : (step + 1) * self.batch_size]

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..utils._coordinates import Coordinates
-from ..utils._records import either, is_a, is_array, is_positive, record
+from ..utils._records import either, is_a, is_array, is_count, is_positive, record
 from ..utils._rows_seen import RowsSeen
+from ._sizes import Sizes
 
 # Auxiliary variables are kept of this many rows at most, 16 bytes each; which, their hashes decide.
 MOST_KEPT = 2**22
@@ -30,18 +31,21 @@ class Whole(NamedTuple):
         Samples of each class.
     entries : ndarray of float (n_features,), or None
         Samples that have each feature; None where it is not needed.
+    n_before : int
+        Visits of samples in calls before.
     """
 
     n_samples: float
     weight: float
     class_counts: np.ndarray
     entries: np.ndarray | None = None
+    n_before: int = 0
 
 
 @record(
-    coordinates=is_a(Coordinates), length=is_positive, seen=is_a(RowsSeen),
-    entries=either(None, is_array(np.int64, least=0)), keys=is_array(np.uint64),
-    u=is_array(np.float64),
+    coordinates=is_a(Coordinates), length=is_positive, typical=is_positive, sizes=is_a(Sizes),
+    seen=is_a(RowsSeen), entries=either(None, is_array(np.int64, least=0)),
+    keys=is_array(np.uint64), u=is_array(np.float64), draws=is_array(np.uint64), n_stepped=is_count,
 )  # fmt: skip
 class Stream:
     """The samples of all calls of a fit and what followed it.
@@ -51,46 +55,65 @@ class Stream:
     coordinates : Coordinates
         In which the steps are made.
     length : float
-        Of a typical row as it came, from the first call: the unit of rates.
+        Of a typical row as it came, in the first call: the unit of the rate that is reported.
+    typical : float
+        The same, of all calls.
+    sizes : Sizes
     seen : RowsSeen
     entries : ndarray of int64 (n_features,), or None
-        Visits of samples that have each feature, in these coordinates.
+        Visits of samples that have each feature.
     keys : ndarray of uint64 (n,)
         Hashes of rows with their labels, ascending.
     u : ndarray of float64 (n,)
         Their auxiliary variables.
+    draws : ndarray of uint64, of size 1 or 0
+        Where the draws of single steps go on; of size 0 where there have been none.
+    n_stepped : int
+        Visits of samples by lasting steps.
     """
 
-    def __init__(self, coordinates, length=1.0, seen=None, entries=None, keys=None, u=None):
-        self.coordinates, self.length = coordinates, length
-        self.seen = RowsSeen() if seen is None else seen
-        self.entries = entries
-        self.keys = np.empty(0, dtype=np.uint64) if keys is None else keys
-        self.u = np.empty(0) if u is None else u
+    def __init__(self, coordinates, length=1.0):
+        self.coordinates, self.length, self.typical = coordinates, length, length
+        self.sizes, self.seen, self.entries = Sizes(), RowsSeen(), None
+        self.keys, self.u = np.empty(0, dtype=np.uint64), np.empty(0)
+        self.draws, self.n_stepped = np.empty(0, dtype=np.uint64), 0
 
     def _check_record(self):
         if len(self.keys) != len(self.u):
             raise ValueError("the auxiliary variables of a Stream are not one for each row")
         if not (self.keys[1:] > self.keys[:-1]).all():
             raise ValueError("the keys of a Stream are not in order")
+        if len(self.draws) > 1:
+            raise ValueError("the draws of a Stream are not one state")
+
+    def replaced(self, **changes):
+        """A record with other attributes; this one stays as it is."""
+        found = Stream(self.coordinates)
+        vars(found).update(vars(self) | changes)
+        return found
+
+    def stepped_on(self, n_epochs, solver):
+        """A record after these epochs of a solver."""
+        n_stepped = self.n_stepped + n_epochs * len(solver.visited)
+        return self.replaced(draws=solver.draws, n_stepped=n_stepped)
 
     def with_samples(self, hashes, sample_weight, entries):
-        """A record with another call's samples too; this one stays as it is.
+        """A record with another call's samples too, but for their sizes.
 
         Parameters
         ----------
         hashes : ndarray of uint64 (n_samples,)
-            Of the rows as they were given.
+            Of the rows.
         sample_weight : ndarray of float32 (n_samples,), or None
         entries : ndarray of int64 (n_features,), or None
-            Samples that have each feature in these coordinates, where that is needed.
+            Samples that have each feature, where that is needed.
         """
         seen = self.seen.with_hashes(hashes, sample_weight)
         if entries is None:
             entries = self.entries
         elif self.entries is not None:
             entries = entries + self.entries
-        return Stream(self.coordinates, self.length, seen, entries, self.keys, self.u)
+        return self.replaced(seen=seen, entries=entries)
 
     def with_auxiliary(self, keys, u):
         """A record with the auxiliary variables of some samples, of equal ones the last."""
@@ -100,7 +123,7 @@ class Stream:
         keys = np.concatenate([self.keys[others], keys])
         order = np.argsort(keys)[:MOST_KEPT]
         u = np.concatenate([self.u[others], u])[order]
-        return Stream(self.coordinates, self.length, self.seen, self.entries, keys[order], u)
+        return self.replaced(keys=keys[order], u=u)
 
     def auxiliary(self, keys, unknown):
         """The auxiliary variables of these samples, `unknown` for those that never came by."""
@@ -116,7 +139,9 @@ class Stream:
         n_samples, entries = self.seen.n_rows, self.entries
         if entries is not None:
             entries = entries * (n_samples / max(self.seen.n_visits, 1))
-        return Whole(n_samples, self.seen.weight, class_counts, entries)
+            if self.coordinates.mean is not None:  # once shifted, a column has no zeros
+                entries = np.where(self.coordinates.mean, n_samples, entries)
+        return Whole(n_samples, self.seen.weight, class_counts, entries, self.n_stepped)
 
 
 def keys_of(hashes, y, classes):

@@ -66,23 +66,12 @@ def chunk_bounds(n_columns, n_chunks):
     return (np.arange(n_chunks + 1) * n_columns // n_chunks).astype(np.int32)
 
 
-def set_gradients(
-    W, H, bounds, retrieved, positives, loss, *, mu=1.0, n_message_passes=0, tau=0.0,
-    drawn=None, zero_rest=False, wants_left_out=False, n_first=None, n_threads=1, places=None,
-    rounded=None,
-):  # fmt: skip
-    """Gradients of a loss on the positives and the retrieved classes of samples.
+class SetLoss(NamedTuple):
+    """A loss on the positives and the candidates of samples.
 
-    Parameters
+    Attributes
     ----------
-    W, H : C-contiguous ndarray of float32 (n_classes, n_columns) and (n_rows, n_columns)
-        Weights, and embeddings of the samples: the scores are H @ W.T.
-    bounds : ndarray of int32 (n_chunks + 1,)
-        From :func:`chunk_bounds`.
-    retrieved : C-contiguous ndarray of int32 (n_rows, n_chunks, n)
-        Classes, distinct in a line but for -1, which is padding.
-    positives : Positives
-    loss : {"cross_entropy", "margin", "triplet"}
+    name : {"cross_entropy", "margin", "triplet"}
     mu : float, default=1.0
         Smoothing of "margin".
     n_message_passes : int, default=0
@@ -91,16 +80,58 @@ def set_gradients(
     tau : float, default=0.0
         tau_2 of Algorithm 2. Without passes, the smallest gradients of negatives in cross-entropy
         are 0 that together do not reach tau.
+    zero_rest : bool, default=False
+        Whether classes outside the set count as scored 0, as in Algorithm 1, or not at all.
+    """
+
+    name: str
+    mu: float = 1.0
+    n_message_passes: int = 0
+    tau: float = 0.0
+    zero_rest: bool = False
+
+
+class Candidates(NamedTuple):
+    """The classes that samples are compared with beside their own.
+
+    Attributes
+    ----------
+    retrieved : C-contiguous ndarray of int32 (n_rows, n_chunks, n)
+        Classes, distinct in a line but for -1, which is padding.
     drawn : C-contiguous ndarray of int32 (n_rows, n_drawn), default=None
         Uniformly drawn classes that stand for all that are neither positive nor retrieved. With
         cross-entropy each has its importance weight, so that the partition function is
         estimated without bias; for the other losses they are candidates like those retrieved.
-    zero_rest : bool, default=False
-        Whether classes outside the set count as scored 0, as in Algorithm 1, or not at all.
-    wants_left_out : bool, default=False
     n_first : int, default=None
-        With `wants_left_out`, this many of each line are used at first, and twice that as long as
-        a class that is left out could have a gradient above tau. None uses all.
+        Where what is left out is wanted, this many of each line are used at first, and twice that
+        as long as a class that is left out could have a gradient above tau. None uses all.
+    """
+
+    retrieved: np.ndarray
+    drawn: np.ndarray | None = None
+    n_first: int | None = None
+
+    @property
+    def size(self):
+        return self.retrieved.size + (0 if self.drawn is None else self.drawn.size)
+
+
+def set_gradients(
+    W, H, bounds, candidates, positives, loss, *, wants_left_out=False, n_threads=1, places=None,
+    rounded=None,
+):  # fmt: skip
+    """Gradients of a loss on the positives and the candidates of samples.
+
+    Parameters
+    ----------
+    W, H : C-contiguous ndarray of float32 (n_classes, n_columns) and (n_rows, n_columns)
+        Weights, and embeddings of the samples: the scores are H @ W.T.
+    bounds : ndarray of int32 (n_chunks + 1,)
+        From :func:`chunk_bounds`.
+    candidates : Candidates
+    positives : Positives
+    loss : SetLoss
+    wants_left_out : bool, default=False
     n_threads : int, default=1
         Never changes the result.
     places : ndarray of int32 (n_threads, n_classes), default=None
@@ -113,6 +144,7 @@ def set_gradients(
     -------
     gradients : SetGradients
     """
+    retrieved, drawn, n_first = candidates
     n_rows, n_chunks, n = retrieved.shape
     n_threads = max(1, min(n_threads, n_rows))
     if drawn is None:
@@ -129,16 +161,16 @@ def set_gradients(
         left_out,
     )
     values = NO_ROWS
-    if rounded is not None and loss != "cross_entropy" and n_message_passes == 0:
+    if rounded is not None and loss.name != "cross_entropy" and loss.n_message_passes == 0:
         values = rounded.values
     if places is None:
         places = scratch_places(n_threads, W.shape[0])
     options = {
-        "kind": KINDS[loss],
-        "mu": mu,
-        "zero_rest": zero_rest,
-        "n_passes": n_message_passes,
-        "tau": tau,
+        "kind": KINDS[loss.name],
+        "mu": loss.mu,
+        "zero_rest": loss.zero_rest,
+        "n_passes": loss.n_message_passes,
+        "tau": loss.tau,
         "n_first": n_first or n,
     }
     kernel.gradients(

@@ -81,7 +81,7 @@ def train_on_part(model, X, positives, sample_weight, first):
     """
     n_before = 0 if first else model.n_iter_
     tables, samples = partial(tables_of, model), of_weight(X, positives, sample_weight)
-    samples, first = with_beginning(model, tables, samples, first)
+    samples, first, known = with_beginning(model, tables, samples, first)
     waiting, n_new = None if first else take_back(model), samples[0].shape[0]
     cold = first or (waiting is not None and waiting.cold)
     if waiting is not None:
@@ -119,4 +119,4 @@ def train_on_part(model, X, positives, sample_weight, first):
         keep_weights(model, train(rest, progress), told=len(whole) > 0, cold=cold)
         model._waiting = Waiting(*chosen(samples, rest), cold, before or (), tables())
     model.n_iter_ = n_before + 1
-    keep_beginning(model, tables, samples, first)
+    keep_beginning(model, tables, known)

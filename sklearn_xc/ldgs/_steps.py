@@ -9,7 +9,14 @@ from ..mips._row_store import ranges
 from ..utils._memory_limit import memory_limit, require_memory
 from ..utils._random import stream
 from ..utils._schedules import share_of_rate
-from ._candidate_gradients import ChunkIndexes, Positives, scratch_places, set_gradients
+from ._candidate_gradients import (
+    Candidates,
+    ChunkIndexes,
+    Positives,
+    SetLoss,
+    scratch_places,
+    set_gradients,
+)
 from ._int8_rows import ByteRows
 from ._layers import NO_NORMS, Layout, Lists, Settings, Weights
 from ._ridge import Ridge
@@ -347,9 +354,10 @@ class Steps:
             n = s.query_size * (s.n_chunks if s.gradient == "decomposed" else 1)
             drawn = self.draw(len(H), n, rng)
             if weighs:
-                found = self.gradients(H, positives, drawn[:, None, :0], 0, False, drawn)
+                candidates = Candidates(drawn[:, None, :0], drawn)
             else:
-                found = self.gradients(H, positives, drawn[:, None], 0, False)
+                candidates = Candidates(drawn[:, None])
+            found = self.gradients(H, positives, candidates, 0, False)
             if s.gradient != "sampled":
                 self.watch_warmup(found, positives)
             return found
@@ -360,24 +368,21 @@ class Steps:
             size = min(WIDENED * size, most)
         retrieved = self.indexes.candidates(H, size, n_first)
         drawn = self.draw(len(H), s.query_size, rng) if weighs else None
-        found = self.gradients(H, positives, retrieved, s.n_message_passes, widens, drawn, n_first)
+        candidates = Candidates(retrieved, drawn, n_first)
+        found = self.gradients(H, positives, candidates, s.n_message_passes, widens)
         self.work_since += int(found.n_scored.sum()) * self.layout.n_columns
         return found
 
-    def gradients(
-        self, H, positives, retrieved, n_passes, wants_left_out, drawn=None, n_first=None
-    ):
+    def gradients(self, H, positives, candidates, n_passes, wants_left_out):
         s = self.settings
-        n_scored = retrieved.size + (0 if drawn is None else drawn.size)
-        one = retrieved.shape[1] == 1
+        one = candidates.retrieved.shape[1] == 1
         if self.rounds and self.rounded is None:
             self.rounded = ByteRows(self.weights.W, self.n_threads)
         bounds = self.layout.bounds[[0, -1]] if one else self.layout.bounds
+        loss = SetLoss(s.loss, s.mu, n_passes, s.tau, s.unretrieved == "zero")
         return set_gradients(
-            self.weights.W, H, bounds, retrieved, positives, s.loss, mu=s.mu,
-            n_message_passes=n_passes, tau=s.tau, drawn=drawn, zero_rest=s.unretrieved == "zero",
-            wants_left_out=wants_left_out, n_first=n_first, n_threads=self.threads(n_scored),
-            places=self.places, rounded=self.rounded,
+            self.weights.W, H, bounds, candidates, positives, loss, wants_left_out=wants_left_out,
+            n_threads=self.threads(candidates.size), places=self.places, rounded=self.rounded,
         )  # fmt: skip
 
     def draw(self, n_rows, n, rng):

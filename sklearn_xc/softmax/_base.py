@@ -10,6 +10,7 @@ from ..base._multiclass import known_codes, partial_fit
 from ..topk._feature_major import feature_major
 from ..utils._memory_limit import require_memory
 from ..utils._validation import check_sample_weight
+from ._parts import tables_of, take_back
 from ._probabilities import (
     log_probability_blocks,
     log_softmax,
@@ -100,6 +101,7 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
         return np.array(W, dtype=np.float32, order="C"), np.array(b, dtype=np.float32)
 
     def _place_classes(self, places):
+        waiting = take_back(self)
         self._require_weights(3)
         W, b = self._start_weights()
         n_classes, n_features = len(self.classes_), self.n_features_in_
@@ -110,6 +112,8 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
         del W
         grown[new], intercept[new] = self._weights_of_new_classes(len(new))
         self._set_dense_model(grown, intercept)
+        if waiting is not None:
+            self._waiting = waiting.placed(places, tables_of(self))
 
     def _weights_of_new_classes(self, n_new):
         """Weights of classes that join between two calls of partial_fit: zeros."""

@@ -260,6 +260,22 @@ class Rows(NamedTuple):
             np.minimum.at(lowest, self.indices[entries], self.data[entries])
         return highest, lowest
 
+    def column_moments(self, weight):
+        """Of dense rows the total weight, and of each column the weighted mean, the weighted sum of
+        squared deviations from it, the smallest and the largest value.
+
+        Parameters
+        ----------
+        weight : ndarray of float64 (n_samples,)
+            Above zero.
+        """
+        X, total = self.matrix(), weight.sum()
+        size = max(1, HASHED_AT_ONCE // max(1, X.shape[1]))
+        parts = [slice(start, start + size) for start in range(0, len(X), size)]
+        mean = sum(weight[part] @ X[part] for part in parts) / total
+        squares = sum(weight[part] @ np.square(X[part] - mean) for part in parts)
+        return total, mean, squares, X.min(axis=0).astype(float), X.max(axis=0).astype(float)
+
     def feature_sums(self, weight):
         """Of each feature how many rows have it, their weights, and the first two moments.
 
@@ -275,7 +291,61 @@ class Rows(NamedTuple):
         n_entries, weights, first, second : ndarray of float64 (n_features,)
             The last two are weighted sums of the feature's values and of its squares.
         """
-        return (_dense_sums if self.dense else _sparse_sums)(self, weight)
+        return self._dense_sums(weight) if self.dense else self._sparse_sums(weight)
+
+    def _sparse_sums(self, weight):
+        n_samples, n_features = self.shape
+        n_entries, magnitude = np.zeros((2, n_features))
+        for _, features, values, of_row in self._pieces():
+            counted = (values != 0) & of_row(weight > 0)
+            n_entries += np.bincount(features, counted, n_features)
+            magnitude += np.bincount(features, counted * np.abs(values), n_features)
+        typical = magnitude / np.maximum(n_entries, 1)
+        typical[typical == 0] = 1
+        squares = np.zeros(n_samples)
+        for some, features, values, _ in self._pieces():
+            sums = np.append(0, np.cumsum((values / typical[features]) ** 2))
+            ends = self.indptr[some.start : some.stop + 1] - self.indptr[some.start]
+            squares[some] = np.diff(sums[ends])
+        factors, sums = _factors(squares, weight), np.zeros((3, n_features))
+        for _, features, values, of_row in self._pieces():
+            of_entry = (values != 0) * of_row(weight)
+            values *= of_row(factors)
+            for power in range(3):
+                sums[power] += np.bincount(features, of_entry, n_features)
+                of_entry *= values
+        return n_entries, *sums
+
+    def _pieces(self):
+        """Stretches of sparse rows: which rows, their features and values, and what is per row."""
+        for some, entries in stretches(self.indptr, 4):
+            lengths = np.diff(self.indptr[some.start : some.stop + 1])
+
+            def of_row(what, some=some, lengths=lengths):
+                return np.repeat(what[some], lengths)
+
+            yield some, self.indices[entries], self.data[entries].astype(np.float64), of_row
+
+    def _dense_sums(self, weight):
+        X = self.matrix()
+        size = max(1, SUMMED_AT_ONCE // max(1, X.shape[1]))
+        parts = [slice(start, start + size) for start in range(0, len(X), size)]
+        n_entries, magnitude = np.zeros((2, X.shape[1]))
+        for part in parts:
+            counted = (X[part] != 0) & (weight[part] > 0)[:, None]
+            n_entries += counted.sum(axis=0)
+            magnitude += np.abs(X[part], dtype=np.float64).sum(axis=0, where=counted)
+        typical = magnitude / np.maximum(n_entries, 1)
+        typical[typical == 0] = 1
+        lengths = [np.einsum("ij,ij->i", part, part) for part in (X[p] / typical for p in parts)]
+        factors = _factors(np.concatenate(lengths) if lengths else np.zeros(0), weight)
+        sums = np.zeros((3, X.shape[1]))
+        for part in parts:
+            values = X[part] * factors[part][:, None]
+            sums[0] += weight[part] @ (X[part] != 0)
+            sums[1] += weight[part] @ values
+            sums[2] += weight[part] @ (values * values)
+        return n_entries, *sums
 
     # ---------------------------------------------------------------- coordinates that suit them
 
@@ -285,7 +355,7 @@ class Rows(NamedTuple):
         Dense columns that are measured in very different units are brought to one size.
         """
         rows, weight = self.counted(sample_weight)
-        if rows.dense and (columns := _uneven_columns(rows.matrix(), weight)) is not None:
+        if rows.dense and (columns := rows._uneven_columns(weight)) is not None:
             mean, deviation, n_varying = columns
             return Coordinates(mean, deviation * np.sqrt(n_varying))
         return rows.coordinates_of_length(weight)
@@ -307,6 +377,25 @@ class Rows(NamedTuple):
         middle = [np.searchsorted(below, below[-1] / 2, side) for side in ("left", "right")]
         return float(np.sqrt(squares[order[np.minimum(middle, len(order) - 1)]].mean()))
 
+    def _uneven_columns(self, weight):
+        """Mean and deviation of columns of very different sizes, and how many vary; else None."""
+        X = self.matrix()
+        if not X.shape[0]:
+            return None
+        share = weight / weight.sum()
+        mean = share @ X
+        square = np.einsum("i,ij,ij->j", share, X, X, dtype=np.float64)
+        varies = n_varying = X.max(axis=0) > X.min(axis=0)
+        deviation = np.where(varies, np.sqrt(share @ (X - mean) ** 2), 0)
+        varies = varies & (deviation > 0)
+        if not varies.any():
+            return None
+        if np.sqrt(square[varies].max()) <= UNEVEN * np.median(deviation[varies]):
+            return None
+        # a column that does not vary is zero inside, to the last bit
+        found = np.where(varies, mean, X[0]), np.where(varies, deviation, 1.0)
+        return *found, np.count_nonzero(n_varying)
+
 
 def _of_csr(csr):
     return Rows(
@@ -327,82 +416,6 @@ def _of_dense(values):
         True,
         values.shape,
     )
-
-
-def _uneven_columns(X, weight):
-    """Mean and deviation of columns of very different sizes, and how many vary; else None."""
-    if not X.shape[0]:
-        return None
-    share = weight / weight.sum()
-    mean = share @ X
-    square = np.einsum("i,ij,ij->j", share, X, X, dtype=np.float64)
-    varies = n_varying = X.max(axis=0) > X.min(axis=0)
-    deviation = np.where(varies, np.sqrt(share @ (X - mean) ** 2), 0)
-    varies = varies & (deviation > 0)
-    if not varies.any():
-        return None
-    if np.sqrt(square[varies].max()) <= UNEVEN * np.median(deviation[varies]):
-        return None
-    # a column that does not vary is zero inside, to the last bit
-    found = np.where(varies, mean, X[0]), np.where(varies, deviation, 1.0)
-    return *found, np.count_nonzero(n_varying)
-
-
-def _sparse_sums(rows, weight):
-    n_samples, n_features = rows.shape
-    n_entries, magnitude = np.zeros((2, n_features))
-    for _, features, values, of_row in _pieces(rows):
-        counted = (values != 0) & of_row(weight > 0)
-        n_entries += np.bincount(features, counted, n_features)
-        magnitude += np.bincount(features, counted * np.abs(values), n_features)
-    typical = magnitude / np.maximum(n_entries, 1)
-    typical[typical == 0] = 1
-    squares = np.zeros(n_samples)
-    for some, features, values, _ in _pieces(rows):
-        sums = np.append(0, np.cumsum((values / typical[features]) ** 2))
-        ends = rows.indptr[some.start : some.stop + 1] - rows.indptr[some.start]
-        squares[some] = np.diff(sums[ends])
-    factors, sums = _factors(squares, weight), np.zeros((3, n_features))
-    for _, features, values, of_row in _pieces(rows):
-        of_entry = (values != 0) * of_row(weight)
-        values *= of_row(factors)
-        for power in range(3):
-            sums[power] += np.bincount(features, of_entry, n_features)
-            of_entry *= values
-    return n_entries, *sums
-
-
-def _pieces(rows):
-    """Stretches of sparse rows: which rows, their features and values, and what is per row."""
-    for some, entries in stretches(rows.indptr, 4):
-        lengths = np.diff(rows.indptr[some.start : some.stop + 1])
-
-        def of_row(what, some=some, lengths=lengths):
-            return np.repeat(what[some], lengths)
-
-        yield some, rows.indices[entries], rows.data[entries].astype(np.float64), of_row
-
-
-def _dense_sums(rows, weight):
-    X = rows.matrix()
-    size = max(1, SUMMED_AT_ONCE // max(1, X.shape[1]))
-    parts = [slice(start, start + size) for start in range(0, len(X), size)]
-    n_entries, magnitude = np.zeros((2, X.shape[1]))
-    for part in parts:
-        counted = (X[part] != 0) & (weight[part] > 0)[:, None]
-        n_entries += counted.sum(axis=0)
-        magnitude += np.abs(X[part], dtype=np.float64).sum(axis=0, where=counted)
-    typical = magnitude / np.maximum(n_entries, 1)
-    typical[typical == 0] = 1
-    lengths = [np.einsum("ij,ij->i", part, part) for part in (X[p] / typical for p in parts)]
-    factors = _factors(np.concatenate(lengths) if lengths else np.zeros(0), weight)
-    sums = np.zeros((3, X.shape[1]))
-    for part in parts:
-        values = X[part] * factors[part][:, None]
-        sums[0] += weight[part] @ (X[part] != 0)
-        sums[1] += weight[part] @ values
-        sums[2] += weight[part] @ (values * values)
-    return n_entries, *sums
 
 
 def _factors(squares, weight):

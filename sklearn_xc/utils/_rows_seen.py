@@ -89,6 +89,13 @@ class RowsSeen:
             return 0.0
         return self.n_rows * self.weight_of_visits / self.n_visits
 
+    def new_since(self, before):
+        """Which share of the rows that came after an earlier record had not come before it."""
+        n_visits = self.n_visits - before.n_visits
+        if not n_visits or (self.registers == before.registers).all():
+            return 0.0
+        return float(min((self._estimate() - before._estimate()) / n_visits, 1.0))
+
     def _estimate(self):
         m = N_REGISTERS
         n_empty = np.count_nonzero(self.registers == 0)

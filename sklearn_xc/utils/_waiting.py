@@ -13,13 +13,15 @@ import numpy as np
 from scipy import sparse
 
 from ._csr import as_dense
-from ._matrix import normalise
+from ._matrix import as_rows, normalise
 from ._records import either, is_a, is_array, is_count, is_truth, record
 
 CLASSES_AT_ONCE = 256
-# Until so many samples have come, each call trains on all of them from the start: fewer say little
-# about the sizes of columns and the frequencies of classes, which the first steps go by.
-BEGINNING = 100
+# Until BEGINNING samples have come, each call trains on all of them from the start, and then each
+# by which their number has grown by the factor GROWTH: few say little about the sizes of columns
+# and the frequencies of classes, which the first steps go by. The steps are five times as many so
+# long.
+BEGINNING, END_OF_BEGINNING, GROWTH = 100, 800, 1.25
 
 
 @record(rows=is_array(np.int64), columns=is_array(np.int64), values=is_array(np.float32, ndim=2))
@@ -132,6 +134,11 @@ class Waiting:
             return tables
         return [part.put_back(t) for part, t in zip(self.replaced, tables, strict=True)]
 
+    def knows(self, X):
+        """Whether more than half of these rows are there: they have begun to come again."""
+        hashes = as_rows(X).hashes()
+        return bool(np.isin(hashes, as_rows(self.X).hashes()).mean() > 0.5)
+
     def placed(self, places, tables):
         """The record when classes have moved to these places, and the step is taken back."""
         labels = self.indptr, np.asarray(places)[self.ids], self.grades
@@ -181,12 +188,12 @@ def digest_of(tables):
 
 
 def with_beginning(model, tables, samples, first):
-    """The samples of a call after all those of the beginning, while there is one.
+    """The samples of a call after all those of the beginning, where it trains on all of them.
 
     Parameters
     ----------
     model : estimator
-    tables : list of ndarray
+    tables : callable
         Its weights.
     samples : tuple
         X, labels and weight, as of `Waiting.followed_by`.
@@ -198,17 +205,33 @@ def with_beginning(model, tables, samples, first):
     samples : tuple
     first : bool
         Whether to train from the start.
+    known : tuple, or None
+        All samples of the beginning, for `keep_beginning`; None where it is over.
     """
-    waiting = None if first else vars(model).get("_beginning")
+    if first:
+        return samples, True, samples
+    waiting = vars(model).get("_beginning")
     if waiting is None or not waiting.is_of(tables()):
-        return samples, first
-    return waiting.followed_by(*samples), True
+        return samples, False, None
+    n_before = waiting.X.shape[0]
+    if n_before >= BEGINNING and waiting.knows(samples[0]):
+        return samples, False, None
+    known = waiting.followed_by(*samples)
+    anew = n_before < BEGINNING or _growths(known[0].shape[0]) > _growths(n_before)
+    return known if anew else samples, anew, known
 
 
-def keep_beginning(model, tables, samples, first):
+def _growths(n_samples):
+    """How often the number of samples has grown by GROWTH, from BEGINNING on."""
+    return int(np.log(max(n_samples, BEGINNING) / BEGINNING) / np.log(GROWTH))
+
+
+def keep_beginning(model, tables, known, needed=True):
     """Keep the samples of a beginning that is not over."""
     vars(model).pop("_beginning", None)
-    X, weight = samples[0], samples[-1]
+    if known is None or not needed:
+        return
+    X, weight = known[0], known[-1]
     n_samples = X.shape[0] if weight is None else np.count_nonzero(weight)
-    if first and n_samples < BEGINNING:
-        model._beginning = Waiting(*samples, True, (), tables())
+    if n_samples < END_OF_BEGINNING:
+        model._beginning = Waiting(*known, True, (), tables())

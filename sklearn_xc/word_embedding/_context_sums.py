@@ -12,8 +12,10 @@ from .._kernels.ldgs import _row_updates as rows_kernel
 from .._kernels.word_embedding import _negative_sampling as kernel
 from .._kernels.word_embedding._row_softmax import exact_differences
 from ..ldgs._candidate_gradients import (
+    Candidates,
     ChunkIndexes,
     Positives,
+    SetLoss,
     chunk_bounds,
     scratch_places,
     set_gradients,
@@ -240,10 +242,12 @@ class NamedSums:
         options, bounds = self._options, self._bounds
         if not options.n_message_passes:  # no chunk's score is needed by itself
             bounds, retrieved = bounds[[0, -1]], retrieved.reshape(len(u), 1, -1)
+        loss = SetLoss(
+            "cross_entropy", n_message_passes=options.n_message_passes, tau=options.tau,
+            zero_rest=options.unretrieved == "zero",
+        )  # fmt: skip
         sets = set_gradients(
-            V, u, bounds, retrieved, positives, "cross_entropy",
-            n_message_passes=options.n_message_passes, tau=options.tau,
-            zero_rest=options.unretrieved == "zero", n_threads=self.n_threads,
+            V, u, bounds, Candidates(retrieved), positives, loss, n_threads=self.n_threads,
             places=self._places,
         )  # fmt: skip
         p = sets.values

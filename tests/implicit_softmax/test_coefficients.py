@@ -166,10 +166,9 @@ def test_threads_do_not_change_a_mini_batch(solver, sampling):
     results = []
     for n_threads in (1, 3):
         model = SampledBatches(
-            data, 30, None,
-            settings(solver, batch_size=1000, n_sampled=5, sampling=sampling, alpha=0.1),
+            data, 30, settings(solver, batch_size=1000, n_sampled=5, sampling=sampling, alpha=0.1),
             7, n_threads, GO,
-        )  # fmt: skip
+        ).begin()  # fmt: skip
         for epoch in range(2):
             model.epoch(epoch, 0.01)
         results.append(model.weights())
@@ -184,9 +183,9 @@ def test_ridge_of_mini_batches_is_that_of_every_step():
     start = np.ones((6, 3), dtype=np.float32), np.zeros(6, dtype=np.float32)
     alpha, rate = 0.5, 0.3
     model = SampledBatches(
-        data_of(X, np.arange(40) % 6), 6, start,
+        data_of(X, np.arange(40) % 6), 6,
         settings("importance", batch_size=7, n_sampled=2, alpha=alpha), 0, 1, GO,
-    )  # fmt: skip
+    ).begin(start)  # fmt: skip
     model.epoch(0, rate)
     model.epoch(1, rate)
     W, _ = model.weights()
@@ -199,11 +198,10 @@ def test_norms_stay_in_the_ball_of_umax():
     data = data_of(X, rng.integers(0, 4, size=200))
     options = {"alpha": 2000.0, "intercept": 0.0}  # B_W = 0.53
     for model in (
-        SampledBatches(
-            data, 4, None, settings("umax", batch_size=20, n_sampled=2, **options), 0, 1, GO
-        ),
-        SingleSteps(data, 4, None, settings("umax", **options), 0, 1, GO),
+        SampledBatches(data, 4, settings("umax", batch_size=20, n_sampled=2, **options), 0, 1, GO),
+        SingleSteps(data, 4, settings("umax", **options), 0, 1, GO),
     ):
+        model.begin()
         np.testing.assert_allclose(model.projection.radius, np.sqrt(0.2 * np.log(4)))
         radius = 0.02  # the ridge alone would keep the weights in the larger ball
         model.projection = model.projection._replace(radius=radius)

@@ -157,7 +157,7 @@ def test_ridge_of_fixed_mini_batches_is_unbiased(n_sampled):
     """Over all mini-batches and all draws a class is touched as often as beta_k says."""
     y, n_classes = np.array([0, 1, 1, 3, 3, 3, 0]), 6
     model = ImplicitBatches(
-        data_of(np.zeros((7, 1), np.float32), y), n_classes, None,
+        data_of(np.zeros((7, 1), np.float32), y), n_classes,
         settings(batch_size=3, n_sampled=n_sampled, alpha=1.0, shuffle=False), 0, 1, GO,
     )  # fmt: skip
     touched = np.zeros(n_classes)
@@ -199,9 +199,9 @@ def test_fixed_mini_batches_follow_their_defining_problem(container):
     X, W, b, u = tiny()
     alpha, rate = 0.4, 2.0
     model = ImplicitBatches(
-        data_of(CONTAINERS[container](X), Y), K, (W.copy(), b.copy()),
+        data_of(CONTAINERS[container](X), Y), K,
         settings(batch_size=3, n_sampled=1, alpha=alpha, shuffle=False), 0, 1, GO,
-    )  # fmt: skip
+    ).begin((W.copy(), b.copy()))  # fmt: skip
     model.u[:] = u
     batch, drawn = model.batches[0], np.array([3])
     labels = model.labels[0]

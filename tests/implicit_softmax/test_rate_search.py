@@ -7,8 +7,9 @@ from scipy import sparse
 from scipy.special import log_softmax
 
 from sklearn_xc import ImplicitSoftmaxRegressor
-from sklearn_xc.implicit_softmax._rate_search import RATES, climb, objective, search_rate
-from sklearn_xc.implicit_softmax._solvers import NONE, DivergenceError
+from sklearn_xc.implicit_softmax._data import NONE, Data
+from sklearn_xc.implicit_softmax._rate_search import RATES, Trials, climb, search_rate
+from sklearn_xc.implicit_softmax._solvers import DivergenceError
 from sklearn_xc.utils._matrix import as_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
@@ -23,73 +24,85 @@ def mean_objective(X, y, weight, W, b, alpha):
 @pytest.mark.parametrize("n_classes", [2, 256, 600])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_objective_is_that_of_numpy(n_classes, container, monkeypatch):
-    monkeypatch.setattr("sklearn_xc.implicit_softmax._rate_search.SCORES_AT_ONCE", 256 * 7)
+    monkeypatch.setattr("sklearn_xc.implicit_softmax._data.SCORES_AT_ONCE", 256 * 7)
     rng = np.random.default_rng(n_classes)
     X = rng.normal(size=(50, 6)).astype(np.float32)
     W, b = rng.normal(size=(n_classes, 6)).astype(np.float32) * 5, rng.normal(size=n_classes)
     y, weight = rng.integers(0, n_classes, size=50), rng.choice([0, 1, 2.5], size=50)
     arguments = y.astype(np.int32), weight.astype(np.float32), W, b.astype(np.float32)
-    found = objective(as_rows(container(X)), *arguments, 0.3)
+    y, weight, W, b = arguments
+    data = Data(as_rows(container(X)), y, weight)
+    found = data.objective(W, b, 0.3)
     np.testing.assert_allclose(found, mean_objective(X, y, weight, W, b, 0.3), rtol=1e-5)
-    ones = objective(as_rows(container(X)), arguments[0], NONE, *arguments[2:], 0.0)
+    ones = data._replace(weight=NONE).objective(W, b, 0.0)
     np.testing.assert_allclose(ones, mean_objective(X, y, np.ones(50), W, b, 0), rtol=1e-5)
-    in_other_order = np.asfortranarray(W)
-    again = objective(as_rows(container(X)), *arguments[:2], in_other_order, arguments[3], 0.3)
-    assert again == found
+    assert data.objective(np.asfortranarray(W), b, 0.3) == found
 
 
 def test_objective_of_diverged_weights_is_not_finite():
     X = np.ones((3, 1), dtype=np.float32)
     W = np.array([[np.inf], [0]], dtype=np.float32)
     y = np.zeros(3, dtype=np.int32)
-    assert not np.isfinite(objective(as_rows(X), y, NONE, W, np.zeros(2, np.float32), 1.0))
+    found = Data(as_rows(X), y, NONE).objective(W, np.zeros(2, np.float32), 1.0)
+    assert not np.isfinite(found)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_search_sees_a_tenth_of_the_rows_and_of_the_ridge_and_validates_on_others(weighted):
+def test_rates_are_tried_on_a_tenth_of_the_rows_and_of_the_ridge_and_judged_on_others(weighted):
     X = np.arange(20_000, dtype=np.float32)[:, None]
-    y = np.zeros(20_000, dtype=np.int32)
     weight = np.tile(np.float32([0, 2]), 10_000) if weighted else NONE
+    data = Data(as_rows(X), np.zeros(20_000, dtype=np.int32), weight)
+    part, alpha, loss = data.part_for_rates(7.0, 0)
+    n_rows = 1000 if weighted else 2000
+    assert alpha == pytest.approx(0.7)
+    judged = loss.func.__self__
+    for found in (part, judged):
+        assert len(found.y) == len(np.unique(found.rows.data)) == n_rows
+        assert not weighted or (found.rows.data % 2 == 1).all()
+    assert not set(part.rows.data.tolist()) & set(judged.rows.data.tolist())
+    W, b = np.float32([[0], [1]]), np.zeros(2, np.float32)
+    assert loss(W, b) == judged.objective(W, b, 0.0)
+    few = Data(as_rows(X[:1100]), data.y[:1100], NONE)  # hardly any are left to judge
+    part, alpha, loss = few.part_for_rates(7.0, 0)
+    assert loss(W, b) == part.objective(W, b, alpha)
+
+
+def test_the_search_goes_to_the_best_rate():
     seen = []
 
-    def train(rows, y, weight, alpha, rate):
-        if rate > 100:
-            raise DivergenceError
-        seen.append((rate, rows.shape[0], alpha, rows.data.copy()))
-        W = np.float32([[0], [abs(np.log10(rate) - 1) / 20_000]])  # best at a rate of 10
-        return W, np.zeros(2, np.float32)
+    class Fits:
+        def loss(self, rate):
+            seen.append(rate)
+            return np.inf if rate > 50 else 1 + abs(np.log10(rate) - 1)
 
-    found = search_rate(train, as_rows(X), y, weight, 7.0, 0, None)
-    assert found == (10, False)
-    np.testing.assert_allclose([entry[0] for entry in seen], [0.1, 1, 10, 100, 10**0.5, 10**1.5])
-    rows = {entry[1] for entry in seen}
-    assert rows == ({1000} if weighted else {2000})
-    np.testing.assert_allclose([entry[2] for entry in seen], 0.7, rtol=1e-6)
-    for entry in seen:
-        np.testing.assert_array_equal(entry[3], seen[0][3])
-        assert len(np.unique(entry[3])) == entry[1]
-        assert not weighted or (entry[3] % 2 == 1).all()
+    assert search_rate(Fits(), None) == (10, False)
+    np.testing.assert_allclose(seen, [0.1, 1, 10, 100, 10**0.5, 10**1.5])
 
-    def never_right_on_the_part(rows, y, weight, alpha, rate):
-        """Scores of the wrong class are high on the part, at 1 more than elsewhere."""
-        part = set(rows.data.tolist())
-        level = {1.0: 100.0}.get(rate, 1.0)
-        assert len(part) == rows.shape[0]
-        table[:] = [level if value in part else 1 / level for value in X[:, 0]]
-        return np.float32([[0], [1]]), np.zeros(2, np.float32)
 
-    table = np.ones(20_000)
-    rows_judged = []
+def test_trials_begin_anew_and_say_where_steps_diverge():
+    class Solver:
+        def begin(self, start):
+            self.start, self.steps = start, []
+            return self
 
-    def spy(rows, *rest):
-        rows_judged.append(set(rows.data.tolist()))
-        return float(np.mean([table[int(value)] for value in rows.data]))
+        def epoch(self, number, rate):
+            if rate > 1:
+                raise DivergenceError
+            self.steps.append(rate)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sklearn_xc.implicit_softmax._rate_search.objective", spy)
-        assert search_rate(never_right_on_the_part, as_rows(X), y, weight, 7.0, 0, None)[0] == 1
-    assert not rows_judged[0] & set(seen[0][3].tolist())
-    assert len(rows_judged[0]) == len(seen[0][3])
+        def weights(self):
+            return self.start[0], self.steps
+
+    start = np.zeros(3), np.zeros(2)
+    seen = []
+
+    def loss(W, steps):
+        seen.append(W)
+        return sum(steps)
+
+    trials = Trials(Solver(), loss, start, np.array([1.0, 0.5]))
+    assert [trials.loss(rate) for rate in (0.5, 2.0, 1.0)] == [0.75, np.inf, 1.5]
+    assert not any(np.shares_memory(W, start[0]) for W in seen)
 
 
 def test_climb_goes_on_for_as_long_as_it_gets_better():

@@ -16,9 +16,10 @@ from sklearn.linear_model import LogisticRegression
 
 from sklearn_xc import ImplicitSoftmaxRegressor
 from sklearn_xc.implicit_softmax import _regressor as module
+from sklearn_xc.implicit_softmax._data import NONE
 from sklearn_xc.implicit_softmax._rate_search import RATES
 from sklearn_xc.implicit_softmax._settings import settings_of
-from sklearn_xc.implicit_softmax._solvers import NONE, DivergenceError, SingleSteps
+from sklearn_xc.implicit_softmax._solvers import DivergenceError, SingleSteps
 from sklearn_xc.implicit_softmax._train import PUBLISHED, passes, solver_class
 from sklearn_xc.utils._matrix import as_rows
 
@@ -198,7 +199,7 @@ def test_partial_fit_learns_part_by_part(name, digits):
 
 
 def test_partial_fit_takes_its_rate_from_the_length_of_the_first_rows(digits):
-    X, y = digits[0][:300], digits[1][:300]
+    X, y = digits[0][:800], digits[1][:800]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "search_rate", None)
         models = [
@@ -208,7 +209,7 @@ def test_partial_fit_takes_its_rate_from_the_length_of_the_first_rows(digits):
         rate = models[0].learning_rate_
         assert rate == pytest.approx(1)
         assert models[1].learning_rate_ == pytest.approx(rate / 64)
-        models[0].partial_fit(5 * digits[0][300:600], digits[1][300:600])
+        models[0].partial_fit(5 * digits[0][800:1100], digits[1][800:1100])
         assert models[0].learning_rate_ == rate
 
 
@@ -305,7 +306,7 @@ def test_impossible_sizes_are_refused_by_number(small, monkeypatch):
 def test_an_interrupted_fit_leaves_the_estimator_as_it_was(name, small, monkeypatch):
     model = make(name).fit(*small)
     before = vars(model).copy()
-    steps = solver_class(settings_of(model, small[0], None))
+    steps = solver_class(settings_of(model, 64, None))
     real = steps.epoch
 
     def interrupted(self, number, rate):
@@ -342,11 +343,11 @@ def test_a_stopped_thread_gives_up(small):
     data = module.Data(as_rows(X), y.astype(np.int32), NONE)
     stop = np.ones(1, dtype=np.int32)
     for name in ("implicit batches", "umax batches", "exact"):
-        settings = settings_of(make(name), X, None)
-        solver = solver_class(settings)(data, 10, None, settings, 0, 1, stop)
+        settings = settings_of(make(name), 64, None)
+        solver = solver_class(settings)(data, 10, settings, 0, 1, stop).begin()
         with pytest.raises(KeyboardInterrupt):
             solver.epoch(0, 0.1)
-    assert solver_class(settings_of(model, small[0], None)) is SingleSteps
+    assert solver_class(settings_of(model, 64, None)) is SingleSteps
 
 
 # ------------------------------------------------------------------------------- the docstring
@@ -358,9 +359,9 @@ def test_published_settings_are_the_defaults():
     model = ImplicitSoftmaxRegressor()
     assert model.delta == 1.0
     for solver in PUBLISHED:
-        settings = settings_of(model.set_params(solver=solver), np.ones((1, 1)), None)
+        settings = settings_of(model.set_params(solver=solver), 1, None)
         assert passes("auto", settings, 10**5) == (10 if solver == "exact" else 50)
-    settings = settings_of(model.set_params(solver="nce"), np.ones((1, 1)), None)
+    settings = settings_of(model.set_params(solver="nce"), 1, None)
     assert (settings.batch_size, settings.n_sampled) == (100, 5)
 
 

@@ -14,6 +14,7 @@ from sklearn_xc._kernels.implicit_softmax._single_steps import (
     Draws,
     Iterate,
     Samples,
+    first_draws,
     run_steps,
     solve_step,
 )
@@ -129,12 +130,11 @@ def step(method, X, W, b, u, order, rate, *, negative=None, ridge=NO_DOUBLES, we
     options = {
         "method": METHODS[method], "raman": raman, "intercept": intercept, "rate": rate,
         "delta": delta, "lowest_u": lowest_u, "highest_u": highest_u, "radius": radius,
-        "seed": seed,
     }  # fmt: skip
     samples = Samples(*rows[:4], y, weight, rows.squared_norms())
     order = np.asarray(order, dtype=np.int32)
     iterate = Iterate(W, False, b, scale, norms, u)
-    n_steps = run_steps(samples, order, ridge, draws, options, 0, iterate, GO)
+    n_steps = run_steps(samples, order, ridge, draws, options, first_draws(seed, 0), iterate, GO)
     if len(norms):
         true = W * scale[:, None]
         np.testing.assert_allclose(norms, (true.astype(float) ** 2).sum(axis=1), rtol=1e-4)

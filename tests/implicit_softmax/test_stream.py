@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 import sklearn_xc
 from sklearn_xc import ImplicitSoftmaxRegressor
-from sklearn_xc.implicit_softmax._stream import Stream, sample_keys
+from sklearn_xc.implicit_softmax._stream import Stream, keys_of
 from sklearn_xc.utils._coordinates import Coordinates
 from sklearn_xc.utils._matrix import as_rows
 from sklearn_xc.utils._records import made_record
@@ -113,7 +113,7 @@ def test_the_ridge_does_not_grow_with_the_number_of_parts():
 def test_whole_passes_are_the_epochs_of_a_fit(name):
     """The same order, draws, rates and auxiliary variables: the same weights, but for rounding."""
     X, y = digits()
-    options = SOLVERS[name] | {"random_state": 0, "alpha": 0.0, "decay": 0.9}
+    options = SOLVERS[name] | {"random_state": 0, "alpha": 0.0, "decay": 0.9, "shuffle": False}
     whole = ImplicitSoftmaxRegressor(max_iter=4, **options).fit(X[:400], y[:400])
     model = streamed(ImplicitSoftmaxRegressor(**options), X[:400], y[:400], 1, 4)
     assert model.n_iter_ == whole.n_iter_ == 4
@@ -161,19 +161,19 @@ def test_classes_that_join_share_the_stream(name):
 
 
 def test_auxiliary_variables_come_back_with_their_rows():
-    X, y = digits()
+    X, y = digits()  # 1000 rows: those after 800 are not of the beginning
     model = ImplicitSoftmaxRegressor(**SOLVERS["implicit"], random_state=0)
-    model.partial_fit(X[:300], y[:300], classes=np.arange(10))
-    keys = sample_keys(as_rows(X[:400]), y[:400], model.classes_)
+    model.partial_fit(X[:800], y[:800], classes=np.arange(10))
+    keys = keys_of(as_rows(X[:1000]).hashes(), y[:1000], model.classes_)
     u = model._stream.auxiliary(keys, np.log(10))
-    assert len(np.unique(keys)) == 400
-    assert (u[:300] != np.log(10)).all()
-    np.testing.assert_array_equal(u[300:], np.log(10))
+    assert len(np.unique(keys)) == 1000
+    assert (u[:800] != np.log(10)).all()
+    np.testing.assert_array_equal(u[800:], np.log(10))
     before = model._stream
-    model.partial_fit(X[300:400], y[300:400])
-    np.testing.assert_array_equal(model._stream.auxiliary(keys, np.nan)[:300], u[:300])
-    assert len(before.keys) == 300  # a record is never changed
-    grown = sample_keys(as_rows(X[:400]), 2 * y[:400], np.arange(20) // 2)
+    model.partial_fit(X[800:1000], y[800:1000])
+    np.testing.assert_array_equal(model._stream.auxiliary(keys, np.nan)[:800], u[:800])
+    assert len(before.keys) == 800  # a record is never changed
+    grown = keys_of(as_rows(X[:1000]).hashes(), 2 * y[:1000], np.arange(20) // 2)
     np.testing.assert_array_equal(grown, keys)  # labels count, not their places
 
 

@@ -160,9 +160,8 @@ def test_theorem_1_a_step_of_umax_ends_no_higher_than_a_vanilla_one(seed, delta)
         reached = {}
         for solver in ("umax", "sgd"):
             made = settings(solver, alpha=alpha, intercept=0.0, delta=delta)
-            model = SingleSteps(
-                data_of(X, y), K, (W.copy(), np.zeros(K, np.float32)), made, seed, 1, GO
-            )
+            model = SingleSteps(data_of(X, y), K, made, seed, 1, GO)
+            model.begin((W.copy(), np.zeros(K, np.float32)))
             model.u, model.visited = u.copy(), one  # a single step
             model.epoch(0, rate)
             V = model.weights()[0].astype(float)

@@ -97,8 +97,7 @@ def test_many_weights_of_sparse_rows_get_a_layer(text, monkeypatch):
 
 
 def test_many_classes_are_searched_for():
-    X = np.zeros((1, 3), dtype=np.float32) + 1
-    plans = [_auto.make_plan(LDGSClassifier(), X, n) for n in (5000, 100_000)]
+    plans = [_auto.make_plan(LDGSClassifier(), False, 3, n) for n in (5000, 100_000)]
     assert [plan.gradient for plan in plans] == ["exact", "decomposed"]
 
 

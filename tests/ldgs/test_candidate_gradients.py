@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize
 
 from sklearn_xc.ldgs._candidate_gradients import (
+    Candidates,
     ChunkIndexes,
     Positives,
+    SetLoss,
     chunk_bounds,
     set_gradients,
 )
@@ -350,7 +352,7 @@ def test_drawn_classes_are_candidates_of_the_other_losses(loss):
 def test_no_rows():
     problem = Problem()
     found = set_gradients(
-        problem.W, problem.H[:0], chunk_bounds(12, 2), np.empty((0, 2, 3), np.int32),
-        Positives(np.zeros(1, np.int64), np.empty(0, np.int32)), "margin",
+        problem.W, problem.H[:0], chunk_bounds(12, 2), Candidates(np.empty((0, 2, 3), np.int32)),
+        Positives(np.zeros(1, np.int64), np.empty(0, np.int32)), SetLoss("margin"),
     )  # fmt: skip
     assert found.counts.shape == (0,)

@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 
 from sklearn_xc import ImplicitSoftmaxRegressor
-from sklearn_xc.implicit_softmax import _settings as module
+from sklearn_xc.implicit_softmax._data import Data
 from sklearn_xc.utils._coordinates import Coordinates
 
 pytestmark = pytest.mark.kernel
@@ -47,7 +47,8 @@ def fit(X, y, sample_weight=None, **options):
 @pytest.mark.parametrize("name", SHORT)
 def test_intercepts_are_the_weights_of_a_constant_feature(digits, name, scaling, form, monkeypatch):
     """In the same coordinates: a constant feature changes the length and the mean of rows."""
-    monkeypatch.setattr(module, "coordinates_for", lambda *_: Coordinates())
+    monkeypatch.setattr(Data, "coordinates", lambda *_: Coordinates())
+    monkeypatch.setattr(Data, "length", lambda _: 1.0)
     X, y = digits
     constant = np.full((len(y), 1), scaling, dtype=np.float32)
     model = fit(form(X), y, intercept_scaling=scaling, **SHORT[name])
@@ -74,10 +75,10 @@ def test_auto_is_a_tenth_of_the_length_of_a_row(digits):
     np.testing.assert_array_equal(without.intercept_, 0)
 
 
-def test_parts_keep_the_constant_feature_of_the_first(digits):
+def test_parts_keep_the_constant_feature_of_a_fit(digits):
     X, y = digits
     model = ImplicitSoftmaxRegressor(learning_rate=0.5, random_state=0)
-    model.partial_fit(X, y, classes=np.unique(y)).partial_fit(9 * X, y)
+    model.fit(X, y).partial_fit(9 * X, y)
     assert model.intercept_scaling_ == pytest.approx(0.1)
 
 

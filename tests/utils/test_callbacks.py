@@ -197,7 +197,7 @@ def test_verbose_tells_the_loss_that_is_kept(data, capsys):
 
 
 def test_verbose_without_a_curve_looks_at_few_samples(data, monkeypatch, capsys):
-    monkeypatch.setattr("sklearn_xc.implicit_softmax._rate_search.FEW", 50)
+    monkeypatch.setattr("sklearn_xc.implicit_softmax._data.FEW", 50)
     options = {"verbose": 1, "learning_rate": 0.1}
     told = {}
     for curve in (False, True):

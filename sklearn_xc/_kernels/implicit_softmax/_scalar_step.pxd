@@ -22,7 +22,6 @@ cdef struct Settings:
     double lowest_u  # U-max projects u on [lowest_u, highest_u]
     double highest_u
     double radius  # and w on the ball of this radius
-    uint64_t seed
 
 
 cdef inline double implicit_step(

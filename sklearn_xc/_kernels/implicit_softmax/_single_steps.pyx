@@ -10,6 +10,8 @@ scale_k W_k, so that the ridge of a step costs no more than the non-zeros of its
 from libc.math cimport fabs, isfinite, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+import numpy as np
+
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted, prefetch, random_below
 from sklearn_xc._kernels.common._common cimport random_unit, seed_for
 from sklearn_xc._kernels.softmax._sampled_scores cimport Row, row_at
@@ -312,9 +314,14 @@ cdef class Iterate:
         return weights
 
 
+def first_draws(uint64_t seed, uint64_t epoch):
+    """The state from which an epoch's random classes are drawn, uint64 (1,)."""
+    return np.array([seed_for(seed, epoch)], dtype=np.uint64)
+
+
 def run_steps(
     Samples samples, const int32_t[::1] order, const double[::1] ridge, Draws draws,
-    Settings settings, uint64_t epoch, Iterate iterate, const int32_t[::1] stop,
+    Settings settings, uint64_t[::1] random, Iterate iterate, const int32_t[::1] stop,
 ):
     """One step for each sample of `order`, with a class drawn for it.
 
@@ -325,7 +332,7 @@ def run_steps(
     ridge : IN (n_classes,), alpha beta_k / N; or of size 0
     draws : IN
     settings : IN
-    epoch : IN, chooses the stream of random classes together with settings.seed
+    random : IN/OUT, the state of the draws, see `first_draws`
     iterate : IN/OUT
     stop : IN, one number; other than zero when another thread was interrupted
 
@@ -337,7 +344,7 @@ def run_steps(
     cdef Py_ssize_t t, i, n_steps = order.shape[0]
     cdef int32_t k, k_next = 0
     cdef double rate, log_importance, operations = 0
-    cdef uint64_t rng = seed_for(settings.seed, epoch)
+    cdef uint64_t rng = random[0]
     cdef bint weighted = samples.weight.shape[0] > 0
     cdef bint far = iterate.W.shape[0] * iterate.W.shape[1] > FAR
     cdef const int64_t[::1] indptr = samples.indptr
@@ -380,4 +387,5 @@ def run_steps(
                 break
             operations += 4 * row.n + STEP_COST
             interrupted(stop, &operations)
+    random[0] = rng
     return n_steps

@@ -1,0 +1,71 @@
+"""ImplicitSoftmaxRegressor in parts: what a step follows is a function of the rows seen.
+
+Rows are visited in the order given, lasting steps of mini-batches are on whole ones
+(see `utils/_waiting.py`), draws and auxiliary variables go on, and coordinates are those of all
+rows so far: weights outside do not change with them.
+"""
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ..base._multiclass import labels_of
+from ..softmax._parts import of_weight, tables_of, take_back
+from ..utils._callbacks import SILENT
+from ..utils._matrix import as_rows
+from ..utils._minibatches import in_parts, sorted_by_class
+from ..utils._random import stream as random_stream
+from ..utils._schedules import share_of_part
+from ..utils._waiting import Waiting
+from ._data import NONE, Data
+from ._settings import settings_of
+
+
+def train_on_part(model, X, codes, sample_weight, first):
+    """One pass over more samples, and over those that wait.
+
+    Parameters
+    ----------
+    model : ImplicitSoftmaxRegressor
+    X : ndarray or csr_array of float32 (n_samples, n_features)
+    codes : ndarray of int32 (n_samples,)
+    sample_weight : ndarray of float32 (n_samples,), or None
+    first : bool
+        Whether no fit or part came before.
+    """
+    X, codes, sample_weight = of_weight(X, codes, sample_weight)
+    waiting, n_new = None if first else take_back(model), len(codes)
+    cold = first or (waiting is not None and waiting.cold)
+    if waiting is not None:
+        X, labels, sample_weight = waiting.followed_by(X, labels_of(codes), sample_weight)
+        codes = labels[1]
+    weight = NONE if sample_weight is None else sample_weight
+    data, n_calls = Data(as_rows(X), codes, weight).full(), 0 if first else model.n_iter_
+    solver = None if first else vars(model).get("solver_")
+    settings = settings_of(model, data.entries_a_row(), solver)
+    before, started = None if cold else model._stream, not cold
+    new = data if cold else data.take(np.arange(len(codes) - n_new, len(codes)))
+    model._stream = new.stream(model, settings, before)
+    seed = check_random_state(model.random_state).randint(2**31)
+    shuffled = sorted_by_class(codes)
+    rng = random_stream(seed, "order of a part", n_calls) if shuffled else None
+    whole, rest = in_parts(len(codes), settings.batch_size, rng)
+    model._waiting, progress = None, model._progress_of_part()
+
+    def step(some, progress):
+        start = model._start_weights() if started else None
+        shares = np.array([share_of_part(model.decay, model._stream.seen)])
+        model._train(data.take(some), start, settings, shares, n_calls, progress, part=True)
+
+    if len(whole):
+        step(whole, progress)
+        progress, cold, started = SILENT, False, True
+    tables = None if cold else tables_of(model)
+    if len(rest):
+        kept = model._stream
+        step(rest, progress)
+        model._stream = kept
+        rows, codes, _ = left = data.take(rest)
+        model._waiting = Waiting(
+            rows.matrix(), labels_of(codes), left.sample_weight(), cold, tables or (),
+            tables_of(model),
+        )  # fmt: skip

@@ -1,0 +1,83 @@
+"""Sizes of the rows of all calls of ImplicitSoftmaxRegressor, and coordinates that suit them."""
+
+import numpy as np
+
+from ..utils._coordinates import Coordinates
+from ..utils._records import is_a, is_array, is_not_negative, record
+from ..utils._rows import ALREADY
+from ..utils._sizes_seen import Columns, Lengths
+
+FULL = 0.25  # of the entries are not zero in rows that are taken as dense
+FAR = 10  # times the typical length, of rows that do not count in the mean
+
+
+@record(
+    lengths=is_a(Lengths), distances=is_a(Lengths), columns=is_a(Columns),
+    n_near=is_not_negative, near=is_array(np.float64), n_nonzero=is_not_negative,
+    n_entries=is_not_negative,
+)  # fmt: skip
+class Sizes:
+    """What `Data.coordinates` asks of rows, of those of all calls.
+
+    Attributes
+    ----------
+    lengths : Lengths
+    distances : Lengths
+        Of dense rows, from `near`.
+    columns : Columns
+        Of dense rows.
+    n_near : float
+    near : ndarray of float64 (n_features,), or of size 0
+        The mean of dense rows that are not much longer than most, and their number.
+    n_nonzero, n_entries : float
+        Of dense rows.
+    """
+
+    def __init__(self):
+        self.lengths, self.distances, self.columns = Lengths(), Lengths(), Columns()
+        self.n_near = self.n_nonzero = self.n_entries = 0.0
+        self.near = np.zeros(0)
+
+    def _check_record(self):
+        if len(self.near) != len(self.columns.mean):
+            raise ValueError("the mean of a Sizes is not one number for each feature")
+
+    def sizes(self):
+        """The numbers of features that these are of."""
+        return {len(self.near)} - {0}
+
+    def replaced(self, **changes):
+        """A record with other attributes; this one stays as it is."""
+        found = Sizes()
+        vars(found).update(vars(self) | changes)
+        return found
+
+    def with_mean(self, n_rows, mean):
+        """A record with the mean of more dense rows that are not much longer than most."""
+        near = self.near if len(self.near) else np.zeros(len(mean))
+        n_near = self.n_near + n_rows
+        return self.replaced(n_near=n_near, near=near + (mean - near) * (n_rows / n_near))
+
+    def coordinates(self, dense, columns, fit_intercept):
+        """What `Data.coordinates` would find for all rows, but for rounding of lengths.
+
+        Parameters
+        ----------
+        dense : bool
+            Whether the rows at hand are, and can be shifted.
+        columns, fit_intercept : bool
+            As there.
+        """
+        if not dense or not fit_intercept:
+            return Coordinates(scale=scale_of(self.lengths))
+        if columns and (found := self.columns.coordinates()) is not None:
+            return found
+        if self.n_nonzero < FULL * self.n_entries:
+            return Coordinates(scale=scale_of(self.lengths))
+        return Coordinates(self.near, scale_of(self.distances))
+
+
+def scale_of(lengths):
+    """The typical length, 1 if it is that about."""
+    length = lengths.median
+    return 1.0 if abs(length - 1) < ALREADY else length

@@ -1,0 +1,117 @@
+"""Sizes of rows and columns over all calls, in whatever parts rows come.
+
+Moments of columns add up. A median does not: lengths are counted in bins finer than any use of
+their median asks for.
+"""
+
+import numpy as np
+
+from ._coordinates import UNEVEN, Coordinates
+from ._records import is_array, is_not_negative, record
+
+BINS = 1024  # to each factor of two of a squared length
+NO_COLUMNS = np.zeros(0)
+
+
+@record(
+    bins=is_array(np.int64), weight=is_array(np.float64, least=0),
+    squares=is_array(np.float64, least=0),
+)  # fmt: skip
+class Lengths:
+    """A histogram of the lengths of rows that are not zero.
+
+    Attributes
+    ----------
+    bins : ndarray of int64 (n_bins,)
+        Ascending: the logarithms of squared lengths, rounded down.
+    weight, squares : ndarray of float64 (n_bins,)
+        Weights of the rows in each, and the weighted sum of their squared lengths.
+    """
+
+    def __init__(self, bins=None, weight=None, squares=None):
+        self.bins = np.zeros(0, dtype=np.int64) if bins is None else bins
+        self.weight = np.zeros(0) if weight is None else weight
+        self.squares = np.zeros(0) if squares is None else squares
+
+    def _check_record(self):
+        if not len(self.bins) == len(self.weight) == len(self.squares):
+            raise ValueError("the bins of Lengths have not one weight and one sum each")
+        if (np.diff(self.bins) <= 0).any():
+            raise ValueError("the bins of Lengths are not in order")
+
+    def with_squares(self, squares, weight):
+        """A histogram with these rows too, of squared lengths and weights (n_samples,)."""
+        known = (squares > 0) & (weight > 0)
+        squares, weight = squares[known], weight[known]
+        bins = np.concatenate([self.bins, np.floor(BINS * np.log2(squares)).astype(np.int64)])
+        bins, place = np.unique(bins, return_inverse=True)
+        sums = [
+            np.bincount(place, np.concatenate([before, new]), len(bins))
+            for before, new in ((self.weight, weight), (self.squares, weight * squares))
+        ]
+        return Lengths(bins, *sums)
+
+    @property
+    def median(self):
+        """The weighted median length, but for 0.02 per cent; 1 without any."""
+        if not len(self.bins):
+            return 1.0
+        below = np.cumsum(self.weight)
+        middle = [np.searchsorted(below, below[-1] / 2, side) for side in ("left", "right")]
+        middle = np.minimum(middle, len(below) - 1)
+        return float(np.sqrt((self.squares[middle] / self.weight[middle]).mean()))
+
+
+@record(
+    weight=is_not_negative, mean=is_array(np.float64), squares=is_array(np.float64, least=0),
+    lowest=is_array(np.float64), highest=is_array(np.float64),
+)  # fmt: skip
+class Columns:
+    """Moments and limits of the columns of dense rows.
+
+    Attributes
+    ----------
+    weight : float
+        Of the rows.
+    mean, squares, lowest, highest : ndarray of float64 (n_features,), or of size 0
+        `squares` are sums of squared deviations from the mean.
+    """
+
+    def __init__(self):
+        self.weight = 0.0
+        self.mean = self.squares = self.lowest = self.highest = NO_COLUMNS
+
+    def _check_record(self):
+        if len({len(part) for part in (self.mean, self.squares, self.lowest, self.highest)}) > 1:
+            raise ValueError("the moments of Columns are of different features")
+
+    def with_moments(self, total, mean, squares, lowest, highest):
+        """A record with more rows, whose moments these are; see `Rows.column_moments`."""
+        found = Columns()
+        found.weight = self.weight + total
+        if self.weight:
+            change = mean - self.mean
+            squares = self.squares + squares + change**2 * (self.weight * total / found.weight)
+            mean = self.mean + change * (total / found.weight)
+            lowest = np.minimum(lowest, self.lowest)
+            highest = np.maximum(highest, self.highest)
+        found.mean, found.squares = mean, squares
+        found.lowest, found.highest = lowest, highest
+        return found
+
+    def coordinates(self):
+        """Those of `Rows.coordinates` if columns are of very different sizes; else None."""
+        if not self.weight:
+            return None
+        variance, changes = self.squares / self.weight, self.highest > self.lowest
+        varies = changes & (variance > 0)
+        if not varies.any():
+            return None
+        deviation = np.sqrt(variance[varies])
+        largest = np.sqrt((variance + self.mean**2)[varies].max())
+        if largest <= UNEVEN * np.median(deviation):
+            return None
+        scale = np.ones(len(varies))
+        scale[varies] = deviation
+        mean = np.where(varies, self.mean, self.lowest)
+        return Coordinates(mean, scale * np.sqrt(np.count_nonzero(changes)))
