@@ -142,9 +142,9 @@ def test_weighted_parts_lead_to_the_same_model(name):
     np.testing.assert_allclose(found[1:, 1], found[0, 1], atol=0.006)
 
 
-@pytest.mark.parametrize("name", ["augment_reduce", "implicit", "umax", "ldgs"])
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_light_rows_hardly_count(name):
-    """Not so MEMOIR, whose average of iterates goes on with every row, whatever its weight."""
+    """Neither in steps nor, with MEMOIR, in the average of the iterates."""
     estimator, data = ESTIMATORS[name][0], digits()
     moves = []
     for weight in (1e-6, 1.0):

@@ -3,6 +3,7 @@
 from ..utils._coordinates import Coordinates
 from ..utils._records import is_a, is_count, is_not_negative, require_attributes
 from ..utils._rows_seen import RowsSeen
+from ..utils._sizes_seen import Columns
 from ._growing_weights import Iterates
 
 
@@ -13,6 +14,7 @@ def check_loaded(model, mapped):
     require_attributes(
         model, _saved=is_a(Iterates), _seen=is_a(RowsSeen), _squares=is_not_negative,
         _n_visited=is_count, _new=is_not_negative, _coordinates=is_a(Coordinates),
+        _weight_of_squares=is_not_negative, _columns=is_a(Columns),
         _bias=is_not_negative, alpha_=is_not_negative, eta0_=is_not_negative,
         eta_step_=is_not_negative,
     )  # fmt: skip
@@ -24,3 +26,4 @@ def check_loaded(model, mapped):
         del model._n_batches
         model._coordinates = Coordinates()
         model._seen, model._squares, model._n_visited, model._new = RowsSeen(), 0.0, 0, 0.0
+        model._weight_of_squares, model._columns = 0.0, Columns()

@@ -8,7 +8,7 @@ from scipy import sparse
 from .._kernels.memoir._growing_weights import WeightLists
 from ..persistence import require_lists
 from ..utils._matrix import narrow_indices, narrow_pointers
-from ..utils._records import is_array, is_count, is_number, made_record, record
+from ..utils._records import is_array, is_not_negative, is_number, made_record, record
 
 SMALLEST_SCALE = 1e-4  # float32 values keep their precision above it
 # Theorem 3 wants truncations that change little: none cuts a vector longer than this share of all
@@ -21,7 +21,7 @@ ENTRIES_AT_ONCE = 2**18
 @record(
     indptr=is_array(np.int64), classes=is_array(np.int32), values=is_array(np.float32),
     sums=is_array(np.float32), scale=is_number, sum_of_scales=is_number, square=is_number,
-    n_iterates=is_count,
+    n_iterates=is_not_negative,
 )  # fmt: skip
 @dataclass(frozen=True, eq=False)
 class Iterates:
@@ -39,7 +39,8 @@ class Iterates:
         U; of size 0 where no average is kept.
     scale, sum_of_scales, square : float
         `square` is ||V||^2.
-    n_iterates : int
+    n_iterates : float
+        Each counts what the sample that finds it weighs, beside the mean of all samples.
     """
 
     indptr: np.ndarray
@@ -49,7 +50,7 @@ class Iterates:
     scale: float
     sum_of_scales: float
     square: float
-    n_iterates: int
+    n_iterates: float
 
     @classmethod
     def of_tuple(cls, saved):
@@ -72,9 +73,70 @@ class Iterates:
         """The last iterate alone."""
         return replace(self, sums=np.empty(0, dtype=np.float32), sum_of_scales=0.0, n_iterates=0)
 
+    def in_weights_of(self, factor):
+        """With the mean weight, which samples are counted beside, divided by this factor."""
+        return replace(
+            self, sums=self.sums * np.float32(factor), sum_of_scales=self.sum_of_scales * factor,
+            n_iterates=self.n_iterates * factor,
+        )  # fmt: skip
+
     def with_classes_at(self, places):
         """With each class at its new place, ascending as before."""
         return replace(self, classes=places.astype(np.int32)[self.classes])
+
+    def in_coordinates(self, before, now, bias, n_classes):
+        """The same models in other coordinates, for dense samples.
+
+        What the constant feature takes up is linear in the weights, and so is it in their sums.
+
+        Parameters
+        ----------
+        before, now : Coordinates
+        bias : float
+            The value of the constant feature.
+        n_classes : int
+        """
+        indptr, last = self.indptr, self.indptr[-2]
+        n_features = len(indptr) - 2
+        feature = np.repeat(np.arange(n_features), np.diff(indptr[:-1]))
+        old, new = (np.broadcast_to(c.scale, n_features) for c in (before, now))
+        shift = sum(c.mean * sign for c, sign in ((now, 1), (before, -1)) if c.mean is not None)
+        constants, scaled = [], []
+        for part in (self.values, self.sums):
+            constant = np.zeros(n_classes)
+            if part.size:
+                weights = part[:last].astype(np.float64) / old[feature]
+                constant = np.bincount(
+                    self.classes[:last], weights * (shift / bias)[feature], n_classes
+                )
+                constant[self.classes[last:]] += part[last:]
+                scaled.append((weights * new[feature]).astype(np.float32))
+            else:
+                scaled.append(part)
+            constants.append(constant)
+        used = np.flatnonzero((constants[0] != 0) | (constants[1] != 0))
+        values, sums = (
+            np.concatenate([head, constant[used].astype(np.float32)]) if part.size else part
+            for head, constant, part in zip(
+                scaled, constants, (self.values, self.sums), strict=True
+            )
+        )
+        return replace(
+            self, indptr=np.append(indptr[:-1], last + len(used)),
+            classes=np.concatenate([self.classes[:last], used.astype(np.int32)]),
+            values=values, sums=sums, square=float(np.square(values, dtype=np.float64).sum()),
+        )  # fmt: skip
+
+    def with_bias(self, factor):
+        """The same models with the value of the constant feature multiplied by this factor."""
+        if factor == 1:
+            return self
+        last = self.indptr[-2]
+        values, sums = self.values.copy(), self.sums.copy()
+        values[last:] /= np.float32(factor)
+        sums[last:] /= np.float32(factor)
+        square = float(np.square(values, dtype=np.float64).sum())
+        return replace(self, values=values, sums=sums, square=square)
 
     def require_lists(self, n_features, n_classes):
         """Raise ValueError unless a kernel can follow the lists."""
@@ -191,10 +253,16 @@ class GrowingWeights:
         square, left = self.lists.truncate(chosen, threshold, self.state[1], True)
         return np.sqrt(square), left
 
-    def count_iterates(self, n):
-        """W is an iterate of which the average consists; the kernel has added n - 1 before it."""
-        self.state[1] += self.state[0]
-        self.n_iterates += n
+    def count_iterates(self, own, total):
+        """W is an iterate of the average, for the first sample of a batch, as the others were.
+
+        Parameters
+        ----------
+        own, total : float
+            Weights of this sample, and of all of the batch, beside the mean of all samples.
+        """
+        self.state[1] += self.state[0] * own
+        self.n_iterates += total
 
     def values(self):
         """V with the column of the intercept last: CSR of float32 (n_classes, n_features + 1)."""

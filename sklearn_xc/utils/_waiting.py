@@ -18,8 +18,8 @@ from ._rows_seen import row_hashes
 
 CLASSES_AT_ONCE = 256
 # Until BEGINNING samples have come, each call trains on all of them from the start, and then each
-# by which their number has grown by the factor GROWTH: few say little about the sizes of columns and
-# the frequencies of classes, which the first steps go by. The steps are five times as many so long.
+# by which their number has grown by the factor GROWTH: few say little about the sizes of columns
+# and the frequencies of classes, which the first steps go by. Steps are five times as many so long.
 BEGINNING, END_OF_BEGINNING, GROWTH = 100, 800, 1.25
 
 
