@@ -94,6 +94,8 @@ def stream_of(model, X, sample_weight, settings, before):
     if stream.seen.n_rows <= n_visited:
         return stream.replaced(**of_fit())
     dense = not sparse.issparse(X)
+    if stream.sizes is None:
+        return stream if dense or stream.coordinates.mean is None else stream.replaced(**of_fit())
     return stream.replaced(
         coordinates=stream.sizes.coordinates(dense, columns, model.fit_intercept),
         typical=scale_of(stream.sizes.lengths),

@@ -356,7 +356,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
     partial_fit = partial_fit
 
     def _needs_a_beginning(self):
-        return True  # for the sizes of columns and of the constant feature
+        return self._coordinates.mean is not None
 
     def _partial_fit(self, X, codes, sample_weight, first):
         self._refuse_calibration()

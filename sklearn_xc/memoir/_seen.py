@@ -53,7 +53,7 @@ def problem_of(model, data, shuffled=True, part=False):
     before, model._seen = model._seen, model._seen.with_rows(raw, weight)
     new = model._seen.new_since(before)
     counted = Data(data.X, data.codes, new * weight.astype(np.float64))
-    if new > 0 and _by_column(model, data):
+    if new > 0 and _by_column(model, data) and model._columns is not None:
         model._columns = model._columns.with_rows(data.X, counted.weight)
     if part:
         _follow(model, data)
@@ -79,7 +79,7 @@ def problem_of(model, data, shuffled=True, part=False):
 
 def _follow(model, data):
     """Bring the coordinates, and the iterates in them, to those of all rows so far."""
-    if not _by_column(model, data) or not model._columns.weight:
+    if not _by_column(model, data) or model._columns is None or not model._columns.weight:
         return
     if model._seen.n_rows <= data.X.shape[0]:
         found = _of_all(data)

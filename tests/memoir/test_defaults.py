@@ -296,6 +296,21 @@ def test_saved_models_go_on(tmp_path):
     same_model(read.partial_fit(X[:40], y[:40]), model.partial_fit(X[:40], y[:40]))
 
 
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_models_of_version_0_1_go_on(form, tmp_path):
+    """In the coordinates that they have."""
+    X, y = load_wine(return_X_y=True)
+    X = X if form == "dense" else sparse.csr_array(X)
+    model = MemoirSVC(random_state=0).fit(X, y)
+    before = model._coordinates
+    del model._columns, model._weight_of_squares
+    model.save(tmp_path / "model.sxc")
+    read = load(tmp_path / "model.sxc").partial_fit(X[:40], y[:40])
+    np.testing.assert_array_equal(read._coordinates.scale, before.scale)
+    assert np.isfinite(read.decision_function(X)).all()
+    assert form == "sparse" or read.score(X, y) > 0.8
+
+
 def test_models_of_before_go_on():
     """Their rates begin anew: what they have seen was not kept."""
     model = load(Path(__file__).parents[1] / "models" / "v1.0-memoir.sxc")

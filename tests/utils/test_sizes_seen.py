@@ -58,7 +58,7 @@ def test_sizes_of_parts_lead_to_the_coordinates_of_a_fit(load, columns, fit_inte
     X = X[RNG.permutation(len(X))]
     X[3] *= 1000  # counts no more than others in lengths
     wanted, sizes = coordinates_for(X, None, columns, fit_intercept), Sizes()
-    for part in np.array_split(X, [len(X) // 2, len(X) // 2 + 9]):
+    for part in np.array_split(X, [len(X) * 9 // 10, len(X) * 9 // 10 + 9]):
         sizes = sizes.with_rows(part, None, 1.0)
     found = sizes.coordinates(True, columns, fit_intercept)
     np.testing.assert_allclose(found.scale, wanted.scale, rtol=0.02)
