@@ -47,20 +47,19 @@ class DataSeen:
     Attributes
     ----------
     rows : RowsSeen
-    squares, weight_of_squares : float
-        Weighted sum of ||x||^2 of different rows, and of their weights.
+    squares : float
+        Weighted sum of ||x||^2 of all visits.
     new : float
         Share of the rows of this call that no call before had; 0 for the first call.
     """
 
     rows: RowsSeen
     squares: float
-    weight_of_squares: float
     new: float
 
     @property
     def mean_square(self):
-        return self.squares / self.weight_of_squares if self.squares > 0 else 1.0
+        return self.squares / self.rows.weight_of_visits or 1.0
 
 
 def passes_of(model, n_samples):

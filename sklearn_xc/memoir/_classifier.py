@@ -364,8 +364,9 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         n_calls = vars(self).get("n_iter_", 0)
         weight = with_weight_of_classes(self, codes, sample_weight, first)
         data = Data(X, codes, weight).counted()
-        seed = check_random_state(self.random_state).randint(2**31)
-        seed = stream(seed, "part", n_before).integers(2**31)
+        seed = stream(
+            check_random_state(self.random_state).randint(2**31), "part", n_before
+        ).integers(2**31)
         if first:
             begin(self, data, None)
         # In the order given, so that parts of a stream do what the whole would do.
@@ -378,10 +379,9 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
 
     def _train(self, problem, start, n_passes, seed, progress, kept_apart=None):
         """Make passes, and predict with what they come to."""
-        seen = DataSeen(self._seen, self._squares, self._weight_of_squares, self._new)
-        before, self._bias = self._bias, bias_of(self, seen)
-        if before and start is not None:
-            start = start.with_bias(self._bias / before)
+        seen = DataSeen(self._seen, self._squares, self._new)
+        if self._bias is None:
+            self._bias = bias_of(self, seen)
         settings, reported = settings_of(self, seen, float(self._bias))
         self.alpha_, self.eta0_, self.eta_step_ = reported
         outcome = fit_memoir(

@@ -84,60 +84,6 @@ class Iterates:
         """With each class at its new place, ascending as before."""
         return replace(self, classes=places.astype(np.int32)[self.classes])
 
-    def in_coordinates(self, before, now, bias, n_classes):
-        """The same models in other coordinates, for dense samples.
-
-        What the constant feature takes up is linear in the weights, and so is it in their sums.
-
-        Parameters
-        ----------
-        before, now : Coordinates
-        bias : float
-            The value of the constant feature.
-        n_classes : int
-        """
-        indptr, last = self.indptr, self.indptr[-2]
-        n_features = len(indptr) - 2
-        feature = np.repeat(np.arange(n_features), np.diff(indptr[:-1]))
-        old, new = (np.broadcast_to(c.scale, n_features) for c in (before, now))
-        shift = sum(c.mean * sign for c, sign in ((now, 1), (before, -1)) if c.mean is not None)
-        constants, scaled = [], []
-        for part in (self.values, self.sums):
-            constant = np.zeros(n_classes)
-            if part.size:
-                weights = part[:last].astype(np.float64) / old[feature]
-                constant = np.bincount(
-                    self.classes[:last], weights * (shift / bias)[feature], n_classes
-                )
-                constant[self.classes[last:]] += part[last:]
-                scaled.append((weights * new[feature]).astype(np.float32))
-            else:
-                scaled.append(part)
-            constants.append(constant)
-        used = np.flatnonzero((constants[0] != 0) | (constants[1] != 0))
-        values, sums = (
-            np.concatenate([head, constant[used].astype(np.float32)]) if part.size else part
-            for head, constant, part in zip(
-                scaled, constants, (self.values, self.sums), strict=True
-            )
-        )
-        return replace(
-            self, indptr=np.append(indptr[:-1], last + len(used)),
-            classes=np.concatenate([self.classes[:last], used.astype(np.int32)]),
-            values=values, sums=sums, square=float(np.square(values, dtype=np.float64).sum()),
-        )  # fmt: skip
-
-    def with_bias(self, factor):
-        """The same models with the value of the constant feature multiplied by this factor."""
-        if factor == 1:
-            return self
-        last = self.indptr[-2]
-        values, sums = self.values.copy(), self.sums.copy()
-        values[last:] /= np.float32(factor)
-        sums[last:] /= np.float32(factor)
-        square = float(np.square(values, dtype=np.float64).sum())
-        return replace(self, values=values, sums=sums, square=square)
-
     def require_lists(self, n_features, n_classes):
         """Raise ValueError unless a kernel can follow the lists."""
         require_lists(self.arrays, n_features + 1, n_classes)

@@ -15,7 +15,6 @@ from sklearn.svm import LinearSVC
 from sklearn_xc import MemoirSVC, load
 from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.memoir._auto import DataSeen, batch_size_of
-from sklearn_xc.utils._coordinates import Coordinates
 from sklearn_xc.utils._minibatches import sorted_by_class
 
 RNG = np.random.default_rng(0)
@@ -217,43 +216,6 @@ def test_a_part_counts_as_much_as_its_samples_weigh():
     assert after(1e-6) < 1e-4 * after(1.0)
 
 
-def test_other_coordinates_are_the_same_model():
-    """The last iterate and the average, with any value of the constant feature."""
-    X, y = load_wine(return_X_y=True)
-    for average in (False, True):
-        model = MemoirSVC(random_state=0, average=average).fit(X, y)
-        expected, before = model.decision_function(X), model._coordinates
-        assert before.mean is not None
-        for now in (
-            Coordinates(before.mean + before.scale, 1.3 * before.scale),
-            Coordinates(),
-            Coordinates(before.mean, before.scale[::-1].copy()),
-        ):
-            model._saved = model._saved.in_coordinates(model._coordinates, now, model._bias, 3)
-            model._saved = model._saved.with_bias(2.0)
-            model._coordinates, model._bias = now, 2 * model._bias
-            square = np.square(model._saved.values, dtype=float).sum()
-            assert model._saved.square == pytest.approx(square)
-            model._set_model(model._saved)
-            found = model.decision_function(X)
-            np.testing.assert_allclose(found, expected, atol=2e-3 * np.abs(expected).max())
-
-
-def test_an_average_counts_what_samples_weigh():
-    """In whatever unit: of two calls of different weights the second has its share."""
-    X, y = load_digits(return_X_y=True)
-    found = []
-    for unit in (1.0, 10.0):
-        model = MemoirSVC(random_state=0)
-        for some, weight in ((slice(0, 900), 0.1), (slice(900, None), 1.0)):
-            weights = np.full(len(y[some]), unit * weight)
-            model.partial_fit(X[some], y[some], np.arange(10), sample_weight=weights)
-        found.append(model)
-    assert found[0]._saved.n_iterates == pytest.approx(found[1]._saved.n_iterates)
-    mean = (0.1 * 900 + len(y) - 900) / len(y)
-    assert found[0]._saved.n_iterates * mean == pytest.approx(0.1 * 900 + len(y) - 900, rel=1e-6)
-
-
 def test_classes_are_balanced_by_the_samples_of_all_calls():
     X, y = load_digits(return_X_y=True)
     keep = (y > 0) | (np.arange(len(y)) % 7 == 0)
@@ -296,21 +258,6 @@ def test_saved_models_go_on(tmp_path):
     same_model(read.partial_fit(X[:40], y[:40]), model.partial_fit(X[:40], y[:40]))
 
 
-@pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_models_of_version_0_1_go_on(form, tmp_path):
-    """In the coordinates that they have."""
-    X, y = load_wine(return_X_y=True)
-    X = X if form == "dense" else sparse.csr_array(X)
-    model = MemoirSVC(random_state=0).fit(X, y)
-    before = model._coordinates
-    del model._columns, model._weight_of_squares
-    model.save(tmp_path / "model.sxc")
-    read = load(tmp_path / "model.sxc").partial_fit(X[:40], y[:40])
-    np.testing.assert_array_equal(read._coordinates.scale, before.scale)
-    assert np.isfinite(read.decision_function(X)).all()
-    assert form == "sparse" or read.score(X, y) > 0.8
-
-
 def test_models_of_before_go_on():
     """Their rates begin anew: what they have seen was not kept."""
     model = load(Path(__file__).parents[1] / "models" / "v1.0-memoir.sxc")
@@ -329,8 +276,7 @@ def test_batches_are_those_of_the_paper_where_their_size_is_the_penalty():
     size = {}
     for reduction in "mean", "sum":
         model = MemoirSVC(reduction=reduction, max_iter=1, random_state=0).fit(X, y)
-        seen = DataSeen(model._seen, model._squares, model._weight_of_squares, model._new)
-        size[reduction] = batch_size_of(model, seen)
+        size[reduction] = batch_size_of(model, DataSeen(model._seen, model._squares, model._new))
     assert size == {"mean": len(y) / 10, "sum": len(y) / round(len(y) / (100 * np.sqrt(10)))}
 
 
