@@ -31,8 +31,9 @@ def partial_fit(self, X, y, classes=None, sample_weight=None):
     weights of the new class start as those of a fit do. See the user guide for how far this
     equals naming all classes at the first call.
 
-    Where steps depend on the sizes of columns, the first hundred samples are kept until there are
-    as many, and each call so far trains on all of them from the start: fewer say little.
+    Where steps depend on the sizes of columns, the first samples are kept: until there are a
+    hundred, each call trains on all of them from the start, since fewer say little, and up to 800
+    each by which their number has grown by a quarter.
 
     Parameters
     ----------

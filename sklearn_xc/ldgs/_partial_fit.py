@@ -23,8 +23,8 @@ def partial_fit(self, X, y, classes=None, sample_weight=None):
     fall are relative to all rows seen, not to the call, and lasting steps are on whole mini-batches
     of `batch_size` rows. The rows left over take a step for as much of a mini-batch as they are,
     wait in the model (in copies and files too), and begin the next call, which takes that step
-    back. The first hundred rows are kept until there are as many, and each call so far trains on
-    all of them from the start.
+    back. The first rows are kept: until there are a hundred, each call trains on all of them
+    from the start, and up to 800 each by which their number has grown by a quarter.
 
     With ``decay="linear"`` there is no last pass to which rates could fall: after t whole passes
     they are the first over ``sqrt(1 + t)``. What "auto" chose at the first call stays; the units of

@@ -20,7 +20,7 @@ from ._data import Data
 from ._fitted import check_loaded, warn_if_still_rising
 from ._growing_weights import Iterates, of_length_one, outside
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
-from ._seen import begin, take_in, with_weight_of_classes
+from ._seen import begin, mean_weight_of, take_in, with_weight_of_classes
 from ._train import Problem, SearchSettings, fit_memoir, require_lists_of_features
 
 
@@ -355,7 +355,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
     partial_fit = partial_fit
 
     def _needs_a_beginning(self):
-        return True
+        return self._coordinates.mean is not None
 
     def _partial_fit(self, X, codes, sample_weight, first):
         self._refuse_calibration()
@@ -367,13 +367,13 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         start = begin(self, None) if first else self._saved
         if first:
             self._coordinates = data.coordinates(self)
-        data = data.inside(self._coordinates)
+        data, before = data.inside(self._coordinates), mean_weight_of(self._seen)
         mean_weight = take_in(self, data.rows.hashes(), data.rows.squared_norms(), data.weight)
+        if start is not None and before not in (0, mean_weight):
+            start = start.in_weights_of(before / mean_weight)
         # In the order given, so that parts of a stream do what the whole would do.
-        problem = Problem(
-            *data, len(self.classes_), mean_weight, self._n_visited,
-            shuffled=sorted_by_class(data.codes),
-        )  # fmt: skip
+        known = mean_weight, self._n_visited, sorted_by_class(data.codes)
+        problem = Problem(*data, len(self.classes_), *known)
         outcome = fit_memoir(
             problem, *self._settings(), start, n_passes=1, seed=seed, n_jobs=self.n_jobs,
             progress=self._progress_of_part(),

@@ -9,7 +9,7 @@ from .._kernels.memoir._growing_weights import WeightLists
 from ..persistence import require_lists
 from ..utils._csr import narrow_pointers
 from ..utils._matrix import narrow_indices
-from ..utils._records import is_array, is_count, is_number, made_record, record
+from ..utils._records import is_array, is_not_negative, is_number, made_record, record
 
 SMALLEST_SCALE = 1e-4  # float32 values keep their precision above it
 # Theorem 3 wants truncations that change little: none cuts a vector longer than this share of all
@@ -22,7 +22,7 @@ ENTRIES_AT_ONCE = 2**18
 @record(
     indptr=is_array(np.int64), classes=is_array(np.int32), values=is_array(np.float32),
     sums=is_array(np.float32), scale=is_number, sum_of_scales=is_number, square=is_number,
-    n_iterates=is_count,
+    n_iterates=is_not_negative,
 )  # fmt: skip
 @dataclass(frozen=True, eq=False)
 class Iterates:
@@ -40,7 +40,8 @@ class Iterates:
         U; of size 0 where no average is kept.
     scale, sum_of_scales, square : float
         `square` is ||V||^2.
-    n_iterates : int
+    n_iterates : float
+        Each counts what the sample that finds it weighs, beside the mean of all samples.
     """
 
     indptr: np.ndarray
@@ -50,7 +51,7 @@ class Iterates:
     scale: float
     sum_of_scales: float
     square: float
-    n_iterates: int
+    n_iterates: float
 
     @classmethod
     def of_tuple(cls, saved):
@@ -72,6 +73,13 @@ class Iterates:
     def without_average(self):
         """The last iterate alone."""
         return replace(self, sums=np.empty(0, dtype=np.float32), sum_of_scales=0.0, n_iterates=0)
+
+    def in_weights_of(self, factor):
+        """With the mean weight, which samples are counted beside, divided by this factor."""
+        return replace(
+            self, sums=self.sums * np.float32(factor), sum_of_scales=self.sum_of_scales * factor,
+            n_iterates=self.n_iterates * factor,
+        )  # fmt: skip
 
     def with_classes_at(self, places):
         """With each class at its new place, ascending as before."""
@@ -192,10 +200,16 @@ class GrowingWeights:
         square, left = self.lists.truncate(chosen, threshold, self.state[1], True)
         return np.sqrt(square), left
 
-    def count_iterates(self, n):
-        """W is an iterate of which the average consists; the kernel has added n - 1 before it."""
-        self.state[1] += self.state[0]
-        self.n_iterates += n
+    def count_iterates(self, own, total):
+        """W is an iterate of the average, for the first sample of a batch, as the others were.
+
+        Parameters
+        ----------
+        own, total : float
+            Weights of this sample, and of all of the batch, beside the mean of all samples.
+        """
+        self.state[1] += self.state[0] * own
+        self.n_iterates += total
 
     def values(self):
         """V with the column of the intercept last: CSR of float32 (n_classes, n_features + 1)."""

@@ -37,11 +37,16 @@ def take_in(model, hashes, squares, weight):
     """
     weight = weight if weight.size else np.ones(len(squares))
     model._squares += float(np.dot(squares, weight.astype(np.float64)))
-    before = model._seen.n_rows
+    before = model._seen
     model._seen = model._seen.with_hashes(hashes, weight)
-    new = (model._seen.n_rows - before) / len(hashes)
-    model._new = min(max(new, 0.0), 1.0) if before else 0.0
-    return model._seen.weight_of_visits / model._seen.n_visits
+    new = (model._seen.n_rows - before.n_rows) / len(hashes)
+    model._new = min(max(new, 0.0), 1.0) if before.n_visits else 0.0
+    return mean_weight_of(model._seen)
+
+
+def mean_weight_of(seen):
+    """Of all samples so far; 0 where there are none."""
+    return seen.weight_of_visits / max(seen.n_visits, 1)
 
 
 def with_weight_of_classes(model, codes, sample_weight, first):

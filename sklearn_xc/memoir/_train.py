@@ -196,7 +196,7 @@ class Steps:
         rows, bias, weight = problem.rows, settings.bias, problem.sample_weight
         self.samples = kernel.Samples(
             rows.indptr, rows.indices, rows.data, rows.dense, problem.codes, weight,
-            rows.squared_norms() + bias**2, bias,
+            rows.squared_norms() + bias**2, bias, problem.mean_weight,
         )  # fmt: skip
         counted = np.flatnonzero(weight) if weight.size else np.arange(len(self.y))
         self.visited = counted.astype(np.int32)
@@ -258,8 +258,15 @@ class Steps:
         else:
             weights.truncate(touched, weights.shape[0] / len(touched) * s.alpha * eta * share)
         if s.average:
-            weights.count_iterates(len(samples))
+            weights.count_iterates(*self.shares_of_average(samples))
         return loss
+
+    def shares_of_average(self, samples):
+        """What the first of these samples, and all, count in the average of the iterates."""
+        if not self.sample_weight.size:
+            return 1 / self.problem.mean_weight, len(samples) / self.problem.mean_weight
+        weight = self.sample_weight[samples].astype(np.float64) / self.problem.mean_weight
+        return float(weight[0]), float(weight.sum())
 
     def visit(self, samples, rate, violators, continued, t):
         weights = self.weights

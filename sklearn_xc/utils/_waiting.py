@@ -19,8 +19,7 @@ from ._records import either, is_a, is_array, is_count, is_truth, record
 CLASSES_AT_ONCE = 256
 # Until BEGINNING samples have come, each call trains on all of them from the start, and then each
 # by which their number has grown by the factor GROWTH: few say little about the sizes of columns
-# and the frequencies of classes, which the first steps go by. The steps are five times as many so
-# long.
+# and the frequencies of classes, which the first steps go by. Steps are five times as many so long.
 BEGINNING, END_OF_BEGINNING, GROWTH = 100, 800, 1.25
 
 

@@ -67,11 +67,12 @@ def admissible(W, rows, threshold, longest):
 def reference(X, y, weight, n_classes, s, batches):
     """Algorithms 1 and 2 on dense weights, every scaling made at once; last and mean iterate.
 
-    A mean over samples: all but the last of a batch find an iterate inside it.
+    A mean over samples by their weights: all but the first of a batch find an iterate inside it.
     """
     X = np.hstack([X, np.full((len(X), 1), s.bias)])
     W = np.zeros((n_classes, X.shape[1]))
     total, n_limited, loss, n_before, longest = np.zeros_like(W), 0, [], 0, 0.0
+    total_weight = 0.0
     for batch in batches:
         eta = s.eta0 / (1 + s.eta_step * n_before / s.batch_size)
         share = len(batch) / s.batch_size
@@ -80,7 +81,7 @@ def reference(X, y, weight, n_classes, s, batches):
             W *= max(1 - s.alpha * eta * share, 0)
         touched, losses = set(), 0.0
         for place, i in enumerate(batch):
-            total += W if place else 0
+            total += weight[i] * W if place else 0
             scores = W @ X[i]
             others = np.where(np.arange(n_classes) == y[i], -np.inf, scores)
             r = int(others.argmax())
@@ -100,8 +101,9 @@ def reference(X, y, weight, n_classes, s, batches):
             threshold = n_classes / len(rows) * s.alpha * eta * share
             W, limited = admissible(W, rows, threshold, longest)
             n_limited += limited
-        total += W
-    return W, total / n_before, np.array(loss), n_limited
+        total += weight[batch[0]] * W
+        total_weight += weight[batch].sum()
+    return W, total / total_weight, np.array(loss), n_limited
 
 
 @pytest.mark.parametrize("dense", [False, True])

@@ -52,6 +52,9 @@ cdef class Samples:
         ||x||^2 of every sample, with that of the bias.
     bias : float
         Value of the feature of the intercepts, the last of the lists; 0 for none.
+    mean_weight : float, default=1
+        Of all samples: an iterate counts in the average what the sample that finds it weighs
+        beside it.
     """
 
     cdef Rows rows
@@ -59,16 +62,18 @@ cdef class Samples:
     cdef const float[::1] weight
     cdef const double[::1] squares
     cdef float bias
+    cdef double mean_weight
     cdef tuple arrays  # that `rows` points into
 
     def __init__(
         self, const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data,
         bint dense, const int32_t[::1] y, const float[::1] weight, const double[::1] squares,
-        float bias,
+        float bias, double mean_weight=1,
     ):
         self.rows = pointers_to_rows(indptr, indices, data, dense)
         self.arrays = indptr, indices, data
         self.y, self.weight, self.squares, self.bias = y, weight, squares, bias
+        self.mean_weight = mean_weight
 
 
 def run_batch(
@@ -89,7 +94,7 @@ def run_batch(
         More of them, for all samples alike, where n is not 0.
     lists : IN / OUT
     state : IN / OUT, (3,)
-        scale, the sum of the scales of all iterates so far, and ||V||^2.
+        scale, the weighted sum of the scales of all iterates so far, and ||V||^2.
     scores : scratch (n_places,)
         Zero for every class, minus infinity beyond; left so.
     rate : float
@@ -119,6 +124,7 @@ def run_batch(
     cdef int64_t t, row, n_scored = 0
     cdef int32_t own
     cdef double operations = 0, loss = 0, margin, step, difference
+    cdef double mean_weight = samples.mean_weight
     cdef int64_t n_own = candidates.shape[1], n_candidates = n_own + shared.shape[0]
     cdef int32_t[::1] names = np.empty(n_candidates, dtype=np.int32)
     cdef float[::1] of_candidates = np.empty(n_candidates, dtype=np.float32)
@@ -129,9 +135,9 @@ def run_batch(
     names[n_own:] = shared
     with nogil:
         for t in range(order.shape[0]):
-            if lists.averaged and (t > 0 or continued):
-                state[1] += state[0]
             row = order[t]
+            if lists.averaged and (t > 0 or continued):
+                state[1] += state[0] * (weight_of(weight, row) / mean_weight)
             own = y[row]
             sample.row = row_at(rows, row)
             found.violator = -1
