@@ -1,19 +1,26 @@
-"""Sizes of rows in parts, against NumPy and `Coordinates.of` on all of them."""
+"""Sizes of rows in parts, against NumPy and those of all rows at once."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from sklearn_xc.implicit_softmax._coordinates import coordinates_for
+from sklearn_xc.implicit_softmax._data import NONE, Data
 from sklearn_xc.implicit_softmax._sizes import Sizes
-from sklearn_xc.utils._coordinates import Coordinates
 from sklearn_xc.utils._matrix import as_rows
 from sklearn_xc.utils._records import made_record
 from sklearn_xc.utils._rows_seen import RowsSeen
-from sklearn_xc.utils._sizes_seen import Columns, Lengths, squared_lengths
+from sklearn_xc.utils._sizes_seen import Columns, Lengths
 
 RNG = np.random.default_rng(0)
+
+
+def data(X):
+    return Data(as_rows(X), np.zeros(X.shape[0], np.int32), NONE)
+
+
+def with_rows(columns, X, weight):
+    return columns.with_moments(*as_rows(X).column_moments(weight))
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 100, 1001])
@@ -36,8 +43,8 @@ def test_columns_in_parts_are_those_of_all_rows(load):
     weight = RNG.uniform(0.5, 2, size=len(X))
     found = Columns()
     for part in np.array_split(RNG.permutation(len(X)), 50):
-        found = found.with_rows(X[part], weight[part])
-    wanted, found = Coordinates.of(X, weight), found.coordinates()
+        found = with_rows(found, X[part], weight[part])
+    wanted, found = as_rows(X).coordinates(weight), found.coordinates()
     np.testing.assert_allclose(found.mean, wanted.mean, rtol=1e-6)
     np.testing.assert_allclose(found.scale, wanted.scale, rtol=1e-5)
     assert found.mean[2] == wanted.mean[2] == 7.5
@@ -46,36 +53,38 @@ def test_columns_in_parts_are_those_of_all_rows(load):
 def test_columns_of_like_sizes_have_no_coordinates():
     X = load_digits(return_X_y=True)[0].astype(np.float32)
     assert Columns().coordinates() is None
-    assert Columns().with_rows(X, np.ones(len(X))).coordinates() is None
-    assert Columns().with_rows(X[:1], np.ones(1)).coordinates() is None
+    assert with_rows(Columns(), X, np.ones(len(X))).coordinates() is None
+    assert with_rows(Columns(), X[:1], np.ones(1)).coordinates() is None
 
 
 @pytest.mark.parametrize("columns", [False, True])
 @pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("load", [load_wine, load_digits])
-def test_sizes_of_parts_lead_to_the_coordinates_of_a_fit(load, columns, fit_intercept):
+# Distances are from the mean of the rows so far: the median of the few and uneven rows of wine is
+# then up to 8 % another, of thirty orders of the rows.
+@pytest.mark.parametrize(("load", "off"), [(load_wine, 0.1), (load_digits, 0.002)])
+def test_sizes_of_parts_lead_to_the_coordinates_of_a_fit(load, off, columns, fit_intercept):
     X = load(return_X_y=True)[0].astype(np.float32)
     X = X[RNG.permutation(len(X))]
     X[3] *= 1000  # counts no more than others in lengths
-    wanted, sizes = coordinates_for(X, None, columns, fit_intercept), Sizes()
+    wanted, sizes = data(X).coordinates(columns, fit_intercept), Sizes()
     for part in np.array_split(X, [len(X) * 9 // 10, len(X) * 9 // 10 + 9]):
-        sizes = sizes.with_rows(part, None, 1.0)
+        sizes = data(part).added_to(sizes, 1.0)
     found = sizes.coordinates(True, columns, fit_intercept)
-    np.testing.assert_allclose(found.scale, wanted.scale, rtol=0.02)
+    np.testing.assert_allclose(found.scale, wanted.scale, rtol=off)
     if wanted.mean is None:
         assert found.mean is None
     else:
         np.testing.assert_allclose(found.mean, wanted.mean, rtol=1e-4, atol=1e-4)
-    sparse_rows = sparse.csr_array(X)
-    np.testing.assert_allclose(squared_lengths(sparse_rows), squared_lengths(X), rtol=1e-5)
-    assert sizes.with_rows(X, None, 0.0) is sizes
+    rows, sparse_rows = as_rows(X), as_rows(sparse.csr_array(X))
+    np.testing.assert_allclose(sparse_rows.squared_norms(), rows.squared_norms(), rtol=1e-5)
+    assert data(X).added_to(sizes, 0.0) is sizes
 
 
 def test_rows_that_come_again_are_not_new():
     X, seen = RNG.normal(size=(500, 6)).astype(np.float32), RowsSeen()
     shares = []
     for part in (X[:200], X[:200], X[100:300], X[300:]):
-        before, seen = seen, seen.with_rows(as_rows(part))
+        before, seen = seen, seen.with_hashes(as_rows(part).hashes(), None)
         shares.append(seen.new_since(before))
     np.testing.assert_allclose(shares, [1, 0, 0.5, 1], atol=0.05)
 
