@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import log_softmax, wrightomega
 
+from ..utils._lazy_scale import fold
 from ..utils._random import stream
 from ._solvers import DivergenceError, Solver
 
@@ -96,13 +97,10 @@ class ImplicitBatches(Solver):
         W += steps / self.scale[classes, None]
         self.W[place] = W
         self.b[classes] += shifts.astype(np.float32)
-        for k in classes[self.scale[classes] < 1e-6]:
-            self.W[k] *= self.scale[k]
-            self.scale[k] = 1
+        fold(self.W, self.scale, classes)
 
     def weights(self):
-        self.W *= self.scale[:, None].astype(np.float32)
-        self.scale[:] = 1
+        fold(self.W, self.scale)
         return self.W, self.b
 
 

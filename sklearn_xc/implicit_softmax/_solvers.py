@@ -18,6 +18,7 @@ from .._kernels.softmax import _one_vs_each, _sampled_scores
 from ..softmax._class_sampling import SAMPLINGS, ClassSampler, alias_table
 from ..softmax._full_softmax import BEYOND, ExactSteps
 from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
+from ..utils._lazy_scale import fold
 from ..utils._random import stream
 from ._data import NONE
 from ._stream import Whole
@@ -117,18 +118,6 @@ class Solver:
 
     def weights(self):
         return self.W, self.b
-
-
-def fold(W, scale):
-    """Multiply the classes' weights by their scales, which become 1."""
-    scaled = np.flatnonzero(scale != 1)
-    if W.flags.c_contiguous:
-        for k in scaled:
-            W[k] *= scale[k]
-    elif len(scaled):  # a view of weights that lie feature by feature
-        by_feature = W.T
-        by_feature *= scale.astype(np.float32)
-    scale[:] = 1
 
 
 class Projection(NamedTuple):

@@ -14,6 +14,7 @@ import numpy as np
 
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted, prefetch, random_below
 from sklearn_xc._kernels.common._common cimport random_unit, seed_for
+from sklearn_xc._kernels.common._lazy_scale cimport is_tiny, multiply_weights
 from sklearn_xc._kernels.softmax._sampled_scores cimport Row, row_at
 from sklearn_xc._kernels.common._vector_ops cimport LANES
 from sklearn_xc._kernels.implicit_softmax._scalar_step cimport (
@@ -25,7 +26,6 @@ cdef enum:
     STEP_COST = 100  # operations of a step beside those on its row
 
 cdef double LARGEST = 1e30  # a longer step would overflow the float32 weights soon
-cdef double SMALLEST_SCALE = 1e-6  # float32 weights keep their precision above it
 
 
 cdef struct Sampler:
@@ -146,9 +146,7 @@ cdef inline int32_t draw(const Sampler* sampler, int32_t own, uint64_t* rng) noe
 cdef void fold(const Weights* weights, int32_t k) noexcept nogil:
     """Multiply a class's weights by its scale."""
     cdef float* w = weights.W + k * weights.of_class
-    cdef int64_t j
-    for j in range(weights.n_features):
-        w[j * weights.of_feature] = <float>(w[j * weights.of_feature] * weights.scale[k])
+    multiply_weights(w, weights.n_features, weights.of_feature, weights.scale[k])
     weights.scale[k] = 1
 
 
@@ -156,7 +154,7 @@ cdef inline void multiply(const Weights* weights, int32_t k, double factor) noex
     weights.scale[k] *= factor
     if weights.norms != NULL:
         weights.norms[k] *= factor * factor
-    if weights.scale[k] < SMALLEST_SCALE:
+    if is_tiny(weights.scale[k]):
         fold(weights, k)
 
 
@@ -217,9 +215,9 @@ cdef inline bint take_step(
         weights.b[y] += <float>(settings.intercept * settings.intercept * gain)
         weights.b[k] -= <float>(settings.intercept * settings.intercept * loss)
     if implicit:
-        if weights.scale[y] < SMALLEST_SCALE:
+        if is_tiny(weights.scale[y]):
             fold(weights, y)
-        if weights.scale[k] < SMALLEST_SCALE:
+        if is_tiny(weights.scale[k]):
             fold(weights, k)
     elif weights.ridge != NULL:
         # Where alpha beta_k rate / N exceeds 1, w_k goes to zero and not beyond.

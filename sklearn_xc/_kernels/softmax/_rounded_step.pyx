@@ -16,6 +16,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from sklearn_xc._kernels.common._common cimport dispatched, random_unit, seed_for
+from sklearn_xc._kernels.common._lazy_scale cimport is_tiny, multiply_weights
 from sklearn_xc._kernels.softmax._mini_batch cimport Batch, Samples
 from sklearn_xc._kernels.softmax._tiles cimport (
     LANES, Scratch, Step, Weights, factor_of, normalise_row, score_row,
@@ -30,7 +31,6 @@ cdef extern from "_simd.h" nogil:
     int lowest_bit "xc_lowest_bit" (unsigned int mask)
 
 cdef float GRAIN = 1.0 / 32
-cdef float SMALLEST_SCALE = 1e-6
 
 
 cdef inline int32_t take(
@@ -110,7 +110,7 @@ cdef void shrink_scales(const Batch* batch, const Weights* weights, Step step) n
     cdef float scale
     for u in range(batch.n_features):
         scale = next_scale(batch, weights, step, u)
-        weights.scales[batch.features[u]] = 1 if scale < SMALLEST_SCALE else scale
+        weights.scales[batch.features[u]] = 1 if is_tiny(scale) else scale
 
 
 cdef inline float weight_of(Samples samples, const Batch* batch, int32_t i) noexcept nogil:
@@ -159,7 +159,7 @@ cdef void rounded_step(
     """One step of the weights of a thread's share of the mini-batch's features."""
     cdef int64_t first = <int64_t>batch.n_features * thread // n_threads
     cdef int64_t last = <int64_t>batch.n_features * (thread + 1) // n_threads
-    cdef int64_t u, at, c
+    cdef int64_t u, at
     cdef int32_t i
     cdef float own, scale
     cdef float* w
@@ -171,9 +171,8 @@ cdef void rounded_step(
             own /= weights.scales[batch.features[u]]
             step_row(samples, batch, weights.n_places, scratch, i, own, w)
         scale = next_scale(batch, weights, step, <int32_t>u)
-        if scale < SMALLEST_SCALE:
-            for c in range(weights.n_places):
-                w[c] *= scale
+        if is_tiny(scale):
+            multiply_weights(w, weights.n_places, 1, scale)
     if weights.intercept > 0 and thread == 0:
         for i in range(batch.n_rows):
             own = step.rate * weight_of(samples, batch, i) * weights.intercept
@@ -188,11 +187,10 @@ def apply_scales(float[:, ::1] W, float[::1] scales, int n_threads):
     W : IN/OUT (n_rows, n_columns)
     scales : IN/OUT (n_rows,), 1 after; or of size 0 without
     """
-    cdef int64_t u, c
+    cdef int64_t u
     for u in prange(
         scales.shape[0], schedule="dynamic", chunksize=16, num_threads=n_threads, nogil=True
     ):
         if scales[u] != 1:
-            for c in range(W.shape[1]):
-                W[u, c] *= scales[u]
+            multiply_weights(&W[u, 0], W.shape[1], 1, scales[u])
             scales[u] = 1

@@ -14,6 +14,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from sklearn_xc._kernels.common._common cimport gathered
+from sklearn_xc._kernels.common._lazy_scale cimport is_tiny, multiply_weights
 from sklearn_xc._kernels.common._vector_ops cimport inner_product
 
 cdef enum:
@@ -302,7 +303,7 @@ def ascend(
     W, scale, b : IN/OUT (n_classes, n_features), (n_classes,), (n_classes,)
     intercept : IN, the constant feature of the intercepts; 0 without
     """
-    cdef Py_ssize_t g, at, j
+    cdef Py_ssize_t g, at
     cdef int64_t n_groups = samples.groups_for(W.shape[0], coefs.shape[0], coefs.shape[1])
     cdef int64_t width = samples.classes.shape[1], n_features = W.shape[1]
     cdef const float* coef = &coefs[0, 0]
@@ -318,9 +319,8 @@ def ascend(
         if scaled:
             if shrink.shape[0] > 0:
                 scale[k] *= shrink[k]
-            if scale[k] < 1e-6:
-                for j in range(n_features):
-                    w[j] *= scale[k]
+            if is_tiny(scale[k]):
+                multiply_weights(w, n_features, 1, scale[k])
                 scale[k] = 1
             factor = rate / scale[k]
         for at in range(samples.starts[g], samples.starts[g + 1]):
