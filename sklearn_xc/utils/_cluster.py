@@ -66,7 +66,7 @@ def run_on_cluster(client, call, function, blocks, shared):
             except ElsewhereError:  # a worker that has come since
                 message = None
             if not left:
-                client.run(forget, wait=False, on_error="ignore")
+                client.run(forget, on_error="ignore")
                 return
     raise RuntimeError(
         f"workers of the Dask cluster came or died {ROUNDS} times while data were sent, or with "

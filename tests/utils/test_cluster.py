@@ -90,6 +90,8 @@ def test_workers_of_this_machine_map_one_file(data, client, sent, options):
     assert_same_bits(model, expected)
     assert sent["data"] == []
     assert sent["task"] < 50_000
+    held = client.run(lambda: _message_file._objects.cache_info().currsize)
+    assert set(held.values()) == {0}  # the file is gone with the fit
 
 
 def test_a_worker_that_does_not_find_the_file(data, client, sent, monkeypatch):
