@@ -298,9 +298,10 @@ FINDINGS = """The paper's order does not come back, and tuning has much to do wi
 * delicious: the best rates put OVE and implicit level, NCE, U-max and vanilla behind, and all of
   them far above the exact softmax: fifty epochs of one class (or five) a row are not convergence.
   By auto the order is the same, but for U-max and vanilla, whose rate is beyond where plain steps
-  are stable on all rows: a tenth of them does not tell. By the share of rows that are wrong, implicit
-  leads both ways.
-* One sample and one class a step, NCE (1, 1), ends behind NCE of 100 samples and 5 classes on both.
+  are stable on all rows: a tenth of them does not tell. By the share of rows that are wrong,
+  implicit leads both ways.
+* One sample and one class a step, NCE (1, 1), ends behind NCE of 100 samples and 5 classes on
+  both.
 * U-max is vanilla wherever vanilla is stable, since its threshold is never met there, and finite
   but soon useless at larger rates. Rates in between do not change that: each one's best is the
   other's. They do better than the grid of powers of ten lets them, on bibtex 2.28 at the rate 0.3.
