@@ -172,8 +172,7 @@ def write_page(found):
         "`examples/annif_backend.py` as one backend and Annif's own omikuji as the other; the same "
         "analyzer, snowball(english), and the same TF-IDF. Metrics in per cent as Annif counts "
         "them, seconds and peak memory of the whole commands, two threads in training, one process "
-        "in evaluation. One run each, beside other work: seconds vary by a factor of two (the "
-        "same training is in both tables), metrics do not. "
+        "in evaluation. One run each. "
         + ", ".join(f"{name} {version}" for name, version in versions.items())
         + ". The data are bags of words, hence no pairs of words (ngram=2).",
         "## Train",
