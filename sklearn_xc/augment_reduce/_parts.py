@@ -6,7 +6,7 @@ See `utils/_waiting.py`.
 import numpy as np
 
 from ..base._multiclass import labels_of
-from ..softmax._parts import chosen, of_weight, tables_of, take_back
+from ..softmax._parts import chosen, tables_of, with_waiting
 from ..utils._callbacks import SILENT
 from ..utils._matrix import as_rows
 from ..utils._minibatches import in_parts, sorted_by_class
@@ -31,14 +31,10 @@ def train_on_part(model, X, codes, sample_weight, first):
     first : bool
         Whether no fit or part came before.
     """
-    X, codes, sample_weight = of_weight(X, codes, sample_weight)
-    waiting, rows = None if first else take_back(model), as_rows(X)
-    cold = first or (waiting is not None and waiting.cold)
-    if waiting is not None:
-        X, labels, sample_weight = waiting.followed_by(X, labels_of(codes), sample_weight)
-        codes = labels[1]
+    X, codes, sample_weight, n_new, cold = with_waiting(model, X, codes, sample_weight, first)
+    rows = as_rows(X if cold else X[len(codes) - n_new :])
     if cold:
-        model.n_steps_, model._averages, rows = 0, None, as_rows(X)
+        model.n_steps_, model._averages = 0, None
     seen = None if cold else vars(model).get("_seen")  # not of models of other origin
     moments = None if cold else vars(model).get("_moments")
     new_weight = None if sample_weight is None else sample_weight[len(codes) - rows.shape[0] :]

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..base._multiclass import labels_of
-from ..softmax._parts import of_weight, tables_of, take_back
+from ..softmax._parts import tables_of, with_waiting
 from ..utils._callbacks import SILENT
 from ..utils._matrix import as_rows
 from ..utils._minibatches import in_parts, sorted_by_class
@@ -32,12 +32,7 @@ def train_on_part(model, X, codes, sample_weight, first):
     first : bool
         Whether no fit or part came before.
     """
-    X, codes, sample_weight = of_weight(X, codes, sample_weight)
-    waiting, n_new = None if first else take_back(model), len(codes)
-    cold = first or (waiting is not None and waiting.cold)
-    if waiting is not None:
-        X, labels, sample_weight = waiting.followed_by(X, labels_of(codes), sample_weight)
-        codes = labels[1]
+    X, codes, sample_weight, n_new, cold = with_waiting(model, X, codes, sample_weight, first)
     weight = NONE if sample_weight is None else sample_weight
     data, n_calls = Data(as_rows(X), codes, weight).full(), 0 if first else model.n_iter_
     solver = None if first else vars(model).get("solver_")

@@ -17,7 +17,7 @@ from ..utils._records import (
     require_attributes,
 )
 from ..utils._rows_seen import RowsSeen
-from ..utils._waiting import Waiting
+from ..utils._waiting import Waiting, take_back
 from ._auto import Plan
 from ._prediction import dense
 from ._train import Start, State, require_weights
@@ -75,18 +75,10 @@ def tables_of(model):
     return tables if model.input_embeddings_ is None else [*tables, model.input_embeddings_]
 
 
-def take_back(model):
-    """Undo the step on samples that wait; they, or None without any."""
-    waiting = vars(model).get("_waiting")
-    if waiting is None or not waiting.is_of(tables_of(model)):
-        model._waiting = None
-        return None
-    if waiting.replaced:
-        model.coef_, intercept, *table = waiting.before(tables_of(model))
-        model.intercept_ = intercept - model._threshold
-        model.input_embeddings_ = table[0] if table else None
-        model._waiting = waiting.placed(np.arange(len(model.classes_)), tables_of(model))
-    return model._waiting
+def put_back(model, coef, intercept, table=None):
+    """Set what `tables_of` returned."""
+    model.coef_, model.intercept_ = coef, intercept - model._threshold
+    model.input_embeddings_ = table
 
 
 def state_of(model):
@@ -146,7 +138,7 @@ def place_classes(model, places):
         grown[places] = rows
         return grown
 
-    waiting = take_back(model)
+    waiting = take_back(model, tables_of, put_back)
     W, b, _, (squares_W, squares_U) = start_of(model)
     if len(squares_W):
         squares_W = placed(squares_W)

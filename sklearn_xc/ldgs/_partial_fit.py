@@ -9,10 +9,10 @@ from ..utils._callbacks import SILENT
 from ..utils._matrix import as_rows
 from ..utils._minibatches import in_parts
 from ..utils._random import stream
-from ..utils._waiting import Waiting, keep_beginning, with_beginning
+from ..utils._waiting import Waiting, keep_beginning, take_back, with_beginning
 from ._candidate_gradients import Positives
 from ._data import chosen, in_runs, of_weight, validated_part
-from ._fitted import keep, keep_weights, start_of, state_of, tables_of, take_back
+from ._fitted import keep, keep_weights, put_back, start_of, state_of, tables_of
 from ._train import Problem, first_state, fit_ldgs, having_seen, state_of_part
 
 
@@ -82,7 +82,7 @@ def train_on_part(model, X, positives, sample_weight, first):
     n_before = 0 if first else model.n_iter_
     tables, samples = partial(tables_of, model), of_weight(X, positives, sample_weight)
     samples, first, known = with_beginning(model, tables, samples, first)
-    waiting, n_new = None if first else take_back(model), samples[0].shape[0]
+    waiting, n_new = None if first else take_back(model, tables_of, put_back), samples[0].shape[0]
     cold = first or (waiting is not None and waiting.cold)
     if waiting is not None:
         samples = waiting.followed_by(*samples)

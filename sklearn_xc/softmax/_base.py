@@ -10,7 +10,8 @@ from ..base._multiclass import known_codes, partial_fit
 from ..topk._feature_major import feature_major
 from ..utils._memory_limit import require_memory
 from ..utils._validation import check_sample_weight
-from ._parts import tables_of, take_back
+from ..utils._waiting import take_back
+from ._parts import put_back, tables_of
 from ._probabilities import (
     log_probability_blocks,
     log_softmax,
@@ -101,7 +102,7 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
         return np.array(W, dtype=np.float32, order="C"), np.array(b, dtype=np.float32)
 
     def _place_classes(self, places):
-        waiting = take_back(self)
+        waiting = take_back(self, tables_of, put_back)
         self._require_weights(3)
         W, b = self._start_weights()
         n_classes, n_features = len(self.classes_), self.n_features_in_

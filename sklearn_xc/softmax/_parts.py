@@ -3,7 +3,9 @@
 import numpy as np
 
 from ..base._linear_model import checked_weights
+from ..base._multiclass import labels_of
 from ..utils._csr import as_dense
+from ..utils._waiting import take_back
 
 
 def tables_of(model):
@@ -11,16 +13,29 @@ def tables_of(model):
     return as_dense(checked_weights(model.coef_)), np.asarray(model.intercept_)
 
 
-def take_back(model):
-    """Undo the step on samples that wait; they, or None without any."""
-    waiting = vars(model).get("_waiting")
-    if waiting is None or not waiting.is_of(tables_of(model)):
-        model._waiting = None
-        return None
-    if waiting.replaced:
-        model.coef_, model.intercept_ = waiting.before(tables_of(model))
-        model._waiting = waiting.placed(np.arange(len(model.classes_)), tables_of(model))
-    return model._waiting
+def put_back(model, coef, intercept):
+    """Set what `tables_of` returned."""
+    model.coef_, model.intercept_ = coef, intercept
+
+
+def with_waiting(model, X, codes, sample_weight, first):
+    """The samples of weight above zero, after those that wait, whose step is undone.
+
+    Returns
+    -------
+    X, codes, sample_weight : object
+        As given.
+    n_new : int
+        How many of them are of this call, the last ones.
+    cold : bool
+        Whether training begins with them.
+    """
+    X, codes, sample_weight = of_weight(X, codes, sample_weight)
+    n_new, waiting = len(codes), None if first else take_back(model, tables_of, put_back)
+    if waiting is None:
+        return X, codes, sample_weight, n_new, first
+    X, labels, sample_weight = waiting.followed_by(X, labels_of(codes), sample_weight)
+    return X, labels[1], sample_weight, n_new, waiting.cold
 
 
 def of_weight(X, codes, sample_weight):

@@ -234,3 +234,24 @@ def keep_beginning(model, tables, known, needed=True):
     n_samples = X.shape[0] if weight is None else np.count_nonzero(weight)
     if n_samples < END_OF_BEGINNING:
         model._beginning = Waiting(*known, True, (), tables())
+
+
+def take_back(model, tables_of, put_back):
+    """Undo the step on samples that wait; they, or None without any.
+
+    Parameters
+    ----------
+    model : estimator
+    tables_of : callable
+        ``tables_of(model)`` returns what a step changes, as a `Waiting` has it.
+    put_back : callable
+        ``put_back(model, *tables)`` sets these.
+    """
+    waiting = vars(model).get("_waiting")
+    if waiting is None or not waiting.is_of(tables_of(model)):
+        model._waiting = None
+        return None
+    if waiting.replaced:
+        put_back(model, *waiting.before(tables_of(model)))
+        model._waiting = waiting.placed(np.arange(len(model.classes_)), tables_of(model))
+    return model._waiting

@@ -45,7 +45,7 @@ def spread(width):
 NARROW = spread(100)
 
 
-def refused(call, match="more than the limit"):
+def assert_refused(call, match="more than the limit"):
     tracemalloc.start()
     try:
         with pytest.raises(MemoryError, match=match):
@@ -59,9 +59,9 @@ def refused(call, match="more than the limit"):
 @pytest.mark.parametrize("width", [10**7, 10**8, LARGEST])
 def test_features(estimator, width):
     model = clone(estimator)
-    refused(lambda: model.fit(spread(width), Y))
+    assert_refused(lambda: model.fit(spread(width), Y))
     if hasattr(model, "partial_fit"):
-        refused(lambda: model.partial_fit(spread(width), Y, classes=np.arange(4)))
+        assert_refused(lambda: model.partial_fit(spread(width), Y, classes=np.arange(4)))
     assert not hasattr(model, "classes_")
 
 
@@ -69,7 +69,7 @@ def test_features(estimator, width):
 @pytest.mark.parametrize("width", [10**7, LARGEST])
 def test_labels(estimator, width):
     model = clone(estimator)
-    refused(lambda: model.fit(NARROW, spread(width)))
+    assert_refused(lambda: model.fit(NARROW, spread(width)))
     assert not hasattr(model, "classes_")
 
 
@@ -85,23 +85,23 @@ def test_classes_named_in_advance(estimator):
 
 
 def test_layers():
-    refused(lambda: LDGSClassifier(hidden_dim=65535).fit(spread(10**5), Y))
+    assert_refused(lambda: LDGSClassifier(hidden_dim=65535).fit(spread(10**5), Y))
     words = [str(i) for i in range(1000)]
     model = LDGSWordEmbedding(dim=65536, vocabulary=words)
-    refused(lambda: model.fit(sparse.eye_array(1000)))
+    assert_refused(lambda: model.fit(sparse.eye_array(1000)))
 
 
 def test_what_changes_a_model():
     X = spread(200_000)
     model = PPDSparseClassifier(random_state=0).fit(spread(1000), Y)
     model.coef_ = sparse.csr_array((4, 10**7), dtype=np.float32)
-    refused(model.densify, "densify: dense weights of 4 classes and 10000000 features")
+    assert_refused(model.densify, "densify: dense weights of 4 classes and 10000000 features")
     several = PPDSparseClassifier(random_state=0).fit(NARROW, spread(4))
     for width in 10**7, LARGEST - 10:
         more = sparse.csr_array((N, width))
-        refused(lambda more=more: several.add_labels(NARROW, more))
+        assert_refused(lambda more=more: several.add_labels(NARROW, more))
     assert len(several.classes_) == 4
-    refused(lambda: PPDSparseClassifier(n_jobs=2).fit(X, np.arange(N)), "for each of 2 jobs")
+    assert_refused(lambda: PPDSparseClassifier(n_jobs=2).fit(X, np.arange(N)), "for each of 2 jobs")
     PPDSparseClassifier(n_jobs=1, random_state=0).fit(X, np.arange(N))
 
 
@@ -110,7 +110,7 @@ def test_merge(monkeypatch):
     for model in models:
         model.coef_ = sparse.random_array((4, 100), density=0.5, format="csr", dtype=np.float32)
     monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "2000")
-    refused(lambda: merge(models), "merge: 400 weights")
+    assert_refused(lambda: merge(models), "merge: 400 weights")
     monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "20000")
     assert merge(models).coef_.nnz == 400
 
@@ -119,12 +119,12 @@ def test_load(tmp_path, monkeypatch):
     model = PPDSparseClassifier(random_state=0).fit(NARROW, Y)
     model.save(tmp_path / "model")
     monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "1000")
-    refused(lambda: load(tmp_path / "model"), "load: the arrays of .*model would take")
+    assert_refused(lambda: load(tmp_path / "model"), "load: the arrays of .*model would take")
     assert load(tmp_path / "model", "r").predict(NARROW).shape == (N,)
 
 
 def test_indexes():
-    refused(lambda: mips.ExactIndex().build(np.broadcast_to(np.float32(1), (10**6, 100))))
+    assert_refused(lambda: mips.ExactIndex().build(np.broadcast_to(np.float32(1), (10**6, 100))))
 
 
 def test_outputs():

@@ -54,7 +54,7 @@ def files(tmp_path_factory):
     return found
 
 
-def refused(tmp_path, data, match, mode):
+def assert_refused(tmp_path, data, match, mode):
     (tmp_path / "model").write_bytes(data)
     with pytest.raises(ValueError, match=match) as caught:
         load(tmp_path / "model", mode)
@@ -76,15 +76,15 @@ def test_files_can_be_put_together_again(files):
 )
 def test_other_files(tmp_path, data, mode):
     match = "truncated" if data == b"\x89" else "is not a model saved by sklearn-xc"
-    refused(tmp_path, data, match, mode)
+    assert_refused(tmp_path, data, match, mode)
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_truncated_and_continued_files(tmp_path, files, mode):
     data = files["sparse"]
     for size in [1, 8, 63, 64, 65, 200, len(data) // 2, len(data) - 64, len(data) - 1]:
-        refused(tmp_path, data[:size], "was truncated", mode)
-    refused(tmp_path, data + b"\0", "damaged", mode)
+        assert_refused(tmp_path, data[:size], "was truncated", mode)
+    assert_refused(tmp_path, data + b"\0", "damaged", mode)
 
 
 def test_every_byte_is_verified(tmp_path, files):
@@ -96,7 +96,7 @@ def test_every_byte_is_verified(tmp_path, files):
     for place in places:
         changed = bytearray(data)
         changed[place] ^= 1 << (place % 8)
-        refused(tmp_path, changed, "damaged|truncated|not a model|format", None)
+        assert_refused(tmp_path, changed, "damaged|truncated|not a model|format", None)
 
 
 def test_mapped_files_are_verified_where_they_are_read(tmp_path, files):
@@ -114,12 +114,12 @@ def test_mapped_files_are_verified_where_they_are_read(tmp_path, files):
 def test_newer_formats(tmp_path, files, mode):
     file = File(files["sparse"])
     file.version = 2, 0
-    refused(tmp_path, file.bytes(), "has format 2.0, .* install a newer one", mode)
+    assert_refused(tmp_path, file.bytes(), "has format 2.0, .* install a newer one", mode)
     file.version = 1, 7  # a newer minor version that holds nothing new can be read
     (tmp_path / "model").write_bytes(file.bytes())
     assert load(tmp_path / "model", mode).classes_.shape == (N_CLASSES,)
     file.attributes["new_"] = {"$": "quaternion", "value": 1}
-    refused(tmp_path, file.bytes(), "'quaternion' are unknown .* in format 1.7, newer", mode)
+    assert_refused(tmp_path, file.bytes(), "'quaternion' are unknown .* in format 1.7, newer", mode)
 
 
 # -------------------------------------------------------------------------------- files with intent
@@ -141,7 +141,7 @@ def test_arrays_that_cannot_be(tmp_path, files, segment, mode):
         segment + table[3][2:] if isinstance(segment, list) and len(segment) == 2 else segment
     )
     text = json.dumps(file.manifest).encode()
-    refused(
+    assert_refused(
         tmp_path, sealed(text, b"".join(padded(bytes(a)) for a in file.arrays)), "damaged", mode
     )
 
@@ -161,7 +161,9 @@ MANIFESTS = [
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("number", range(len(MANIFESTS)))
 def test_manifests_that_are_none(tmp_path, number, mode):
-    refused(tmp_path, sealed(MANIFESTS[number], b""), "damaged|does not hold a valid model", mode)
+    assert_refused(
+        tmp_path, sealed(MANIFESTS[number], b""), "damaged|does not hold a valid model", mode
+    )
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -176,7 +178,7 @@ def test_manifests_that_are_none(tmp_path, number, mode):
 def test_only_estimators_of_the_table_are_made(tmp_path, files, name, mode):
     file = File(files["sparse"])
     file.manifest["model"]["class"] = name
-    refused(tmp_path, file.bytes(), "does not hold a valid model", mode)
+    assert_refused(tmp_path, file.bytes(), "does not hold a valid model", mode)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -187,14 +189,14 @@ def test_only_estimators_of_the_table_are_made(tmp_path, files, name, mode):
 def test_attributes_never_stand_before_methods(tmp_path, files, name, mode):
     file = File(files["sparse"])
     file.attributes[name] = 3
-    refused(tmp_path, file.bytes(), "is no attribute of a fitted PPDSparseClassifier", mode)
+    assert_refused(tmp_path, file.bytes(), "is no attribute of a fitted PPDSparseClassifier", mode)
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_unknown_parameters(tmp_path, files, mode):
     file = File(files["sparse"])
     file.manifest["model"]["parameters"]["self"] = 3
-    refused(tmp_path, file.bytes(), r"has no parameters \['self'\]", mode)
+    assert_refused(tmp_path, file.bytes(), r"has no parameters \['self'\]", mode)
 
 
 def edits():
@@ -260,7 +262,7 @@ def test_arrays_that_do_not_fit_together(tmp_path, files, number, mode):
     name, match, edit = list(edits())[number]
     file = File(files[name])
     edit(file)
-    refused(tmp_path, file.bytes(), match, mode)
+    assert_refused(tmp_path, file.bytes(), match, mode)
 
 
 @pytest.mark.parametrize("value", [-1, N_CLASSES, 2**31 - 1, -(2**31)])
@@ -270,7 +272,7 @@ def test_classes_out_of_range(tmp_path, files, name, value, monkeypatch):
     monkeypatch.setattr("sklearn_xc.persistence._file.SMALL", 0)
     file = File(files[name])
     file.array("classes")[:] = value
-    refused(tmp_path, file.bytes(), "classes holds numbers outside", None)
+    assert_refused(tmp_path, file.bytes(), "classes holds numbers outside", None)
     loaded = load(tmp_path / "model", "r")
     for method in (loaded.predict, loaded.predict_topk, loaded.decision_function):
         with pytest.raises(ValueError, match="damaged model file: the array classes holds numbers"):
@@ -324,7 +326,7 @@ def test_iterates_out_of_bounds(tmp_path, files, part, mode):
         else:
             continue
         if mode is None:
-            refused(tmp_path, file.bytes(), "valid model", None)
+            assert_refused(tmp_path, file.bytes(), "valid model", None)
         else:
             (tmp_path / "model").write_bytes(file.bytes())
             loaded = load(tmp_path / "model", "r")
@@ -351,14 +353,14 @@ def test_random_states_out_of_bounds(tmp_path, files, mode):
         file = File(files["iterates"])
         state = file.manifest["model"]["parameters"]["random_state"]["state"]["values"]
         state[2] = place
-        refused(tmp_path, file.bytes(), "valid model", mode)
+        assert_refused(tmp_path, file.bytes(), "valid model", mode)
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_texts_that_are_none(tmp_path, files, mode):
     file = File(files["sparse"])
     file.arrays[file.number("classes_")][:] = b"\xff" * len(file.arrays[file.number("classes_")])
-    refused(tmp_path, file.bytes(), "no characters", mode)
+    assert_refused(tmp_path, file.bytes(), "no characters", mode)
 
 
 @pytest.mark.parametrize("name", ["sparse", "iterates", "dense", "embeddings", "distances"])

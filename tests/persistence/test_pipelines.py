@@ -241,7 +241,7 @@ def schema_of(data):
     return zipfile.ZipFile(io.BytesIO(skeleton)).read("schema.json").decode()
 
 
-def refused(data, path, match):
+def assert_refused(data, path, match):
     path.write_bytes(data)
     for mmap_mode in (None, "r"):
         with pytest.raises(ValueError, match=match):
@@ -263,7 +263,7 @@ def test_a_skeleton_that_names_other_code_is_refused(old, new, data, tmp_path):
     schema = json.dumps(json.loads(schema_of(data)))
     assert old in schema
     skeleton = zipped({"schema.json": schema.replace(old, new)})
-    refused(with_skeleton(data, skeleton), tmp_path / "model", "which no model file holds")
+    assert_refused(with_skeleton(data, skeleton), tmp_path / "model", "which no model file holds")
 
 
 def test_a_skeleton_with_other_bytes_is_refused(data, tmp_path):
@@ -277,7 +277,7 @@ def test_a_skeleton_with_other_bytes_is_refused(data, tmp_path):
         (zipped({"schema.json": schema, "1.npy": b"x"}), "more than a schema"),
         (zipped({"schema.json": schema}, zipfile.ZIP_DEFLATED), "more than a schema"),
     ):
-        refused(with_skeleton(data, skeleton), path, match)
+        assert_refused(with_skeleton(data, skeleton), path, match)
 
 
 def test_every_damaged_byte_is_found(data, tmp_path):
@@ -305,13 +305,13 @@ def test_parameters_of_steps_are_checked(data, tmp_path):
 
     put(schema)
     skeleton = zipped({"schema.json": json.dumps(schema)})
-    refused(with_skeleton(data, skeleton), tmp_path / "model", "'n_features' parameter")
+    assert_refused(with_skeleton(data, skeleton), tmp_path / "model", "'n_features' parameter")
 
 
 def test_methods_cannot_be_replaced(data, tmp_path):
     schema = schema_of(data).replace('"lowercase"', '"transform"')
     skeleton = zipped({"schema.json": schema})
-    refused(with_skeleton(data, skeleton), tmp_path / "model", "'transform' is no attribute")
+    assert_refused(with_skeleton(data, skeleton), tmp_path / "model", "'transform' is no attribute")
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ def test_forged_parts_are_refused(node, match, data, tmp_path):
         if part["$"] == "vocabulary"
     )  # fmt: skip
     file.manifest["model"]["parts"][place] = node
-    refused(file.bytes(), tmp_path / "model", match)
+    assert_refused(file.bytes(), tmp_path / "model", match)
 
 
 def test_a_word_twice_is_refused(data, tmp_path):
@@ -342,7 +342,7 @@ def test_a_word_twice_is_refused(data, tmp_path):
     for number, (dtype, _, _) in enumerate(file.manifest["segments"]):
         if dtype == "json" and b"word1" in file.arrays[number]:
             file.arrays[number] = file.arrays[number].replace(b'"word1"', b'"word2"')
-    refused(file.bytes(), tmp_path / "model", "stands twice")
+    assert_refused(file.bytes(), tmp_path / "model", "stands twice")
 
 
 def test_thresholds_over_a_pipeline(tmp_path):
