@@ -31,6 +31,8 @@ EXTENSIONS = {
     "common._pace": ("c", True),
     "common._vector_ops": ("c", False),
     "ppdsparse._active_set": ("c", False),
+    "ppdsparse._byte_rows": ("c", False),
+    "ppdsparse._byte_search": ("c", False),
     "ppdsparse._class_descent": ("c++", False),
     "ppdsparse._class_state": ("c++", False),
     "ppdsparse._dual_descent": ("c", False),

@@ -4,6 +4,7 @@ import hashlib
 import json
 import warnings
 
+import numpy as np
 from sklearn.datasets import load_digits
 
 import sklearn_xc
@@ -18,6 +19,8 @@ def models():
     X, Y = datasets.make_xc_classification(300, 200, 40, n_labels=2.0, random_state=0)
     labels, labelled = datasets.first_label(Y)
     dense, y = (part[:300] for part in load_digits(return_X_y=True))
+    many = np.tile(dense, (15, 1)) + np.arange(4500)[:, None] % 7
+    kinds = np.arange(4500) % 300 // 5
     ppdsparse = sklearn_xc.PPDSparseClassifier(**OPTIONS)
     ldgs = sklearn_xc.LDGSClassifier(max_iter=3, **OPTIONS)
     layer = sklearn_xc.LDGSClassifier(
@@ -30,6 +33,7 @@ def models():
     return {
         "PPDSparse, sparse": (ppdsparse, X, Y),
         "PPDSparse, dense": (ppdsparse, dense, y),
+        "PPDSparse, bytes": (ppdsparse, many, kinds),
         "MEMOIR": (sklearn_xc.MemoirSVC(max_iter=3, **OPTIONS), X[labelled], labels[labelled]),
         "LDGS": (ldgs, X, Y),
         "LDGS, decomposed": (layer, dense, y),

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._kernels.ppdsparse._byte_rows import ByteRows
 from .._kernels.ppdsparse._matrix import Matrix
 from .._kernels.ppdsparse._naming import name_entries
 from .._kernels.ppdsparse._problem import Problem as KernelProblem
@@ -12,10 +13,12 @@ from ..utils._parallel import blocks_of_classes, local_workers, run_blocks, tell
 from ._assembly import Part, weights_of_classes
 from ._finished import Finished
 from ._ordering import fast_order, order_given
+from ._rounding import rounded_rows
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
 LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
 N_PARTS = 8  # arguments of a Matrix
+N_ROUNDED = 4  # and of its ByteRows
 N_NAMES = 2  # arrays of names, of features and samples
 N_DUALS = 3  # and of dual variables from before
 ENTRY = 12  # bytes for each feature and lane: weights, v, and which features they are
@@ -77,7 +80,11 @@ def fit_classes(
     if dual is not None:
         dual = dual[:, order.samples]
     progress.start(len(blocks), name="block")
+    rounded = None
+    if coarse is None and not settings["sparsify"]:
+        rounded = rounded_rows(rows, problem.Y.shape[1], scratch.empty)
     arrays = (
+        *((None,) * N_ROUNDED if rounded is None else rounded),
         *_parts(rows, scratch),
         *_parts(coarse, scratch),
         norms,
@@ -138,7 +145,9 @@ def _solve_missing(blocks, finished, how, arrays, n_jobs, progress):
 
 
 def _solve_block(labels, settings, keep_dual, stop, *arrays):
-    X = Matrix(*arrays[:N_PARTS])
+    rounded, arrays = arrays[:N_ROUNDED], arrays[N_ROUNDED:]
+    rounded = None if rounded[0] is None else ByteRows(*rounded)
+    X = Matrix(*arrays[:N_PARTS], rounded)
     coarse = X if arrays[N_PARTS] is None else Matrix(*arrays[N_PARTS : 2 * N_PARTS])
     problem = KernelProblem(X, coarse, *arrays[2 * N_PARTS : -N_NAMES - N_DUALS])
     features, samples = arrays[-N_NAMES - N_DUALS : -N_DUALS]

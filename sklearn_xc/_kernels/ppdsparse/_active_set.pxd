@@ -1,6 +1,6 @@
 """The state of sixteen classes in work and what is done to one of them between searches."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t
 
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport LANES, Lane, Settings
@@ -23,6 +23,7 @@ cdef class Workspace:
     # slot[j], row 0 is zero, for features without any, and support[s - 1] is the feature of row s
     cdef float[:, ::1] weights
     cdef float[:, ::1] ordered  # for dense rows: those of feature j in row j; else empty
+    cdef int8_t[::1] byte_weights  # and rounded to bytes
     cdef int32_t[::1] slot, support
     cdef Py_ssize_t n_support
     # (n_samples,): bit c says that the sample is in the active set of lane c

@@ -35,6 +35,7 @@ cdef class Workspace:
         self.weights = np.zeros((d + 1, LANES), dtype=np.float32)
         self.scores = np.empty((CHUNK, LANES), dtype=np.float32)
         self.ordered = np.empty((d if dense else 0, LANES), dtype=np.float32)
+        self.byte_weights = np.empty((d + 3 if dense else 0) * LANES, dtype=np.int8)
         self.v = np.zeros(d, dtype=np.float32)
         self.shrunk = np.empty(d if dense else 0, dtype=np.float32)
         self.packed = np.empty(d, dtype=np.float32)

@@ -13,6 +13,7 @@
 #include "_simd.h"
 
 #define XC_TILE_LANES 16
+#define XC_TILE_AHEAD 3 /* tiles, which are on their way from memory */
 
 /* Of `height` rows, in `parts` vectors each, which make sixteen lanes. */
 #define XC_TILE(vector, parts, height)                                                          \
@@ -20,6 +21,7 @@
         vector z[height][parts], column[parts];                                                 \
         for (int r = 0; r < height; r++) memcpy(z[r], bias, sizeof z[r]);                       \
         for (long long j = 0; j < width; j++) {                                                 \
+            XC_PREFETCH(x + height * (XC_TILE_AHEAD * width + j));                              \
             memcpy(column, weights + XC_TILE_LANES * j, sizeof column);                         \
             for (int r = 0; r < height; r++)                                                    \
                 for (int p = 0; p < parts; p++) z[r][p] += x[r * width + j] * column[p];        \

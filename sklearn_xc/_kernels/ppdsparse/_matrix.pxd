@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_xc._kernels.common._rows cimport Rows
+from sklearn_xc._kernels.ppdsparse._byte_rows cimport ByteRows
 
 
 cdef struct Columns:
@@ -14,4 +15,5 @@ cdef class Matrix:
     cdef readonly bint has_columns
     cdef Rows rows
     cdef Columns columns
+    cdef ByteRows rounded  # the same rows, or None
     cdef object _arrays  # that the pointers point into

@@ -16,6 +16,7 @@ from sklearn_xc._kernels.ppdsparse._active_set cimport (
     Workspace, activate, clear_lane, draw_negatives, drop_idle_negatives, dual_value, load_v,
     primal_value, publish_weights, refresh_v, resume_class, start_class, store_v,
 )
+from sklearn_xc._kernels.ppdsparse._byte_search cimport search_bytes
 from sklearn_xc._kernels.ppdsparse._class_state cimport ClassState, Member, clear
 from sklearn_xc._kernels.ppdsparse._dual_descent cimport descend
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
@@ -153,11 +154,20 @@ cdef int warm_up(
         any_new = any_new or is_new(&work.lanes[c])
     if not any_new:
         return 0
-    search_sample(work, settings, problem, stop, operations)
+    if by_bytes(settings, problem):
+        search_bytes(work, settings, problem, True, stop, operations)
+    else:
+        search_sample(work, settings, problem, stop, operations)
     for c in range(LANES):
         if is_new(&work.lanes[c]):
             admit_candidates(work, c)
     return 0
+
+
+cdef inline bint by_bytes(const Settings *settings, Problem problem) noexcept nogil:
+    return (
+        problem.X.rounded is not None and problem.coarse is problem.X and not settings.sparsify
+    )
 
 
 cdef inline bint is_new(const Lane *lane) noexcept nogil:
@@ -187,7 +197,9 @@ cdef int descend_and_search(
         )
         lane.n_iter += 1
         interrupted(stop, operations)
-    if exact:
+    if by_bytes(settings, problem):
+        search_bytes(work, settings, problem, False, stop, operations)
+    elif exact:
         search(work, settings, problem, problem.X, stop, operations)
     else:
         search(work, settings, problem, problem.coarse, stop, operations)
@@ -205,6 +217,9 @@ cdef int finish_or_go_on(
 ) except -1 nogil:
     """Keep a class that is done; otherwise its violators join, and 1 says that it is close."""
     cdef Lane *lane = &work.lanes[c]
+    if not lane.whole:
+        admit_candidates(work, c)
+        return 0
     lane.gap = relative_gap(work, c, settings, problem)
     # of a lane that was not sparsified, a search over all entries is exact
     if exact and not lane.sparsified and (

@@ -31,6 +31,7 @@ cdef struct Lane:
     int32_t label  # the class in this lane, or IDLE
     bint fresh  # whether it began without the negatives of an earlier fit
     bint searched  # whether the search at hand is for this lane too
+    bint whole  # whether the last search has the losses of all rows
     float positive_weight  # of the loss of positives, of negatives
     float negative_weight
     Py_ssize_t n_active

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
 from sklearn_xc._kernels.ppdsparse._matrix cimport Matrix
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
-from sklearn_xc._kernels.ppdsparse._types cimport Settings
+from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings
 
 cdef extern from "ppdsparse/_dense_scores.h" nogil:
     void dense_scores "xc_dense_scores" (
@@ -11,6 +11,29 @@ cdef extern from "ppdsparse/_dense_scores.h" nogil:
         float *scores
     )
 
+
+cdef void keep_best(
+    Lane *lane, Py_ssize_t c, int32_t[:, ::1] candidates, float[:, ::1] scores
+) noexcept nogil
+
+cdef void add_candidate(
+    Lane *lane,
+    Py_ssize_t c,
+    int32_t i,
+    float score,
+    int32_t[:, ::1] candidates,
+    float[:, ::1] scores,
+) noexcept nogil
+
+cdef void prepare_search(
+    Workspace work,
+    const Settings *settings,
+    Problem problem,
+    Py_ssize_t n_rows,
+    bint warm_up,
+) noexcept nogil
+
+cdef void finish_search(Workspace work) noexcept nogil
 
 cdef int search(
     Workspace work,

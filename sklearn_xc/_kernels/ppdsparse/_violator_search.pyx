@@ -290,6 +290,7 @@ cdef void prepare_search(
         if not lane.searched:
             continue
         lane.threshold = -1 + lane.precision
+        lane.whole = True
         lane.n_visits += <double>n_rows / LANES
         lane.loss = 0
         lane.n_candidates = 0

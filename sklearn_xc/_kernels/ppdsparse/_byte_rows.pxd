@@ -1,0 +1,51 @@
+"""Rows rounded to bytes; see `_byte_scores.h` for what the members are."""
+
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
+
+from sklearn_xc._kernels.ppdsparse._types cimport LANES
+
+cdef extern from "ppdsparse/_byte_scores.h" nogil:
+    ctypedef struct BytePointers "xc_byte_rows":
+        const uint8_t *values
+        int64_t width
+        const float *scale
+        const float *error
+        const float *length
+
+    ctypedef struct ByteWeights "xc_byte_weights":
+        const int8_t *values
+        int32_t start[LANES]
+        float scale[LANES]
+        float bias[LANES]
+        float of_error[LANES]
+        float of_length[LANES]
+        float threshold[LANES]
+
+    ctypedef struct ByteHits "xc_byte_hits":
+        int64_t n
+        int32_t *rows
+        uint32_t *masks
+        float *scores
+
+    int WIDEST "XC_VNNI"
+
+    void byte_search "xc_byte_search" (
+        int widest, const BytePointers *rows, int64_t low, int64_t high, const uint16_t *member,
+        const ByteWeights *weights, ByteHits *hits
+    )
+
+
+cdef enum:
+    FOUR = 4  # bytes that are multiplied at a time
+    LARGEST = 127
+    ZERO = 128  # of a byte without sign
+
+
+cdef inline bint divides(float scale) noexcept nogil:
+    """Whether quotients by a scale come out right."""
+    return scale > <float>1e-30
+
+
+cdef class ByteRows:
+    cdef BytePointers pointers
+    cdef object _arrays  # that the pointers point into

@@ -1,0 +1,196 @@
+/* Scores of rows rounded to bytes for sixteen classes, and the rows that may matter to any of them.
+ *
+ * A tile of sums of integers is what the machine has for four bytes at a time; sums of integers have
+ * no order, so that every instruction set gives the same scores.
+ */
+#ifndef XC_BYTE_SCORES_H
+#define XC_BYTE_SCORES_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "_simd.h"
+
+#define XC_BYTE_LANES 16
+#define XC_BYTE_TILE 8
+#define XC_BYTE_AHEAD 3 /* tiles, which are on their way from memory: few rows fit in a cache */
+
+typedef struct {
+    const uint8_t *values; /* (n, width): 128 + a row's numbers in units of its scale */
+    long long width;       /* a multiple of four */
+    const float *scale;
+    const float *error;  /* at least the length of what rounding has taken away */
+    const float *length; /* at least the length of the rounded row */
+} xc_byte_rows;
+
+typedef struct {
+    const int8_t *values; /* four features of a class side by side, then those of the next class */
+    int32_t start[XC_BYTE_LANES]; /* takes the 128 away again */
+    float scale[XC_BYTE_LANES];
+    float bias[XC_BYTE_LANES];
+    float of_error[XC_BYTE_LANES]; /* what an error, and a length, can do to a score */
+    float of_length[XC_BYTE_LANES];
+    float threshold[XC_BYTE_LANES];
+} xc_byte_weights;
+
+typedef struct {
+    long long n;
+    int32_t *rows;
+    uint32_t *masks;
+    float *scores; /* sixteen a row */
+} xc_byte_hits;
+
+#if defined(__GNUC__) || defined(__clang__)
+#define XC_INLINE static inline __attribute__((always_inline))
+/* score + what rounding can have taken away > threshold, in sixteen lanes; the same operations in
+ * the same order whatever the width of the vectors. */
+XC_INLINE unsigned xc_byte_mask(const int32_t *sums, float scale, float error, float length,
+                                const xc_byte_weights *w, float *scores) {
+    xc_ints total;
+    xc_floats bias, unit, of_error, of_length, z, upper;
+    memcpy(&total, sums, sizeof total);
+    memcpy(&bias, w->bias, sizeof bias);
+    memcpy(&unit, w->scale, sizeof unit);
+    memcpy(&of_error, w->of_error, sizeof of_error);
+    memcpy(&of_length, w->of_length, sizeof of_length);
+    z = bias + __builtin_convertvector(total, xc_floats) * scale * unit;
+    upper = z + (of_error * error + of_length * length);
+    memcpy(scores, &z, sizeof z);
+    float above[XC_BYTE_LANES];
+    memcpy(above, &upper, sizeof upper);
+    return xc_mask_above(above, w->threshold);
+}
+#else
+#define XC_INLINE static inline
+XC_INLINE unsigned xc_byte_mask(const int32_t *sums, float scale, float error, float length,
+                                const xc_byte_weights *w, float *scores) {
+    float above[XC_BYTE_LANES];
+    for (int c = 0; c < XC_BYTE_LANES; c++) {
+        scores[c] = w->bias[c] + (float)sums[c] * scale * w->scale[c];
+        above[c] = scores[c] + (w->of_error[c] * error + w->of_length[c] * length);
+    }
+    return xc_mask_above(above, w->threshold);
+}
+#endif
+
+/* The rows low, ..., high - 1 by tiles, and the last ones one by one. `member` has a bit for each
+ * lane that knows a row already. */
+#define XC_BYTE_SEARCH(TILE)                                                                    \
+    do {                                                                                        \
+        int32_t sums[XC_BYTE_TILE][XC_BYTE_LANES];                                              \
+        long long i = low, height;                                                              \
+        for (; i < high; i += height) {                                                         \
+            const uint8_t *x = rows->values + i * rows->width;                                  \
+            height = high - i < XC_BYTE_TILE ? 1 : XC_BYTE_TILE;                                \
+            if (height == 1)                                                                    \
+                TILE(1);                                                                        \
+            else                                                                                \
+                TILE(XC_BYTE_TILE);                                                             \
+            for (long long r = 0; r < height; r++) {                                            \
+                unsigned mask = xc_byte_mask(sums[r], rows->scale[i + r], rows->error[i + r],   \
+                                             rows->length[i + r], weights,                      \
+                                             hits->scores + XC_BYTE_LANES * hits->n);           \
+                mask &= ~(unsigned)member[i + r];                                               \
+                hits->rows[hits->n] = (int32_t)(i + r);                                         \
+                hits->masks[hits->n] = mask;                                                    \
+                hits->n += mask != 0;                                                           \
+            }                                                                                   \
+        }                                                                                       \
+    } while (0)
+
+#define XC_BYTE_ARGUMENTS                                                            \
+    const xc_byte_rows *rows, long long low, long long high, const uint16_t *member, \
+        const xc_byte_weights *weights, xc_byte_hits *hits
+
+#define XC_PLAIN_TILE(rows_of_tile)                                                      \
+    do {                                                                                 \
+        for (int r = 0; r < (rows_of_tile); r++) {                                       \
+            memcpy(sums[r], weights->start, sizeof sums[r]);                             \
+            for (long long j = 0; j < rows->width; j++)                                  \
+                for (int c = 0; c < XC_BYTE_LANES; c++)                                  \
+                    sums[r][c] += x[r * rows->width + j] *                               \
+                                  weights->values[j / 4 * 4 * XC_BYTE_LANES + 4 * c + j % 4]; \
+        }                                                                                \
+    } while (0)
+
+static void xc_byte_search_plain(XC_BYTE_ARGUMENTS) { XC_BYTE_SEARCH(XC_PLAIN_TILE); }
+
+#if defined(XC_CLONE_TARGETS) && defined(__x86_64__)
+#include <immintrin.h>
+
+/* Products of bytes are added in pairs in 16 bits, which hold two only if one of them is zero:
+ * features 0 and 2 first, then 1 and 3. */
+#define XC_AVX2_TILE(rows_of_tile)                                                           \
+    do {                                                                                     \
+        const __m256i even = _mm256_set1_epi32(0x00ff00ff), ones = _mm256_set1_epi16(1);     \
+        for (int r = 0; r < (rows_of_tile); r++) {                                           \
+            __m256i z[2];                                                                    \
+            memcpy(z, weights->start, sizeof z);                                             \
+            for (long long j = 0; j < rows->width; j += 4) {                                 \
+                int32_t four;                                                                \
+                memcpy(&four, x + r * rows->width + j, sizeof four);                         \
+                __m256i all = _mm256_set1_epi32(four), first = _mm256_and_si256(all, even);  \
+                __m256i second = _mm256_andnot_si256(even, all);                             \
+                for (int p = 0; p < 2; p++) {                                                \
+                    __m256i w = _mm256_loadu_si256(                                          \
+                        (const __m256i *)(weights->values + XC_BYTE_LANES * j + 32 * p));    \
+                    z[p] = _mm256_add_epi32(                                                 \
+                        z[p], _mm256_madd_epi16(_mm256_maddubs_epi16(first, w), ones));      \
+                    z[p] = _mm256_add_epi32(                                                 \
+                        z[p], _mm256_madd_epi16(_mm256_maddubs_epi16(second, w), ones));     \
+                }                                                                            \
+            }                                                                                \
+            memcpy(sums[r], z, sizeof z);                                                    \
+        }                                                                                    \
+    } while (0)
+
+__attribute__((target("arch=x86-64-v3"))) static void xc_byte_search_avx2(XC_BYTE_ARGUMENTS) {
+    XC_BYTE_SEARCH(XC_AVX2_TILE);
+}
+#define XC_HAS_AVX2() __builtin_cpu_supports("avx2")
+#else
+#define xc_byte_search_avx2 xc_byte_search_plain
+#define XC_HAS_AVX2() 0
+#endif
+
+#if defined(XC_AVX512) && defined(__x86_64__)
+#define XC_VNNI_TILE(rows_of_tile)                                                              \
+    do {                                                                                        \
+        __m512i z[rows_of_tile], w;                                                             \
+        for (int r = 0; r < (rows_of_tile); r++) memcpy(&z[r], weights->start, sizeof z[r]);    \
+        for (long long j = 0; j < rows->width; j += 4) {                                        \
+            XC_PREFETCH(x + (rows_of_tile) * (XC_BYTE_AHEAD * rows->width + j));                \
+            memcpy(&w, weights->values + XC_BYTE_LANES * j, sizeof w);                          \
+            for (int r = 0; r < (rows_of_tile); r++) {                                          \
+                int32_t four;                                                                   \
+                memcpy(&four, x + r * rows->width + j, sizeof four);                            \
+                z[r] = _mm512_dpbusd_epi32(z[r], _mm512_set1_epi32(four), w);                   \
+            }                                                                                   \
+        }                                                                                       \
+        for (int r = 0; r < (rows_of_tile); r++) memcpy(sums[r], &z[r], sizeof z[r]);           \
+    } while (0)
+
+__attribute__((target("arch=x86-64-v4,avx512vnni"))) static void xc_byte_search_vnni(
+    XC_BYTE_ARGUMENTS) {
+    XC_BYTE_SEARCH(XC_VNNI_TILE);
+}
+#define XC_HAS_VNNI() (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vnni"))
+#else
+#define xc_byte_search_vnni xc_byte_search_plain
+#define XC_HAS_VNNI() 0
+#endif
+
+enum { XC_PLAIN, XC_AVX2, XC_VNNI };
+
+/* Append to `hits` the rows that lie above the threshold of any lane that does not know them, by
+ * instructions up to `widest`. */
+static inline void xc_byte_search(int widest, XC_BYTE_ARGUMENTS) {
+    if (widest >= XC_VNNI && XC_HAS_VNNI())
+        xc_byte_search_vnni(rows, low, high, member, weights, hits);
+    else if (widest >= XC_AVX2 && XC_HAS_AVX2())
+        xc_byte_search_avx2(rows, low, high, member, weights, hits);
+    else
+        xc_byte_search_plain(rows, low, high, member, weights, hits);
+}
+
+#endif
