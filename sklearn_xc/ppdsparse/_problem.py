@@ -211,7 +211,7 @@ def _about_the_mean(coordinates, rows, sample_weight):
     if not rows.dense or coordinates.mean is not None:
         return coordinates
     weight = sample_weight / sample_weight.sum(dtype=np.float64)
-    mean = weight @ rows.matrix()
+    mean = _weighted_sum(rows, weight)
     length = weight @ rows.squared_norms()
     about_mean = length - mean @ mean
     if not 1e-6 * length < about_mean < MOSTLY_MEAN * length:
@@ -281,16 +281,12 @@ def _squares_of_products(rows, sample_weight, mean, bits):
 
 
 def _weighted_sum(rows, weight):
-    """X.T @ weight in float64, for which SciPy would copy all of a sparse X."""
+    """X.T @ weight in float64, for which SciPy and NumPy would copy all of X."""
     X = rows.matrix()
-    if rows.dense:
-        return X.T @ weight
-    return sum(X[some].T @ weight[some] for some, _ in stretches(rows.indptr, IN_CACHE))
+    return sum(weight[some] @ X[some] for some, _ in stretches(rows.indptr, IN_CACHE))
 
 
 def _scores(rows, direction):
     """X @ direction in float64, likewise."""
     X = rows.matrix()
-    if rows.dense:
-        return X @ direction
     return np.concatenate([X[some] @ direction for some, _ in stretches(rows.indptr, IN_CACHE)])

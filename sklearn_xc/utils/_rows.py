@@ -383,10 +383,12 @@ class Rows(NamedTuple):
         if not X.shape[0]:
             return None
         share = weight / weight.sum()
-        mean = share @ X
-        square = np.einsum("i,ij,ij->j", share, X, X, dtype=np.float64)
+        parts = [part for part, _ in stretches(self.indptr, IN_CACHE)]
+        mean = sum(share[part] @ X[part] for part in parts)
+        square = sum(share[part] @ np.square(X[part], dtype=np.float64) for part in parts)
         varies = n_varying = X.max(axis=0) > X.min(axis=0)
-        deviation = np.where(varies, np.sqrt(share @ (X - mean) ** 2), 0)
+        spread = sum(share[part] @ np.square(X[part] - mean) for part in parts)
+        deviation = np.where(varies, np.sqrt(spread), 0)
         varies = varies & (deviation > 0)
         if not varies.any():
             return None

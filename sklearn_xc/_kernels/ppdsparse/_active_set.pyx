@@ -17,6 +17,7 @@ from sklearn_xc._kernels.ppdsparse._sparsify cimport n_draws, sparsify_weights
 cdef enum:
     FEW = 100  # random negatives at the start, at least
     PER_POSITIVE = 5  # random negatives, where that is more
+    BATCH = 4  # dense rows that are added up at once
 
 
 cdef class Workspace:
@@ -254,11 +255,39 @@ cdef void publish_weights(
 
 
 cdef dispatched add_in_float64(
-    double *out, const float *x, double factor, Py_ssize_t n
+    double *out, const float **x, const double *factors, Py_ssize_t d
 ) noexcept nogil:
+    """out += sum_r factors[r] x[r] over BATCH rows, one after the other, in one pass."""
     cdef Py_ssize_t j
-    for j in range(n):
-        out[j] += factor * x[j]
+    cdef const float *x0 = x[0]
+    cdef const float *x1 = x[1]
+    cdef const float *x2 = x[2]
+    cdef const float *x3 = x[3]
+    cdef double f0 = factors[0], f1 = factors[1], f2 = factors[2], f3 = factors[3]
+    for j in range(d):
+        out[j] = (((out[j] + f0 * x0[j]) + f1 * x1[j]) + f2 * x2[j]) + f3 * x3[j]
+
+
+cdef void add_dense_rows(Workspace work, Py_ssize_t c, Problem problem) noexcept nogil:
+    """sum_i a_i y_i x_i over dense rows."""
+    cdef Lane *lane = &work.lanes[c]
+    cdef const float *x[BATCH]
+    cdef double factors[BATCH]
+    cdef Py_ssize_t a, n = 0
+    cdef int32_t i
+    for a in range(lane.n_active):
+        i = work.active[c, a]
+        if work.alpha[c, a] != 0:
+            x[n] = row_at(problem.X.rows, i if i >= 0 else ~i).values
+            factors[n] = -work.alpha[c, a] if i >= 0 else work.alpha[c, a]
+            n += 1
+        if n == BATCH or (n and a == lane.n_active - 1):
+            while n < BATCH:
+                x[n] = x[0]
+                factors[n] = 0
+                n += 1
+            add_in_float64(&work.exact_v[0], x, factors, problem.X.n_columns)
+            n = 0
 
 
 cdef double dual_value(
@@ -291,12 +320,13 @@ cdef double dual_value(
         if not settings.hinge:
             squares += alpha * alpha / (<double>2 * weight * problem.sample_weight[i])
         bias += alpha * y
-        row = row_at(X, i)
-        if row.dense:
-            add_in_float64(&work.exact_v[0], row.values, alpha * y, row.n)
+        if X.dense:
             continue
+        row = row_at(X, i)
         for e in range(row.n):
             work.exact_v[row.features[e]] += alpha * y * row.values[e]
+    if X.dense:
+        add_dense_rows(work, c, problem)
     lane.n_visits += lane.n_active
     if settings.intercept:
         lane.fresh_bias = <float>bias
