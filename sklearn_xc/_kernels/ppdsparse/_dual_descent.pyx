@@ -9,7 +9,7 @@ from libc.string cimport memcpy
 
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch, random_below
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
-from sklearn_xc._kernels.common._vector_ops cimport dot
+from sklearn_xc._kernels.common._vector_ops cimport dot, prefetch_floats
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, grade_of, reserve
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport (
@@ -122,6 +122,8 @@ cdef dispatched one_pass(Descent *d, Lane *lane, const Settings *settings) noexc
         m = &d.members[d.order[a]]
         old = m.alpha
         if d.shrunk != NULL:
+            if a + 1 < d.n_left:
+                prefetch_floats(d.members[d.order[a + 1]].values, m.n)
             g = bias + dot(d.shrunk, m.values, m.n)
         else:
             g = bias + thresholded_dot(m.features, m.values, m.n, d.v, l1)
