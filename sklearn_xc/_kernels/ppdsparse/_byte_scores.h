@@ -42,10 +42,10 @@ typedef struct {
 
 #if defined(__GNUC__) || defined(__clang__)
 #define XC_INLINE static inline __attribute__((always_inline))
-/* score + what rounding can have taken away > threshold, in sixteen lanes; the same operations in
- * the same order whatever the width of the vectors. */
-XC_INLINE unsigned xc_byte_mask(const int32_t *sums, float scale, float error, float length,
-                                const xc_byte_weights *w, float *scores) {
+/* Sixteen scores, and what they can be at most; the same operations in the same order whatever the
+ * width of the vectors. */
+XC_INLINE void xc_byte_scores(const int32_t *sums, float scale, float error, float length,
+                              const xc_byte_weights *w, float *scores, float *most) {
     xc_ints total;
     xc_floats bias, unit, of_error, of_length, z, upper;
     memcpy(&total, sums, sizeof total);
@@ -56,28 +56,25 @@ XC_INLINE unsigned xc_byte_mask(const int32_t *sums, float scale, float error, f
     z = bias + __builtin_convertvector(total, xc_floats) * scale * unit;
     upper = z + (of_error * error + of_length * length);
     memcpy(scores, &z, sizeof z);
-    float above[XC_BYTE_LANES];
-    memcpy(above, &upper, sizeof upper);
-    return xc_mask_above(above, w->threshold);
+    memcpy(most, &upper, sizeof upper);
 }
 #else
 #define XC_INLINE static inline
-XC_INLINE unsigned xc_byte_mask(const int32_t *sums, float scale, float error, float length,
-                                const xc_byte_weights *w, float *scores) {
-    float above[XC_BYTE_LANES];
+XC_INLINE void xc_byte_scores(const int32_t *sums, float scale, float error, float length,
+                              const xc_byte_weights *w, float *scores, float *most) {
     for (int c = 0; c < XC_BYTE_LANES; c++) {
         scores[c] = w->bias[c] + (float)sums[c] * scale * w->scale[c];
-        above[c] = scores[c] + (w->of_error[c] * error + w->of_length[c] * length);
+        most[c] = scores[c] + (w->of_error[c] * error + w->of_length[c] * length);
     }
-    return xc_mask_above(above, w->threshold);
 }
 #endif
 
 /* The rows low, ..., high - 1 by tiles, and the last ones one by one. `member` has a bit for each
  * lane that knows a row already. */
-#define XC_BYTE_SEARCH(TILE)                                                                    \
+#define XC_BYTE_SEARCH(TILE, MASK)                                                              \
     do {                                                                                        \
         int32_t sums[XC_BYTE_TILE][XC_BYTE_LANES];                                              \
+        float most[XC_BYTE_LANES];                                                              \
         long long i = low, height;                                                              \
         for (; i < high; i += height) {                                                         \
             const uint8_t *x = rows->values + i * rows->width;                                  \
@@ -87,10 +84,10 @@ XC_INLINE unsigned xc_byte_mask(const int32_t *sums, float scale, float error, f
             else                                                                                \
                 TILE(XC_BYTE_TILE);                                                             \
             for (long long r = 0; r < height; r++) {                                            \
-                unsigned mask = xc_byte_mask(sums[r], rows->scale[i + r], rows->error[i + r],   \
-                                             rows->length[i + r], weights,                      \
-                                             hits->scores + XC_BYTE_LANES * hits->n);           \
-                mask &= ~(unsigned)member[i + r];                                               \
+                xc_byte_scores(sums[r], rows->scale[i + r], rows->error[i + r],                 \
+                               rows->length[i + r], weights,                                    \
+                               hits->scores + XC_BYTE_LANES * hits->n, most);                   \
+                unsigned mask = MASK(most, weights->threshold) & ~(unsigned)member[i + r];      \
                 hits->rows[hits->n] = (int32_t)(i + r);                                         \
                 hits->masks[hits->n] = mask;                                                    \
                 hits->n += mask != 0;                                                           \
@@ -113,7 +110,7 @@ XC_INLINE unsigned xc_byte_mask(const int32_t *sums, float scale, float error, f
         }                                                                                \
     } while (0)
 
-static void xc_byte_search_plain(XC_BYTE_ARGUMENTS) { XC_BYTE_SEARCH(XC_PLAIN_TILE); }
+static void xc_byte_search_plain(XC_BYTE_ARGUMENTS) { XC_BYTE_SEARCH(XC_PLAIN_TILE, xc_mask_above); }
 
 #if defined(XC_CLONE_TARGETS) && defined(__x86_64__)
 #include <immintrin.h>
@@ -145,7 +142,7 @@ static void xc_byte_search_plain(XC_BYTE_ARGUMENTS) { XC_BYTE_SEARCH(XC_PLAIN_TI
     } while (0)
 
 __attribute__((target("arch=x86-64-v3"))) static void xc_byte_search_avx2(XC_BYTE_ARGUMENTS) {
-    XC_BYTE_SEARCH(XC_AVX2_TILE);
+    XC_BYTE_SEARCH(XC_AVX2_TILE, xc_mask_above);
 }
 #define XC_HAS_AVX2() __builtin_cpu_supports("avx2")
 #else
@@ -154,6 +151,12 @@ __attribute__((target("arch=x86-64-v3"))) static void xc_byte_search_avx2(XC_BYT
 #endif
 
 #if defined(XC_AVX512) && defined(__x86_64__)
+#define XC_VNNI_MASK(values, thresholds) \
+    (unsigned)_mm512_cmp_ps_mask(_mm512_loadu_ps(values), _mm512_loadu_ps(thresholds), _CMP_GT_OQ)
+
+/* GCC copies each sum before and after its intrinsic for this. */
+#define XC_DPBUSD(sum, x, w) __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(w))
+
 #define XC_VNNI_TILE(rows_of_tile)                                                              \
     do {                                                                                        \
         __m512i z[rows_of_tile], w;                                                             \
@@ -164,7 +167,7 @@ __attribute__((target("arch=x86-64-v3"))) static void xc_byte_search_avx2(XC_BYT
             for (int r = 0; r < (rows_of_tile); r++) {                                          \
                 int32_t four;                                                                   \
                 memcpy(&four, x + r * rows->width + j, sizeof four);                            \
-                z[r] = _mm512_dpbusd_epi32(z[r], _mm512_set1_epi32(four), w);                   \
+                XC_DPBUSD(z[r], _mm512_set1_epi32(four), w);                                    \
             }                                                                                   \
         }                                                                                       \
         for (int r = 0; r < (rows_of_tile); r++) memcpy(sums[r], &z[r], sizeof z[r]);           \
@@ -172,7 +175,7 @@ __attribute__((target("arch=x86-64-v3"))) static void xc_byte_search_avx2(XC_BYT
 
 __attribute__((target("arch=x86-64-v4,avx512vnni"))) static void xc_byte_search_vnni(
     XC_BYTE_ARGUMENTS) {
-    XC_BYTE_SEARCH(XC_VNNI_TILE);
+    XC_BYTE_SEARCH(XC_VNNI_TILE, XC_VNNI_MASK);
 }
 #define XC_HAS_VNNI() (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vnni"))
 #else

@@ -13,8 +13,8 @@ from libc.stdint cimport int8_t, int32_t, uint16_t, uint32_t
 
 import numpy as np
 
-from sklearn_xc._kernels.common._common cimport dispatched, interrupted, prefetch
-from sklearn_xc._kernels.common._vector_ops cimport inner_product
+from sklearn_xc._kernels.common._common cimport dispatched, interrupted
+from sklearn_xc._kernels.common._vector_ops cimport inner_product, prefetch_floats
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, grade_of
 from sklearn_xc._kernels.ppdsparse._byte_rows cimport (
     FOUR, LARGEST, WIDEST, ByteHits, ByteRows, ByteWeights, byte_search, divides,
@@ -228,7 +228,7 @@ cdef void certify(
         lane.loss += weight * problem.sample_weight[i] * loss
     for q in range(lane.n_candidates):
         if q + AHEAD < lane.n_candidates:
-            prefetch(problem.X.rows.values + work.candidates[c, q + AHEAD] * d)
+            prefetch_floats(problem.X.rows.values + work.candidates[c, q + AHEAD] * d, d)
         i = work.candidates[c, q]
         z = score_of(work, problem, i, bias)
         loss = loss_of(1 + <double>z, settings.hinge)
