@@ -166,3 +166,15 @@ def test_fits_certify_the_same_optimum_in_any_number_of_jobs(options, monkeypatc
     floats = PPDSparseClassifier(random_state=0, pruning=0, **options).fit(X, y)
     agree = np.mean(floats.predict(X) == two.predict(X))
     assert agree > 0.98
+
+
+def test_many_rows_are_sampled_first():
+    X, y = clusters(70_000, 16, 32)
+    Y = np.eye(32, dtype=np.uint8)[y]
+    for max_iter in 1, 100:
+        result = solve_by_bytes(X, Y, tol=0.01, max_iter=max_iter)
+        p = primal(X, Y, result)
+        np.testing.assert_allclose(result["gap"], (p - dual_value(X, Y, result)) / p, atol=2e-6)
+    assert (result["gap"] <= 0.01).all()
+    floats = primal(X, Y, solve(X, Y, tol=0.01))
+    np.testing.assert_allclose(p, floats, rtol=0.01)

@@ -20,7 +20,7 @@ from sklearn_xc._kernels.ppdsparse._byte_rows cimport (
     FOUR, LARGEST, WIDEST, ByteHits, ByteRows, ByteWeights, byte_search, divides,
 )
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
-from sklearn_xc._kernels.ppdsparse._types cimport LANES, Lane, Settings, soft_threshold
+from sklearn_xc._kernels.ppdsparse._types cimport IDLE, LANES, Lane, Settings, soft_threshold
 from sklearn_xc._kernels.ppdsparse._violator_search cimport (
     add_candidate, finish_search, keep_best, prepare_search,
 )
@@ -28,6 +28,8 @@ from sklearn_xc._kernels.ppdsparse._violator_search cimport (
 cdef enum:
     STRETCH = 512  # rows between which thresholds rise; a search for new classes reads
     ONE_IN = 8  # one stretch in eight
+    FIRST_ONE_IN = 2  # and the first of new classes, where all are new
+    MANY_ROWS = 1 << 16  # from which on; of fewer rows classes would need another round
     # The longest list at first: so many times as many rows as are selected, or a part of all rows,
     # whose scores in float32 cost about as much as the search itself.
     TIMES_SELECTED = 4
@@ -240,6 +242,23 @@ cdef void certify(
     lane.n_candidates = kept
 
 
+cdef Py_ssize_t part_of_rows(
+    Workspace work, const Settings *settings, Py_ssize_t n, bint warm_up
+) noexcept nogil:
+    """One stretch in how many a search reads: classes that all are new are far from their end."""
+    cdef Py_ssize_t c
+    cdef const Lane *lane
+    if warm_up:
+        return ONE_IN
+    if n < MANY_ROWS:
+        return 1
+    for c in range(LANES):
+        lane = &work.lanes[c]
+        if lane.label != IDLE and not (lane.fresh and lane.n_iter == 1 < settings.max_iter):
+            return 1
+    return FIRST_ONE_IN
+
+
 cdef int search_bytes(
     Workspace work,
     const Settings *settings,
@@ -253,14 +272,15 @@ cdef int search_bytes(
     Lanes that are `whole` afterwards have the loss of all rows.
     """
     cdef Py_ssize_t c, stretch, low, n = problem.X.n_rows
-    cdef Py_ssize_t step = STRETCH * (ONE_IN if warm_up else 1)
+    cdef Py_ssize_t step = STRETCH * part_of_rows(work, settings, n, warm_up)
+    cdef bint sampled = step > STRETCH
     cdef Py_ssize_t longest[LANES]
     cdef float bias[LANES]
     cdef int32_t rows[STRETCH + 1]
     cdef uint32_t masks[STRETCH + 1]
     cdef ByteWeights rounded
     cdef ByteHits hits
-    prepare_search(work, settings, problem, n // ONE_IN if warm_up else n, warm_up)
+    prepare_search(work, settings, problem, n * STRETCH // step, warm_up)
     for c in range(LANES):
         bias[c] = work.lanes[c].bias / settings.l2 if work.lanes[c].searched else 0
     set_weights(
@@ -269,7 +289,7 @@ cdef int search_bytes(
     for c in range(LANES):
         if work.lanes[c].searched:
             longest[c] = longest_list(&work.lanes[c], settings, n)
-            if warm_up:
+            if sampled:
                 longest[c] = min(longest[c], work.lanes[c].n_select)
         else:
             rounded.threshold[c] = NEVER
@@ -287,7 +307,9 @@ cdef int search_bytes(
         operations[0] += STRETCH * work.ordered.shape[0]
         interrupted(stop, operations)
     for c in range(LANES):
-        if work.lanes[c].searched and work.lanes[c].whole and not warm_up:
+        if sampled:
+            work.lanes[c].whole = False
+        elif work.lanes[c].searched and work.lanes[c].whole:
             certify(work, c, settings, problem)
     finish_search(work)
     return 0
