@@ -99,18 +99,44 @@ XC_INLINE void xc_byte_scores(const int32_t *sums, float scale, float error, flo
     const xc_byte_rows *rows, long long low, long long high, const uint16_t *member, \
         const xc_byte_weights *weights, xc_byte_hits *hits
 
-#define XC_PLAIN_TILE(rows_of_tile)                                                      \
-    do {                                                                                 \
-        for (int r = 0; r < (rows_of_tile); r++) {                                       \
-            memcpy(sums[r], weights->start, sizeof sums[r]);                             \
-            for (long long j = 0; j < rows->width; j++)                                  \
-                for (int c = 0; c < XC_BYTE_LANES; c++)                                  \
-                    sums[r][c] += x[r * rows->width + j] *                               \
-                                  weights->values[j / 4 * 4 * XC_BYTE_LANES + 4 * c + j % 4]; \
-        }                                                                                \
+/* Four rows at a time, since the bytes of weights are taken apart once for all of them. */
+#if defined(__GNUC__) || defined(__clang__)
+XC_INLINE void xc_byte_sums(const uint8_t *x, long long width, int height,
+                            const xc_byte_weights *weights, int32_t (*sums)[XC_BYTE_LANES]) {
+    xc_ints z[4], words, one;
+    for (int r = 0; r < height; r++) memcpy(&z[r], weights->start, sizeof z[r]);
+    for (long long j = 0; j < width; j += 4) {
+        memcpy(&words, weights->values + XC_BYTE_LANES * j, sizeof words);
+        for (int k = 0; k < 4; k++) {
+            one = (words << (24 - 8 * k)) >> 24;
+            for (int r = 0; r < height; r++) z[r] += one * (int)x[r * width + j + k];
+        }
+    }
+    for (int r = 0; r < height; r++) memcpy(sums[r], &z[r], sizeof z[r]);
+}
+#else
+XC_INLINE void xc_byte_sums(const uint8_t *x, long long width, int height,
+                            const xc_byte_weights *weights, int32_t (*sums)[XC_BYTE_LANES]) {
+    for (int r = 0; r < height; r++) {
+        memcpy(sums[r], weights->start, sizeof sums[r]);
+        for (long long j = 0; j < width; j++)
+            for (int c = 0; c < XC_BYTE_LANES; c++)
+                sums[r][c] += x[r * width + j] *
+                              weights->values[j / 4 * 4 * XC_BYTE_LANES + 4 * c + j % 4];
+    }
+}
+#endif
+
+#define XC_PLAIN_TILE(rows_of_tile)                                                  \
+    do {                                                                             \
+        if ((rows_of_tile) % 4)                                                      \
+            xc_byte_sums(x, rows->width, 1, weights, sums);                          \
+        else                                                                         \
+            for (int r = 0; r < (rows_of_tile); r += 4)                              \
+                xc_byte_sums(x + r * rows->width, rows->width, 4, weights, sums + r); \
     } while (0)
 
-static void xc_byte_search_plain(XC_BYTE_ARGUMENTS) { XC_BYTE_SEARCH(XC_PLAIN_TILE, xc_mask_above); }
+XC_CLONES static void xc_byte_search_plain(XC_BYTE_ARGUMENTS) { XC_BYTE_SEARCH(XC_PLAIN_TILE, xc_mask_above); }
 
 #if defined(XC_CLONE_TARGETS) && defined(__x86_64__)
 #include <immintrin.h>

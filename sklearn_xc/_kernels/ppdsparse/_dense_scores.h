@@ -15,14 +15,17 @@
 #define XC_TILE_LANES 16
 #define XC_TILE_AHEAD 3 /* tiles, which are on their way from memory */
 
-/* Of `height` rows, in `parts` vectors each, which make sixteen lanes. */
+/* Of `height` rows, in `parts` vectors each, which make sixteen lanes. One vector is copied at a
+ * time: several at once would go through memory. */
 #define XC_TILE(vector, parts, height)                                                          \
     do {                                                                                        \
         vector z[height][parts], column[parts];                                                 \
         for (int r = 0; r < height; r++) memcpy(z[r], bias, sizeof z[r]);                       \
         for (long long j = 0; j < width; j++) {                                                 \
             XC_PREFETCH(x + height * (XC_TILE_AHEAD * width + j));                              \
-            memcpy(column, weights + XC_TILE_LANES * j, sizeof column);                         \
+            for (int p = 0; p < parts; p++)                                                     \
+                memcpy(&column[p], weights + XC_TILE_LANES * j + p * (XC_TILE_LANES / parts),   \
+                       sizeof column[p]);                                                       \
             for (int r = 0; r < height; r++)                                                    \
                 for (int p = 0; p < parts; p++) z[r][p] += x[r * width + j] * column[p];        \
         }                                                                                       \
