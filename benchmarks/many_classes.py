@@ -262,9 +262,10 @@ def page():
         header = ["data", "rows", "dimensions", "classes", "fit, s", "X @ W.T, s", "ratio", "P@1"]
         parts += ["## PPDSparseClassifier on embeddings", _common.table(header, rows)]
     if "rows" in kept:
-        columns = "n", "d", "k", "fit", "ms", "p1", "gap"
-        rows = [[key.split()[1], *(show(f[c]) if isinstance(f[c], float) else f[c] for c in columns)]
-                for key, f in kept["rows"].items()]  # fmt: skip
+        rows = []
+        for key, f in kept["rows"].items():
+            measured = [show(f[c]) for c in ("fit", "ms", "p1", "gap")]
+            rows.append([key.split()[1], f["n"], f["d"], f["k"], *measured])
         header = ["search", "rows", "dimensions", "classes fitted", "fit, s", "core-ms a class",
                   "P@1 among them", "largest gap"]  # fmt: skip
         parts += ["## Many rows", ROWS_TEXT, _common.table(header, rows)]
