@@ -17,7 +17,7 @@ from scipy import sparse
 
 from sklearn_xc import MemoirSVC, PPDSparseClassifier
 from sklearn_xc.ppdsparse import _solver
-from sklearn_xc.ppdsparse._rounding import rounded_rows
+from sklearn_xc.ppdsparse._solver import rounded_rows
 
 NAME = "many_classes"
 DIMENSIONS = 256

@@ -74,7 +74,7 @@ class Checkpoint:
         OSError
             If it cannot be made or written to.
         """
-        if not self._folder.exists() or not os.listdir(self._folder):
+        if not self._folder.exists() or self._is_unused():
             os.makedirs(self._folder, exist_ok=True)
             content = {"checkpoint": FORMAT, "what": self._what, "seed": seed}
             write(self._folder / FIT, content, [])
@@ -88,6 +88,11 @@ class Checkpoint:
                 "differ; use the same as there, another folder, or delete this one"
             )
         return found["seed"]
+
+    def _is_unused(self):
+        """Whether nothing is there, or only what a process killed at its start has left."""
+        left = {path.name for path in self._folder.glob(f".{FIT}.*.tmp")}
+        return set(os.listdir(self._folder)) == left
 
     def _fit(self):
         try:

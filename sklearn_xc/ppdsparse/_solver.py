@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._kernels.ppdsparse._byte_rows import ByteRows
+from .._kernels.ppdsparse._byte_rows import GROUP, ByteRows, round_rows
 from .._kernels.ppdsparse._matrix import Matrix
 from .._kernels.ppdsparse._naming import name_entries
 from .._kernels.ppdsparse._problem import Problem as KernelProblem
@@ -13,7 +13,6 @@ from ..utils._parallel import blocks_of_classes, local_workers, run_blocks, tell
 from ._assembly import Part, weights_of_classes
 from ._finished import Finished
 from ._ordering import fast_order, order_given
-from ._rounding import rounded_rows
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
 LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
@@ -21,6 +20,9 @@ N_PARTS = 8  # arguments of a Matrix
 N_ROUNDED = 4  # and of its ByteRows
 N_NAMES = 2  # arrays of names, of features and samples
 N_DUALS = 3  # and of dual variables from before
+# Of dense rows that are searched as bytes.
+FEWEST_ROWS, FEWEST_CLASSES, FEWEST_FEATURES = 4096, 32, 16
+LARGEST_ERROR = 0.03  # of a row by its length, in the mean: beyond it most rows may violate
 ENTRY = 12  # bytes for each feature and lane: weights, v, and which features they are
 
 
@@ -114,6 +116,37 @@ def _order_of(problem, seed):
     if rows.dense:
         return order_given(rows.shape[1], weight)
     return fast_order(np.diff(rows.indptr), rows.entry_counts(weight), seed, weight)
+
+
+def rounded_rows(rows, n_classes, empty=np.empty):
+    """Dense rows as the arguments of `ByteRows`, or None for rows that are searched in float32.
+
+    Rounding costs about as many operations as searches of FEWEST_CLASSES, and the lists that a
+    search by bytes ends with are shorter than the rows only where there are many of these. Rows
+    whose largest entry is far above the others lose too much.
+
+    Parameters
+    ----------
+    rows : Rows
+    n_classes : int
+    empty : callable
+        Makes an array as large as the values of X, as :func:`numpy.empty`.
+
+    Returns
+    -------
+    values : ndarray of uint8 (n_samples, n_features filled up)
+    scale, error, length : ndarray of float32 (n_samples,)
+    """
+    n_samples, n_features = rows.shape
+    if not rows.dense or n_classes < FEWEST_CLASSES:
+        return None
+    if n_samples < FEWEST_ROWS or n_features < FEWEST_FEATURES:
+        return None
+    values = empty((n_samples, -(-n_features // GROUP) * GROUP), np.uint8)
+    scale, error, length = round_rows(rows.matrix(), values)
+    if error.sum(dtype=np.float64) > LARGEST_ERROR * length.sum(dtype=np.float64):
+        return None
+    return values, scale, error, length
 
 
 def _solve_missing(blocks, finished, how, arrays, n_jobs, progress):

@@ -8,8 +8,8 @@ from sklearn_xc import PPDSparseClassifier
 from sklearn_xc._kernels.ppdsparse._byte_rows import GROUP, ByteRows, round_rows
 from sklearn_xc._kernels.ppdsparse._byte_search import rows_in_reach
 from sklearn_xc._kernels.ppdsparse._matrix import Matrix
-from sklearn_xc.ppdsparse import _rounding, _solver
-from sklearn_xc.ppdsparse._rounding import rounded_rows
+from sklearn_xc.ppdsparse import _solver
+from sklearn_xc.ppdsparse._solver import rounded_rows
 from sklearn_xc.utils._matrix import as_rows
 
 pytestmark = pytest.mark.kernel
@@ -139,13 +139,13 @@ def clusters(n, d, k, seed=0):
 
 
 def test_rows_are_rounded_where_it_pays():
-    X, _ = clusters(_rounding.FEWEST_ROWS, 20, 4)
-    assert rounded_rows(as_rows(X), _rounding.FEWEST_CLASSES)[0].shape == X.shape
-    assert rounded_rows(as_rows(X), _rounding.FEWEST_CLASSES - 1) is None
+    X, _ = clusters(_solver.FEWEST_ROWS, 20, 4)
+    assert rounded_rows(as_rows(X), _solver.FEWEST_CLASSES)[0].shape == X.shape
+    assert rounded_rows(as_rows(X), _solver.FEWEST_CLASSES - 1) is None
     assert rounded_rows(as_rows(X[1:]), 1000) is None
     assert rounded_rows(as_rows(np.ascontiguousarray(X[:, :15])), 1000) is None
     assert rounded_rows(as_rows(X).as_sparse(), 1000) is None
-    wide = np.full((_rounding.FEWEST_ROWS, 2000), 0.35, dtype=np.float32)
+    wide = np.full((_solver.FEWEST_ROWS, 2000), 0.35, dtype=np.float32)
     assert rounded_rows(as_rows(wide), 1000) is not None
     wide[:, 0] = 100  # beside it the others are nothing
     assert rounded_rows(as_rows(wide), 1000) is None

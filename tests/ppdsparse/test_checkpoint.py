@@ -200,6 +200,15 @@ model.save(sys.argv[2])
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes")
+def test_a_driver_that_was_killed_at_its_start(folder):
+    """Nothing but a half-written file is there, so that the fit begins."""
+    folder.mkdir()
+    (folder / ".fit.0123abcd.tmp").write_bytes(b"half")
+    model = PPDSparseClassifier(random_state=0, checkpoint=folder).fit(X, Y)
+    assert_same(model, PPDSparseClassifier(random_state=0).fit(X, Y))
+    assert not folder.exists()
+
+
 def test_a_driver_that_is_killed(folder, tmp_path, pytestconfig):
     """At any time: what is in the folder is whole, and leads to the same model."""
     data = make_xc_classification(6000, 3000, 400, n_labels=2, random_state=0)
