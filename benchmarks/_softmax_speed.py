@@ -65,7 +65,7 @@ def pass_of_augment_reduce(X, y, threads, n_passes=3, **options):
     """Seconds of a pass after the first, the best of some."""
     seconds = []
     watch = clocked_watch(n_passes, seconds)
-    published = {"learning_rate": 0.02, "alpha": 0.0, "init_scale": 0.1}
+    published = {"learning_rate": 0.02, "alpha": 0.0, "init_scale": 0.1, "local_steps": "published"}
     model = AugmentReduceClassifier(
         bound="augment_reduce", max_iter=n_passes + 1, tol=None, n_jobs=threads,
         random_state=data.SEED, **published, **options,

@@ -7,7 +7,11 @@ import numpy as np
 from ..utils._coordinates import Coordinates
 
 PUBLISHED_RATE, PUBLISHED_LENGTH = 0.02, 68  # on Bibtex, with this many ones in a row
-WITHOUT_DRAWS = 4  # times that, where gradients have no noise and rates fall to zero in the end
+# Times that, where it serves: with all classes, for gradients have no noise of drawing and rates
+# fall to zero in the end; and where variables make the bound lag behind weights that are learnt, so
+# that 20 passes with many classes end far from the optimum. Gaussian noise and one-vs-each, which
+# have no such lag, overfit with it.
+QUICKER = 4
 BATCH, BATCH_OF_PARTS = 500, 32  # of batch_size="auto"
 PASSES = 20  # of max_iter="auto", where they make enough steps
 RIDGE = 1.0  # of alpha="auto", as LogisticRegression() has on standardised columns
@@ -15,7 +19,8 @@ RIDGE = 1.0  # of alpha="auto", as LogisticRegression() has on standardised colu
 # stand one beside the other, takes as long; with this many it still repays what more it takes.
 EXACT_CLASSES = 50
 # Samples that gradients of automatic steps are scaled to, where there are more: so a step does not
-# depend on how much data is still to come. With 500 to 5000 of them, models were about the same.
+# depend on how much data is still to come. With 500 to 5000 of them, models were about the same;
+# one for each class where these are more, or a class's own samples would be a part of one.
 REFERENCE = 500
 
 
@@ -90,9 +95,11 @@ def rate_of(model, bound, entries_of_row, part):
     if model.learning_rate != "auto":
         return model.learning_rate, False
     rate = automatic_rate(entries_of_row)
-    if model.max_iter == "auto" and bound == "exact" and not part:
-        return rate * WITHOUT_DRAWS, True
-    return rate, False
+    if bound == "exact":
+        falls_to_zero = model.max_iter == "auto" and not part
+        return rate * (QUICKER if falls_to_zero else 1), falls_to_zero
+    lags = bound == "augment_reduce" and model.model != "probit"
+    return rate * (QUICKER if lags else 1), False
 
 
 def mean_weight(sample_weight):
@@ -125,7 +132,8 @@ def settings_of(model, bound, sizes, max_iter, part, **others):
     if tol is None and model.early_stopping:
         tol = 0.0
     if model.learning_rate == "auto":
-        n_whole = REFERENCE if is_part else min(n_rows, REFERENCE)
+        reference = max(REFERENCE, len(model.classes_))
+        n_whole = reference if is_part else min(n_rows, reference)
         if is_part:  # of all calls
             n_whole /= model._seen.weight_of_visits / model._seen.n_visits
         elif weight is not None:

@@ -19,6 +19,9 @@ UNIT_SCALE = np.log(np.e - 1)  # gamma of the scale 1
 # First step and decay of the variables of Algorithm 2: rate * (1 + t)^-decay after t passes. The
 # authors' leave the variables about where they start.
 LOCAL_STEPS = {"auto": (0.3, 0.5), "published": (0.01, 0.9)}
+# The decay for Algorithm 1. With the published one eta is nearly the mean of its estimates so far,
+# and lags behind weights that are learnt.
+SOFTMAX_DECAY = {"auto": 0.2, "published": 0.9}
 
 
 class OneVsEach:
@@ -49,20 +52,21 @@ class OneVsEach:
 class AugmentedSoftmax:
     """Eq. 8: log eta for each sample, at first that of weights of zero.
 
-    `left_out` is that of the sampler if each class shall see the eta to which it has not
-    contributed itself, or None. That takes one draw. With `first` 0 the first step of a sample
-    replaces the start by what it draws, as for weights under which utilities are not equal.
+    Its step after t passes is ``(1 + t)^-decay``. `left_out` is that of the sampler if each class
+    shall see the eta to which it has not contributed itself, or None. That takes one draw. With
+    `first` 0 the first step of a sample replaces the start by what it draws, as for weights under
+    which utilities are not equal.
     """
 
-    def __init__(self, log_eta, n_draws, left_out, n_threads, first=1):
-        self.log_eta = log_eta
+    def __init__(self, log_eta, n_draws, left_out, n_threads, decay, first=1):
+        self.log_eta, self._decay = log_eta, decay
         self._before_first = first - 1
         self.n_draws = n_draws if left_out is None else 1
         self._left_out, self._n_threads = left_out, n_threads
 
     def stepped_coefficients(self, psi, importance, batch, weight, t, seeds):
         """The same after the local step of Algorithm 1, the t-th of these samples, from 1 on."""
-        coefs, step = np.empty_like(psi[0]), (1.0 + t + self._before_first) ** -0.9
+        coefs, step = np.empty_like(psi[0]), (1.0 + t + self._before_first) ** -self._decay
         rows = psi[0], importance[0], batch, weight, self.log_eta
         if self._left_out is not None:
             kernel.leave_one_out_softmax(*rows, step, *self._left_out, coefs, self._n_threads)
@@ -154,7 +158,8 @@ def bound_for(settings, y, b, sampler):
     if settings.model == "softmax":
         left_out = None if settings.shared_draws else sampler.left_out()
         log_eta = logsumexp(b.astype(np.float64)) - b[y]
-        return AugmentedSoftmax(log_eta, n_draws, left_out, n_threads, first)
+        decay = SOFTMAX_DECAY[settings.local_steps]
+        return AugmentedSoftmax(log_eta, n_draws, left_out, n_threads, decay, first)
     step = LOCAL_STEPS[settings.local_steps]
     size = len(y), sampler.n_classes
     return AugmentedNoise(settings.model, *size, n_draws, n_threads, step, first)

@@ -67,8 +67,9 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         fifth more time.
     local_steps : {"auto", "published"}, default="auto"
         Steps of the variables of probit and logistic after t passes: ``0.3 * (1 + t)^-0.5``, or the
-        published ``0.01 * (1 + t)^-0.9``, which leave them about where they start. The softmax has
-        steps of its own, ``(1 + t)^-0.9``, and does not use this.
+        published ``0.01 * (1 + t)^-0.9``, which leave them about where they start. Those of the
+        softmax are ``(1 + t)^-0.2``, or the published ``(1 + t)^-0.9``, with which they lag behind
+        weights that are learnt.
     max_iter : "auto" or int, default="auto"
         Passes over the data. "auto" is 20, or as many as make 1000 steps. The paper counts
         mini-batches: its 5000 iterations on Bibtex, ten a pass, are ``max_iter=500``.
@@ -83,10 +84,12 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         one factor, or each by its own where they are measured in very different units (the largest
         more than 30 times the median one), and dense columns without zeros are centred; rho_0
         is ``0.02 * 69 / (1 + n)`` for rows of n entries on average, so that a step moves scores as
-        much as on Bibtex. `fit` with all classes and ``max_iter="auto"`` takes four times that, for
-        its gradients have no noise from drawing, and brings the rate to zero over its passes; the
-        end of a stream of parts is not known, and `partial_fit` does neither. The model is one for
-        X as it is. A number takes the published steps on the columns as they are.
+        much as on Bibtex. The softmax and the logistic model with drawn classes take four times
+        that, since their variables lag behind the weights. `fit` with all classes and
+        ``max_iter="auto"`` does so too, for its gradients have no noise from drawing, and brings
+        the rate to zero over its passes; the end of a stream of parts is not known, and
+        `partial_fit` does neither. The model is one for X as it is. A number takes the published
+        steps on the columns as they are.
     alpha : "auto" or float, default="auto"
         Strength of the penalty ``alpha / 2 * ||W||^2`` against the sum of the samples'
         log-likelihoods; 0, as published, is maximum likelihood. Intercepts are free of it. "auto"

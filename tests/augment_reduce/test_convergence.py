@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_xc import AugmentReduceClassifier
+from sklearn_xc import AugmentReduceClassifier, ImplicitSoftmaxRegressor
 from sklearn_xc.augment_reduce import _train as estimator_module
 from sklearn_xc.augment_reduce import _train as module
 from sklearn_xc.augment_reduce._train import AllClasses
@@ -121,9 +121,10 @@ def test_the_automatic_rate_is_the_published_one_on_rows_like_the_papers(small):
     ones[0, 68] = 1  # so that they are sparse, and no column is constant
     ones[1:, 0] = 0
     X = sparse.csr_array(ones)
-    model = make("softmax", learning_rate="auto", max_iter=1).fit(X, np.arange(6) % 3)
     published = 0.02 * 69 / (1 + ones.sum() / 6)
-    assert model.learning_rate_ == pytest.approx(published)
+    for name, times in {"probit": 1, "one_vs_each": 1, "softmax": 4, "logistic": 4}.items():
+        model = make(name, learning_rate="auto", max_iter=1).fit(X, np.arange(6) % 3)
+        assert model.learning_rate_ == pytest.approx(times * published)  # 4 where variables lag
     model = make("exact", learning_rate="auto", max_iter="auto").fit(0 * small[0], small[1])
     assert model.learning_rate_ == pytest.approx(4 * 0.02 * 69)  # rows of the intercept alone
     model = make("exact", learning_rate="auto", max_iter="auto").fit(X, np.arange(6) % 3)
@@ -167,3 +168,20 @@ def test_early_stopping_watches_training_samples_where_none_can_be_held_out(boun
     assert np.isfinite(one.fit(X, y).loss_curve_).all()
     few = AugmentReduceClassifier(bound=bound, early_stopping=True, max_iter=3, random_state=0)
     assert np.isfinite(few.fit(X[:8], y[:8]).loss_curve_).all()
+
+
+def test_many_classes_are_learnt_without_arguments():
+    """Rows in clusters, their columns of falling size, as those of a sentence encoder."""
+    rng, n_classes, n_columns = np.random.default_rng(0), 1200, 48
+    size = 1 / np.sqrt(1 + np.arange(n_columns))
+    size /= np.linalg.norm(size)
+    centres = rng.normal(size=(n_classes, n_columns)) * size
+    X = np.repeat(centres, 6, axis=0) + 1.6 * rng.normal(size=(6 * n_classes, n_columns)) * size
+    y, in_test = np.repeat(np.arange(n_classes), 6), np.arange(len(X)) % 6 == 0
+    ours, other = (
+        model(random_state=0).fit(X[~in_test], y[~in_test])
+        for model in (AugmentReduceClassifier, ImplicitSoftmaxRegressor)
+    )
+    assert ours.bound_ == "augment_reduce"
+    scores = [model.score(X[in_test], y[in_test]) for model in (ours, other)]
+    assert scores[0] > scores[1] - 2 * np.sqrt(scores[1] / n_classes)
