@@ -8,9 +8,9 @@ from ..utils._coordinates import Coordinates
 
 PUBLISHED_RATE, PUBLISHED_LENGTH = 0.02, 68  # on Bibtex, with this many ones in a row
 # Times that, where it serves: with all classes, for gradients have no noise of drawing and rates
-# fall to zero in the end; and where variables make the bound lag behind weights that are learnt, so
-# that 20 passes with many classes end far from the optimum. Gaussian noise and one-vs-each, which
-# have no such lag, overfit with it.
+# fall to zero in the end; and where many classes share the steps of those drawn, or variables of
+# the logistic model lag, so that 20 passes end far from the optimum. Gaussian noise and one-vs-each
+# overfit with it.
 QUICKER = 4
 BATCH, BATCH_OF_PARTS = 500, 32  # of batch_size="auto"
 PASSES = 20  # of max_iter="auto", where they make enough steps
@@ -63,8 +63,13 @@ def bound_of(model, n_classes):
     """The bound, where it is "auto" by what the steps cost."""
     if model.bound != "auto":
         return model.bound
-    few = n_classes <= EXACT_CLASSES * (model.n_sampled_classes + 1)
-    return "exact" if model.model == "softmax" and few else "augment_reduce"
+    all_of_them = model.model == "softmax" and are_few(n_classes, model)
+    return "exact" if all_of_them else "augment_reduce"
+
+
+def are_few(n_classes, model):
+    """Whether steps of all classes cost less than they bring."""
+    return n_classes <= EXACT_CLASSES * (model.n_sampled_classes + 1)
 
 
 def batch_size_of(model, part=False):
@@ -98,7 +103,11 @@ def rate_of(model, bound, entries_of_row, part):
     if bound == "exact":
         falls_to_zero = model.max_iter == "auto" and not part
         return rate * (QUICKER if falls_to_zero else 1), falls_to_zero
-    lags = bound == "augment_reduce" and model.model != "probit"
+    lags = model.model == "logistic" or (
+        bound == "augment_reduce"
+        and model.model == "softmax"
+        and not are_few(len(model.classes_), model)
+    )
     return rate * (QUICKER if lags else 1), False
 
 

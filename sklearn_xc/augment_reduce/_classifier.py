@@ -84,8 +84,9 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         one factor, or each by its own where they are measured in very different units (the largest
         more than 30 times the median one), and dense columns without zeros are centred; rho_0
         is ``0.02 * 69 / (1 + n)`` for rows of n entries on average, so that a step moves scores as
-        much as on Bibtex. The softmax and the logistic model with drawn classes take four times
-        that, since their variables lag behind the weights. `fit` with all classes and
+        much as on Bibtex. The logistic model takes four times that, since its variables lag
+        behind the weights, and so does the softmax with drawn classes of more than 50 times the
+        number that a sample sees, whose steps they share. `fit` with all classes and
         ``max_iter="auto"`` does so too, for its gradients have no noise from drawing, and brings
         the rate to zero over its passes; the end of a stream of parts is not known, and
         `partial_fit` does neither. The model is one for X as it is. A number takes the published

@@ -17,7 +17,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from ..inspection._label_counts import summed_support
 from ..utils._matrix import in_checked_csr, normalise
 from ..utils._validation import check_sample_weight
-from ..utils._waiting import keep_beginning, with_beginning
+from ..utils._waiting import ended_beginning, keep_beginning, with_beginning
 from ._labels import LabelEncoding, check_labels, refuse_indicator
 from ._linear_model import arrays_of
 from ._new_classes import merge_labels
@@ -33,7 +33,7 @@ def partial_fit(self, X, y, classes=None, sample_weight=None):
 
     Where steps depend on the sizes of columns, the first samples are kept: until there are a
     hundred, each call trains on all of them from the start, since fewer say little, and up to 800
-    each by which their number has grown by a quarter.
+    each by which their number has grown by a quarter, or when they begin to come again.
 
     Parameters
     ----------
@@ -66,10 +66,14 @@ def partial_fit(self, X, y, classes=None, sample_weight=None):
         first = not self.__sklearn_is_fitted__()
         X, codes, sample_weight = validate_part(self, X, y, classes, sample_weight)
         tables, samples = partial(_tables, self), (X, labels_of(codes), sample_weight)
+        if not first and (anew := ended_beginning(self, tables, X)) is not None:
+            n_calls = self.n_iter_
+            self._partial_fit(anew[0], anew[1][1], anew[2], True)
+            self.n_iter_ = n_calls
         samples, first, known = with_beginning(self, tables, samples, first)
         X, (_, codes, _), sample_weight = samples
         self._partial_fit(X, codes, sample_weight, first)
-        keep_beginning(self, tables, known, self._needs_a_beginning())
+        keep_beginning(self, tables, known, first, self._needs_a_beginning())
     return self
 
 

@@ -119,4 +119,4 @@ def train_on_part(model, X, positives, sample_weight, first):
         keep_weights(model, train(rest, progress), told=len(whole) > 0, cold=cold)
         model._waiting = Waiting(*chosen(samples, rest), cold, before or (), tables())
     model.n_iter_ = n_before + 1
-    keep_beginning(model, tables, known)
+    keep_beginning(model, tables, known, first)

@@ -355,7 +355,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
     partial_fit = partial_fit
 
     def _needs_a_beginning(self):
-        return self._coordinates.mean is not None
+        return self.fit_intercept  # the size of the constant feature is that of the first rows
 
     def _partial_fit(self, X, codes, sample_weight, first):
         self._refuse_calibration()

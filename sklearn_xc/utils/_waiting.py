@@ -86,7 +86,8 @@ class Waiting:
         Factors on the terms of these classes, if they have any.
     weight : ndarray of float32 (n_samples,), or None
     cold : bool
-        Whether there has been no lasting step at all.
+        Whether there has been no lasting step at all; of a beginning whether the last call
+        trained on all of it.
     replaced : tuple of Replaced
         For each table of the model, what the step on these samples has changed; empty if there
         has been none, or when it is taken back.
@@ -212,12 +213,29 @@ def with_beginning(model, tables, samples, first):
     waiting = vars(model).get("_beginning")
     if waiting is None or not waiting.is_of(tables()):
         return samples, False, None
-    n_before = waiting.X.shape[0]
-    if n_before >= BEGINNING and waiting.knows(samples[0]):
+    if _is_over(waiting, samples[0]):
         return samples, False, None
+    n_before = waiting.X.shape[0]
     known = waiting.followed_by(*samples)
     anew = n_before < BEGINNING or _growths(known[0].shape[0]) > _growths(n_before)
     return known if anew else samples, anew, known
+
+
+def ended_beginning(model, tables, X):
+    """X, labels and weight of a beginning that ends as its rows have begun to come again; or None.
+
+    What came last of them was not trained on from the start.
+    """
+    waiting = vars(model).get("_beginning")
+    if waiting is None or waiting.cold or not waiting.is_of(tables()):
+        return None
+    if not _is_over(waiting, X):
+        return None
+    return waiting.X, (waiting.indptr, waiting.ids, waiting.grades), waiting.weight
+
+
+def _is_over(waiting, X):
+    return waiting.X.shape[0] >= BEGINNING and waiting.knows(X)
 
 
 def _growths(n_samples):
@@ -225,15 +243,15 @@ def _growths(n_samples):
     return int(np.log(max(n_samples, BEGINNING) / BEGINNING) / np.log(GROWTH))
 
 
-def keep_beginning(model, tables, known, needed=True):
-    """Keep the samples of a beginning that is not over."""
+def keep_beginning(model, tables, known, anew, needed=True):
+    """Keep the samples of a beginning that is not over; `anew` if all were just trained on."""
     vars(model).pop("_beginning", None)
     if known is None or not needed:
         return
     X, weight = known[0], known[-1]
     n_samples = X.shape[0] if weight is None else np.count_nonzero(weight)
     if n_samples < END_OF_BEGINNING:
-        model._beginning = Waiting(*known, True, (), tables())
+        model._beginning = Waiting(*known, anew, (), tables())
 
 
 def take_back(model, tables_of, put_back):

@@ -122,9 +122,9 @@ def test_the_automatic_rate_is_the_published_one_on_rows_like_the_papers(small):
     ones[1:, 0] = 0
     X = sparse.csr_array(ones)
     published = 0.02 * 69 / (1 + ones.sum() / 6)
-    for name, times in {"probit": 1, "one_vs_each": 1, "softmax": 4, "logistic": 4}.items():
+    for name, times in {"probit": 1, "one_vs_each": 1, "softmax": 1, "logistic": 4}.items():
         model = make(name, learning_rate="auto", max_iter=1).fit(X, np.arange(6) % 3)
-        assert model.learning_rate_ == pytest.approx(times * published)  # 4 where variables lag
+        assert model.learning_rate_ == pytest.approx(times * published)
     model = make("exact", learning_rate="auto", max_iter="auto").fit(0 * small[0], small[1])
     assert model.learning_rate_ == pytest.approx(4 * 0.02 * 69)  # rows of the intercept alone
     model = make("exact", learning_rate="auto", max_iter="auto").fit(X, np.arange(6) % 3)
@@ -183,5 +183,6 @@ def test_many_classes_are_learnt_without_arguments():
         for model in (AugmentReduceClassifier, ImplicitSoftmaxRegressor)
     )
     assert ours.bound_ == "augment_reduce"
+    assert ours.learning_rate_ == pytest.approx(4 * 0.02 * 69 / (1 + n_columns))
     scores = [model.score(X[in_test], y[in_test]) for model in (ours, other)]
     assert scores[0] > scores[1] - 2 * np.sqrt(scores[1] / n_classes)
