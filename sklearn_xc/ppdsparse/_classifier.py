@@ -187,7 +187,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
 
     Memory, beyond X in float32: 16 bytes a non-zero of X (its rows in a faster order and its
     columns; dense X is used as it is, with ``N * (D + 12)`` bytes of rounded rows beside it from
-    4096 rows and 32 classes on), as much as X again where its scale is changed (rows of unit length
+    8192 rows and 32 classes on), as much as X again where its scale is changed (rows of unit length
     are not copied), ``D * 109`` bytes and the lists of sixteen classes a worker, and about 24 bytes
     a non-zero of the weights at the end. Nothing is N x K or D x K.
 

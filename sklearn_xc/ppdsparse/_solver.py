@@ -21,7 +21,7 @@ N_ROUNDED = 4  # and of its ByteRows
 N_NAMES = 2  # arrays of names, of features and samples
 N_DUALS = 3  # and of dual variables from before
 # Of dense rows that are searched as bytes.
-FEWEST_ROWS, FEWEST_CLASSES, FEWEST_FEATURES = 4096, 32, 16
+FEWEST_ROWS, FEWEST_CLASSES, FEWEST_FEATURES = 8192, 32, 16
 LARGEST_ERROR = 0.03  # of a row by its length, in the mean: beyond it most rows may violate
 ENTRY = 12  # bytes for each feature and lane: weights, v, and which features they are
 

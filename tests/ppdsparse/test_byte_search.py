@@ -154,6 +154,7 @@ def test_rows_are_rounded_where_it_pays():
 @pytest.mark.parametrize("options", [{}, {"loss": "hinge", "tol": 0.1}, {"l1": 0.05, "l2": 1.0}])
 def test_fits_certify_the_same_optimum_in_any_number_of_jobs(options, monkeypatch):
     X, y = clusters(5000, 24, 40)
+    monkeypatch.setattr(_solver, "FEWEST_ROWS", len(X))
     model = PPDSparseClassifier(random_state=0, pruning=0, warm_start=True, **options).fit(X, y)
     assert (model.dual_gap_ <= model.tol).all()
     two = PPDSparseClassifier(random_state=0, pruning=0, n_jobs=2, **options).fit(X, y)
