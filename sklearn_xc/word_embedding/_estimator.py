@@ -95,7 +95,8 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         "linear" lets the rate fall evenly to a twentieth over all passes, "inverse" makes it
         ``learning_rate / (1 + t)`` after t passes; a number is multiplied with it after each pass.
     max_iter : int, default=20
-        Passes.
+        Passes. There is no tolerance: with the linear schedule rates fall over just these passes,
+        so that the objective goes on falling until they end; `compute_loss` tells how far it came.
     n_parts : "auto" or int, default="auto"
         Steps of the contexts in a pass. A pass deals words out to this many parts at random; the
         words of a part make a step, and then all contexts, with the gradient of these words.
