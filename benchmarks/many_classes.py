@@ -2,10 +2,11 @@
 
 Part "dense": fits of PPDSparseClassifier on embeddings, one thread, beside the product of all rows
 with the weights of all classes by BLAS. Part "lanes": a search alone, beside the same product. Part
-"rows": fits of the first classes of 100,000 on 500,000 rows in clusters, by rows rounded to bytes
-and in float32. Part "index": an hnswlib index over 100,000 of these rows beside them. Part
-"memoir": MemoirSVC by exact search, hnsw and lsh on rows in clusters, for growing numbers of
-classes. The page is doc/benchmark_many_classes.md.
+"rows": fits of the first classes of 100,000 on 500,000 rows in clusters, by rows rounded to
+bytes, in float32 and through a graph. Part "index": an hnswlib index over 100,000 of these rows
+beside them. Part "memoir": MemoirSVC by exact search, hnsw and lsh on rows in clusters, for growing
+numbers of classes. Part "ldgs": LDGSClassifier by gradient on the same rows. The page is
+doc/benchmark_many_classes.md.
 """
 
 import time
@@ -15,8 +16,9 @@ import _runner
 import numpy as np
 from scipy import sparse
 
-from sklearn_xc import MemoirSVC, PPDSparseClassifier
+from sklearn_xc import LDGSClassifier, MemoirSVC, PPDSparseClassifier
 from sklearn_xc.ppdsparse import _solver
+from sklearn_xc.ppdsparse._row_index import graph_over
 from sklearn_xc.ppdsparse._solver import rounded_rows
 
 NAME = "many_classes"
@@ -35,21 +37,33 @@ SEARCHES = {
     "lsh": {"search": "lsh", "search_params": {"min_recall": 0}},
     "auto": {"search": "auto"},
 }
+GRADIENTS = {
+    "exact": {"gradient": "exact"},
+    "chunks": {"gradient": "decomposed"},
+    "hnsw": {"gradient": "mips", "index": "hnsw"},
+    "auto": {},
+}
 NOISE, TEST = 0.8, 20_000
 LARGE = (500_000, 256, 100_000)  # rows, dimensions, classes of the part "rows"
-WAYS = {"bytes": rounded_rows, "floats": lambda *args: None}
+# Of the part "rows": how rows are rounded, and the search.
+WAYS = {
+    "bytes": (rounded_rows, "exact"),
+    "floats": (lambda *args: None, "exact"),
+    "graph": (rounded_rows, "hnsw"),
+}
 MOST_EXACT = 100_000  # classes, beyond which exact search is timed by some samples
 REPEATED = 5
 
 
 def main():
-    parser = _runner.parser(__doc__, parts=["lanes", "dense", "rows", "index", "memoir"])
+    parser = _runner.parser(__doc__, parts=["lanes", "dense", "rows", "index", "memoir", "ldgs"])
     parser.add_argument("--classes", nargs="+", type=int, default=CLASSES)
     parser.add_argument("--fitted", type=int, default=12_500, help="classes, of the part rows")
     parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS))
-    parser.add_argument("--dimensions", type=int, default=128, help="of the part memoir")
-    parser.add_argument("--passes", type=int, default=2, help="of the part memoir")
-    parser.add_argument("--rows", type=float, default=1.5, help="a class, of the part memoir")
+    parser.add_argument("--dimensions", type=int, default=128, help="of memoir and ldgs")
+    parser.add_argument("--passes", type=int, default=2, help="of memoir and ldgs")
+    parser.add_argument("--rows", type=float, default=1.5, help="a class, of memoir and ldgs")
+    parser.add_argument("--gradients", nargs="+", choices=list(GRADIENTS), default=list(GRADIENTS))
     parser.add_argument("--search", nargs="+", choices=list(SEARCHES), default=["exact", "hnsw"])
     parser.add_argument("--data", nargs="+", choices=[*REAL, *CLUSTERED], default=None)
     options = parser.parse_args()
@@ -167,17 +181,32 @@ def run_rows(options):
     Y = indicator(y, LARGE[2])[:, :k]
     tested = y_test < k
     for way in options.ways:
-        _solver.rounded_rows = WAYS[way]
+        _solver.rounded_rows, search = WAYS[way]
+        building = []
+        _solver.graph_over = timed(graph_over, building)
         start = time.perf_counter()
-        model = PPDSparseClassifier(n_jobs=2, random_state=0).fit(X, Y)
+        model = PPDSparseClassifier(search=search, n_jobs=2, random_state=0).fit(X, Y)
         seconds = time.perf_counter() - start
         best = model.predict_topk(X_test[tested], 1)[0][:, 0]
         figures = {
             "n": len(X), "d": X.shape[1], "k": k, "fit": seconds, "ms": 2e3 * seconds / k,
             "p1": float(np.mean(best == y_test[tested])), "gap": float(model.dual_gap_.max()),
+            "build": sum(building), "recall": model.recall_, "reads": model._n_visits / len(X) / k,
         }  # fmt: skip
         print(way, figures, flush=True)
         _runner.keep(NAME, "rows", f"{k:>7} {way}", figures)
+
+
+def timed(function, seconds):
+    """The function, which appends to a list how long it took."""
+
+    def run(*args):
+        start = time.perf_counter()
+        result = function(*args)
+        seconds.append(time.perf_counter() - start)
+        return result
+
+    return run
 
 
 def run_index(options):
@@ -240,6 +269,24 @@ def exact_by_samples(rows, n_classes, n_passes):
             "recall": 1.0}  # fmt: skip
 
 
+def run_ldgs(options):
+    for n_classes in options.classes:
+        n, d = round(options.rows * n_classes), options.dimensions
+        X, y, X_test, y_test = clustered(n, d, n_classes, NOISE)
+        for name in options.gradients:
+            model = LDGSClassifier(
+                **GRADIENTS[name], max_iter=options.passes, n_jobs=1, random_state=0
+            )
+            seconds, _ = cpu(model.fit, X, y)
+            figures = {
+                "n": n, "d": d, "k": n_classes, "search": name, "passes": options.passes,
+                "ran": model.gradient_, "fit": seconds, "accuracy": model.score(X_test, y_test),
+                "sample_ms": 1e3 * seconds / (n * options.passes),
+            }  # fmt: skip
+            print(figures, flush=True)
+            _runner.keep(NAME, "ldgs", f"{n_classes:>7} {name} {d} {options.passes}", figures)
+
+
 # ------------------------------------------------------------------------------------------ page
 
 
@@ -276,8 +323,23 @@ def page():
     if "memoir" in kept:
         parts += ["## MemoirSVC by search", MEMOIR_TEXT, memoir_table(kept["memoir"])]
         parts.append(memoir_picture(kept["memoir"]))
+    if "ldgs" in kept:
+        parts += ["## LDGSClassifier by gradient", LDGS_TEXT, ldgs_table(kept["ldgs"])]
     return "\n\n".join(parts)
 
+
+def ldgs_table(kept):
+    header = "classes", "gradient", "ran", "rows", "passes", "fit, s", "ms a sample", "accuracy"
+    columns = "n", "passes", "fit", "sample_ms", "accuracy"
+    rows = [
+        [f["k"], f["search"], f["ran"], *(_common.figure(f[column]) for column in columns)]
+        for f in kept.values()
+    ]
+    return _common.table(header, rows)
+
+
+LDGS_TEXT = """The same rows. "exact" is the gradient of all classes; "chunks" that of the classes
+which spherical indexes of the chunks name, "hnsw" one graph of all columns (Algorithm 1)."""
 
 ROWS_TEXT = """Two threads, seconds of the clock. The classes fitted are the first of 100,000, of
 five rows each; all rows are negatives of theirs. By bytes is what a fit does by itself; float32 is

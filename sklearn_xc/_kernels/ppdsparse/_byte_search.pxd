@@ -13,3 +13,7 @@ cdef int search_bytes(
     const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil
+
+cdef void sum_listed_losses(
+    Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
+) noexcept nogil

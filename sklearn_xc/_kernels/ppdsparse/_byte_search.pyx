@@ -208,10 +208,10 @@ cdef inline float score_of(
     return bias + z
 
 
-cdef void certify(
+cdef void sum_listed_losses(
     Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
 ) noexcept nogil:
-    """The loss of all rows, from those of the active set and of the list, in float32."""
+    """The loss of the rows of the active set and of the list, in float32; violators stay listed."""
     cdef Lane *lane = &work.lanes[c]
     cdef float bias = lane.bias / settings.l2, z
     cdef Py_ssize_t a, q, kept = 0, d = problem.X.n_columns
@@ -310,7 +310,7 @@ cdef int search_bytes(
         if sampled:
             work.lanes[c].whole = False
         elif work.lanes[c].searched and work.lanes[c].whole:
-            certify(work, c, settings, problem)
+            sum_listed_losses(work, c, settings, problem)
     finish_search(work)
     return 0
 

@@ -19,6 +19,7 @@ from sklearn_xc._kernels.ppdsparse._active_set cimport (
 from sklearn_xc._kernels.ppdsparse._byte_search cimport search_bytes
 from sklearn_xc._kernels.ppdsparse._class_state cimport ClassState, Member, clear
 from sklearn_xc._kernels.ppdsparse._dual_descent cimport descend
+from sklearn_xc._kernels.ppdsparse._index_search cimport search_index
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._pruned_solver cimport solve_class, worth_pruning
 from sklearn_xc._kernels.ppdsparse._pruning cimport prune_weights
@@ -154,7 +155,9 @@ cdef int warm_up(
         any_new = any_new or is_new(&work.lanes[c])
     if not any_new:
         return 0
-    if by_bytes(settings, problem):
+    if problem.X.index is not None:
+        search_index(work, settings, problem, True, stop, operations)
+    elif by_bytes(settings, problem):
         search_bytes(work, settings, problem, True, stop, operations)
     else:
         search_sample(work, settings, problem, stop, operations)
@@ -197,7 +200,9 @@ cdef int descend_and_search(
         )
         lane.n_iter += 1
         interrupted(stop, operations)
-    if by_bytes(settings, problem):
+    if problem.X.index is not None and not exact:
+        search_index(work, settings, problem, False, stop, operations)
+    elif by_bytes(settings, problem):
         search_bytes(work, settings, problem, False, stop, operations)
     elif exact:
         search(work, settings, problem, problem.X, stop, operations)
@@ -342,8 +347,11 @@ cdef int solve_in_lanes(
     double *operations,
 ) except -1 nogil:
     """Fit sixteen classes at a time, until all of the block are done."""
-    cdef bint whole = problem.coarse is problem.X, approximate = settings.sparsify or not whole
+    cdef bint indexed = problem.X.index is not None
+    cdef bint whole = problem.coarse is problem.X and not indexed
+    cdef bint approximate = settings.sparsify or not whole
     cdef bint exact, close = False
+    cdef Py_ssize_t n_close, n_left
     cdef Py_ssize_t c, n_started = 0, n_rounds = 0, n = duals.labels.size()
     cdef Lane *lane
     while results.n_done < results.labels.shape[0]:
@@ -358,12 +366,16 @@ cdef int solve_in_lanes(
                 exact = True  # the gap that is reported must be true
         warm_up(work, settings, problem, stop, operations)
         descend_and_search(work, settings, problem, exact, stop, operations)
-        close = False
+        n_close = n_left = 0
         for c in range(LANES):
-            if work.lanes[c].label != IDLE and finish_or_go_on(
+            if work.lanes[c].label == IDLE:
+                continue
+            n_close += finish_or_go_on(
                 work, c, settings, problem, exact or whole, results, keep_dual
-            ):
-                close = True
+            )
+            n_left += work.lanes[c].label != IDLE
+        # Where a search of all rows is what costs, classes wait for each other.
+        close = n_close == n_left if indexed else n_close > 0
     return 0
 
 
