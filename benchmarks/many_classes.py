@@ -190,7 +190,8 @@ def run_rows(options):
         best = model.predict_topk(X_test[tested], 1)[0][:, 0]
         figures = {
             "n": len(X), "d": X.shape[1], "k": k, "fit": seconds,
-            "ms": 2e3 * (seconds - sum(building)) / k, "p1": float(np.mean(best == y_test[tested])), "gap": float(model.dual_gap_.max()),
+            "ms": 2e3 * (seconds - sum(building)) / k,
+            "p1": float(np.mean(best == y_test[tested])), "gap": float(model.dual_gap_.max()),
             "build": sum(building), "recall": model.recall_, "reads": model._n_visits / len(X) / k,
         }  # fmt: skip
         print(way, figures, flush=True)

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..utils._coordinates import Coordinates
+from ..utils._far_rows import FAR
 from ..utils._random import stream
 from ..utils._rows import Rows
-from ._sizes import FAR, FULL, scale_of
+from ._sizes import FULL, scale_of
 from ._stream import Stream, Whole, keys_of
 
 NONE = np.empty(0, dtype=np.float32)

@@ -8,7 +8,6 @@ from ..utils._rows import ALREADY
 from ..utils._sizes_seen import Columns, Lengths
 
 FULL = 0.25  # of the entries are not zero in rows that are taken as dense
-FAR = 10  # times the typical length, of rows that do not count in the mean
 
 
 @record(

@@ -7,7 +7,7 @@ import numpy as np
 from ..utils._convergence import number_of_passes
 
 # X with fewer entries other than zero, as a share, is taken feature by feature, whatever holds it.
-MOSTLY_ZEROS = 0.2
+MOSTLY_ZEROS = 0.1
 HIDDEN_DIM = 100
 MOST_WEIGHTS = 2**27  # of words by classes without a layer: half a GB, and as much for the model
 # A class that is searched for costs as much time as so many that a matrix product scores: measured

@@ -10,11 +10,9 @@ from copy import copy
 
 import numpy as np
 
+from ..utils import _far_rows
 from ..utils._records import is_array, is_not_negative, is_number, is_truth, record
 
-# Typical lengths of a row, beyond which it no longer stretches the columns' units, nor counts more
-# in a step.
-FAR = 10.0
 NO_COLUMNS = np.zeros(0)
 CONSTANT = 1e-7  # of the mean, a deviation that is rounding
 
@@ -62,8 +60,7 @@ class Units:
 
     def shares(self, lengths):
         """Factors on the weights with which rows of these lengths count in the columns' units."""
-        far = FAR * self.length
-        return np.minimum(1, far / lengths.clip(far)) ** 2
+        return _far_rows.shares(lengths, self.length) ** 2
 
     def with_columns(self, total, mean, squares):
         """The units with the columns of some rows.
@@ -171,5 +168,5 @@ def held_back(lengths, typical):
     typical : float
         The length of a typical row.
     """
-    far = FAR * typical
-    return (far / lengths.clip(far)).astype(np.float32) if (lengths > far).any() else None
+    shares = _far_rows.shares(lengths, typical)
+    return shares.astype(np.float32) if shares.min(initial=1) < 1 else None

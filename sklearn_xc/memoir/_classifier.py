@@ -186,8 +186,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
 
     Notes
     -----
-    Rows should be of unit length, or of a similar scale.
-
+    Rows should be of a similar scale; one of more than ten usual lengths counts as one of ten.
     A pass of `fit` visits the samples in random order. `partial_fit` visits them in the order in
     which they are given, so that a stream in parts is trained on as in one piece, unless samples of
     one class stand together much more often than by chance; rates, penalty, averages and the weight
@@ -330,14 +329,15 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
             if start is None:
                 self._coordinates = data.coordinates(self)
             data = data.inside(self._coordinates)
-            mean_weight = take_in(self, data.rows.hashes(), data.rows.squared_norms(), data.weight)
+            weight, mean_weight = take_in(self, *data.measures())
             n_passes = passes_of(self, len(data.codes))
             progress.start(
                 n_passes, name="pass",
                 set_model=lambda twin, weights: twin._set_model(weights.save()),
             )  # fmt: skip
             outcome = fit_memoir(
-                Problem(*data, len(self.classes_), mean_weight), *self._settings(), start,
+                Problem(data.rows, data.codes, weight, len(self.classes_), mean_weight),
+                *self._settings(), start,
                 n_passes=n_passes, seed=rng.randint(2**31), n_jobs=self.n_jobs, progress=progress,
                 validate=None if kept_apart is None else partial(self._score_on, kept_apart),
             )  # fmt: skip
@@ -368,12 +368,12 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         if first:
             self._coordinates = data.coordinates(self)
         data, before = data.inside(self._coordinates), mean_weight_of(self._seen)
-        mean_weight = take_in(self, data.rows.hashes(), data.rows.squared_norms(), data.weight)
+        weight, mean_weight = take_in(self, *data.measures())
         if start is not None and before not in (0, mean_weight):
             start = start.in_weights_of(before / mean_weight)
         # In the order given, so that parts of a stream do what the whole would do.
         known = mean_weight, self._n_visited, sorted_by_class(data.codes)
-        problem = Problem(*data, len(self.classes_), *known)
+        problem = Problem(data.rows, data.codes, weight, len(self.classes_), *known)
         outcome = fit_memoir(
             problem, *self._settings(), start, n_passes=1, seed=seed, n_jobs=self.n_jobs,
             progress=self._progress_of_part(),

@@ -72,6 +72,10 @@ class Data(NamedTuple):
     def inside(self, coordinates):
         return self._replace(rows=self.rows.inside(coordinates))
 
+    def measures(self):
+        """Hashes of the rows, uint64, their squared lengths, float64, and weights."""
+        return self.rows.hashes(), self.rows.squared_norms(), self.weight
+
     def macro_f1(self, coef, intercept, n_threads):
         """The macro-averaged F1 of the samples by these weights."""
         found = InvertedIndex(coef, intercept).topk(self.rows, 1, n_threads)[0].ravel()

@@ -6,6 +6,7 @@ All functions set the attributes of the estimator that say so.
 import numpy as np
 
 from ..utils._coordinates import Coordinates
+from ..utils._far_rows import shares, typical_length
 from ..utils._rows_seen import RowsSeen
 from ._data import with_class_weight
 
@@ -24,24 +25,43 @@ def begin(model, start):
 
 
 def take_in(model, hashes, squares, weight):
-    """Take the samples of a call into what is known; returns the mean weight of all so far.
+    """Take the samples of a call into what is known.
+
+    Steps are of one rate, and as long as the row: that of a row far longer than others would undo
+    those of all of them, whatever its loss. It counts as one of `FAR` typical lengths.
 
     Parameters
     ----------
     model : MemoirSVC
-    hashes : ndarray of uint64 (n_samples,)
-        Of the rows.
-    squares : ndarray of float64 (n_samples,)
-        Their squared lengths.
+    hashes, squares, weight
+        The `Data.measures` of the samples.
+
+    Returns
+    -------
     weight : ndarray of float32 (n_samples,), or of size 0 for 1
+        To train with.
+    mean_weight : float
+        Of all samples so far.
     """
-    weight = weight if weight.size else np.ones(len(squares))
-    model._squares += float(np.dot(squares, weight.astype(np.float64)))
+    of_step = shares(np.sqrt(squares), _typical_length(model, squares))
+    if of_step.min() < 1:
+        weight = (of_step * weight if weight.size else of_step).astype(np.float32)
+        squares = squares * of_step**2
+    counted = weight if weight.size else np.ones(len(squares))
+    model._squares += float(np.dot(squares, counted.astype(np.float64)))
     before = model._seen
-    model._seen = model._seen.with_hashes(hashes, weight)
+    model._seen = model._seen.with_hashes(hashes, counted)
     new = (model._seen.n_rows - before.n_rows) / len(hashes)
     model._new = min(max(new, 0.0), 1.0) if before.n_visits else 0.0
-    return mean_weight_of(model._seen)
+    return weight, mean_weight_of(model._seen)
+
+
+def _typical_length(model, squares):
+    """That of the rows of earlier calls; in the first call, the median of its own."""
+    seen = model._seen
+    if seen.weight_of_visits > 0 and model._squares > 0:
+        return float(np.sqrt(model._squares / seen.weight_of_visits))
+    return typical_length(squares)
 
 
 def mean_weight_of(seen):

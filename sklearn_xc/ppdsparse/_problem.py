@@ -16,6 +16,7 @@ from ..base._labels import pattern_of
 from ..utils._class_weight import weights_of_labels
 from ..utils._coordinates import Coordinates
 from ..utils._csr import IN_CACHE, stretches
+from ..utils._far_rows import shares, typical_length
 from ..utils._parallel import single_threaded_blas
 from ..utils._rows import Rows
 
@@ -194,8 +195,11 @@ def _automatic(l1, l2, rows, sample_weight, empty):
     there = sample_weight > 0
     if not there.all():
         rows, sample_weight = rows.take(there), sample_weight[there]
+    # All that follows are sums of squares, in which a row far longer than others would be all.
+    squares = rows.squared_norms()
+    sample_weight = _without_far_rows(sample_weight, squares)
     if l2 != "auto":
-        return Penalties(_l1_of(rows, sample_weight, rows.squared_norms()), l2, Coordinates())
+        return Penalties(_l1_of(rows, sample_weight, squares), l2, Coordinates())
     coordinates = rows.coordinates(sample_weight)
     if l1 != "auto" and np.ndim(coordinates.scale):
         coordinates = Coordinates()
@@ -204,6 +208,12 @@ def _automatic(l1, l2, rows, sample_weight, empty):
     squares = inside.squared_norms()
     l1 = _l1_of(inside, sample_weight, squares) if l1 == "auto" else l1 / coordinates.scale
     return Penalties(l1, _l2_of(inside, sample_weight, squares), coordinates)
+
+
+def _without_far_rows(sample_weight, squares):
+    """Weights with which no row counts as longer than `FAR` typical ones."""
+    of_row = shares(np.sqrt(squares), typical_length(squares))
+    return sample_weight if of_row.min() == 1 else np.float32(sample_weight * of_row**2)
 
 
 def _about_the_mean(coordinates, rows, sample_weight):

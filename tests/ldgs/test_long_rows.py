@@ -7,7 +7,8 @@ from sklearn.datasets import load_digits
 
 from sklearn_xc import LDGSClassifier
 from sklearn_xc.ldgs._train import Problem
-from sklearn_xc.ldgs._units import FAR, held_back
+from sklearn_xc.ldgs._units import held_back
+from sklearn_xc.utils._far_rows import FAR
 from sklearn_xc.utils._matrix import as_rows
 
 
