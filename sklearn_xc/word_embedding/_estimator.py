@@ -12,6 +12,7 @@ from ..persistence import SaveMixin
 from ..utils._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
+from ..utils._random import stream
 from ..utils._records import savable
 from . import _cooccurrence as counting
 from ._auto import passes_of, rate_at
@@ -21,6 +22,8 @@ from ._objective import Pairs, objective
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
 from ._vocabulary import count_pairs
 from ._word_vectors import WordVectorsMixin
+
+SAMPLED = 512  # words whose objective is printed
 
 
 @savable
@@ -118,8 +121,8 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     random_state : int, RandomState instance or None, default=None
         For dropped words, negative sampling, clusters and words drawn.
     verbose : int, default=0
-        A line for each pass: how many there are, with `compute_loss` the objective, the number of
-        words scored for a word, the time taken and the time left.
+        A line for each pass: how many there are, the objective (without `compute_loss` its mean
+        over 512 words drawn), the number of words scored for a word, the time taken and left.
     warm_start : bool, default=False
         Begin the next fit with the vectors of this one, for words that both know; negative sampling
         is left out then.
@@ -325,7 +328,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             trained = self.n_init_epochs > 0 or self._goes_on(before)
             progress.start(self.max_iter, name="pass", set_model=_set_vectors)
             passes = passes_of(self, pairs, U, V, seed, n_threads, trained)
-            self._train(passes, n_threads, progress)
+            self._train(passes, n_threads, progress, stream(seed, "words of the loss printed"))
             self.embeddings_, self.context_embeddings_ = U, V
             progress.finish()
         return self
@@ -346,7 +349,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             20 * n_words * self.dim, f"fit: vectors of {n_words} words and {self.dim} dimensions",
             "use a smaller dim, or max_vocabulary",
         )  # fmt: skip
-        if self.gradient == "exact" or self.compute_loss:
+        if self.gradient == "exact" or self.compute_loss or self.verbose:
             size = 4 * min(self.batch_size, n_words) * n_words * effective_threads(self.n_jobs)
             require_memory(
                 size, f"fit: scores of {self.batch_size} words", "use a smaller batch_size"
@@ -369,16 +372,18 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             U[now], V[now] = U_before[then], V_before[then]
         return U, V
 
-    def _train(self, model, n_threads, progress):
+    def _train(self, model, n_threads, progress, rng):
         """Make the passes; sets n_iter_, n_scored_ and, if asked, the objective."""
-        curve = []
+        curve, share = [], model.pairs.word_share
+        sample = rng.choice(len(share), SAMPLED, p=share / share.sum())
+        reach = partial(objective, model.pairs, model.U, model.V, self.batch_size, n_threads)
         self.n_iter_ = 0
         for _ in range(self.max_iter):
             progress.begin()
             model.iterate(partial(rate_at, self))
             if self.compute_loss:
-                curve.append(objective(model.pairs, model.U, model.V, self.batch_size, n_threads))
-            loss = curve[-1] if curve else None
+                curve.append(reach())
+            loss = curve[-1] if curve else reach(sample) if progress.verbose else None
             self.n_iter_ += 1
             reached = {"loss": loss, "words_scored": model.sums.n_scored}
             if progress.end(model.U, model.V, **reached):
@@ -388,9 +393,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             vars(self).pop(name, None)
         if self.compute_loss:
             self.loss_curve_ = np.array(curve)
-            self.objective_ = curve[-1] if curve else objective(
-                model.pairs, model.U, model.V, self.batch_size, n_threads
-            )  # fmt: skip
+            self.objective_ = curve[-1] if curve else reach()
 
     # -------------------------------------------------------------------------------- afterwards
 

@@ -87,7 +87,7 @@ class OwnPairs(NamedTuple):
     indptr: np.ndarray
 
 
-def objective(pairs, U, V, batch_size, n_threads):
+def objective(pairs, U, V, batch_size, n_threads, sample=None):
     """F(U, V), evaluated block by block.
 
     Parameters
@@ -97,14 +97,18 @@ def objective(pairs, U, V, batch_size, n_threads):
     batch_size : int
         Words of a block, which takes ``4 * batch_size * n_words`` bytes a thread.
     n_threads : int
+    sample : ndarray of int64 (n,), default=None
+        Words drawn with the probabilities q(x), whose mean is an estimate; by default F itself.
 
     Returns
     -------
     value : float
     """
-    blocks = blocks_of(np.arange(pairs.n_words), batch_size)
+    words = np.arange(pairs.n_words) if sample is None else sample
+    weight = pairs.word_share if sample is None else np.full(pairs.n_words, 1 / len(sample))
+    blocks = blocks_of(words, batch_size)
     with single_threaded_blas():
-        parts = in_threads(_objective_of_block, blocks, pairs, U, V, n_threads=n_threads)
+        parts = in_threads(_objective_of_block, blocks, pairs, U, V, weight, n_threads=n_threads)
         return float(sum(parts))
 
 
@@ -112,12 +116,11 @@ def blocks_of(rows, batch_size):
     return [rows[i : i + batch_size] for i in range(0, len(rows), batch_size)]
 
 
-def _objective_of_block(rows, pairs, U, V):
+def _objective_of_block(rows, pairs, U, V, weight):
     u = U[rows]
     log_normaliser = softmax(u @ V.T)
     own = np.einsum("ij,ij->i", pairs.of_contexts(V, rows), u, dtype=np.float64)
-    share = pairs.word_share[rows]
-    return share @ np.where(share > 0, log_normaliser - own, 0)
+    return weight[rows] @ np.where(pairs.word_share[rows] > 0, log_normaliser - own, 0)
 
 
 def softmax(z):

@@ -107,7 +107,7 @@ class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Parameters
         ----------
         X : iterable of iterables of str
-            Documents as lists of words, as in `fit`.
+            Documents as lists of words, as in `fit`; read once, so that a generator will do.
 
         Returns
         -------

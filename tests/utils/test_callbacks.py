@@ -221,13 +221,18 @@ def test_verbose_of_a_part(estimator, data, capsys):
 def test_verbose_of_word_vectors(capsys):
     corpus = [["one", "and", "two"], ["two", "and", "three"], ["cats", "purr"]] * 50
     options = {"dim": 4, "subsample": 0, "max_iter": 3, "random_state": 0, "verbose": 1}
-    sklearn_xc.LDGSWordEmbedding(**options, compute_loss=True).fit(corpus)
-    lines = lines_of(capsys)
-    assert [(line["name"], line["number"], line["total"]) for line in lines] == [
-        ("pass", number, "3") for number in "123"
-    ]
-    sklearn_xc.LDGSWordEmbedding(**options).fit(corpus)
-    assert capsys.readouterr().out.count("words scored") == 3
+    losses = []
+    for compute_loss in True, False:
+        model = sklearn_xc.LDGSWordEmbedding(**options, compute_loss=compute_loss).fit(corpus)
+        lines = lines_of(capsys)
+        assert [(line["name"], line["number"], line["total"]) for line in lines] == [
+            ("pass", number, "3") for number in "123"
+        ]
+        losses.append([float(line["value"]) for line in lines])
+        assert hasattr(model, "objective_") == compute_loss
+    np.testing.assert_allclose(losses[1], losses[0], rtol=0.1)  # of words drawn
+    silent = sklearn_xc.LDGSWordEmbedding(**options | {"verbose": 0}).fit(corpus)
+    np.testing.assert_array_equal(silent.embeddings_, model.embeddings_)
 
 
 def word_vectors(**options):
