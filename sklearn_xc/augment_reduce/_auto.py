@@ -12,7 +12,10 @@ PUBLISHED_RATE, PUBLISHED_LENGTH = 0.02, 68  # on Bibtex, with this many ones in
 # the logistic model lag, so that 20 passes end far from the optimum. Gaussian noise and one-vs-each
 # overfit with it.
 QUICKER = 4
-BATCH, BATCH_OF_PARTS = 500, 32  # of batch_size="auto"
+BATCH = 500  # of batch_size="auto"
+# That of parts, which make few passes, so that more steps lead further. Of many classes a small
+# batch names few, and each takes rare and noisy steps.
+BATCH_OF_PARTS, CLASSES_OF_A_SAMPLE = 32, 4
 PASSES = 20  # of max_iter="auto", where they make enough steps
 RIDGE = 1.0  # of alpha="auto", as LogisticRegression() has on standardised columns
 # With some 30 times the classes that a sample of A&R sees, a step of all classes, whose weights
@@ -76,7 +79,9 @@ def batch_size_of(model, part=False):
     """Samples of a mini-batch, of a fit or of a stream of parts."""
     if model.batch_size != "auto":
         return int(model.batch_size)
-    return BATCH_OF_PARTS if part else BATCH
+    if not part:
+        return BATCH
+    return min(max(BATCH_OF_PARTS, len(model.classes_) // CLASSES_OF_A_SAMPLE), BATCH)
 
 
 def automatic_rate(entries_of_row):

@@ -50,8 +50,9 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         softmax of up to 50 times ``n_sampled_classes + 1`` classes (1050 by default), which takes
         hardly longer there and has no noise from drawing, and "augment_reduce" otherwise.
     batch_size : "auto" or int, default="auto"
-        Samples of a mini-batch (the paper: 379 to 1987). "auto" is 500 in `fit`, and 32 in
-        `partial_fit`: a stream makes few passes, and more steps in each lead further.
+        Samples of a mini-batch (the paper: 379 to 1987). "auto" is 500 in `fit`, and in
+        `partial_fit` a quarter of the classes, from 32 to 500: a stream makes few passes, in
+        which more steps lead further, as long as most classes take part in one.
     n_sampled_classes : int, default=20
         Classes drawn for each sample and step, at most all others (the paper: 1 of 10 to 60 of
         2919). Not used by "exact".
