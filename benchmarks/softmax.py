@@ -1,11 +1,12 @@
 """Probabilities over many classes: quality, seconds and memory of every model of both estimators.
 
     python benchmarks/softmax.py [--part table curves classes speed] [--data NAME ...]
-                                 [--models NAME ...] [--scale 0.1] [--retune] [--report]
+                                 [--models NAME ...] [--scale 0.1] [--threads 1] [--retune]
+                                 [--report]
 
-Every fit runs in a process of its own, on two threads. Parameters are chosen on a tenth of the
-training rows, held out, and kept for the next run. Figures are kept; the
-page doc/benchmark_softmax.md is written from all of them.
+Every fit runs in a process of its own, on two threads or `--threads`. Parameters are chosen on a
+tenth of the training rows, held out, and kept for the next run. Figures are kept; the page
+doc/benchmark_softmax.md is written from all of them.
 """
 
 import argparse
@@ -78,6 +79,7 @@ ARM_TITLES = {
     "frequency": "Implicit: implicit, by frequency, one thread",
 }
 SEEDS = 3
+THREADS = 2
 MEANS = {"accuracy@1": 4, "log_likelihood": 3, "seconds": 1}
 FEW_CLASSES_ONLY = ["logistic_regression", "sgd_classifier"]
 
@@ -89,7 +91,7 @@ def load(name):
     return data.subset(rows, int(n_classes)) if n_classes else rows
 
 
-def estimator(model, threads=2, **parameters):
+def estimator(model, threads=THREADS, **parameters):
     if model in AR:
         options = {"tol": None} | AR[model][1] | parameters
         return AugmentReduceClassifier(n_jobs=threads, random_state=data.SEED, **options)
@@ -183,17 +185,19 @@ def measure_choice(name, model, scale):
     print(json.dumps(parameters))
 
 
-def measure_table(name, model, scale):
+def measure_table(name, model, scale, threads):
     """In the child: fit all training rows, evaluate."""
     rows = load(name)
     data.release()
     parameters = kept_choice(name, model, scale)
-    fresh = estimator(model, **parameters)
+    fresh = estimator(model, threads, **parameters)
     with _common.PeakMemory() as memory:
         seconds, fitted = _common.timed(fresh.fit, rows.X, rows.y)
     seconds = best_seconds(lambda: _common.timed(fresh.fit, rows.X, rows.y)[0], seconds)
     figures = {"parameters": parameters, "seconds": seconds, "memory_mb": memory.mb}
     figures["scale"] = scale
+    if threads != THREADS:
+        figures["threads"] = threads
     figures |= data.evaluate(fitted, rows)
     figures |= {"n": len(rows.y), "classes": rows.n_classes, "features": rows.X.shape[1]}
     figures |= {"evaluated": min(len(rows.y_test), data.EVALUATED)}
@@ -286,14 +290,14 @@ def run_children(part, options):
                 continue
             retune = options.retune and part == "table"
             if retune or kept_choice(name, model, options.scale) is None:
-                run_child("choice", name, model, options.scale)
+                run_child("choice", name, model, options)
             if kept_choice(name, model, options.scale) is not None:
-                run_child(part, name, model, options.scale)
+                run_child(part, name, model, options)
 
 
-def run_child(part, name, model, scale):
+def run_child(part, name, model, options):
     call = [sys.executable, __file__, "--child", part, "--data", name, "--models", model]
-    call += ["--scale", str(scale)]
+    call += ["--scale", str(options.scale), "--threads", str(options.threads)]
     outcome = subprocess.run(call, capture_output=True, text=True, check=False)
     lines = (outcome.stdout if outcome.returncode == 0 else outcome.stderr).splitlines()
     print(f"{part:6} {name:18} {model:20} {lines[-1] if lines else 'failed'}", flush=True)
@@ -319,6 +323,8 @@ def table_text(name, every):
         )
         if r.get("scale", 1) != 1:
             title += f" (epochs times {r['scale']:g})"
+        if r.get("threads", THREADS) != THREADS:
+            title += f" (threads: {r['threads']})"
         rows.append(
             [title, data.decimals(r.get("log_likelihood")), data.decimals(r["accuracy@1"])]
             + [data.decimals(r["accuracy@5"]), data.decimals(r.get("calibration"))]
@@ -410,7 +416,10 @@ FIRST = (
     "arguments*: the defaults. Where most epochs tried were not 50 (A&R) or 20, the model's name "
     "says so. On oewn_hypernym implicit steps by frequency were given 120 epochs after 80 had been "
     "0.022 below exact on the test rows. Single steps on sparse rows kept two copies of the "
-    "weights when the peaks were measured, but for implicit steps by frequency on oewn_hypernym."
+    "weights when the peaks were measured, but for implicit steps by frequency on oewn_hypernym. "
+    "*Implicit: no arguments* was measured on 2026-11-25, beside other work on the same two "
+    "processors: its seconds are upper bounds; on oewn_hypernym on one thread, since the search of "
+    "the rate holds the weights once for each thread."
 )
 
 
@@ -421,11 +430,13 @@ def main():
     add("--models", nargs="+", choices=list(TITLES), default=list(TITLES), metavar="NAME")
     add("--scale", type=float, default=1.0, help="factor on epochs and rows, for a quick try")
     add("--classes", nargs="+", type=int, default=speed.CLASSES, help="K of the synthetic rows")
+    add("--threads", type=int, default=THREADS, help="of the fits of the table")
     add("--retune", action="store_true", help="choose parameters anew")
     add("--child", choices=list(CHILDREN), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        CHILDREN[options.child](options.data[0], options.models[0], options.scale)
+        threads = [options.threads] if options.child == "table" else []
+        CHILDREN[options.child](options.data[0], options.models[0], options.scale, *threads)
         return
     if not options.report:
         for part in options.part:
