@@ -60,9 +60,9 @@ class ImplicitSoftmaxRegressor(BaseSoftmaxClassifier):
     solver : {"auto", "implicit", "umax", "sgd", "one_vs_each", "nce", "importance", "exact"}, \
 default="auto"
         "auto" is "exact" unless its operations, counted over the usual epochs, are more than 500
-        times those of "implicit": up to 21,000 classes for rows of 10 entries, 7,500 for rows of 200,
-        and half of that where these are below 4096. It is "implicit" as well where
-        `n_sampled_classes` or a `sampling` other than "uniform" is asked for.
+        times those of "implicit": up to 21,000 classes for rows of 10 entries, 7,500 for rows of
+        200. It is "implicit" as well where `n_sampled_classes` or a `sampling` other than
+        "uniform" is asked for.
         "implicit" is the paper's method (Propositions 3 and 4). "umax" takes plain steps, after
         raising u_i where it lies more than `delta` below a lower bound of its best value
         (Algorithm 1); with large rates it can still blow up. "sgd" takes plain steps and often
