@@ -29,6 +29,7 @@ from setuptools.errors import CCompilerError, ExecError
 # One row a kernel: module -> the language that Cython translates it to, whether it uses OpenMP.
 EXTENSIONS = {
     "common._pace": ("c", True),
+    "common._sparse_rows": ("c", False),
     "common._vector_ops": ("c", False),
     "ppdsparse._active_set": ("c", False),
     "ppdsparse._byte_rows": ("c", False),
@@ -82,6 +83,7 @@ EXTENSIONS = {
     "topk._candidate_scores": ("c", True),
     "topk._dense_rows": ("c", True),
     "topk._inverted_index": ("c", True),
+    "topk._list_build": ("c", False),
     "mips._hamming": ("c", True),
     "mips._scores": ("c", True),
     "model_selection._fold_repair": ("c", False),

@@ -7,8 +7,9 @@ from scipy import sparse
 
 from .._kernels.topk import _dense_rows as dense_rows
 from .._kernels.topk import _inverted_index as kernel
-from ..utils._csr import narrow_pointers
-from ..utils._matrix import as_rows, narrow_indices, normalise
+from .._kernels.topk._list_build import fill_lists
+from ..utils._csr import stretches
+from ..utils._matrix import narrow_indices, normalise
 from ._candidates import candidate_scores
 from ._feature_major import CACHE_LINE, aligned_zeros, feature_major, n_places, padded_intercept
 
@@ -68,7 +69,7 @@ class InvertedIndex:
         self.shape = coef.shape
         if sparse.issparse(coef):
             coef = normalise(coef, "coef_")
-            self._set_lists(coef.tocsc() if zeros is None else _columns(coef, zeros), zeros, full)
+            self._set_lists(coef, zeros, full)
         else:
             self._set_full(np.asarray(coef))
         self._set_intercept(np.asarray(intercept))
@@ -99,20 +100,22 @@ class InvertedIndex:
             self.by_intercept,
         )
 
-    def _set_lists(self, csc, zeros, full):
-        lengths = np.diff(csc.indptr)
-        full = lengths > FULL_SHARE * csc.shape[0] if full is None else full
+    def _set_lists(self, csr, zeros, full):
+        n_classes, n_features = csr.shape
+        lengths = np.zeros(n_features, dtype=np.int64)
+        for _, entries in stretches(csr.indptr):
+            lengths += np.bincount(csr.indices[entries], minlength=n_features)
+        full = lengths > FULL_SHARE * n_classes if full is None else full
         self.full_column = np.where(full, np.cumsum(full) - 1, -1).astype(np.int32)
-        classes, weights = csc.indices.astype(np.int32, copy=False), csc.data
-        columns = np.flatnonzero(full)
-        shape = len(columns), n_places(csc.shape[0])
+        self.indptr = np.append(0, np.cumsum(np.where(full, 0, lengths), dtype=np.int64))
+        shape, n_entries = (np.count_nonzero(full), n_places(n_classes)), self.indptr[-1]
         self.full_weights = aligned_zeros(shape) if zeros is None else zeros(shape, np.float32)
-        for place, column in enumerate(columns):
-            part = slice(csc.indptr[column], csc.indptr[column + 1])
-            self.full_weights[place, classes[part]] = weights[part]
-        self.indptr = np.concatenate([[0], np.cumsum(np.where(full, 0, lengths), dtype=np.int64)])
-        for name, entries in ("classes", classes), ("weights", weights):
-            setattr(self, name, without_columns(entries, csc.indptr, columns, zeros is None))
+        empty = np.empty if zeros is None else zeros
+        self.classes, self.weights = empty(n_entries, np.int32), empty(n_entries, np.float32)
+        fill_lists(
+            csr.indptr.astype(np.int64), csr.indices, csr.data, self.full_column,
+            self.indptr[:-1].copy(), self.classes, self.weights, self.full_weights,
+        )  # fmt: skip
 
     def _set_full(self, coef):
         n_classes, n_features = coef.shape
@@ -346,32 +349,3 @@ def check_finite(scores):
             "some scores are not finite in float32: values of X or weights are too large; "
             "scale the features as in fit"
         )
-
-
-def _columns(coef, zeros):
-    """Weights in CSR as CSC, in arrays that `zeros` makes."""
-    columns = as_rows(coef).columns(zeros)
-    parts = columns.data, columns.rows, narrow_pointers(columns.indptr)
-    return sparse.csc_array(parts, shape=coef.shape)
-
-
-def without_columns(entries, indptr, columns, shrink=True):
-    """Take the entries of some columns, ascending, out of an array that nothing else needs.
-
-    In place: a copy of the others would be as large again as the model. With `shrink` its memory
-    is given back; what lies in a file stays a view.
-    """
-    if not len(columns):
-        return entries
-    at = indptr[columns[0]]
-    for column, following in zip(columns, [*columns[1:], len(indptr) - 1], strict=True):
-        kept = entries[indptr[column + 1] : indptr[following]]
-        entries[at : at + len(kept)] = kept
-        at += len(kept)
-    owner = entries if entries.base is None else entries.base  # SciPy returns views of the whole
-    if not shrink:
-        return entries[:at]
-    if not owner.flags.owndata or owner.shape != entries.shape:
-        return entries[:at].copy()
-    owner.resize(at, refcheck=False)
-    return owner

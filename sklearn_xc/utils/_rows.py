@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._kernels.common import _sparse_rows as kernel
 from ._coordinates import UNEVEN, Coordinates
 from ._csr import IN_CACHE, narrow_pointers, stretches
 
@@ -117,15 +118,12 @@ class Rows(NamedTuple):
         """
         if self.dense:
             return self if len(samples) == self.shape[0] else self.take(samples)
-        csr = self.matrix()
         position = np.empty_like(features)
         position[features] = np.arange(len(position), dtype=position.dtype)
         lengths = np.diff(self.indptr)[samples]
         indptr = np.append(0, np.cumsum(lengths, dtype=np.int64))
         indices, data = empty(indptr[-1], np.int32), empty(indptr[-1], np.float32)
-        for some, entries in stretches(indptr):
-            part = csr[samples[some]]
-            indices[entries], data[entries] = position[part.indices], part.data
+        kernel.reorder(*self[:3], samples, position, indptr, indices, data)
         return Rows(indptr, indices, data, False, (len(samples), self.shape[1]))
 
     def above(self, threshold, empty=np.empty):
@@ -147,23 +145,28 @@ class Rows(NamedTuple):
 
         Not of a :meth:`block`.
         """
-        csr, (n_rows, n_columns) = self.matrix(), self.shape
+        (n_rows, n_columns), n_entries = self.shape, len(self.data)
         counts = np.zeros(n_columns, dtype=np.int64)
-        for _, entries in stretches(csr.indptr):
-            counts += np.bincount(csr.indices[entries], minlength=n_columns)
+        for _, entries in stretches(self.indptr):
+            counts += np.bincount(self.indices[entries], minlength=n_columns)
         indptr = np.append(0, np.cumsum(counts))
-        rows, data, free = empty(csr.nnz, np.int32), empty(csr.nnz, csr.dtype), indptr[:-1].copy()
-        for some, _ in stretches(csr.indptr):
-            part = csr[some].tocsc()
-            lengths = np.diff(part.indptr)
-            if part.shape[0] == n_rows:
-                place = slice(None)
-            else:
-                place = np.repeat(free - part.indptr[:-1], lengths)
-                place += np.arange(part.nnz)
-            rows[place], data[place] = part.indices, part.data
-            rows[place] += some.start
-            free += lengths
+        rows, data, free = empty(n_entries, np.int32), empty(n_entries, np.float32), indptr[:-1]
+        for some, entries in stretches(self.indptr):
+            of_rows = self.indptr[some.start : some.stop + 1]
+            if some.stop - some.start == n_rows:
+                kernel.transpose(of_rows, self.indices, self.data, 0, free.copy(), rows, data)
+                continue
+            # by way of memory: files are written column by column, not one entry here, one there
+            lengths = np.bincount(self.indices[entries], minlength=n_columns)
+            starts = np.append(0, np.cumsum(lengths))
+            part = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
+            kernel.transpose(
+                of_rows, self.indices, self.data, some.start, starts[:-1].copy(), *part
+            )
+            place = np.repeat(free - starts[:-1], lengths)
+            place += np.arange(len(place))
+            rows[place], data[place] = part
+            free = free + lengths
         return Columns(indptr, rows, data)
 
     def inside(self, coordinates, empty=np.empty):
@@ -227,10 +230,7 @@ class Rows(NamedTuple):
         if self.dense:
             return np.count_nonzero(self.matrix()[counted], axis=0)
         counts = np.zeros(self.shape[1], dtype=np.int64)
-        for some, entries in stretches(self.indptr):
-            lengths = np.diff(self.indptr[some.start : some.stop + 1])
-            of_entry = np.repeat(counted[some], lengths) & (self.data[entries] != 0)
-            counts += np.bincount(self.indices[entries][of_entry], minlength=self.shape[1])
+        kernel.count_entries(*self[:3], counted.view(np.uint8), counts)
         return counts
 
     def weighted_norms(self, sample_weight):
@@ -240,12 +240,7 @@ class Rows(NamedTuple):
             squares = np.einsum("ij,ij,i->j", X, X, sample_weight, dtype=np.float64)
         else:
             squares = np.zeros(self.shape[1])
-            for some, entries in stretches(self.indptr):
-                lengths = np.diff(self.indptr[some.start : some.stop + 1])
-                weight = np.repeat(sample_weight[some].astype(np.float64), lengths)
-                weight *= self.data[entries]
-                weight *= self.data[entries]
-                squares += np.bincount(self.indices[entries], weight, minlength=self.shape[1])
+            kernel.add_squares(*self[:3], np.float32(sample_weight), squares)
         with np.errstate(over="ignore"):
             return np.sqrt(squares).astype(np.float32)
 
@@ -255,9 +250,7 @@ class Rows(NamedTuple):
             X = self.matrix()
             return X.max(axis=0, initial=0), X.min(axis=0, initial=0)
         highest, lowest = np.zeros((2, self.shape[1]), dtype=np.float32)
-        for _, entries in stretches(self.indptr):
-            np.maximum.at(highest, self.indices[entries], self.data[entries])
-            np.minimum.at(lowest, self.indices[entries], self.data[entries])
+        kernel.extend_extremes(*self[:3], highest, lowest)
         return highest, lowest
 
     def column_moments(self, weight):

@@ -1,0 +1,131 @@
+"""Sparse rows counted, put in another order, and column by column: what a fit makes of X first.
+
+Each is one pass over the entries, for which NumPy and SciPy need several and memory between them.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+
+def count_entries(
+    const int64_t[::1] indptr,
+    const int32_t[::1] indices,
+    const float[::1] data,
+    const uint8_t[::1] counted,
+    int64_t[::1] counts,
+):
+    """Count the entries of each feature that are not zero.
+
+    Parameters
+    ----------
+    indptr, indices, data : CSR rows
+    counted : (n_samples,), 0 for rows that are left out
+    counts : (n_features,), OUT: added to
+    """
+    cdef Py_ssize_t i, e
+    with nogil:
+        for i in range(indptr.shape[0] - 1):
+            if counted[i]:
+                for e in range(indptr[i], indptr[i + 1]):
+                    counts[indices[e]] += data[e] != 0
+
+
+def reorder(
+    const int64_t[::1] indptr,
+    const int32_t[::1] indices,
+    const float[::1] data,
+    const int32_t[::1] samples,
+    const int32_t[::1] position,
+    const int64_t[::1] new_indptr,
+    int32_t[::1] new_indices,
+    float[::1] new_data,
+):
+    """Copy rows in another order, with other numbers for their features.
+
+    Parameters
+    ----------
+    indptr, indices, data : CSR rows
+    samples : (n_new,), the row at each new position
+    position : (n_features,), the new number of each feature
+    new_indptr : (n_new + 1,), where the new rows begin
+    new_indices, new_data : OUT
+    """
+    cdef Py_ssize_t i, e, at
+    with nogil:
+        for i in range(samples.shape[0]):
+            at = new_indptr[i]
+            for e in range(indptr[samples[i]], indptr[samples[i] + 1]):
+                new_indices[at] = position[indices[e]]
+                new_data[at] = data[e]
+                at += 1
+
+
+def transpose(
+    const int64_t[::1] indptr,
+    const int32_t[::1] indices,
+    const float[::1] data,
+    Py_ssize_t first,
+    int64_t[::1] free,
+    int32_t[::1] rows,
+    float[::1] values,
+):
+    """Put the entries of rows column by column.
+
+    Parameters
+    ----------
+    indptr, indices, data : CSR rows
+    first : the number of the first of these rows
+    free : (n_columns,), IN / OUT: where the next entry of each column is put
+    rows, values : OUT
+    """
+    cdef Py_ssize_t i, e
+    cdef int64_t at
+    with nogil:
+        for i in range(indptr.shape[0] - 1):
+            for e in range(indptr[i], indptr[i + 1]):
+                at = free[indices[e]]
+                free[indices[e]] = at + 1
+                rows[at] = <int32_t>(first + i)
+                values[at] = data[e]
+
+
+def add_squares(
+    const int64_t[::1] indptr,
+    const int32_t[::1] indices,
+    const float[::1] data,
+    const float[::1] weight,
+    double[::1] squares,
+):
+    """Add up weight_i x_ij^2 for each feature j.
+
+    Parameters
+    ----------
+    indptr, indices, data : CSR rows
+    weight : (n_samples,)
+    squares : (n_features,), OUT: added to
+    """
+    cdef Py_ssize_t i, e
+    with nogil:
+        for i in range(indptr.shape[0] - 1):
+            for e in range(indptr[i], indptr[i + 1]):
+                squares[indices[e]] += <double>weight[i] * data[e] * data[e]
+
+
+def extend_extremes(
+    const int64_t[::1] indptr,
+    const int32_t[::1] indices,
+    const float[::1] data,
+    float[::1] highest,
+    float[::1] lowest,
+):
+    """Raise `highest` and lower `lowest` to the values of each feature.
+
+    Parameters
+    ----------
+    indptr, indices, data : CSR rows
+    highest, lowest : (n_features,), IN / OUT
+    """
+    cdef Py_ssize_t e
+    with nogil:
+        for e in range(indptr[0], indptr[indptr.shape[0] - 1]):
+            highest[indices[e]] = max(highest[indices[e]], data[e])
+            lowest[indices[e]] = min(lowest[indices[e]], data[e])
