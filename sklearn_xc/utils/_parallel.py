@@ -19,6 +19,7 @@ from ._cluster import in_task, is_dask, run_on_cluster
 # So many blocks of classes keep the workers of one machine busy; beyond that a block is better
 # large, since its last classes leave lanes idle, and as many as MAX_BLOCKS only add overhead.
 MIN_BLOCKS, MAX_BLOCKS = 32, 2048
+CLASS_COST = 2  # of a class beside its positives: as much as so many times their mean number
 
 
 def local_workers(n_jobs):
@@ -263,7 +264,7 @@ def blocks_of_classes(counts, smallest):
     counts : ndarray (n_classes,)
         Positives of each class, or the sum of their weights.
     smallest : int
-        About the number of classes that a block should have at least.
+        About the number of classes that a block should have at least, in the mean.
 
     Returns
     -------
@@ -273,8 +274,10 @@ def blocks_of_classes(counts, smallest):
     order = order[: int((counts > 0).sum())].astype(np.int32)
     if not len(order):
         return []
-    work = np.cumsum(counts[order] + counts[order].mean())
+    work = np.cumsum(counts[order] + CLASS_COST * counts[order].mean())
     n_blocks = min(MAX_BLOCKS, max(MIN_BLOCKS, len(order) // (8 * smallest)))
-    n_blocks = max(1, min(n_blocks, len(order) // smallest))
+    n_blocks = max(1, min(n_blocks, -(-len(order) // smallest)))
+    # one of few blocks that is left over keeps a worker waiting: an even number has none for two
+    n_blocks += n_blocks > 1 and n_blocks % 2
     block = np.minimum((work - work[0]) * n_blocks // work[-1], n_blocks - 1).astype(int)
     return np.split(order, np.flatnonzero(np.diff(block)) + 1)

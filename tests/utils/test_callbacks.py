@@ -280,7 +280,7 @@ def test_verbose_changes_nothing_whatever_works(backend, n_jobs, data, capsys):
             model = make(sklearn_xc.PPDSparseClassifier, verbose=verbose, n_jobs=n_jobs).fit(X, y)
         told[verbose] = model.decision_function(X)
     np.testing.assert_array_equal(told[0], told[1])
-    assert len(lines_of(capsys)) == 5
+    assert len(lines_of(capsys)) == 6
 
 
 def test_remaining_time_is_that_of_the_steps_that_are_left(monkeypatch, capsys):

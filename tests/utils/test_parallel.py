@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_info
 from sklearn_xc.utils import _parallel
 from sklearn_xc.utils._callbacks import Progress
 from sklearn_xc.utils._parallel import (
+    CLASS_COST,
     MAX_BLOCKS,
     MIN_BLOCKS,
     blocks_of_classes,
@@ -152,15 +153,15 @@ def test_blocks_hold_every_class_with_positives_once(counts, smallest):
     np.testing.assert_array_equal(np.sort(classes), np.flatnonzero(counts))
     assert (np.diff(counts[classes]) <= 0).all()  # frequent ones first
     assert all(len(block) for block in blocks)
-    assert len(blocks) <= max(1, len(classes) // smallest)
+    assert len(blocks) <= -(-len(classes) // smallest) + 1
 
 
 def test_blocks_are_of_about_equal_work():
     counts = np.sort(1000 / np.arange(1, 5001))[::-1]
     blocks = blocks_of_classes(counts, 16)
     assert MIN_BLOCKS <= len(blocks) <= 5000 // 16
-    work = np.array([(counts[block] + counts.mean()).sum() for block in blocks])
-    largest_class = counts.max() + counts.mean()
+    work = np.array([(counts[block] + CLASS_COST * counts.mean()).sum() for block in blocks])
+    largest_class = counts.max() + CLASS_COST * counts.mean()
     assert work.max() <= work.mean() + 2 * largest_class
     assert len(blocks_of_classes(np.ones(10**6), 16)) == MAX_BLOCKS
 
