@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, uint64_t
 
 from sklearn_xc._kernels.common._common cimport dispatched, random_below
 from sklearn_xc._kernels.ppdsparse._class_state cimport ClassState, Member
-from sklearn_xc._kernels.ppdsparse._types cimport Settings, thresholded_dot
+from sklearn_xc._kernels.ppdsparse._types cimport Settings, add_entries, thresholded_dot
 
 # Negatives at zero are set aside when they are so far inside the margin, in units of its width.
 cdef float FAR_INSIDE = 0.05
@@ -34,7 +34,7 @@ cdef dispatched one_pass(Pass *p, const Settings *settings, uint64_t *rng) noexc
     cdef float inverse_l2 = 1 / settings.l2, l1 = settings.l1
     cdef float g, old, new, change, inverse_curvature, bias = p.bias, worst = 0
     cdef double squares = 0, total = 0
-    cdef Py_ssize_t a, b, e, kept = 0
+    cdef Py_ssize_t a, b, kept = 0
     cdef int32_t swap
     cdef bint idle
     cdef Member *member
@@ -68,8 +68,7 @@ cdef dispatched one_pass(Pass *p, const Settings *settings, uint64_t *rng) noexc
             member.alpha = new
             change = (new - old) * member.y
             bias += change
-            for e in range(member.length):
-                v[places[e]] += change * x[e]
+            add_entries(places, x, member.length, change, v)
     p.n_left = kept
     p.bias = bias
     p.squares = squares

@@ -13,7 +13,7 @@ from sklearn_xc._kernels.common._vector_ops cimport dot, prefetch_floats
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, grade_of, reserve
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport (
-    Lane, Settings, padded, soft_threshold, thresholded_dot,
+    Lane, Settings, add_entries, padded, soft_threshold, thresholded_dot,
 )
 
 cdef enum:
@@ -55,9 +55,7 @@ cdef struct Descent:  # the class that descends, and what a pass has met
 cdef inline void add_to_v(Descent *d, Lane *lane, Visited *m, float change) noexcept nogil:
     cdef Py_ssize_t e
     cdef int32_t j
-    cdef float *v = d.v
     cdef const int32_t *features = m.features
-    cdef const float *x = m.values
     if not m.seen:
         m.seen = True
         for e in range(m.n_given):
@@ -66,8 +64,7 @@ cdef inline void add_to_v(Descent *d, Lane *lane, Visited *m, float change) noex
                 d.seen[j] = 1
                 d.touched[lane.n_touched] = j
                 lane.n_touched += 1
-    for e in range(m.n):
-        v[features[e]] += change * x[e]
+    add_entries(features, m.values, m.n, change, d.v)
 
 
 cdef void shuffle(int32_t *order, Py_ssize_t n, uint64_t *rng) noexcept nogil:

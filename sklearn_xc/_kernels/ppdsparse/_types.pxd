@@ -66,6 +66,10 @@ cdef extern from "ppdsparse/_thresholded.h" nogil:
     float thresholded_dot "xc_thresholded_dot" (
         const int32_t *places, const float *x, Py_ssize_t n, const float *v, float level
     )
+    # v[places[e]] += change * x[e]
+    void add_entries "xc_add_entries" (
+        const int32_t *places, const float *x, Py_ssize_t n, float change, float *v
+    )
 
 
 cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
