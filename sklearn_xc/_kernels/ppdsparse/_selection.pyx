@@ -44,9 +44,8 @@ cdef Py_ssize_t best_of(
     among = keep - above  # of the last bin
     for q in range(n):
         b = bin_of(scores[q], low, scale)
-        if b > cut or (b == cut and among > 0):
-            among -= b == cut
-            rows[kept] = rows[q]
-            scores[kept] = scores[q]
-            kept += 1
+        rows[kept] = rows[q]
+        scores[kept] = scores[q]
+        kept += (b > cut) | ((b == cut) & (among > 0))
+        among -= b == cut
     return kept
