@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._kernels.ppdsparse._likeness import squares_of_products
+from .._kernels.ppdsparse._likeness import scores_of, squares_of_products, weighted_sum
 from ..base._labels import pattern_of
 from ..utils._class_weight import weights_of_labels
 from ..utils._coordinates import Coordinates
@@ -291,12 +291,16 @@ def _squares_of_products(rows, sample_weight, mean, bits):
 
 
 def _weighted_sum(rows, weight):
-    """X.T @ weight in float64, for which SciPy and NumPy would copy all of X."""
+    """X.T @ weight in float64, for which NumPy would copy all of X."""
+    if not rows.dense:
+        return weighted_sum(*rows[:3], weight, rows.shape[1])
     X = rows.matrix()
     return sum(weight[some] @ X[some] for some, _ in stretches(rows.indptr, IN_CACHE))
 
 
 def _scores(rows, direction):
     """X @ direction in float64, likewise."""
+    if not rows.dense:
+        return scores_of(*rows[:3], direction)
     X = rows.matrix()
     return np.concatenate([X[some] @ direction for some, _ in stretches(rows.indptr, IN_CACHE)])

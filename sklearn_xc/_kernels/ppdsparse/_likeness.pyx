@@ -66,6 +66,65 @@ cdef dispatched squares_about(
             squares[c] += off * off
 
 
+def weighted_sum(
+    const int64_t[::1] indptr,
+    const int32_t[::1] indices,
+    const float[::1] data,
+    const double[::1] weight,
+    Py_ssize_t n_features,
+):
+    """X.T @ weight in float64, for which SciPy would copy all of X.
+
+    Parameters
+    ----------
+    indptr, indices, data : CSR rows of X
+    weight : (n_samples,)
+    n_features : int
+
+    Returns
+    -------
+    sums : ndarray of float64 (n_features,)
+    """
+    sums = np.zeros(n_features)
+    cdef double[::1] to_sums = sums
+    cdef Py_ssize_t i, e
+    with nogil:
+        for i in range(weight.shape[0]):
+            for e in range(indptr[i], indptr[i + 1]):
+                to_sums[indices[e]] += weight[i] * data[e]
+    return sums
+
+
+def scores_of(
+    const int64_t[::1] indptr,
+    const int32_t[::1] indices,
+    const float[::1] data,
+    const double[::1] direction,
+):
+    """X @ direction in float64, likewise.
+
+    Parameters
+    ----------
+    indptr, indices, data : CSR rows of X
+    direction : (n_features,)
+
+    Returns
+    -------
+    scores : ndarray of float64 (n_samples,)
+    """
+    scores = np.empty(indptr.shape[0] - 1)
+    cdef double[::1] to_scores = scores
+    cdef Py_ssize_t i, e
+    cdef double score
+    with nogil:
+        for i in range(indptr.shape[0] - 1):
+            score = 0
+            for e in range(indptr[i], indptr[i + 1]):
+                score += direction[indices[e]] * data[e]
+            to_scores[i] = score
+    return scores
+
+
 def squares_of_products(
     const int64_t[::1] indptr,
     const int32_t[::1] indices,
