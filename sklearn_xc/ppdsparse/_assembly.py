@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._kernels.common._sparse_rows import copy_rows
 from ..utils._csr import narrow_pointers
 
 
@@ -74,7 +75,5 @@ def weights_of_classes(labels, counts, entries, shape, empty=np.empty):
     indptr = np.append(0, np.cumsum(lengths))
     indices, data = empty(indptr[-1], np.int32), empty(indptr[-1], np.float32)
     for of_block, n, (features, values) in zip(labels, counts, entries, strict=True):
-        starts = np.append(0, np.cumsum(n))
-        place = np.repeat(indptr[of_block] - starts[:-1], n) + np.arange(len(values))
-        indices[place], data[place] = features, values
+        copy_rows(n, features, values, indptr[of_block], indices, data)
     return sparse.csr_array((data, indices, narrow_pointers(indptr)), shape=shape)

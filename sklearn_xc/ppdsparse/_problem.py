@@ -231,16 +231,11 @@ def _about_the_mean(coordinates, rows, sample_weight):
 
 def _l1_of(rows, sample_weight, squares):
     """A share of the length of rows, or of sum x_ij^2 / sum |x_ij|, the size of their entries."""
-    magnitudes, squares = sample_weight @ _magnitudes(rows), sample_weight @ squares
+    magnitudes, squares = sample_weight @ rows.magnitudes(), sample_weight @ squares
     if not magnitudes > 0:
         return LENGTH_SHARE
     length = np.sqrt(squares / sample_weight.sum(dtype=np.float64))
     return min(LENGTH_SHARE * length, ENTRY_SHARE * squares / magnitudes)
-
-
-def _magnitudes(rows):
-    """sum_j |x_ij| of each row, float64."""
-    return np.abs(rows.matrix()).sum(axis=1, dtype=np.float64) if rows.dense else rows.sums(np.abs)
 
 
 def _l2_of(rows, sample_weight, squares):

@@ -131,8 +131,12 @@ class Rows(NamedTuple):
         if self.dense:
             X = self.matrix()
             return _of_csr(sparse.csr_array(np.where(np.abs(X) > threshold, X, np.float32(0))))
-        counts = self.sums(lambda values: np.abs(values) > np.float32(threshold))
-        indptr = np.append(0, np.cumsum(counts, dtype=np.int64))
+        counts = np.zeros(self.shape[0] + 1, dtype=np.int64)
+        for some, entries in stretches(self.indptr):
+            above = np.append(0, np.cumsum(np.abs(self.data[entries]) > np.float32(threshold)))
+            ends = self.indptr[some.start : some.stop + 1] - self.indptr[some.start]
+            counts[some.start + 1 : some.stop + 1] = np.diff(above[ends])
+        indptr = np.cumsum(counts)
         indices, data = empty(indptr[-1], np.int32), empty(indptr[-1], np.float32)
         for some, entries in stretches(self.indptr):
             keep = np.abs(self.data[entries]) > threshold
@@ -186,22 +190,23 @@ class Rows(NamedTuple):
 
     # ------------------------------------------------------------------------ a number a row
 
-    def sums(self, term):
-        """sum_j term(x_ij) of each sparse row i, float64; `term` is given the values in float64."""
-        sums = np.zeros(self.shape[0])
-        for rows, entries in stretches(self.indptr, IN_CACHE):
-            values = np.append(term(self.data[entries].astype(np.float64)), 0)
-            starts = self.indptr[rows.start : rows.stop + 1] - self.indptr[rows.start]
-            sums[rows] = np.add.reduceat(values, starts[:-1])
-            sums[rows][starts[1:] == starts[:-1]] = 0
-        return sums
-
     def squared_norms(self):
         """||x||^2 of each row, float64 (n_samples,)."""
         if self.dense:
             X = self.matrix()
             return np.einsum("ij,ij->i", X, X, dtype=np.float64)
-        return self.sums(np.square)
+        return self._sums(squares=True)
+
+    def magnitudes(self):
+        """sum_j |x_ij| of each row i, float64 (n_samples,)."""
+        if self.dense:
+            return np.abs(self.matrix()).sum(axis=1, dtype=np.float64)
+        return self._sums(squares=False)
+
+    def _sums(self, squares):
+        sums = np.empty(self.shape[0])
+        kernel.sums_of_rows(self.indptr, self.data, squares, sums)
+        return sums
 
     def hashes(self):
         """64 bits for each row, the same for equal rows, sparse or dense: uint64 (n_samples,)."""

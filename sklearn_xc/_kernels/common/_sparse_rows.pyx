@@ -3,7 +3,9 @@
 Each is one pass over the entries, for which NumPy and SciPy need several and memory between them.
 """
 
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
 
 
 def count_entries(
@@ -129,3 +131,54 @@ def extend_extremes(
         for e in range(indptr[0], indptr[indptr.shape[0] - 1]):
             highest[indices[e]] = max(highest[indices[e]], data[e])
             lowest[indices[e]] = min(lowest[indices[e]], data[e])
+
+
+def sums_of_rows(
+    const int64_t[::1] indptr, const float[::1] data, bint squares, double[::1] sums
+):
+    """Add up the squares of the entries of each row, or their magnitudes.
+
+    Parameters
+    ----------
+    indptr, data : CSR rows
+    squares : whether squares
+    sums : (n_samples,), OUT
+    """
+    cdef Py_ssize_t i, e
+    cdef double total
+    with nogil:
+        for i in range(sums.shape[0]):
+            total = 0
+            if squares:
+                for e in range(indptr[i], indptr[i + 1]):
+                    total += <double>data[e] * data[e]
+            else:
+                for e in range(indptr[i], indptr[i + 1]):
+                    total += fabs(data[e])
+            sums[i] = total
+
+
+def copy_rows(
+    const int64_t[::1] lengths,
+    const int32_t[::1] indices,
+    const float[::1] data,
+    const int64_t[::1] places,
+    int32_t[::1] new_indices,
+    float[::1] new_data,
+):
+    """Copy rows that stand one behind the other to places of their own.
+
+    Parameters
+    ----------
+    lengths : (n_rows,), entries of each
+    indices, data : (n_entries,)
+    places : (n_rows,), where the first entry of each is to stand
+    new_indices, new_data : OUT
+    """
+    cdef Py_ssize_t i, e = 0
+    with nogil:
+        for i in range(lengths.shape[0]):
+            if lengths[i]:
+                memcpy(&new_indices[places[i]], &indices[e], lengths[i] * sizeof(int32_t))
+                memcpy(&new_data[places[i]], &data[e], lengths[i] * sizeof(float))
+                e += lengths[i]
