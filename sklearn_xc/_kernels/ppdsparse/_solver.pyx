@@ -31,7 +31,7 @@ from sklearn_xc._kernels.ppdsparse._violator_search cimport (
 
 cdef enum:
     PASSES = 5  # of descent between two searches
-    START_PASSES = 3  # over the positives and random negatives of a new class
+    START_PASSES = 2  # over the positives and random negatives of a new class
     FIRST_PASSES = 2  # before its first search of all samples, which has to find the region only
     # Where searches are approximate, one in four is exact: only that one sees every violator and
     # gives a true gap.
