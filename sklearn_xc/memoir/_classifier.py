@@ -187,10 +187,11 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
     Notes
     -----
     Rows should be of a similar scale; one of more than ten usual lengths counts as one of ten.
-    A pass of `fit` visits the samples in random order. `partial_fit` visits them in the order in
-    which they are given, so that a stream in parts is trained on as in one piece, unless samples of
-    one class stand together much more often than by chance; rates, penalty, averages and the weight
-    of a sample are relative to all rows seen, which are told apart by a hash.
+
+    A pass of `fit` visits samples in random order, `partial_fit` in the order in which they are
+    given, so that a stream in parts is trained on as in one piece, unless samples of one class
+    stand together much more often than by chance; rates, penalty, averages and the weight of a
+    sample are relative to all rows seen, which are told apart by a hash.
 
     Memory: 8 bytes for each weight while it is trained, 12 with `average` (from a third of the
     classes on a feature has an array of all), up to half as much again as room to grow, and 20 in
@@ -332,13 +333,12 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
             weight, mean_weight = take_in(self, *data.measures())
             n_passes = passes_of(self, len(data.codes))
             progress.start(
-                n_passes, name="pass",
-                set_model=lambda twin, weights: twin._set_model(weights.save()),
-            )  # fmt: skip
+                n_passes, "pass", lambda twin, weights: twin._set_model(weights.save())
+            )
             outcome = fit_memoir(
                 Problem(data.rows, data.codes, weight, len(self.classes_), mean_weight),
-                *self._settings(), start,
-                n_passes=n_passes, seed=rng.randint(2**31), n_jobs=self.n_jobs, progress=progress,
+                *self._settings(), start, n_passes=n_passes, seed=rng.randint(2**31),
+                n_jobs=self.n_jobs, progress=progress,
                 validate=None if kept_apart is None else partial(self._score_on, kept_apart),
             )  # fmt: skip
             self._keep(outcome, len(data.codes))

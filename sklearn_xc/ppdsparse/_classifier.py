@@ -57,8 +57,9 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         length before the fit and the weights back after it (so that the intercept is penalised
         like the weight of a feature as long as the rows); dense rows are centred where the mean
         row is most of them, and with ``l1="auto"`` dense columns measured in very different units
-        (deviations 30 times the median) are brought to one size. Multiplying X by a number changes
-        no prediction, and penalties do not depend on the labels.
+        (deviations 30 times the median) are brought to one size. No row counts as longer than ten
+        times the median row: a corrupt one decides nothing. Multiplying X by a number changes no
+        prediction, and penalties do not depend on the labels.
         The published settings are ``l1=0.01, l2=1``. How the defaults were chosen: see the page
         on benchmarks.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
