@@ -332,9 +332,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
             data = data.inside(self._coordinates)
             weight, mean_weight = take_in(self, *data.measures())
             n_passes = passes_of(self, len(data.codes))
-            progress.start(
-                n_passes, "pass", lambda twin, weights: twin._set_model(weights.save())
-            )
+            progress.start(n_passes, "pass", lambda twin, weights: twin._set_model(weights.save()))
             outcome = fit_memoir(
                 Problem(data.rows, data.codes, weight, len(self.classes_), mean_weight),
                 *self._settings(), start, n_passes=n_passes, seed=rng.randint(2**31),
