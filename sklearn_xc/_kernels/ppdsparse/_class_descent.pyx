@@ -5,10 +5,9 @@ from libc.stdint cimport int32_t, uint64_t
 
 from sklearn_xc._kernels.common._common cimport dispatched, random_below
 from sklearn_xc._kernels.ppdsparse._class_state cimport ClassState, Member
-from sklearn_xc._kernels.ppdsparse._types cimport Settings, add_entries, thresholded_dot
-
-# Negatives at zero are set aside when they are so far inside the margin, in units of its width.
-cdef float FAR_INSIDE = 0.05
+from sklearn_xc._kernels.ppdsparse._types cimport (
+    Settings, add_entries, limit_of_visits, thresholded_dot,
+)
 
 
 cdef struct Pass:  # pointers into the copied rows, and what a pass over them has met
@@ -103,6 +102,6 @@ cdef int descend(
         one_pass(&p, settings, &state.rng)
         if p.squares <= precision * settings.tol * p.total:
             break
-        p.limit = min(p.worst, FAR_INSIDE)
+        p.limit = limit_of_visits(p.worst)
     state.bias = p.bias
     return 0

@@ -13,7 +13,7 @@ from sklearn_xc._kernels.common._vector_ops cimport dot, prefetch_floats
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, grade_of, reserve
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport (
-    Lane, Settings, add_entries, padded, soft_threshold, thresholded_dot,
+    Lane, Settings, add_entries, limit_of_visits, padded, soft_threshold, thresholded_dot,
 )
 
 cdef enum:
@@ -254,7 +254,7 @@ cdef int descend(
         # objective at least half the sum of the dual variables.
         if not settings.hinge and d.squares <= 0.3 * settings.tol * d.total:
             break
-        d.limit = d.worst
+        d.limit = limit_of_visits(d.worst)
     for a in range(lane.n_active):
         work.alpha[c, a] = d.members[a].alpha
     return 0
