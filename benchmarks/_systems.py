@@ -167,7 +167,8 @@ class NapkinXC:
 class Omikuji:
     """omikuji: Parabel-like label trees, three of them by default; reads text files only.
 
-    The clock of `fit` includes reading the file. It predicts row by row.
+    The clock of `fit` includes reading the file. It predicts row by row. A line without features
+    is refused, so such rows are left out.
     """
 
     def __init__(self, threads, folder, **params):
@@ -182,6 +183,8 @@ class Omikuji:
     def inputs(self, X, Y):
         from sklearn.datasets import dump_svmlight_file
 
+        filled = np.diff(X.indptr) > 0
+        X, Y = X[filled], Y[filled]
         with open(self.text, "wb") as f:
             f.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n".encode())
             dump_svmlight_file(X, sp.csr_matrix(Y, dtype=np.int32), f, multilabel=True)
