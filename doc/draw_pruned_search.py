@@ -1,0 +1,119 @@
+"""Draws doc/images/pruned_search.png: what a pruned search of one small class reads.
+
+python doc/draw_pruned_search.py
+"""
+
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from sklearn_xc import PPDSparseClassifier
+from sklearn_xc.datasets import load_docstrings
+
+DOC = Path(__file__).resolve().parent
+SLACK = 0.4  # share of the threshold that the features left out may reach, as in the solver
+LANES = 16
+BLUE, ORANGE, RED, GREEN, GREY = "#0072B2", "#E69F00", "#D55E00", "#009E73", "#999999"
+
+
+class Search:
+    """A search for the violators of one class by the bound of the page."""
+
+    def __init__(self, X, columns, weights, intercept):
+        self.threshold = -1 - intercept
+        most = np.maximum(weights * columns.max(axis=0).toarray().ravel(), 0)
+        lengths = np.diff(columns.indptr)
+        lifting = np.flatnonzero(most)
+        order = lifting[np.argsort(-lengths[lifting] / weights[lifting] ** 2, kind="stable")]
+        longest_row = np.sqrt((X.power(2)).sum(axis=1).max())
+        by_norm = np.sqrt(np.cumsum(weights[order] ** 2)) * longest_row
+        self.bounds = np.minimum(by_norm, np.cumsum(most[order]))
+        self.entries = np.cumsum(lengths[order])
+        self.n_left_out = int(np.searchsorted(self.bounds, SLACK * self.threshold, "right"))
+        self.bound = self.bounds[self.n_left_out - 1] if self.n_left_out else 0.0
+        self.essential = order[self.n_left_out :]
+        self.n_read = int(lengths[self.essential].sum())
+
+
+def entries_and_bounds(axes, search, n_entries):
+    """The features in the order in which they are left out."""
+    share = 100 * np.append(0, search.entries) / n_entries
+    axes.plot(share, np.append(0, search.bounds), color=BLUE)
+    axes.axhline(SLACK * search.threshold, color=GREY, ls="--", lw=1)
+    stop = share[search.n_left_out]
+    axes.axvspan(0, stop, color=GREY, alpha=0.15, label="columns left out")
+    axes.axvspan(stop, share[-1], color=ORANGE, alpha=0.3, label="columns read")
+    axes.set(xlabel="entries of the columns, % of X", ylabel="U(S), most that they lift a row by",
+             title="Which columns are read")  # fmt: skip
+    axes.annotate("0.4 T", (0.3 * stop, SLACK * search.threshold), va="bottom", fontsize=9)
+    axes.legend(loc="upper left", fontsize=8)
+
+
+def rows_and_scores(axes, search, X, weights, positive):
+    """What the columns read say of each row, and what its score is."""
+    keep = np.zeros(X.shape[1], dtype=X.dtype)
+    keep[search.essential] = weights[search.essential]
+    lifted, scores = X @ keep, X @ weights
+    limit = search.threshold - search.bound
+    scored = ~positive & (lifted > limit)
+    violates = scored & (scores > search.threshold)
+    for rows, colour, text in (
+        (~positive & ~scored, GREY, "never looked at"),
+        (scored & ~violates, ORANGE, "scored, no violator"),
+        (violates, RED, "violators"),
+        (positive, GREEN, "positives"),
+    ):
+        label = f"{rows.sum():,} {text}"
+        axes.plot(lifted[rows], scores[rows], "o", ms=4, color=colour, label=label)
+    axes.axvline(limit, color=GREY, ls="--", lw=1)
+    axes.axhline(search.threshold, color=RED, ls="--", lw=1)
+    low, high = axes.get_ylim()
+    axes.annotate(" T - U(S)", (limit, 0.95 * high + 0.05 * low), va="top", fontsize=9)
+    axes.annotate("T", (axes.get_xlim()[1], search.threshold), va="bottom", ha="right", fontsize=9)
+    axes.set(xlabel="sum over the columns read", ylabel="score, <w, x>",
+             title="Which rows are looked at")  # fmt: skip
+    axes.legend(loc="lower right", fontsize=8)
+
+
+def shares_of_classes(axes, shares):
+    bins = np.geomspace(0.05, 50, 37)
+    axes.hist(np.clip(100 * shares, bins[0], bins[-1]), bins=bins, color=BLUE)
+    axes.axvline(100 / LANES, color=GREY, ls="--", lw=1)
+    axes.text(0.03, 0.95, "dashed: a class's share\nof a search in lanes", va="top", fontsize=8,
+              transform=axes.transAxes)  # fmt: skip
+    axes.set(xscale="log", xlabel="entries read, % of X", ylabel="classes",
+             title="All classes")  # fmt: skip
+
+
+def main():
+    docs = load_docstrings()
+    X = TfidfVectorizer(sublinear_tf=True, dtype=np.float32).fit_transform(docs.data_train)
+    model = PPDSparseClassifier(random_state=0).fit(X, docs.target_train)
+    columns, W = X.tocsc(), model.coef_.toarray()
+    searches = {
+        k: Search(X, columns, W[k], model.intercept_[k])
+        for k in np.flatnonzero(model.intercept_ < -1)
+    }
+    shares = np.array([s.n_read / X.nnz for s in searches.values()])
+    # a class as most are: one of those whose search reads as much as the median one's
+    order = np.argsort(shares)
+    shown = list(searches)[order[len(order) // 2]]
+    figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
+    entries_and_bounds(axes[0], searches[shown], X.nnz)
+    rows_and_scores(axes[1], searches[shown], X, W[shown], docs.target_train == model.classes_[shown])
+    shares_of_classes(axes[2], shares)
+    figure.savefig(DOC / "images" / "pruned_search.png", dpi=80)
+    print(
+        f"doc/images/pruned_search.png: {len(searches)} of {len(W)} classes, median share "
+        f"{100 * np.median(shares):.2g} % of {X.nnz:,} entries, {(shares < 1 / LANES).mean():.0%} "
+        f"below a sixteenth; shown: {docs.target_names[model.classes_[shown]]}"
+    )
+
+
+if __name__ == "__main__":
+    main()
