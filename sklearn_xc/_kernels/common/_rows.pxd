@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+from sklearn_xc._kernels.common._common cimport prefetch
+
 
 cdef struct Rows:
     const int64_t* indptr
@@ -35,3 +37,13 @@ cdef inline Row row_at(Rows rows, int64_t i) noexcept nogil:
     row.n = rows.indptr[i + 1] - rows.indptr[i]
     row.dense = rows.dense
     return row
+
+
+cdef inline void prefetch_row(Rows rows, int64_t i) noexcept nogil:
+    """Both ends of a row; short ones have no more, long ones the processor goes on to fetch."""
+    cdef Row row = row_at(rows, i)
+    if row.n:
+        prefetch(row.features)
+        prefetch(row.features + row.n - 1)
+        prefetch(row.values)
+        prefetch(row.values + row.n - 1)

@@ -18,7 +18,7 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch
-from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
+from sklearn_xc._kernels.common._rows cimport Row, Rows, prefetch_row, row_at
 from sklearn_xc._kernels.ppdsparse._class_state cimport (
     OUTSIDE, ROWS_AT_ONCE, ClassState, Lifting, loss_of_members,
 )
@@ -28,7 +28,7 @@ from sklearn_xc._kernels.ppdsparse._selection cimport best_of
 from sklearn_xc._kernels.ppdsparse._types cimport Settings, soft_threshold
 
 cdef enum:
-    AHEAD = 4  # hits whose rows are prefetched
+    AHEAD = 16  # hits whose rows are prefetched
     TOGETHER = 16  # sums that are compared with the limit before one is looked at
     GROUPS = 4096  # of this many in a stretch of ROWS_AT_ONCE
     # A search through more entries than a fourth of the rows reads the sums of all rows in a line,
@@ -209,17 +209,22 @@ cdef void hits_among_entries(
 cdef void hits_among_all(
     ClassState state, Py_ssize_t low, Py_ssize_t n_rows, float least
 ) noexcept nogil:
-    cdef Py_ssize_t at, i
+    cdef Py_ssize_t at, i, n = state.n_hits
     cdef uint8_t any_hit[GROUPS]
-    compare_sums(&state.sums[0], n_rows, least, any_hit)
+    cdef const float *sums = &state.sums[0]
+    cdef int32_t *hits = &state.hits[0]
+    cdef float *scores = &state.hit_scores[0]
+    cdef const uint8_t *mark = &state.mark[low]
+    compare_sums(sums, n_rows, least, any_hit)
     for at in range((n_rows + TOGETHER - 1) // TOGETHER):
         if not any_hit[at]:
             continue
         for i in range(at * TOGETHER, min(at * TOGETHER + TOGETHER, n_rows)):
-            if state.sums[i] > least and state.mark[low + i] == OUTSIDE:
-                state.hits[state.n_hits] = <int32_t>(low + i)
-                state.hit_scores[state.n_hits] = state.sums[i]
-                state.n_hits += 1
+            # as above
+            hits[n] = <int32_t>(low + i)
+            scores[n] = sums[i]
+            n += (sums[i] > least) & (mark[i] == OUTSIDE)
+    state.n_hits = n
 
 
 cdef dispatched compare_sums(
@@ -250,9 +255,7 @@ cdef void score_hits(
     state.loss = 0
     for h in range(n):
         if h + AHEAD < n:
-            row = row_at(X, hits[h + AHEAD])
-            prefetch(row.features)
-            prefetch(row.values)
+            prefetch_row(X, hits[h + AHEAD])
         row = row_at(X, hits[h])
         z = 0
         for e in range(row.n):

@@ -7,10 +7,8 @@ A class whose searches would read more than its share of a search in lanes is ha
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from sklearn_xc._kernels.common._common cimport (
-    interrupted, prefetch, random_below, seed_for,
-)
-from sklearn_xc._kernels.common._rows cimport Row, row_at
+from sklearn_xc._kernels.common._common cimport interrupted, random_below, seed_for
+from sklearn_xc._kernels.common._rows cimport prefetch_row
 from sklearn_xc._kernels.ppdsparse._class_descent cimport descend
 from sklearn_xc._kernels.ppdsparse._class_state cimport (
     OUTSIDE, POSITIVE, ClassState, Lifting, Member, add_member, drop_idle_negatives, dual_value,
@@ -24,7 +22,7 @@ from sklearn_xc._kernels.ppdsparse._pruned_search cimport (
 from sklearn_xc._kernels.ppdsparse._types cimport LANES, DualsOf, Settings
 
 cdef enum:
-    AHEAD = 4  # rows that are prefetched before they are copied
+    AHEAD = 16  # rows that are prefetched before they are copied
     PASSES = 10  # of descent between two searches
     FEW = 50  # random negatives at the start, at least
     PER_POSITIVE = 5  # random negatives, where that is more
@@ -187,29 +185,26 @@ cdef int find_similar(ClassState state, Problem problem) except -1 nogil:
     return 0
 
 
-cdef int add_random_negatives(
-    ClassState state, Problem problem, Py_ssize_t n, Py_ssize_t pool
-) except -1 nogil:
-    cdef Py_ssize_t i
-    for _ in range(n):
-        i = random_below(&state.rng, <unsigned int>pool)
-        if state.mark[i] == OUTSIDE:
-            add_member(state, problem, i, -1)
-    return 0
-
-
 cdef int admit_hits(ClassState state, Problem problem) except -1 nogil:
     """Algorithm 1, step 2: violators join the active set."""
     cdef Py_ssize_t h
-    cdef Row row
     for h in range(state.n_hits):
         if h + AHEAD < state.n_hits:
-            row = row_at(problem.X.rows, state.hits[h + AHEAD])
-            prefetch(row.features)
-            prefetch(row.values)
-        if state.mark[state.hits[h]] == OUTSIDE:  # not drawn at random since it was found
+            prefetch_row(problem.X.rows, state.hits[h + AHEAD])
+        if state.mark[state.hits[h]] == OUTSIDE:  # not there, nor drawn twice
             add_member(state, problem, state.hits[h], -1)
     return 0
+
+
+cdef int add_random_negatives(
+    ClassState state, Problem problem, Py_ssize_t n, Py_ssize_t pool
+) except -1 nogil:
+    """Of the first `pool` rows; they take the place of the hits."""
+    cdef Py_ssize_t q
+    state.n_hits = min(n, problem.X.n_rows)
+    for q in range(state.n_hits):
+        state.hits[q] = random_below(&state.rng, <unsigned int>pool)
+    return admit_hits(state, problem)
 
 
 cdef double choose_threshold(
@@ -267,10 +262,11 @@ cdef int admit_violators(
     if keep == 0:
         keep = max(<Py_ssize_t>SELECTED, (1 if quick else 2) * n_members)
     keep_best(state, keep)
+    admit_hits(state, problem)
     if few and not quick and state.bias > -settings.l2:
         # with an intercept above -1 the loss is that of all rows: more of them share it
         add_random_negatives(state, problem, 2 * n_members, problem.X.n_rows)
-    return admit_hits(state, problem)
+    return 0
 
 
 cdef bint solve_class(
