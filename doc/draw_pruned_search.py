@@ -105,7 +105,8 @@ def main():
     shown = list(searches)[order[len(order) // 2]]
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
     entries_and_bounds(axes[0], searches[shown], X.nnz)
-    rows_and_scores(axes[1], searches[shown], X, W[shown], docs.target_train == model.classes_[shown])
+    positive = docs.target_train == model.classes_[shown]
+    rows_and_scores(axes[1], searches[shown], X, W[shown], positive)
     shares_of_classes(axes[2], shares)
     figure.savefig(DOC / "images" / "pruned_search.png", dpi=80)
     print(
