@@ -21,6 +21,7 @@ SYSTEMS = {  # in the page -> label, colour
     "PPDSparseClassifier": ("sklearn-xc", "#0072B2"),
     "PECOS one-vs-all": ("PECOS, one-vs-all", "#555555"),
     "PECOS XR-Linear": ("PECOS, tree", "#E69F00"),
+    "omikuji, collapse_every_n_layers=5": ("omikuji, wide trees", "#56B4E9"),
     "napkinXC PLT": ("napkinXC, tree", "#009E73"),
     "OneVsRestClassifier (LinearSVC)": ("scikit-learn", "#CC79A7"),
 }
@@ -50,7 +51,7 @@ def main():
     panels[0].set_ylabel("first label right, %")
     handles = {name: handle for axes in panels
                for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}  # fmt: skip
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5)
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6)
     figure.savefig(DOC / "images" / "peers.png", dpi=80)
     versions = re.search(r"Versions: (.*)", text)
     print(f"doc/images/peers.png, of {versions[1]}")
