@@ -35,8 +35,10 @@ cdef enum:
     FIRST_LEAST = 50
     FIRST_MOST = 150
     # The rows that a class starts with are read by several passes: a class for which they are
-    # more than this part of a search in lanes would gain little.
+    # more than this part of a search in lanes would gain little. One of very few positives needs
+    # few passes, and gains until they are as much as that search.
     STARTS = 3
+    VERY_FEW = 8
     SELECTED = 100  # violators that join the active set after a search, at least
 
 cdef double SLACK = 0.4  # share of the threshold that non-essential features may reach
@@ -150,11 +152,12 @@ cdef inline Py_ssize_t n_random(Problem problem, Py_ssize_t n_positives) noexcep
 
 
 cdef double entries_to_start(Problem problem, int32_t label, DualsOf known) noexcept nogil:
-    """Of the rows that a class starts with."""
+    """Of the rows that a class starts with, as often as they count."""
     cdef Py_ssize_t n = problem.positive_indptr[label + 1] - problem.positive_indptr[label]
     cdef Py_ssize_t n_others = known.n if known.n else n_similar(problem, n) + n_random(problem, n)
     cdef Py_ssize_t n_rows = n + n_others
-    return n_rows * (<double>problem.X.n_entries / problem.X.n_rows)
+    cdef double row_length = <double>problem.X.n_entries / problem.X.n_rows
+    return (1 if n <= VERY_FEW else STARTS) * n_rows * row_length
 
 
 cdef int find_similar(ClassState state, Problem problem) except -1 nogil:
@@ -284,7 +287,7 @@ cdef bint solve_class(
     cdef Py_ssize_t first, n_members
     cdef bint quick
     cdef Round now
-    if STARTS * entries_to_start(problem, label, known) > in_lanes:
+    if entries_to_start(problem, label, known) > in_lanes:
         return False
     now.share = SHIFT_SHARE
     now.precision = PRECISION
