@@ -24,13 +24,11 @@ BLUE, ORANGE, RED, GREEN, GREY = "#0072B2", "#E69F00", "#D55E00", "#009E73", "#9
 class Search:
     """A search for the violators of one class by the bound of the page."""
 
-    def __init__(self, X, columns, weights, intercept):
+    def __init__(self, lengths, highest, longest_row, weights, intercept):
         self.threshold = -1 - intercept
-        most = np.maximum(weights * columns.max(axis=0).toarray().ravel(), 0)
-        lengths = np.diff(columns.indptr)
+        most = np.maximum(weights * highest, 0)
         lifting = np.flatnonzero(most)
         order = lifting[np.argsort(-lengths[lifting] / weights[lifting] ** 2, kind="stable")]
-        longest_row = np.sqrt((X.power(2)).sum(axis=1).max())
         by_norm = np.sqrt(np.cumsum(weights[order] ** 2)) * longest_row
         self.bounds = np.minimum(by_norm, np.cumsum(most[order]))
         self.entries = np.cumsum(lengths[order])
@@ -94,9 +92,11 @@ def main():
     docs = load_docstrings()
     X = TfidfVectorizer(sublinear_tf=True, dtype=np.float32).fit_transform(docs.data_train)
     model = PPDSparseClassifier(random_state=0).fit(X, docs.target_train)
-    columns, W = X.tocsc(), model.coef_.toarray()
+    W, lengths = model.coef_.toarray(), X.count_nonzero(axis=0)
+    highest = X.max(axis=0).toarray().ravel()
+    longest_row = np.sqrt(X.power(2).sum(axis=1).max())
     searches = {
-        k: Search(X, columns, W[k], model.intercept_[k])
+        k: Search(lengths, highest, longest_row, W[k], model.intercept_[k])
         for k in np.flatnonzero(model.intercept_ < -1)
     }
     shares = np.array([s.n_read / X.nnz for s in searches.values()])
