@@ -34,6 +34,7 @@ EXTENSIONS = {
     "ppdsparse._active_set": ("c", False),
     "ppdsparse._byte_rows": ("c", False),
     "ppdsparse._byte_search": ("c", False),
+    "ppdsparse._column_parts": ("c", False),
     "ppdsparse._index_search": ("c", False),
     "ppdsparse._class_descent": ("c++", False),
     "ppdsparse._class_state": ("c++", False),

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._kernels.ppdsparse._byte_rows import GROUP, ByteRows, round_rows
+from .._kernels.ppdsparse._column_parts import divide_columns
 from .._kernels.ppdsparse._matrix import Matrix
 from .._kernels.ppdsparse._naming import name_entries
 from .._kernels.ppdsparse._problem import Problem as KernelProblem
@@ -17,7 +18,8 @@ from ._row_index import EXACT, graph_over, wants_graph
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
 LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
-N_PARTS = 8  # arguments of a Matrix
+N_PARTS = 10  # arguments of a Matrix
+N_COLUMNS = 5  # of them of its columns
 N_ROUNDED = 4  # and of its ByteRows
 N_NAMES = 2  # arrays of names, of features and samples
 N_DUALS = 3  # and of dual variables from before
@@ -206,7 +208,10 @@ def _parts(rows, scratch):
     """The arguments of a `Matrix`: the rows and, where they are sparse, the columns."""
     if rows is None:
         return (None,) * N_PARTS
-    columns = (None, None, None) if rows.dense else rows.columns(scratch.empty)
+    columns = (None,) * N_COLUMNS
+    if not rows.dense:
+        columns = rows.columns(scratch.empty)
+        columns = *columns, *divide_columns(*columns, rows.shape[0])
     return rows.indptr, rows.indices, rows.data, rows.dense, rows.shape[1], *columns
 
 

@@ -30,9 +30,10 @@ cdef class Workspace:
     cdef uint16_t[::1] member
     # (n_samples,) what the pruning has moved the score of each row by; all zero in between
     cdef float[::1] shift
-    # scratch of the search (CHUNK, LANES), (n_features,), (LANES,) and of the sparsification
+    # scratch of the search (CHUNK, LANES), (n_features, 2), (LANES,) and of the sparsification
     cdef float[:, ::1] scores
-    cdef int64_t[::1] cursor, positive_cursor
+    cdef int64_t[:, ::1] cursor
+    cdef int64_t[::1] positive_cursor
     cdef float[::1] packed, sparse
     cdef double[::1] cumulative
     # what a descent copies; it grows

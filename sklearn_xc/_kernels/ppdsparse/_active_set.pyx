@@ -46,7 +46,7 @@ cdef class Workspace:
         self.seen = np.zeros(d, dtype=np.uint8)
         self.slot = np.zeros(d, dtype=np.int32)
         self.support = np.empty(d, dtype=np.int32)
-        self.cursor = np.empty(d, dtype=np.int64)
+        self.cursor = np.empty((d, 2), dtype=np.int64)
         self.positive_cursor = np.empty(LANES, dtype=np.int64)
         self.member = np.zeros(n, dtype=np.uint16)
         self.shift = np.zeros(n, dtype=np.float32)

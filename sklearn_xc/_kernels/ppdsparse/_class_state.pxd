@@ -30,13 +30,16 @@ cdef struct Member:  # of the active set
     Py_ssize_t length  # filled up to whole vectors
 
 
-cdef struct Lifting:  # a feature whose weight can raise the score of a row
+cdef struct Lifting:  # a part of a column whose feature's weight can raise the score of a row
     int32_t feature
     float weight
-    double most  # by how much, at most: max_i w_j x_ij
+    # By how much, at most, and w_j^2; of the large entries, which are left out after the others
+    # only, what they add to these
+    double most
+    double square
     double key
-    int64_t length  # of the feature's column
-    int64_t begin, at  # where a stretch of rows begins in it, and where the search is
+    int64_t first, end  # its entries
+    int64_t begin, at  # where a stretch of rows begins in them, and where the search is
 
 
 cdef class ClassState:

@@ -6,7 +6,10 @@ from sklearn_xc._kernels.ppdsparse._byte_rows cimport ByteRows
 
 cdef struct Columns:
     const int64_t* indptr
-    const int32_t* rows
+    # Where the entries of smaller magnitude of a column begin, and how large these are at most
+    const int64_t* middle
+    const float* rest
+    const int32_t* rows  # ascending in both parts
     const float* values
 
 

@@ -174,12 +174,18 @@ cdef int find_similar(ClassState state, Problem problem) except -1 nogil:
         one.feature = state.features[q]
         one.weight = state.searched[q]
         begin = problem.X.columns.indptr[one.feature]
-        one.length = problem.X.columns.indptr[one.feature + 1] - begin
-        one.key = -one.length  # shortest first
+        one.end = problem.X.columns.indptr[one.feature + 1]
+        one.first = problem.X.columns.middle[one.feature]
+        one.key = begin - one.end  # shortest first
+        if one.first < one.end:
+            state.lifting.push_back(one)
+            one.key += 0.5  # both parts, always in this order
+        one.end = one.first
+        one.first = begin
         state.lifting.push_back(one)
     sort_features(state)
-    for q in range(n):
-        left -= state.lifting[q].length
+    for q in range(<Py_ssize_t>state.lifting.size()):
+        left -= state.lifting[q].end - state.lifting[q].first
         if left < 0:
             state.lifting.resize(q)
             break
@@ -234,9 +240,9 @@ cdef Py_ssize_t quick_start(ClassState state, Problem problem, Py_ssize_t first)
     """From which feature on a quick search reads: the cheap end of the essential ones."""
     cdef double left = QUICK * problem.X.n_rows
     cdef Py_ssize_t q = state.lifting.size()
-    while q > first and left >= state.lifting[q - 1].length:
+    while q > first and left >= state.lifting[q - 1].end - state.lifting[q - 1].first:
         q -= 1
-        left -= state.lifting[q].length
+        left -= state.lifting[q].end - state.lifting[q].first
     return q
 
 

@@ -68,29 +68,30 @@ cdef dispatched scores_by_columns(
     const float[:, ::1] weights,
     const int32_t[::1] support,
     Py_ssize_t n_support,
-    int64_t[::1] cursor,  # IN / OUT: where each support feature's column goes on
+    int64_t[:, ::1] cursor,  # IN / OUT: where both parts of each support feature's column go on
     float[:, ::1] scores,  # OUT (CHUNK, LANES)
 ) noexcept nogil:
-    cdef Py_ssize_t i, u, c, at, end
+    cdef Py_ssize_t i, u, c, part, at
     cdef int32_t j
+    cdef int64_t[2] end
     cdef float w[LANES]
     for i in range(high - low):
         for c in range(LANES):
             scores[i, c] = bias[c]
     for u in range(n_support):
         j = support[u]
-        at = cursor[u]
-        end = columns.indptr[j + 1]
-        if at == end or columns.rows[at] >= high:
-            continue
+        end[0] = columns.middle[j]
+        end[1] = columns.indptr[j + 1]
         for c in range(LANES):
             w[c] = weights[u + 1, c]
-        while at < end and columns.rows[at] < high:
-            i = columns.rows[at] - low
-            for c in range(LANES):
-                scores[i, c] += columns.values[at] * w[c]
-            at += 1
-        cursor[u] = at
+        for part in range(2):
+            at = cursor[u, part]
+            while at < end[part] and columns.rows[at] < high:
+                i = columns.rows[at] - low
+                for c in range(LANES):
+                    scores[i, c] += columns.values[at] * w[c]
+                at += 1
+            cursor[u, part] = at
 
 
 cdef dispatched sum_losses(
@@ -326,8 +327,11 @@ cdef int search(
     if X.has_columns:
         by_columns = COLUMN_VISIT * work.n_support * n_chunks
         for u in range(work.n_support):
-            work.cursor[u] = X.columns.indptr[work.support[u]]
-            by_columns += COLUMN_ENTRY * (X.columns.indptr[work.support[u] + 1] - work.cursor[u])
+            work.cursor[u, 0] = X.columns.indptr[work.support[u]]
+            work.cursor[u, 1] = X.columns.middle[work.support[u]]
+            by_columns += COLUMN_ENTRY * (
+                X.columns.indptr[work.support[u] + 1] - work.cursor[u, 0]
+            )
     prepare_search(work, settings, problem, n, False)
     for chunk in range(n_chunks):
         search_chunk(
