@@ -45,7 +45,7 @@ EXTENSIONS = {
     "ppdsparse._problem": ("c", False),
     "ppdsparse._pruned_search": ("c++", False),
     "ppdsparse._pruned_solver": ("c++", False),
-    "ppdsparse._pruning": ("c", False),
+    "ppdsparse._pruning": ("c++", False),
     "ppdsparse._results": ("c", False),
     "ppdsparse._selection": ("c", False),
     "ppdsparse._solver": ("c++", False),

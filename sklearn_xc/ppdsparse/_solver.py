@@ -7,7 +7,7 @@ from .._kernels.ppdsparse._column_parts import divide_columns
 from .._kernels.ppdsparse._matrix import Matrix
 from .._kernels.ppdsparse._naming import name_entries
 from .._kernels.ppdsparse._problem import Problem as KernelProblem
-from .._kernels.ppdsparse._solver import N_LANES, solve_classes
+from .._kernels.ppdsparse._solver import N_LANES, Spare, solve_classes
 from ..base._labels import pattern_of
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import blocks_of_classes, local_workers, run_blocks, tell
@@ -112,7 +112,8 @@ def fit_classes(
     for part in finished.parts:
         if part is not None:
             tell(progress, part, _gap_of)
-    _solve_missing(blocks, finished, (settings, keep_dual), arrays, n_jobs, progress)
+    how = settings, keep_dual, Spare()
+    _solve_missing(blocks, finished, how, arrays, n_jobs, progress)
     result = _assemble(finished, (*problem.Y.shape[::-1], rows.shape[1]), scratch)
     model = problem.penalties.model_outside(result["coef"], result["intercept"])
     result["coef"], result["intercept"] = model
@@ -186,7 +187,7 @@ def _solve_missing(blocks, finished, how, arrays, n_jobs, progress):
         finished.parts[number] = part
 
 
-def _solve_block(labels, settings, keep_dual, stop, index, *arrays):
+def _solve_block(labels, settings, keep_dual, spare, stop, index, *arrays):
     rounded, arrays = arrays[:N_ROUNDED], arrays[N_ROUNDED:]
     rounded = None if rounded[0] is None else ByteRows(*rounded)
     X = Matrix(*arrays[:N_PARTS], rounded, index)
@@ -194,7 +195,7 @@ def _solve_block(labels, settings, keep_dual, stop, index, *arrays):
     problem = KernelProblem(X, coarse, *arrays[2 * N_PARTS : -N_NAMES - N_DUALS])
     features, samples = arrays[-N_NAMES - N_DUALS : -N_DUALS]
     dual = () if arrays[-1] is None else arrays[-N_DUALS:]
-    part = Part(*solve_classes(settings, problem, labels, dual, keep_dual, stop))
+    part = Part(*solve_classes(settings, problem, labels, dual, keep_dual, stop, spare))
     name_entries(part.n_weights, *part.weights, features)
     name_entries(part.n_duals, *part.duals, samples)
     return part

@@ -31,7 +31,8 @@ cdef dispatched one_pass(Pass *p, const Settings *settings, uint64_t *rng) noexc
     What a visit finds is no branch, because about every second one would be guessed wrongly.
     """
     cdef float inverse_l2 = 1 / settings.l2, l1 = settings.l1
-    cdef float g, old, new, change, inverse_curvature, bias = p.bias, worst = 0
+    cdef float z, g, old, new, change, slope, inverse_curvature, of_alpha, target
+    cdef float bias = p.bias, worst = 0
     cdef double squares = 0, total = 0
     cdef Py_ssize_t a, b, kept = 0
     cdef int32_t swap
@@ -50,19 +51,23 @@ cdef dispatched one_pass(Pass *p, const Settings *settings, uint64_t *rng) noexc
         places = p.places + member.start
         x = p.values + member.start
         old = member.alpha
-        # ready before the gradient is, which would wait for a division
+        # Visits wait for one another by way of v and the bias: what needs neither is ready before
+        # the score z is, from which two operations lead to the step.
+        slope = member.y * inverse_l2
+        of_alpha = old / member.weight - 1
         inverse_curvature = 1 / (member.squared_norm * inverse_l2 + 1 / member.weight)
-        g = bias + thresholded_dot(places, x, member.length, v, l1)
-        g = member.y * g * inverse_l2 - 1 + old / member.weight
+        target = old - of_alpha * inverse_curvature
+        z = bias + thresholded_dot(places, x, member.length, v, l1)
+        new = max(target - slope * inverse_curvature * z, <float>0)
+        g = slope * z + of_alpha
         idle = (old == 0) & (g >= 0)
         p.order[kept] = p.order[a]
         kept += not (idle & (g > p.limit) & (member.y < 0))
-        new = max(old - g * inverse_curvature, <float>0)
+        new = new if fabsf(g) >= p.tiny else old
         g = 0 if idle else fabsf(g)
         squares += <double>g * g
         total += old
         worst = max(worst, g)
-        new = new if g >= p.tiny else old
         if new != old:
             member.alpha = new
             change = (new - old) * member.y

@@ -42,6 +42,12 @@ cdef struct Lifting:  # a part of a column whose feature's weight can raise the 
     int64_t begin, at  # where a stretch of rows begins in them, and where the search is
 
 
+cdef struct Keyed:  # what stands for a part of a column while they are sorted
+    double key
+    int32_t feature
+    int32_t place
+
+
 cdef class ClassState:
     # (n_features,): number of a feature in the copied rows, or -1; the weights, else zero
     cdef int32_t[::1] place
@@ -57,12 +63,14 @@ cdef class ClassState:
     cdef vector[float] v
     cdef vector[double] exact_v
     cdef vector[float] searched  # the weights of the last search, on the same features
+    cdef vector[int32_t] weighted  # the features whose weights are not zero in it
     # The copied rows: numbers of features and values
     cdef vector[int32_t] places
     cdef vector[float] values
     cdef vector[Member] members
     cdef vector[int32_t] order
-    cdef vector[Lifting] lifting
+    cdef vector[Lifting] lifting, unsorted
+    cdef vector[Keyed] keyed
     cdef int32_t label
     cdef float positive_weight, negative_weight
     cdef double bias, exact_bias  # s_0 = sum_i a_i y_i

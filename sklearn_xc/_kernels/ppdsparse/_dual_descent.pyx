@@ -108,7 +108,7 @@ cdef dispatched one_pass(Descent *d, Lane *lane, const Settings *settings) noexc
     What a visit finds is no branch, because about every second one would be guessed wrongly.
     """
     cdef Py_ssize_t a, kept = 0
-    cdef float g, projected, old, new, worst = 0, bias = lane.bias
+    cdef float z, g, projected, old, new, slope, of_alpha, target, worst = 0, bias = lane.bias
     cdef float l1 = settings.l1, inverse_l2 = 1 / settings.l2
     cdef float of_bias = 1 if settings.intercept else 0
     cdef double squares = 0, total = 0
@@ -121,10 +121,15 @@ cdef dispatched one_pass(Descent *d, Lane *lane, const Settings *settings) noexc
         if d.shrunk != NULL:
             if a + 1 < d.n_left:
                 prefetch_floats(d.members[d.order[a + 1]].values, m.n)
-            g = bias + dot(d.shrunk, m.values, m.n)
+            z = bias + dot(d.shrunk, m.values, m.n)
         else:
-            g = bias + thresholded_dot(m.features, m.values, m.n, d.v, l1)
-        g = m.y * (g * inverse_l2) - 1 + old * m.inverse_weight
+            z = bias + thresholded_dot(m.features, m.values, m.n, d.v, l1)
+        # Few operations lead from z to the step, for which the next visit waits.
+        slope = m.y * inverse_l2
+        of_alpha = old * m.inverse_weight - 1
+        target = old - of_alpha * m.inverse_curvature
+        z *= slope
+        g = z + of_alpha
         idle = (old == 0) & (g >= 0)
         d.order[kept] = d.order[a]
         kept += not (idle & (g > d.limit) & (m.y < 0))
@@ -133,7 +138,7 @@ cdef dispatched one_pass(Descent *d, Lane *lane, const Settings *settings) noexc
         worst = max(worst, projected)
         squares += projected * projected
         total += old
-        new = min(max(old - g * m.inverse_curvature, <float>0), m.most)
+        new = min(max(target - z * m.inverse_curvature, <float>0), m.most)
         new = new if projected > d.tiny else old
         if new != old:
             m.alpha = new

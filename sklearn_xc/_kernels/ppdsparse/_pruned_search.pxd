@@ -9,9 +9,9 @@ cdef int publish_weights(
 
 cdef void withdraw_weights(ClassState state) noexcept nogil
 
-cdef void sort_features(ClassState state) noexcept nogil
+cdef int sort_features(ClassState state) except -1 nogil
 
-cdef Py_ssize_t split(ClassState state, double slack, double *bound) noexcept nogil
+cdef Py_ssize_t split(ClassState state, double slack, double *bound) except -1 nogil
 
 cdef double cost_from(ClassState state, Py_ssize_t first) noexcept nogil
 

@@ -15,16 +15,16 @@ rows that were never looked at.
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memset
-from libcpp.vector cimport vector
 
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch
 from sklearn_xc._kernels.common._rows cimport Row, Rows, prefetch_row, row_at
 from sklearn_xc._kernels.ppdsparse._class_state cimport (
-    OUTSIDE, ROWS_AT_ONCE, ClassState, Lifting, loss_of_members,
+    OUTSIDE, ROWS_AT_ONCE, ClassState, Keyed, Lifting, loss_of_members,
 )
 from sklearn_xc._kernels.ppdsparse._matrix cimport Columns
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._selection cimport best_of
+from sklearn_xc._kernels.ppdsparse._sorting cimport sort_by_key
 from sklearn_xc._kernels.ppdsparse._types cimport Settings, soft_threshold
 
 cdef enum:
@@ -37,42 +37,30 @@ cdef enum:
 
 cdef double ROUNDING = 6e-8  # relative error of a float32 operation, 2^-24
 
-cdef extern from *:
-    """
-    #include <algorithm>
-    #include <vector>
-    // The order as a type, so that comparisons are compiled into the sort; ties are decided by
-    // number, so that the result does not depend on the library.
-    template <class T> struct XcLargerKey {
-        bool operator()(const T &a, const T &b) const {
-            return a.key != b.key ? a.key > b.key : a.feature < b.feature;
-        }
-    };
-    template <class T> void xc_sort_by_key(std::vector<T> &v) {
-        std::sort(v.begin(), v.end(), XcLargerKey<T>());
-    }
-    """
-    void sort_by_key "xc_sort_by_key"(vector[Lifting] &features) nogil
-
-
 cdef int publish_weights(
     ClassState state, const Settings *settings, Problem problem
 ) except -1 nogil:
     """w = S(v) / l2 where a search reads it, its norms, and the features that can lift a row."""
-    cdef Py_ssize_t q, n = state.features.size()
+    cdef Py_ssize_t q, n = state.features.size(), n_weights = 0
     cdef int32_t j
     cdef float w
-    cdef Lifting one
     state.searched.resize(n)
+    state.weighted.resize(n)
+    cdef float *searched = state.searched.data()
+    cdef int32_t *weighted = state.weighted.data()
+    for q in range(n):
+        w = soft_threshold(state.v[q], settings.l1) / settings.l2
+        searched[q] = w
+        weighted[n_weights] = <int32_t>q  # no branch, as in `hits_among_entries`
+        n_weights += w != 0
+    state.weighted.resize(n_weights)
     state.lifting.clear()
     state.l1_norm = state.squares = 0
-    for q in range(n):
-        j = state.features[q]
-        w = soft_threshold(state.v[q], settings.l1) / settings.l2
-        state.searched[q] = w
+    for q in range(n_weights):
+        j = state.features[weighted[q]]
+        w = searched[weighted[q]]
+        weighted[q] = j
         state.weights[j] = w
-        if w == 0:
-            continue
         state.l1_norm += fabs(w)
         state.squares += <double>w * w
         add_lifting(state, problem, j, w)
@@ -98,29 +86,42 @@ cdef int add_lifting(ClassState state, Problem problem, int32_t j, float w) exce
     one.end = columns.indptr[j + 1]
     if one.first < one.end:
         one.most = min(most, fabs(w) * <double>columns.rest[j])
-        one.key = (one.end - one.first) / one.most
+        one.key = (one.first - one.end) / one.most
         state.lifting.push_back(one)
         one.most = most - one.most
         one.square = 0
     one.end = one.first
     one.first = columns.indptr[j]
-    one.key = (one.end - one.first) / most
+    one.key = (one.first - one.end) / most
     state.lifting.push_back(one)
     return 0
 
 
 cdef void withdraw_weights(ClassState state) noexcept nogil:
     cdef Py_ssize_t q
-    for q in range(<Py_ssize_t>state.features.size()):
-        state.weights[state.features[q]] = 0
+    for q in range(<Py_ssize_t>state.weighted.size()):
+        state.weights[state.weighted[q]] = 0
 
 
-cdef void sort_features(ClassState state) noexcept nogil:
-    """The features of largest key first."""
-    sort_by_key(state.lifting)
+cdef int sort_features(ClassState state) except -1 nogil:
+    """The parts of columns of smallest key first."""
+    cdef Py_ssize_t q, n = state.lifting.size()
+    cdef Keyed *keyed
+    state.keyed.resize(n)  # far smaller than what they stand for
+    state.unsorted.swap(state.lifting)
+    state.lifting.resize(n)
+    keyed = state.keyed.data()
+    for q in range(n):
+        keyed[q].key = state.unsorted[q].key
+        keyed[q].feature = state.unsorted[q].feature
+        keyed[q].place = <int32_t>q
+    sort_by_key(keyed, n)
+    for q in range(n):
+        state.lifting[q] = state.unsorted[keyed[q].place]
+    return 0
 
 
-cdef Py_ssize_t split(ClassState state, double slack, double *bound) noexcept nogil:
+cdef Py_ssize_t split(ClassState state, double slack, double *bound) except -1 nogil:
     """Put parts of columns that are long for what they lift in front, up to U(S) <= slack.
 
     Returns
@@ -271,7 +272,7 @@ cdef void score_hits(
 ) noexcept nogil:
     """Exact scores of the hits; those above the threshold stay, and their losses are summed."""
     cdef Py_ssize_t h, n = state.n_hits, kept = 0, e
-    cdef double z
+    cdef double z, other
     cdef Rows X = problem.X.rows
     cdef Row row
     cdef int32_t *hits = &state.hits[0]
@@ -281,9 +282,13 @@ cdef void score_hits(
         if h + AHEAD < n:
             prefetch_row(X, hits[h + AHEAD])
         row = row_at(X, hits[h])
-        z = 0
-        for e in range(row.n):
+        z = other = 0  # two sums, since one would wait for itself
+        for e in range(0, row.n - 1, 2):
             z += <double>weights[row.features[e]] * row.values[e]
+            other += <double>weights[row.features[e + 1]] * row.values[e + 1]
+        if row.n % 2:
+            z += <double>weights[row.features[row.n - 1]] * row.values[row.n - 1]
+        z += other
         state.n_entries += row.n
         if z > threshold:
             state.loss += 0.5 * problem.sample_weight[hits[h]] * (z - threshold) * (z - threshold)

@@ -41,7 +41,7 @@ cdef enum:
     VERY_FEW = 8
     SELECTED = 100  # violators that join the active set after a search, at least
 
-cdef double SLACK = 0.4  # share of the threshold that non-essential features may reach
+cdef double SLACK = 0.3  # share of the threshold that non-essential features may reach
 cdef double QUICK = 0.05  # entries that a quick search reads, as a share of the samples
 cdef double LARGEST_SHIFT = 0.1  # of the intercept below that of the descent
 # Of the gap allowed, what the shift of the intercept may take, and how far a descent goes; both
@@ -176,7 +176,7 @@ cdef int find_similar(ClassState state, Problem problem) except -1 nogil:
         begin = problem.X.columns.indptr[one.feature]
         one.end = problem.X.columns.indptr[one.feature + 1]
         one.first = problem.X.columns.middle[one.feature]
-        one.key = begin - one.end  # shortest first
+        one.key = one.end - begin  # shortest first
         if one.first < one.end:
             state.lifting.push_back(one)
             one.key += 0.5  # both parts, always in this order

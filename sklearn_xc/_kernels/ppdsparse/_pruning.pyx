@@ -7,11 +7,12 @@ weights, since thousands of small ones add up.
 
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, malloc, qsort
+from libcpp.vector cimport vector
 
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
 from sklearn_xc._kernels.ppdsparse._matrix cimport Columns
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._sorting cimport sort_by_key
 from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, soft_threshold
 
 # What pruning may read, as a share of the entries of X that the fit of the class has read.
@@ -32,14 +33,6 @@ cdef struct Rise:  # what dropping has done to the objective
     double shifts  # sum_i C_i shift_i, for the hinge
     double gained  # of the l1 penalty, which gets smaller
     double ridge  # sum of l2 w_j^2 / 2
-
-
-cdef int by_key(const void *a, const void *b) noexcept nogil:
-    cdef const Candidate *first = <const Candidate *>a
-    cdef const Candidate *second = <const Candidate *>b
-    if first.key != second.key:
-        return -1 if first.key < second.key else 1
-    return -1 if first.feature < second.feature else 1
 
 
 cdef double gap_with(const Rise *rise, double gap, bint hinge) noexcept nogil:
@@ -94,28 +87,29 @@ cdef void take_back_in_rows(const Candidate *one, Columns columns, float[::1] sh
         shift[columns.rows[e]] -= <float>fabs(one.w * columns.values[e])
 
 
-cdef Py_ssize_t collect(
+cdef int collect(
     Workspace work,
     Py_ssize_t c,
     const Settings *settings,
     Problem problem,
-    Candidate *candidates,
-) noexcept nogil:
+    vector[Candidate] &candidates,
+) except -1 nogil:
     """The weights of the lane into `packed`, and those that alone are small enough to go."""
-    cdef Py_ssize_t q, n = 0
+    cdef Py_ssize_t q
     cdef int32_t j
     cdef float w
+    cdef Candidate one
     for q in range(work.lanes[c].n_touched):
         j = work.touched[c, q]
         w = soft_threshold(work.saved[c, q], settings.l1) / settings.l2
         work.packed[q] = w
         if w != 0 and fabs(w) * problem.feature_maxima[j] <= settings.prune:
-            candidates[n].key = <float>fabs(w) * problem.feature_norms[j]
-            candidates[n].w = w
-            candidates[n].feature = j
-            candidates[n].place = <int32_t>q
-            n += 1
-    return n
+            one.key = <float>fabs(w) * problem.feature_norms[j]
+            one.w = w
+            one.feature = j
+            one.place = <int32_t>q
+            candidates.push_back(one)
+    return 0
 
 
 cdef int prune_weights(
@@ -135,19 +129,17 @@ cdef int prune_weights(
     cdef double left = (
         SHARE * lane.n_visits * problem.X.n_entries / max(1, problem.X.n_rows)
     )
-    cdef Py_ssize_t n, u, length, kept = 0
+    cdef Py_ssize_t u, length, kept = 0
     cdef bint fits
     cdef Candidate *one
-    cdef Candidate *candidates = <Candidate *>malloc((lane.n_touched + 1) * sizeof(Candidate))
-    if candidates == NULL:
-        raise MemoryError(f"no memory for {lane.n_touched} weights of a class")
+    cdef vector[Candidate] candidates
     rise.factor = max(lane.positive_weight, lane.negative_weight)
     rise.squares = rise.shifts = rise.gained = rise.ridge = 0
-    n = collect(work, c, settings, problem, candidates)
+    collect(work, c, settings, problem, candidates)
     if relative(gap, dual) > settings.tol:
-        n = 0  # nothing to spare
-    qsort(candidates, n, sizeof(Candidate), by_key)
-    for u in range(n):
+        candidates.clear()  # nothing to spare
+    sort_by_key(candidates.data(), <Py_ssize_t>candidates.size())
+    for u in range(<Py_ssize_t>candidates.size()):
         one = &candidates[u]
         before = rise
         rise.gained += settings.l1 * fabs(one.w)
@@ -181,7 +173,6 @@ cdef int prune_weights(
             clear_rows(candidates[u].feature, columns, work.shift)
     if kept:
         lane.gap = relative(gap_with(&rise, gap, settings.hinge), dual)
-    free(candidates)
     return 0
 
 

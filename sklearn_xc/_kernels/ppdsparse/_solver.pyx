@@ -40,6 +40,33 @@ cdef enum:
 N_LANES = LANES  # for Python
 
 
+cdef class Spare:
+    """Scratch memory that a block leaves to the next one of the same fit; other processes have own.
+
+    To make it anew for each block takes as long as some ten small classes: all of it is memory that
+    the system hands out page by page.
+    """
+
+    cdef list _free
+
+    def __init__(self):
+        self._free = []
+
+    def __reduce__(self):
+        return Spare, ()
+
+    cdef tuple take(self):
+        """A clean workspace and class state, either perhaps None."""
+        try:
+            return self._free.pop()
+        except IndexError:  # all are in use
+            return None, None
+
+    cdef int give_back(self, Workspace work, ClassState state) except -1:
+        self._free.append((work, state))
+        return 0
+
+
 cdef class Duals:
     """Classes for the lanes, and for each the dual variables from which it starts, perhaps none."""
 
@@ -297,6 +324,7 @@ def solve_classes(
     tuple dual,
     bint keep_dual,
     const int32_t[::1] stop,
+    Spare spare,
 ):
     """Fit the classes `labels`, one after the other in sixteen lanes.
 
@@ -308,6 +336,7 @@ def solve_classes(
     dual : () or CSR arrays (indptr, rows, data) of earlier dual variables of all classes
     keep_dual : whether to return the dual variables
     stop : (1,), not 0 asks all threads to give up
+    spare : Spare, of the same problem
 
     Returns
     -------
@@ -316,16 +345,20 @@ def solve_classes(
     and values of the weights; with `keep_dual` the number, samples and values of its dual
     variables; the rows of X read for it, in which a search counts for a sixteenth.
     """
-    cdef Workspace work = Workspace(
-        problem.X.n_rows, problem.X.n_columns, problem.X.rows.dense, problem.graded
-    )
+    cdef Workspace work
+    cdef ClassState state
     cdef Results results = Results(labels.shape[0])
     cdef Duals given = Duals(labels, dual), left = given
-    cdef ClassState state
     cdef double operations = 0
+    work, state = spare.take()
+    if work is None:
+        work = Workspace(
+            problem.X.n_rows, problem.X.n_columns, problem.X.rows.dense, problem.graded
+        )
     if worth_pruning(&settings, problem):
         left = Duals()
-        state = ClassState(problem)
+        if state is None:
+            state = ClassState(problem)
         with nogil:
             solve_small_classes(
                 work, &settings, problem, given, results, keep_dual, left, state, stop,
@@ -333,6 +366,7 @@ def solve_classes(
             )
     with nogil:
         solve_in_lanes(work, &settings, problem, left, results, keep_dual, stop, &operations)
+    spare.give_back(work, state)
     return results.as_tuple()
 
 
