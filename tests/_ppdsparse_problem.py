@@ -3,9 +3,10 @@
 import numpy as np
 from scipy import sparse
 
+from sklearn_xc._kernels.ppdsparse._column_parts import divide_columns
 from sklearn_xc._kernels.ppdsparse._matrix import Matrix
 from sklearn_xc._kernels.ppdsparse._problem import Problem
-from sklearn_xc._kernels.ppdsparse._solver import solve_classes
+from sklearn_xc._kernels.ppdsparse._solver import Spare, solve_classes
 from sklearn_xc.utils._matrix import as_rows, normalise
 
 DEFAULTS = {
@@ -26,6 +27,8 @@ DEFAULTS = {
 def as_matrix(X):
     rows = as_rows(normalise(X))
     columns = () if rows.dense else rows.columns()
+    if columns:
+        columns = *columns, *divide_columns(*columns, rows.shape[0])
     return Matrix(rows.indptr, rows.indices, rows.data, rows.dense, rows.shape[1], *columns)
 
 
@@ -59,6 +62,7 @@ def solve(X, Y, labels=None, sample_weight=None, dual=(), matrix=None, **setting
         dual,
         True,
         np.zeros(1, dtype="i4"),
+        Spare(),
     )
     finished, n_weights, intercept, n_iter, gap, n_active, weights, n_dual, duals, visits = found
     assert (visits > 0).all()

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sklearn_xc._kernels.ppdsparse._solver import N_LANES, solve_classes
+from sklearn_xc._kernels.ppdsparse._solver import N_LANES, Spare, solve_classes
 
 pytestmark = pytest.mark.kernel
 
@@ -129,6 +129,7 @@ def test_a_request_to_stop_is_heard():
             (),
             False,
             np.ones(1, dtype="i4"),
+            Spare(),
         )
 
 

@@ -84,8 +84,13 @@ cdef class ClassState:
     cdef int n_iter
 
 
-cdef int add_member(
-    ClassState state, Problem problem, Py_ssize_t i, float y, float grade=*
+cdef int add_members(
+    ClassState state,
+    Problem problem,
+    const int32_t *rows,
+    const float *grades,
+    Py_ssize_t n,
+    bint positive,
 ) except -1 nogil
 
 cdef void drop_idle_negatives(ClassState state) noexcept nogil

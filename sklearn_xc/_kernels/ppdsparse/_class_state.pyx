@@ -5,9 +5,12 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
-from sklearn_xc._kernels.common._rows cimport Row, row_at
+from sklearn_xc._kernels.common._rows cimport Row, prefetch_row, row_at
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport Settings, padded
+
+cdef enum:
+    AHEAD = 16  # rows that are prefetched before they are copied
 
 
 cdef class ClassState:
@@ -26,50 +29,84 @@ cdef class ClassState:
         self.largest_norm = np.sqrt(np.max(problem.squared_norms, initial=0))
 
 
-cdef int add_member(
-    ClassState state, Problem problem, Py_ssize_t i, float y, float grade=1
+cdef int add_members(
+    ClassState state,
+    Problem problem,
+    const int32_t *rows,
+    const float *grades,
+    Py_ssize_t n,
+    bint positive,
 ) except -1 nogil:
-    """Sample i joins the active set, its dual variable zero; its row is copied."""
-    cdef Member member
-    cdef Row row = row_at(problem.X.rows, i)
-    cdef Py_ssize_t e, n_features = state.features.size(), at = state.places.size()
+    """Those of n samples that are outside join the active set, their dual variables zero.
+
+    Their rows are copied.  Vectors are grown before, so that there are plain pointers to write to.
+    """
+    cdef Py_ssize_t a, at = state.places.size(), n_features = state.features.size()
+    cdef Py_ssize_t n_members = state.members.size(), n_entries = 0
+    cdef float weight = state.positive_weight if positive else state.negative_weight
+    cdef Member *member
+    for a in range(n):
+        n_entries += padded(row_at(problem.X.rows, rows[a]).n)
+    state.places.resize(at + n_entries)
+    state.values.resize(at + n_entries)
+    state.features.resize(n_features + n_entries)
+    state.members.resize(n_members + n)
+    for a in range(n):
+        if a + AHEAD < n:
+            prefetch_row(problem.X.rows, rows[a + AHEAD])
+        if state.mark[rows[a]] != OUTSIDE:  # there already, of weight zero, or here twice
+            continue
+        state.mark[rows[a]] = POSITIVE if positive else NEGATIVE
+        member = &state.members[n_members]
+        member.row = rows[a]
+        member.alpha = 0
+        member.y = 1 if positive else -1
+        member.weight = weight * problem.sample_weight[rows[a]] * (
+            1 if grades == NULL else grades[a]
+        )
+        member.squared_norm = problem.squared_norms[rows[a]]
+        member.start = at
+        n_features = copy_row(
+            row_at(problem.X.rows, rows[a]), &state.place[0], state.features.data(), n_features,
+            state.places.data() + at, state.values.data() + at,
+        )
+        member.length = padded(row_at(problem.X.rows, rows[a]).n)
+        at += member.length
+        state.n_entries += row_at(problem.X.rows, rows[a]).n
+        n_members += 1
+    state.places.resize(at)
+    state.values.resize(at)
+    state.features.resize(n_features)
+    state.v.resize(n_features)
+    state.members.resize(n_members)
+    return 0
+
+
+cdef inline Py_ssize_t copy_row(
+    Row row,
+    int32_t *place_of,  # IN / OUT: the number of each feature, or -1
+    int32_t *features,  # OUT: of each number
+    Py_ssize_t n_features,
+    int32_t *places,
+    float *values,
+) noexcept nogil:
+    """Copy a row, filled up to whole vectors; returns how many features have a number then."""
+    cdef Py_ssize_t e
     cdef int32_t j, place
-    # Vectors are grown before the loop, which then has plain pointers to write to.
-    state.places.resize(at + padded(row.n))
-    state.values.resize(at + padded(row.n))
-    state.features.resize(n_features + row.n)
-    cdef int32_t *places = state.places.data() + at
-    cdef float *values = state.values.data() + at
-    cdef int32_t *features = state.features.data()
-    cdef int32_t *place_of = &state.place[0]
     for e in range(row.n):
         j = row.features[e]
         place = place_of[j]
-        if place < 0:
-            place = <int32_t>n_features
-            place_of[j] = place
-            features[n_features] = j
-            n_features += 1
+        # No branch, since about every second feature is new.
+        place = place if place >= 0 else <int32_t>n_features
+        place_of[j] = place
+        features[n_features] = j
+        n_features += place == n_features
         places[e] = place
         values[e] = row.values[e]
     for e in range(row.n, padded(row.n)):
         places[e] = places[0]
         values[e] = 0
-    state.features.resize(n_features)
-    state.v.resize(n_features)
-    member.row = <int32_t>i
-    member.alpha = 0
-    member.y = y
-    member.weight = grade * problem.sample_weight[i] * (
-        state.positive_weight if y > 0 else state.negative_weight
-    )
-    member.squared_norm = problem.squared_norms[i]
-    member.start = at
-    member.length = padded(row.n)
-    state.mark[i] = POSITIVE if y > 0 else NEGATIVE
-    state.members.push_back(member)
-    state.n_entries += row.n
-    return 0
+    return n_features
 
 
 cdef void drop_idle_negatives(ClassState state) noexcept nogil:

@@ -8,10 +8,9 @@ from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_xc._kernels.common._common cimport interrupted, random_below, seed_for
-from sklearn_xc._kernels.common._rows cimport prefetch_row
 from sklearn_xc._kernels.ppdsparse._class_descent cimport descend
 from sklearn_xc._kernels.ppdsparse._class_state cimport (
-    OUTSIDE, POSITIVE, ClassState, Lifting, Member, add_member, drop_idle_negatives, dual_value,
+    OUTSIDE, POSITIVE, ClassState, Lifting, Member, add_members, drop_idle_negatives, dual_value,
     refresh_v,
 )
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
@@ -22,7 +21,6 @@ from sklearn_xc._kernels.ppdsparse._pruned_search cimport (
 from sklearn_xc._kernels.ppdsparse._types cimport LANES, DualsOf, Settings
 
 cdef enum:
-    AHEAD = 16  # rows that are prefetched before they are copied
     PASSES = 10  # of descent between two searches
     FEW = 50  # random negatives at the start, at least
     PER_POSITIVE = 5  # random negatives, where that is more
@@ -87,12 +85,12 @@ cdef int start(
     state.n_iter = 0
     state.primal = 1
     state.n_violators = FEW
-    for e in range(problem.positive_indptr[label], problem.positive_indptr[label + 1]):
-        if problem.sample_weight[problem.positive_rows[e]] > 0:
-            add_member(
-                state, problem, problem.positive_rows[e], 1,
-                problem.positive_grades[e] if problem.graded else 1,
-            )
+    e = problem.positive_indptr[label]
+    add_members(
+        state, problem, &problem.positive_rows[e],
+        &problem.positive_grades[e] if problem.graded else NULL,
+        problem.positive_indptr[label + 1] - e, True,
+    )
     n_positives = state.members.size()
     resume(state, settings, problem, known)
     n_negatives = state.members.size() - n_positives
@@ -117,7 +115,7 @@ cdef int resume(
         if state.mark[i] == POSITIVE:
             a = place_of_positive(state.members.data(), n_positives, i)
         elif state.mark[i] == OUTSIDE:
-            add_member(state, problem, i, -1)
+            add_members(state, problem, &i, NULL, 1, False)
             a = state.members.size() - 1
         else:
             continue
@@ -196,13 +194,7 @@ cdef int find_similar(ClassState state, Problem problem) except -1 nogil:
 
 cdef int admit_hits(ClassState state, Problem problem) except -1 nogil:
     """Algorithm 1, step 2: violators join the active set."""
-    cdef Py_ssize_t h
-    for h in range(state.n_hits):
-        if h + AHEAD < state.n_hits:
-            prefetch_row(problem.X.rows, state.hits[h + AHEAD])
-        if state.mark[state.hits[h]] == OUTSIDE:  # not there, nor drawn twice
-            add_member(state, problem, state.hits[h], -1)
-    return 0
+    return add_members(state, problem, &state.hits[0], NULL, state.n_hits, False)
 
 
 cdef int add_random_negatives(
