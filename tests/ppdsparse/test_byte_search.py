@@ -88,7 +88,7 @@ def solve_by_bytes(X, Y, sample_weight=None, **settings):
     """As `solve`, over rows that are rounded whatever their number."""
     rows = as_rows(X)
     parts = rows.indptr, rows.indices, rows.data, True, X.shape[1], None, None, None
-    matrix = Matrix(*parts, ByteRows(*rounded(X)))
+    matrix = Matrix(*parts, rounded=ByteRows(*rounded(X)))
     return solve(X, Y, sample_weight=sample_weight, matrix=matrix, **settings)
 
 

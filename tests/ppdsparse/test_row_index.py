@@ -33,7 +33,7 @@ class Forgetful:
 def solve_by_index(X, Y, index, rounded=None, **settings):
     rows = as_rows(X)
     parts = rows.indptr, rows.indices, rows.data, True, X.shape[1], None, None, None
-    return solve(X, Y, matrix=Matrix(*parts, rounded, index), **settings)
+    return solve(X, Y, matrix=Matrix(*parts, rounded=rounded, index=index), **settings)
 
 
 def clusters(n, d, k, seed=0):
