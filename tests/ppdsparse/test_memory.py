@@ -26,7 +26,7 @@ def test_training_stays_within_the_formula(n_samples, n_features, n_classes):
     n_weights = model.coef_.nnz
     # Lists are reserved at their full length, 8 D + 16 N bytes for each of sixteen classes, though
     # memory is taken only as they grow; tracemalloc counts what is reserved.
-    workspace = (109 + 16 * 8) * n_features + (2 + 16 * 16) * n_samples
+    workspace = (117 + 16 * 8) * n_features + (2 + 16 * 16) * n_samples
     formula = 16 * X.nnz + 24 * n_weights + workspace
     small = 64 * (n_samples + n_features + n_classes) + 2**20
     assert peak <= formula + small
