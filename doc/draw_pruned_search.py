@@ -73,8 +73,8 @@ def entries_and_bounds(axes, search, n_entries):
     axes.plot(share, np.append(0, search.bounds), color=BLUE)
     axes.axhline(SLACK * search.threshold, color=GREY, ls="--", lw=1)
     stop = share[search.n_left_out]
-    axes.axvspan(0, stop, color=GREY, alpha=0.15, label="columns left out")
-    axes.axvspan(stop, share[-1], color=ORANGE, alpha=0.3, label="columns read")
+    axes.axvspan(0, stop, color=GREY, alpha=0.15, label="parts of columns left out")
+    axes.axvspan(stop, share[-1], color=ORANGE, alpha=0.3, label="parts read")
     axes.set(xlabel="entries of the columns, % of X", ylabel="U(S), most that they lift a row by",
              title="Which columns are read")  # fmt: skip
     axes.annotate(f"{SLACK:g} T", (0.3 * stop, SLACK * search.threshold), va="bottom", fontsize=9)
@@ -101,7 +101,7 @@ def rows_and_scores(axes, search, parts, positive):
     axes.axhline(search.threshold, color=RED, ls="--", lw=1)
     low, high = axes.get_ylim()
     axes.annotate(" T - U(S)", (limit, 0.95 * high + 0.05 * low), va="top", fontsize=9)
-    axes.annotate("T", (axes.get_xlim()[1], search.threshold), va="bottom", ha="right", fontsize=9)
+    axes.annotate(" T", (axes.get_xlim()[0], search.threshold), va="bottom", fontsize=9)
     axes.set(xlabel="sum over the columns read", ylabel="score, <w, x>",
              title="Which rows are looked at")  # fmt: skip
     axes.legend(loc="lower right", fontsize=8)
@@ -123,8 +123,7 @@ def main():
     model = PPDSparseClassifier(random_state=0).fit(X, docs.target_train)
     W, parts = model.coef_.toarray(), Parts(X)
     searches = {
-        k: Search(parts, W[k], model.intercept_[k])
-        for k in np.flatnonzero(model.intercept_ < -1)
+        k: Search(parts, W[k], model.intercept_[k]) for k in np.flatnonzero(model.intercept_ < -1)
     }
     shares = np.array([s.n_read / X.nnz for s in searches.values()])
     # a class as most are: one of those whose search reads as much as the median one's

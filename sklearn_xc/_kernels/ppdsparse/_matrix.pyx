@@ -47,5 +47,6 @@ cdef class Matrix:
         self.rounded = rounded
         self.index = index
         self._arrays = (
-            indptr, indices, data, column_indptr, column_rows, column_data, column_middle, column_rest
+            indptr, indices, data,
+            column_indptr, column_rows, column_data, column_middle, column_rest,
         )
