@@ -39,6 +39,7 @@ EXTENSIONS = {
     "ppdsparse._class_descent": ("c++", False),
     "ppdsparse._class_state": ("c++", False),
     "ppdsparse._dual_descent": ("c", False),
+    "ppdsparse._duals": ("c++", False),
     "ppdsparse._likeness": ("c", False),
     "ppdsparse._matrix": ("c", False),
     "ppdsparse._naming": ("c++", False),
