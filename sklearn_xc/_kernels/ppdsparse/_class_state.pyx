@@ -45,6 +45,7 @@ cdef int add_members(
     cdef Py_ssize_t n_members = state.members.size(), n_entries = 0
     cdef float weight = state.positive_weight if positive else state.negative_weight
     cdef Member *member
+    cdef Row row
     for a in range(n):
         n_entries += padded(row_at(problem.X.rows, rows[a]).n)
     state.places.resize(at + n_entries)
@@ -57,6 +58,7 @@ cdef int add_members(
         if state.mark[rows[a]] != OUTSIDE:  # there already, of weight zero, or here twice
             continue
         state.mark[rows[a]] = POSITIVE if positive else NEGATIVE
+        row = row_at(problem.X.rows, rows[a])
         member = &state.members[n_members]
         member.row = rows[a]
         member.alpha = 0
@@ -67,12 +69,12 @@ cdef int add_members(
         member.squared_norm = problem.squared_norms[rows[a]]
         member.start = at
         n_features = copy_row(
-            row_at(problem.X.rows, rows[a]), &state.place[0], state.features.data(), n_features,
-            state.places.data() + at, state.values.data() + at,
+            row, &state.place[0], state.features.data(), n_features, state.places.data() + at,
+            state.values.data() + at,
         )
-        member.length = padded(row_at(problem.X.rows, rows[a]).n)
+        member.length = padded(row.n)
         at += member.length
-        state.n_entries += row_at(problem.X.rows, rows[a]).n
+        state.n_entries += row.n
         n_members += 1
     state.places.resize(at)
     state.values.resize(at)
