@@ -18,37 +18,29 @@ cdef extern from *:
     #include "_simd.h"
 
     #if defined(__GNUC__) || defined(__clang__)
-    typedef float xc_floats8 __attribute__((vector_size(32)));
-    typedef float xc_floats4 __attribute__((vector_size(16)));
-
-    #define XC_ADD_PRODUCT(total, offset)                \\
-        do {                                             \\
-            __builtin_memcpy(&a, x + (offset), sizeof a); \\
-            __builtin_memcpy(&b, w + (offset), sizeof b); \\
-            (total) += a * b;                            \\
-        } while (0)
+    typedef float xc_quarter __attribute__((vector_size(16)));
 
     static inline __attribute__((always_inline)) float xc_dot(const float *x, const float *w,
                                                               long long n) {
-        xc_floats total = {0}, more = {0}, a, b;
-        xc_floats8 halves[2], half, c, d;
-        xc_floats4 quarters[2], quarter;
+        xc_floats total = xc_zeros(), more = xc_zeros();
+        xc_half half, a, b;
+        xc_quarter quarters[2], quarter;
         float rest = 0;
         /* Where w comes from memory, the fewer instructions, the more of it is on its way. */
         for (; n >= 64; n -= 64, x += 64, w += 64) {
-            XC_ADD_PRODUCT(total, 0);
-            XC_ADD_PRODUCT(more, 16);
-            XC_ADD_PRODUCT(total, 32);
-            XC_ADD_PRODUCT(more, 48);
+            total = xc_plus_products(total, xc_load(x), xc_load(w));
+            more = xc_plus_products(more, xc_load(x + 16), xc_load(w + 16));
+            total = xc_plus_products(total, xc_load(x + 32), xc_load(w + 32));
+            more = xc_plus_products(more, xc_load(x + 48), xc_load(w + 48));
         }
-        for (; n >= 16; n -= 16, x += 16, w += 16) XC_ADD_PRODUCT(total, 0);
-        total += more;
-        __builtin_memcpy(halves, &total, sizeof total);
-        half = halves[0] + halves[1];
+        for (; n >= 16; n -= 16, x += 16, w += 16)
+            total = xc_plus_products(total, xc_load(x), xc_load(w));
+        total = xc_sum(total, more);
+        half = total.low + total.high;
         if (n >= 8) {
-            __builtin_memcpy(&c, x, sizeof c);
-            __builtin_memcpy(&d, w, sizeof d);
-            half += c * d;
+            __builtin_memcpy(&a, x, sizeof a);
+            __builtin_memcpy(&b, w, sizeof b);
+            half += a * b;
             n -= 8, x += 8, w += 8;
         }
         for (long long i = 0; i < n; i++) rest += x[i] * w[i];

@@ -16,12 +16,10 @@ cdef extern from *:
     #if defined(__GNUC__) || defined(__clang__)
     static inline __attribute__((always_inline)) void xc_score_block(
         const float *query, const float *values, long long width, float *scores) {
-        xc_floats total = {0}, column;
-        for (long long c = 0; c < width; c++) {
-            __builtin_memcpy(&column, values + 16 * c, sizeof column);
-            total += query[c] * column;
-        }
-        __builtin_memcpy(scores, &total, sizeof total);
+        xc_floats total = xc_zeros();
+        for (long long c = 0; c < width; c++)
+            total = xc_plus_multiple(total, query[c], xc_load(values + 16 * c));
+        xc_store(scores, total);
     }
     #else
     static inline void xc_score_block(const float *query, const float *values, long long width,

@@ -23,18 +23,20 @@ cdef extern from *:
     #if defined(__GNUC__) || defined(__clang__)
     static inline __attribute__((always_inline)) void xc_keep_best(
         const float *scores, int block, float *highest, int *at) {
-        xc_floats s, h;
-        xc_ints s_bits, h_bits, a, larger;
-        __builtin_memcpy(&s, scores, sizeof s);
-        __builtin_memcpy(&h, highest, sizeof h);
-        __builtin_memcpy(&a, at, sizeof a);
-        larger = s > h;
-        __builtin_memcpy(&s_bits, scores, sizeof s);
-        __builtin_memcpy(&h_bits, highest, sizeof h);
-        h_bits = (s_bits & larger) | (h_bits & ~larger);
-        a = (block & larger) | (a & ~larger);
-        __builtin_memcpy(highest, &h_bits, sizeof h);
-        __builtin_memcpy(at, &a, sizeof a);
+        for (int k = 0; k < 16; k += 8) {
+            xc_half s, h;
+            xc_half_bits s_bits, h_bits, a, larger;
+            __builtin_memcpy(&s, scores + k, sizeof s);
+            __builtin_memcpy(&h, highest + k, sizeof h);
+            __builtin_memcpy(&a, at + k, sizeof a);
+            larger = s > h;
+            s_bits = (xc_half_bits)s;
+            h_bits = (xc_half_bits)h;
+            h_bits = (s_bits & larger) | (h_bits & ~larger);
+            a = (block & larger) | (a & ~larger);
+            __builtin_memcpy(highest + k, &h_bits, sizeof h);
+            __builtin_memcpy(at + k, &a, sizeof a);
+        }
     }
     #else
     static inline void xc_keep_best(const float *scores, int block, float *highest, int *at) {

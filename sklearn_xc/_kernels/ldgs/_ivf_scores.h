@@ -6,26 +6,25 @@
 #define XC_IVF_SCORES_H
 
 #if defined(__GNUC__) || defined(__clang__)
-#define XC_ADD_BYTE(k)                                                            \
-    do {                                                                          \
-        byte = (xc_ints)((words << (24 - 8 * (k))) >> 24);                        \
-        total += query[c + (k)] * __builtin_convertvector(byte, xc_floats);       \
-    } while (0)
+XC_INLINE xc_half xc_bytes_of(xc_half_bits words, int k) {
+    return __builtin_convertvector((words << (24 - 8 * k)) >> 24, xc_half);
+}
 
-static inline __attribute__((always_inline)) void xc_score_bytes(
-    const float *query, const int *values, float scale, long long width, float *scores) {
-    xc_floats total = {0};
-    xc_ints words, byte;
-    long long c = 0;
-    for (; c < width; c += 4, values += 16) {
-        __builtin_memcpy(&words, values, sizeof words);
-        XC_ADD_BYTE(0);
-        if (c + 1 < width) XC_ADD_BYTE(1);
-        if (c + 2 < width) XC_ADD_BYTE(2);
-        if (c + 3 < width) XC_ADD_BYTE(3);
+XC_INLINE void xc_score_bytes(const float *query, const int *values, float scale, long long width,
+                              float *scores) {
+    xc_half low = {0}, high = {0};
+    xc_half_bits first, second;
+    for (long long c = 0; c < width; c += 4, values += 16) {
+        __builtin_memcpy(&first, values, sizeof first);
+        __builtin_memcpy(&second, values + 8, sizeof second);
+        for (int k = 0; k < 4 && c + k < width; k++) {
+            low += query[c + k] * xc_bytes_of(first, k);
+            high += query[c + k] * xc_bytes_of(second, k);
+        }
     }
-    total *= scale;
-    __builtin_memcpy(scores, &total, sizeof total);
+    low *= scale, high *= scale;
+    __builtin_memcpy(scores, &low, sizeof low);
+    __builtin_memcpy(scores + 8, &high, sizeof high);
 }
 #else
 static inline void xc_score_bytes(const float *query, const int *values, float scale,

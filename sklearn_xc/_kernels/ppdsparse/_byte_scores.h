@@ -41,25 +41,25 @@ typedef struct {
 } xc_byte_hits;
 
 #if defined(__GNUC__) || defined(__clang__)
-#define XC_INLINE static inline __attribute__((always_inline))
-/* Sixteen scores, and what they can be at most; the same operations in the same order whatever the
- * width of the vectors. */
+/* Sixteen scores, and what they can be at most, by two vectors; the same operations in the same order
+ * whatever the width of the vectors. */
 XC_INLINE void xc_byte_scores(const int32_t *sums, float scale, float error, float length,
                               const xc_byte_weights *w, float *scores, float *most) {
-    xc_ints total;
-    xc_floats bias, unit, of_error, of_length, z, upper;
-    memcpy(&total, sums, sizeof total);
-    memcpy(&bias, w->bias, sizeof bias);
-    memcpy(&unit, w->scale, sizeof unit);
-    memcpy(&of_error, w->of_error, sizeof of_error);
-    memcpy(&of_length, w->of_length, sizeof of_length);
-    z = bias + __builtin_convertvector(total, xc_floats) * scale * unit;
-    upper = z + (of_error * error + of_length * length);
-    memcpy(scores, &z, sizeof z);
-    memcpy(most, &upper, sizeof upper);
+    for (int c = 0; c < XC_BYTE_LANES; c += 8) {
+        xc_half_bits total;
+        xc_half bias, unit, of_error, of_length, z, upper;
+        memcpy(&total, sums + c, sizeof total);
+        memcpy(&bias, w->bias + c, sizeof bias);
+        memcpy(&unit, w->scale + c, sizeof unit);
+        memcpy(&of_error, w->of_error + c, sizeof of_error);
+        memcpy(&of_length, w->of_length + c, sizeof of_length);
+        z = bias + __builtin_convertvector(total, xc_half) * scale * unit;
+        upper = z + (of_error * error + of_length * length);
+        memcpy(scores + c, &z, sizeof z);
+        memcpy(most + c, &upper, sizeof upper);
+    }
 }
 #else
-#define XC_INLINE static inline
 XC_INLINE void xc_byte_scores(const int32_t *sums, float scale, float error, float length,
                               const xc_byte_weights *w, float *scores, float *most) {
     for (int c = 0; c < XC_BYTE_LANES; c++) {
@@ -103,16 +103,18 @@ XC_INLINE void xc_byte_scores(const int32_t *sums, float scale, float error, flo
 #if defined(__GNUC__) || defined(__clang__)
 XC_INLINE void xc_byte_sums(const uint8_t *x, long long width, int height,
                             const xc_byte_weights *weights, int32_t (*sums)[XC_BYTE_LANES]) {
-    xc_ints z[4], words, one;
-    for (int r = 0; r < height; r++) memcpy(&z[r], weights->start, sizeof z[r]);
-    for (long long j = 0; j < width; j += 4) {
-        memcpy(&words, weights->values + XC_BYTE_LANES * j, sizeof words);
-        for (int k = 0; k < 4; k++) {
-            one = (words << (24 - 8 * k)) >> 24;
-            for (int r = 0; r < height; r++) z[r] += one * (int)x[r * width + j + k];
+    for (int c = 0; c < XC_BYTE_LANES; c += 8) {
+        xc_half_bits z[4], words, one;
+        for (int r = 0; r < height; r++) memcpy(&z[r], weights->start + c, sizeof z[r]);
+        for (long long j = 0; j < width; j += 4) {
+            memcpy(&words, weights->values + XC_BYTE_LANES * j + 4 * c, sizeof words);
+            for (int k = 0; k < 4; k++) {
+                one = (words << (24 - 8 * k)) >> 24;
+                for (int r = 0; r < height; r++) z[r] += one * (int)x[r * width + j + k];
+            }
         }
+        for (int r = 0; r < height; r++) memcpy(sums[r] + c, &z[r], sizeof z[r]);
     }
-    for (int r = 0; r < height; r++) memcpy(sums[r], &z[r], sizeof z[r]);
 }
 #else
 XC_INLINE void xc_byte_sums(const uint8_t *x, long long width, int height,

@@ -43,8 +43,7 @@
     } while (0)
 
 #if defined(__GNUC__) || defined(__clang__)
-typedef float xc_tile_half __attribute__((vector_size(32)));
-#define XC_TILE_VECTOR xc_tile_half
+#define XC_TILE_VECTOR xc_half
 #define XC_TILE_PARTS 2
 #else
 #define XC_TILE_VECTOR float
@@ -60,10 +59,12 @@ XC_CLONES static void xc_dense_scores_narrow(const float *x, long long n, long l
 
 #if defined(XC_AVX512) && defined(__x86_64__)
 /* Eight of the 32 registers of AVX-512, of which one takes sixteen lanes. */
+typedef float xc_tile_row __attribute__((vector_size(64)));
+
 __attribute__((target("arch=x86-64-v4"))) static void xc_dense_scores_wide(
     const float *x, long long n, long long width, const float *weights, const float *bias,
     float *scores) {
-    XC_TILES(xc_floats, 1, 8);
+    XC_TILES(xc_tile_row, 1, 8);
 }
 #define XC_HAS_WIDE_TILES() __builtin_cpu_supports("avx512f")
 #else
