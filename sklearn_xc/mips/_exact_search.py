@@ -179,6 +179,7 @@ def masked(lists, ids):
         view.weights,
         view.full_column,
         view.full_weights,
+        view.full_maxima,
         view.intercept,
         view.by_intercept,
     )

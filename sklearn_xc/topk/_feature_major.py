@@ -59,3 +59,21 @@ def feature_major(coef):
         block = coef[start : start + TRANSPOSED_AT_ONCE]
         weights[:, start : start + len(block)] = block.T
     return weights
+
+
+def lane_maxima(weights):
+    """What bounds the scores of a block: the largest weights of its groups of four classes.
+
+    Parameters
+    ----------
+    weights : ndarray of float32 (n_features, n_places)
+
+    Returns
+    -------
+    maxima : ndarray of float32 (n_features, n_places / 4)
+        Of each block sixteen: group c has the places c, c + 16, c + 32 and c + 48 of the block.
+    """
+    n_features, places = weights.shape
+    block = block_of_classes()
+    groups = weights.reshape(n_features, places // block, block // CACHE_LINE, CACHE_LINE)
+    return groups.max(axis=2).reshape(n_features, places // 4)

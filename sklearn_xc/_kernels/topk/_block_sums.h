@@ -51,6 +51,32 @@ XC_INLINE void xc_add_columns_to_two(
         xc_store(of_others + c, t0), xc_store(of_others + c + 16, t1);
     }
 }
+
+XC_INLINE xc_half xc_larger(xc_half a, xc_half b) {
+    const xc_half_bits larger = a > b;
+    return (xc_half)(((xc_half_bits)a & larger) | ((xc_half_bits)b & ~larger));
+}
+
+/* At least the largest of the totals of a block, for values that are not negative. `maxima` has
+ * sixteen numbers of each block and column: the largest weights of classes c, c + 16, c + 32 and
+ * c + 48. */
+XC_INLINE float xc_bound_of_block(const int32_t *columns, const float *values, const float *maxima,
+                                  int64_t stride, const float *scores) {
+    const xc_floats s0 = xc_load(scores), s1 = xc_load(scores + 16);
+    const xc_floats s2 = xc_load(scores + 32), s3 = xc_load(scores + 48);
+    xc_floats most = {
+        xc_larger(xc_larger(s0.low, s1.low), xc_larger(s2.low, s3.low)),
+        xc_larger(xc_larger(s0.high, s1.high), xc_larger(s2.high, s3.high)),
+    };
+    for (; *columns >= 0; columns++, values++)
+        most = xc_plus_multiple(most, *values, xc_load(maxima + *columns * stride));
+    const xc_half half = xc_larger(most.low, most.high);
+    const xc_half swapped = {half[4], half[5], half[6], half[7], half[0], half[1], half[2], half[3]};
+    const xc_half quarter = xc_larger(half, swapped);
+    const float a = quarter[0] > quarter[1] ? quarter[0] : quarter[1];
+    const float b = quarter[2] > quarter[3] ? quarter[2] : quarter[3];
+    return a > b ? a : b;
+}
 #else
 static inline void xc_add_columns_to_two(const int32_t *columns, const float *values,
                                          const float *others, const float *weights,
@@ -68,6 +94,18 @@ static inline void xc_add_columns(const int32_t *columns, const float *values,
     memcpy(totals, scores, 64 * sizeof(float));
     for (; *columns >= 0; columns++, values++)
         for (int c = 0; c < 64; c++) totals[c] += *values * weights[*columns * stride + c];
+}
+
+static inline float xc_bound_of_block(const int32_t *columns, const float *values,
+                                      const float *maxima, int64_t stride, const float *scores) {
+    float bound = scores[0];
+    for (int c = 0; c < 16; c++) {
+        float most = scores[c];
+        for (int v = 16; v < 64; v += 16) most = scores[v + c] > most ? scores[v + c] : most;
+        for (int f = 0; columns[f] >= 0; f++) most += values[f] * maxima[columns[f] * stride + c];
+        bound = most > bound ? most : bound;
+    }
+    return bound;
 }
 #endif
 

@@ -28,6 +28,7 @@ cdef struct Index:
     const float* weights
     const int32_t* full_column
     const float* full_weights
+    const float* full_maxima  # NULL where there are none
     const float* intercept
     const int32_t* by_intercept
     int64_t stride  # from one feature's weights for all classes to those of the next
@@ -46,6 +47,7 @@ cdef class Postings:
     cdef const float[::1] weights
     cdef const int32_t[::1] full_column
     cdef const float[:, :] full_weights
+    cdef const float[:, ::1] full_maxima
     cdef const float[::1] intercept
     cdef const int32_t[::1] by_intercept
 

@@ -4,12 +4,13 @@ A row's scores gather in a float32 accumulator of one place a class, which holds
 between rows. For most features a list names the classes that use it; a feature that many classes
 use has its weights stored for all classes, in blocks of BLOCK classes.
 
-Two ways lead to the result. `scan` goes over all K classes once, block by block: it adds the
+Three ways lead to the result. `scan` goes over all K classes once, block by block: it adds the
 weights of the features that have them for all classes, in registers, compares, and leaves the
 intercepts behind. `touched` is for rows whose features all have lists: it reads only the classes
 that they mention and then the others in the order of their intercepts, until none can be among the
-best; it pays when few classes are touched. Both see the same sums in the same order of additions,
-so they give the same bits.
+best; it pays when few classes are touched. `pruned_scan`, of `_pruned_scan`, finishes the scores of
+those blocks alone that may have one of the best. All see the same sums in the same order of
+additions, so they give the same bits.
 """
 
 from cython.parallel cimport prange, threadid
@@ -21,6 +22,7 @@ from libc.string cimport memcpy
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch
 from sklearn_xc._kernels.common._heap cimport better, sift, sort_heap
 from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_at
+from sklearn_xc._kernels.topk._pruned_scan cimport may_prune, pruned_scan, worth_pruning
 
 cdef enum:
     CHUNK = 32  # rows that a thread takes at a time
@@ -30,6 +32,7 @@ cdef enum Way:
     CHEAPER = 0
     SCAN = 1
     TOUCHED = 2
+    PRUNED = 3
 
 
 def block_of_classes():
@@ -44,15 +47,22 @@ cdef class Postings:
         self,
         const int64_t[::1] indptr, const int32_t[::1] classes, const float[::1] weights,
         const int32_t[::1] full_column, const float[:, :] full_weights,
-        const float[::1] intercept, const int32_t[::1] by_intercept,
+        const float[:, ::1] full_maxima, const float[::1] intercept,
+        const int32_t[::1] by_intercept,
     ):
         if full_weights.shape[0] and full_weights.strides[1] != sizeof(float):
             raise ValueError("the weights of a feature must lie next to one another")
+        if full_maxima.shape[0] and (
+            full_maxima.shape[0] != full_weights.shape[0]
+            or full_maxima.shape[1] * 4 != intercept.shape[0]
+        ):
+            raise ValueError("maxima must be those of all blocks and features")
         self.indptr = indptr
         self.classes = classes
         self.weights = weights
         self.full_column = full_column
         self.full_weights = full_weights
+        self.full_maxima = full_maxima
         self.intercept = intercept
         self.by_intercept = by_intercept
 
@@ -63,6 +73,7 @@ cdef class Postings:
         index.weights = &self.weights[0] if self.weights.shape[0] else NULL
         index.full_column = &self.full_column[0] if self.full_column.shape[0] else NULL
         index.full_weights = &self.full_weights[0, 0] if self.full_weights.shape[0] else NULL
+        index.full_maxima = &self.full_maxima[0, 0] if self.full_maxima.shape[0] else NULL
         index.intercept = &self.intercept[0]
         index.by_intercept = &self.by_intercept[0]
         index.stride = self.full_weights.strides[0] // <int64_t>sizeof(float)
@@ -119,7 +130,7 @@ cdef dispatched accumulate(Row row, Index index, float* scores, Batch* batch) no
 
 
 cdef inline bint worth_touching(Row row, Index index, int way) noexcept nogil:
-    cdef int64_t n_postings = -1 if way == SCAN else count_postings(row, index)
+    cdef int64_t n_postings = -1 if way in (SCAN, PRUNED) else count_postings(row, index)
     return n_postings >= 0 and (way == TOUCHED or TOUCH_COST * n_postings < index.n_classes)
 
 
@@ -171,7 +182,8 @@ cdef void touched(
 
 
 cdef void topk_row(
-    Row row, Index index, float* scores, float* top, int32_t* labels, int64_t k, int way
+    Row row, Index index, float* scores, float* bounds, float* top, int32_t* labels, int64_t k,
+    int way,
 ) noexcept nogil:
     cdef Batch batch
     cdef int64_t j
@@ -182,6 +194,11 @@ cdef void topk_row(
     if worth_touching(row, index, way):
         touched(row, index, scores, top, labels, k)
         reset_touched(row, index, scores)
+    elif (
+        (way == PRUNED and may_prune(&batch, index, k))
+        or (way == CHEAPER and worth_pruning(&batch, index, k))
+    ):
+        pruned_scan(&batch, index, scores, bounds, top, labels, k)
     else:
         scan(&batch, index, scores, top, labels, k)
     sort_heap(top, labels, k)
@@ -279,7 +296,7 @@ cdef dispatched scores_row(Row row, Index index, float* scores, float* out) noex
 
 def topk(
     const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
-    Postings postings, float[:, ::1] scores,
+    Postings postings, float[:, ::1] scores, float[:, ::1] bounds,
     int32_t[:, ::1] top_classes, float[:, ::1] top_scores, int way, int n_threads,
 ):
     """The k best classes of each row, best first, ties to the smaller class.
@@ -289,9 +306,11 @@ def topk(
     indptr, indices, data, dense : IN, the rows (see `utils/_matrix.Rows`)
     postings : IN
     scores : IN/OUT scratch (n_threads, n_places or more), holding the intercepts before and after
+    bounds : scratch (n_threads, 2 n_blocks + 1 or more)
     top_classes, top_scores : OUT (n_rows, k)
-    way : IN, 1 scan, 2 touched, 0 the cheaper one for each row; the results are the same. A row
-        with a feature that has no list is always scanned.
+    way : IN, 1 scan, 2 touched, 3 pruned scan, 0 the cheapest one for each row; the results are the
+        same. A row with a feature that has no list is always scanned, and not pruned where bounds
+        do not hold.
     """
     cdef Index index = postings.pointers()
     cdef Rows rows = pointers_to_rows(indptr, indices, data, dense)
@@ -300,7 +319,7 @@ def topk(
         n_rows, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads, nogil=True
     ):
         topk_row(
-            row_at(rows, i), index, &scores[threadid(), 0],
+            row_at(rows, i), index, &scores[threadid(), 0], &bounds[threadid(), 0],
             &top_scores[i, 0], &top_classes[i, 0], top_classes.shape[1], way,
         )
 
