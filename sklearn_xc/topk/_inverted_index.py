@@ -189,7 +189,8 @@ class InvertedIndex:
         scores = np.empty((n_rows, k), dtype=np.float32)
         together = self._together(rows, n_threads) if way == 0 else 1
         scratch = self._scratch(n_threads * together)
-        bounds = aligned_zeros((n_threads, len(self.intercept) // CACHE_LINE))  # twice the blocks, and more
+        # five places a block, and more
+        bounds = aligned_zeros((n_threads, len(self.intercept) // 8))
         for start, block in row_blocks(rows, self.rows_at_once):
             part = slice(start, start + block.shape[0])
             found = classes[part], scores[part]

@@ -31,6 +31,44 @@ XC_INLINE void xc_add_columns(
     xc_store(totals + 32, s2), xc_store(totals + 48, s3);
 }
 
+/* The same for sixteen classes. */
+XC_INLINE void xc_add_part_of_columns(
+    const int32_t *columns, const float *values, const float *weights, int64_t stride,
+    const float *scores, float *totals) {
+    xc_floats s = xc_load(scores);
+    for (; *columns >= 0; columns++, values++)
+        s = xc_plus_multiple(s, *values, xc_load(weights + *columns * stride));
+    xc_store(totals, s);
+}
+
+/* The same for a block of which only a score above `worst` matters: whether there is one. OUT
+ * `totals` only then; `scores` is as `anew` afterwards. */
+XC_INLINE int xc_finish_above(
+    const int32_t *columns, const float *values, const float *weights, int64_t stride, float worst,
+    const float *anew, float *scores, float *totals) {
+    xc_floats s0 = xc_load(scores), s1 = xc_load(scores + 16);
+    xc_floats s2 = xc_load(scores + 32), s3 = xc_load(scores + 48);
+    for (int c = 0; c < 64; c += 16) xc_store(scores + c, xc_load(anew + c));
+    for (; *columns >= 0; columns++, values++) {
+        const float *of_column = weights + *columns * stride;
+        for (int c = XC_AHEAD; c < XC_AHEAD + 64; c += 16) XC_PREFETCH(of_column + c);
+        s0 = xc_plus_multiple(s0, *values, xc_load(of_column));
+        s1 = xc_plus_multiple(s1, *values, xc_load(of_column + 16));
+        s2 = xc_plus_multiple(s2, *values, xc_load(of_column + 32));
+        s3 = xc_plus_multiple(s3, *values, xc_load(of_column + 48));
+    }
+    const xc_half_bits a0 = s0.low > worst, a1 = s0.high > worst, a2 = s1.low > worst;
+    const xc_half_bits a3 = s1.high > worst, a4 = s2.low > worst, a5 = s2.high > worst;
+    const xc_half_bits a6 = s3.low > worst, a7 = s3.high > worst;
+    const xc_half_bits above = ((a0 | a1) | (a2 | a3)) | ((a4 | a5) | (a6 | a7));
+    int64_t any[4];
+    memcpy(any, &above, sizeof any);
+    if (((any[0] | any[1]) | (any[2] | any[3])) == 0) return 0;
+    xc_store(totals, s0), xc_store(totals + 16, s1);
+    xc_store(totals + 32, s2), xc_store(totals + 48, s3);
+    return 1;
+}
+
 /* The same for two rows, with each weight read once; totals are IN/OUT. By halves of the block, whose
  * sums fill half of the registers of AVX2. */
 XC_INLINE void xc_add_columns_to_two(
@@ -51,32 +89,6 @@ XC_INLINE void xc_add_columns_to_two(
         xc_store(of_others + c, t0), xc_store(of_others + c + 16, t1);
     }
 }
-
-XC_INLINE xc_half xc_larger(xc_half a, xc_half b) {
-    const xc_half_bits larger = a > b;
-    return (xc_half)(((xc_half_bits)a & larger) | ((xc_half_bits)b & ~larger));
-}
-
-/* At least the largest of the totals of a block, for values that are not negative. `maxima` has
- * sixteen numbers of each block and column: the largest weights of classes c, c + 16, c + 32 and
- * c + 48. */
-XC_INLINE float xc_bound_of_block(const int32_t *columns, const float *values, const float *maxima,
-                                  int64_t stride, const float *scores) {
-    const xc_floats s0 = xc_load(scores), s1 = xc_load(scores + 16);
-    const xc_floats s2 = xc_load(scores + 32), s3 = xc_load(scores + 48);
-    xc_floats most = {
-        xc_larger(xc_larger(s0.low, s1.low), xc_larger(s2.low, s3.low)),
-        xc_larger(xc_larger(s0.high, s1.high), xc_larger(s2.high, s3.high)),
-    };
-    for (; *columns >= 0; columns++, values++)
-        most = xc_plus_multiple(most, *values, xc_load(maxima + *columns * stride));
-    const xc_half half = xc_larger(most.low, most.high);
-    const xc_half swapped = {half[4], half[5], half[6], half[7], half[0], half[1], half[2], half[3]};
-    const xc_half quarter = xc_larger(half, swapped);
-    const float a = quarter[0] > quarter[1] ? quarter[0] : quarter[1];
-    const float b = quarter[2] > quarter[3] ? quarter[2] : quarter[3];
-    return a > b ? a : b;
-}
 #else
 static inline void xc_add_columns_to_two(const int32_t *columns, const float *values,
                                          const float *others, const float *weights,
@@ -96,16 +108,20 @@ static inline void xc_add_columns(const int32_t *columns, const float *values,
         for (int c = 0; c < 64; c++) totals[c] += *values * weights[*columns * stride + c];
 }
 
-static inline float xc_bound_of_block(const int32_t *columns, const float *values,
-                                      const float *maxima, int64_t stride, const float *scores) {
-    float bound = scores[0];
-    for (int c = 0; c < 16; c++) {
-        float most = scores[c];
-        for (int v = 16; v < 64; v += 16) most = scores[v + c] > most ? scores[v + c] : most;
-        for (int f = 0; columns[f] >= 0; f++) most += values[f] * maxima[columns[f] * stride + c];
-        bound = most > bound ? most : bound;
-    }
-    return bound;
+static inline void xc_add_part_of_columns(const int32_t *columns, const float *values,
+                                          const float *weights, int64_t stride,
+                                          const float *scores, float *totals) {
+    memcpy(totals, scores, 16 * sizeof(float));
+    for (; *columns >= 0; columns++, values++)
+        for (int c = 0; c < 16; c++) totals[c] += *values * weights[*columns * stride + c];
+}
+
+static inline int xc_finish_above(const int32_t *columns, const float *values,
+                                  const float *weights, int64_t stride, float worst,
+                                  const float *anew, float *scores, float *totals) {
+    xc_add_columns(columns, values, weights, stride, scores, totals);
+    memcpy(scores, anew, 64 * sizeof(float));
+    return 1;
 }
 #endif
 

@@ -11,6 +11,10 @@ cdef extern from "_block_sums.h" nogil:
         const int32_t* columns, const float* values, const float* weights, int64_t stride,
         const float* scores, float* totals,
     )
+    bint finish_columns_above "xc_finish_above" (
+        const int32_t* columns, const float* values, const float* weights, int64_t stride,
+        float worst, const float* anew, float* scores, float* totals,
+    )
     void add_columns_to_two "xc_add_columns_to_two" (
         const int32_t* columns, const float* values, const float* others, const float* weights,
         int64_t stride, float* totals, float* of_others,
@@ -21,6 +25,7 @@ cdef enum:
     LINE = 16  # numbers of four bytes in a cache line
     AHEAD = 256  # entries of a list by which it is fetched before it is added
     BATCH = 256  # features with weights for all classes that are added in one pass over the classes
+    TILE_BLOCKS = 64  # whose scores stay in the first cache while all lists are added to them
 
 cdef struct Index:
     const int64_t* indptr
@@ -35,6 +40,12 @@ cdef struct Index:
     int32_t n_classes
     int32_t n_columns  # of the weights for all classes: those of classes, or of whole blocks
     int32_t n_blocks
+
+cdef struct Lists:  # that are still to be added, from `at` on
+    int64_t n
+    int64_t at[BATCH]
+    int64_t stop[BATCH]
+    float value[BATCH]
 
 cdef struct Batch:
     int32_t column[BATCH + 1]  # ends with -1
@@ -70,6 +81,37 @@ cdef inline void add_list(
         p += 1
 
 
+cdef inline void add_tile(Lists* lists, Index index, int32_t block, float* scores) noexcept nogil:
+    """Before the first block of a tile: add the part of all lists that falls into the tile.
+
+    Sums are those of whole lists one after the other: of each class the same, in the same order.
+    """
+    cdef int64_t limit = (<int64_t>block + TILE_BLOCKS) * BLOCK
+    cdef int64_t i, p, stop
+    cdef int32_t c
+    cdef float value
+    if block % TILE_BLOCKS:
+        return
+    if block + TILE_BLOCKS >= index.n_blocks:
+        for i in range(lists.n):
+            add_list(lists.value[i], lists.at[i], lists.stop[i], index, scores)
+        return
+    for i in range(lists.n):
+        p = lists.at[i]
+        stop = lists.stop[i]
+        value = lists.value[i]
+        while p + LINE <= stop and index.classes[p + LINE - 1] < limit:
+            prefetch(index.classes + p + AHEAD)
+            prefetch(index.weights + p + AHEAD)
+            for c in range(LINE):
+                scores[index.classes[p + c]] += value * index.weights[p + c]
+            p += LINE
+        while p < stop and index.classes[p] < limit:
+            scores[index.classes[p]] += value * index.weights[p]
+            p += 1
+        lists.at[i] = p
+
+
 cdef inline void finish_block(
     const int32_t* columns, const float* values, Index index, int32_t block, const float* scores,
     float* totals,
@@ -86,6 +128,22 @@ cdef inline void finish_block(
             totals[c] += values[0] * of_block[columns[0] * index.stride + c]
         columns += 1
         values += 1
+
+
+cdef inline bint finish_above(
+    const int32_t* columns, const float* values, Index index, int32_t block, float worst,
+    float* scores, float* totals,
+) noexcept nogil:
+    """Whether a total may lie above `worst`; OUT totals only then. Leaves the intercepts behind."""
+    cdef const float* intercept = index.intercept + <int64_t>block * BLOCK
+    if index.n_columns - block * BLOCK >= BLOCK:
+        return finish_columns_above(
+            columns, values, index.full_weights + <int64_t>block * BLOCK, index.stride, worst,
+            intercept, scores, totals,
+        )
+    finish_block(columns, values, index, block, scores, totals)
+    memcpy(scores, intercept, BLOCK * sizeof(float))
+    return True
 
 
 cdef inline void offer_block(

@@ -95,19 +95,37 @@ cdef inline int64_t count_postings(Row row, Index index) noexcept nogil:
     return total
 
 
+cdef bint take_apart(Row row, Index index, Lists* lists, Batch* batch) noexcept nogil:
+    """The lists and the full weights of a row's features; whether there is room for all of them."""
+    cdef int64_t e
+    cdef int32_t feature, n = 0
+    lists.n = 0
+    for e in range(row.n):
+        if row.values[e] == 0:
+            continue
+        feature = row.features[e]
+        if index.full_column[feature] >= 0:
+            if n == BATCH:
+                return False
+            batch.column[n] = index.full_column[feature]
+            batch.value[n] = row.values[e]
+            n += 1
+        elif index.indptr[feature] < index.indptr[feature + 1]:
+            if lists.n == BATCH:
+                return False
+            lists.at[lists.n] = index.indptr[feature]
+            lists.stop[lists.n] = index.indptr[feature + 1]
+            lists.value[lists.n] = row.values[e]
+            lists.n += 1
+    batch.column[n] = -1
+    return True
+
+
 cdef dispatched accumulate(Row row, Index index, float* scores, Batch* batch) noexcept nogil:
     """scores += W x, but for the features in the batch, which `finish_block` has still to add."""
     cdef int64_t e
     cdef int32_t feature, block, n = 0
     cdef float totals[BLOCK]
-    # Lists lie anywhere in the index. Not a function of its own: GCC drops calls without effects.
-    for e in range(row.n):
-        feature = row.features[e]
-        if index.full_column[feature] < 0:
-            prefetch(index.classes + index.indptr[feature])
-            prefetch(index.classes + index.indptr[feature] + LINE)
-            prefetch(index.weights + index.indptr[feature])
-            prefetch(index.weights + index.indptr[feature] + LINE)
     for e in range(row.n):
         if row.values[e] == 0:
             continue
@@ -129,6 +147,24 @@ cdef dispatched accumulate(Row row, Index index, float* scores, Batch* batch) no
     batch.column[n] = -1
 
 
+cdef dispatched prepare(
+    Row row, Index index, float* scores, Lists* lists, Batch* batch
+) noexcept nogil:
+    """OUT the lists and full weights that are to be added tile by tile; of long rows all lists are.
+    """
+    cdef int64_t i
+    # Lists lie anywhere in the index. Not a function of its own: GCC drops calls without effects.
+    if take_apart(row, index, lists, batch):
+        for i in range(lists.n):
+            prefetch(index.classes + lists.at[i])
+            prefetch(index.classes + lists.at[i] + LINE)
+            prefetch(index.weights + lists.at[i])
+            prefetch(index.weights + lists.at[i] + LINE)
+    else:
+        accumulate(row, index, scores, batch)
+        lists.n = 0
+
+
 cdef inline bint worth_touching(Row row, Index index, int way) noexcept nogil:
     cdef int64_t n_postings = -1 if way in (SCAN, PRUNED) else count_postings(row, index)
     return n_postings >= 0 and (way == TOUCHED or TOUCH_COST * n_postings < index.n_classes)
@@ -146,16 +182,18 @@ cdef inline void reset_touched(Row row, Index index, float* scores) noexcept nog
 
 
 cdef dispatched scan(
-    const Batch* batch, Index index, float* scores, float* top, int32_t* labels, int64_t k
+    Lists* lists, const Batch* batch, Index index, float* scores, float* top, int32_t* labels, int64_t k
 ) noexcept nogil:
     """Offer all classes in ascending order, so that a tie never replaces the smaller class."""
     cdef float totals[BLOCK]
     cdef int32_t block, start
     for block in range(index.n_blocks):
         start = block * BLOCK
-        finish_block(batch.column, batch.value, index, block, scores + start, totals)
-        memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
-        offer_block(totals, start, top, labels, k)
+        add_tile(lists, index, block, scores)
+        if finish_above(
+            batch.column, batch.value, index, block, top[0], scores + start, totals
+        ):
+            offer_block(totals, start, top, labels, k)
 
 
 cdef void touched(
@@ -185,22 +223,25 @@ cdef void topk_row(
     Row row, Index index, float* scores, float* bounds, float* top, int32_t* labels, int64_t k,
     int way,
 ) noexcept nogil:
+    cdef Lists lists
     cdef Batch batch
     cdef int64_t j
     for j in range(k):
         top[j] = -INFINITY
         labels[j] = INT32_MAX
-    accumulate(row, index, scores, &batch)
     if worth_touching(row, index, way):
+        accumulate(row, index, scores, &batch)
         touched(row, index, scores, top, labels, k)
         reset_touched(row, index, scores)
-    elif (
-        (way == PRUNED and may_prune(&batch, index, k))
-        or (way == CHEAPER and worth_pruning(&batch, index, k))
-    ):
-        pruned_scan(&batch, index, scores, bounds, top, labels, k)
     else:
-        scan(&batch, index, scores, top, labels, k)
+        prepare(row, index, scores, &lists, &batch)
+        if (
+            (way == PRUNED and may_prune(&batch, index, k))
+            or (way == CHEAPER and worth_pruning(&batch, index, k))
+        ):
+            pruned_scan(&lists, &batch, index, scores, bounds, top, labels, k)
+        else:
+            scan(&lists, &batch, index, scores, top, labels, k)
     sort_heap(top, labels, k)
 
 
@@ -212,7 +253,7 @@ cdef float SEEN = -FLT_MAX
 
 
 cdef dispatched scan_positives(
-    const Batch* batch, Index index, float* scores, int64_t* n_found, int32_t* found
+    Lists* lists, const Batch* batch, Index index, float* scores, int64_t* n_found, int32_t* found
 ) noexcept nogil:
     """OUT `n_found`, -1 if a score is not finite."""
     cdef float totals[BLOCK]
@@ -221,6 +262,7 @@ cdef dispatched scan_positives(
     cdef float wrong = 0
     for block in range(index.n_blocks):
         start = block * BLOCK
+        add_tile(lists, index, block, scores)
         finish_block(batch.column, batch.value, index, block, scores + start, totals)
         memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
         hits = 0
@@ -268,14 +310,16 @@ cdef int64_t touched_positives(
 
 
 cdef int64_t positives_row(Row row, Index index, float* scores, int32_t* found) noexcept nogil:
+    cdef Lists lists
     cdef Batch batch
     cdef int64_t n
-    accumulate(row, index, scores, &batch)
     if worth_touching(row, index, CHEAPER):
+        accumulate(row, index, scores, &batch)
         n = touched_positives(row, index, scores, found)
         reset_touched(row, index, scores)
     else:
-        scan_positives(&batch, index, scores, &n, found)
+        prepare(row, index, scores, &lists, &batch)
+        scan_positives(&lists, &batch, index, scores, &n, found)
     return n
 
 
@@ -283,12 +327,14 @@ cdef int64_t positives_row(Row row, Index index, float* scores, int32_t* found) 
 
 
 cdef dispatched scores_row(Row row, Index index, float* scores, float* out) noexcept nogil:
+    cdef Lists lists
     cdef Batch batch
     cdef float totals[BLOCK]
     cdef int32_t block, start
-    accumulate(row, index, scores, &batch)
+    prepare(row, index, scores, &lists, &batch)
     for block in range(index.n_blocks):
         start = block * BLOCK
+        add_tile(&lists, index, block, scores)
         finish_block(batch.column, batch.value, index, block, scores + start, totals)
         memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
         memcpy(out + start, totals, min(BLOCK, index.n_classes - start) * sizeof(float))
@@ -306,7 +352,7 @@ def topk(
     indptr, indices, data, dense : IN, the rows (see `utils/_matrix.Rows`)
     postings : IN
     scores : IN/OUT scratch (n_threads, n_places or more), holding the intercepts before and after
-    bounds : scratch (n_threads, 2 n_blocks + 1 or more)
+    bounds : scratch (n_threads, 5 n_blocks + 1 or more)
     top_classes, top_scores : OUT (n_rows, k)
     way : IN, 1 scan, 2 touched, 3 pruned scan, 0 the cheapest one for each row; the results are the
         same. A row with a feature that has no list is always scanned, and not pruned where bounds
