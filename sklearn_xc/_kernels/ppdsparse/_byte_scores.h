@@ -143,30 +143,42 @@ XC_CLONES static void xc_byte_search_plain(XC_BYTE_ARGUMENTS) { XC_BYTE_SEARCH(X
 #if defined(XC_CLONE_TARGETS) && defined(__x86_64__)
 #include <immintrin.h>
 
-/* Products of bytes are added in pairs in 16 bits, which hold two only if one of them is zero:
- * features 0 and 2 first, then 1 and 3. */
-#define XC_AVX2_TILE(rows_of_tile)                                                           \
-    do {                                                                                     \
-        const __m256i even = _mm256_set1_epi32(0x00ff00ff), ones = _mm256_set1_epi16(1);     \
-        for (int r = 0; r < (rows_of_tile); r++) {                                           \
-            __m256i z[2];                                                                    \
-            memcpy(z, weights->start, sizeof z);                                             \
-            for (long long j = 0; j < rows->width; j += 4) {                                 \
-                int32_t four;                                                                \
-                memcpy(&four, x + r * rows->width + j, sizeof four);                         \
-                __m256i all = _mm256_set1_epi32(four), first = _mm256_and_si256(all, even);  \
-                __m256i second = _mm256_andnot_si256(even, all);                             \
-                for (int p = 0; p < 2; p++) {                                                \
-                    __m256i w = _mm256_loadu_si256(                                          \
-                        (const __m256i *)(weights->values + XC_BYTE_LANES * j + 32 * p));    \
-                    z[p] = _mm256_add_epi32(                                                 \
-                        z[p], _mm256_madd_epi16(_mm256_maddubs_epi16(first, w), ones));      \
-                    z[p] = _mm256_add_epi32(                                                 \
-                        z[p], _mm256_madd_epi16(_mm256_maddubs_epi16(second, w), ones));     \
-                }                                                                            \
-            }                                                                                \
-            memcpy(sums[r], z, sizeof z);                                                    \
-        }                                                                                    \
+/* Products of two bytes are added in pairs in 16 bits, which hold two of at most 127 * 128. The first
+ * byte has no sign: so weights lend theirs to the numbers of rows, from which the 128 is taken away
+ * before. Four rows at a time, since the weights are read once for all of them. */
+#define XC_AVX2_ROWS(height)                                                                   \
+    do {                                                                                       \
+        __m256i z[height][2];                                                                  \
+        for (int q = 0; q < (height); q++) z[q][0] = z[q][1] = _mm256_setzero_si256();         \
+        for (long long j = 0; j < rows->width; j += 4) {                                       \
+            const __m256i *of_column = (const __m256i *)(weights->values + XC_BYTE_LANES * j); \
+            const __m256i w0 = _mm256_loadu_si256(of_column);                                  \
+            const __m256i w1 = _mm256_loadu_si256(of_column + 1);                              \
+            const __m256i a0 = _mm256_abs_epi8(w0), a1 = _mm256_abs_epi8(w1);                  \
+            XC_PREFETCH(of_row + (height) * (2 * XC_BYTE_AHEAD * rows->width + j));            \
+            for (int q = 0; q < (height); q++) {                                               \
+                int32_t four;                                                                  \
+                memcpy(&four, of_row + q * rows->width + j, sizeof four);                      \
+                const __m256i all = _mm256_xor_si256(_mm256_set1_epi32(four), middle);         \
+                const __m256i p0 = _mm256_maddubs_epi16(a0, _mm256_sign_epi8(all, w0));        \
+                const __m256i p1 = _mm256_maddubs_epi16(a1, _mm256_sign_epi8(all, w1));        \
+                z[q][0] = _mm256_add_epi32(z[q][0], _mm256_madd_epi16(p0, ones));              \
+                z[q][1] = _mm256_add_epi32(z[q][1], _mm256_madd_epi16(p1, ones));              \
+            }                                                                                  \
+        }                                                                                      \
+        for (int q = 0; q < (height); q++) memcpy(sums[r + q], z[q], sizeof z[q]);             \
+    } while (0)
+
+#define XC_AVX2_TILE(rows_of_tile)                                                             \
+    do {                                                                                       \
+        const __m256i middle = _mm256_set1_epi8((char)0x80), ones = _mm256_set1_epi16(1);      \
+        for (int r = 0; r < (rows_of_tile); r += (rows_of_tile) % 4 ? 1 : 4) {                 \
+            const uint8_t *of_row = x + r * rows->width;                                       \
+            if ((rows_of_tile) % 4)                                                            \
+                XC_AVX2_ROWS(1);                                                               \
+            else                                                                               \
+                XC_AVX2_ROWS(4);                                                               \
+        }                                                                                      \
     } while (0)
 
 __attribute__((target("arch=x86-64-v3"))) static void xc_byte_search_avx2(XC_BYTE_ARGUMENTS) {
