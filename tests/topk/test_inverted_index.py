@@ -113,7 +113,7 @@ def test_same_bits_all_ways_any_threads_dense_or_sparse(large):
 
 
 def with_full_weights(n_classes, seed, real):
-    """Rows of positive values, and an index with weights of 30 of its 60 features for all classes."""
+    """Rows of positive values, and an index with full weights of 30 of its 60 features."""
     rng = np.random.default_rng(seed)
     W = rng.normal(size=(n_classes, 60)) if real else rng.integers(-2, 3, (n_classes, 60))
     W = W * (rng.random(W.shape) < np.where(np.arange(60) % 2, 0.05, 0.6))
@@ -149,7 +149,7 @@ def test_pruned_scans_where_bounds_do_not_hold():
 
 
 def test_pruned_scans_of_some_classes():
-    """Classes that are left out have intercepts of minus infinity, of which whole blocks consist."""
+    """Classes that are left out have intercepts of minus infinity; whole blocks of them."""
     rows, index = with_full_weights(3000, 1, True)
     weight = np.full(3000, -np.inf, dtype=np.float32)
     weight[100:103] = 0
@@ -168,7 +168,8 @@ def test_maxima_are_those_of_groups_of_four_classes():
     for block in range(4):
         for group in range(16):
             places = 64 * block + group + 16 * np.arange(4)
-            np.testing.assert_array_equal(maxima[:, 16 * block + group], full[:, places].max(axis=1))
+            largest = full[:, places].max(axis=1)
+            np.testing.assert_array_equal(maxima[:, 16 * block + group], largest)
 
 
 def test_results_do_not_depend_on_the_row_blocks(large, monkeypatch):

@@ -182,7 +182,8 @@ cdef inline void reset_touched(Row row, Index index, float* scores) noexcept nog
 
 
 cdef dispatched scan(
-    Lists* lists, const Batch* batch, Index index, float* scores, float* top, int32_t* labels, int64_t k
+    Lists* lists, const Batch* batch, Index index, float* scores, float* top, int32_t* labels,
+    int64_t k,
 ) noexcept nogil:
     """Offer all classes in ascending order, so that a tie never replaces the smaller class."""
     cdef float totals[BLOCK]

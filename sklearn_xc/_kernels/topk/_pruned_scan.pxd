@@ -9,6 +9,6 @@ cdef enum:
 cdef bint may_prune(const Batch* batch, Index index, int64_t k) noexcept nogil
 cdef bint worth_pruning(const Batch* batch, Index index, int64_t k) noexcept nogil
 cdef dispatched pruned_scan(
-    Lists* lists, const Batch* batch, Index index, float* scores, float* bounds, float* top, int32_t* labels,
-    int64_t k,
+    Lists* lists, const Batch* batch, Index index, float* scores, float* bounds, float* top,
+    int32_t* labels, int64_t k,
 ) noexcept nogil

@@ -5,8 +5,8 @@ of a feature with weights for all classes. The largest score of a group, to whic
 added, plus values times these is at least each total in it, for values that are not negative: to
 the last bit, since both are summed in the same order, and rounding keeps order. So a quarter of the
 weights is read for all blocks. The blocks with the highest bounds are finished first. Of the others
-only those are looked at whose bounds reach the k-th best total by then, and of these only the parts,
-of sixteen classes, that have a class whose own score and the maxima of its group reach it.
+only those are looked at whose bounds reach the k-th best total by then, and of these only the
+parts, of sixteen classes, that have a class whose own score and the maxima of its group reach it.
 """
 
 from libc.math cimport INFINITY
