@@ -86,6 +86,7 @@ EXTENSIONS = {
     "topk._dense_rows": ("c", True),
     "topk._inverted_index": ("c", True),
     "topk._list_build": ("c", False),
+    "topk._postings": ("c", False),
     "topk._pruned_scan": ("c", False),
     "mips._hamming": ("c", True),
     "mips._scores": ("c", True),

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from .._kernels.topk._inverted_index import block_of_classes
+from .._kernels.topk._postings import block_of_classes
 
 CACHE_LINE = 16  # numbers of 4 bytes
 TRANSPOSED_AT_ONCE = 256  # classes, so that what is written stays in the caches

@@ -8,6 +8,7 @@ from scipy import sparse
 from .._kernels.topk import _dense_rows as dense_rows
 from .._kernels.topk import _inverted_index as kernel
 from .._kernels.topk._list_build import fill_lists
+from .._kernels.topk._postings import Postings
 from ..utils._csr import stretches
 from ..utils._matrix import narrow_indices, normalise
 from ._candidates import candidate_scores
@@ -106,7 +107,7 @@ class InvertedIndex:
         self.full_maxima = lane_maxima(self.full_weights) if prunes else NO_MAXIMA
 
     def _set_postings(self):
-        self._postings = kernel.Postings(
+        self._postings = Postings(
             self.indptr,
             self.classes,
             self.weights,

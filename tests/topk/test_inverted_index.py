@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sklearn_xc._kernels.topk import _dense_rows
-from sklearn_xc._kernels.topk import _inverted_index as kernel
+from sklearn_xc._kernels.topk._postings import block_of_classes
 from sklearn_xc.topk import _inverted_index
 from sklearn_xc.topk._inverted_index import InvertedIndex
 from sklearn_xc.utils._matrix import as_rows, normalise
@@ -322,7 +322,7 @@ def test_memory_of_the_index_is_bounded_by_the_weights():
     assert 0 < full.sum() < 12
     np.testing.assert_array_equal(np.diff(index.indptr), np.where(full, 0, used))
     assert index.full_weights[:, :300].nbytes <= 2 * 8 * used[full].sum()
-    assert index.full_weights.shape[1] - 300 < kernel.block_of_classes()
+    assert index.full_weights.shape[1] - 300 < block_of_classes()
 
 
 def test_an_index_is_built_beside_no_second_copy():

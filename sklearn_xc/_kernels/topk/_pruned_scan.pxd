@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sklearn_xc._kernels.common._common cimport dispatched
-from sklearn_xc._kernels.topk._inverted_index cimport Batch, Index, Lists
+from sklearn_xc._kernels.topk._postings cimport Batch, Index, Lists
 
 cdef enum:
     MOST_PRUNED = 64  # the largest k

@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch
 from sklearn_xc._kernels.common._heap cimport better, sift
-from sklearn_xc._kernels.topk._inverted_index cimport (
+from sklearn_xc._kernels.topk._postings cimport (
     BLOCK, TILE_BLOCKS, Batch, Index, Lists, add_tile,
 )
 

@@ -3,8 +3,9 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from sklearn_xc._kernels.common._common cimport prefetch
+from sklearn_xc._kernels.common._common cimport dispatched, prefetch
 from sklearn_xc._kernels.common._heap cimport sift
+from sklearn_xc._kernels.common._rows cimport Row
 
 cdef extern from "_block_sums.h" nogil:
     void add_columns "xc_add_columns" (
@@ -63,6 +64,13 @@ cdef class Postings:
     cdef const int32_t[::1] by_intercept
 
     cdef Index pointers(self) noexcept
+
+
+cdef int64_t count_postings(Row row, Index index) noexcept nogil
+cdef dispatched accumulate(Row row, Index index, float* scores, Batch* batch) noexcept nogil
+cdef dispatched prepare(
+    Row row, Index index, float* scores, Lists* lists, Batch* batch
+) noexcept nogil
 
 
 cdef inline void add_list(
