@@ -61,12 +61,14 @@ def feature_major(coef):
     return weights
 
 
-def lane_maxima(weights):
+def lane_maxima(weights, zeros=None):
     """What bounds the scores of a block: the largest weights of its groups of four classes.
 
     Parameters
     ----------
     weights : ndarray of float32 (n_features, n_places)
+    zeros : callable, default=None
+        Makes the array that is returned, as :func:`numpy.zeros`; by default in memory.
 
     Returns
     -------
@@ -76,4 +78,7 @@ def lane_maxima(weights):
     n_features, places = weights.shape
     block = block_of_classes()
     groups = weights.reshape(n_features, places // block, block // CACHE_LINE, CACHE_LINE)
-    return groups.max(axis=2).reshape(n_features, places // 4)
+    shape = n_features, places // 4
+    maxima = aligned_zeros(shape) if zeros is None else zeros(shape, np.float32)
+    groups.max(axis=2, out=maxima.reshape(n_features, places // block, CACHE_LINE))
+    return maxima

@@ -83,7 +83,7 @@ class InvertedIndex:
             self._set_lists(coef, zeros, full)
         else:
             self._set_full(np.asarray(coef))
-        self._set_maxima()
+        self._set_maxima(zeros)
         self._set_intercept(np.asarray(intercept))
         self._set_postings()
 
@@ -102,9 +102,10 @@ class InvertedIndex:
         falling = np.argsort(-self.intercept, kind="stable")
         self.by_intercept = falling[: len(intercept)].astype(np.int32)
 
-    def _set_maxima(self):
-        prunes = not self._has_all() and self.full_weights.shape[1] % CACHE_LINE == 0
-        self.full_maxima = lane_maxima(self.full_weights) if prunes else NO_MAXIMA
+    def _set_maxima(self, zeros=None):
+        padded = self.full_weights.shape[1] == n_places(self.shape[0])
+        prunes = padded and not self._has_all()
+        self.full_maxima = lane_maxima(self.full_weights, zeros) if prunes else NO_MAXIMA
 
     def _set_postings(self):
         self._postings = Postings(

@@ -172,6 +172,25 @@ def test_maxima_are_those_of_groups_of_four_classes():
             np.testing.assert_array_equal(maxima[:, 16 * block + group], largest)
 
 
+def test_maxima_of_arrays_from_elsewhere():
+    """An index of arrays as they stand in a file prunes if blocks of weights are whole."""
+    rows, index = with_full_weights(200, 3, True)
+    names = "indptr", "classes", "weights", "full_column", "intercept", "by_intercept"
+    arrays = {name: getattr(index, name) for name in names}
+    whole = InvertedIndex.from_arrays(index.shape, full_weights=index.full_weights, **arrays)
+    np.testing.assert_array_equal(whole.full_maxima, index.full_maxima)
+    for places in (200, 208, 320):
+        other = np.zeros((30, places), dtype=np.float32)
+        other[:, :200] = index.full_weights[:, :200]
+        part = InvertedIndex.from_arrays(index.shape, full_weights=other, **arrays)
+        assert not len(part.full_maxima)
+        for way in (0, 1, 3):
+            for found, wanted in zip(
+                part.topk(rows, 2, 1, way), whole.topk(rows, 2, 1, 1), strict=True
+            ):
+                np.testing.assert_array_equal(found, wanted)
+
+
 def test_results_do_not_depend_on_the_row_blocks(large, monkeypatch):
     X, W, b = large
     index, rows = InvertedIndex(W, b), as_rows(normalise(X))
