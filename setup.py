@@ -86,8 +86,6 @@ EXTENSIONS = {
     "topk._dense_rows": ("c", True),
     "topk._inverted_index": ("c", True),
     "topk._list_build": ("c", False),
-    "topk._postings": ("c", False),
-    "topk._pruned_scan": ("c", False),
     "mips._hamming": ("c", True),
     "mips._scores": ("c", True),
     "model_selection._fold_repair": ("c", False),

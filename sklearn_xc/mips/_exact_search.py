@@ -5,7 +5,7 @@ import copy
 import numpy as np
 from scipy import sparse
 
-from .._kernels.topk._postings import Postings
+from .._kernels.topk._inverted_index import Postings
 from ..topk._inverted_index import InvertedIndex
 from ..utils._csr import as_dense
 from ..utils._locks import ForkSafeLock
@@ -179,7 +179,6 @@ def masked(lists, ids):
         view.weights,
         view.full_column,
         view.full_weights,
-        view.full_maxima,
         view.intercept,
         view.by_intercept,
     )

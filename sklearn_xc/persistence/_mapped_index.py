@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 from scipy import sparse
 
-from .._kernels.topk._postings import Postings
+from .._kernels.topk import _inverted_index as kernel
 from ..topk._candidates import candidate_scores
-from ..topk._inverted_index import NO_MAXIMA, InvertedIndex, Part, check_finite, row_blocks
+from ..topk._inverted_index import InvertedIndex, Part, check_finite, row_blocks
 from ..utils._rows import Rows
 
 # What is read at once of a mapped file; between two blocks of rows memory is given back.
@@ -69,9 +69,7 @@ class MappedIndex(InvertedIndex):
         if rows.shape[1] != self.shape[1]:
             raise ValueError(f"X has {rows.shape[1]} features, but coef_ has {self.shape[1]}")
         features, rows = _compact(rows)
-        postings = Postings(
-            *self._weights_of(features), NO_MAXIMA, self.intercept, self.by_intercept
-        )
+        postings = kernel.Postings(*self._weights_of(features), self.intercept, self.by_intercept)
         return rows.indptr, rows.indices, rows.data, rows.dense, postings
 
     def _lists_of(self, features):

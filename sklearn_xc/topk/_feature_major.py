@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from .._kernels.topk._postings import block_of_classes
+from .._kernels.topk._inverted_index import block_of_classes
 
 CACHE_LINE = 16  # numbers of 4 bytes
 TRANSPOSED_AT_ONCE = 256  # classes, so that what is written stays in the caches
@@ -59,26 +59,3 @@ def feature_major(coef):
         block = coef[start : start + TRANSPOSED_AT_ONCE]
         weights[:, start : start + len(block)] = block.T
     return weights
-
-
-def lane_maxima(weights, zeros=None):
-    """What bounds the scores of a block: the largest weights of its groups of four classes.
-
-    Parameters
-    ----------
-    weights : ndarray of float32 (n_features, n_places)
-    zeros : callable, default=None
-        Makes the array that is returned, as :func:`numpy.zeros`; by default in memory.
-
-    Returns
-    -------
-    maxima : ndarray of float32 (n_features, n_places / 4)
-        Of each block sixteen: group c has the places c, c + 16, c + 32 and c + 48 of the block.
-    """
-    n_features, places = weights.shape
-    block = block_of_classes()
-    groups = weights.reshape(n_features, places // block, block // CACHE_LINE, CACHE_LINE)
-    shape = n_features, places // 4
-    maxima = aligned_zeros(shape) if zeros is None else zeros(shape, np.float32)
-    groups.max(axis=2, out=maxima.reshape(n_features, places // block, CACHE_LINE))
-    return maxima

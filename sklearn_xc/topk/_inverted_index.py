@@ -8,18 +8,10 @@ from scipy import sparse
 from .._kernels.topk import _dense_rows as dense_rows
 from .._kernels.topk import _inverted_index as kernel
 from .._kernels.topk._list_build import fill_lists
-from .._kernels.topk._postings import Postings
 from ..utils._csr import stretches
 from ..utils._matrix import narrow_indices, normalise
 from ._candidates import candidate_scores
-from ._feature_major import (
-    CACHE_LINE,
-    aligned_zeros,
-    feature_major,
-    lane_maxima,
-    n_places,
-    padded_intercept,
-)
+from ._feature_major import CACHE_LINE, aligned_zeros, feature_major, n_places, padded_intercept
 
 # Rows handed to the kernel at once: between two blocks Python can take an interrupt.
 ROW_BLOCK = 4096
@@ -29,7 +21,6 @@ ROW_BLOCK = 4096
 FULL_SHARE = 0.25
 # Scores that a thread holds of dense rows at once.
 MOST_SCRATCH = 1 << 21
-NO_MAXIMA = np.empty((0, 0), dtype=np.float32)
 
 
 class InvertedIndex:
@@ -60,8 +51,6 @@ class InvertedIndex:
         For a feature that more than ``FULL_SHARE`` of the classes use, its place in
         ``full_weights``, and its list is empty; otherwise -1.
     full_weights : ndarray of float32, shape (n_full, n_classes or more)
-    full_maxima : ndarray of float32, shape (n_full, n_places / 4)
-        Of `lane_maxima`, which prunes a scan; empty where all features have full weights.
     intercept : ndarray of float32, shape (n_places,)
         Minus infinity beyond the classes.
     by_intercept : ndarray of int32, shape (n_classes,)
@@ -83,7 +72,6 @@ class InvertedIndex:
             self._set_lists(coef, zeros, full)
         else:
             self._set_full(np.asarray(coef))
-        self._set_maxima(zeros)
         self._set_intercept(np.asarray(intercept))
         self._set_postings()
 
@@ -93,7 +81,6 @@ class InvertedIndex:
         index = cls.__new__(cls)
         index.shape = shape
         vars(index).update(arrays)
-        index._set_maxima()
         index._set_postings()
         return index
 
@@ -102,19 +89,13 @@ class InvertedIndex:
         falling = np.argsort(-self.intercept, kind="stable")
         self.by_intercept = falling[: len(intercept)].astype(np.int32)
 
-    def _set_maxima(self, zeros=None):
-        padded = self.full_weights.shape[1] == n_places(self.shape[0])
-        prunes = padded and not self._has_all()
-        self.full_maxima = lane_maxima(self.full_weights, zeros) if prunes else NO_MAXIMA
-
     def _set_postings(self):
-        self._postings = Postings(
+        self._postings = kernel.Postings(
             self.indptr,
             self.classes,
             self.weights,
             self.full_column,
             self.full_weights,
-            self.full_maxima,
             self.intercept,
             self.by_intercept,
         )
@@ -168,10 +149,9 @@ class InvertedIndex:
         k : int
             At most the number of classes.
         n_threads : int
-        way : {0, 1, 2, 3}, default=0
-            Finish all scores (1), only those of classes the row touches (2), or only those of
-            blocks whose bounds reach the best (3); 0 takes the cheapest for each row. The results
-            are the same to the last bit.
+        way : {0, 1, 2}, default=0
+            Read all scores (1), or only those of classes the row touches (2); 0 takes the cheaper
+            for each row. The results are the same to the last bit.
 
         Returns
         -------
@@ -191,15 +171,13 @@ class InvertedIndex:
         scores = np.empty((n_rows, k), dtype=np.float32)
         together = self._together(rows, n_threads) if way == 0 else 1
         scratch = self._scratch(n_threads * together)
-        # five places a block, and more
-        bounds = aligned_zeros((n_threads, len(self.intercept) // 8))
         for start, block in row_blocks(rows, self.rows_at_once):
             part = slice(start, start + block.shape[0])
-            found = classes[part], scores[part]
+            arguments = *self._arguments(block), scratch, classes[part], scores[part]
             if together > 1:
-                dense_rows.topk(*self._arguments(block), scratch, *found, n_threads)
+                dense_rows.topk(*arguments, n_threads)
             else:
-                kernel.topk(*self._arguments(block), scratch, bounds, *found, way, n_threads)
+                kernel.topk(*arguments, way, n_threads)
         check_finite(scores)
         return classes, scores
 

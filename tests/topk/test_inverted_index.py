@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sklearn_xc._kernels.topk import _dense_rows
-from sklearn_xc._kernels.topk._postings import block_of_classes
+from sklearn_xc._kernels.topk import _inverted_index as kernel
 from sklearn_xc.topk import _inverted_index
 from sklearn_xc.topk._inverted_index import InvertedIndex
 from sklearn_xc.utils._matrix import as_rows, normalise
@@ -42,7 +42,7 @@ def reference(X, W, b, k):
     density=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
     k=st.integers(1, 300),
     seed=st.integers(0, 2**32 - 1),
-    way=st.sampled_from([0, 1, 2, 3]),
+    way=st.sampled_from([0, 1, 2]),
     full_share=st.sampled_from([0.0, 0.25, 1.0]),
     n_threads=st.sampled_from([1, 2, 5]),
     dense=st.booleans(),
@@ -95,13 +95,13 @@ def large():
     return X, W, rng.normal(-0.5, 0.1, 5000).astype(np.float32)
 
 
-def test_same_bits_all_ways_any_threads_dense_or_sparse(large):
+def test_same_bits_both_ways_any_threads_dense_or_sparse(large):
     X, W, b = large
     index, rows = InvertedIndex(W, b), as_rows(normalise(X))
     best, scores = index.topk(rows, 7, 1, 1)
     plain = X.astype(float) @ W.T.astype(float) + b.astype(float)
     np.testing.assert_allclose(scores, -np.sort(-plain, axis=1)[:, :7], rtol=1e-5, atol=1e-6)
-    for way in (0, 1, 2, 3):
+    for way in (0, 1, 2):
         for n_threads in (1, 2, 5):
             for form in (rows, as_rows(normalise(X.toarray()))):
                 other_best, other_scores = index.topk(form, 7, n_threads, way)
@@ -110,85 +110,6 @@ def test_same_bits_all_ways_any_threads_dense_or_sparse(large):
     full = index.scores(rows, 2)
     np.testing.assert_array_equal(np.take_along_axis(full, best.astype(int), axis=1), scores)
     np.testing.assert_array_equal(index.positives(rows, 2).toarray(), full > 0)
-
-
-def with_full_weights(n_classes, seed, real):
-    """Rows of positive values, and an index with full weights of 30 of its 60 features."""
-    rng = np.random.default_rng(seed)
-    W = rng.normal(size=(n_classes, 60)) if real else rng.integers(-2, 3, (n_classes, 60))
-    W = W * (rng.random(W.shape) < np.where(np.arange(60) % 2, 0.05, 0.6))
-    X = rng.random((40, 60)) * 2 if real else rng.integers(0, 3, (40, 60))
-    X = X * (rng.random(X.shape) < 0.2)
-    b = rng.normal(-1, 0.1, n_classes) if real else np.zeros(n_classes)
-    X, W = (sparse.csr_array(matrix.astype(np.float32)) for matrix in (X, W))
-    return as_rows(normalise(X)), InvertedIndex(W, b.astype(np.float32))
-
-
-@pytest.mark.parametrize("real", [True, False])
-@pytest.mark.parametrize("n_classes", [1, 63, 64, 200, 4000])
-def test_pruned_scans_answer_to_the_bit(n_classes, real):
-    """Integers have ties, in blocks that are offered in any order."""
-    rows, index = with_full_weights(n_classes, n_classes, real)
-    for k in (1, 5, 64, 65, n_classes):
-        if k <= n_classes:
-            expected = index.topk(rows, k, 1, 1)
-            for way in (0, 3):
-                for found, wanted in zip(index.topk(rows, k, 2, way), expected, strict=True):
-                    np.testing.assert_array_equal(found, wanted)
-
-
-def test_pruned_scans_where_bounds_do_not_hold():
-    """Values below zero turn the largest weights into the smallest products: all is read."""
-    rows, index = with_full_weights(3000, 0, True)
-    rows.data[::7] *= -1
-    best, scores = index.topk(rows, 5, 1, 1)
-    for way in (0, 3):
-        found = index.topk(rows, 5, 1, way)
-        np.testing.assert_array_equal(found[0], best)
-        np.testing.assert_array_equal(found[1], scores)
-
-
-def test_pruned_scans_of_some_classes():
-    """Classes that are left out have intercepts of minus infinity; whole blocks of them."""
-    rows, index = with_full_weights(3000, 1, True)
-    weight = np.full(3000, -np.inf, dtype=np.float32)
-    weight[100:103] = 0
-    for way in (1, 3):
-        best, scores = index.shifted(weight).topk(rows, 3, 1, way)
-        np.testing.assert_array_equal(np.sort(best, axis=1), [[100, 101, 102]] * 40)
-        np.testing.assert_array_equal(
-            scores, np.take_along_axis(index.scores(rows, 1), best.astype(int), axis=1)
-        )
-
-
-def test_maxima_are_those_of_groups_of_four_classes():
-    _, index = with_full_weights(200, 2, True)
-    full, maxima = index.full_weights, index.full_maxima
-    assert (full.shape, maxima.shape) == ((30, 256), (30, 64))
-    for block in range(4):
-        for group in range(16):
-            places = 64 * block + group + 16 * np.arange(4)
-            largest = full[:, places].max(axis=1)
-            np.testing.assert_array_equal(maxima[:, 16 * block + group], largest)
-
-
-def test_maxima_of_arrays_from_elsewhere():
-    """An index of arrays as they stand in a file prunes if blocks of weights are whole."""
-    rows, index = with_full_weights(200, 3, True)
-    names = "indptr", "classes", "weights", "full_column", "intercept", "by_intercept"
-    arrays = {name: getattr(index, name) for name in names}
-    whole = InvertedIndex.from_arrays(index.shape, full_weights=index.full_weights, **arrays)
-    np.testing.assert_array_equal(whole.full_maxima, index.full_maxima)
-    for places in (200, 208, 320):
-        other = np.zeros((30, places), dtype=np.float32)
-        other[:, :200] = index.full_weights[:, :200]
-        part = InvertedIndex.from_arrays(index.shape, full_weights=other, **arrays)
-        assert not len(part.full_maxima)
-        for way in (0, 1, 3):
-            for found, wanted in zip(
-                part.topk(rows, 2, 1, way), whole.topk(rows, 2, 1, 1), strict=True
-            ):
-                np.testing.assert_array_equal(found, wanted)
 
 
 def test_results_do_not_depend_on_the_row_blocks(large, monkeypatch):
@@ -227,14 +148,14 @@ def test_weights_may_be_dense_or_empty():
     best, scores = InvertedIndex(W.toarray(), b).topk(rows, 9, 1)
     np.testing.assert_array_equal(best, reference(X, W, b, 9)[0])
     empty = InvertedIndex(sparse.csr_array((9, 4), dtype=np.float32), b)
-    for way in (1, 2, 3):
+    for way in (1, 2):
         best, scores = empty.topk(rows, 9, 2, way)
         np.testing.assert_array_equal(best, np.tile(np.argsort(-b, kind="stable"), (5, 1)))
         np.testing.assert_array_equal(scores, np.tile(-np.sort(-b), (5, 1)))
     np.testing.assert_array_equal(empty.positives(rows, 1).toarray(), np.tile(b > 0, (5, 1)))
 
 
-@pytest.mark.parametrize("way", [1, 2, 3])
+@pytest.mark.parametrize("way", [1, 2])
 def test_classes_without_positives_come_last_and_finite(way):
     b = np.array([-1e18, 0.5, -1e18, -1.0], dtype=np.float32)
     W = sparse.csr_array(np.array([[0], [1], [0], [-1]], dtype=np.float32))
@@ -243,7 +164,7 @@ def test_classes_without_positives_come_last_and_finite(way):
     np.testing.assert_array_equal(scores, np.float32([[1.5, -2, -1e18, -1e18]] * 2))
 
 
-@pytest.mark.parametrize("way", [0, 1, 2, 3])
+@pytest.mark.parametrize("way", [0, 1, 2])
 def test_overflow_is_an_error(way):
     W = sparse.csr_array(np.array([[3e38, 3e38], [-3e38, 3e38], [1, 1]], dtype=np.float32))
     index = InvertedIndex(W, np.zeros(3, np.float32))
@@ -341,7 +262,7 @@ def test_memory_of_the_index_is_bounded_by_the_weights():
     assert 0 < full.sum() < 12
     np.testing.assert_array_equal(np.diff(index.indptr), np.where(full, 0, used))
     assert index.full_weights[:, :300].nbytes <= 2 * 8 * used[full].sum()
-    assert index.full_weights.shape[1] - 300 < block_of_classes()
+    assert index.full_weights.shape[1] - 300 < kernel.block_of_classes()
 
 
 def test_an_index_is_built_beside_no_second_copy():
@@ -357,11 +278,9 @@ def test_an_index_is_built_beside_no_second_copy():
     finally:
         tracemalloc.stop()
     assert (index.full_column >= 0).sum() == 20
-    full = index.full_weights.nbytes + index.full_maxima.nbytes
-    size = index.classes.nbytes + index.weights.nbytes + full
-    assert index.full_maxima.nbytes == index.full_weights.nbytes / 4
+    size = index.classes.nbytes + index.weights.nbytes + index.full_weights.nbytes
     assert size <= kept <= size + 2**17
-    assert peak <= 8 * W.nnz + full + 2**17
+    assert peak <= 8 * W.nnz + index.full_weights.nbytes + 2**17
 
 
 def test_shapes_must_fit():

@@ -31,18 +31,8 @@ XC_INLINE void xc_add_columns(
     xc_store(totals + 32, s2), xc_store(totals + 48, s3);
 }
 
-/* The same for sixteen classes. */
-XC_INLINE void xc_add_part_of_columns(
-    const int32_t *columns, const float *values, const float *weights, int64_t stride,
-    const float *scores, float *totals) {
-    xc_floats s = xc_load(scores);
-    for (; *columns >= 0; columns++, values++)
-        s = xc_plus_multiple(s, *values, xc_load(weights + *columns * stride));
-    xc_store(totals, s);
-}
-
-/* The same for a block of which only a score above `worst` matters: whether there is one. OUT
- * `totals` only then; `scores` is as `anew` afterwards. */
+/* The same for a block of which only totals above `worst` matter: whether there is one, and OUT
+ * `totals` only then. The scores are those of `anew` afterwards. */
 XC_INLINE int xc_finish_above(
     const int32_t *columns, const float *values, const float *weights, int64_t stride, float worst,
     const float *anew, float *scores, float *totals) {
@@ -108,17 +98,10 @@ static inline void xc_add_columns(const int32_t *columns, const float *values,
         for (int c = 0; c < 64; c++) totals[c] += *values * weights[*columns * stride + c];
 }
 
-static inline void xc_add_part_of_columns(const int32_t *columns, const float *values,
-                                          const float *weights, int64_t stride,
-                                          const float *scores, float *totals) {
-    memcpy(totals, scores, 16 * sizeof(float));
-    for (; *columns >= 0; columns++, values++)
-        for (int c = 0; c < 16; c++) totals[c] += *values * weights[*columns * stride + c];
-}
-
 static inline int xc_finish_above(const int32_t *columns, const float *values,
                                   const float *weights, int64_t stride, float worst,
                                   const float *anew, float *scores, float *totals) {
+    (void)worst;
     xc_add_columns(columns, values, weights, stride, scores, totals);
     memcpy(scores, anew, 64 * sizeof(float));
     return 1;

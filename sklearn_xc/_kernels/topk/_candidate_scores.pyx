@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from sklearn_xc._kernels.common._common cimport ordered
 from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_at
-from sklearn_xc._kernels.topk._postings cimport BATCH
+from sklearn_xc._kernels.topk._inverted_index cimport BATCH
 
 cdef struct Weights:
     bint is_sparse

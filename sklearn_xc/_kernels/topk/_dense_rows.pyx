@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.common._heap cimport sort_heap
 from sklearn_xc._kernels.common._rows cimport Rows, pointers_to_rows
-from sklearn_xc._kernels.topk._postings cimport (
+from sklearn_xc._kernels.topk._inverted_index cimport (
     BATCH, BLOCK, Index, Postings, add_columns_to_two, add_list, finish_block, offer_block,
 )
 

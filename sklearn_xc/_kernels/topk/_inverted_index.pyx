@@ -1,14 +1,15 @@
 """Scores of rows over an inverted index feature -> (class, weight), and the best k of them.
 
-The accumulator of `_postings` holds the intercepts between rows.
+A row's scores gather in a float32 accumulator of one place a class, which holds the intercepts
+between rows. For most features a list names the classes that use it; a feature that many classes
+use has its weights stored for all classes, in blocks of BLOCK classes.
 
-Three ways lead to the result. `scan` goes over all K classes once, block by block: it adds the
+Two ways lead to the result. `scan` goes over all K classes once, block by block: it adds the
 weights of the features that have them for all classes, in registers, compares, and leaves the
 intercepts behind. `touched` is for rows whose features all have lists: it reads only the classes
 that they mention and then the others in the order of their intercepts, until none can be among the
-best; it pays when few classes are touched. `pruned_scan`, of `_pruned_scan`, finishes the scores of
-those blocks alone that may have one of the best. All see the same sums in the same order of
-additions, so they give the same bits.
+best; it pays when few classes are touched. Both see the same sums in the same order of additions,
+so they give the same bits.
 """
 
 from cython.parallel cimport prange, threadid
@@ -17,14 +18,9 @@ from libc.math cimport INFINITY
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from libc.string cimport memcpy
 
-from sklearn_xc._kernels.common._common cimport dispatched
+from sklearn_xc._kernels.common._common cimport dispatched, prefetch
 from sklearn_xc._kernels.common._heap cimport better, sift, sort_heap
 from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_at
-from sklearn_xc._kernels.topk._postings cimport (
-    BLOCK, Batch, Index, Lists, Postings, accumulate, add_tile, count_postings, finish_above,
-    finish_block, offer_block, prepare,
-)
-from sklearn_xc._kernels.topk._pruned_scan cimport may_prune, pruned_scan, worth_pruning
 
 cdef enum:
     CHUNK = 32  # rows that a thread takes at a time
@@ -34,11 +30,96 @@ cdef enum Way:
     CHEAPER = 0
     SCAN = 1
     TOUCHED = 2
-    PRUNED = 3
+
+
+def block_of_classes():
+    """The number of classes in a block of `Postings`."""
+    return BLOCK
+
+
+cdef class Postings:
+    """A read-only view of the weights, feature by feature (`topk/_inverted_index.py`)."""
+
+    def __init__(
+        self,
+        const int64_t[::1] indptr, const int32_t[::1] classes, const float[::1] weights,
+        const int32_t[::1] full_column, const float[:, :] full_weights,
+        const float[::1] intercept, const int32_t[::1] by_intercept,
+    ):
+        if full_weights.shape[0] and full_weights.strides[1] != sizeof(float):
+            raise ValueError("the weights of a feature must lie next to one another")
+        self.indptr = indptr
+        self.classes = classes
+        self.weights = weights
+        self.full_column = full_column
+        self.full_weights = full_weights
+        self.intercept = intercept
+        self.by_intercept = by_intercept
+
+    cdef Index pointers(self) noexcept:
+        cdef Index index
+        index.indptr = &self.indptr[0]
+        index.classes = &self.classes[0] if self.classes.shape[0] else NULL
+        index.weights = &self.weights[0] if self.weights.shape[0] else NULL
+        index.full_column = &self.full_column[0] if self.full_column.shape[0] else NULL
+        index.full_weights = &self.full_weights[0, 0] if self.full_weights.shape[0] else NULL
+        index.intercept = &self.intercept[0]
+        index.by_intercept = &self.by_intercept[0]
+        index.stride = self.full_weights.strides[0] // <int64_t>sizeof(float)
+        index.n_classes = <int32_t>self.by_intercept.shape[0]
+        index.n_columns = <int32_t>min(self.full_weights.shape[1], self.intercept.shape[0])
+        index.n_blocks = <int32_t>(self.intercept.shape[0] // BLOCK)
+        return index
+
+
+cdef inline int64_t count_postings(Row row, Index index) noexcept nogil:
+    """How many classes the lists of the row mention; -1 if a feature has no list."""
+    cdef int64_t e, total = 0
+    for e in range(row.n):
+        if row.values[e] == 0:
+            continue
+        if index.full_column[row.features[e]] >= 0:
+            return -1
+        total += index.indptr[row.features[e] + 1] - index.indptr[row.features[e]]
+    return total
+
+
+cdef dispatched accumulate(Row row, Index index, float* scores, Batch* batch) noexcept nogil:
+    """scores += W x, but for the features in the batch, which `finish_block` has still to add."""
+    cdef int64_t e
+    cdef int32_t feature, block, n = 0
+    cdef float totals[BLOCK]
+    # Lists lie anywhere in the index. Not a function of its own: GCC drops calls without effects.
+    for e in range(row.n):
+        feature = row.features[e]
+        if index.full_column[feature] < 0:
+            prefetch(index.classes + index.indptr[feature])
+            prefetch(index.classes + index.indptr[feature] + LINE)
+            prefetch(index.weights + index.indptr[feature])
+            prefetch(index.weights + index.indptr[feature] + LINE)
+    for e in range(row.n):
+        if row.values[e] == 0:
+            continue
+        feature = row.features[e]
+        if index.full_column[feature] < 0:
+            add_list(row.values[e], index.indptr[feature], index.indptr[feature + 1], index, scores)
+            continue
+        if n == BATCH:
+            batch.column[n] = -1
+            for block in range(index.n_blocks):
+                finish_block(
+                    batch.column, batch.value, index, block, scores + block * BLOCK, totals
+                )
+                memcpy(scores + block * BLOCK, totals, BLOCK * sizeof(float))
+            n = 0
+        batch.column[n] = index.full_column[feature]
+        batch.value[n] = row.values[e]
+        n += 1
+    batch.column[n] = -1
 
 
 cdef inline bint worth_touching(Row row, Index index, int way) noexcept nogil:
-    cdef int64_t n_postings = -1 if way in (SCAN, PRUNED) else count_postings(row, index)
+    cdef int64_t n_postings = -1 if way == SCAN else count_postings(row, index)
     return n_postings >= 0 and (way == TOUCHED or TOUCH_COST * n_postings < index.n_classes)
 
 
@@ -54,15 +135,13 @@ cdef inline void reset_touched(Row row, Index index, float* scores) noexcept nog
 
 
 cdef dispatched scan(
-    Lists* lists, const Batch* batch, Index index, float* scores, float* top, int32_t* labels,
-    int64_t k,
+    const Batch* batch, Index index, float* scores, float* top, int32_t* labels, int64_t k
 ) noexcept nogil:
     """Offer all classes in ascending order, so that a tie never replaces the smaller class."""
     cdef float totals[BLOCK]
     cdef int32_t block, start
     for block in range(index.n_blocks):
         start = block * BLOCK
-        add_tile(lists, index, block, scores)
         if finish_above(
             batch.column, batch.value, index, block, top[0], scores + start, totals
         ):
@@ -93,28 +172,19 @@ cdef void touched(
 
 
 cdef void topk_row(
-    Row row, Index index, float* scores, float* bounds, float* top, int32_t* labels, int64_t k,
-    int way,
+    Row row, Index index, float* scores, float* top, int32_t* labels, int64_t k, int way
 ) noexcept nogil:
-    cdef Lists lists
     cdef Batch batch
     cdef int64_t j
     for j in range(k):
         top[j] = -INFINITY
         labels[j] = INT32_MAX
+    accumulate(row, index, scores, &batch)
     if worth_touching(row, index, way):
-        accumulate(row, index, scores, &batch)
         touched(row, index, scores, top, labels, k)
         reset_touched(row, index, scores)
     else:
-        prepare(row, index, scores, &lists, &batch)
-        if (
-            (way == PRUNED and may_prune(&batch, index, k))
-            or (way == CHEAPER and worth_pruning(&batch, index, k))
-        ):
-            pruned_scan(&lists, &batch, index, scores, bounds, top, labels, k)
-        else:
-            scan(&lists, &batch, index, scores, top, labels, k)
+        scan(&batch, index, scores, top, labels, k)
     sort_heap(top, labels, k)
 
 
@@ -126,7 +196,7 @@ cdef float SEEN = -FLT_MAX
 
 
 cdef dispatched scan_positives(
-    Lists* lists, const Batch* batch, Index index, float* scores, int64_t* n_found, int32_t* found
+    const Batch* batch, Index index, float* scores, int64_t* n_found, int32_t* found
 ) noexcept nogil:
     """OUT `n_found`, -1 if a score is not finite."""
     cdef float totals[BLOCK]
@@ -135,7 +205,6 @@ cdef dispatched scan_positives(
     cdef float wrong = 0
     for block in range(index.n_blocks):
         start = block * BLOCK
-        add_tile(lists, index, block, scores)
         finish_block(batch.column, batch.value, index, block, scores + start, totals)
         memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
         hits = 0
@@ -183,16 +252,14 @@ cdef int64_t touched_positives(
 
 
 cdef int64_t positives_row(Row row, Index index, float* scores, int32_t* found) noexcept nogil:
-    cdef Lists lists
     cdef Batch batch
     cdef int64_t n
+    accumulate(row, index, scores, &batch)
     if worth_touching(row, index, CHEAPER):
-        accumulate(row, index, scores, &batch)
         n = touched_positives(row, index, scores, found)
         reset_touched(row, index, scores)
     else:
-        prepare(row, index, scores, &lists, &batch)
-        scan_positives(&lists, &batch, index, scores, &n, found)
+        scan_positives(&batch, index, scores, &n, found)
     return n
 
 
@@ -200,14 +267,12 @@ cdef int64_t positives_row(Row row, Index index, float* scores, int32_t* found) 
 
 
 cdef dispatched scores_row(Row row, Index index, float* scores, float* out) noexcept nogil:
-    cdef Lists lists
     cdef Batch batch
     cdef float totals[BLOCK]
     cdef int32_t block, start
-    prepare(row, index, scores, &lists, &batch)
+    accumulate(row, index, scores, &batch)
     for block in range(index.n_blocks):
         start = block * BLOCK
-        add_tile(&lists, index, block, scores)
         finish_block(batch.column, batch.value, index, block, scores + start, totals)
         memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
         memcpy(out + start, totals, min(BLOCK, index.n_classes - start) * sizeof(float))
@@ -215,7 +280,7 @@ cdef dispatched scores_row(Row row, Index index, float* scores, float* out) noex
 
 def topk(
     const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
-    Postings postings, float[:, ::1] scores, float[:, ::1] bounds,
+    Postings postings, float[:, ::1] scores,
     int32_t[:, ::1] top_classes, float[:, ::1] top_scores, int way, int n_threads,
 ):
     """The k best classes of each row, best first, ties to the smaller class.
@@ -225,11 +290,9 @@ def topk(
     indptr, indices, data, dense : IN, the rows (see `utils/_matrix.Rows`)
     postings : IN
     scores : IN/OUT scratch (n_threads, n_places or more), holding the intercepts before and after
-    bounds : scratch (n_threads, 5 n_blocks + 1 or more)
     top_classes, top_scores : OUT (n_rows, k)
-    way : IN, 1 scan, 2 touched, 3 pruned scan, 0 the cheapest one for each row; the results are the
-        same. A row with a feature that has no list is always scanned, and not pruned where bounds
-        do not hold.
+    way : IN, 1 scan, 2 touched, 0 the cheaper one for each row; the results are the same. A row
+        with a feature that has no list is always scanned.
     """
     cdef Index index = postings.pointers()
     cdef Rows rows = pointers_to_rows(indptr, indices, data, dense)
@@ -238,7 +301,7 @@ def topk(
         n_rows, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads, nogil=True
     ):
         topk_row(
-            row_at(rows, i), index, &scores[threadid(), 0], &bounds[threadid(), 0],
+            row_at(rows, i), index, &scores[threadid(), 0],
             &top_scores[i, 0], &top_classes[i, 0], top_classes.shape[1], way,
         )
 

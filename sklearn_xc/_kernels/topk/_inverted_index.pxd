@@ -3,9 +3,8 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
-from sklearn_xc._kernels.common._common cimport dispatched, prefetch
+from sklearn_xc._kernels.common._common cimport prefetch
 from sklearn_xc._kernels.common._heap cimport sift
-from sklearn_xc._kernels.common._rows cimport Row
 
 cdef extern from "_block_sums.h" nogil:
     void add_columns "xc_add_columns" (
@@ -26,7 +25,6 @@ cdef enum:
     LINE = 16  # numbers of four bytes in a cache line
     AHEAD = 256  # entries of a list by which it is fetched before it is added
     BATCH = 256  # features with weights for all classes that are added in one pass over the classes
-    TILE_BLOCKS = 64  # whose scores stay in the first cache while all lists are added to them
 
 cdef struct Index:
     const int64_t* indptr
@@ -34,19 +32,12 @@ cdef struct Index:
     const float* weights
     const int32_t* full_column
     const float* full_weights
-    const float* full_maxima  # NULL where there are none
     const float* intercept
     const int32_t* by_intercept
     int64_t stride  # from one feature's weights for all classes to those of the next
     int32_t n_classes
     int32_t n_columns  # of the weights for all classes: those of classes, or of whole blocks
     int32_t n_blocks
-
-cdef struct Lists:  # that are still to be added, from `at` on
-    int64_t n
-    int64_t at[BATCH]
-    int64_t stop[BATCH]
-    float value[BATCH]
 
 cdef struct Batch:
     int32_t column[BATCH + 1]  # ends with -1
@@ -59,18 +50,10 @@ cdef class Postings:
     cdef const float[::1] weights
     cdef const int32_t[::1] full_column
     cdef const float[:, :] full_weights
-    cdef const float[:, ::1] full_maxima
     cdef const float[::1] intercept
     cdef const int32_t[::1] by_intercept
 
     cdef Index pointers(self) noexcept
-
-
-cdef int64_t count_postings(Row row, Index index) noexcept nogil
-cdef dispatched accumulate(Row row, Index index, float* scores, Batch* batch) noexcept nogil
-cdef dispatched prepare(
-    Row row, Index index, float* scores, Lists* lists, Batch* batch
-) noexcept nogil
 
 
 cdef inline void add_list(
@@ -87,37 +70,6 @@ cdef inline void add_list(
     while p < stop:
         scores[index.classes[p]] += value * index.weights[p]
         p += 1
-
-
-cdef inline void add_tile(Lists* lists, Index index, int32_t block, float* scores) noexcept nogil:
-    """Before the first block of a tile: add the part of all lists that falls into the tile.
-
-    Sums are those of whole lists one after the other: of each class the same, in the same order.
-    """
-    cdef int64_t limit = (<int64_t>block + TILE_BLOCKS) * BLOCK
-    cdef int64_t i, p, stop
-    cdef int32_t c
-    cdef float value
-    if block % TILE_BLOCKS:
-        return
-    if block + TILE_BLOCKS >= index.n_blocks:
-        for i in range(lists.n):
-            add_list(lists.value[i], lists.at[i], lists.stop[i], index, scores)
-        return
-    for i in range(lists.n):
-        p = lists.at[i]
-        stop = lists.stop[i]
-        value = lists.value[i]
-        while p + LINE <= stop and index.classes[p + LINE - 1] < limit:
-            prefetch(index.classes + p + AHEAD)
-            prefetch(index.weights + p + AHEAD)
-            for c in range(LINE):
-                scores[index.classes[p + c]] += value * index.weights[p + c]
-            p += LINE
-        while p < stop and index.classes[p] < limit:
-            scores[index.classes[p]] += value * index.weights[p]
-            p += 1
-        lists.at[i] = p
 
 
 cdef inline void finish_block(
