@@ -38,8 +38,8 @@
 #endif
 
 /* Sixteen floats that stay in registers: two vectors of eight. Of a vector wider than its registers
- * GCC keeps every copy in memory, which takes several times as long where there is no AVX-512. Where
- * there is, two halves take about as long as one vector. */
+ * GCC keeps every copy in memory, which takes several times as long where there is no AVX-512.
+ * With AVX-512 two halves take two instructions where one vector would take one. */
 #if defined(__GNUC__) || defined(__clang__)
 #define XC_INLINE static inline __attribute__((always_inline))
 typedef float xc_half __attribute__((vector_size(32)));
