@@ -10,23 +10,27 @@
 /* Weights by which those of a column are fetched before they are added: five blocks. */
 enum { XC_AHEAD = 320 };
 
+#if defined(__GNUC__) || defined(__clang__)
+/* What the two functions below share, with sums s0, ..., s3. */
+#define XC_ADD_TO_SUMS                                                                      \
+    for (; *columns >= 0; columns++, values++) {                                            \
+        const float *of_column = weights + *columns * stride;                               \
+        for (int c = XC_AHEAD; c < XC_AHEAD + 64; c += 16) XC_PREFETCH(of_column + c);      \
+        s0 = xc_plus_multiple(s0, *values, xc_load(of_column));                             \
+        s1 = xc_plus_multiple(s1, *values, xc_load(of_column + 16));                        \
+        s2 = xc_plus_multiple(s2, *values, xc_load(of_column + 32));                        \
+        s3 = xc_plus_multiple(s3, *values, xc_load(of_column + 48));                        \
+    }
+
 /* totals[c] = scores[c] + the sum of values[f] * weights[columns[f] * stride + c], for the classes
  * c of a block, over f = 0, 1, ... until a column is -1. Of a loop over 64 numbers GCC keeps the
  * sums in memory between two features. */
-#if defined(__GNUC__) || defined(__clang__)
 XC_INLINE void xc_add_columns(
     const int32_t *columns, const float *values, const float *weights, int64_t stride,
     const float *scores, float *totals) {
     xc_floats s0 = xc_load(scores), s1 = xc_load(scores + 16);
     xc_floats s2 = xc_load(scores + 32), s3 = xc_load(scores + 48);
-    for (; *columns >= 0; columns++, values++) {
-        const float *of_column = weights + *columns * stride;
-        for (int c = XC_AHEAD; c < XC_AHEAD + 64; c += 16) XC_PREFETCH(of_column + c);
-        s0 = xc_plus_multiple(s0, *values, xc_load(of_column));
-        s1 = xc_plus_multiple(s1, *values, xc_load(of_column + 16));
-        s2 = xc_plus_multiple(s2, *values, xc_load(of_column + 32));
-        s3 = xc_plus_multiple(s3, *values, xc_load(of_column + 48));
-    }
+    XC_ADD_TO_SUMS;
     xc_store(totals, s0), xc_store(totals + 16, s1);
     xc_store(totals + 32, s2), xc_store(totals + 48, s3);
 }
@@ -39,14 +43,7 @@ XC_INLINE int xc_finish_above(
     xc_floats s0 = xc_load(scores), s1 = xc_load(scores + 16);
     xc_floats s2 = xc_load(scores + 32), s3 = xc_load(scores + 48);
     for (int c = 0; c < 64; c += 16) xc_store(scores + c, xc_load(anew + c));
-    for (; *columns >= 0; columns++, values++) {
-        const float *of_column = weights + *columns * stride;
-        for (int c = XC_AHEAD; c < XC_AHEAD + 64; c += 16) XC_PREFETCH(of_column + c);
-        s0 = xc_plus_multiple(s0, *values, xc_load(of_column));
-        s1 = xc_plus_multiple(s1, *values, xc_load(of_column + 16));
-        s2 = xc_plus_multiple(s2, *values, xc_load(of_column + 32));
-        s3 = xc_plus_multiple(s3, *values, xc_load(of_column + 48));
-    }
+    XC_ADD_TO_SUMS;
     const xc_half_bits a0 = s0.low > worst, a1 = s0.high > worst, a2 = s1.low > worst;
     const xc_half_bits a3 = s1.high > worst, a4 = s2.low > worst, a5 = s2.high > worst;
     const xc_half_bits a6 = s3.low > worst, a7 = s3.high > worst;
