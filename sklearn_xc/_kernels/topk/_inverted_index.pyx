@@ -24,6 +24,9 @@ from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_a
 
 cdef enum:
     CHUNK = 32  # rows that a thread takes at a time
+    TOGETHER = 5  # features whose weights for all classes are read in one pass
+    FEW_BLOCKS = 8  # of classes, whose weights stay in a cache
+    BEGINNING = 32  # entries of each list that are fetched before the first list is added
     TOUCH_COST = 10  # classes that `scan` reads in the time of one posting of `touched`
 
 cdef enum Way:
@@ -84,20 +87,56 @@ cdef inline int64_t count_postings(Row row, Index index) noexcept nogil:
     return total
 
 
+cdef inline void fetch_list(
+    Index index, int32_t feature, int64_t start, int64_t stop
+) noexcept nogil:
+    """These entries of a feature's list, which lies anywhere in the index."""
+    cdef int64_t p = index.indptr[feature] + start
+    stop = min(index.indptr[feature] + stop, index.indptr[feature + 1])
+    while p < stop:
+        prefetch(index.classes + p)
+        prefetch(index.weights + p)
+        p += LINE
+
+
+cdef dispatched add_batch(
+    Batch* batch, int32_t* n_in_batch, int32_t most_left, Index index, float* scores
+) noexcept nogil:
+    """scores += the part of W x of features in the batch, TOGETHER at a time; some may be left.
+
+    The weights of many features at once are more than a processor fetches ahead.
+    """
+    cdef float totals[BLOCK]
+    cdef int32_t block, behind, f, stop, start = 0, n = n_in_batch[0]
+    batch.column[n] = -1
+    while n - start > most_left:
+        stop = min(start + TOGETHER, n)
+        behind = batch.column[stop]
+        batch.column[stop] = -1
+        for block in range(index.n_blocks):
+            finish_block(
+                batch.column + start, batch.value + start, index, block, scores + block * BLOCK,
+                totals,
+            )
+            memcpy(scores + block * BLOCK, totals, BLOCK * sizeof(float))
+        batch.column[stop] = behind
+        start = stop
+    for f in range(n - start):
+        batch.column[f] = batch.column[start + f]
+        batch.value[f] = batch.value[start + f]
+    n_in_batch[0] = n - start
+
+
 cdef dispatched accumulate(Row row, Index index, float* scores, Batch* batch) noexcept nogil:
     """scores += W x, but for the features in the batch, which `finish_block` has still to add."""
     cdef int64_t e
-    cdef int32_t feature, block, n = 0
-    cdef float totals[BLOCK]
-    # Lists lie anywhere in the index. Not a function of its own: GCC drops calls without effects.
+    cdef int32_t feature, n = 0
     for e in range(row.n):
-        feature = row.features[e]
-        if index.full_column[feature] < 0:
-            prefetch(index.classes + index.indptr[feature])
-            prefetch(index.classes + index.indptr[feature] + LINE)
-            prefetch(index.weights + index.indptr[feature])
-            prefetch(index.weights + index.indptr[feature] + LINE)
+        if index.full_column[row.features[e]] < 0:
+            fetch_list(index, row.features[e], 0, BEGINNING)
     for e in range(row.n):
+        if e + 1 < row.n and index.full_column[row.features[e + 1]] < 0:
+            fetch_list(index, row.features[e + 1], BEGINNING, AHEAD)
         if row.values[e] == 0:
             continue
         feature = row.features[e]
@@ -105,16 +144,12 @@ cdef dispatched accumulate(Row row, Index index, float* scores, Batch* batch) no
             add_list(row.values[e], index.indptr[feature], index.indptr[feature + 1], index, scores)
             continue
         if n == BATCH:
-            batch.column[n] = -1
-            for block in range(index.n_blocks):
-                finish_block(
-                    batch.column, batch.value, index, block, scores + block * BLOCK, totals
-                )
-                memcpy(scores + block * BLOCK, totals, BLOCK * sizeof(float))
-            n = 0
+            add_batch(batch, &n, 0, index, scores)
         batch.column[n] = index.full_column[feature]
         batch.value[n] = row.values[e]
         n += 1
+    if n > TOGETHER and index.n_blocks > FEW_BLOCKS:
+        add_batch(batch, &n, TOGETHER, index, scores)
     batch.column[n] = -1
 
 
