@@ -170,12 +170,13 @@ class InvertedIndex:
         classes = np.empty((n_rows, k), dtype=np.int32)
         scores = np.empty((n_rows, k), dtype=np.float32)
         together = self._together(rows, n_threads) if way == 0 else 1
-        scratch = self._scratch(n_threads * together)
+        shared = together > 1 and self._has_all()  # which needs no scores of all classes
+        scratch = self._scratch(1 if shared else n_threads * together)
         for start, block in row_blocks(rows, self.rows_at_once):
             part = slice(start, start + block.shape[0])
             arguments = *self._arguments(block), scratch, classes[part], scores[part]
             if together > 1:
-                dense_rows.topk(*arguments, n_threads)
+                dense_rows.topk(*arguments, together, n_threads)
             else:
                 kernel.topk(*arguments, way, n_threads)
         check_finite(scores)
@@ -188,10 +189,11 @@ class InvertedIndex:
         n_full = np.count_nonzero(self.full_column >= 0)
         if 2 * n_full < self.shape[1]:
             return 1
-        has_lists = n_full < self.shape[1]
-        if n_full > dense_rows.batch_of_features() and has_lists and not rows.data.all():
-            return 1  # zeros are left out of batches, between which lists are added
-        most = min(dense_rows.most_together(), MOST_SCRATCH // len(self.intercept))
+        most = dense_rows.most_together(self._postings)
+        if not self._has_all():
+            if n_full > dense_rows.batch_of_features() and not rows.data.all():
+                return 1  # zeros are left out of batches, between which lists are added
+            most = min(most, MOST_SCRATCH // len(self.intercept))
         return max(1, min(most, rows.shape[0] // n_threads))
 
     def scores(self, rows, n_threads):

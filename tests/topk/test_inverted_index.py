@@ -194,7 +194,7 @@ def test_more_features_than_one_pass_over_the_classes_takes(n_features):
 def test_dense_rows_share_the_weights_and_keep_the_bits(n_features, n_classes, kind, zeros):
     """Groups of rows, the last one smaller, against one row after another and float64."""
     rng = np.random.default_rng(n_features + n_classes)
-    X = rng.normal(size=(45, n_features)).astype(np.float32)
+    X = rng.normal(size=(150, n_features)).astype(np.float32)
     X[rng.random(X.shape) < zeros] = 0
     W = rng.normal(size=(n_classes, n_features)).astype(np.float32)
     W[rng.random(W.shape) < np.where(rng.random(n_features) < 0.2, 0.9, 0.3)] = 0
@@ -224,7 +224,7 @@ def test_dense_rows_alone_are_taken_in_groups():
     rows, index = as_rows(normalise(sparse.csr_array(X))), InvertedIndex(W.toarray(), b)
     places = np.empty((3, 2), np.int32), np.empty((3, 2), np.float32)
     with pytest.raises(ValueError, match="rows must be dense"):
-        _dense_rows.topk(*index._arguments(rows), index._scratch(4), *places, 1)
+        _dense_rows.topk(*index._arguments(rows), index._scratch(4), *places, 2, 1)
 
 
 @pytest.mark.parametrize("length", [0, 15, 16, 17, 255, 273, 1200])

@@ -56,34 +56,29 @@ XC_INLINE int xc_finish_above(
     return 1;
 }
 
-/* The same for two rows, with each weight read once; totals are IN/OUT. By halves of the block, whose
- * sums fill half of the registers of AVX2. */
-XC_INLINE void xc_add_columns_to_two(
-    const int32_t *columns, const float *values, const float *others, const float *weights,
-    int64_t stride, float *totals, float *of_others) {
-    for (int c = 0; c < 64; c += 32) {
-        xc_floats s0 = xc_load(totals + c), s1 = xc_load(totals + c + 16);
-        xc_floats t0 = xc_load(of_others + c), t1 = xc_load(of_others + c + 16);
-        for (int f = 0; columns[f] >= 0; f++) {
-            const float *of_column = weights + columns[f] * stride + c;
-            const xc_floats w0 = xc_load(of_column), w1 = xc_load(of_column + 16);
-            s0 = xc_plus_multiple(s0, values[f], w0);
-            t0 = xc_plus_multiple(t0, others[f], w0);
-            s1 = xc_plus_multiple(s1, values[f], w1);
-            t1 = xc_plus_multiple(t1, others[f], w1);
-        }
-        xc_store(totals + c, s0), xc_store(totals + c + 16, s1);
-        xc_store(of_others + c, t0), xc_store(of_others + c + 16, t1);
+/* totals[c] += the sum of values[f] * weights[32 f + c] over n features, for half a block of classes,
+ * and the same for another row. The sums fill half of the registers of AVX2. */
+XC_INLINE void xc_add_to_two(const float *values, const float *others, int64_t n,
+                             const float *weights, float *totals, float *of_others) {
+    xc_floats s0 = xc_load(totals), s1 = xc_load(totals + 16);
+    xc_floats t0 = xc_load(of_others), t1 = xc_load(of_others + 16);
+    for (int64_t f = 0; f < n; f++, weights += 32) {
+        const xc_floats w0 = xc_load(weights), w1 = xc_load(weights + 16);
+        s0 = xc_plus_multiple(s0, values[f], w0);
+        t0 = xc_plus_multiple(t0, others[f], w0);
+        s1 = xc_plus_multiple(s1, values[f], w1);
+        t1 = xc_plus_multiple(t1, others[f], w1);
     }
+    xc_store(totals, s0), xc_store(totals + 16, s1);
+    xc_store(of_others, t0), xc_store(of_others + 16, t1);
 }
 #else
-static inline void xc_add_columns_to_two(const int32_t *columns, const float *values,
-                                         const float *others, const float *weights,
-                                         int64_t stride, float *totals, float *of_others) {
-    for (; *columns >= 0; columns++, values++, others++)
-        for (int c = 0; c < 64; c++) {
-            totals[c] += *values * weights[*columns * stride + c];
-            of_others[c] += *others * weights[*columns * stride + c];
+static inline void xc_add_to_two(const float *values, const float *others, int64_t n,
+                                 const float *weights, float *totals, float *of_others) {
+    for (int64_t f = 0; f < n; f++, weights += 32)
+        for (int c = 0; c < 32; c++) {
+            totals[c] += values[f] * weights[c];
+            of_others[c] += others[f] * weights[c];
         }
 }
 

@@ -10,25 +10,37 @@ from libc.math cimport INFINITY
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from libc.string cimport memcpy
 
-from sklearn_xc._kernels.common._common cimport dispatched
+from sklearn_xc._kernels.common._common cimport dispatched, prefetch_far
 from sklearn_xc._kernels.common._heap cimport sort_heap
 from sklearn_xc._kernels.common._rows cimport Rows, pointers_to_rows
 from sklearn_xc._kernels.topk._inverted_index cimport (
-    BATCH, BLOCK, Index, Postings, add_columns_to_two, add_list, finish_block, offer_block,
+    BATCH, BLOCK, LINE, Index, Postings, add_list, add_to_two, offer_block,
 )
 
 cdef enum:
-    MOST_TOGETHER = 32  # rows
+    MOST_TOGETHER = 128  # rows, where no feature has a list
+    WITH_LISTS = 32  # rows, each of which has its scores in scratch memory
+    HALF = BLOCK // 2
+    AT_ONCE = 128  # features whose weights for half a block, 16 KiB, stay in the first cache
 
 cdef struct Group:
     int64_t n  # rows
-    int32_t column[BATCH + 1]  # ends with -1
-    float value[MOST_TOGETHER][BATCH]
+    int64_t n_columns  # features that are still to be added
+    const int32_t* columns
+    const float* values[MOST_TOGETHER]  # of each row, as many as columns
+
+cdef struct Batches:  # where some features have lists, those that have none
+    int32_t column[BATCH]
+    float value[WITH_LISTS][BATCH]
 
 
-def most_together():
+cdef bint has_lists(Postings postings):
+    return postings.full_weights.shape[0] < postings.full_column.shape[0]
+
+
+def most_together(Postings postings):
     """The largest number of rows in a group."""
-    return MOST_TOGETHER
+    return WITH_LISTS if has_lists(postings) else MOST_TOGETHER
 
 
 def batch_of_features():
@@ -42,31 +54,55 @@ cdef inline void finish_group(
 ) noexcept nogil:
     """totals = scores + the group's part of W x, for one block of classes of each row."""
     cdef const float* of_block = index.full_weights + <int64_t>block * BLOCK
-    cdef int64_t r, first = 0
-    if index.n_columns - block * BLOCK >= BLOCK:
+    cdef const float* of_half
+    cdef const float* of_column
+    cdef const float* others
+    cdef float packed[AT_ONCE * HALF]
+    cdef int64_t r, part, first, some, n = index.n_columns - block * BLOCK
+    cdef int32_t half, c, f
+    for r in range(group.n):
+        memcpy(totals + r * BLOCK, scores + r * stride + block * BLOCK, BLOCK * sizeof(float))
+    if n < BLOCK:  # nothing is read beyond the weights
         for r in range(group.n):
-            memcpy(totals + r * BLOCK, scores + r * stride + block * BLOCK, BLOCK * sizeof(float))
-        first = group.n // 2 * 2
-        for r in range(0, first, 2):
-            add_columns_to_two(
-                group.column, group.value[r], group.value[r + 1], of_block, index.stride,
-                totals + r * BLOCK, totals + (r + 1) * BLOCK,
-            )
-    for r in range(first, group.n):
-        finish_block(
-            group.column, group.value[r], index, block, scores + r * stride + block * BLOCK,
-            totals + r * BLOCK,
-        )
+            for f in range(group.n_columns):
+                for c in range(n):
+                    totals[r * BLOCK + c] += (
+                        group.values[r][f] * of_block[group.columns[f] * index.stride + c]
+                    )
+        return
+    for half in range(2):
+        of_half = of_block + half * HALF
+        for part in range((group.n_columns + AT_ONCE - 1) // AT_ONCE):
+            first = part * AT_ONCE
+            some = min(<int64_t>AT_ONCE, group.n_columns - first)
+            # Side by side; where they are, they share few places of the first cache.
+            for f in range(some):
+                of_column = of_half + group.columns[first + f] * index.stride
+                memcpy(packed + f * HALF, of_column, HALF * sizeof(float))
+                prefetch_far(of_column + BLOCK)
+                prefetch_far(of_column + BLOCK + LINE)
+            for r in range(0, group.n, 2):
+                # The last of an odd number of rows stands beside itself; there is room behind it.
+                others = group.values[r + 1] if r + 1 < group.n else group.values[r]
+                add_to_two(
+                    group.values[r] + first, others + first, some, packed,
+                    totals + r * BLOCK + half * HALF, totals + (r + 1) * BLOCK + half * HALF,
+                )
 
 
 cdef dispatched accumulate_group(
-    Rows rows, int64_t start, Index index, float* scores, int64_t stride, Group* group
+    Rows rows, int64_t start, Index index, float* scores, int64_t stride, Group* group,
+    Batches* batches,
 ) noexcept nogil:
     """scores += W x of each row, but for the features that are left in the group."""
-    cdef float totals[MOST_TOGETHER * BLOCK]
+    cdef float totals[WITH_LISTS * BLOCK]
     cdef int64_t e, r, n_features = rows.indptr[start + 1] - rows.indptr[start]
     cdef const float* values = rows.values + rows.indptr[start]
-    cdef int32_t j, block, n = 0
+    cdef int32_t j, block
+    group.n_columns = 0
+    group.columns = batches.column
+    for r in range(group.n):
+        group.values[r] = batches.value[r]
     for e in range(n_features):
         j = rows.features[e]
         if index.full_column[j] < 0:
@@ -77,8 +113,7 @@ cdef dispatched accumulate_group(
                         scores + r * stride,
                     )
             continue
-        if n == BATCH:
-            group.column[n] = -1
+        if group.n_columns == BATCH:
             for block in range(index.n_blocks):
                 finish_group(group, index, block, scores, stride, totals)
                 for r in range(group.n):
@@ -86,29 +121,32 @@ cdef dispatched accumulate_group(
                         scores + r * stride + block * BLOCK, totals + r * BLOCK,
                         BLOCK * sizeof(float),
                     )
-            n = 0
-        group.column[n] = index.full_column[j]
+            group.n_columns = 0
+        batches.column[group.n_columns] = index.full_column[j]
         for r in range(group.n):
-            group.value[r][n] = values[r * n_features + e]
-        n += 1
-    group.column[n] = -1
+            batches.value[r][group.n_columns] = values[r * n_features + e]
+        group.n_columns += 1
 
 
 cdef dispatched scan_group(
     const Group* group, Index index, float* scores, int64_t stride, float* top, int32_t* labels,
     int64_t k,
 ) noexcept nogil:
-    """Offer all classes to each row in ascending order; leaves the intercepts behind."""
+    """Offer all classes to each row in ascending order; leaves the intercepts behind.
+
+    With stride 0 the scores are the intercepts and stay.
+    """
     cdef float totals[MOST_TOGETHER * BLOCK]
     cdef int32_t block
     cdef int64_t r
     for block in range(index.n_blocks):
         finish_group(group, index, block, scores, stride, totals)
         for r in range(group.n):
-            memcpy(
-                scores + r * stride + block * BLOCK, index.intercept + block * BLOCK,
-                BLOCK * sizeof(float),
-            )
+            if stride:
+                memcpy(
+                    scores + r * stride + block * BLOCK, index.intercept + block * BLOCK,
+                    BLOCK * sizeof(float),
+                )
             offer_block(totals + r * BLOCK, block * BLOCK, top + r * k, labels + r * k, k)
 
 
@@ -117,12 +155,19 @@ cdef void topk_group(
     float* top, int32_t* labels, int64_t k,
 ) noexcept nogil:
     cdef Group group
+    cdef Batches batches
     cdef int64_t r
     group.n = stop - start
     for r in range(group.n * k):
         top[r] = -INFINITY
         labels[r] = INT32_MAX
-    accumulate_group(rows, start, index, scores, stride, &group)
+    if stride:
+        accumulate_group(rows, start, index, scores, stride, &group, &batches)
+    else:  # the features in their order, as they stand in the rows
+        group.n_columns = rows.indptr[start + 1] - rows.indptr[start]
+        group.columns = index.full_column
+        for r in range(group.n):
+            group.values[r] = rows.values + rows.indptr[start + r]
     scan_group(&group, index, scores, stride, top, labels, k)
     for r in range(group.n):
         sort_heap(top + r * k, labels + r * k, k)
@@ -131,27 +176,32 @@ cdef void topk_group(
 def topk(
     const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
     Postings postings, float[:, ::1] scores,
-    int32_t[:, ::1] top_classes, float[:, ::1] top_scores, int n_threads,
+    int32_t[:, ::1] top_classes, float[:, ::1] top_scores, int64_t together, int n_threads,
 ):
     """As `_inverted_index.topk`, of dense rows.
 
     Parameters
     ----------
-    scores : IN/OUT scratch (n_threads * rows of a group, n_places or more), the intercepts before
-        and after
+    scores : IN/OUT scratch (n_threads * together, n_places or more), the intercepts before and
+        after; not looked at where no feature has a list
+    together : IN, rows of a group, at most `most_together`
     """
     if not dense:
         raise ValueError("rows must be dense")
     cdef Index index = postings.pointers()
     cdef Rows rows = pointers_to_rows(indptr, indices, data, dense)
-    cdef int64_t n_rows = indptr.shape[0] - 1, k = top_classes.shape[1]
-    cdef int64_t together = min(<int64_t>MOST_TOGETHER, scores.shape[0] // n_threads)
+    cdef int64_t n_rows = indptr.shape[0] - 1, k = top_classes.shape[1], stride = 0
+    cdef float* of_thread
     cdef int64_t g
+    if has_lists(postings):
+        stride = scores.shape[1]
     for g in prange(
         (n_rows + together - 1) // together, schedule="dynamic", num_threads=n_threads, nogil=True
     ):
+        of_thread = <float*>index.intercept
+        if stride:
+            of_thread = &scores[threadid() * together, 0]
         topk_group(
-            rows, g * together, min(n_rows, (g + 1) * together), index,
-            &scores[threadid() * together, 0], scores.shape[1],
+            rows, g * together, min(n_rows, (g + 1) * together), index, of_thread, stride,
             &top_scores[g * together, 0], &top_classes[g * together, 0], k,
         )

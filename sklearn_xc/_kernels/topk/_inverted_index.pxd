@@ -15,9 +15,9 @@ cdef extern from "_block_sums.h" nogil:
         const int32_t* columns, const float* values, const float* weights, int64_t stride,
         float worst, const float* anew, float* scores, float* totals,
     )
-    void add_columns_to_two "xc_add_columns_to_two" (
-        const int32_t* columns, const float* values, const float* others, const float* weights,
-        int64_t stride, float* totals, float* of_others,
+    void add_to_two "xc_add_to_two" (
+        const float* values, const float* others, int64_t n, const float* weights, float* totals,
+        float* of_others,
     )
 
 cdef enum:
