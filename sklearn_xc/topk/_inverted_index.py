@@ -169,18 +169,22 @@ class InvertedIndex:
         n_threads = max(1, min(n_threads, n_rows))
         classes = np.empty((n_rows, k), dtype=np.int32)
         scores = np.empty((n_rows, k), dtype=np.float32)
-        together = self._together(rows, n_threads) if way == 0 else 1
-        shared = together > 1 and self._has_all()  # which needs no scores of all classes
-        scratch = self._scratch(1 if shared else n_threads * together)
+        of, scratch, at_once = self._way(rows, n_threads, grouped=way == 0)
         for start, block in row_blocks(rows, self.rows_at_once):
             part = slice(start, start + block.shape[0])
             arguments = *self._arguments(block), scratch, classes[part], scores[part]
-            if together > 1:
-                dense_rows.topk(*arguments, together, n_threads)
-            else:
-                kernel.topk(*arguments, way, n_threads)
+            of.topk(*arguments, *(at_once or [way]), n_threads)
         check_finite(scores)
         return classes, scores
+
+    def _way(self, rows, n_threads, grouped=True):
+        """The kernel for these rows, its scratch memory, and in a list how many it groups."""
+        together = self._together(rows, n_threads) if grouped else 1
+        if together == 1:
+            return kernel, self._scratch(n_threads), []
+        # Without lists there are no scores of all classes between two steps of the kernel.
+        n_scratch = 1 if self._has_all() else n_threads * together
+        return dense_rows, self._scratch(n_scratch), [together]
 
     def _together(self, rows, n_threads):
         """How many rows at a time are scored: dense ones share what is read of full weights."""
@@ -199,11 +203,11 @@ class InvertedIndex:
     def scores(self, rows, n_threads):
         """All scores: ndarray of float32, shape (n_rows, n_classes)."""
         n_threads = max(1, min(n_threads, rows.shape[0]))
-        scratch = self._scratch(n_threads)
+        of, scratch, at_once = self._way(rows, n_threads)
         out = np.empty((rows.shape[0], self.shape[0]), dtype=np.float32)
         for start, block in row_blocks(rows, self.rows_at_once):
             part = slice(start, start + block.shape[0])
-            kernel.all_scores(*self._arguments(block), scratch, out[part], n_threads)
+            of.all_scores(*self._arguments(block), scratch, out[part], *at_once, n_threads)
         check_finite(out)
         return out
 
@@ -213,19 +217,19 @@ class InvertedIndex:
         Raises ValueError if a score overflows float32.
         """
         n_threads = max(1, min(n_threads, rows.shape[0]))
-        scratch = self._scratch(n_threads)
+        of, scratch, at_once = self._way(rows, n_threads)
         counts, found = [], []
         for _, block in row_blocks(rows, self.rows_at_once):
             n_found = np.zeros(block.shape[0], dtype=np.int64)
             starts = np.zeros(block.shape[0] + 1, dtype=np.int64)
             which = np.empty(0, dtype=np.int32)
             arguments = *self._arguments(block), scratch, n_found
-            kernel.positives(*arguments, starts, which, n_threads)
+            of.positives(*arguments, starts, which, *at_once, n_threads)
             check_finite(np.where(n_found < 0, np.nan, 0))
             np.cumsum(n_found, out=starts[1:])
             if starts[-1]:
                 which = np.empty(starts[-1], dtype=np.int32)
-                kernel.positives(*arguments, starts, which, n_threads)
+                of.positives(*arguments, starts, which, *at_once, n_threads)
             counts.append(n_found)
             found.append(which)
         indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])

@@ -168,11 +168,15 @@ def test_classes_without_positives_come_last_and_finite(way):
 def test_overflow_is_an_error(way):
     W = sparse.csr_array(np.array([[3e38, 3e38], [-3e38, 3e38], [1, 1]], dtype=np.float32))
     index = InvertedIndex(W, np.zeros(3, np.float32))
-    rows = as_rows(np.full((1, 2), 1e30, dtype=np.float32))
-    with pytest.raises(ValueError, match="some scores are not finite in float32"):
-        index.topk(rows, 3, 1, way)
-    with pytest.raises(ValueError, match="some scores are not finite in float32"):
-        index.scores(rows, 1)
+
+    def topk(rows, n_threads):
+        return index.topk(rows, 3, n_threads, way)
+
+    for n_rows in (1, 5):
+        rows = as_rows(np.full((n_rows, 2), 1e30, dtype=np.float32))
+        for scores_of in (index.scores, index.positives, topk):
+            with pytest.raises(ValueError, match="some scores are not finite in float32"):
+                scores_of(rows, 1)
 
 
 @pytest.mark.parametrize("n_features", [256, 257, 600])
@@ -217,6 +221,13 @@ def test_dense_rows_share_the_weights_and_keep_the_bits(n_features, n_classes, k
     with mock.patch.object(_inverted_index, "MOST_SCRATCH", 3 * len(index.intercept)):
         for expected, found in zip((best, scores), index.topk(rows, k, 2), strict=True):
             np.testing.assert_array_equal(found, expected)
+    one_by_one = [as_rows(X[i : i + 1]) for i in range(len(X))]
+    every = np.concatenate([index.scores(row, 1) for row in one_by_one])
+    patterns = sparse.vstack([index.positives(row, 1) for row in one_by_one]).toarray()
+    np.testing.assert_array_equal(patterns, every > 0)
+    for n_threads in (1, 3):
+        np.testing.assert_array_equal(index.scores(rows, n_threads), every)
+        np.testing.assert_array_equal(index.positives(rows, n_threads).toarray(), patterns)
 
 
 def test_dense_rows_alone_are_taken_in_groups():

@@ -1,4 +1,4 @@
-"""The k best classes of dense rows, of which several share each reading of the weights.
+"""Scores of dense rows and the best of them; several rows share each reading of the weights.
 
 Rows of a group have the same features, also where a value is zero. The scores of a block of classes
 are finished for all of them while the block's weights are in a cache. Sums are those of
@@ -8,7 +8,7 @@ are finished for all of them while the block's weights are in a cache. Sums are 
 from cython.parallel cimport prange, threadid
 from libc.math cimport INFINITY
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch_far
 from sklearn_xc._kernels.common._heap cimport sort_heap
@@ -128,39 +128,92 @@ cdef dispatched accumulate_group(
         group.n_columns += 1
 
 
-cdef dispatched scan_group(
-    const Group* group, Index index, float* scores, int64_t stride, float* top, int32_t* labels,
-    int64_t k,
+# --------------------------------------------------------------- what becomes of the scores
+
+
+cdef struct Wanted:  # from the first row on; what is not wanted is NULL
+    int64_t k
+    float* top
+    int32_t* labels
+    float* out  # (n_rows, n_classes)
+    int64_t* counts  # of positive scores, -1 where a score is not finite
+    const int64_t* found_indptr
+    int32_t* found  # perhaps NULL where there are counts
+
+
+cdef inline void add_positives(
+    const float* totals, int32_t start, int32_t n, int64_t* count, float* wrong, int32_t* found
 ) noexcept nogil:
-    """Offer all classes to each row in ascending order; leaves the intercepts behind.
+    """The positive ones of n scores, which follow those that were counted before."""
+    cdef int32_t c, hits = 0
+    for c in range(n):
+        hits += totals[c] > 0
+        wrong[0] += totals[c] * 0  # NaN for infinity and NaN
+    if hits and found != NULL:
+        for c in range(n):
+            if totals[c] > 0:
+                found[count[0]] = start + c
+                count[0] += 1
+    else:
+        count[0] += hits
+
+
+cdef dispatched scan_group(
+    const Group* group, int64_t first, Index index, float* scores, int64_t stride,
+    const Wanted* wanted,
+) noexcept nogil:
+    """Go over all classes in ascending order; leaves the intercepts behind.
 
     With stride 0 the scores are the intercepts and stay.
     """
     cdef float totals[MOST_TOGETHER * BLOCK]
-    cdef int32_t block
-    cdef int64_t r
+    cdef float wrong[MOST_TOGETHER]
+    cdef float* of_row
+    cdef int32_t block, start, n
+    cdef int64_t r, i
+    for r in range(group.n):
+        wrong[r] = 0
     for block in range(index.n_blocks):
         finish_group(group, index, block, scores, stride, totals)
+        start = block * BLOCK
+        n = min(BLOCK, index.n_classes - start)
         for r in range(group.n):
+            i = first + r
+            of_row = totals + r * BLOCK
             if stride:
                 memcpy(
-                    scores + r * stride + block * BLOCK, index.intercept + block * BLOCK,
-                    BLOCK * sizeof(float),
+                    scores + r * stride + start, index.intercept + start, BLOCK * sizeof(float)
                 )
-            offer_block(totals + r * BLOCK, block * BLOCK, top + r * k, labels + r * k, k)
+            if wanted.top != NULL:
+                offer_block(of_row, start, wanted.top + i * wanted.k, wanted.labels + i * wanted.k,
+                            wanted.k)
+            elif wanted.out != NULL:
+                memcpy(wanted.out + i * index.n_classes + start, of_row, n * sizeof(float))
+            else:
+                add_positives(
+                    of_row, start, n, &wanted.counts[i], &wrong[r],
+                    NULL if wanted.found == NULL else wanted.found + wanted.found_indptr[i],
+                )
+    if wanted.counts != NULL:
+        for r in range(group.n):
+            if wrong[r] != 0:
+                wanted.counts[first + r] = -1
 
 
-cdef void topk_group(
+cdef void scores_of_group(
     Rows rows, int64_t start, int64_t stop, Index index, float* scores, int64_t stride,
-    float* top, int32_t* labels, int64_t k,
+    const Wanted* wanted,
 ) noexcept nogil:
     cdef Group group
     cdef Batches batches
     cdef int64_t r
     group.n = stop - start
-    for r in range(group.n * k):
-        top[r] = -INFINITY
-        labels[r] = INT32_MAX
+    for r in range(start, stop):
+        if wanted.counts != NULL:
+            wanted.counts[r] = 0
+    for r in range(start * wanted.k, stop * wanted.k):
+        wanted.top[r] = -INFINITY
+        wanted.labels[r] = INT32_MAX
     if stride:
         accumulate_group(rows, start, index, scores, stride, &group, &batches)
     else:  # the features in their order, as they stand in the rows
@@ -168,9 +221,35 @@ cdef void topk_group(
         group.columns = index.full_column
         for r in range(group.n):
             group.values[r] = rows.values + rows.indptr[start + r]
-    scan_group(&group, index, scores, stride, top, labels, k)
-    for r in range(group.n):
-        sort_heap(top + r * k, labels + r * k, k)
+    scan_group(&group, start, index, scores, stride, wanted)
+    if wanted.top != NULL:
+        for r in range(start, stop):
+            sort_heap(wanted.top + r * wanted.k, wanted.labels + r * wanted.k, wanted.k)
+
+
+cdef int run(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    Postings postings, float[:, ::1] scores, const Wanted* wanted, int64_t together, int n_threads,
+) except -1:
+    if not dense:
+        raise ValueError("rows must be dense")
+    cdef Index index = postings.pointers()
+    cdef Rows rows = pointers_to_rows(indptr, indices, data, dense)
+    cdef int64_t n_rows = indptr.shape[0] - 1, stride = 0
+    cdef float* of_thread
+    cdef int64_t g
+    if has_lists(postings):
+        stride = scores.shape[1]
+    for g in prange(
+        (n_rows + together - 1) // together, schedule="dynamic", num_threads=n_threads, nogil=True
+    ):
+        of_thread = <float*>index.intercept
+        if stride:
+            of_thread = &scores[threadid() * together, 0]
+        scores_of_group(
+            rows, g * together, min(n_rows, (g + 1) * together), index, of_thread, stride, wanted
+        )
+    return 0
 
 
 def topk(
@@ -186,22 +265,34 @@ def topk(
         after; not looked at where no feature has a list
     together : IN, rows of a group, at most `most_together`
     """
-    if not dense:
-        raise ValueError("rows must be dense")
-    cdef Index index = postings.pointers()
-    cdef Rows rows = pointers_to_rows(indptr, indices, data, dense)
-    cdef int64_t n_rows = indptr.shape[0] - 1, k = top_classes.shape[1], stride = 0
-    cdef float* of_thread
-    cdef int64_t g
-    if has_lists(postings):
-        stride = scores.shape[1]
-    for g in prange(
-        (n_rows + together - 1) // together, schedule="dynamic", num_threads=n_threads, nogil=True
-    ):
-        of_thread = <float*>index.intercept
-        if stride:
-            of_thread = &scores[threadid() * together, 0]
-        topk_group(
-            rows, g * together, min(n_rows, (g + 1) * together), index, of_thread, stride,
-            &top_scores[g * together, 0], &top_classes[g * together, 0], k,
-        )
+    cdef Wanted wanted
+    memset(&wanted, 0, sizeof(Wanted))
+    wanted.k = top_classes.shape[1]
+    wanted.top = &top_scores[0, 0]
+    wanted.labels = &top_classes[0, 0]
+    run(indptr, indices, data, dense, postings, scores, &wanted, together, n_threads)
+
+
+def positives(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    Postings postings, float[:, ::1] scores, int64_t[::1] counts,
+    const int64_t[::1] found_indptr, int32_t[::1] found, int64_t together, int n_threads,
+):
+    """As `_inverted_index.positives`; `scores` and `together` as in `topk`. They are ascending."""
+    cdef Wanted wanted
+    memset(&wanted, 0, sizeof(Wanted))
+    wanted.counts = &counts[0]
+    wanted.found_indptr = &found_indptr[0]
+    wanted.found = &found[0] if found.shape[0] else NULL
+    run(indptr, indices, data, dense, postings, scores, &wanted, together, n_threads)
+
+
+def all_scores(
+    const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
+    Postings postings, float[:, ::1] scores, float[:, ::1] out, int64_t together, int n_threads,
+):
+    """As `_inverted_index.all_scores`; `scores` and `together` as in `topk`."""
+    cdef Wanted wanted
+    memset(&wanted, 0, sizeof(Wanted))
+    wanted.out = &out[0, 0]
+    run(indptr, indices, data, dense, postings, scores, &wanted, together, n_threads)
