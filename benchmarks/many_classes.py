@@ -1,11 +1,12 @@
-"""Dense rows and very many classes: what searches cost, and where an index pays.
+"""Dense rows and very many classes: what searches and predictions cost, and where an index pays.
 
 Part "dense": fits of PPDSparseClassifier on embeddings, one thread, beside the product of all rows
 with the weights of all classes by BLAS. Part "lanes": a search alone, beside the same product. Part
-"rows": fits of the first classes of 100,000 on 500,000 rows in clusters, by rows rounded to
-bytes, in float32 and through a graph. Part "index": an hnswlib index over 100,000 of these rows
-beside them. Part "memoir": MemoirSVC by exact search, hnsw and lsh on rows in clusters, for growing
-numbers of classes. Part "ldgs": LDGSClassifier by gradient on the same rows. The page is
+"topk": prediction of dense rows, beside NumPy's product and a partition of its scores. Part "rows":
+fits of the first classes of 100,000 on 500,000 rows in clusters, by rows rounded to bytes, in
+float32 and through a graph. Part "index": an hnswlib index over 100,000 of these rows beside them.
+Part "memoir": MemoirSVC by exact search, hnsw and lsh on rows in clusters, for growing numbers of
+classes. Part "ldgs": LDGSClassifier by gradient on the same rows. The page is
 doc/benchmark_many_classes.md.
 """
 
@@ -52,12 +53,19 @@ WAYS = {
     "floats": (lambda *args: None, "exact"),
     "graph": (rounded_rows, "hnsw"),
 }
+# Rows, dimensions, classes of the part "topk"
+PREDICTED = [
+    (4000, 64, 1000), (4000, 128, 4000), (1000, 256, 14_383), (500, 768, 30_000),
+    (500, 64, 100_000),
+]  # fmt: skip
 MOST_EXACT = 100_000  # classes, beyond which exact search is timed by some samples
 REPEATED = 5
 
 
 def main():
-    parser = _runner.parser(__doc__, parts=["lanes", "dense", "rows", "index", "memoir", "ldgs"])
+    parser = _runner.parser(
+        __doc__, parts=["lanes", "dense", "topk", "rows", "index", "memoir", "ldgs"]
+    )
     parser.add_argument("--classes", nargs="+", type=int, default=CLASSES)
     parser.add_argument("--fitted", type=int, default=12_500, help="classes, of the part rows")
     parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS))
@@ -173,6 +181,38 @@ def run_dense(options):
         }  # fmt: skip
         print(name, figures, flush=True)
         _runner.keep(NAME, "dense", name, figures)
+
+
+def run_topk(_):
+    """The best five and all scores of dense rows; the same by NumPy in batches of 500 rows."""
+    from sklearn_xc.topk._inverted_index import InvertedIndex
+    from sklearn_xc.utils._matrix import as_rows
+
+    rng = np.random.default_rng(0)
+    for n, d, k in PREDICTED:
+        X, W = (rng.standard_normal((m, d), dtype=np.float32) for m in (n, k))
+        index, rows = InvertedIndex(np.asfortranarray(W), np.zeros(k, np.float32)), as_rows(X)
+        ways = {
+            "best": (index.topk, rows, 5, 1), "all": (index.scores, rows, 1),
+            "product": (product, X, W, None), "partition": (product, X, W, 5),
+        }  # fmt: skip
+        seconds = {way: [] for way in ways}
+        for _ in range(REPEATED):
+            for way, (function, *arguments) in ways.items():
+                seconds[way].append(cpu(function, *arguments)[0])
+        us = {way: 1e6 * float(np.median(found)) / n for way, found in seconds.items()}
+        figures = {"n": n, "d": d, "k": k, **us}
+        print(figures, flush=True)
+        _runner.keep(NAME, "topk", f"{k:>7} {d:>4}", figures)
+
+
+def product(X, W, k):
+    """X W^T, and the numbers of the k largest of each row."""
+    found = []
+    for start in range(0, len(X), 500):
+        scores = X[start : start + 500] @ W.T
+        found.append(scores if k is None else np.argpartition(-scores, k, axis=1)[:, :k])
+    return np.concatenate(found)
 
 
 def run_rows(options):
@@ -314,6 +354,13 @@ def page():
                 for name, f in kept["dense"].items()]  # fmt: skip
         header = ["data", "rows", "dimensions", "classes", "fit, s", "X @ W.T, s", "ratio", "P@1"]
         parts += ["## PPDSparseClassifier on embeddings", _common.table(header, rows)]
+    if "topk" in kept:
+        columns = "best", "partition", "all", "product"
+        rows = [[f["k"], f["d"], f["n"], *(show(f[c]) for c in columns)]
+                for _, f in sorted(kept["topk"].items())]  # fmt: skip
+        header = ["classes", "dimensions", "rows", "five best", "product and partition",
+                  "all scores", "product"]  # fmt: skip
+        parts += ["## Prediction of dense rows", TOPK_TEXT, _common.table(header, rows)]
     if "rows" in kept:
         rows = []
         for key, f in kept["rows"].items():
@@ -347,6 +394,9 @@ def ldgs_table(kept):
 LDGS_TEXT = f"""The same rows. "exact" is the gradient of all classes; "chunks" that of the classes
 which spherical indexes of the chunks name, "hnsw" one graph of all columns (Algorithm 1). Exact
 gradients of more than {MOST_EXACT:,} classes are timed by 1500 samples and not fitted."""
+
+TOPK_TEXT = """Microseconds a row, on a machine without AVX-512. The product and the partition, for
+as many best, are NumPy's."""
 
 ROWS_TEXT = """Two threads, seconds of the clock. The classes fitted are the first of 100,000, of
 five rows each; all rows are negatives of theirs. By bytes is what a fit does by itself; float32 is

@@ -58,27 +58,24 @@ cdef inline void finish_group(
     cdef const float* of_column
     cdef const float* others
     cdef float packed[AT_ONCE * HALF]
-    cdef int64_t r, part, first, some, n = index.n_columns - block * BLOCK
-    cdef int32_t half, c, f
+    cdef int64_t r, part, first, some, width, n = index.n_columns - block * BLOCK
+    cdef int32_t half, f
     for r in range(group.n):
         memcpy(totals + r * BLOCK, scores + r * stride + block * BLOCK, BLOCK * sizeof(float))
-    if n < BLOCK:  # nothing is read beyond the weights
-        for r in range(group.n):
-            for f in range(group.n_columns):
-                for c in range(n):
-                    totals[r * BLOCK + c] += (
-                        group.values[r][f] * of_block[group.columns[f] * index.stride + c]
-                    )
-        return
     for half in range(2):
         of_half = of_block + half * HALF
+        width = min(<int64_t>HALF, n - half * HALF)  # nothing is read beyond the weights
+        if width <= 0:
+            break
+        if width < HALF:
+            memset(packed, 0, sizeof(packed))
         for part in range((group.n_columns + AT_ONCE - 1) // AT_ONCE):
             first = part * AT_ONCE
             some = min(<int64_t>AT_ONCE, group.n_columns - first)
             # Side by side; where they are, they share few places of the first cache.
             for f in range(some):
                 of_column = of_half + group.columns[first + f] * index.stride
-                memcpy(packed + f * HALF, of_column, HALF * sizeof(float))
+                memcpy(packed + f * HALF, of_column, width * sizeof(float))
                 prefetch_far(of_column + BLOCK)
                 prefetch_far(of_column + BLOCK + LINE)
             for r in range(0, group.n, 2):
