@@ -236,6 +236,15 @@ def test_dense_rows_alone_are_taken_in_groups():
     places = np.empty((3, 2), np.int32), np.empty((3, 2), np.float32)
     with pytest.raises(ValueError, match="rows must be dense"):
         _dense_rows.topk(*index._arguments(rows), index._scratch(4), *places, 2, 1)
+    rows = as_rows(X)
+    for together in (0, 129):
+        with pytest.raises(ValueError, match=f"no room for groups of {together} rows"):
+            _dense_rows.topk(*index._arguments(rows), index._scratch(4), *places, together, 1)
+    with mock.patch.object(_inverted_index, "FULL_SHARE", 0.3):
+        index = InvertedIndex(W, b)
+    assert (index.full_column < 0).any()
+    with pytest.raises(ValueError, match="no room for groups of 3 rows"):
+        _dense_rows.topk(*index._arguments(rows), index._scratch(5), *places, 3, 2)
 
 
 @pytest.mark.parametrize("length", [0, 15, 16, 17, 255, 273, 1200])

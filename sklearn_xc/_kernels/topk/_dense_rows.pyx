@@ -35,7 +35,11 @@ cdef struct Batches:  # where some features have lists, those that have none
 
 
 cdef bint has_lists(Postings postings):
-    return postings.full_weights.shape[0] < postings.full_column.shape[0]
+    cdef Py_ssize_t j
+    for j in range(postings.full_column.shape[0]):
+        if postings.full_column[j] < 0:
+            return True
+    return False
 
 
 def most_together(Postings postings):
@@ -182,8 +186,10 @@ cdef dispatched scan_group(
                     scores + r * stride + start, index.intercept + start, BLOCK * sizeof(float)
                 )
             if wanted.top != NULL:
-                offer_block(of_row, start, wanted.top + i * wanted.k, wanted.labels + i * wanted.k,
-                            wanted.k)
+                offer_block(
+                    of_row, start, wanted.top + i * wanted.k, wanted.labels + i * wanted.k,
+                    wanted.k,
+                )
             elif wanted.out != NULL:
                 memcpy(wanted.out + i * index.n_classes + start, of_row, n * sizeof(float))
             else:
@@ -205,9 +211,8 @@ cdef void scores_of_group(
     cdef Batches batches
     cdef int64_t r
     group.n = stop - start
-    for r in range(start, stop):
-        if wanted.counts != NULL:
-            wanted.counts[r] = 0
+    if wanted.counts != NULL:
+        memset(wanted.counts + start, 0, group.n * sizeof(int64_t))
     for r in range(start * wanted.k, stop * wanted.k):
         wanted.top[r] = -INFINITY
         wanted.labels[r] = INT32_MAX
@@ -228,15 +233,19 @@ cdef int run(
     const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
     Postings postings, float[:, ::1] scores, const Wanted* wanted, int64_t together, int n_threads,
 ) except -1:
-    if not dense:
-        raise ValueError("rows must be dense")
     cdef Index index = postings.pointers()
     cdef Rows rows = pointers_to_rows(indptr, indices, data, dense)
     cdef int64_t n_rows = indptr.shape[0] - 1, stride = 0
     cdef float* of_thread
     cdef int64_t g
+    if not dense:
+        raise ValueError("rows must be dense")
     if has_lists(postings):
         stride = scores.shape[1]
+    if not 1 <= together <= most_together(postings) or (
+        stride and scores.shape[0] < n_threads * together
+    ):
+        raise ValueError(f"there is no room for groups of {together} rows")
     for g in prange(
         (n_rows + together - 1) // together, schedule="dynamic", num_threads=n_threads, nogil=True
     ):
