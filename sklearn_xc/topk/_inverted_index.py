@@ -183,7 +183,7 @@ class InvertedIndex:
         if together == 1:
             return kernel, self._scratch(n_threads), []
         # Without lists there are no scores of all classes between two steps of the kernel.
-        n_scratch = 1 if self._has_all() else n_threads * together
+        n_scratch = n_threads * together if (self.full_column < 0).any() else 1
         return dense_rows, self._scratch(n_scratch), [together]
 
     def _together(self, rows, n_threads):
@@ -193,8 +193,9 @@ class InvertedIndex:
         n_full = np.count_nonzero(self.full_column >= 0)
         if 2 * n_full < self.shape[1]:
             return 1
-        most = dense_rows.most_together(self._postings)
-        if not self._has_all():
+        has_lists = n_full < self.shape[1]
+        most = dense_rows.most_together(has_lists)
+        if has_lists:
             if n_full > dense_rows.batch_of_features() and not rows.data.all():
                 return 1  # zeros are left out of batches, between which lists are added
             most = min(most, MOST_SCRATCH // len(self.intercept))

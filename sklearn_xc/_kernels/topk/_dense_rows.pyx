@@ -42,9 +42,9 @@ cdef bint has_lists(Postings postings):
     return False
 
 
-def most_together(Postings postings):
-    """The largest number of rows in a group."""
-    return WITH_LISTS if has_lists(postings) else MOST_TOGETHER
+def most_together(bint lists):
+    """The largest number of rows in a group, where some features have lists and where none has."""
+    return WITH_LISTS if lists else MOST_TOGETHER
 
 
 def batch_of_features():
@@ -242,7 +242,7 @@ cdef int run(
         raise ValueError("rows must be dense")
     if has_lists(postings):
         stride = scores.shape[1]
-    if not 1 <= together <= most_together(postings) or (
+    if not 1 <= together <= most_together(stride > 0) or (
         stride and scores.shape[0] < n_threads * together
     ):
         raise ValueError(f"there is no room for groups of {together} rows")
