@@ -14,12 +14,12 @@ from sklearn_xc._kernels.common._common cimport dispatched, prefetch_far
 from sklearn_xc._kernels.common._heap cimport sort_heap
 from sklearn_xc._kernels.common._rows cimport Rows, pointers_to_rows
 from sklearn_xc._kernels.topk._inverted_index cimport (
-    BATCH, BLOCK, LINE, Index, Postings, add_list, add_to_two, offer_block,
+    BATCH, BLOCK, LINE, Index, Postings, add_list, add_positives, add_to_two, offer_block,
 )
 
 cdef enum:
     MOST_TOGETHER = 128  # rows, where no feature has a list
-    WITH_LISTS = 32  # rows, each of which has its scores in scratch memory
+    MOST_WITH_LISTS = 32  # rows, each of which has its scores in scratch memory
     HALF = BLOCK // 2
     AT_ONCE = 128  # features whose weights for half a block, 16 KiB, stay in the first cache
 
@@ -31,7 +31,7 @@ cdef struct Group:
 
 cdef struct Batches:  # where some features have lists, those that have none
     int32_t column[BATCH]
-    float value[WITH_LISTS][BATCH]
+    float value[MOST_WITH_LISTS][BATCH]
 
 
 cdef bint has_lists(Postings postings):
@@ -44,7 +44,7 @@ cdef bint has_lists(Postings postings):
 
 def most_together(bint lists):
     """The largest number of rows in a group, where some features have lists and where none has."""
-    return WITH_LISTS if lists else MOST_TOGETHER
+    return MOST_WITH_LISTS if lists else MOST_TOGETHER
 
 
 def batch_of_features():
@@ -96,7 +96,7 @@ cdef dispatched accumulate_group(
     Batches* batches,
 ) noexcept nogil:
     """scores += W x of each row, but for the features that are left in the group."""
-    cdef float totals[WITH_LISTS * BLOCK]
+    cdef float totals[MOST_WITH_LISTS * BLOCK]
     cdef int64_t e, r, n_features = rows.indptr[start + 1] - rows.indptr[start]
     cdef const float* values = rows.values + rows.indptr[start]
     cdef int32_t j, block
@@ -140,23 +140,6 @@ cdef struct Wanted:  # from the first row on; what is not wanted is NULL
     int64_t* counts  # of positive scores, -1 where a score is not finite
     const int64_t* found_indptr
     int32_t* found  # perhaps NULL where there are counts
-
-
-cdef inline void add_positives(
-    const float* totals, int32_t start, int32_t n, int64_t* count, float* wrong, int32_t* found
-) noexcept nogil:
-    """The positive ones of n scores, which follow those that were counted before."""
-    cdef int32_t c, hits = 0
-    for c in range(n):
-        hits += totals[c] > 0
-        wrong[0] += totals[c] * 0  # NaN for infinity and NaN
-    if hits and found != NULL:
-        for c in range(n):
-            if totals[c] > 0:
-                found[count[0]] = start + c
-                count[0] += 1
-    else:
-        count[0] += hits
 
 
 cdef dispatched scan_group(

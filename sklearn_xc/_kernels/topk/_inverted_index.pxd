@@ -118,3 +118,20 @@ cdef inline void offer_block(
         for c in range(BLOCK):
             if totals[c] > top[0]:
                 sift(top, labels, k, totals[c], start + c)
+
+
+cdef inline void add_positives(
+    const float* totals, int32_t start, int32_t n, int64_t* count, float* wrong, int32_t* found
+) noexcept nogil:
+    """The positive ones of n scores, which follow those that were counted before."""
+    cdef int32_t c, hits = 0
+    for c in range(n):
+        hits += totals[c] > 0
+        wrong[0] += totals[c] * 0  # NaN for infinity and NaN
+    if hits and found != NULL:
+        for c in range(n):
+            if totals[c] > 0:
+                found[count[0]] = start + c
+                count[0] += 1
+    else:
+        count[0] += hits

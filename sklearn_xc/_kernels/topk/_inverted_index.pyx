@@ -235,25 +235,14 @@ cdef dispatched scan_positives(
 ) noexcept nogil:
     """OUT `n_found`, -1 if a score is not finite."""
     cdef float totals[BLOCK]
-    cdef int32_t block, start, c, hits
+    cdef int32_t block, start
     cdef int64_t n = 0
     cdef float wrong = 0
     for block in range(index.n_blocks):
         start = block * BLOCK
         finish_block(batch.column, batch.value, index, block, scores + start, totals)
         memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
-        hits = 0
-        for c in range(BLOCK):
-            hits += totals[c] > 0
-        for c in range(min(BLOCK, index.n_classes - start)):
-            wrong += totals[c] * 0  # NaN for infinity and NaN
-        if hits and found != NULL:
-            for c in range(BLOCK):
-                if totals[c] > 0:
-                    found[n] = start + c
-                    n += 1
-        else:
-            n += hits
+        add_positives(totals, start, min(BLOCK, index.n_classes - start), &n, &wrong, found)
     n_found[0] = n if wrong == 0 else -1
 
 
