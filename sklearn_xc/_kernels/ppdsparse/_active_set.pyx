@@ -31,7 +31,7 @@ cdef class Workspace:
         self.graded = graded
         self.candidates = np.empty((LANES, n), dtype=np.int32)
         self.candidate_scores = np.empty((LANES, n), dtype=np.float32)
-        self.touched = np.empty((LANES, d), dtype=np.int32)
+        self.touched = np.empty((LANES, d + 1), dtype=np.int32)  # one is written ahead
         self.saved = np.empty((LANES, d), dtype=np.float32)
         self.weights = np.zeros((d + 1, LANES), dtype=np.float32)
         self.scores = np.empty((CHUNK, LANES), dtype=np.float32)

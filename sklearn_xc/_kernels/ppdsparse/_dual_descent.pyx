@@ -53,17 +53,20 @@ cdef struct Descent:  # the class that descends, and what a pass has met
 
 
 cdef inline void add_to_v(Descent *d, Lane *lane, Visited *m, float change) noexcept nogil:
-    cdef Py_ssize_t e
+    cdef Py_ssize_t e, n_touched
     cdef int32_t j
     cdef const int32_t *features = m.features
+    cdef int32_t *touched = d.touched
+    cdef uint8_t *seen = d.seen
     if not m.seen:
         m.seen = True
-        for e in range(m.n_given):
+        n_touched = lane.n_touched
+        for e in range(m.n_given):  # without a branch, which would often be guessed wrongly
             j = features[e]
-            if not d.seen[j]:
-                d.seen[j] = 1
-                d.touched[lane.n_touched] = j
-                lane.n_touched += 1
+            touched[n_touched] = j
+            n_touched += not seen[j]
+            seen[j] = 1
+        lane.n_touched = n_touched
     add_entries(features, m.values, m.n, change, d.v)
 
 
@@ -102,6 +105,14 @@ cdef void begin_dense(
             lane.n_touched += 1
 
 
+cdef inline void prefetch_row(const Visited *m, bint dense) noexcept nogil:
+    if dense:
+        prefetch_floats(m.values, m.n)
+    else:  # a processor sees by itself how the rest of both follows
+        prefetch(m.features)
+        prefetch(m.values)
+
+
 cdef dispatched one_pass(Descent *d, Lane *lane, const Settings *settings) noexcept nogil:
     """Visit the samples that are left once, in a fresh random order.
 
@@ -118,9 +129,9 @@ cdef dispatched one_pass(Descent *d, Lane *lane, const Settings *settings) noexc
     for a in range(d.n_left):
         m = &d.members[d.order[a]]
         old = m.alpha
+        if a + 1 < d.n_left:
+            prefetch_row(&d.members[d.order[a + 1]], d.shrunk != NULL)
         if d.shrunk != NULL:
-            if a + 1 < d.n_left:
-                prefetch_floats(d.members[d.order[a + 1]].values, m.n)
             z = bias + dot(d.shrunk, m.values, m.n)
         else:
             z = bias + thresholded_dot(m.features, m.values, m.n, d.v, l1)

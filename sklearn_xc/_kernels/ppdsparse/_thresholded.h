@@ -4,6 +4,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
 static inline float xc_soft_threshold(float value, float level) {
     const float inside = value > level ? level : value < -level ? -level : value;
@@ -17,6 +20,17 @@ static inline float xc_soft_threshold(float value, float level) {
 typedef float xc_four __attribute__((vector_size(16)));
 typedef int32_t xc_four_bits __attribute__((vector_size(16)));
 
+static inline __attribute__((always_inline)) xc_four xc_soft_thresholds(xc_four value,
+                                                                        xc_four level) {
+#if defined(__SSE__) /* three instructions; GCC makes none of them of a comparison and a choice */
+    return value - (xc_four)_mm_max_ps(_mm_min_ps((__m128)value, (__m128)level), (__m128)-level);
+#else
+    const xc_four_bits above = (xc_four_bits)(value - level) & (value > level);
+    const xc_four_bits below = (xc_four_bits)(value + level) & (value < -level);
+    return (xc_four)(above | below);
+#endif
+}
+
 static inline __attribute__((always_inline)) float xc_thresholded_dot(
     const int32_t *places, const float *x, ptrdiff_t n, const float *v, float level) {
     const xc_four high = {level, level, level, level};
@@ -27,9 +41,7 @@ static inline __attribute__((always_inline)) float xc_thresholded_dot(
         const xc_four value = {v[places[e]], v[places[e + 1]], v[places[e + 2]], v[places[e + 3]]};
         xc_four entry;
         __builtin_memcpy(&entry, x + e, sizeof entry);
-        const xc_four_bits above = (xc_four_bits)(value - high) & (value > high);
-        const xc_four_bits below = (xc_four_bits)(value + high) & (value < -high);
-        const xc_four next = sum + (xc_four)(above | below) * entry;
+        const xc_four next = sum + xc_soft_thresholds(value, high) * entry;
         sum = other;
         other = next;
     }
