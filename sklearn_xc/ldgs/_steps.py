@@ -105,10 +105,12 @@ class Steps:
 
     def _worth_rounding(self):
         """Whether rounded weights are read first: where most then need not be, if there is room."""
-        s, W, limit = self.settings, self.weights.W, memory_limit()
+        s, W = self.settings, self.weights.W
         sparse = s.gradient != "exact" and s.loss != "cross_entropy" and s.n_message_passes == 0
-        room = limit is None or ByteRows.size_of(W) <= limit
-        return sparse and room and W.nbytes > WORTH_ROUNDING
+        if not sparse or W.nbytes <= WORTH_ROUNDING:
+            return False
+        limit = memory_limit()  # reads files: a part of a stream may be a few rows
+        return limit is None or ByteRows.size_of(W) <= limit
 
     def _allocate(self):
         K, P = self.weights.W.shape

@@ -98,8 +98,8 @@ class RowsSeen:
 
     def _estimate(self):
         m = N_REGISTERS
-        n_empty = np.count_nonzero(self.registers == 0)
-        raw = 0.7213 / (1 + 1.079 / m) * m * m / np.exp2(-self.registers.astype(np.float64)).sum()
-        if n_empty and raw <= 2.5 * m:
-            return m * np.log(m / n_empty)
+        counts = np.bincount(self.registers)
+        raw = 0.7213 / (1 + 1.079 / m) * m * m / (counts @ np.exp2(-np.arange(len(counts))))
+        if counts[0] and raw <= 2.5 * m:
+            return m * np.log(m / counts[0])
         return raw

@@ -60,7 +60,8 @@ DATA = {"digits": digits, "wine": wine, "words": words}
 
 
 @pytest.fixture(
-    scope="module", params=[pytest.param("digits", marks=pytest.mark.full), "wine", "words"]
+    scope="module",
+    params=[*(pytest.param(n, marks=pytest.mark.full) for n in ("digits", "wine")), "words"],
 )
 def data(request):
     return DATA[request.param]()

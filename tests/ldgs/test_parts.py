@@ -54,7 +54,12 @@ def in_parts(X, y, n_parts, rounds, **options):
     return model
 
 
-EXACT = [("digits", 0.001), ("sparse", 0.001), ("wine", 0.01), ("many", 0.001)]
+EXACT = [
+    pytest.param("digits", 0.001, marks=pytest.mark.full),
+    ("sparse", 0.001),
+    ("wine", 0.01),
+    ("many", 0.001),
+]
 
 
 @pytest.mark.parametrize(("name", "alpha"), EXACT)
