@@ -52,7 +52,7 @@ ASAN := SKLEARN_XC_BUILD=asan PYTHONPATH=build/asan PYTHONMALLOC=malloc \
 UBSAN := SKLEARN_XC_BUILD=ubsan PYTHONPATH=build/ubsan UBSAN_OPTIONS=print_stacktrace=1 $(BIN)/python
 
 test-asan: build/asan/.ready
-	$(ASAN) $(BIN)/pytest -m kernel $(TEST_ARGS)
+	$(ASAN) $(BIN)/pytest -n $(TEST_JOBS) -m kernel $(TEST_ARGS)
 
 test-ubsan: build/ubsan/.ready
 	$(UBSAN) $(BIN)/pytest -n $(TEST_JOBS) -m kernel $(TEST_ARGS)
