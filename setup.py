@@ -276,7 +276,7 @@ def extensions(build, simd, folder):
     )
     return cythonize(
         modules,
-        nthreads=os.cpu_count() or 1,
+        nthreads=min(8, os.cpu_count() or 1),  # each takes some 200 MB
         shared_utility_qualified_name=SHARED,
         compiler_directives={**DIRECTIVES, **options["directives"]},
         build_dir=f"{folder}/cython",
