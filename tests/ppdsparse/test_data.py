@@ -58,7 +58,11 @@ def test_rows_without_features_or_labels(load):
 def test_multiclass_with_twenty_thousand_classes(load):
     X, Y, X_test, Y_test = load("oewn_hypernym")
     (y, kept), (y_test, kept_test) = first_label(Y), first_label(Y_test)
-    model = PPDSparseClassifier(n_jobs=2, random_state=0).fit(X[kept], y[kept])
-    labels, _ = model.predict_topk(X_test[kept_test], k=5)
-    assert top_k_accuracy(y_test[kept_test], labels, k=1) > 0.34
-    assert top_k_accuracy(y_test[kept_test], labels, k=5) > 0.5
+    found = []
+    for tol in 0.03, 0.001:  # the default, and nearly the optimum
+        model = PPDSparseClassifier(tol=tol, n_jobs=2, random_state=0).fit(X[kept], y[kept])
+        labels, _ = model.predict_topk(X_test[kept_test], k=5)
+        found.append([top_k_accuracy(y_test[kept_test], labels, k=k) for k in (1, 5)])
+    assert (np.array(found[1]) > (0.34, 0.54)).all()
+    # by the seed the default is 0.2 to 0.3 points below
+    np.testing.assert_allclose(found[0], found[1], atol=0.005)
