@@ -69,10 +69,8 @@ def in_parts(kind, n_parts, X, y, n_passes):
 @pytest.mark.parametrize("kind", KINDS)
 def test_parts_of_any_number_give_one_objective(kind, data):
     """Within 2 % of what there is to learn: from no knowledge of the class to the objective."""
-    name, X, y = data
+    _, X, y = data
     n_passes = 6 if kind in ("softmax", "one_vs_each") else 12
-    if (name, kind) == ("digits", "probit"):  # slow: after 12 passes parts are a point ahead
-        n_passes = 30
     found = [in_parts(kind, n, X, y, n_passes) for n in (1, 10, 100)]
     objectives = [penalised(model, X, y) for model in found]
     scores = [model.score(X, y) for model in found]

@@ -59,10 +59,8 @@ def test_multiclass_with_twenty_thousand_classes(load):
     X, Y, X_test, Y_test = load("oewn_hypernym")
     (y, kept), (y_test, kept_test) = first_label(Y), first_label(Y_test)
     found = []
-    for tol in 0.03, 0.001:  # the default, and nearly the optimum
-        model = PPDSparseClassifier(tol=tol, n_jobs=2, random_state=0).fit(X[kept], y[kept])
+    for seed in range(3):  # by which the best label differs by 0.1 points
+        model = PPDSparseClassifier(n_jobs=2, random_state=seed).fit(X[kept], y[kept])
         labels, _ = model.predict_topk(X_test[kept_test], k=5)
         found.append([top_k_accuracy(y_test[kept_test], labels, k=k) for k in (1, 5)])
-    assert (np.array(found[1]) > (0.34, 0.54)).all()
-    # by the seed the default is 0.2 to 0.3 points below
-    np.testing.assert_allclose(found[0], found[1], atol=0.005)
+    assert (np.mean(found, axis=0) > (0.34, 0.5)).all()
