@@ -107,6 +107,54 @@ def test_the_same_optimum_as_by_floats(n, n_select, hinge):
     np.testing.assert_allclose(p, floats, rtol=2 * settings["tol"])
 
 
+@pytest.mark.parametrize("hinge", [False, True])
+def test_without_an_intercept_nothing_is_lowered(hinge):
+    X, Y = make(1500, 12, 19, density=1.0)
+    settings = {"hinge": hinge, "tol": 0.02, "intercept": False, "n_select": 2}
+    result = solve_by_bytes(X, Y, **settings)
+    assert (result["intercept"] == 0).all()
+    p = primal(X, Y, result, hinge=hinge)
+    dual = p * (1 - result["gap"])
+    np.testing.assert_array_less(dual, primal(X, Y, solve(X, Y, **settings), hinge=hinge))
+    assert (result["gap"] <= 0.02).all()
+
+
+def weights_by_duals(X, Y, result, l1=0.05, l2=0.5):
+    v = (result["dual"] * np.where(Y.T > 0, 1, -1)) @ X
+    return np.sign(v) * np.maximum(np.abs(v) - l1, 0) / l2
+
+
+def test_a_class_may_end_with_the_weights_of_an_earlier_search():
+    X, Y = make(3000, 30, 40, density=1.0)
+    result = solve_by_bytes(X, Y, tol=0.03)
+    p = primal(X, Y, result)
+    np.testing.assert_allclose(result["gap"], (p - dual_value(X, Y, result)) / p, atol=2e-6)
+    moved = np.abs(result["coef"] - weights_by_duals(X, Y, result)).max(axis=1)
+    assert (moved > 0.01).sum() > 5  # duals of a descent that no search has followed
+    lowered = result["intercept"] - (result["dual"] * np.where(Y.T > 0, 1, -1)).sum(axis=1) / 0.5
+    assert (lowered < -1e-3).sum() > 5
+
+
+@pytest.mark.parametrize("hinge", [False, True])
+def test_pruned_weights_of_an_earlier_search_have_a_gap_above_the_true_one(hinge):
+    X, Y = make(3000, 30, 40, density=1.0)
+    settings = {"tol": 0.1 if hinge else 0.03, "hinge": hinge}
+    whole, pruned = (solve_by_bytes(X, Y, prune=prune, **settings) for prune in (0, 0.05))
+    assert (pruned["coef"] == 0).sum() > (whole["coef"] == 0).sum()
+    p = primal(X, Y, pruned, hinge=hinge)
+    gap = (p - dual_value(X, Y, pruned, hinge=hinge)) / p
+    assert (pruned["gap"] >= gap - 2e-6).all()
+    assert (pruned["gap"] <= settings["tol"]).all()
+
+
+def test_weights_of_many_features_have_fewer_than_16_bits():
+    X, Y = make(90, 3, 9000, density=1.0)
+    X = np.sign(X) * np.float32(0.02)  # the largest bytes
+    result = solve_by_bytes(X, Y, tol=1e-4)
+    p = primal(X, Y, result)
+    np.testing.assert_allclose(result["gap"], (p - dual_value(X, Y, result)) / p, atol=2e-6)
+
+
 def test_max_iter_ends_with_a_true_gap():
     X, Y = make(2000, 20, 20, density=1.0)
     for max_iter in 1, 2, 3, 5:
@@ -162,7 +210,8 @@ def test_fits_certify_the_same_optimum_in_any_number_of_jobs(options, monkeypatc
     np.testing.assert_array_equal(two.dual_gap_, model.dual_gap_)
     model.fit(X, y)  # from the optimum
     assert (model.dual_gap_ <= model.tol).all()
-    assert model.n_iter_ <= 2 < two.n_iter_
+    assert model.n_iter_ <= two.n_iter_
+    assert model._n_visits < two._n_visits
     monkeypatch.setattr(_solver, "rounded_rows", lambda *args: None)
     floats = PPDSparseClassifier(random_state=0, pruning=0, **options).fit(X, y)
     agree = np.mean(floats.predict(X) == two.predict(X))

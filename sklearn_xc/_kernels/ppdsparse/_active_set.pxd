@@ -1,6 +1,6 @@
 """The state of sixteen classes in work and what is done to one of them between searches."""
 
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport LANES, Lane, Settings
@@ -24,6 +24,11 @@ cdef class Workspace:
     cdef float[:, ::1] weights
     cdef float[:, ::1] ordered  # for dense rows: those of feature j in row j; else empty
     cdef int8_t[::1] byte_weights  # and rounded to bytes
+    cdef int16_t[::1] fine_weights  # (n_features,) of one class, in 16 bits
+    # For dense rows (LANES, n_features): v of the search of lowest objective, see `_certificate`,
+    # and (n_samples,) each of the rows that may have a loss in the last one
+    cdef float[:, ::1] lowest_v
+    cdef float[::1] margins, costs
     cdef int32_t[::1] slot, support
     cdef Py_ssize_t n_support
     # (n_samples,): bit c says that the sample is in the active set of lane c
@@ -91,7 +96,9 @@ cdef double dual_value(
     Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
 ) noexcept nogil
 
-cdef double primal_value(Workspace work, Py_ssize_t c, const Settings *settings) noexcept nogil
+cdef double primal_value(
+    Workspace work, Py_ssize_t c, double intercept, double loss, const Settings *settings
+) noexcept nogil
 
 cdef void clear_lane(Workspace work, Py_ssize_t c) noexcept nogil
 

@@ -37,6 +37,10 @@ cdef class Workspace:
         self.scores = np.empty((CHUNK, LANES), dtype=np.float32)
         self.ordered = np.empty((d if dense else 0, LANES), dtype=np.float32)
         self.byte_weights = np.empty((d + 3 if dense else 0) * LANES, dtype=np.int8)
+        self.fine_weights = np.empty(d + 3 if dense else 0, dtype=np.int16)
+        self.lowest_v = np.empty((LANES, d if dense else 0), dtype=np.float32)
+        self.margins = np.empty(n if dense else 0, dtype=np.float32)
+        self.costs = np.empty(n if dense else 0, dtype=np.float32)
         self.v = np.zeros(d, dtype=np.float32)
         self.shrunk = np.empty(d if dense else 0, dtype=np.float32)
         self.packed = np.empty(d, dtype=np.float32)
@@ -84,6 +88,7 @@ cdef void start_class(
     lane.bias = 0
     lane.n_iter = 0
     lane.n_visits = 0
+    lane.kept = lane.dual_known = lane.waits = False
     lane.fresh = True
     lane.precision = <float>(0.1 * settings.tol)
     lane.rng = seed_for(settings.seed, label)
@@ -350,16 +355,18 @@ cdef void refresh_v(Workspace work, Py_ssize_t c, const Settings *settings) noex
         work.saved[c, q] = work.packed[q]
 
 
-cdef double primal_value(Workspace work, Py_ssize_t c, const Settings *settings) noexcept nogil:
-    """The objective at the weights of the last search, whose losses it has summed."""
+cdef double primal_value(
+    Workspace work, Py_ssize_t c, double intercept, double loss, const Settings *settings
+) noexcept nogil:
+    """The objective at the weights of the last search, with their loss at an intercept."""
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t q
-    cdef double w = lane.bias / settings.l2, l1_norm = 0, squares = w * w
+    cdef double w, l1_norm = 0, squares = intercept * intercept
     for q in range(lane.n_touched):
         w = soft_threshold(work.saved[c, q], settings.l1) / settings.l2
         l1_norm += fabs(w)
         squares += w * w
-    return settings.l1 * l1_norm + 0.5 * settings.l2 * squares + lane.loss
+    return settings.l1 * l1_norm + 0.5 * settings.l2 * squares + loss
 
 
 cdef void clear_lane(Workspace work, Py_ssize_t c) noexcept nogil:

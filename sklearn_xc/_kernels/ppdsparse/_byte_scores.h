@@ -12,7 +12,10 @@
 #include "_simd.h"
 
 #define XC_BYTE_LANES 16
+#define XC_BYTE_WEIGHT 64 /* the largest weight as a byte */
 #define XC_BYTE_TILE 8
+/* What float32 arithmetic of a score may add to it, with room to spare, by the size of its terms. */
+#define XC_BYTE_ROUNDING 1e-6
 #define XC_BYTE_AHEAD 3 /* tiles, which are on their way from memory: few rows fit in a cache */
 
 typedef struct {
@@ -99,6 +102,16 @@ XC_INLINE void xc_byte_scores(const int32_t *sums, float scale, float error, flo
     const xc_byte_rows *rows, long long low, long long high, const uint16_t *member, \
         const xc_byte_weights *weights, xc_byte_hits *hits
 
+/* Of a row and the weights of one class in 16 bits. */
+XC_CLONES static int32_t xc_fine_sum(const uint8_t *x, const int16_t *w, long long n) {
+    int32_t total = 0;
+    for (long long j = 0; j < n; j++) {
+        const int16_t number = x[j];
+        total += number * w[j];
+    }
+    return total;
+}
+
 /* Four rows at a time, since the bytes of weights are taken apart once for all of them. */
 #if defined(__GNUC__) || defined(__clang__)
 XC_INLINE void xc_byte_sums(const uint8_t *x, long long width, int height,
@@ -143,42 +156,66 @@ XC_CLONES static void xc_byte_search_plain(XC_BYTE_ARGUMENTS) { XC_BYTE_SEARCH(X
 #if defined(XC_CLONE_TARGETS) && defined(__x86_64__)
 #include <immintrin.h>
 
-/* Products of two bytes are added in pairs in 16 bits, which hold two of at most 127 * 128. The first
- * byte has no sign: so weights lend theirs to the numbers of rows, from which the 128 is taken away
- * before. Four rows at a time, since the weights are read once for all of them. */
-#define XC_AVX2_ROWS(height)                                                                   \
-    do {                                                                                       \
-        __m256i z[height][2];                                                                  \
-        for (int q = 0; q < (height); q++) z[q][0] = z[q][1] = _mm256_setzero_si256();         \
-        for (long long j = 0; j < rows->width; j += 4) {                                       \
-            const __m256i *of_column = (const __m256i *)(weights->values + XC_BYTE_LANES * j); \
-            const __m256i w0 = _mm256_loadu_si256(of_column);                                  \
-            const __m256i w1 = _mm256_loadu_si256(of_column + 1);                              \
-            const __m256i a0 = _mm256_abs_epi8(w0), a1 = _mm256_abs_epi8(w1);                  \
-            XC_PREFETCH(of_row + (height) * (2 * XC_BYTE_AHEAD * rows->width + j));            \
-            for (int q = 0; q < (height); q++) {                                               \
-                int32_t four;                                                                  \
-                memcpy(&four, of_row + q * rows->width + j, sizeof four);                      \
-                const __m256i all = _mm256_xor_si256(_mm256_set1_epi32(four), middle);         \
-                const __m256i p0 = _mm256_maddubs_epi16(a0, _mm256_sign_epi8(all, w0));        \
-                const __m256i p1 = _mm256_maddubs_epi16(a1, _mm256_sign_epi8(all, w1));        \
-                z[q][0] = _mm256_add_epi32(z[q][0], _mm256_madd_epi16(p0, ones));              \
-                z[q][1] = _mm256_add_epi32(z[q][1], _mm256_madd_epi16(p1, ones));              \
-            }                                                                                  \
-        }                                                                                      \
-        for (int q = 0; q < (height); q++) memcpy(sums[r + q], z[q], sizeof z[q]);             \
+/* Products of a byte without sign and one with are added in pairs in 16 bits, which hold two of at
+ * most 255 * 64: that is why weights have no more than XC_BYTE_WEIGHT. Four rows at a time, since the
+ * weights are read once for all of them. */
+#define XC_ADD_PAIRS(sum, pairs)                                                     \
+    do {                                                                             \
+        const __m256i two = _mm256_madd_epi16(pairs, ones);                          \
+        __asm__("vpaddd %1, %0, %0" : "+x"(sum) : "x"(two)); /* GCC copies sums */   \
     } while (0)
 
-#define XC_AVX2_TILE(rows_of_tile)                                                             \
-    do {                                                                                       \
-        const __m256i middle = _mm256_set1_epi8((char)0x80), ones = _mm256_set1_epi16(1);      \
-        for (int r = 0; r < (rows_of_tile); r += (rows_of_tile) % 4 ? 1 : 4) {                 \
-            const uint8_t *of_row = x + r * rows->width;                                       \
-            if ((rows_of_tile) % 4)                                                            \
-                XC_AVX2_ROWS(1);                                                               \
-            else                                                                               \
-                XC_AVX2_ROWS(4);                                                               \
-        }                                                                                      \
+#define XC_AVX2_STEP(low, high, at)                                                  \
+    do {                                                                             \
+        int32_t four;                                                                \
+        memcpy(&four, at, sizeof four);                                              \
+        const __m256i all = _mm256_set1_epi32(four);                                 \
+        XC_ADD_PAIRS(low, _mm256_maddubs_epi16(all, w0));                            \
+        XC_ADD_PAIRS(high, _mm256_maddubs_epi16(all, w1));                           \
+    } while (0)
+
+#define XC_LOAD_256(at) _mm256_loadu_si256((const __m256i *)(at))
+#define XC_STORE_256(at, value) _mm256_storeu_si256((__m256i *)(at), value)
+
+XC_INLINE __attribute__((target("arch=x86-64-v3"))) void xc_avx2_four(
+    const uint8_t *x, long long width, const xc_byte_weights *weights, int32_t (*sums)[XC_BYTE_LANES]) {
+    const __m256i ones = _mm256_set1_epi16(1);
+    const __m256i low = XC_LOAD_256(weights->start), high = XC_LOAD_256(weights->start + 8);
+    __m256i a0 = low, a1 = high, b0 = low, b1 = high, c0 = low, c1 = high, d0 = low, d1 = high;
+    for (long long j = 0; j < width; j += 4) {
+        const __m256i w0 = XC_LOAD_256(weights->values + XC_BYTE_LANES * j);
+        const __m256i w1 = XC_LOAD_256(weights->values + XC_BYTE_LANES * j + 32);
+        XC_PREFETCH(x + 4 * (2 * XC_BYTE_AHEAD * width + j));
+        XC_AVX2_STEP(a0, a1, x + j);
+        XC_AVX2_STEP(b0, b1, x + width + j);
+        XC_AVX2_STEP(c0, c1, x + 2 * width + j);
+        XC_AVX2_STEP(d0, d1, x + 3 * width + j);
+    }
+    XC_STORE_256(sums[0], a0), XC_STORE_256(sums[0] + 8, a1);
+    XC_STORE_256(sums[1], b0), XC_STORE_256(sums[1] + 8, b1);
+    XC_STORE_256(sums[2], c0), XC_STORE_256(sums[2] + 8, c1);
+    XC_STORE_256(sums[3], d0), XC_STORE_256(sums[3] + 8, d1);
+}
+
+XC_INLINE __attribute__((target("arch=x86-64-v3"))) void xc_avx2_one(
+    const uint8_t *x, long long width, const xc_byte_weights *weights, int32_t *sums) {
+    const __m256i ones = _mm256_set1_epi16(1);
+    __m256i a0 = XC_LOAD_256(weights->start), a1 = XC_LOAD_256(weights->start + 8);
+    for (long long j = 0; j < width; j += 4) {
+        const __m256i w0 = XC_LOAD_256(weights->values + XC_BYTE_LANES * j);
+        const __m256i w1 = XC_LOAD_256(weights->values + XC_BYTE_LANES * j + 32);
+        XC_AVX2_STEP(a0, a1, x + j);
+    }
+    XC_STORE_256(sums, a0), XC_STORE_256(sums + 8, a1);
+}
+
+#define XC_AVX2_TILE(rows_of_tile)                                                   \
+    do {                                                                             \
+        if ((rows_of_tile) % 4)                                                      \
+            xc_avx2_one(x, rows->width, weights, sums[0]);                           \
+        else                                                                         \
+            for (int r = 0; r < (rows_of_tile); r += 4)                              \
+                xc_avx2_four(x + r * rows->width, rows->width, weights, sums + r);   \
     } while (0)
 
 __attribute__((target("arch=x86-64-v3"))) static void xc_byte_search_avx2(XC_BYTE_ARGUMENTS) {

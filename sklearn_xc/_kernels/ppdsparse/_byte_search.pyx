@@ -3,9 +3,12 @@
 A row whose score, with the most that rounding can have taken away, stays below -1 is no violator
 and has no loss.  Of the others a lane keeps a list, which it goes through in float32: with the
 active set these are all rows that have a loss, and the objective is as true as that of a search
-that reads all of X.  A lane whose list gets too long, as at first, when nearly every row violates
-something, goes on with the rows of highest rounded score: that finds violators and certifies
-nothing.
+that reads all of X.
+
+The objective is that at the best intercept at or below the one searched with (`_certificate`), for
+which rounded scores tell what part of the list is to be gone through.  So a list that gets too long
+loses its lower half, and the intercept has to drop as far.  The first search of a class, when nearly
+every row violates something, finds violators only.
 """
 
 from libc.math cimport fabs, fabsf, rintf, sqrt
@@ -14,13 +17,13 @@ from libc.stdint cimport int8_t, int32_t, uint16_t, uint32_t
 import numpy as np
 
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted
-from sklearn_xc._kernels.common._vector_ops cimport inner_product, prefetch_floats
-from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, grade_of
+from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
 from sklearn_xc._kernels.ppdsparse._byte_rows cimport (
-    FOUR, LARGEST, WIDEST, ByteHits, ByteRows, ByteWeights, byte_search, divides,
+    FOUR, LARGEST_WEIGHT, ROUNDING, WIDEST, ByteHits, ByteRows, ByteWeights, byte_search, divides,
 )
+from sklearn_xc._kernels.ppdsparse._listed_rows cimport error_of, longest_list, sum_losses
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
-from sklearn_xc._kernels.ppdsparse._types cimport IDLE, LANES, Lane, Settings, soft_threshold
+from sklearn_xc._kernels.ppdsparse._types cimport IDLE, LANES, Lane, Settings
 from sklearn_xc._kernels.ppdsparse._violator_search cimport (
     add_candidate, finish_search, keep_best, prepare_search,
 )
@@ -28,20 +31,13 @@ from sklearn_xc._kernels.ppdsparse._violator_search cimport (
 cdef enum:
     STRETCH = 512  # rows between which thresholds rise; a search for new classes reads
     ONE_IN = 8  # one stretch in eight
-    FIRST_ONE_IN = 2  # and the first of new classes, where all are new
-    MANY_ROWS = 1 << 16  # from which on; of fewer rows classes would need another round
-    # The longest list at first: so many times as many rows as are selected, or a part of all rows,
-    # whose scores in float32 cost about as much as the search itself.
-    TIMES_SELECTED = 4
+    FIRST_ONE_IN = 3  # and the first of new classes, where all are new and rows MANY_ROWS
+    # The longest list: so many times as many rows as are selected, or a part of all rows.
+    TIMES_SELECTED = 16
     PART = 64
-    PATIENT = 3  # rounds, from which on it doubles, so that every class is certified in the end
-    AHEAD = 4  # rows that are fetched into the cache before their turn
 
 cdef extern from "_simd.h" nogil:
     int lowest_bit "xc_lowest_bit" (unsigned int mask)
-
-# What float32 arithmetic of a score may add to it, with room to spare, for each unit of its terms.
-cdef double ROUNDING = 1e-6
 
 cdef float NEVER = 1e30  # a threshold
 
@@ -104,7 +100,7 @@ cdef void set_weights(
     cdef double length, lost
     largest_weights(weights, d, rounded.scale)
     for c in range(LANES):
-        rounded.scale[c] /= LARGEST
+        rounded.scale[c] /= LARGEST_WEIGHT
         if not divides(rounded.scale[c]):
             rounded.scale[c] = 0
     round_weights(weights, d, rounded.scale, values, rounded.start, &sizes)
@@ -118,30 +114,20 @@ cdef void set_weights(
         rounded.threshold[c] = <float>(-1 - ROUNDING * (1 + fabs(bias[c])))
 
 
-cdef Py_ssize_t longest_list(
-    const Lane *lane, const Settings *settings, Py_ssize_t n
-) noexcept nogil:
-    """How many rows a lane may list; all of them in the last round, whose gap is reported."""
-    cdef Py_ssize_t most = max(TIMES_SELECTED * lane.n_select, n // PART)
-    if lane.n_iter >= settings.max_iter or lane.n_iter >= PATIENT + 30:
-        return n
-    if lane.n_iter > PATIENT:
-        most <<= lane.n_iter - PATIENT
-    return min(most, n)
-
-
 cdef void shorten_list(Workspace work, Py_ssize_t c, ByteWeights *rounded) noexcept nogil:
-    """Go on with the rows of highest score, known up to rounding."""
+    """Go on with the rows that may be above the mean of the list."""
     cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t q
-    lane.whole = False
-    keep_best(lane, c, work.candidates, work.candidate_scores)
-    lane.threshold = NEVER
+    cdef Py_ssize_t q, kept = 0
+    cdef double total = 0
     for q in range(lane.n_candidates):
-        lane.threshold = min(lane.threshold, work.candidate_scores[c, q])
-    lane.threshold = max(lane.threshold, -1 + lane.precision)
-    rounded.of_error[c] = 0
-    rounded.of_length[c] = 0
+        total += work.candidate_scores[c, q]
+    rounded.threshold[c] = max(rounded.threshold[c], <float>(total / lane.n_candidates))
+    for q in range(lane.n_candidates):
+        if work.candidate_scores[c, q] > rounded.threshold[c]:
+            work.candidates[c, kept] = work.candidates[c, q]
+            work.candidate_scores[c, kept] = work.candidate_scores[c, q]
+            kept += 1
+    lane.n_candidates = kept
 
 
 cdef void take_hits(
@@ -151,7 +137,10 @@ cdef void take_hits(
     ByteWeights *rounded,
     const ByteHits *hits,
 ) noexcept nogil:
-    """Put the rows that a stretch has brought on the lists of their lanes."""
+    """Put the rows that a stretch has brought on the lists of their lanes.
+
+    The lists of lanes that are to know their loss have the highest scores that rows may have.
+    """
     cdef Py_ssize_t h
     cdef int32_t i
     cdef int c
@@ -168,78 +157,21 @@ cdef void take_hits(
             mask &= mask - 1
             lane = &work.lanes[c]
             score = hits.scores[h * LANES + c]
-            if lane.whole and lane.n_candidates == longest[c]:
-                shorten_list(work, c, rounded)
             if lane.whole:
-                work.candidates[c, lane.n_candidates] = i
-                work.candidate_scores[c, lane.n_candidates] = score
-                lane.n_candidates += 1
+                score += error_of(
+                    rounded.of_error[c], rounded.of_length[c], &problem.X.rounded.pointers, i
+                )
+                if lane.n_candidates == longest[c]:
+                    shorten_list(work, c, rounded)
+                if score > rounded.threshold[c]:
+                    work.candidates[c, lane.n_candidates] = i
+                    work.candidate_scores[c, lane.n_candidates] = score
+                    lane.n_candidates += 1
             elif score > lane.threshold:
                 add_candidate(lane, c, i, score, work.candidates, work.candidate_scores)
     for c in range(LANES):
         if work.lanes[c].searched and not work.lanes[c].whole:
             rounded.threshold[c] = work.lanes[c].threshold
-
-
-cdef inline double loss_of(double margin, bint hinge) noexcept nogil:
-    margin = max(<double>0, margin)
-    return margin if hinge else 0.5 * margin * margin
-
-
-cdef void load_weights(Workspace work, Py_ssize_t c, const Settings *settings) noexcept nogil:
-    """The weights of one lane, feature by feature, into `shrunk`."""
-    cdef Lane *lane = &work.lanes[c]
-    cdef Py_ssize_t q
-    for q in range(work.shrunk.shape[0]):
-        work.shrunk[q] = 0
-    for q in range(lane.n_touched):
-        work.shrunk[work.touched[c, q]] = (
-            soft_threshold(work.saved[c, q], settings.l1) / settings.l2
-        )
-
-
-cdef inline float score_of(
-    Workspace work, Problem problem, Py_ssize_t i, float bias
-) noexcept nogil:
-    cdef float z
-    inner_product(
-        problem.X.rows.values + i * problem.X.n_columns, &work.shrunk[0], problem.X.n_columns, &z
-    )
-    return bias + z
-
-
-cdef void sum_listed_losses(
-    Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
-) noexcept nogil:
-    """The loss of the rows of the active set and of the list, in float32; violators stay listed."""
-    cdef Lane *lane = &work.lanes[c]
-    cdef float bias = lane.bias / settings.l2, z
-    cdef Py_ssize_t a, q, kept = 0, d = problem.X.n_columns
-    cdef double weight, loss
-    cdef int32_t i
-    load_weights(work, c, settings)
-    for a in range(lane.n_active):
-        i = work.active[c, a]
-        if i < 0:
-            i = ~i
-            weight = <double>lane.positive_weight * grade_of(work, c, a)
-            loss = loss_of(1 - <double>score_of(work, problem, i, bias), settings.hinge)
-        else:
-            weight = lane.negative_weight
-            loss = loss_of(1 + <double>score_of(work, problem, i, bias), settings.hinge)
-        lane.loss += weight * problem.sample_weight[i] * loss
-    for q in range(lane.n_candidates):
-        if q + AHEAD < lane.n_candidates:
-            prefetch_floats(problem.X.rows.values + work.candidates[c, q + AHEAD] * d, d)
-        i = work.candidates[c, q]
-        z = score_of(work, problem, i, bias)
-        loss = loss_of(1 + <double>z, settings.hinge)
-        lane.loss += lane.negative_weight * problem.sample_weight[i] * loss
-        if z > -1 + lane.precision:
-            work.candidates[c, kept] = i
-            work.candidate_scores[c, kept] = z
-            kept += 1
-    lane.n_candidates = kept
 
 
 cdef Py_ssize_t part_of_rows(
@@ -254,7 +186,9 @@ cdef Py_ssize_t part_of_rows(
         return 1
     for c in range(LANES):
         lane = &work.lanes[c]
-        if lane.label != IDLE and not (lane.fresh and lane.n_iter == 1 < settings.max_iter):
+        if lane.label == IDLE or lane.waits:
+            continue
+        if not is_first_search(lane, settings):
             return 1
     return FIRST_ONE_IN
 
@@ -276,23 +210,31 @@ cdef int search_bytes(
     cdef bint sampled = step > STRETCH
     cdef Py_ssize_t longest[LANES]
     cdef float bias[LANES]
+    cdef float lowest[LANES]
     cdef int32_t rows[STRETCH + 1]
     cdef uint32_t masks[STRETCH + 1]
     cdef ByteWeights rounded
     cdef ByteHits hits
+    cdef Lane *lane
     prepare_search(work, settings, problem, n * STRETCH // step, warm_up)
     for c in range(LANES):
-        bias[c] = work.lanes[c].bias / settings.l2 if work.lanes[c].searched else 0
+        bias[c] = work.lanes[c].intercept if work.lanes[c].searched else 0
     set_weights(
         &work.ordered[0, 0], work.ordered.shape[0], bias, &work.byte_weights[0], &rounded
     )
     for c in range(LANES):
-        if work.lanes[c].searched:
-            longest[c] = longest_list(&work.lanes[c], settings, n)
-            if sampled:
-                longest[c] = min(longest[c], work.lanes[c].n_select)
-        else:
+        lane = &work.lanes[c]
+        if not lane.searched:
             rounded.threshold[c] = NEVER
+            continue
+        if sampled or is_first_search(lane, settings):
+            lane.whole = False
+            rounded.of_error[c] = rounded.of_length[c] = 0
+            rounded.threshold[c] = lane.threshold
+        longest[c] = longest_list(
+            lane, settings, max(TIMES_SELECTED * lane.n_select, n // PART), n
+        )
+        lowest[c] = rounded.threshold[c]
     hits.rows = rows
     hits.masks = masks
     hits.scores = &work.scores[0, 0]
@@ -307,10 +249,11 @@ cdef int search_bytes(
         operations[0] += STRETCH * work.ordered.shape[0]
         interrupted(stop, operations)
     for c in range(LANES):
-        if sampled:
-            work.lanes[c].whole = False
-        elif work.lanes[c].searched and work.lanes[c].whole:
-            sum_listed_losses(work, c, settings, problem)
+        lane = &work.lanes[c]
+        if not settings.intercept and rounded.threshold[c] > lowest[c]:
+            lane.whole = False
+        if lane.searched and lane.whole:
+            sum_losses(work, c, settings, problem, &rounded, lowest[c])
     finish_search(work)
     return 0
 

@@ -23,6 +23,7 @@ cdef double SHARE = 1.0 / 64
 cdef struct Candidate:
     float key  # |w_j| times the norm of the feature's column
     float w
+    float pull  # w_j times v_j of the dual variables
     int32_t feature
     int32_t place  # among the features that the lane touches
 
@@ -33,6 +34,7 @@ cdef struct Rise:  # what dropping has done to the objective
     double shifts  # sum_i C_i shift_i, for the hinge
     double gained  # of the l1 penalty, which gets smaller
     double ridge  # sum of l2 w_j^2 / 2
+    double pull  # sum of v_j w_j
 
 
 cdef double gap_with(const Rise *rise, double gap, bint hinge) noexcept nogil:
@@ -41,14 +43,14 @@ cdef double gap_with(const Rise *rise, double gap, bint hinge) noexcept nogil:
     The hinge changes by at most C_i shift_i for each row.  The squared hinge L is smooth: with
     d = w - w', L(w') - L(w) <= -<grad L(w), d> + sum_i C_i <x_i, d>^2 / 2, and -<grad L(w), d> is
     <v, d> up to sum_i r_i y_i <x_i, d> for the residuals r_i = C_i max(0, 1 - m_i) - a_i, which
-    the gap bounds: sum_i r_i^2 / (2 C_i) <= P(w) - D.  On dropped features
-    v_j w_j = l1 |w_j| + l2 w_j^2, so that of the penalties only l2 w_j^2 / 2 is left.
+    the gap bounds: sum_i r_i^2 / (2 C_i) <= P(w) - D.  Where v has these weights, dropped features
+    have v_j w_j = l1 |w_j| + l2 w_j^2, so that of the penalties only l2 w_j^2 / 2 is left.
     """
     cdef double root
     if hinge:
         return gap + max(<double>0, rise.factor * rise.shifts - rise.gained - rise.ridge)
     root = sqrt(max(<double>0, gap)) + sqrt(0.5 * rise.factor * rise.squares)
-    return root * root + min(gap, <double>0) + rise.ridge
+    return root * root + min(gap, <double>0) + rise.pull - rise.gained - rise.ridge
 
 
 cdef double relative(double gap, double dual) noexcept nogil:
@@ -95,17 +97,22 @@ cdef int collect(
     vector[Candidate] &candidates,
 ) except -1 nogil:
     """The weights of the lane into `packed`, and those that alone are small enough to go."""
+    cdef Lane *lane = &work.lanes[c]
+    cdef const float *v = &work.saved[c, 0]
     cdef Py_ssize_t q
     cdef int32_t j
     cdef float w
     cdef Candidate one
-    for q in range(work.lanes[c].n_touched):
+    if lane.kept:
+        v = &work.lowest_v[c, 0]
+    for q in range(lane.n_touched):
         j = work.touched[c, q]
-        w = soft_threshold(work.saved[c, q], settings.l1) / settings.l2
+        w = soft_threshold(v[q], settings.l1) / settings.l2
         work.packed[q] = w
         if w != 0 and fabs(w) * problem.feature_maxima[j] <= settings.prune:
             one.key = <float>fabs(w) * problem.feature_norms[j]
             one.w = w
+            one.pull = work.saved[c, q] * w
             one.feature = j
             one.place = <int32_t>q
             candidates.push_back(one)
@@ -134,7 +141,7 @@ cdef int prune_weights(
     cdef Candidate *one
     cdef vector[Candidate] candidates
     rise.factor = max(lane.positive_weight, lane.negative_weight)
-    rise.squares = rise.shifts = rise.gained = rise.ridge = 0
+    rise.squares = rise.shifts = rise.gained = rise.ridge = rise.pull = 0
     collect(work, c, settings, problem, candidates)
     if relative(gap, dual) > settings.tol:
         candidates.clear()  # nothing to spare
@@ -144,6 +151,7 @@ cdef int prune_weights(
         before = rise
         rise.gained += settings.l1 * fabs(one.w)
         rise.ridge += 0.5 * settings.l2 * <double>one.w * one.w
+        rise.pull += one.pull
         if has_columns:
             length = columns.indptr[one.feature + 1] - columns.indptr[one.feature]
             if length > left:

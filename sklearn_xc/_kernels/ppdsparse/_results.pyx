@@ -82,7 +82,7 @@ cdef int keep_class(
     results.gap[n] = lane.gap
     results.n_visits[n] = lane.n_visits
     results.n_active[n] = lane.n_active
-    results.intercept[n] = lane.bias / settings.l2
+    results.intercept[n] = lane.intercept
     for q in range(lane.n_touched):
         if work.packed[q] != 0:
             append(&results.weights, work.touched[c, q], work.packed[q])

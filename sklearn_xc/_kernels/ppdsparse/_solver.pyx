@@ -13,9 +13,12 @@ import numpy as np
 from sklearn_xc._kernels.common._common cimport interrupted
 from sklearn_xc._kernels.ppdsparse._active_set cimport (
     Workspace, activate, clear_lane, draw_negatives, drop_idle_negatives, dual_value, load_v,
-    primal_value, publish_weights, refresh_v, resume_class, start_class, store_v,
+    publish_weights, refresh_v, resume_class, start_class, store_v,
 )
-from sklearn_xc._kernels.ppdsparse._byte_search cimport search_bytes
+from sklearn_xc._kernels.ppdsparse._certificate cimport keep_lowest, return_to_lowest
+from sklearn_xc._kernels.ppdsparse._byte_search cimport (
+    MANY_ROWS, is_first_search, search_bytes,
+)
 from sklearn_xc._kernels.ppdsparse._class_state cimport ClassState, Member, clear
 from sklearn_xc._kernels.ppdsparse._dual_descent cimport descend
 from sklearn_xc._kernels.ppdsparse._duals cimport Duals
@@ -68,28 +71,31 @@ cdef class Spare:
 
 
 cdef int descend_lane(
-    Workspace work,
-    Py_ssize_t c,
-    const Settings *settings,
-    int n_passes,
-    Problem problem,
-    bint sparsify,
+    Workspace work, Py_ssize_t c, const Settings *settings, int n_passes, Problem problem
 ) except -1 nogil:
-    """Algorithm 1, steps 3 and 4, and the weights for the next search."""
+    """Algorithm 1, steps 3 and 4."""
     load_v(work, c)
     descend(work, c, settings, n_passes, problem)
     store_v(work, c)
     drop_idle_negatives(work, c)
-    publish_weights(work, c, settings, sparsify)
+    work.lanes[c].dual_known = False
     return 0
 
 
-cdef double relative_gap(
+cdef bint sum_dual(
     Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
 ) noexcept nogil:
-    cdef double primal = primal_value(work, c, settings)
-    work.lanes[c].primal = primal
-    return (primal - dual_value(work, c, settings, problem)) / max(primal, <double>1e-30)
+    """The dual objective; says whether it was not known, so that `refresh_v` may follow."""
+    cdef Lane *lane = &work.lanes[c]
+    if lane.dual_known:
+        return False
+    lane.dual = dual_value(work, c, settings, problem)
+    lane.dual_known = True
+    return True
+
+
+cdef inline double relative_gap(double primal, double dual) noexcept nogil:
+    return (primal - dual) / max(primal, <double>1e-30)
 
 
 cdef void admit_candidates(Workspace work, Py_ssize_t c) noexcept nogil:
@@ -120,7 +126,8 @@ cdef int start_lane(
         resume_class(work, c, settings, problem, known.n, known.rows, known.values)
     if work.lanes[c].fresh:
         draw_negatives(work, c, problem)
-        descend_lane(work, c, settings, START_PASSES, problem, False)
+        descend_lane(work, c, settings, START_PASSES, problem)
+        publish_weights(work, c, settings, False)
     return 0
 
 
@@ -160,7 +167,77 @@ cdef inline bint is_new(const Lane *lane) noexcept nogil:
     return lane.label != IDLE and lane.n_iter == 0 and lane.fresh
 
 
-cdef int descend_and_search(
+cdef int descend_lanes(
+    Workspace work,
+    const Settings *settings,
+    Problem problem,
+    bint first,  # of the classes that have begun in this round, else of the others
+    Results results,
+    bint keep_dual,
+    const int32_t[::1] stop,
+    double *operations,
+) except -1 nogil:
+    """A descent in each lane, with which a class may be done."""
+    cdef double entries_per_row = problem.X.n_entries / max(1, problem.X.n_rows)
+    cdef Py_ssize_t c
+    cdef Lane *lane
+    for c in range(LANES):
+        lane = &work.lanes[c]
+        if lane.label == IDLE or lane.waits or (lane.n_iter == 0) != first:
+            continue
+        operations[0] += PASSES * lane.n_active * (10 + entries_per_row)
+        descend_lane(work, c, settings, FIRST_PASSES if is_new(lane) else PASSES, problem)
+        lane.n_iter += 1
+        if by_bytes(settings, problem) and not is_first_search(lane, settings):
+            sum_dual(work, c, settings, problem)
+            refresh_v(work, c, settings)
+            if lane.kept:
+                lane.gap = relative_gap(lane.lowest_primal, lane.dual)
+                if lane.gap <= settings.tol:
+                    finish_class(work, c, settings, problem, results, keep_dual)
+        interrupted(stop, operations)
+    return 0
+
+
+cdef int finish_class(
+    Workspace work,
+    Py_ssize_t c,
+    const Settings *settings,
+    Problem problem,
+    Results results,
+    bint keep_dual,
+) except -1 nogil:
+    if work.lanes[c].kept:
+        return_to_lowest(work, c)
+    prune_weights(work, c, settings, problem)
+    keep_class(results, work, c, settings, keep_dual)
+    clear_lane(work, c)
+    return 0
+
+
+cdef void let_old_ones_wait(
+    Workspace work, const Settings *settings, Problem problem
+) noexcept nogil:
+    """Where new classes need a part of the rows only, they are searched for alone.
+
+    Classes start together, and most are done together; for the others one search of all rows serves
+    when the new ones need it as well.
+    """
+    cdef Py_ssize_t c, n_new = 0, n_old = 0
+    if problem.X.index is not None or not by_bytes(settings, problem):
+        return
+    if problem.X.n_rows < MANY_ROWS or settings.max_iter == 1:
+        return
+    for c in range(LANES):
+        n_new += is_new(&work.lanes[c])
+        n_old += work.lanes[c].label != IDLE and not is_new(&work.lanes[c])
+    if n_new < n_old:
+        return
+    for c in range(LANES):
+        work.lanes[c].waits = work.lanes[c].label != IDLE and not is_new(&work.lanes[c])
+
+
+cdef int search_lanes(
     Workspace work,
     const Settings *settings,
     Problem problem,
@@ -168,21 +245,10 @@ cdef int descend_and_search(
     const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil:
-    """A round of all lanes."""
-    cdef double entries_per_row = problem.X.n_entries / max(1, problem.X.n_rows)
     cdef Py_ssize_t c
-    cdef Lane *lane
     for c in range(LANES):
-        lane = &work.lanes[c]
-        if lane.label == IDLE:
-            continue
-        operations[0] += PASSES * lane.n_active * (10 + entries_per_row)
-        descend_lane(
-            work, c, settings, FIRST_PASSES if is_new(lane) else PASSES, problem,
-            settings.sparsify and not exact,
-        )
-        lane.n_iter += 1
-        interrupted(stop, operations)
+        if work.lanes[c].label != IDLE and not work.lanes[c].waits:
+            publish_weights(work, c, settings, settings.sparsify and not exact)
     if problem.X.index is not None and not exact:
         search_index(work, settings, problem, False, stop, operations)
     elif by_bytes(settings, problem):
@@ -205,24 +271,29 @@ cdef int finish_or_go_on(
 ) except -1 nogil:
     """Keep a class that is done; otherwise its violators join, and 1 says that it is close."""
     cdef Lane *lane = &work.lanes[c]
+    cdef bint fresh
     if not lane.whole:
         admit_candidates(work, c)
         return 0
-    lane.gap = relative_gap(work, c, settings, problem)
+    fresh = sum_dual(work, c, settings, problem)
+    lane.gap = relative_gap(lane.primal, lane.dual)
     # of a lane that was not sparsified, a search over all entries is exact
-    if exact and not lane.sparsified and (
-        lane.gap <= settings.tol or lane.n_iter == settings.max_iter
-    ):
-        prune_weights(work, c, settings, problem)
-        keep_class(results, work, c, settings, keep_dual)
-        clear_lane(work, c)
-        return 0
-    refresh_v(work, c, settings)
+    if exact and not lane.sparsified:
+        if by_bytes(settings, problem):
+            keep_lowest(work, c)
+            lane.gap = relative_gap(lane.lowest_primal, lane.dual)
+        if lane.gap <= settings.tol or lane.n_iter == settings.max_iter:
+            finish_class(work, c, settings, problem, results, keep_dual)
+            return 0
+    if fresh:
+        refresh_v(work, c, settings)
     admit_candidates(work, c)
     return lane.gap <= settings.tol
 
 
-cdef void load_class(Workspace work, ClassState state, Problem problem) noexcept nogil:
+cdef void load_class(
+    Workspace work, ClassState state, const Settings *settings, Problem problem
+) noexcept nogil:
     """A class that is solved by pruned searches, as the state of the first lane."""
     cdef Lane *lane = &work.lanes[0]
     cdef Member *member
@@ -236,6 +307,8 @@ cdef void load_class(Workspace work, ClassState state, Problem problem) noexcept
     lane.primal = state.primal
     lane.gap = (state.primal - state.dual) / state.primal
     lane.bias = state.intercept_sum
+    lane.intercept = lane.bias / settings.l2
+    lane.kept = False
     lane.n_touched = state.features.size()
     for q in range(lane.n_touched):
         work.touched[0, q] = state.features[q]
@@ -263,7 +336,7 @@ cdef int solve_small_classes(
     for q in range(<Py_ssize_t>given.labels.size()):
         known = given.of_class(q)
         if solve_class(state, settings, problem, given.labels[q], known, stop, operations):
-            load_class(work, state, problem)
+            load_class(work, state, settings, problem)
             prune_weights(work, 0, settings, problem)
             keep_class(results, work, 0, settings, keep_dual)
             clear_lane(work, 0)
@@ -345,20 +418,30 @@ cdef int solve_in_lanes(
     cdef Py_ssize_t c, n_started = 0, n_rounds = 0, n = duals.labels.size()
     cdef Lane *lane
     while results.n_done < results.labels.shape[0]:
+        descend_lanes(
+            work, settings, problem, False, results, keep_dual, stop, operations
+        )
+        for c in range(LANES):
+            lane = &work.lanes[c]
+            lane.waits = False
+            if lane.label == IDLE and n_started < n:
+                start_lane(work, c, settings, problem, duals, n_started)
+                n_started += 1
+        warm_up(work, settings, problem, stop, operations)
+        let_old_ones_wait(work, settings, problem)
+        descend_lanes(
+            work, settings, problem, True, results, keep_dual, stop, operations
+        )
         n_rounds += 1
         exact = not approximate or close or n_rounds % EXACT_EVERY == 0
         for c in range(LANES):
             lane = &work.lanes[c]
-            if lane.label == IDLE and n_started < n:
-                start_lane(work, c, settings, problem, duals, n_started)
-                n_started += 1
-            if lane.label != IDLE and lane.n_iter + 1 == settings.max_iter:
+            if lane.label != IDLE and lane.n_iter == settings.max_iter:
                 exact = True  # the gap that is reported must be true
-        warm_up(work, settings, problem, stop, operations)
-        descend_and_search(work, settings, problem, exact, stop, operations)
+        search_lanes(work, settings, problem, exact, stop, operations)
         n_close = n_left = 0
         for c in range(LANES):
-            if work.lanes[c].label == IDLE:
+            if not work.lanes[c].searched:
                 continue
             n_close += finish_or_go_on(
                 work, c, settings, problem, exact or whole, results, keep_dual

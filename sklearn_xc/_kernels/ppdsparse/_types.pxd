@@ -32,6 +32,7 @@ cdef struct Lane:
     bint fresh  # whether it began without the negatives of an earlier fit
     bint searched  # whether the search at hand is for this lane too
     bint whole  # whether the last search has the losses of all rows
+    bint waits  # for the next search, while one serves new classes only
     float positive_weight  # of the loss of positives, of negatives
     float negative_weight
     Py_ssize_t n_active
@@ -42,8 +43,14 @@ cdef struct Lane:
     float fresh_bias  # the same, summed afresh
     float precision  # smaller violations of the margin are left alone
     float threshold  # a score above it makes a negative a candidate
+    float intercept  # of the last search, or a lower one at which its objective is smaller
     double loss  # of all samples at the scores of the last search
-    double primal  # objective at the weights of the last search
+    double primal  # objective at the weights and the intercept of the last search
+    bint kept  # whether the weights of the lowest of all searches are kept, see `_certificate`
+    double lowest_primal
+    float lowest_intercept
+    bint dual_known  # whether what follows is of the dual variables as they are
+    double dual  # objective
     double gap  # relative, of the last search
     bint sparsified  # whether that search had a sparse copy of the weights
     int n_iter

@@ -11,7 +11,7 @@ from libc.string cimport memcpy
 
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
-from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
+from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, primal_value
 from sklearn_xc._kernels.ppdsparse._matrix cimport Columns, Matrix
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._selection cimport best_of
@@ -241,7 +241,7 @@ cdef void search_chunk(
     cdef uint8_t hit[CHUNK]
     cdef Lane *lanes = work.lanes
     for c in range(LANES):
-        bias[c] = lanes[c].bias / settings.l2 if lanes[c].searched else FAR
+        bias[c] = lanes[c].intercept if lanes[c].searched else FAR
         threshold[c] = lanes[c].threshold
     if by_columns:
         scores_by_columns(
@@ -287,11 +287,13 @@ cdef void prepare_search(
     for c in range(LANES):
         lane = &work.lanes[c]
         lane.searched = lane.label != IDLE and (lane.fresh and lane.n_iter == 0 or not warm_up)
+        lane.searched = lane.searched and not lane.waits
         lane.threshold = 1e30
         if not lane.searched:
             continue
         lane.threshold = -1 + lane.precision
         lane.whole = True
+        lane.intercept = lane.bias / settings.l2
         lane.n_visits += <double>n_rows / LANES
         lane.loss = 0
         lane.n_candidates = 0
@@ -322,7 +324,7 @@ cdef int search(
     double *operations,
 ) except -1 nogil:
     """One search over all samples for the classes in work; picks the cheaper way by counting."""
-    cdef Py_ssize_t chunk, u, n = X.n_rows, n_chunks = (n + CHUNK - 1) // CHUNK
+    cdef Py_ssize_t c, chunk, u, n = X.n_rows, n_chunks = (n + CHUNK - 1) // CHUNK
     cdef double by_rows = X.n_entries, by_columns = 0
     if X.has_columns:
         by_columns = COLUMN_VISIT * work.n_support * n_chunks
@@ -340,6 +342,11 @@ cdef int search(
         )
         operations[0] += 16 * CHUNK + by_rows / n_chunks
         interrupted(stop, operations)
+    for c in range(LANES):
+        if work.lanes[c].searched:
+            work.lanes[c].primal = primal_value(
+                work, c, work.lanes[c].intercept, work.lanes[c].loss, settings
+            )
     finish_search(work)
     return 0
 

@@ -1,0 +1,132 @@
+"""What ends a class without another search: the lowest objective that one has found, and where.
+
+A search of all rows gives the primal objective P of the weights that it was made with, a descent
+raises the dual objective D.  Each P is at least the optimum, each D at most: the lowest P of all
+searches and the latest D make a true gap, which is that of the weights of an earlier search.
+
+The intercept may be chosen when the search is over.  Rows that have a loss at a lower intercept
+have one at the intercept of the search too, and so are listed.  Early in a fit thousands of rows
+violate the margin by little, and most of P is theirs; a lower intercept frees them at a small price
+for the positives.
+"""
+
+from libc.math cimport copysignf, fabsf
+
+from sklearn_xc._kernels.common._common cimport dispatched
+from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, primal_value
+from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings
+
+cdef enum:
+    TOGETHER = 16  # rows in a vector
+    HALVINGS = 16
+    DOUBLINGS = 8
+
+cdef float FIRST_DROP = 0.25  # of the intercept
+
+
+cdef dispatched slope_of_losses(
+    const float *margins, const float *costs, Py_ssize_t n, float drop, bint hinge, double *slope
+) noexcept nogil:
+    """OUT the derivative of the losses by the drop of the intercept.
+
+    Costs of negatives are given below zero: their margins 1 + z fall with the intercept, the
+    margins 1 - z of positives rise.
+    """
+    cdef Py_ssize_t e, k
+    cdef float part[TOGETHER]
+    cdef float margin
+    slope[0] = 0
+    for k in range(TOGETHER):
+        part[k] = 0
+    for e in range(n // TOGETHER):
+        for k in range(TOGETHER):
+            margin = margins[e * TOGETHER + k] + copysignf(drop, costs[e * TOGETHER + k])
+            margin = margin if margin > 0 else 0
+            if hinge:
+                margin = 1 if margin > 0 else 0
+            part[k] += costs[e * TOGETHER + k] * margin
+    for e in range(n // TOGETHER * TOGETHER, n):
+        margin = margins[e] + copysignf(drop, costs[e])
+        margin = margin if margin > 0 else 0
+        if hinge:
+            margin = 1 if margin > 0 else 0
+        slope[0] += costs[e] * margin
+    for k in range(TOGETHER):
+        slope[0] += part[k]
+
+
+cdef double losses(
+    const float *margins, const float *costs, Py_ssize_t n, float drop, bint hinge
+) noexcept nogil:
+    cdef Py_ssize_t e
+    cdef double margin, total = 0
+    for e in range(n):
+        margin = max(<double>0, <double>margins[e] + copysignf(drop, costs[e]))
+        total += fabsf(costs[e]) * (margin if hinge else 0.5 * margin * margin)
+    return total
+
+
+cdef inline double slope_at(
+    Workspace work, Py_ssize_t n, double intercept, float drop, const Settings *settings
+) noexcept nogil:
+    """The derivative of the objective by the drop of the intercept."""
+    cdef double slope
+    slope_of_losses(&work.margins[0], &work.costs[0], n, drop, settings.hinge, &slope)
+    return slope - settings.l2 * (intercept - drop)
+
+
+cdef float best_drop(
+    Workspace work, Py_ssize_t c, Py_ssize_t n, float least, const Settings *settings
+) noexcept nogil:
+    """By how much the intercept of the search is to drop, `least` or more.
+
+    The first n of `margins` and `costs` are of all rows that have a loss at the least, negatives
+    with costs below zero.
+    """
+    cdef double intercept = work.lanes[c].intercept
+    cdef float low = least, high = least + FIRST_DROP, middle
+    cdef int _
+    if not settings.intercept or slope_at(work, n, intercept, least, settings) >= 0:
+        return least
+    for _ in range(DOUBLINGS):
+        if slope_at(work, n, intercept, high, settings) >= 0:
+            break
+        low = high
+        high *= 2
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if slope_at(work, n, intercept, middle, settings) < 0:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+cdef double primal_with(
+    Workspace work, Py_ssize_t c, Py_ssize_t n, float drop, const Settings *settings
+) noexcept nogil:
+    """The objective of the weights of the search after a drop of its intercept."""
+    return primal_value(
+        work, c, work.lanes[c].intercept - drop,
+        losses(&work.margins[0], &work.costs[0], n, drop, settings.hinge), settings,
+    )
+
+
+cdef void keep_lowest(Workspace work, Py_ssize_t c) noexcept nogil:
+    """Keep the weights of a search of all rows, unless an earlier one had a lower objective."""
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t q
+    if lane.kept and lane.lowest_primal <= lane.primal:
+        return
+    lane.kept = True
+    lane.lowest_primal = lane.primal
+    lane.lowest_intercept = lane.intercept
+    for q in range(work.lowest_v.shape[1]):
+        work.lowest_v[c, q] = work.saved[c, q] if q < lane.n_touched else 0
+
+
+cdef void return_to_lowest(Workspace work, Py_ssize_t c) noexcept nogil:
+    """The objective and the intercept of the class are those of the weights that are kept."""
+    cdef Lane *lane = &work.lanes[c]
+    lane.primal = lane.lowest_primal
+    lane.intercept = lane.lowest_intercept

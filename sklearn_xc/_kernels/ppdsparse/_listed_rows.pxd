@@ -1,0 +1,27 @@
+from libc.stdint cimport int32_t
+
+from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
+from sklearn_xc._kernels.ppdsparse._byte_rows cimport BytePointers, ByteWeights
+from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings
+
+
+cdef inline float error_of(
+    float of_error, float of_length, const BytePointers *rows, int32_t i
+) noexcept nogil:
+    """The most that rounding can have taken from a score."""
+    return of_error * rows.error[i] + of_length * rows.length[i]
+
+
+cdef Py_ssize_t longest_list(
+    const Lane *lane, const Settings *settings, Py_ssize_t most, Py_ssize_t n
+) noexcept nogil
+
+cdef void sum_losses(
+    Workspace work,
+    Py_ssize_t c,
+    const Settings *settings,
+    Problem problem,
+    const ByteWeights *rounded,
+    float lowest,
+) noexcept nogil

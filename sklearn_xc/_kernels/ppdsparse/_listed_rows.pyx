@@ -1,0 +1,239 @@
+"""The loss of a class after a search that has listed the rows that may have one.
+
+The objective wanted is that at the best intercept at or below that of the search (`_certificate`).
+Rounded scores tell about where it is.  Rows that cannot have a loss there leave the list, once by
+the scores of the search and once by finer ones, whose weights are rounded to 16 bits; what is left
+is gone through in float32.
+"""
+
+from libc.math cimport fabsf, rintf, sqrt
+from libc.stdint cimport int16_t, int32_t, uint8_t
+
+from sklearn_xc._kernels.common._vector_ops cimport inner_product, prefetch_floats
+from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, grade_of
+from sklearn_xc._kernels.ppdsparse._byte_rows cimport (
+    FOUR, ROUNDING, ZERO, BytePointers, ByteWeights, divides,
+)
+from sklearn_xc._kernels.ppdsparse._certificate cimport best_drop, primal_with
+from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, soft_threshold
+
+cdef extern from "ppdsparse/_byte_scores.h" nogil:
+    int32_t fine_sum "xc_fine_sum" (const uint8_t *x, const int16_t *w, long long n)
+
+cdef enum:
+    FAR = 2  # times the tolerance: most of the gap is the dual's, and a descent takes most of that
+    REACH = 32  # part of all rows whose scores one by one cost much beside the search
+    PATIENT = 3  # rounds, from which on lists may be longer and longer
+    AHEAD = 4  # rows that are fetched into the cache before their turn
+    LARGEST_FINE = 32767
+    LARGEST_SUM = 0x7fffffff
+
+
+cdef struct Fine:  # the weights of a class in 16 bits, with the bounds of ByteWeights
+    float scale
+    int32_t start
+    float of_error
+    float of_length
+
+
+cdef Py_ssize_t longest_list(
+    const Lane *lane, const Settings *settings, Py_ssize_t most, Py_ssize_t n
+) noexcept nogil:
+    """So many rows, or more in late rounds; all in the last, whose gap is reported."""
+    if lane.n_iter >= settings.max_iter or lane.n_iter >= PATIENT + 30:
+        return n
+    if lane.n_iter > PATIENT:
+        most <<= lane.n_iter - PATIENT
+    return min(most, n)
+
+
+cdef void load_weights(Workspace work, Py_ssize_t c, const Settings *settings) noexcept nogil:
+    """The weights of one lane, feature by feature, into `shrunk`."""
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t q
+    for q in range(work.shrunk.shape[0]):
+        work.shrunk[q] = 0
+    for q in range(lane.n_touched):
+        work.shrunk[work.touched[c, q]] = (
+            soft_threshold(work.saved[c, q], settings.l1) / settings.l2
+        )
+
+
+cdef void load_fine(Workspace work, Py_ssize_t width, Fine *fine) noexcept nogil:
+    """`shrunk` in 16 bits, or fewer where sums over so many features need more than 32."""
+    cdef Py_ssize_t j, d = work.shrunk.shape[0]
+    cdef float largest = 0, inverse, q, most = min(LARGEST_FINE, LARGEST_SUM // (256 * width))
+    cdef double left, squares = 0, lost = 0
+    for j in range(d):
+        largest = max(largest, fabsf(work.shrunk[j]))
+    fine.scale = largest / most
+    if not divides(fine.scale):
+        fine.scale = 0
+    inverse = 1 / fine.scale if fine.scale > 0 else 0
+    fine.start = 0
+    for j in range(d):
+        q = rintf(work.shrunk[j] * inverse)
+        left = <double>work.shrunk[j] - <double>fine.scale * q
+        squares += <double>work.shrunk[j] * work.shrunk[j]
+        lost += left * left
+        work.fine_weights[j] = <int16_t><int32_t>q
+        fine.start -= ZERO * <int32_t>q
+    for j in range(d, width):
+        work.fine_weights[j] = 0
+    fine.of_error = <float>((1 + ROUNDING) * sqrt(squares))
+    fine.of_length = <float>(
+        (1 + ROUNDING) * sqrt(lost) + ROUNDING * (sqrt(squares) + sqrt(lost))
+    )
+
+
+cdef inline float score_of(
+    Workspace work, Problem problem, Py_ssize_t i, float bias
+) noexcept nogil:
+    cdef float z
+    inner_product(
+        problem.X.rows.values + i * problem.X.n_columns, &work.shrunk[0], problem.X.n_columns, &z
+    )
+    return bias + z
+
+
+cdef Py_ssize_t score_active(Workspace work, Py_ssize_t c, Problem problem) noexcept nogil:
+    """Margins and costs of the active set; returns how many."""
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t a
+    cdef int32_t i
+    for a in range(lane.n_active):
+        i = work.active[c, a]
+        if i < 0:
+            i = ~i
+            work.margins[a] = 1 - score_of(work, problem, i, lane.intercept)
+            work.costs[a] = (
+                lane.positive_weight * grade_of(work, c, a) * problem.sample_weight[i]
+            )
+        else:
+            work.margins[a] = 1 + score_of(work, problem, i, lane.intercept)
+            work.costs[a] = -lane.negative_weight * problem.sample_weight[i]
+    return lane.n_active
+
+
+cdef inline void add_margin(
+    Workspace work, Py_ssize_t c, Problem problem, Py_ssize_t n, int32_t i, float score
+) noexcept nogil:
+    work.margins[n] = 1 + score
+    work.costs[n] = -work.lanes[c].negative_weight * problem.sample_weight[i]
+
+
+cdef void refine_list(
+    Workspace work, Py_ssize_t c, const Fine *fine, const BytePointers *rows
+) noexcept nogil:
+    """The highest that scores of listed rows may be, by weights of 16 bits."""
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t q
+    cdef int32_t i, total
+    for q in range(lane.n_candidates):
+        if q + AHEAD < lane.n_candidates:
+            prefetch_floats(
+                <const float *>(rows.values + work.candidates[c, q + AHEAD] * rows.width),
+                rows.width // FOUR,
+            )
+        i = work.candidates[c, q]
+        total = fine.start + fine_sum(
+            rows.values + i * rows.width, &work.fine_weights[0], rows.width
+        )
+        work.candidate_scores[c, q] = lane.intercept + <float>total * rows.scale[i] * fine.scale
+        work.candidate_scores[c, q] += error_of(fine.of_error, fine.of_length, rows, i)
+
+
+cdef float shorten_by_drop(
+    Workspace work,
+    Py_ssize_t c,
+    Py_ssize_t n,
+    const Settings *settings,
+    Problem problem,
+    float of_error,
+    float of_length,
+    float lowest,  # a row may have a loss if its highest score is above it
+    float least,  # drop, since other rows with a loss are listed only from there on
+) noexcept nogil:
+    """How far the intercept is to drop by rounded scores; rows without a loss there leave.
+
+    The objective there is that of rounded scores too.
+    """
+    cdef Lane *lane = &work.lanes[c]
+    cdef Py_ssize_t q, kept = 0
+    cdef int32_t i
+    cdef float drop
+    for q in range(lane.n_candidates):
+        i = work.candidates[c, q]
+        add_margin(
+            work, c, problem, n + q, i,
+            work.candidate_scores[c, q]
+            - error_of(of_error, of_length, &problem.X.rounded.pointers, i),
+        )
+    n += lane.n_candidates
+    drop = best_drop(work, c, n, least, settings)
+    lane.primal = primal_with(work, c, n, drop, settings)
+    for q in range(lane.n_candidates):
+        if work.candidate_scores[c, q] > lowest + drop:
+            work.candidates[c, kept] = work.candidates[c, q]
+            work.candidate_scores[c, kept] = work.candidate_scores[c, q]
+            kept += 1
+    lane.n_candidates = kept
+    return drop
+
+
+cdef inline bint far_from_end(const Lane *lane, const Settings *settings) noexcept nogil:
+    """Whether the next descent is not likely to close the gap, judged by rounded scores."""
+    return (
+        lane.primal - lane.dual > FAR * settings.tol * lane.primal
+        and lane.n_iter < settings.max_iter
+    )
+
+
+cdef void sum_losses(
+    Workspace work,
+    Py_ssize_t c,
+    const Settings *settings,
+    Problem problem,
+    const ByteWeights *rounded,  # or NULL, where the list has no rounded scores
+    float lowest,  # the threshold at the beginning of the search
+) noexcept nogil:
+    """The loss of the rows of the active set and of the list; violators stay listed.
+
+    Where the class is far from its end, its loss is left alone and the lane not `whole`.
+    """
+    cdef Lane *lane = &work.lanes[c]
+    cdef float drop = 0, z
+    cdef Py_ssize_t q, n, kept = 0, d = problem.X.n_columns
+    cdef int32_t i
+    cdef Fine fine
+    load_weights(work, c, settings)
+    n = score_active(work, c, problem)
+    if rounded != NULL:
+        drop = shorten_by_drop(
+            work, c, n, settings, problem, rounded.of_error[c], rounded.of_length[c], lowest,
+            rounded.threshold[c] - lowest,
+        )
+        if lane.n_candidates > problem.X.n_rows // REACH and far_from_end(lane, settings):
+            lane.whole = False
+            return
+        load_fine(work, problem.X.rounded.pointers.width, &fine)
+        refine_list(work, c, &fine, &problem.X.rounded.pointers)
+        drop = shorten_by_drop(
+            work, c, n, settings, problem, fine.of_error, fine.of_length, lowest, drop
+        )
+    for q in range(lane.n_candidates):
+        if q + AHEAD < lane.n_candidates:
+            prefetch_floats(problem.X.rows.values + work.candidates[c, q + AHEAD] * d, d)
+        i = work.candidates[c, q]
+        z = score_of(work, problem, i, lane.intercept)
+        add_margin(work, c, problem, n, i, z)
+        n += 1
+        if z > -1 + lane.precision:
+            work.candidates[c, kept] = i
+            work.candidate_scores[c, kept] = z
+            kept += 1
+    lane.n_candidates = kept
+    drop = best_drop(work, c, n, drop, settings)
+    lane.primal = primal_with(work, c, n, drop, settings)
+    lane.intercept -= drop
