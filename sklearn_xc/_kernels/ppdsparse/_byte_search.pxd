@@ -6,13 +6,15 @@ from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings
 
 
 cdef enum:
-    # From which on a first search reads a part of them; of fewer classes would need another round
+    # The first searches of a new class find violators only. Of so many rows each of them reads
+    # another part; of fewer rows the class would need one more for it.
+    FIRST_SEARCHES = 2
     MANY_ROWS = 1 << 16
 
 
-cdef inline bint is_first_search(const Lane *lane, const Settings *settings) noexcept nogil:
-    """Whether a search is the first of a class that is new, which is far from its end."""
-    return lane.fresh and lane.n_iter <= 1 < settings.max_iter
+cdef inline bint is_early(const Lane *lane, const Settings *settings) noexcept nogil:
+    """Whether a search is one of the first of a class that is new."""
+    return lane.fresh and lane.n_iter <= FIRST_SEARCHES and lane.n_iter < settings.max_iter
 
 
 cdef int search_bytes(

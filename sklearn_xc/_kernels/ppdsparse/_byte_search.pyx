@@ -7,8 +7,8 @@ that reads all of X.
 
 The objective is that at the best intercept at or below the one searched with (`_certificate`), for
 which rounded scores tell what part of the list is to be gone through.  So a list that gets too long
-loses its lower half, and the intercept has to drop as far.  The first search of a class, when nearly
-every row violates something, finds violators only.
+loses its lower half, and the intercept has to drop as far.  The first searches of a class, when
+nearly every row violates something, find violators only.
 """
 
 from libc.math cimport fabs, fabsf, rintf, sqrt
@@ -31,7 +31,7 @@ from sklearn_xc._kernels.ppdsparse._violator_search cimport (
 cdef enum:
     STRETCH = 512  # rows between which thresholds rise; a search for new classes reads
     ONE_IN = 8  # one stretch in eight
-    FIRST_ONE_IN = 3  # and the first of new classes, where all are new and rows MANY_ROWS
+    EARLY_ONE_IN = 3  # and one in three, of MANY_ROWS where no other class is searched for
     # The longest list: so many times as many rows as are selected, or a part of all rows.
     TIMES_SELECTED = 16
     PART = 64
@@ -177,7 +177,7 @@ cdef void take_hits(
 cdef Py_ssize_t part_of_rows(
     Workspace work, const Settings *settings, Py_ssize_t n, bint warm_up
 ) noexcept nogil:
-    """One stretch in how many a search reads: classes that all are new are far from their end."""
+    """One stretch in how many a search reads."""
     cdef Py_ssize_t c
     cdef const Lane *lane
     if warm_up:
@@ -188,9 +188,9 @@ cdef Py_ssize_t part_of_rows(
         lane = &work.lanes[c]
         if lane.label == IDLE or lane.waits:
             continue
-        if not is_first_search(lane, settings):
+        if not is_early(lane, settings):
             return 1
-    return FIRST_ONE_IN
+    return EARLY_ONE_IN
 
 
 cdef int search_bytes(
@@ -201,12 +201,13 @@ cdef int search_bytes(
     const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil:
-    """A search of all rows, or to warm up of one stretch in eight for classes that are new.
+    """A search of all rows, or to warm up or early of a part of them, for classes that are new.
 
     Lanes that are `whole` afterwards have the loss of all rows.
     """
     cdef Py_ssize_t c, stretch, low, n = problem.X.n_rows
     cdef Py_ssize_t step = STRETCH * part_of_rows(work, settings, n, warm_up)
+    cdef Py_ssize_t first = 0
     cdef bint sampled = step > STRETCH
     cdef Py_ssize_t longest[LANES]
     cdef float bias[LANES]
@@ -227,7 +228,9 @@ cdef int search_bytes(
         if not lane.searched:
             rounded.threshold[c] = NEVER
             continue
-        if sampled or is_first_search(lane, settings):
+        if sampled and not warm_up:
+            first = STRETCH * (lane.n_iter - 1)
+        if sampled or is_early(lane, settings):
             lane.whole = False
             rounded.of_error[c] = rounded.of_length[c] = 0
             rounded.threshold[c] = lane.threshold
@@ -238,8 +241,8 @@ cdef int search_bytes(
     hits.rows = rows
     hits.masks = masks
     hits.scores = &work.scores[0, 0]
-    for stretch in range((n + step - 1) // step):
-        low = stretch * step
+    for stretch in range((n - first + step - 1) // step):
+        low = first + stretch * step
         hits.n = 0
         byte_search(
             WIDEST, &problem.X.rounded.pointers, low, min(low + STRETCH, n), &work.member[0],

@@ -17,7 +17,7 @@ from sklearn_xc._kernels.ppdsparse._active_set cimport (
 )
 from sklearn_xc._kernels.ppdsparse._certificate cimport keep_lowest, return_to_lowest
 from sklearn_xc._kernels.ppdsparse._byte_search cimport (
-    MANY_ROWS, is_first_search, search_bytes,
+    MANY_ROWS, is_early, search_bytes,
 )
 from sklearn_xc._kernels.ppdsparse._class_state cimport ClassState, Member, clear
 from sklearn_xc._kernels.ppdsparse._dual_descent cimport descend
@@ -188,7 +188,7 @@ cdef int descend_lanes(
         operations[0] += PASSES * lane.n_active * (10 + entries_per_row)
         descend_lane(work, c, settings, FIRST_PASSES if is_new(lane) else PASSES, problem)
         lane.n_iter += 1
-        if by_bytes(settings, problem) and not is_first_search(lane, settings):
+        if by_bytes(settings, problem) and not is_early(lane, settings):
             sum_dual(work, c, settings, problem)
             refresh_v(work, c, settings)
             if lane.kept:
@@ -215,26 +215,29 @@ cdef int finish_class(
     return 0
 
 
-cdef void let_old_ones_wait(
+cdef void let_others_wait(
     Workspace work, const Settings *settings, Problem problem
 ) noexcept nogil:
-    """Where new classes need a part of the rows only, they are searched for alone.
+    """Where early searches need a part of the rows only, the classes that need all of them wait.
 
-    Classes start together, and most are done together; for the others one search of all rows serves
-    when the new ones need it as well.
+    Classes start together and most of them end together.  For the others one search of all rows
+    serves when the new ones need it too.
     """
-    cdef Py_ssize_t c, n_new = 0, n_old = 0
+    cdef Py_ssize_t c, n_early = 0, n_others = 0
+    cdef bint early[LANES]
     if problem.X.index is not None or not by_bytes(settings, problem):
         return
-    if problem.X.n_rows < MANY_ROWS or settings.max_iter == 1:
+    if problem.X.n_rows < MANY_ROWS:
         return
     for c in range(LANES):
-        n_new += is_new(&work.lanes[c])
-        n_old += work.lanes[c].label != IDLE and not is_new(&work.lanes[c])
-    if n_new < n_old:
+        early[c] = is_early(&work.lanes[c], settings)
+        if work.lanes[c].label != IDLE:
+            n_early += early[c]
+            n_others += not early[c]
+    if n_early < n_others:
         return
     for c in range(LANES):
-        work.lanes[c].waits = work.lanes[c].label != IDLE and not is_new(&work.lanes[c])
+        work.lanes[c].waits = work.lanes[c].label != IDLE and not early[c]
 
 
 cdef int search_lanes(
@@ -428,7 +431,7 @@ cdef int solve_in_lanes(
                 start_lane(work, c, settings, problem, duals, n_started)
                 n_started += 1
         warm_up(work, settings, problem, stop, operations)
-        let_old_ones_wait(work, settings, problem)
+        let_others_wait(work, settings, problem)
         descend_lanes(
             work, settings, problem, True, results, keep_dual, stop, operations
         )
