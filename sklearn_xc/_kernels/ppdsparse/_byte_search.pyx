@@ -31,7 +31,7 @@ from sklearn_xc._kernels.ppdsparse._violator_search cimport (
 cdef enum:
     STRETCH = 512  # rows between which thresholds rise; a search for new classes reads
     ONE_IN = 8  # one stretch in eight
-    EARLY_ONE_IN = 3  # and one in three, of MANY_ROWS where no other class is searched for
+    EARLY_ONE_IN = 2  # and one in two, of MANY_ROWS where no other class is searched for
     # The longest list: so many times as many rows as are selected, or a part of all rows.
     TIMES_SELECTED = 16
     PART = 64
