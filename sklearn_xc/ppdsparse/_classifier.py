@@ -182,7 +182,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         Outer rounds of the class that took most.
     dual_coef_ : csr_array of float32, shape (n_classes, n_samples) or (1, n_samples)
         Dual variables; only with ``warm_start=True``. Of a class that `max_iter` has cut short,
-        stored zeros are violators that its last search has found, for the next fit.
+        stored zeros are violators that its last search has found, for the next fit. On dense
+        rows they may be a descent ahead of ``coef_``, whose gap they certify.
     calibration_ : object
         The fitted calibration; only with `calibration`.
     n_features_in_ : int

@@ -155,6 +155,17 @@ def test_weights_of_many_features_have_fewer_than_16_bits():
     np.testing.assert_allclose(result["gap"], (p - dual_value(X, Y, result)) / p, atol=2e-6)
 
 
+@pytest.mark.parametrize("tol", [0.03, 1e-3, 1e-6])
+def test_small_gaps_are_reached_where_most_rows_are_in_reach(tol):
+    X, Y = make(3000, 20, 400, density=1.0)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    result = solve_by_bytes(X, Y, tol=tol, max_iter=200)
+    p = primal(X, Y, result)
+    np.testing.assert_allclose(result["gap"], (p - dual_value(X, Y, result)) / p, atol=2e-6)
+    assert (result["gap"] <= tol).all()
+    assert result["n_iter"].max() < 40
+
+
 def test_max_iter_ends_with_a_true_gap():
     X, Y = make(2000, 20, 20, density=1.0)
     for max_iter in 1, 2, 3, 5:

@@ -6,8 +6,8 @@ from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings
 
 
 cdef enum:
-    # The first searches of a new class find violators only. Of so many rows each of them reads
-    # another part; of fewer rows the class would need one more for it.
+    # The first searches of a new class find violators only. Each of them reads another part of so
+    # many rows; of fewer rows it costs too little.
     FIRST_SEARCHES = 2
     MANY_ROWS = 1 << 16
 

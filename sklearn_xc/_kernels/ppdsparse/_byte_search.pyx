@@ -201,7 +201,7 @@ cdef int search_bytes(
     const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil:
-    """A search of all rows, or to warm up or early of a part of them, for classes that are new.
+    """A search of all rows, or of a part of them where it warms up or all classes are new.
 
     Lanes that are `whole` afterwards have the loss of all rows.
     """

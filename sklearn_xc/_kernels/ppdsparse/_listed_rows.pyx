@@ -30,6 +30,9 @@ cdef enum:
     LARGEST_SUM = 0x7fffffff
 
 
+cdef double ROUGH = 0.02  # a gap that rounded scores do tell from none
+
+
 cdef struct Fine:  # the weights of a class in 16 bits, with the bounds of ByteWeights
     float scale
     int32_t start
@@ -185,7 +188,7 @@ cdef float shorten_by_drop(
 cdef inline bint far_from_end(const Lane *lane, const Settings *settings) noexcept nogil:
     """Whether the next descent is not likely to close the gap, judged by rounded scores."""
     return (
-        lane.primal - lane.dual > FAR * settings.tol * lane.primal
+        lane.primal - lane.dual > max(FAR * settings.tol, ROUGH) * lane.primal
         and lane.n_iter < settings.max_iter
     )
 

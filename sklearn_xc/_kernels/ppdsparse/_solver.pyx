@@ -15,10 +15,8 @@ from sklearn_xc._kernels.ppdsparse._active_set cimport (
     Workspace, activate, clear_lane, draw_negatives, drop_idle_negatives, dual_value, load_v,
     publish_weights, refresh_v, resume_class, start_class, store_v,
 )
+from sklearn_xc._kernels.ppdsparse._byte_search cimport MANY_ROWS, is_early, search_bytes
 from sklearn_xc._kernels.ppdsparse._certificate cimport keep_lowest, return_to_lowest
-from sklearn_xc._kernels.ppdsparse._byte_search cimport (
-    MANY_ROWS, is_early, search_bytes,
-)
 from sklearn_xc._kernels.ppdsparse._class_state cimport ClassState, Member, clear
 from sklearn_xc._kernels.ppdsparse._dual_descent cimport descend
 from sklearn_xc._kernels.ppdsparse._duals cimport Duals
@@ -421,9 +419,9 @@ cdef int solve_in_lanes(
     cdef Py_ssize_t c, n_started = 0, n_rounds = 0, n = duals.labels.size()
     cdef Lane *lane
     while results.n_done < results.labels.shape[0]:
-        descend_lanes(
-            work, settings, problem, False, results, keep_dual, stop, operations
-        )
+        descend_lanes(work, settings, problem, False, results, keep_dual, stop, operations)
+        if results.n_done == results.labels.shape[0]:
+            break
         for c in range(LANES):
             lane = &work.lanes[c]
             lane.waits = False
@@ -432,9 +430,7 @@ cdef int solve_in_lanes(
                 n_started += 1
         warm_up(work, settings, problem, stop, operations)
         let_others_wait(work, settings, problem)
-        descend_lanes(
-            work, settings, problem, True, results, keep_dual, stop, operations
-        )
+        descend_lanes(work, settings, problem, True, results, keep_dual, stop, operations)
         n_rounds += 1
         exact = not approximate or close or n_rounds % EXACT_EVERY == 0
         for c in range(LANES):
