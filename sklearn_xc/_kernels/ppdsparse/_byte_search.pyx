@@ -25,7 +25,7 @@ from sklearn_xc._kernels.ppdsparse._listed_rows cimport error_of, longest_list, 
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport IDLE, LANES, Lane, Settings
 from sklearn_xc._kernels.ppdsparse._violator_search cimport (
-    add_candidate, finish_search, keep_best, prepare_search,
+    add_candidate, finish_search, prepare_search,
 )
 
 cdef enum:
