@@ -41,6 +41,7 @@ EXTENSIONS = {
     "ppdsparse._class_state": ("c++", False),
     "ppdsparse._dual_descent": ("c", False),
     "ppdsparse._duals": ("c++", False),
+    "ppdsparse._lanes": ("c++", False),
     "ppdsparse._likeness": ("c", False),
     "ppdsparse._listed_rows": ("c", False),
     "ppdsparse._matrix": ("c", False),
