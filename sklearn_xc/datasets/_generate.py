@@ -305,13 +305,14 @@ def _power_law(rng, size, n_values, exponent, shift=0.0):
     """
     uniform = rng.random(size)
     first, end = 1.0 + shift, n_values + 1.0 + shift
-    if exponent == 1:
+    power = 1.0 - exponent
+    if abs(power) < 1e-8:  # the powers below would be rounded to 1
         x = first * (end / first) ** uniform
     else:
-        power = 1.0 - exponent
         x = (first**power + uniform * (end**power - first**power)) ** (1.0 / power)
     x -= shift
-    return np.minimum(x.astype(np.int64) - 1, n_values - 1)  # rounding may reach n_values + 1
+    # rounding may reach n_values + 1, or fall below 1
+    return np.clip(x.astype(np.int64) - 1, 0, n_values - 1)
 
 
 def _unit_rows_of_counts(features, indptr, n_features):

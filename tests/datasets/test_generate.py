@@ -38,6 +38,17 @@ def test_first_label_refuses_other_shapes():
         first_label([0, 1, 1])
 
 
+@pytest.mark.parametrize("exponent", [1 + 2e-16, 1 - 1e-12, 1 + 1e-9, 1 + 1e-7])
+def test_exponents_near_1_draw_as_1_does(exponent):
+    near, one = (
+        make_xc_classification(
+            400, 50, 5, n_tokens=5.0, feature_exponent=e, feature_shift=1.0, random_state=0
+        )[0]
+        for e in (exponent, 1.0)
+    )
+    assert abs(near - one).sum() < 1e-3 * one.sum()
+
+
 @given(
     n_samples=st.integers(1, 60),
     n_features=st.integers(1, 50),
