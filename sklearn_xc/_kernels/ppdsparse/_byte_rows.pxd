@@ -48,6 +48,14 @@ cdef inline bint divides(float scale) noexcept nogil:
     return scale > <float>1e-30
 
 
+cdef inline void bound_errors(
+    double length, double lost, float *of_error, float *of_length
+) noexcept nogil:
+    """OUT what an error and a length of a row can do to its score, by the weights' |w| and |f|."""
+    of_error[0] = <float>((1 + ROUNDING) * length)
+    of_length[0] = <float>((1 + ROUNDING) * lost + ROUNDING * (length + lost))
+
+
 cdef class ByteRows:
     cdef BytePointers pointers
     cdef object _arrays  # that the pointers point into

@@ -19,9 +19,10 @@ import numpy as np
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
 from sklearn_xc._kernels.ppdsparse._byte_rows cimport (
-    FOUR, LARGEST_WEIGHT, ROUNDING, WIDEST, ByteHits, ByteRows, ByteWeights, byte_search, divides,
+    FOUR, LARGEST_WEIGHT, ROUNDING, WIDEST, ByteHits, ByteRows, ByteWeights, bound_errors,
+    byte_search, divides,
 )
-from sklearn_xc._kernels.ppdsparse._listed_rows cimport error_of, longest_list, sum_losses
+from sklearn_xc._kernels.ppdsparse._listed_rows cimport error_of, find_primal, longest_list
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport IDLE, LANES, Lane, Settings
 from sklearn_xc._kernels.ppdsparse._violator_search cimport (
@@ -97,7 +98,6 @@ cdef void set_weights(
     """The weights of all lanes as bytes, and thresholds that every row with a loss exceeds."""
     cdef Py_ssize_t c
     cdef Sizes sizes
-    cdef double length, lost
     largest_weights(weights, d, rounded.scale)
     for c in range(LANES):
         rounded.scale[c] /= LARGEST_WEIGHT
@@ -106,11 +106,11 @@ cdef void set_weights(
     round_weights(weights, d, rounded.scale, values, rounded.start, &sizes)
     rounded.values = values
     for c in range(LANES):
-        length = sqrt(sizes.squares[c])
-        lost = sqrt(sizes.lost[c])
         rounded.bias[c] = bias[c]
-        rounded.of_error[c] = <float>((1 + ROUNDING) * length)
-        rounded.of_length[c] = <float>((1 + ROUNDING) * lost + ROUNDING * (length + lost))
+        bound_errors(
+            sqrt(sizes.squares[c]), sqrt(sizes.lost[c]), &rounded.of_error[c],
+            &rounded.of_length[c],
+        )
         rounded.threshold[c] = <float>(-1 - ROUNDING * (1 + fabs(bias[c])))
 
 
@@ -256,7 +256,7 @@ cdef int search_bytes(
         if not settings.intercept and rounded.threshold[c] > lowest[c]:
             lane.whole = False
         if lane.searched and lane.whole:
-            sum_losses(work, c, settings, problem, &rounded, lowest[c])
+            find_primal(work, c, settings, problem, &rounded, lowest[c])
     finish_search(work)
     return 0
 

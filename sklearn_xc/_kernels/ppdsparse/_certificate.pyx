@@ -24,6 +24,14 @@ cdef enum:
 cdef float FIRST_DROP = 0.25  # of the intercept
 
 
+cdef inline float slope_of(float margin, float cost, float drop, bint hinge) noexcept nogil:
+    margin += copysignf(drop, cost)
+    margin = margin if margin > 0 else 0
+    if hinge:
+        margin = 1 if margin > 0 else 0
+    return cost * margin
+
+
 cdef dispatched slope_of_losses(
     const float *margins, const float *costs, Py_ssize_t n, float drop, bint hinge, double *slope
 ) noexcept nogil:
@@ -34,23 +42,16 @@ cdef dispatched slope_of_losses(
     """
     cdef Py_ssize_t e, k
     cdef float part[TOGETHER]
-    cdef float margin
     slope[0] = 0
     for k in range(TOGETHER):
         part[k] = 0
     for e in range(n // TOGETHER):
         for k in range(TOGETHER):
-            margin = margins[e * TOGETHER + k] + copysignf(drop, costs[e * TOGETHER + k])
-            margin = margin if margin > 0 else 0
-            if hinge:
-                margin = 1 if margin > 0 else 0
-            part[k] += costs[e * TOGETHER + k] * margin
+            part[k] += slope_of(
+                margins[e * TOGETHER + k], costs[e * TOGETHER + k], drop, hinge
+            )
     for e in range(n // TOGETHER * TOGETHER, n):
-        margin = margins[e] + copysignf(drop, costs[e])
-        margin = margin if margin > 0 else 0
-        if hinge:
-            margin = 1 if margin > 0 else 0
-        slope[0] += costs[e] * margin
+        slope[0] += slope_of(margins[e], costs[e], drop, hinge)
     for k in range(TOGETHER):
         slope[0] += part[k]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from sklearn_xc._kernels.common._common cimport interrupted
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
-from sklearn_xc._kernels.ppdsparse._listed_rows cimport sum_losses
+from sklearn_xc._kernels.ppdsparse._listed_rows cimport find_primal
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport LANES, Lane, Settings
 from sklearn_xc._kernels.ppdsparse._violator_search cimport finish_search, prepare_search
@@ -61,7 +61,7 @@ cdef int search_index(
     for c in range(LANES):
         if work.lanes[c].searched:
             take_named(work, c, problem, named, line)
-            sum_losses(work, c, settings, problem, NULL, 0)
+            find_primal(work, c, settings, problem, NULL, 0)
             work.lanes[c].n_visits += wide
             line += 1
     finish_search(work)

@@ -233,11 +233,11 @@ cdef int finish_or_go_on(
 ) except -1 nogil:
     """Keep a class that is done; otherwise its violators join, and 1 says that it is close."""
     cdef Lane *lane = &work.lanes[c]
-    cdef bint fresh
+    cdef bint summed
     if not lane.whole:
         admit_candidates(work, c)
         return 0
-    fresh = sum_dual(work, c, settings, problem)
+    summed = sum_dual(work, c, settings, problem)
     lane.gap = relative_gap(lane.primal, lane.dual)
     # of a lane that was not sparsified, a search over all entries is exact
     if exact and not lane.sparsified:
@@ -247,7 +247,7 @@ cdef int finish_or_go_on(
         if lane.gap <= settings.tol or lane.n_iter == settings.max_iter:
             finish_class(work, c, settings, problem, results, keep_dual)
             return 0
-    if fresh:
+    if summed:
         refresh_v(work, c, settings)
     admit_candidates(work, c)
     return lane.gap <= settings.tol

@@ -17,7 +17,7 @@ cdef Py_ssize_t longest_list(
     const Lane *lane, const Settings *settings, Py_ssize_t most, Py_ssize_t n
 ) noexcept nogil
 
-cdef void sum_losses(
+cdef void find_primal(
     Workspace work,
     Py_ssize_t c,
     const Settings *settings,

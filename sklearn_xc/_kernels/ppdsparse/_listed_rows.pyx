@@ -1,4 +1,4 @@
-"""The loss of a class after a search that has listed the rows that may have one.
+"""The objective of a class after a search that has listed the rows that may have one.
 
 The objective wanted is that at the best intercept at or below that of the search (`_certificate`).
 Rounded scores tell about where it is.  Rows that cannot have a loss there leave the list, once by
@@ -12,7 +12,7 @@ from libc.stdint cimport int16_t, int32_t, uint8_t
 from sklearn_xc._kernels.common._vector_ops cimport inner_product, prefetch_floats
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, grade_of
 from sklearn_xc._kernels.ppdsparse._byte_rows cimport (
-    FOUR, ROUNDING, ZERO, BytePointers, ByteWeights, divides,
+    FOUR, ZERO, BytePointers, ByteWeights, bound_errors, divides,
 )
 from sklearn_xc._kernels.ppdsparse._certificate cimport best_drop, primal_with
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
@@ -84,10 +84,7 @@ cdef void load_fine(Workspace work, Py_ssize_t width, Fine *fine) noexcept nogil
         fine.start -= ZERO * <int32_t>q
     for j in range(d, width):
         work.fine_weights[j] = 0
-    fine.of_error = <float>((1 + ROUNDING) * sqrt(squares))
-    fine.of_length = <float>(
-        (1 + ROUNDING) * sqrt(lost) + ROUNDING * (sqrt(squares) + sqrt(lost))
-    )
+    bound_errors(sqrt(squares), sqrt(lost), &fine.of_error, &fine.of_length)
 
 
 cdef inline float score_of(
@@ -193,7 +190,7 @@ cdef inline bint far_from_end(const Lane *lane, const Settings *settings) noexce
     )
 
 
-cdef void sum_losses(
+cdef void find_primal(
     Workspace work,
     Py_ssize_t c,
     const Settings *settings,
@@ -201,9 +198,9 @@ cdef void sum_losses(
     const ByteWeights *rounded,  # or NULL, where the list has no rounded scores
     float lowest,  # the threshold at the beginning of the search
 ) noexcept nogil:
-    """The loss of the rows of the active set and of the list; violators stay listed.
+    """The objective, by the rows of the active set and of the list; violators stay listed.
 
-    Where the class is far from its end, its loss is left alone and the lane not `whole`.
+    Where the class is far from its end, it is left alone and the lane not `whole`.
     """
     cdef Lane *lane = &work.lanes[c]
     cdef float drop = 0, z
