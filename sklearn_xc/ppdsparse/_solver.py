@@ -25,6 +25,7 @@ N_NAMES = 2  # arrays of names, of features and samples
 N_DUALS = 3  # and of dual variables from before
 # Of dense rows that are searched as bytes.
 FEWEST_ROWS, FEWEST_CLASSES, FEWEST_FEATURES = 8192, 32, 16
+MOST_FEATURES = 2**31 // (256 * 64)  # sums of products of bytes and weights stay within int32
 LARGEST_ERROR = 0.03  # of a row by its length, in the mean: beyond it most rows may violate
 ENTRY = 12  # bytes for each feature and lane: weights, v, and which features they are
 
@@ -150,7 +151,7 @@ def rounded_rows(rows, n_classes, empty=np.empty):
     n_samples, n_features = rows.shape
     if not rows.dense or n_classes < FEWEST_CLASSES:
         return None
-    if n_samples < FEWEST_ROWS or n_features < FEWEST_FEATURES:
+    if n_samples < FEWEST_ROWS or not FEWEST_FEATURES <= n_features <= MOST_FEATURES:
         return None
     values = empty((n_samples, -(-n_features // GROUP) * GROUP), np.uint8)
     scale, error, length = round_rows(rows.matrix(), values)

@@ -1,5 +1,7 @@
 """Searches over dense rows rounded to bytes, held against NumPy and searches in float32."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from _ppdsparse_problem import dual_value, make, primal, solve
@@ -204,10 +206,28 @@ def test_rows_are_rounded_where_it_pays():
     assert rounded_rows(as_rows(X[1:]), 1000) is None
     assert rounded_rows(as_rows(np.ascontiguousarray(X[:, :15])), 1000) is None
     assert rounded_rows(as_rows(X).as_sparse(), 1000) is None
+    too_wide = (_solver.FEWEST_ROWS, _solver.MOST_FEATURES + 1)
+    assert rounded_rows(SimpleNamespace(shape=too_wide, dense=True), 1000) is None
     wide = np.full((_solver.FEWEST_ROWS, 2000), 0.35, dtype=np.float32)
     assert rounded_rows(as_rows(wide), 1000) is not None
     wide[:, 0] = 100  # beside it the others are nothing
     assert rounded_rows(as_rows(wide), 1000) is None
+
+
+@pytest.mark.parametrize("widest", [PLAIN, AVX2, VNNI])
+def test_sums_of_the_widest_rows_do_not_overflow(widest):
+    d = _solver.MOST_FEATURES
+    X = np.outer([1, -1, 1], np.ones(d)).astype(np.float32)
+    weights = np.full((d, 16), 0.5, dtype=np.float32)
+    found, _, scores = rows_in_reach(
+        ByteRows(*rounded(X)),
+        weights,
+        np.zeros(16, dtype=np.float32),
+        np.zeros(3, np.uint16),
+        widest,
+    )
+    assert found.tolist() == [0, 2]
+    np.testing.assert_allclose(scores, d / 2, rtol=1e-2)
 
 
 @pytest.mark.parametrize("options", [{}, {"loss": "hinge", "tol": 0.1}, {"l1": 0.05, "l2": 1.0}])
