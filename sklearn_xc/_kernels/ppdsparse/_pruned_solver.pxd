@@ -7,6 +7,8 @@ from sklearn_xc._kernels.ppdsparse._types cimport DualsOf, Settings
 
 cdef bint worth_pruning(const Settings *settings, Problem problem) noexcept nogil
 
+cdef double saved_by(ClassState state, Problem problem, bint solved) noexcept nogil
+
 cdef bint solve_class(
     ClassState state,
     const Settings *settings,

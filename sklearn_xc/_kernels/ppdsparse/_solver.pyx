@@ -16,7 +16,7 @@ from sklearn_xc._kernels.ppdsparse._lanes cimport (
     descend_lanes, finish_or_go_on, let_others_wait, search_lanes, start_lane, warm_up,
 )
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
-from sklearn_xc._kernels.ppdsparse._pruned_solver cimport solve_class, worth_pruning
+from sklearn_xc._kernels.ppdsparse._pruned_solver cimport saved_by, solve_class, worth_pruning
 from sklearn_xc._kernels.ppdsparse._pruning cimport prune_weights
 from sklearn_xc._kernels.ppdsparse._results cimport Results, keep_class
 from sklearn_xc._kernels.ppdsparse._types cimport IDLE, LANES, DualsOf, Lane, Settings
@@ -26,6 +26,7 @@ cdef enum:
     # Where searches are approximate, one in four is exact: only that one sees every violator and
     # gives a true gap.
     EXACT_EVERY = 4
+    TRIED = 6  # classes of a block by pruned searches, at least
 
 N_LANES = LANES  # for Python
 
@@ -96,12 +97,23 @@ cdef int solve_small_classes(
     const int32_t[::1] stop,
     double *operations,
 ) except -1 nogil:
-    """Fit the classes for which pruned searches are cheaper than searches in lanes."""
+    """Fit the classes for which pruned searches are cheaper than searches in lanes.
+
+    Classes of a block are of about the same size: what the first of them save decides for others.
+    """
     cdef Py_ssize_t q
     cdef DualsOf known
+    cdef bint solved
+    cdef double saved = 0
     for q in range(<Py_ssize_t>given.labels.size()):
         known = given.of_class(q)
-        if solve_class(state, settings, problem, given.labels[q], known, stop, operations):
+        solved = False
+        if q < TRIED or saved > 0:
+            solved = solve_class(
+                state, settings, problem, given.labels[q], known, stop, operations
+            )
+            saved += saved_by(state, problem, solved)
+        if solved:
             load_class(work, state, settings, problem)
             prune_weights(work, 0, settings, problem)
             keep_class(results, work, 0, settings, keep_dual)
