@@ -45,7 +45,7 @@ cdef double QUICK = 0.05  # entries that a quick search reads, as a share of the
 cdef double LARGEST_SHIFT = 0.1  # of the intercept below that of the descent
 # Of the gap allowed, what the shift of the intercept may take, and how far a descent goes; both
 # shrink as the gap gets near.
-cdef double SHIFT_SHARE = 0.2
+cdef double SHIFT_SHARE = 0.04
 cdef double PRECISION = 1
 
 

@@ -68,9 +68,9 @@ cdef inline float limit_of_visits(float worst) noexcept nogil:
     """The gradient above which a pass sets a negative at zero aside, until the next search.
 
     Liblinear's shrinking takes the largest projected gradient of the pass before, which is long
-    above every other; a twentieth of the margin's width is far inside as well.
+    above every other; a tenth of the margin is far inside as well.
     """
-    return min(worst, <float>0.05)
+    return min(worst, <float>0.1)
 
 
 cdef inline float soft_threshold(float value, float level) noexcept nogil:
