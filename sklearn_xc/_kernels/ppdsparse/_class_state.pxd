@@ -77,7 +77,7 @@ cdef class ClassState:
     cdef uint64_t rng
     cdef double longest_row, largest_norm
     cdef double n_entries  # of X read for the class
-    cdef double of_searches  # what its searches have cost, in entries
+    cdef double cost_of_searches  # in entries; a row that is scored counts for more than its own
     # The last search that certifies: intercept, objectives, number of rows with a loss
     cdef float intercept, intercept_sum
     cdef double l1_norm, squares, loss, primal, dual

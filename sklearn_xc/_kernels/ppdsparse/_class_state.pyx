@@ -188,7 +188,7 @@ cdef void refresh_v(ClassState state) noexcept nogil:
 cdef void clear(ClassState state) noexcept nogil:
     """Forget the class, with work in proportion to what it has touched."""
     cdef Py_ssize_t a, q
-    state.n_entries = state.of_searches = 0
+    state.n_entries = state.cost_of_searches = 0
     for a in range(<Py_ssize_t>state.members.size()):
         state.mark[state.members[a].row] = OUTSIDE
     for q in range(<Py_ssize_t>state.features.size()):

@@ -34,7 +34,7 @@ cdef enum:
     # A search through more entries than a fourth of the rows reads the sums of all rows in a line,
     # instead of those of its entries once more.
     ENTRIES_PER_ROW = 4
-    # What a row that is scored costs beside its entries, in entries: most rows are in no cache.
+    # What a row that is scored costs beside its entries, in entries: it is read from anywhere in X.
     SCORED = 30
 
 cdef double ROUNDING = 6e-8  # relative error of a float32 operation, 2^-24
@@ -180,7 +180,7 @@ cdef void accumulate(
         else:
             hits_among_entries(state, columns, first, low, least)
         state.n_entries += n_entries
-        state.of_searches += n_entries
+        state.cost_of_searches += n_entries
 
 
 cdef int64_t add_up(
@@ -281,9 +281,9 @@ cdef void score_hits(
     cdef int32_t *hits = &state.hits[0]
     cdef const float *weights = &state.weights[0]
     state.loss = 0
-    state.of_searches += SCORED * n
+    state.cost_of_searches += SCORED * n
     for h in range(n):
-        if h + 2 * AHEAD < n:
+        if h + 2 * AHEAD < n:  # where the row begins, which its own prefetch reads
             prefetch(X.indptr + hits[h + 2 * AHEAD])
         if h + AHEAD < n:
             prefetch_row(X, hits[h + AHEAD])
@@ -296,7 +296,7 @@ cdef void score_hits(
             z += <double>weights[row.features[row.n - 1]] * row.values[row.n - 1]
         z += other
         state.n_entries += row.n
-        state.of_searches += row.n
+        state.cost_of_searches += row.n
         if z > threshold:
             state.loss += 0.5 * problem.sample_weight[hits[h]] * (z - threshold) * (z - threshold)
             hits[kept] = hits[h]

@@ -270,10 +270,18 @@ cdef int admit_violators(
     return 0
 
 
+cdef inline double search_in_lanes(Problem problem) noexcept nogil:
+    """Entries that a search in lanes reads for one of its sixteen classes."""
+    return problem.X.n_entries / <double>LANES
+
+
 cdef double saved_by(ClassState state, Problem problem, bint solved) noexcept nogil:
-    """Entries that the searches of a class took less than those in lanes, or more: less than 0."""
-    cdef double in_lanes = problem.X.n_entries / <double>LANES
-    return (SEARCHES_IN_LANES * in_lanes if solved else 0) - state.of_searches
+    """What pruned searches of a class have cost less than lanes, in entries; negative if more.
+
+    A class that is not solved by them is still to be searched for in lanes.
+    """
+    cdef double saved = SEARCHES_IN_LANES * search_in_lanes(problem) if solved else 0
+    return saved - state.cost_of_searches
 
 
 cdef bint solve_class(
@@ -286,7 +294,7 @@ cdef bint solve_class(
     double *operations,
 ) except -1 nogil:
     """Fit a class; False where searches in lanes would be cheaper."""
-    cdef double in_lanes = problem.X.n_entries / <double>LANES
+    cdef double in_lanes = search_in_lanes(problem)
     cdef double threshold, bound = 0, cost, counted = 0
     cdef Py_ssize_t first, n_members
     cdef bint quick
