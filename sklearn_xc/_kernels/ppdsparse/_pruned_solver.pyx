@@ -42,10 +42,12 @@ cdef enum:
 
 cdef double SLACK = 0.3  # share of the threshold that non-essential features may reach
 cdef double QUICK = 0.05  # entries that a quick search reads, as a share of the samples
-cdef double LARGEST_SHIFT = 0.1  # of the intercept below that of the descent
+# Of the intercept below that of the descent: where few rows violate anything, objectives after larger
+# shifts are higher by half a per cent.
+cdef double LARGEST_SHIFT = 0.0125
 # Of the gap allowed, what the shift of the intercept may take, and how far a descent goes; both
 # shrink as the gap gets near.
-cdef double SHIFT_SHARE = 0.04
+cdef double SHIFT_SHARE = 0.2
 cdef double PRECISION = 1
 
 
