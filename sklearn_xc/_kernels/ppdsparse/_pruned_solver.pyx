@@ -42,8 +42,8 @@ cdef enum:
 
 cdef double SLACK = 0.3  # share of the threshold that non-essential features may reach
 cdef double QUICK = 0.05  # entries that a quick search reads, as a share of the samples
-# Of the intercept below that of the descent: where few rows violate anything, objectives after larger
-# shifts are higher by half a per cent.
+# Of the intercept below that of the descent: where few rows violate anything, larger shifts leave
+# objectives that are higher by up to 0.7 %.
 cdef double LARGEST_SHIFT = 0.0125
 # Of the gap allowed, what the shift of the intercept may take, and how far a descent goes; both
 # shrink as the gap gets near.
