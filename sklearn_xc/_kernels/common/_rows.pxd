@@ -5,6 +5,11 @@ from libc.stdint cimport int32_t, int64_t
 from sklearn_xc._kernels.common._common cimport prefetch
 
 
+cdef enum:
+    PER_LINE = 16  # entries of a cache line
+    LONG = 512  # entries of a row
+
+
 cdef struct Rows:
     const int64_t* indptr
     const int32_t* features
@@ -40,10 +45,12 @@ cdef inline Row row_at(Rows rows, int64_t i) noexcept nogil:
 
 
 cdef inline void prefetch_row(Rows rows, int64_t i) noexcept nogil:
-    """Both ends of a row; short ones have no more, long ones the processor goes on to fetch."""
+    """Every cache line of a row; of a long one those from where the processor goes on itself."""
     cdef Row row = row_at(rows, i)
+    cdef int64_t line, n = row.n if row.n < LONG else LONG
     if row.n:
-        prefetch(row.features)
+        for line in range((n - 1) // PER_LINE + 1):
+            prefetch(row.features + line * PER_LINE)
+            prefetch(row.values + line * PER_LINE)
         prefetch(row.features + row.n - 1)
-        prefetch(row.values)
         prefetch(row.values + row.n - 1)

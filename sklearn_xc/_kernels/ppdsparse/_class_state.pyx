@@ -10,7 +10,7 @@ from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport Settings, padded
 
 cdef enum:
-    AHEAD = 16  # rows that are prefetched before they are copied
+    AHEAD = 8  # rows that are prefetched before they are copied
 
 
 cdef class ClassState:

@@ -28,7 +28,7 @@ from sklearn_xc._kernels.ppdsparse._sorting cimport sort_by_key
 from sklearn_xc._kernels.ppdsparse._types cimport Settings, soft_threshold
 
 cdef enum:
-    AHEAD = 16  # hits whose rows are prefetched
+    AHEAD = 8  # hits whose rows are prefetched
     TOGETHER = 16  # sums that are compared with the limit before one is looked at
     GROUPS = 4096  # of this many in a stretch of ROWS_AT_ONCE
     # A search through more entries than a fourth of the rows reads the sums of all rows in a line,
