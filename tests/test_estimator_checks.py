@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sklearn
+from _full import rest_in_full
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import estimator_checks
@@ -136,8 +137,14 @@ def test_no_tag_excuses_an_estimator(estimator):
     "ignore:max_iter=.* rounds did not bring:sklearn.exceptions.ConvergenceWarning"
 )
 @pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if one not in WRAPPERS])
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    ("container", "n_classes"),
+    [
+        (np.asarray, 3),
+        (sparse.csr_array, 2),
+        *rest_in_full([(np.asarray, 2), (sparse.csr_array, 3)]),
+    ],
+)
 def test_weights_are_repetitions(estimator, container, n_classes):
     rng = np.random.default_rng(n_classes)
     X = rng.normal(size=(40, 5))

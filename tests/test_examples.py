@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 
 import sklearn_xc.datasets
 
@@ -118,7 +119,7 @@ def check_picture(figure):
         assert whole.count_contains([box.min, box.max]) == 2, f"{text!r} is cut off"
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", rest_in_full(PICTURES, "first_steps", "inspection"))
 def test_page_runs_and_its_pictures_can_be_read(name, page):
     packages = "joblib" if name == "recommender" else "numpy"
     _, output, figures = page(name, PACKAGES=packages)
@@ -185,6 +186,7 @@ def test_tagger(tmp_path):
     assert names == {"titles.csv", "tagger.sxc", "tagger_float16.sxc"}
 
 
+@pytest.mark.full
 def test_tagger_on_a_file_of_ones_own(tmp_path):
     lines = ["title,subjects", *(f'"the {i % 3}th, of {i}",{i % 3}; {i % 5};' for i in range(40))]
     (tmp_path / "own.csv").write_text("\n".join([*lines, "without subjects,"]))
@@ -211,6 +213,7 @@ def test_embeddings(tmp_path):
     assert (tmp_path / "out.png").read_bytes().startswith(PNG)
 
 
+@pytest.mark.full
 def test_embeddings_of_ones_own(tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(5, size=200)

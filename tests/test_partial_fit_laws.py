@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.base import clone
@@ -52,8 +53,6 @@ def topics():
 
 
 DATA = {"digits": digits, "wine": wine, "standardised wine": standardised, "topics": topics}
-
-QUICK = "digits", "wine"
 
 
 def log_loss(scores, y):
@@ -115,7 +114,7 @@ def losses_and_accuracies(name, data_name):
 
 @pytest.mark.parametrize(
     "data_name",  # of sparse rows each estimator's own tests have the law too
-    [*QUICK, *(pytest.param(name, marks=pytest.mark.full) for name in DATA if name not in QUICK)],
+    rest_in_full(DATA, "wine"),
 )
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_parts_lead_to_the_same_model(name, data_name):

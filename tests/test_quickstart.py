@@ -64,6 +64,7 @@ def test_picture(demo):
     assert f"The picture is in {picture.name}" in output
 
 
+@pytest.mark.full
 def test_goes_on_without_matplotlib(tmp_path):
     """A module of that name that cannot be imported stands in the way of the real one."""
     (tmp_path / "matplotlib.py").write_text("raise ImportError('not here')")

@@ -6,6 +6,7 @@ Those of accuracy and log-loss; seconds stand on the page that the benchmark wri
 import sys
 
 import pytest
+from _full import rest_in_full
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -30,7 +31,7 @@ def references():
     return of
 
 
-@pytest.mark.parametrize("data", RAW)
+@pytest.mark.parametrize("data", rest_in_full(RAW, "wine_raw"))
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_raw_columns(data, system, references):
     assert (

@@ -170,6 +170,7 @@ def test_early_stopping_watches_training_samples_where_none_can_be_held_out(boun
     assert np.isfinite(few.fit(X[:8], y[:8]).loss_curve_).all()
 
 
+@pytest.mark.full
 def test_many_classes_are_learnt_without_arguments():
     """Rows in clusters, their columns of falling size, as those of a sentence encoder."""
     rng, n_classes, n_columns = np.random.default_rng(0), 1200, 48

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
@@ -23,7 +24,7 @@ RAW = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", RAW)
+@pytest.mark.parametrize("name", rest_in_full(RAW, "wine", "breast_cancer"))
 @pytest.mark.parametrize("bound", ["auto", "augment_reduce"])
 def test_raw_columns_are_learnt_without_arguments(name, bound):
     X, y = RAW[name](return_X_y=True)

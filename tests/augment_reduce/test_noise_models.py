@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
@@ -210,7 +211,9 @@ def test_against_adaptive_quadrature(model, spread, n_classes):
         assert log_p[k] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize(("n_classes", "spread"), [(2000, 0.0), (2000, 1.0), (1000, 6.0)])
+@pytest.mark.parametrize(
+    ("n_classes", "spread"), rest_in_full([(2000, 0.0), (2000, 1.0), (1000, 6.0)], (1000, 6.0))
+)
 @pytest.mark.parametrize("model", MODELS)
 def test_many_classes_against_a_plain_sum(model, n_classes, spread):
     scores = random_scores(n_classes, spread)

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
@@ -43,7 +44,7 @@ DATA = {
 
 @pytest.fixture(
     scope="module",
-    params=["wine", *(pytest.param(n, marks=pytest.mark.full) for n in ("digits", "words"))],
+    params=["wine", *rest_in_full(("digits", "words"))],
 )
 def data(request):
     X, y = DATA[request.param]()
@@ -66,7 +67,7 @@ def in_parts(kind, n_parts, X, y, n_passes, seed=3):
     return model
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", rest_in_full(KINDS, "softmax"))
 def test_parts_of_any_number_give_one_objective(kind, data):
     """Within 2 % of what there is to learn: from no knowledge of the class to the objective.
 
@@ -91,7 +92,7 @@ def digits():
     return X / 16, y
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", rest_in_full(KINDS, "softmax"))
 def test_published_steps_in_parts_come_as_far_as_those_of_a_fit(kind, digits):
     """The gradient of a part counts for all rows, and its averages go on from call to call."""
     X, y = digits

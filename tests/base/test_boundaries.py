@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from scipy import sparse
 from sklearn.base import clone
 
@@ -33,7 +34,12 @@ ids = [type(estimator).__name__ for estimator in ESTIMATORS]
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=ids)
-@pytest.mark.parametrize("weight", [1e-50, 1e-44, 1e-30, 1e-8, 1e8, 1e15, 1e30, 1e37, 1e300])
+@pytest.mark.parametrize(
+    "weight",
+    rest_in_full(
+        [1e-50, 1e-44, 1e-30, 1e-8, 1e8, 1e15, 1e30, 1e37, 1e300], 1e-50, 1e-44, 1e37, 1e300
+    ),
+)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_equal_weights_of_any_size(estimator, weight):
     """Either the model is trained, or an error or a warning says that it is not."""

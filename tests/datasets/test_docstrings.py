@@ -106,6 +106,7 @@ def test_random_state_chooses_what_is_held_out():
     assert sorted(other.data_train + other.data_test) == sorted(docs.data_train + docs.data_test)
 
 
+@pytest.mark.full
 def test_fresh_process(docs, tmp_path):
     """Same data whatever the order of hashes; nothing printed, warned of, or opened."""
     script = (

@@ -50,12 +50,18 @@ def total_objective(model, X, y):
         {"solver": "implicit", "learning_rate": 1.0},
         {"solver": "implicit", "learning_rate": 0.3, "sampling": "frequency"},
         {"solver": "implicit", "learning_rate": 0.3, "shuffle": False},
-        {
-            "solver": "implicit", "learning_rate": 1.0, "max_iter": 40, "decay": 0.9,
-            "batch_size": 20, "n_sampled_classes": 3,
-        },
+        pytest.param(
+            {
+                "solver": "implicit", "learning_rate": 1.0, "max_iter": 40, "decay": 0.9,
+                "batch_size": 20, "n_sampled_classes": 3,
+            },
+            marks=pytest.mark.full,
+        ),
         {"solver": "umax", "learning_rate": 0.3},
-        {"solver": "umax", "learning_rate": 0.3, "batch_size": 10, "n_sampled_classes": 3},
+        pytest.param(
+            {"solver": "umax", "learning_rate": 0.3, "batch_size": 10, "n_sampled_classes": 3},
+            marks=pytest.mark.full,
+        ),
         {
             "solver": "umax", "learning_rate": 0.1, "formulation": "raman",
             "intercept_scaling": 1.0,  # whose steps are small here

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
@@ -61,7 +62,7 @@ DATA = {"digits": digits, "wine": wine, "words": words}
 
 @pytest.fixture(
     scope="module",
-    params=[*(pytest.param(n, marks=pytest.mark.full) for n in ("digits", "wine")), "words"],
+    params=["words", *rest_in_full(("digits", "wine"))],
 )
 def data(request):
     return DATA[request.param]()
@@ -81,7 +82,7 @@ def objective(model, X, y, alpha):
     return -model.log_likelihood(X, y) + alpha / 2 * square / len(y)
 
 
-@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("name", rest_in_full(SOLVERS, "implicit", "umax"))
 def test_parts_add_up_to_one_fit(name, data):
     X, y = data
     alpha = 1.0

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from scipy import sparse
 from sklearn.datasets import load_digits
 
@@ -32,7 +33,7 @@ def topics():
         ("topics", {"hidden_dim": 20, "solver": "sgd"}),
     ],
 )
-@pytest.mark.parametrize("row", [7, 100])
+@pytest.mark.parametrize("row", rest_in_full([7, 100], 7))
 def test_one_long_row_leaves_the_others_their_classes(data, options, row):
     X, y = topics() if data == "topics" else load_digits(return_X_y=True)
     if data == "digits":

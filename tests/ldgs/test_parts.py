@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.datasets import load_digits, load_wine
@@ -54,12 +55,9 @@ def in_parts(X, y, n_parts, rounds, **options):
     return model
 
 
-EXACT = [
-    pytest.param("digits", 0.001, marks=pytest.mark.full),
-    ("sparse", 0.001),
-    ("wine", 0.01),
-    ("many", 0.001),
-]
+EXACT = rest_in_full(
+    [("digits", 0.001), ("sparse", 0.001), ("wine", 0.01), ("many", 0.001)], ("wine", 0.01)
+)
 
 
 @pytest.mark.parametrize(("name", "alpha"), EXACT)
@@ -156,7 +154,8 @@ def test_a_pickled_model_goes_on_as_if_it_had_not_been():
     np.testing.assert_array_equal(model.coef_, twin.coef_)
 
 
-@pytest.mark.parametrize("loss", ["cross_entropy", pytest.param("margin", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("loss", ["cross_entropy", "margin"])
 def test_many_parts_predict_as_many_labels_as_one(loss):
     """The threshold is that of the last two thousand rows, not of the last part."""
     X, Y = make_xc_classification(1500, 800, 50, n_labels=3, random_state=0)

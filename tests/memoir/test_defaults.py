@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
@@ -179,7 +180,9 @@ def data_of(name):
     return train_test_split(X, y, test_size=0.4, random_state=0)
 
 
-@pytest.mark.parametrize("name", ["digits", "breast_cancer", "texts"])
+@pytest.mark.parametrize(
+    "name", rest_in_full(["digits", "breast_cancer", "texts"], "breast_cancer")
+)
 def test_parts_add_up_to_the_whole(name):
     """Ten passes over the same rows in the same order, in 1, 10 and 100 parts; and as a fit."""
     X, X_test, y, y_test = data_of(name)
@@ -289,7 +292,12 @@ def test_small_data_gets_more_passes():
 
 
 @pytest.mark.parametrize("form", ["raw", "standardised"])
-@pytest.mark.parametrize("loader", [load_iris, load_wine, load_breast_cancer, load_digits])
+@pytest.mark.parametrize(
+    "loader",
+    rest_in_full(
+        [load_iris, load_wine, load_breast_cancer, load_digits], load_iris, load_breast_cancer
+    ),
+)
 def test_without_arguments_as_good_as_scikit_learn(loader, form):
     X, y = loader(return_X_y=True)
     X = scale(X) if form == "standardised" else X

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from scipy import optimize
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
@@ -98,7 +99,10 @@ def test_theorem_1_the_empirical_loss_of_inexact_margins(rho, epsilon):
     assert (exact[n // 2 :] <= 0).mean() <= bound
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.05, 0.0), (0.3, 0.0), (0.05, 0.1), (0.3, 0.3)])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    rest_in_full([(0.05, 0.0), (0.3, 0.0), (0.05, 0.1), (0.3, 0.3)], (0.05, 0.1)),
+)
 def test_theorem_2_with_inexact_margins(epsilon, delta):
     """The mean error of a margin is added, by the argument of the guide."""
     X, y = load_digits(return_X_y=True)

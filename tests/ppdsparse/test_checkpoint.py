@@ -209,6 +209,7 @@ def test_a_driver_that_was_killed_at_its_start(folder):
     assert not folder.exists()
 
 
+@pytest.mark.full
 def test_a_driver_that_is_killed(folder, tmp_path, pytestconfig):
     """At any time: what is in the folder is whole, and leads to the same model."""
     data = make_xc_classification(6000, 3000, 400, n_labels=2, random_state=0)

@@ -110,8 +110,8 @@ def wait_for(path, text, seconds):
 @pytest.mark.parametrize(
     ("backend", "n_jobs", "kind"),
     [
-        ("threading", 1, "sparse"),  # long searches
-        ("threading", 1, "dense"),  # long descents
+        pytest.param("threading", 1, "sparse", marks=pytest.mark.full),  # long searches
+        pytest.param("threading", 1, "dense", marks=pytest.mark.full),  # long descents
         ("threading", 2, "sparse"),
         ("loky", 2, "sparse"),
     ],

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
@@ -142,7 +143,10 @@ def test_dense_rows_that_are_mostly_zeros_are_those_of_csr():
 # ---------------------------------------------------------------------------------- small data
 
 
-@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
+@pytest.mark.parametrize(
+    "load",
+    [load_iris, load_wine, load_breast_cancer, *rest_in_full([load_digits])],
+)
 @pytest.mark.parametrize("form", ["raw", "standardised"])
 @pytest.mark.filterwarnings("ignore:lbfgs:sklearn.exceptions.ConvergenceWarning")
 def test_small_data_without_arguments(load, form):

@@ -143,6 +143,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts pages as Linux does")
 def test_memory_beyond_files(tmp_path):
     """X of 26 MB and its copies of 53 MB in a process with 24 MB to itself."""

@@ -170,6 +170,7 @@ def test_a_search_sends_x_once(data, sent):
     assert sent["task"] < 50_000
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("after", [0.05, pytest.param(0.4, marks=pytest.mark.full)])
 @pytest.mark.parametrize("mapped", [pytest.param(True, marks=pytest.mark.full), False])
 def test_a_worker_that_dies(data, after, mapped, request):

@@ -216,6 +216,7 @@ spins = pytest.mark.skipif(
 )
 
 
+@pytest.mark.full
 @spins
 @threads
 def test_threads_wait_briefly_unless_the_user_says_otherwise():
