@@ -414,7 +414,9 @@ class ExactBatches(Solver):
 
     def epoch(self, number, rate):
         self.check_stop()
-        seed = stream(self.seed, "rounding", number).integers(2**63)
+        seed = 0
+        if self.steps.rounded:
+            seed = stream(self.seed, "rounding", number).integers(2**63)
         loss = self.steps.epoch(
             self.order(number), self.settings.batch_size, rate, seed, self.weights_at(rate)
         )

@@ -104,8 +104,8 @@ class ExactSteps:
         if adaptive:
             shape = W.shape[0] + 1, W.shape[1]
             self._state = np.zeros(shape, np.float32), np.zeros(shape[0], np.int64)
-        rounded = not adaptive and W.shape[1] >= ROUNDED_FROM
-        self._scales = np.ones(W.shape[0] if rounded else 0, dtype=np.float32)
+        self.rounded = not adaptive and W.shape[1] >= ROUNDED_FROM
+        self._scales = np.ones(W.shape[0] if self.rounded else 0, dtype=np.float32)
         self._intercept, self._n_threads, self._pace = intercept, n_threads, Pace(n_threads)
         self._stop = np.zeros(1, dtype=np.int32) if stop is None else stop
         self.n_steps = 0
@@ -119,7 +119,7 @@ class ExactSteps:
         batch_size : int
         rates : float or ndarray (n_batches,)
         seed : int, default=0
-            Of the rounding of small probabilities; another one for each epoch.
+            Of the rounding of small probabilities, if `rounded`; another one for each epoch.
         weight : ndarray of float32 (n_samples,), default=None
             Of the samples in this epoch, if not those of the fit.
         """
