@@ -88,6 +88,7 @@ class Steps:
         self.shuffled = shuffled
         self.n_batches = max(1, -(-len(self.visited) // settings.batch_size))
         self.n_passes = self.n_visited = self.n_scored = 0
+        self.one_each = np.array_equal(positives.indptr, np.arange(len(positives.indptr)))
         self._set_ridges(*(strengths or (settings.alpha, settings.alpha)))
         searches = settings.gradient in ("decomposed", "mips")
         self.searching = searches and (searching or settings.warmup == 0)
@@ -275,11 +276,15 @@ class Steps:
         return E
 
     def positives_of(self, batch):
-        begin = self.positives.indptr[batch]
-        count = self.positives.indptr[batch + 1] - begin
-        indptr = np.zeros(len(batch) + 1, dtype=np.int64)
-        np.cumsum(count, out=indptr[1:])
-        entries, weight = ranges(begin, count), self.positives.weight
+        weight = self.positives.weight
+        if self.one_each:  # entry i is that of sample i
+            indptr, entries = np.arange(len(batch) + 1, dtype=np.int64), batch
+        else:
+            begin = self.positives.indptr[batch]
+            count = self.positives.indptr[batch + 1] - begin
+            indptr = np.zeros(len(batch) + 1, dtype=np.int64)
+            np.cumsum(count, out=indptr[1:])
+            entries = ranges(begin, count)
         return Positives(
             indptr, self.positives.ids[entries], weight[entries] if len(weight) else weight
         )
