@@ -36,7 +36,6 @@ FEASIBLE = {
     "pecos_ova": DATA_SETS[:-1],
     "napkinxc_br": SMALL,
     "libmultilabel_ova": DATA_SETS[:5],
-    "libmultilabel_tree": DATA_SETS[:-1],
     "liblinear": DATA_SETS[:4],
     "ovr_svc": SMALL,
     "ppdsparse_1": DATA_SETS[2:],
