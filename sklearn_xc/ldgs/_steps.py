@@ -282,8 +282,7 @@ class Steps:
         else:
             begin = self.positives.indptr[batch]
             count = self.positives.indptr[batch + 1] - begin
-            indptr = np.zeros(len(batch) + 1, dtype=np.int64)
-            np.cumsum(count, out=indptr[1:])
+            indptr = np.concatenate(([0], np.cumsum(count, dtype=np.int64)))
             entries = ranges(begin, count)
         return Positives(
             indptr, self.positives.ids[entries], weight[entries] if len(weight) else weight
