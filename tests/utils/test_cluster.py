@@ -171,8 +171,8 @@ def test_a_search_sends_x_once(data, sent):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("after", [0.05, pytest.param(0.4, marks=pytest.mark.full)])
-@pytest.mark.parametrize("mapped", [pytest.param(True, marks=pytest.mark.full), False])
+@pytest.mark.parametrize("after", [0.05, 0.4])
+@pytest.mark.parametrize("mapped", [True, False])
 def test_a_worker_that_dies(data, after, mapped, request):
     """Its blocks go to the other; where it had the only data, these are sent again."""
     if not mapped:

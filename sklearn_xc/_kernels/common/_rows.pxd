@@ -7,7 +7,7 @@ from sklearn_xc._kernels.common._common cimport prefetch
 
 cdef enum:
     PER_LINE = 16  # entries of a cache line
-    LONG = 512  # entries of a row
+    LONG = 512  # entries of a row, from where on the processor follows by itself
 
 
 cdef struct Rows:
