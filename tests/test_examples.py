@@ -135,6 +135,7 @@ def test_colours_of_pages_are_those_of_the_cycle():
         assert re.findall(r"tab:\w+|#[0-9a-fA-F]{6}", text) == []
 
 
+@pytest.mark.full
 def test_calibration_brings_probabilities_nearer(page):
     _, output, _ = page("probabilities", ROWS="2000")
     errors = dict(re.findall(r"^(uncalibrated|sigmoid|isotonic) +([\d.]+)$", output, re.M))
@@ -175,6 +176,7 @@ def test_cluster(tmp_path):
 # -------------------------------------------------------------------------------------- programs
 
 
+@pytest.mark.full
 def test_tagger(tmp_path):
     options = "--titles", "300", "--folder", "out", "--output", "out.png"
     result = run("tagger", *options, folder=tmp_path, SKLEARN_XC_DATA=str(tmp_path))
@@ -201,6 +203,7 @@ def test_tagger_on_a_file_of_ones_own(tmp_path):
     assert "--titles must be at least 100" in result.stderr
 
 
+@pytest.mark.full
 def test_embeddings(tmp_path):
     result = run("embeddings", "--sample", "40", "--output", "out.png", folder=tmp_path)
     assert result.stderr == ""

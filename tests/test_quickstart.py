@@ -24,44 +24,33 @@ def run(*arguments, folder, **variables):
     )
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("demo")
+def test_a_reduced_sample(tmp_path):
     question = "How do I count the words of a text?"
-    result = run("--sample", "300", "--picture", "out.png", "--ask", question, folder=folder)
+    result = run("--sample", "300", "--picture", "out.png", "--ask", question, folder=tmp_path)
     assert result.stderr == ""
     assert result.returncode == 0
-    return result.stdout, folder / "out.png"
+    assert_sizes(result.stdout)
+    for name in ("precision@1", "precision@5", "nDCG@5"):  # each alone on its line
+        (value,) = re.findall(rf"^{name} (0\.\d\d\d)$", result.stdout, re.M)
+        assert 0.05 < float(value) < 0.95
+    assert_answers(result.stdout, question)
+    assert (tmp_path / "out.png").read_bytes().startswith(PNG)
+    assert "The picture is in out.png" in result.stdout
 
 
-def test_sizes(demo):
-    output, _ = demo
+def assert_sizes(output):
     assert re.search(r"^N = \d+ passages, D = \d+ words and pairs, K = 300 objects$", output, re.M)
     assert re.search(r"^training took \d+\.\d s$", output, re.M)
     assert re.search(r"^the model takes [\d.]+ MB, a dense one [\d.]+ MB$", output, re.M)
 
 
-@pytest.mark.parametrize("name", ["precision@1", "precision@5", "nDCG@5"])
-def test_each_metric_alone_on_its_line(demo, name):
-    output, _ = demo
-    (value,) = re.findall(rf"^{name} (0\.\d\d\d)$", output, re.M)
-    assert 0.05 < float(value) < 0.95
-
-
-def test_answers(demo):
-    output, _ = demo
+def assert_answers(output, own_question):
     questions = re.findall(r"^\S.*\n(?:  +-?\d+\.\d\d  [\w.]+\n){5}", output, re.M)
     assert len(questions) == 4
-    assert questions[-1].startswith("How do I count the words of a text?")
+    assert questions[-1].startswith(own_question)
     for question in questions:
         scores = [float(line.split()[0]) for line in question.splitlines()[1:]]
         assert scores == sorted(scores, reverse=True)
-
-
-def test_picture(demo):
-    output, picture = demo
-    assert picture.read_bytes().startswith(PNG)
-    assert f"The picture is in {picture.name}" in output
 
 
 @pytest.mark.full
@@ -75,6 +64,7 @@ def test_goes_on_without_matplotlib(tmp_path):
     assert not list(tmp_path.glob("*.png"))
 
 
+@pytest.mark.full
 def test_refuses_a_sample_too_small(tmp_path):
     result = run("--sample", "4", folder=tmp_path)
     assert result.returncode == 2

@@ -252,10 +252,10 @@ class Steps:
         for start in range(0, len(samples), size):
             part = slice(start, start + size)
             loss += self.visit(samples[part], rate, violators[part], start > 0, t)
-        touched = np.union1d(self.y[samples], violators)
         if s.penalty == "l2":
             weights.project(1 / np.sqrt(s.alpha) if s.alpha > 0 else np.inf)
         else:
+            touched = np.union1d(self.y[samples], violators)
             weights.truncate(touched, weights.shape[0] / len(touched) * s.alpha * eta * share)
         if s.average:
             weights.count_iterates(*self.shares_of_average(samples))
@@ -277,7 +277,7 @@ class Steps:
         )  # fmt: skip
         if bad >= 0:
             raise FloatingPointError(f"the margin of a sample in batch {int(t) + 1} was not finite")
-        self.search.changed(np.union1d(self.y[samples], violators))
+        self.search.changed(self.y[samples], violators)
         self.n_scored += n_scored
         self.n_visited += len(samples)
         return loss

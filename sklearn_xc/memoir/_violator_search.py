@@ -42,7 +42,7 @@ class AllClasses:
         """No candidates, which stands for all classes."""
         return np.empty((len(samples), 0), dtype=np.int32)
 
-    def changed(self, classes):
+    def changed(self, *classes):
         """Nothing to keep up to date."""
 
 
@@ -112,8 +112,9 @@ class IndexedClasses:
             self.index.update(changed, self.weights.values()[changed])
         self.moved[:] = False
 
-    def changed(self, classes):
-        self.moved[classes] = True
+    def changed(self, *classes):
+        for some in classes:
+            self.moved[some] = True
 
 
 class LaggingIndex(IndexedClasses):
@@ -214,8 +215,9 @@ class LaggingIndex(IndexedClasses):
         if not found:
             self.index.build(rows, queries)
 
-    def changed(self, classes):
+    def changed(self, *classes):
         """Note which of these classes have turned too far from what the index has of them."""
+        classes = np.unique(np.concatenate(classes))
         if self.built:
             now = self.weights.lists.rows[classes]
             before = self.rows[classes] * np.float32(self.weights.folded / self.folded)

@@ -92,7 +92,8 @@ def digits():
     return X / 16, y
 
 
-@pytest.mark.parametrize("kind", rest_in_full(KINDS, "softmax"))
+@pytest.mark.full
+@pytest.mark.parametrize("kind", KINDS)
 def test_published_steps_in_parts_come_as_far_as_those_of_a_fit(kind, digits):
     """The gradient of a part counts for all rows, and its averages go on from call to call."""
     X, y = digits
@@ -110,6 +111,7 @@ def test_published_steps_in_parts_come_as_far_as_those_of_a_fit(kind, digits):
     assert parts.score(X, y) > whole.score(X, y) - 0.005
 
 
+@pytest.mark.full
 def test_the_ridge_of_parts_is_that_of_a_pass(digits):
     """Ten times the parts do not shrink weights ten times as much."""
     X, y = digits

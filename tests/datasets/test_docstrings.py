@@ -95,10 +95,12 @@ def test_no_deprecated_objects(objects):
         assert not hasattr(thing, "__deprecated__"), name
 
 
+@pytest.mark.full
 def test_same_on_every_call():
     assert digest(load_docstrings(["scipy"])) == digest(load_docstrings(["scipy"]))
 
 
+@pytest.mark.full
 def test_random_state_chooses_what_is_held_out():
     docs, other = (load_docstrings(["scipy"], random_state=seed) for seed in (0, 1))
     assert list(other.target_names) == list(docs.target_names)

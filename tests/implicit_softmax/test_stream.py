@@ -82,7 +82,7 @@ def objective(model, X, y, alpha):
     return -model.log_likelihood(X, y) + alpha / 2 * square / len(y)
 
 
-@pytest.mark.parametrize("name", rest_in_full(SOLVERS, "implicit", "umax"))
+@pytest.mark.parametrize("name", rest_in_full(SOLVERS, "implicit"))
 def test_parts_add_up_to_one_fit(name, data):
     X, y = data
     alpha = 1.0
@@ -98,6 +98,7 @@ def test_parts_add_up_to_one_fit(name, data):
     np.testing.assert_allclose(scores, scores[0], atol=0.005)
 
 
+@pytest.mark.full
 def test_the_ridge_does_not_grow_with_the_number_of_parts():
     """If each part took off the whole ridge, lengths would fall to a half and to a fifth."""
     X, y = load_digits(return_X_y=True)

@@ -81,6 +81,7 @@ def test_samples_of_weight_zero_are_nowhere(early_stopping, search):
     )
 
 
+@pytest.mark.full
 def test_converged_fits_agree_on_weights_and_repetitions():
     """The claim of scikit-learn's check that is expected to fail, at the default penalty."""
     counts = RNG.integers(0, 4, size=60)

@@ -6,6 +6,7 @@ import stat
 import numpy as np
 import pytest
 from _forged_models import MODELS, VALUES, X, Y, places_of, put, saved_models, use
+from _full import rest_in_full
 from _model_file import File
 from sklearn.utils._param_validation import StrOptions
 
@@ -62,7 +63,7 @@ def records_in(node):
             yield from records_in(part)
 
 
-@pytest.mark.parametrize("mode", [None, "r"])
+@pytest.mark.parametrize("mode", rest_in_full([None, "r"], "r"))
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.filterwarnings("ignore")
 def test_other_values_in_the_place_of_attributes(files, tmp_path, name, mode):
@@ -84,7 +85,7 @@ def test_other_values_in_the_place_of_attributes(files, tmp_path, name, mode):
     assert n_refused >= len(places)
 
 
-@pytest.mark.parametrize("mode", [None, "r"])
+@pytest.mark.parametrize("mode", rest_in_full([None, "r"], "r"))
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.filterwarnings("ignore")
 def test_arrays_of_other_lengths_and_contents(files, tmp_path, name, mode):

@@ -113,7 +113,7 @@ def wait_for(path, text, seconds):
         pytest.param("threading", 1, "sparse", marks=pytest.mark.full),  # long searches
         pytest.param("threading", 1, "dense", marks=pytest.mark.full),  # long descents
         ("threading", 2, "sparse"),
-        ("loky", 2, "sparse"),
+        pytest.param("loky", 2, "sparse", marks=pytest.mark.full),
     ],
 )
 def test_ctrl_c(tmp_path, backend, n_jobs, kind):

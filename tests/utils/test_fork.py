@@ -149,13 +149,14 @@ def run(program, *arguments):
 @pytest.mark.parametrize(
     "name",
     rest_in_full(
-        ["ppdsparse", "memoir", "ldgs", "augment_reduce", "softmax", "u_max"], "ppdsparse", "ldgs"
+        ["ppdsparse", "memoir", "ldgs", "augment_reduce", "softmax", "u_max"], "ppdsparse"
     ),
 )
 def test_children_predict_and_fit(name):
     run(CLASSIFIER, name)
 
 
+@pytest.mark.full
 def test_children_fit_word_vectors():
     run(WORDS)
 
@@ -165,6 +166,7 @@ def test_children_use_and_build_indexes():
     run(INDEXES)
 
 
+@pytest.mark.full
 def test_pools_of_forked_processes():
     run(POOLS)
 
