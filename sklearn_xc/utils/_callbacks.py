@@ -50,7 +50,7 @@ class Progress:
     def __init__(self, estimator=None, verbose=0, told=None):
         self._estimator, self._verbose, self._data = estimator, verbose, told
         self._name, self._set_model, self._n_steps, self._done = "step", None, None, 0
-        self._root = None
+        self._root = self._step = None
 
     @classmethod
     def of_fit(cls, estimator, X, y, sample_weight):
@@ -126,7 +126,7 @@ class Progress:
         """A step begins."""
         if not self._done:
             self._began = perf_counter()
-        if self._root is not None:
+        if self.watched:  # a context takes longer than the pass over a few samples
             self._step = self._root.subcontext(task_name=self._name)
             self._step.call_on_fit_task_begin(**self._data)
 
@@ -147,7 +147,7 @@ class Progress:
         self._done += 1
         if self._verbose:
             self._print(reached)
-        if self._root is None:
+        if self._step is None:
             return False
 
         def attributes():
