@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t
 import numpy as np
 
 from sklearn_xc._kernels.common._rows cimport Row, prefetch_row, row_at
-from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._problem cimport Problem, weight_of
 from sklearn_xc._kernels.ppdsparse._types cimport Settings, padded
 
 cdef enum:
@@ -63,7 +63,7 @@ cdef int add_members(
         member.row = rows[a]
         member.alpha = 0
         member.y = 1 if positive else -1
-        member.weight = weight * problem.sample_weight[rows[a]] * (
+        member.weight = weight * weight_of(problem, rows[a]) * (
             1 if grades == NULL else grades[a]
         )
         member.squared_norm = problem.squared_norms[rows[a]]

@@ -13,3 +13,8 @@ cdef class Problem:
     cdef const float[::1] positive_grades
     cdef readonly bint graded
     cdef readonly double total_weight
+    cdef Py_ssize_t weight_step  # 0 where all samples weigh the same: one weight stays in a cache
+
+
+cdef inline float weight_of(Problem problem, Py_ssize_t i) noexcept nogil:
+    return problem.sample_weight[i * problem.weight_step]

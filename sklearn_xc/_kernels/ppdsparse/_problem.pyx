@@ -51,4 +51,5 @@ cdef class Problem:
         self.positive_rows = positive_rows
         self.positive_grades = positive_grades
         self.graded = positive_grades is not None
+        self.weight_step = 1 if np.ptp(sample_weight) > 0 else 0
         self.total_weight = np.sum(sample_weight, dtype=np.float64)

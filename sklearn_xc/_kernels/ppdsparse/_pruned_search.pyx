@@ -22,7 +22,7 @@ from sklearn_xc._kernels.ppdsparse._class_state cimport (
     OUTSIDE, ROWS_AT_ONCE, ClassState, Keyed, Lifting, loss_of_members,
 )
 from sklearn_xc._kernels.ppdsparse._matrix cimport Columns
-from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._problem cimport Problem, weight_of
 from sklearn_xc._kernels.ppdsparse._selection cimport best_of
 from sklearn_xc._kernels.ppdsparse._sorting cimport sort_by_key
 from sklearn_xc._kernels.ppdsparse._types cimport Settings, soft_threshold
@@ -298,7 +298,7 @@ cdef void score_hits(
         state.n_entries += row.n
         state.cost_of_searches += row.n
         if z > threshold:
-            state.loss += 0.5 * problem.sample_weight[hits[h]] * (z - threshold) * (z - threshold)
+            state.loss += 0.5 * weight_of(problem, hits[h]) * (z - threshold) * (z - threshold)
             hits[kept] = hits[h]
             state.hit_scores[kept] = <float>z
             kept += 1

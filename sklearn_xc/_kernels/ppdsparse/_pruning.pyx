@@ -11,7 +11,7 @@ from libcpp.vector cimport vector
 
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
 from sklearn_xc._kernels.ppdsparse._matrix cimport Columns
-from sklearn_xc._kernels.ppdsparse._problem cimport Problem
+from sklearn_xc._kernels.ppdsparse._problem cimport Problem, weight_of
 from sklearn_xc._kernels.ppdsparse._sorting cimport sort_by_key
 from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, soft_threshold
 
@@ -59,16 +59,16 @@ cdef double relative(double gap, double dual) noexcept nogil:
 
 cdef bint drop_in_rows(
     const Candidate *one,
-    Columns columns,
-    const float[::1] sample_weight,
+    Problem problem,
     float prune,
     float[::1] shift,  # IN / OUT (n_samples,): sum of |w_j x_ij| over dropped features
     Rise *rise,
 ) noexcept nogil:
     """Drop a weight as far as the rows are concerned; says whether all of them allow it."""
+    cdef Columns columns = problem.X.columns
     cdef int64_t e
     cdef int32_t i
-    cdef float old, new, highest = 0
+    cdef float old, new, weight, highest = 0
     cdef double squares = 0, shifts = 0
     for e in range(columns.indptr[one.feature], columns.indptr[one.feature + 1]):
         i = columns.rows[e]
@@ -76,8 +76,9 @@ cdef bint drop_in_rows(
         new = old + <float>fabs(one.w * columns.values[e])
         shift[i] = new
         highest = max(highest, new)
-        squares += sample_weight[i] * (<double>new * new - <double>old * old)
-        shifts += sample_weight[i] * <double>(new - old)
+        weight = weight_of(problem, i)
+        squares += weight * (<double>new * new - <double>old * old)
+        shifts += weight * <double>(new - old)
     rise.squares += squares
     rise.shifts += shifts
     return highest <= prune
@@ -158,9 +159,7 @@ cdef int prune_weights(
                 rise = before
                 continue
             left -= length
-            fits = drop_in_rows(
-                one, columns, problem.sample_weight, settings.prune, work.shift, &rise
-            )
+            fits = drop_in_rows(one, problem, settings.prune, work.shift, &rise)
         else:
             total += fabs(one.w) * problem.feature_maxima[one.feature]
             norms += one.key
