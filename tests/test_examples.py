@@ -166,6 +166,7 @@ def test_models_beat_the_rules_of_thumb(page):
     assert hits["softmax"] > hits["most popular"]
 
 
+@pytest.mark.full
 def test_cluster(tmp_path):
     pytest.importorskip("distributed")
     result = run("cluster", folder=tmp_path)

@@ -4,6 +4,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
@@ -238,7 +239,7 @@ def test_softmax_bound_is_tight_at_the_optimal_eta(spread):
     np.testing.assert_allclose(p.bound("softmax"), p.log_likelihood("softmax"), rtol=3e-6)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", rest_in_full(MODELS, "probit"))
 def test_the_best_posterior_comes_close_to_the_log_likelihood(model):
     p = random_problem(30, 8)
     for _ in range(3000):

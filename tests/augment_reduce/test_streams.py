@@ -5,7 +5,6 @@ import pickle
 
 import numpy as np
 import pytest
-from _full import rest_in_full
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine
@@ -42,10 +41,7 @@ DATA = {
 }
 
 
-@pytest.fixture(
-    scope="module",
-    params=["wine", *rest_in_full(("digits", "words"))],
-)
+@pytest.fixture(scope="module", params=DATA)
 def data(request):
     X, y = DATA[request.param]()
     order = np.random.default_rng(0).permutation(len(y))
@@ -67,7 +63,8 @@ def in_parts(kind, n_parts, X, y, n_passes, seed=3):
     return model
 
 
-@pytest.mark.parametrize("kind", rest_in_full(KINDS, "softmax"))
+@pytest.mark.full
+@pytest.mark.parametrize("kind", KINDS)
 def test_parts_of_any_number_give_one_objective(kind, data):
     """Within 2 % of what there is to learn: from no knowledge of the class to the objective.
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from _full import rest_in_full
 
 from sklearn_xc import (
     AugmentReduceClassifier,
@@ -70,7 +71,7 @@ def test_a_column_is_read_as_labels(Estimator):
         assert model.predict(X).shape == (60,)
 
 
-@pytest.mark.parametrize("Estimator", ONE_CLASS)
+@pytest.mark.parametrize("Estimator", rest_in_full(ONE_CLASS, MemoirSVC))
 def test_a_sparse_column_does_not_touch_foreign_memory(Estimator):
     """In a process of its own: where the heap is written to, pytest would go down with it."""
     code = f"""

@@ -181,9 +181,8 @@ def data_of(name):
     return train_test_split(X, y, test_size=0.4, random_state=0)
 
 
-@pytest.mark.parametrize(
-    "name", rest_in_full(["digits", "breast_cancer", "texts"], "breast_cancer")
-)
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["digits", "breast_cancer", "texts"])
 def test_parts_add_up_to_the_whole(name):
     """Ten passes over the same rows in the same order, in 1, 10 and 100 parts; and as a fit."""
     X, X_test, y, y_test = data_of(name)

@@ -5,6 +5,7 @@ import re
 import joblib
 import numpy as np
 import pytest
+from _full import rest_in_full
 from _recorder import EPOCHS, ESTIMATORS, Recorder, make, needs_callbacks
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -271,7 +272,9 @@ def test_word_vectors_tell_of_each_pass(tmp_path):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
+@pytest.mark.parametrize(
+    "backend", rest_in_full(["threading", "loky", "multiprocessing"], "threading")
+)
 def test_verbose_changes_nothing_whatever_works(backend, n_jobs, data, capsys):
     X, y = make_xc_classification(400, 100, 80, random_state=0)
     told = {}

@@ -255,6 +255,7 @@ assert works()
     )
 
 
+@pytest.mark.full
 def test_a_child_forked_while_another_thread_builds_an_index():
     """The index is there with what it is of, or not at all."""
     run(
