@@ -177,7 +177,6 @@ def test_cluster(tmp_path):
 # -------------------------------------------------------------------------------------- programs
 
 
-@pytest.mark.full
 def test_tagger(tmp_path):
     options = "--titles", "300", "--folder", "out", "--output", "out.png"
     result = run("tagger", *options, folder=tmp_path, SKLEARN_XC_DATA=str(tmp_path))
@@ -204,7 +203,6 @@ def test_tagger_on_a_file_of_ones_own(tmp_path):
     assert "--titles must be at least 100" in result.stderr
 
 
-@pytest.mark.full
 def test_embeddings(tmp_path):
     result = run("embeddings", "--sample", "40", "--output", "out.png", folder=tmp_path)
     assert result.stderr == ""
