@@ -31,7 +31,8 @@ NAMES = ["ppdsparse", "ppdsparse_1", "ppdsparse_y", YARDSTICK]
 ELSEWHERE = ("ppdsparse_2", "ovr_logistic", "ovr_sgd", "class_")  # systems of other scripts
 NAMES += [name for name in SYSTEMS if name not in NAMES and not name.startswith(ELSEWHERE)]
 RESULTS = _common.BUILD / "results"
-# Where a system would take more than a quarter of an hour, or all of the memory, it is left out.
+# Where a system would take more than a quarter of an hour, or all of the memory, it is left out,
+# unless --long-runs asks for it.
 FEASIBLE = {
     "pecos_ova": DATA_SETS[:-1],
     "napkinxc_br": SMALL,
@@ -127,6 +128,9 @@ def parse_arguments():
         "--long", type=float, default=30, help="a fit of more seconds than this is not repeated"
     )
     parser.add_argument("--timeout", type=float, default=3600, help="seconds for one system")
+    parser.add_argument(
+        "--long-runs", action="store_true", help="also what is left out for its time or memory"
+    )
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     return parser.parse_args()
 
@@ -139,8 +143,10 @@ def main():
         return
     for data in [] if options.report else options.data:
         for name in options.systems:
-            if data in FEASIBLE.get(name, DATA_SETS):
+            if options.long_runs or data in FEASIBLE.get(name, DATA_SETS):
                 measure(name, data, options)
+            else:
+                print(f"{data:20}{name:16}left out: hours, or all of the memory (--long-runs)")
     _report.write(DATA_SETS, {k: s.title for k, s in SYSTEMS.items()})
 
 
