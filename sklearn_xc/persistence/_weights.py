@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ..topk._feature_major import n_places, padded_intercept
-from ..topk._inverted_index import InvertedIndex
+from ..topk._inverted_index import InvertedIndex, class_dtype
 from ..utils._csr import narrow_pointers
 from ..utils._matrix import narrow_indices
 from ._file import AT_ONCE, Segment, array_segment
@@ -37,7 +37,7 @@ class StoredWeights:
         index, n_classes = self.index, self.index.shape[0]
         return {
             "indptr": array_segment(index.indptr),
-            "classes": array_segment(index.classes),
+            "classes": self._converted(index.classes, len(index.classes), np.dtype("<i4")),
             "weights": self._converted(index.weights, len(index.weights)),
             "full_column": array_segment(index.full_column),
             "full_weights": self._converted(index.full_weights, n_classes),
@@ -45,8 +45,9 @@ class StoredWeights:
             "by_intercept": array_segment(index.by_intercept),
         }
 
-    def _converted(self, weights, n):
+    def _converted(self, weights, n, dtype=None):
         """The first n columns, in places that end with a cache line where that costs little."""
+        dtype = dtype or self.dtype
         if weights.ndim == 1:
             shape = (n,)
         else:
@@ -57,11 +58,11 @@ class StoredWeights:
         def blocks():
             for start in range(0, shape[0], step):
                 part = weights[start : start + step]
-                block = np.zeros((len(part), *shape[1:]), dtype=self.dtype)
+                block = np.zeros((len(part), *shape[1:]), dtype=dtype)
                 block[..., :n] = part[..., :n]
                 yield block.tobytes()
 
-        return Segment(self.dtype.str, shape, blocks)
+        return Segment(dtype.str, shape, blocks)
 
 
 def weights_to_store(coef, intercept, index, dtype, threshold):
@@ -160,6 +161,7 @@ class LoadedWeights:
             self.index = MappedIndex(shape, **small, **large)
         else:
             require_within(large["classes"], 0, shape[0], "classes")
+            large["classes"] = large["classes"].astype(class_dtype(shape[0]), copy=False)
             for name in ("weights", "full_weights"):
                 large[name] = large[name].astype(np.float32, copy=False)
             self.index = InvertedIndex.from_arrays(shape, **small, **large)
@@ -232,7 +234,8 @@ def _class_by_class(index):
         weights += [index.weights[done:start], full[users]]
         lengths[feature] = len(users)
         done = stop
-    classes = np.concatenate([*classes, index.classes[done:]])  # a copy: of a mapped file as well
+    # a copy: of a mapped file as well
+    classes = np.concatenate([*classes, index.classes[done:]], dtype=np.int32)
     weights = np.concatenate([*weights, index.weights[done:]], dtype=np.float32)
     require_within(classes, 0, n_classes, "classes")
     starts = narrow_pointers(np.append(0, np.cumsum(lengths)))

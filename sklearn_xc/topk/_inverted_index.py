@@ -21,6 +21,13 @@ ROW_BLOCK = 4096
 FULL_SHARE = 0.25
 # Scores that a thread holds of dense rows at once.
 MOST_SCRATCH = 1 << 21
+# Classes whose numbers in the lists take two bytes each: prediction waits for lists to be read.
+MOST_NARROW = 1 << 16
+
+
+def class_dtype(n_classes):
+    """What holds the number of a class in a list."""
+    return np.uint16 if n_classes <= MOST_NARROW else np.int32
 
 
 class InvertedIndex:
@@ -45,7 +52,7 @@ class InvertedIndex:
     ----------
     indptr : ndarray of int64, shape (n_features + 1,)
         Feature j has the list of entries ``indptr[j]`` to ``indptr[j + 1] - 1``.
-    classes : ndarray of int32, shape (n_entries,)
+    classes : ndarray of uint16 or, of more than 65,536 classes, int32, shape (n_entries,)
     weights : ndarray of float32, shape (n_entries,)
     full_column : ndarray of int32, shape (n_features,)
         For a feature that more than ``FULL_SHARE`` of the classes use, its place in
@@ -111,7 +118,8 @@ class InvertedIndex:
         shape, n_entries = (np.count_nonzero(full), n_places(n_classes)), self.indptr[-1]
         self.full_weights = aligned_zeros(shape) if zeros is None else zeros(shape, np.float32)
         empty = np.empty if zeros is None else zeros
-        self.classes, self.weights = empty(n_entries, np.int32), empty(n_entries, np.float32)
+        self.classes = empty(n_entries, class_dtype(n_classes))
+        self.weights = empty(n_entries, np.float32)
         fill_lists(
             csr.indptr.astype(np.int64), csr.indices, csr.data, self.full_column,
             self.indptr[:-1].copy(), self.classes, self.weights, self.full_weights,

@@ -44,17 +44,20 @@ def reference(X, W, b, k):
     seed=st.integers(0, 2**32 - 1),
     way=st.sampled_from([0, 1, 2]),
     full_share=st.sampled_from([0.0, 0.25, 1.0]),
+    most_narrow=st.sampled_from([0, 65536]),
     n_threads=st.sampled_from([1, 2, 5]),
     dense=st.booleans(),
 )
 def test_topk_is_a_stable_sort(
-    n_rows, n_classes, n_features, density, k, seed, way, full_share, n_threads, dense
+    n_rows, n_classes, n_features, density, k, seed, way, full_share, most_narrow, n_threads, dense
 ):
     X, W, b = problem(n_rows, n_classes, n_features, density, seed)
     k = min(k, n_classes)
     rows = as_rows(normalise(X if dense else sparse.csr_array(X)))
-    with mock.patch.object(_inverted_index, "FULL_SHARE", full_share):
+    limits = {"FULL_SHARE": full_share, "MOST_NARROW": most_narrow}
+    with mock.patch.multiple(_inverted_index, **limits):
         index = InvertedIndex(W, b)
+    assert index.classes.itemsize == (2 if most_narrow else 4)
     best, scores = index.topk(rows, k, n_threads, way)
     expected_best, expected_scores = reference(X, W, b, k)
     assert (best.dtype, scores.dtype) == (np.int32, np.float32)
@@ -69,12 +72,16 @@ def test_topk_is_a_stable_sort(
     density=st.sampled_from([0.0, 0.1, 1.0]),
     shift=st.sampled_from([-3, 0, 3]),
     seed=st.integers(0, 2**32 - 1),
+    most_narrow=st.sampled_from([0, 65536]),
     n_threads=st.sampled_from([1, 2, 5]),
     dense=st.booleans(),
 )
-def test_scores_and_positives(n_rows, n_classes, density, shift, seed, n_threads, dense):
+def test_scores_and_positives(
+    n_rows, n_classes, density, shift, seed, most_narrow, n_threads, dense
+):
     X, W, b = problem(n_rows, n_classes, 8, density, seed)
-    index = InvertedIndex(W, b + shift)
+    with mock.patch.object(_inverted_index, "MOST_NARROW", most_narrow):
+        index = InvertedIndex(W, b + shift)
     rows = as_rows(normalise(X if dense else sparse.csr_array(X)))
     expected = X @ W.toarray().T + b + shift
     np.testing.assert_array_equal(index.scores(rows, n_threads), expected)
@@ -301,6 +308,17 @@ def test_an_index_is_built_beside_no_second_copy():
     size = index.classes.nbytes + index.weights.nbytes + index.full_weights.nbytes
     assert size <= kept <= size + 2**17
     assert peak <= 8 * W.nnz + index.full_weights.nbytes + 2**17
+
+
+@pytest.mark.parametrize("n_classes", [65_536, 65_537])
+def test_classes_at_the_end_of_what_two_bytes_hold(n_classes):
+    last = n_classes - 1
+    W = sparse.csr_array(([1.0, 2.0], ([0, last], [0, 0])), shape=(n_classes, 2), dtype=np.float32)
+    index = InvertedIndex(W, np.zeros(n_classes))
+    assert index.classes.tolist() == [0, last]
+    best, scores = index.topk(as_rows(normalise(np.array([[1.0, 0.0]]))), 2, 1)
+    assert best.tolist() == [[last, 0]]
+    assert scores.tolist() == [[2, 1]]
 
 
 def test_shapes_must_fit():

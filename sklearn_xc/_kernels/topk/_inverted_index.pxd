@@ -1,6 +1,6 @@
 """The weights as kernels see them, and the order of additions, which `_candidate_scores` keeps."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memcpy
 
 from sklearn_xc._kernels.common._common cimport prefetch
@@ -26,9 +26,14 @@ cdef enum:
     AHEAD = 256  # entries of a list by which it is fetched before it is added
     BATCH = 256  # features with weights for all classes that are added in one pass over the classes
 
+ctypedef fused ClassNumber:
+    int32_t
+    uint16_t
+
 cdef struct Index:
     const int64_t* indptr
     const int32_t* classes
+    const uint16_t* narrow_classes  # in their place where two bytes hold a class; else NULL
     const float* weights
     const int32_t* full_column
     const float* full_weights
@@ -47,6 +52,7 @@ cdef struct Batch:
 cdef class Postings:
     cdef const int64_t[::1] indptr
     cdef const int32_t[::1] classes
+    cdef const uint16_t[::1] narrow_classes
     cdef const float[::1] weights
     cdef const int32_t[::1] full_column
     cdef const float[:, :] full_weights
@@ -56,19 +62,35 @@ cdef class Postings:
     cdef Index pointers(self) noexcept
 
 
+cdef inline int32_t class_at(Index index, int64_t p) noexcept nogil:
+    if index.narrow_classes != NULL:
+        return index.narrow_classes[p]
+    return index.classes[p]
+
+
 cdef inline void add_list(
     float value, int64_t p, int64_t stop, Index index, float* scores
 ) noexcept nogil:
     """scores += value times the weights from p to stop."""
+    if index.narrow_classes != NULL:
+        add_entries(value, index.narrow_classes + p, index.weights + p, stop - p, scores)
+    else:
+        add_entries(value, index.classes + p, index.weights + p, stop - p, scores)
+
+
+cdef inline void add_entries(
+    float value, const ClassNumber* classes, const float* weights, int64_t n, float* scores
+) noexcept nogil:
+    cdef int64_t p = 0
     cdef int32_t c
-    while p + LINE <= stop:
-        prefetch(index.classes + p + AHEAD)
-        prefetch(index.weights + p + AHEAD)
+    while p + LINE <= n:
+        prefetch(classes + p + AHEAD)
+        prefetch(weights + p + AHEAD)
         for c in range(LINE):
-            scores[index.classes[p + c]] += value * index.weights[p + c]
+            scores[classes[p + c]] += value * weights[p + c]
         p += LINE
-    while p < stop:
-        scores[index.classes[p]] += value * index.weights[p]
+    while p < n:
+        scores[classes[p]] += value * weights[p]
         p += 1
 
 

@@ -45,14 +45,17 @@ cdef class Postings:
 
     def __init__(
         self,
-        const int64_t[::1] indptr, const int32_t[::1] classes, const float[::1] weights,
+        const int64_t[::1] indptr, classes, const float[::1] weights,
         const int32_t[::1] full_column, const float[:, :] full_weights,
         const float[::1] intercept, const int32_t[::1] by_intercept,
     ):
         if full_weights.shape[0] and full_weights.strides[1] != sizeof(float):
             raise ValueError("the weights of a feature must lie next to one another")
         self.indptr = indptr
-        self.classes = classes
+        if classes.dtype == "uint16":
+            self.narrow_classes = classes
+        else:
+            self.classes = classes
         self.weights = weights
         self.full_column = full_column
         self.full_weights = full_weights
@@ -62,7 +65,11 @@ cdef class Postings:
     cdef Index pointers(self) noexcept:
         cdef Index index
         index.indptr = &self.indptr[0]
-        index.classes = &self.classes[0] if self.classes.shape[0] else NULL
+        index.classes, index.narrow_classes = NULL, NULL
+        if self.classes is not None and self.classes.shape[0]:
+            index.classes = &self.classes[0]
+        if self.narrow_classes is not None and self.narrow_classes.shape[0]:
+            index.narrow_classes = &self.narrow_classes[0]
         index.weights = &self.weights[0] if self.weights.shape[0] else NULL
         index.full_column = &self.full_column[0] if self.full_column.shape[0] else NULL
         index.full_weights = &self.full_weights[0, 0] if self.full_weights.shape[0] else NULL
@@ -94,7 +101,10 @@ cdef inline void fetch_list(
     cdef int64_t p = index.indptr[feature] + start
     stop = min(index.indptr[feature] + stop, index.indptr[feature + 1])
     while p < stop:
-        prefetch(index.classes + p)
+        if index.narrow_classes != NULL:
+            prefetch(index.narrow_classes + p)
+        else:
+            prefetch(index.classes + p)
         prefetch(index.weights + p)
         p += LINE
 
@@ -160,10 +170,12 @@ cdef inline bint worth_touching(Row row, Index index, int way) noexcept nogil:
 
 cdef inline void reset_touched(Row row, Index index, float* scores) noexcept nogil:
     cdef int64_t e, p
+    cdef int32_t c
     for e in range(row.n):
         if row.values[e] != 0:
             for p in range(index.indptr[row.features[e]], index.indptr[row.features[e] + 1]):
-                scores[index.classes[p]] = index.intercept[index.classes[p]]
+                c = class_at(index, p)
+                scores[c] = index.intercept[c]
 
 
 # ----------------------------------------------------------------------------------- the k best
@@ -193,7 +205,7 @@ cdef void touched(
         if row.values[e] == 0:
             continue
         for p in range(index.indptr[row.features[e]], index.indptr[row.features[e] + 1]):
-            c = index.classes[p]
+            c = class_at(index, p)
             if better(scores[c], c, top[0], labels[0]):
                 sift(top, labels, k, scores[c], c)
             scores[c] = -INFINITY  # offered; another feature may mention the class again
@@ -257,7 +269,7 @@ cdef int64_t touched_positives(
         if row.values[e] == 0:
             continue
         for p in range(index.indptr[row.features[e]], index.indptr[row.features[e] + 1]):
-            c = index.classes[p]
+            c = class_at(index, p)
             wrong += scores[c] * 0
             if scores[c] > 0:
                 if found != NULL:

@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+from sklearn_xc._kernels.topk._inverted_index cimport ClassNumber
+
 
 def fill_lists(
     const int64_t[::1] indptr,
@@ -9,7 +11,7 @@ def fill_lists(
     const float[::1] data,
     const int32_t[::1] full_column,
     int64_t[::1] free,
-    int32_t[::1] classes,
+    ClassNumber[::1] classes,
     float[::1] weights,
     float[:, ::1] full_weights,
 ):
@@ -20,7 +22,7 @@ def fill_lists(
     indptr, indices, data : CSR of the weights (n_classes, n_features)
     full_column : (n_features,), places of features in `full_weights`, -1 for those that have lists
     free : (n_features,), IN / OUT: where the next entry of each list is put
-    classes, weights : (n_entries,), OUT: the lists
+    classes, weights : (n_entries,), OUT: the lists; classes int32, or uint16 where that holds them
     full_weights : (n_full, n_classes or more), OUT: what is there is written, zeros are not
     """
     cdef Py_ssize_t k, e
@@ -35,5 +37,5 @@ def fill_lists(
                 else:
                     at = free[j]
                     free[j] = at + 1
-                    classes[at] = <int32_t>k
+                    classes[at] = <ClassNumber>k
                     weights[at] = data[e]
