@@ -11,8 +11,9 @@ from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport Settings
 
 cdef enum:
-    # Rows whose sums (256 KiB) stay in the second-level cache while columns are added up.
-    ROWS_AT_ONCE = 65536
+    # Rows whose sums (64 KiB) stay in the second-level cache while columns are added up. The hits
+    # among them are scored in this order, so that rows which follow one another lie near.
+    ROWS_AT_ONCE = 16384
     # What a row is to the class in work
     OUTSIDE = 0
     POSITIVE = 1
