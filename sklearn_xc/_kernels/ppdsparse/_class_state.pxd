@@ -53,6 +53,7 @@ cdef class ClassState:
     # (n_features,): number of a feature in the copied rows, or -1; the weights, else zero
     cdef int32_t[::1] place
     cdef float[::1] weights
+    cdef uint64_t[::1] has_weight  # a bit for each feature: whether its weight is not zero
     cdef uint8_t[::1] mark  # (n_samples,)
     cdef float[::1] sums  # (ROWS_AT_ONCE,) of lifting products, else zero
     # Rows whose sums exceed the limit of a search, and these sums, or their scores

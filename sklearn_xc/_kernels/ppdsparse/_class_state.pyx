@@ -20,6 +20,7 @@ cdef class ClassState:
         n, d = problem.X.n_rows, problem.X.n_columns
         self.place = np.full(d, -1, dtype=np.int32)
         self.weights = np.zeros(d, dtype=np.float32)
+        self.has_weight = np.zeros(d // 64 + 1, dtype=np.uint64)
         self.mark = np.where(np.asarray(problem.sample_weight) > 0, OUTSIDE, ABSENT).astype("u1")
         self.sums = np.zeros(min(n, ROWS_AT_ONCE), dtype=np.float32)
         # one more, since a row is written before it is known whether it stays

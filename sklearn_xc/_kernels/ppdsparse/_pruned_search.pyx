@@ -13,7 +13,7 @@ rows that were never looked at.
 """
 
 from libc.math cimport fabs, sqrt
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch
@@ -35,6 +35,7 @@ cdef enum:
     # A search through more entries than a fourth of the rows reads the sums of all rows in a line,
     # instead of those of its entries once more.
     ENTRIES_PER_ROW = 4
+    PART = 256  # entries of a row that are looked through at once
     # What a row that is scored costs beside its entries, in entries: it is read from anywhere in X.
     SCORED = 30
 
@@ -64,6 +65,7 @@ cdef int publish_weights(
         w = searched[weighted[q]]
         weighted[q] = j
         state.weights[j] = w
+        state.has_weight[j >> 6] |= <uint64_t>1 << (j & 63)
         state.l1_norm += fabs(w)
         state.squares += <double>w * w
         add_lifting(state, problem, j, w)
@@ -104,6 +106,7 @@ cdef void withdraw_weights(ClassState state) noexcept nogil:
     cdef Py_ssize_t q
     for q in range(<Py_ssize_t>state.weighted.size()):
         state.weights[state.weighted[q]] = 0
+        state.has_weight[state.weighted[q] >> 6] = 0
 
 
 cdef int sort_features(ClassState state) except -1 nogil:
@@ -282,16 +285,36 @@ cdef dispatched compare_sums(
         any_hit[n // TOGETHER] = 1
 
 
+cdef inline double score_of(
+    Row row, const float *weights, const uint64_t *has_weight
+) noexcept nogil:
+    """The exact score; of the weights, which are few, no more is read than the row has."""
+    cdef int32_t found[PART]
+    cdef int64_t e, f, n, start = 0
+    cdef uint32_t j
+    cdef double z = 0
+    while start < row.n:
+        n = 0
+        for e in range(start, min(start + PART, row.n)):
+            j = <uint32_t>row.features[e]
+            found[n] = <int32_t>(e - start)  # as above
+            n += (has_weight[j >> 6] >> (j & 63)) & 1
+        for f in range(n):
+            e = start + found[f]
+            z += <double>weights[row.features[e]] * row.values[e]
+        start += PART
+    return z
+
+
 cdef void score_hits(
     ClassState state, Problem problem, double threshold
 ) noexcept nogil:
     """Exact scores of the hits; those above the threshold stay, and their losses are summed."""
-    cdef Py_ssize_t h, n = state.n_hits, kept = 0, e
-    cdef double z, other
+    cdef Py_ssize_t h, n = state.n_hits, kept = 0
+    cdef double z
     cdef Rows X = problem.X.rows
     cdef Row row
     cdef int32_t *hits = &state.hits[0]
-    cdef const float *weights = &state.weights[0]
     state.loss = 0
     state.cost_of_searches += SCORED * n
     for h in range(n):
@@ -300,13 +323,7 @@ cdef void score_hits(
         if h + AHEAD < n:
             prefetch_row(X, hits[h + AHEAD])
         row = row_at(X, hits[h])
-        z = other = 0  # two sums, since one would wait for itself
-        for e in range(0, row.n - 1, 2):
-            z += <double>weights[row.features[e]] * row.values[e]
-            other += <double>weights[row.features[e + 1]] * row.values[e + 1]
-        if row.n % 2:
-            z += <double>weights[row.features[row.n - 1]] * row.values[row.n - 1]
-        z += other
+        z = score_of(row, &state.weights[0], &state.has_weight[0])
         state.n_entries += row.n
         state.cost_of_searches += row.n
         if z > threshold:
