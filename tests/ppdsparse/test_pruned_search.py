@@ -64,6 +64,22 @@ def test_the_gap_is_the_true_one(signs, tol):
     np.testing.assert_allclose(model.dual_gap_, (primal - dual) / primal, rtol=0, atol=2e-7)
 
 
+def test_long_rows_and_several_stretches_count_in_the_gap():
+    X, Y = make_text(n=17_000)  # stretches have 16,384
+    rng = np.random.default_rng(2)
+    long = np.zeros((40, X.shape[1]))
+    for row in long:  # parts of rows that are looked through at once have 256
+        row[rng.choice(X.shape[1], 700, replace=False)] = rng.random(700) / 5
+    at = rng.permutation(len(Y) + len(long))
+    X = sparse.csr_array(sparse.vstack([X, long]), dtype="f4")[at]
+    Y = np.vstack([Y, np.zeros((len(long), Y.shape[1]))])[at]
+    model = fit(X, Y, tol=1e-3)
+    scores = (X @ sparse.csr_array(model.coef_).T).toarray() + model.intercept_
+    assert (scores[at >= len(at) - len(long)] > -1).any()
+    primal, dual = objectives(model, X, Y)
+    np.testing.assert_allclose(model.dual_gap_, (primal - dual) / primal, rtol=0, atol=2e-7)
+
+
 def test_weights_of_rows_and_classes_count_in_the_gap():
     X, Y = make_text()
     weight = np.random.default_rng(1).uniform(0.2, 3, size=len(Y)).astype("f4")
