@@ -288,7 +288,7 @@ cdef dispatched compare_sums(
 cdef inline double score_of(
     Row row, const float *weights, const uint64_t *has_weight
 ) noexcept nogil:
-    """The exact score; of the weights, which are few, no more is read than the row has."""
+    """The exact score, of which only the entries with a weight are read: mostly a few."""
     cdef int32_t found[PART]
     cdef int64_t e, f, n, start = 0
     cdef uint32_t j
@@ -297,7 +297,7 @@ cdef inline double score_of(
         n = 0
         for e in range(start, min(start + PART, row.n)):
             j = <uint32_t>row.features[e]
-            found[n] = <int32_t>(e - start)  # as above
+            found[n] = <int32_t>(e - start)  # no branch, as in `hits_among_entries`
             n += (has_weight[j >> 6] >> (j & 63)) & 1
         for f in range(n):
             e = start + found[f]

@@ -72,6 +72,8 @@ cdef inline void add_list(
     float value, int64_t p, int64_t stop, Index index, float* scores
 ) noexcept nogil:
     """scores += value times the weights from p to stop."""
+    if p == stop:
+        return
     if index.narrow_classes != NULL:
         add_entries(value, index.narrow_classes + p, index.weights + p, stop - p, scores)
     else:
@@ -81,6 +83,7 @@ cdef inline void add_list(
 cdef inline void add_entries(
     float value, const ClassNumber* classes, const float* weights, int64_t n, float* scores
 ) noexcept nogil:
+    """scores[classes] += value times n weights."""
     cdef int64_t p = 0
     cdef int32_t c
     while p + LINE <= n:
