@@ -86,16 +86,16 @@ class Segment(NamedTuple):
         return itemsize * math.prod(self.shape)
 
 
-def array_segment(array):
-    """The segment of an array of any layout, which is in C order in the file."""
-    dtype = array.dtype
+def array_segment(array, dtype=None):
+    """The segment of an array of any layout, which is in C order in the file, and of `dtype`."""
+    dtype = array.dtype if dtype is None else np.dtype(dtype)
     dtype_of(dtype.str)
     flat = array.reshape(-1) if array.flags.c_contiguous else array.ravel()
     step = max(1, AT_ONCE // dtype.itemsize)
 
     def blocks():
         for start in range(0, len(flat), step):
-            yield flat[start : start + step].tobytes()
+            yield flat[start : start + step].astype(dtype, copy=False).tobytes()
 
     return Segment(dtype.str, array.shape, blocks)
 

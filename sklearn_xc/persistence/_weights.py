@@ -37,7 +37,7 @@ class StoredWeights:
         index, n_classes = self.index, self.index.shape[0]
         return {
             "indptr": array_segment(index.indptr),
-            "classes": self._converted(index.classes, len(index.classes), np.dtype("<i4")),
+            "classes": array_segment(index.classes, "<i4"),
             "weights": self._converted(index.weights, len(index.weights)),
             "full_column": array_segment(index.full_column),
             "full_weights": self._converted(index.full_weights, n_classes),
@@ -45,9 +45,8 @@ class StoredWeights:
             "by_intercept": array_segment(index.by_intercept),
         }
 
-    def _converted(self, weights, n, dtype=None):
+    def _converted(self, weights, n):
         """The first n columns, in places that end with a cache line where that costs little."""
-        dtype = dtype or self.dtype
         if weights.ndim == 1:
             shape = (n,)
         else:
@@ -58,11 +57,11 @@ class StoredWeights:
         def blocks():
             for start in range(0, shape[0], step):
                 part = weights[start : start + step]
-                block = np.zeros((len(part), *shape[1:]), dtype=dtype)
+                block = np.zeros((len(part), *shape[1:]), dtype=self.dtype)
                 block[..., :n] = part[..., :n]
                 yield block.tobytes()
 
-        return Segment(dtype.str, shape, blocks)
+        return Segment(self.dtype.str, shape, blocks)
 
 
 def weights_to_store(coef, intercept, index, dtype, threshold):
@@ -234,7 +233,7 @@ def _class_by_class(index):
         weights += [index.weights[done:start], full[users]]
         lengths[feature] = len(users)
         done = stop
-    # a copy: of a mapped file as well
+    # copies: of a mapped file as well
     classes = np.concatenate([*classes, index.classes[done:]], dtype=np.int32)
     weights = np.concatenate([*weights, index.weights[done:]], dtype=np.float32)
     require_within(classes, 0, n_classes, "classes")
