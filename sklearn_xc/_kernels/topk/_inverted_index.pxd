@@ -59,7 +59,7 @@ cdef class Postings:
     cdef const float[::1] intercept
     cdef const int32_t[::1] by_intercept
 
-    cdef Index pointers(self) noexcept
+    cdef Index pointers(self) except *
 
 
 cdef inline int32_t class_at(Index index, int64_t p) noexcept nogil:

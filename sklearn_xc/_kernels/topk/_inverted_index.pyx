@@ -52,17 +52,16 @@ cdef class Postings:
         if full_weights.shape[0] and full_weights.strides[1] != sizeof(float):
             raise ValueError("the weights of a feature must lie next to one another")
         self.indptr = indptr
-        if classes.dtype == "uint16":
-            self.narrow_classes = classes
-        else:
-            self.classes = classes
+        narrow = classes.dtype == "uint16"
+        self.classes = None if narrow else classes
+        self.narrow_classes = classes if narrow else None
         self.weights = weights
         self.full_column = full_column
         self.full_weights = full_weights
         self.intercept = intercept
         self.by_intercept = by_intercept
 
-    cdef Index pointers(self) noexcept:
+    cdef Index pointers(self) except *:
         cdef Index index
         index.indptr = &self.indptr[0]
         index.classes, index.narrow_classes = NULL, NULL
