@@ -1,5 +1,6 @@
 """How LDGS keeps what it trains: the columns of both layers, the entries of mini-batches."""
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +57,8 @@ class Layout:
         self.n_columns = int(self.bounds[-1])
         self.last = self.bounds[1:] - 1
         self.plain = np.delete(np.arange(self.n_columns), self.last)
+        chunks = enumerate(itertools.pairwise(self.bounds.tolist()))
+        self._slices = [(slice(a, b - 1), slice(a - c, b - 1 - c)) for c, (a, b) in chunks]
         self.squared = score == "sqeuclidean"
         # each chunk sees the same gradient of its part: together they step as one intercept would
         self._constant = np.float32(n_chunks**-0.5 if fit_intercept else 0)
@@ -67,10 +70,15 @@ class Layout:
         wide[self.plain] = values
         return wide
 
+    def place(self, embeddings, E):
+        """Write embeddings (n, dim) into a table of (n, n_columns)."""
+        for columns, dims in self._slices:  # several times as fast as by self.plain
+            E[:, columns] = embeddings[:, dims]
+
     def weights(self, coef, intercept):
         """The table of label embeddings (n_classes, n_columns) that scores as these."""
         W = np.zeros((len(coef), self.n_columns), dtype=np.float32)
-        W[:, self.plain] = coef
+        self.place(coef, W)
         if self.squared:
             starts = self.bounds[:-1]
             W[:, self.last] = -np.add.reduceat(W * W, starts, axis=1)

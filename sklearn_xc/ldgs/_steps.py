@@ -84,7 +84,10 @@ class Steps:
             if mean_weight is None:
                 mean_weight = sample_weight[visited].mean(dtype=np.float64)
             self.factor = (sample_weight / mean_weight).astype(np.float32)
-        self.in_steps = self.factor if held_back is None else self.factor * held_back
+        self.sum_of_factors = self.factor[self.visited].sum(dtype=np.float64)
+        self.shares = self.factor / np.float32(settings.batch_size)
+        if held_back is not None:
+            self.shares *= held_back
         self.shuffled = shuffled
         self.n_batches = max(1, -(-len(self.visited) // settings.batch_size))
         self.n_passes = self.n_visited = self.n_scored = 0
@@ -154,9 +157,11 @@ class Steps:
         by default the number of the pass, so much on.
         """
         start = number if start is None else start
-        rng = stream(self.seed, "pass", number)
+        shuffled = self.shuffled and self.n_batches > 1
+        draws = shuffled or self.settings.gradient != "exact"
+        rng = stream(self.seed, "pass", number) if draws else None
         self.new_pass = True
-        order = rng.permutation(self.visited) if self.shuffled else self.visited
+        order = rng.permutation(self.visited) if shuffled else self.visited
         loss = 0.0
         for b in range(self.n_batches):
             size = self.settings.batch_size
@@ -168,7 +173,7 @@ class Steps:
                 loss += self.step(batch, self.rate(start + span * b / self.n_batches), rng)
             if not np.isfinite(loss):
                 raise FloatingPointError(f"the loss in pass {number + 1} was not finite")
-        return loss / self.factor[order].sum(dtype=np.float64)
+        return loss / self.sum_of_factors
 
     def rate(self, passes):
         s = self.settings
@@ -212,7 +217,7 @@ class Steps:
 
     def share_of(self, batch):
         """Weight of each sample's loss in a step."""
-        return self.in_steps[batch] / np.float32(self.settings.batch_size)
+        return self.shares[batch]
 
     def take_off_what_is_due(self):
         """The ridge of rows that no step touches, now and then."""
@@ -261,14 +266,15 @@ class Steps:
         """Embeddings of samples, (n, n_columns), with room for the last column of each chunk."""
         rows, U, plain = self.rows, self.weights.U, self.layout.plain
         E = np.zeros((len(batch), self.layout.n_columns), dtype=np.float32)
+        if U is None and rows.dense:
+            self.layout.place(rows.matrix()[batch], E)
+            return E
         begin = rows.indptr[batch]
         count = rows.indptr[batch + 1] - begin
         if U is not None:
             _row_updates.combine(
                 rows.indices, rows.data, begin, count, rows.dense, U, E, self.n_threads
             )
-        elif rows.dense:
-            E[:, plain] = rows.matrix()[batch]
         else:
             entries = ranges(begin, count)
             of_row = np.repeat(np.arange(len(batch)), count)

@@ -293,12 +293,14 @@ def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threa
                 raise ValueError(
                     f"{error}: use a smaller learning_rate, or scale the features"
                 ) from error
+            past_best = False
             if len(kept):
                 scores.append(precision_at_1(steps, kept, problem.sample_weight))
+                past_best = len(scores) - 1 - np.argmax(scores) >= params.n_iter_no_change
             stop = progress.end(
                 model, loss=curve[-1], held_out_precision=scores[-1] if scores else None
             )
-            stop = stop or len(scores) - 1 - np.argmax(scores or [0]) >= params.n_iter_no_change
+            stop = stop or past_best
             if stop:
                 break
         steps.finish()

@@ -106,7 +106,11 @@ class ExactSteps:
             self._state = np.zeros(shape, np.float32), np.zeros(shape[0], np.int64)
         self.rounded = not adaptive and W.shape[1] >= ROUNDED_FROM
         self._scales = np.ones(W.shape[0] if self.rounded else 0, dtype=np.float32)
-        self._intercept, self._n_threads, self._pace = intercept, n_threads, Pace(n_threads)
+        self._n_threads, self._pace = n_threads, Pace(n_threads)
+        self._samples = _full_memory.FullSamples(*self._data)
+        self._weights = _full_memory.FullWeights(
+            W, b, self._ridge, *self._state, self._scales, intercept
+        )
         self._stop = np.zeros(1, dtype=np.int32) if stop is None else stop
         self.n_steps = 0
 
@@ -123,36 +127,17 @@ class ExactSteps:
         weight : ndarray of float32 (n_samples,), default=None
             Of the samples in this epoch, if not those of the fit.
         """
-        data = _full_memory.FullSamples(
-            *(self._data if weight is None else (*self._data[:-1], weight))
-        )
-        cuts = (
-            equal_cuts(len(order), batch_size)
-            if self._adaptive
-            else cuts_at(len(order), batch_size)
-        )
+        data = self._samples
+        if weight is not None:
+            data = _full_memory.FullSamples(*self._data[:-1], weight)
+        cut = equal_cuts if self._adaptive else cuts_at
+        cuts = cut(len(order), batch_size)
         n_batches = len(cuts) - 1
-        rates = np.ascontiguousarray(np.broadcast_to(np.asarray(rates, float), (n_batches,)))
-        weights = _full_memory.FullWeights(
-            self.W,
-            self.b,
-            self._ridge,
-            *self._state,
-            self._scales,
-            self._intercept,
-        )
+        rates = np.full(n_batches, rates, dtype=np.float64)
         loss = kernel.epoch(
-            data,
-            order,
-            cuts,
-            rates,
-            self.n_steps + 1,
-            self._n_whole,
-            weights,
-            seed,
-            self._stop,
-            self._pace,
-        )
+            data, order, cuts, rates, self.n_steps + 1, self._n_whole, self._weights, seed,
+            self._stop, self._pace,
+        )  # fmt: skip
         self.n_steps += n_batches
         return loss
 
