@@ -60,6 +60,10 @@ class SetGradients(NamedTuple):
     losses: np.ndarray
     left_out: np.ndarray
 
+    def spans(self):
+        """Where the entries of each row begin, in `ids` and `values` as vectors, and how many."""
+        return np.arange(len(self.ids), dtype=np.int64) * self.ids.shape[1], self.counts
+
 
 def chunk_bounds(n_columns, n_chunks):
     """Where chunks of about equal size begin, and the end: int32 (n_chunks + 1,)."""

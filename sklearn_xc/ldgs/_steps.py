@@ -88,8 +88,8 @@ class Steps:
         self.shares = self.factor / np.float32(settings.batch_size)
         if held_back is not None:
             self.shares *= held_back
-        self.shuffled = shuffled
         self.n_batches = max(1, -(-len(self.visited) // settings.batch_size))
+        self.shuffled = shuffled and self.n_batches > 1
         self.n_passes = self.n_visited = self.n_scored = 0
         self.one_each = np.array_equal(positives.indptr, np.arange(len(positives.indptr)))
         self._set_ridges(*(strengths or (settings.alpha, settings.alpha)))
@@ -157,11 +157,10 @@ class Steps:
         by default the number of the pass, so much on.
         """
         start = number if start is None else start
-        shuffled = self.shuffled and self.n_batches > 1
-        draws = shuffled or self.settings.gradient != "exact"
+        draws = self.shuffled or self.settings.gradient != "exact"
         rng = stream(self.seed, "pass", number) if draws else None
         self.new_pass = True
-        order = rng.permutation(self.visited) if shuffled else self.visited
+        order = rng.permutation(self.visited) if self.shuffled else self.visited
         loss = 0.0
         for b in range(self.n_batches):
             size = self.settings.batch_size
@@ -196,7 +195,7 @@ class Steps:
             found = self.approximate(H, positives, rng)
             losses, n_scored = found.losses, int(found.n_scored.sum())
             of_H = self.back_and_step(
-                H, Lists(found.ids.ravel(), found.values.ravel(), *spans(found)), share, rate
+                H, Lists(found.ids.ravel(), found.values.ravel(), *found.spans()), share, rate
             )
         if self.weights.U is not None:
             of_E = self.layout.of_embeddings(of_H)
@@ -449,8 +448,3 @@ class Steps:
             queries = self.layout.queries(self.embed(np.sort(some)))
         self.indexes.build(self.weights.W, queries)
         self.work_since, self.new_pass = 0, False
-
-
-def spans(found):
-    """Where the entries of each row of `SetGradients` begin, and how many there are."""
-    return np.arange(len(found.ids), dtype=np.int64) * found.ids.shape[1], found.counts
