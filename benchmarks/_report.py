@@ -36,6 +36,10 @@ def prediction(result):
 
 def cells(result):
     """A system's figures as the cells of its row."""
+    if "n_labels" in result:
+        some, every = result["n_labels"]
+        about = best(result, "train_s") * every / some
+        return [f"about {figure(about)}, by {some} labels", *["-"] * (len(HEADER) - 2)]
     return [
         figure(best(result, "train_s")),
         prediction(result),

@@ -1,9 +1,10 @@
 """Measures one system on one data set in a process of its own; run.py starts it.
 
-    python _worker.py SYSTEM DATA FOLDER REPEATS LONG
+    python _worker.py SYSTEM DATA FOLDER REPEATS LONG SOME
 
 writes FOLDER/result.json and FOLDER/labels.npz. The first fit is the warm-up of the timed ones
 and tells the peak memory; where it takes longer than LONG seconds it is itself the measurement.
+With SOME labels, other than 0, as many are drawn at random and trained once: only result.json.
 """
 
 import json
@@ -52,6 +53,17 @@ def measure(system, data, folder, repeats, long):
     }
 
 
+def measure_some(system, data, folder, n):
+    """The time of n labels, by which that of one-vs-rest on all of them can be told."""
+    split = _common.load(data)
+    n_labels = split.Y.shape[1]
+    picked = np.random.default_rng(0).choice(n_labels, n, replace=False)
+    contender = system.factory(system.threads, folder, **(system.params or {}))
+    inputs = contender.inputs(split.X, split.Y.tocsc()[:, np.sort(picked)].tocsr())
+    seconds, _ = _common.timed(contender.fit, *inputs)
+    return {"train_s": [seconds], "n_labels": [n, n_labels], "versions": contender.versions}
+
+
 def predict(contender, X, repeats):
     """Milliseconds a row of every repetition after a warm-up, and the prediction."""
     raw = contender.predict(X)
@@ -60,6 +72,10 @@ def predict(contender, X, repeats):
 
 
 if __name__ == "__main__":
-    name, data, folder, repeats, long = sys.argv[1:]
-    result = measure(SYSTEMS[name], data, Path(folder), int(repeats), float(long))
-    Path(folder, "result.json").write_text(json.dumps(result))
+    name, data, folder, repeats, long, some = sys.argv[1:]
+    folder = Path(folder)
+    if int(some):
+        result = measure_some(SYSTEMS[name], data, folder, int(some))
+    else:
+        result = measure(SYSTEMS[name], data, folder, int(repeats), float(long))
+    (folder / "result.json").write_text(json.dumps(result))

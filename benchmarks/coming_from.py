@@ -73,6 +73,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=2, help="timed fits; the best counts")
     parser.add_argument("--long", type=float, default=5, help="longer fits are not repeated")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one system")
+    parser.set_defaults(some_labels=0)
     options = parser.parse_args()
     for data in [] if options.report else options.data:
         for name in options.systems:
