@@ -38,8 +38,8 @@ def cells(result):
     """A system's figures as the cells of its row."""
     if "n_labels" in result:
         some, every = result["n_labels"]
-        about = best(result, "train_s") * every / some
-        return [f"about {figure(about)}, by {some} labels", *["-"] * (len(HEADER) - 2)]
+        about = float(f"{best(result, 'train_s') * every / some:.2g}")
+        return [f"about {about:.0f}, by {some} labels", *["-"] * (len(HEADER) - 2)]
     return [
         figure(best(result, "train_s")),
         prediction(result),
