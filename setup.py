@@ -8,7 +8,8 @@ SKLEARN_XC_BUILD
 SKLEARN_XC_SIMD
     ``auto`` (default: hot loops are compiled for several instruction sets and the widest the
     machine has is chosen at run time), or one of ``baseline``, ``avx2``, ``avx512`` to allow
-    nothing wider; the benchmark of the vector widths uses it.
+    nothing wider; the benchmark of the vector widths uses it. Of the release: other builds are
+    ``baseline``.
 SKLEARN_XC_PORTABLE
     1 for a wheel that goes to other machines (``make wheel``): it does not ask for hnswlib, which
     has no wheels and would need a compiler there.

@@ -150,10 +150,10 @@ def main():
         return
     for data in [] if options.report else options.data:
         for name in options.systems:
-            feasible = data in FEASIBLE.get(name, DATA_SETS)
-            if options.long_runs or feasible != (options.some_labels > 0):
+            left_out = data not in FEASIBLE.get(name, DATA_SETS)
+            if left_out if options.some_labels else options.long_runs or not left_out:
                 measure(name, data, options)
-            else:
+            elif left_out:
                 print(f"{data:20}{name:16}left out: hours, or all of the memory (--long-runs)")
     _report.write(DATA_SETS, {k: s.title for k, s in SYSTEMS.items()})
 

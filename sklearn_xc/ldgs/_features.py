@@ -91,7 +91,7 @@ class FeatureSteps(Steps):
             )
         else:
             self._few_gradients(Z, positives, losses)
-        share = self.share_of(batch)
+        share = self.shares[batch]
         self.ridge_W.advance(rate * float(share.sum()))
         self.step_rows(lists, share, Z, w.W, w.squares_U, self.place, self.ridge_W, rate)
         if self.settings.fit_intercept:

@@ -58,7 +58,7 @@ class Layout:
         self.last = self.bounds[1:] - 1
         self.plain = np.delete(np.arange(self.n_columns), self.last)
         chunks = enumerate(itertools.pairwise(self.bounds.tolist()))
-        self._slices = [(slice(a, b - 1), slice(a - c, b - 1 - c)) for c, (a, b) in chunks]
+        self._columns_of_dims = [(slice(a, b - 1), slice(a - c, b - 1 - c)) for c, (a, b) in chunks]
         self.squared = score == "sqeuclidean"
         # each chunk sees the same gradient of its part: together they step as one intercept would
         self._constant = np.float32(n_chunks**-0.5 if fit_intercept else 0)
@@ -70,15 +70,15 @@ class Layout:
         wide[self.plain] = values
         return wide
 
-    def place(self, embeddings, E):
+    def write(self, embeddings, E):
         """Write embeddings (n, dim) into a table of (n, n_columns)."""
-        for columns, dims in self._slices:  # several times as fast as by self.plain
+        for columns, dims in self._columns_of_dims:  # several times as fast as by self.plain
             E[:, columns] = embeddings[:, dims]
 
     def weights(self, coef, intercept):
         """The table of label embeddings (n_classes, n_columns) that scores as these."""
         W = np.zeros((len(coef), self.n_columns), dtype=np.float32)
-        self.place(coef, W)
+        self.write(coef, W)
         if self.squared:
             starts = self.bounds[:-1]
             W[:, self.last] = -np.add.reduceat(W * W, starts, axis=1)

@@ -85,6 +85,7 @@ class Steps:
                 mean_weight = sample_weight[visited].mean(dtype=np.float64)
             self.factor = (sample_weight / mean_weight).astype(np.float32)
         self.sum_of_factors = self.factor[self.visited].sum(dtype=np.float64)
+        # weight of each sample's loss in a step
         self.shares = self.factor / np.float32(settings.batch_size)
         if held_back is not None:
             self.shares *= held_back
@@ -185,7 +186,7 @@ class Steps:
         E = self.embed(batch)
         H = self.layout.queries(E)
         positives = self.positives_of(batch)
-        share = self.share_of(batch)
+        share = self.shares[batch]
         carried = rate * float(share.sum())
         self.ridge_W.advance(carried)
         if self.settings.gradient == "exact":
@@ -213,10 +214,6 @@ class Steps:
     @property
     def n_classes(self):
         return len(self.weights.W)
-
-    def share_of(self, batch):
-        """Weight of each sample's loss in a step."""
-        return self.shares[batch]
 
     def take_off_what_is_due(self):
         """The ridge of rows that no step touches, now and then."""
@@ -263,10 +260,10 @@ class Steps:
 
     def embed(self, batch):
         """Embeddings of samples, (n, n_columns), with room for the last column of each chunk."""
-        rows, U, plain = self.rows, self.weights.U, self.layout.plain
+        rows, U = self.rows, self.weights.U
         E = np.zeros((len(batch), self.layout.n_columns), dtype=np.float32)
         if U is None and rows.dense:
-            self.layout.place(rows.matrix()[batch], E)
+            self.layout.write(rows.matrix()[batch], E)
             return E
         begin = rows.indptr[batch]
         count = rows.indptr[batch + 1] - begin
@@ -277,7 +274,7 @@ class Steps:
         else:
             entries = ranges(begin, count)
             of_row = np.repeat(np.arange(len(batch)), count)
-            E[of_row, plain[rows.indices[entries]]] = rows.data[entries]
+            E[of_row, self.layout.plain[rows.indices[entries]]] = rows.data[entries]
         return E
 
     def positives_of(self, batch):
