@@ -139,17 +139,17 @@ BUILDS = {
     },
     "debug": {
         "directives": {"boundscheck": True, "initializedcheck": True},
-        "compile": ["-O1", "-g"],
+        "compile": ["-O1", "-g1"],
         "link": [],
     },
     "asan": {
         "directives": {},
-        "compile": ["-O1", "-g", "-fsanitize=address", "-fno-omit-frame-pointer"],
+        "compile": ["-O1", "-g1", "-fsanitize=address", "-fno-omit-frame-pointer"],
         "link": ["-fsanitize=address"],
     },
     "ubsan": {  # what is undefined in C ends the process, with the line and a reason
         "directives": {},
-        "compile": ["-O1", "-g", "-fsanitize=undefined", "-fno-sanitize-recover=undefined"],
+        "compile": ["-O1", "-g1", "-fsanitize=undefined", "-fno-sanitize-recover=undefined"],
         "link": ["-fsanitize=undefined"],
     },
 }

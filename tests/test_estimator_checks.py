@@ -140,9 +140,8 @@ def test_no_tag_excuses_an_estimator(estimator):
 @pytest.mark.parametrize(
     ("container", "n_classes"),
     [
-        (np.asarray, 3),
-        (sparse.csr_array, 2),
-        *rest_in_full([(np.asarray, 2), (sparse.csr_array, 3)]),
+        (sparse.csr_array, 3),
+        *rest_in_full([(np.asarray, 2), (np.asarray, 3), (sparse.csr_array, 2)]),
     ],
 )
 def test_weights_are_repetitions(estimator, container, n_classes):

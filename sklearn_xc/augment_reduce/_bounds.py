@@ -7,12 +7,13 @@ samples. Where `n_draws` is 2, the second draw is for the variables.
 """
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp, ndtri
+from scipy.special import logsumexp, ndtri
 
 from .._kernels.augment_reduce import _bounds as kernel
 from .._kernels.augment_reduce import _noise_bounds as noise_kernel
 from .._kernels.augment_reduce._noise import draw
 from .._kernels.softmax._one_vs_each import global_one_vs_each
+from ..softmax._probabilities import log_softmax
 from ._noise_models import MODELS, expectation, log_probability_of
 
 UNIT_SCALE = np.log(np.e - 1)  # gamma of the scale 1
@@ -46,7 +47,7 @@ class OneVsEach:
 
     def at_best(self, psi):
         """The log-probability of the own class under the model."""
-        return _log_softmax_of_own(psi)
+        return log_softmax(psi)[:, 0]
 
 
 class AugmentedSoftmax:
@@ -85,7 +86,7 @@ class AugmentedSoftmax:
 
     def at_best(self, psi):
         """The bound at its optimum: the log-probability of the own class."""
-        return _log_softmax_of_own(psi)
+        return log_softmax(psi)[:, 0]
 
 
 class AugmentedNoise:
@@ -168,7 +169,3 @@ def bound_for(settings, y, b, sampler):
 def _all_count(psi):
     """The importance of all other classes when none is left out."""
     return np.ones((psi.shape[0], psi.shape[1] - 1), dtype=np.float32)
-
-
-def _log_softmax_of_own(psi):
-    return log_softmax(psi.astype(np.float64), axis=1)[:, 0]

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_softmax
 from sklearn.utils import check_random_state
 
 from .._kernels.augment_reduce import _adaptive_rates
@@ -13,6 +12,7 @@ from .._kernels.softmax._sampled_scores import scores, scores_by_class
 from ..base._multiclass import held_out_samples
 from ..softmax._class_sampling import ClassSampler, Drawn, side_by_side
 from ..softmax._full_softmax import BEYOND, ExactSteps, equal_cuts, shares_of_ridge
+from ..softmax._probabilities import log_softmax
 from ..topk._feature_major import feature_major, padded_intercept, untouched_zeros
 from ..topk._inverted_index import InvertedIndex
 from ..utils._random import stream
@@ -278,7 +278,7 @@ class AllClasses:
     def bound(self, watched):
         psi = watched.scores(self.weights(), self.settings.n_threads)
         own = np.arange(len(watched.y)), watched.y
-        return watched.mean(log_softmax(psi, axis=1)[own])
+        return watched.mean(log_softmax(psi)[own])
 
     def weights(self):
         return self._steps.W[:, : self._n_classes].T, self._steps.b[: self._n_classes]

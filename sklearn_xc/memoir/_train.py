@@ -150,23 +150,23 @@ def run_passes(steps, n_passes, progress, validate):
     losses, scores, stopped = [], [], False
     weights, settings = steps.weights, steps.settings
     n_visited = steps.problem.n_before
-    for number in range(n_passes):
-        progress.begin()
-        try:
-            with single_threaded_blas():  # once, not with every batch of queries
+    with single_threaded_blas():  # once, not with every batch of queries
+        for number in range(n_passes):
+            progress.begin()
+            try:
                 losses.append(steps.epoch(number, n_visited))
-        except FloatingPointError as error:
-            raise ValueError(
-                f"{error}: use a smaller eta0 (here {settings.eta0:g}), or scale the features"
-            ) from error
-        n_visited += len(steps.problem.codes)
-        if validate is not None:
-            scores.append(validate(weights))
-        worse = len(scores) - 1 - int(np.argmax(scores or [0]))
-        reached = {"loss": losses[-1], "held_out_macro_F1": scores[-1] if scores else None}
-        stopped = progress.end(weights, **reached) or worse >= settings.n_iter_no_change
-        if stopped:
-            break
+            except FloatingPointError as error:
+                raise ValueError(
+                    f"{error}: use a smaller eta0 (here {settings.eta0:g}), or scale the features"
+                ) from error
+            n_visited += len(steps.problem.codes)
+            if validate is not None:
+                scores.append(validate(weights))
+            worse = len(scores) - 1 - int(np.argmax(scores or [0]))
+            reached = {"loss": losses[-1], "held_out_macro_F1": scores[-1] if scores else None}
+            stopped = progress.end(weights, **reached) or worse >= settings.n_iter_no_change
+            if stopped:
+                break
     return losses, scores, stopped
 
 

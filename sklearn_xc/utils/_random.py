@@ -22,4 +22,7 @@ def stream(seed, name, *numbers):
     -------
     rng : numpy.random.Generator
     """
-    return np.random.default_rng([seed, crc32(name.encode()), *numbers])
+    words = [seed, crc32(name.encode()), *numbers]
+    if max(words) < 2**32:  # the same generator in half of the time
+        words = np.array(words, dtype=np.uint32)
+    return np.random.default_rng(words)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from _augment_reduce_models import MODELS, assert_same_model, make
+from _full import in_full, rest_in_full
 from scipy import sparse
 from scipy.special import log_softmax, ndtr
 from sklearn.base import clone
@@ -46,8 +47,8 @@ def optimum(digits):
         ({"n_sampled_classes": 9, "learning_rate": 0.3}, 0.02),
         ({"n_sampled_classes": 3, "learning_rate": 0.1}, 0.04),
         ({"n_sampled_classes": 1, "learning_rate": 0.1}, 0.08),  # with draws apart
-        ({"n_sampled_classes": 3, "learning_rate": 0.1, "shared_draws": True}, 0.04),
-        ({"n_sampled_classes": 3, "learning_rate": 0.1, "sampling": "frequency"}, 0.05),
+        in_full(({"n_sampled_classes": 3, "learning_rate": 0.1, "shared_draws": True}, 0.04)),
+        in_full(({"n_sampled_classes": 3, "learning_rate": 0.1, "sampling": "frequency"}, 0.05)),
     ],
 )
 def test_softmax_comes_to_the_optimum_of_the_ridge(options, excess, digits, optimum):
@@ -58,7 +59,7 @@ def test_softmax_comes_to_the_optimum_of_the_ridge(options, excess, digits, opti
     assert optimum * (1 - 1e-5) <= total_objective(model, *digits) <= (1 + excess) * optimum
 
 
-@pytest.mark.parametrize("learning_rate", [0.3, 0.5])
+@pytest.mark.parametrize("learning_rate", rest_in_full([0.3, 0.5], 0.3))
 def test_one_vs_each_has_its_optimum_elsewhere(learning_rate, digits, optimum):
     options = {"alpha": ALPHA, "batch_size": 100, "n_sampled_classes": 9, "tol": None}
     model = AugmentReduceClassifier(
@@ -67,7 +68,7 @@ def test_one_vs_each_has_its_optimum_elsewhere(learning_rate, digits, optimum):
     assert 1.022 * optimum < total_objective(model, *digits) < 1.04 * optimum
 
 
-@pytest.mark.parametrize("name", SAMPLED)
+@pytest.mark.parametrize("name", rest_in_full(SAMPLED, "softmax"))
 @pytest.mark.parametrize("changes", [{"sampling": "frequency"}, {"shared_draws": True}])
 def test_how_classes_are_drawn_changes_the_result_and_not_its_quality(name, changes, digits):
     """On classes of which the largest is forty times the smallest."""

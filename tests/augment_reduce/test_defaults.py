@@ -24,7 +24,7 @@ RAW = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", rest_in_full(RAW, "wine", "breast_cancer"))
+@pytest.mark.parametrize("name", rest_in_full(RAW, "wine"))
 @pytest.mark.parametrize("bound", ["auto", "augment_reduce"])
 def test_raw_columns_are_learnt_without_arguments(name, bound):
     X, y = RAW[name](return_X_y=True)

@@ -89,6 +89,7 @@ def test_round_trip(tmp_path, data):
         assert_same(A, B)
 
 
+@pytest.mark.full
 def test_round_trip_over_many_pieces(tmp_path):
     """A file of several megabytes is read in pieces whose ends fall anywhere in a row."""
     X = sp.random(20_000, 1000, 0.01, "csr", np.float32, random_state=0)

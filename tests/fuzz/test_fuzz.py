@@ -24,6 +24,7 @@ def test_a_minute_of_every_kind():
     assert code == 0, text
 
 
+@pytest.mark.full
 def test_a_case_that_ends_its_process_is_told(tmp_path):
     """A kind that there is not: the process of the cases ends with an error."""
     code, text = run("--seconds", 0.1, "--kinds", "nonsense")

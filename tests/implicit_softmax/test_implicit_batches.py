@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from _tiny import GO, K, Y, data_of, settings, tiny
 from scipy import sparse
 from scipy.optimize import minimize
@@ -65,7 +66,7 @@ def defining_problem(X, W, b, own, log_factor, shrinkage, u, rates, intercept):
 
 @pytest.mark.parametrize("intercept", [0, 0.3, 1])
 @pytest.mark.parametrize("with_ridge", [False, True])
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", rest_in_full(range(25), *range(8)))
 def test_batch_step_is_the_brute_force_minimiser(seed, with_ridge, intercept):
     rng = np.random.default_rng(seed)
     n, labels, drawn = rng.integers(3, 8), rng.integers(1, 4), rng.integers(0, 4)
@@ -104,8 +105,8 @@ def test_batch_step_on_one_sample_and_class_is_the_scalar_one():
         np.testing.assert_allclose(of_batch, new_u, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("size", [1e-3, 1, 1e3, 1e6])
-@pytest.mark.parametrize("rate", [1e-3, 1, 1e3])
+@pytest.mark.parametrize("size", rest_in_full([1e-3, 1, 1e3, 1e6], 1e-3, 1e6))
+@pytest.mark.parametrize("rate", rest_in_full([1e-3, 1, 1e3], 1e-3, 1e3))
 def test_batch_step_is_finite_and_never_longer_than_the_vanilla_one(rate, size):
     rng = np.random.default_rng(0)
     for _ in range(10):

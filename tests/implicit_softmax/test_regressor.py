@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from _full import in_full, rest_in_full
 from _implicit_solvers import SHORT, assert_same_model, make
 from scipy import sparse
 from scipy.special import log_softmax
@@ -47,9 +48,9 @@ def total_objective(model, X, y):
     "options",
     [
         {"solver": "implicit", "learning_rate": 0.3},
-        {"solver": "implicit", "learning_rate": 1.0},
+        in_full({"solver": "implicit", "learning_rate": 1.0}),
         {"solver": "implicit", "learning_rate": 0.3, "sampling": "frequency"},
-        {"solver": "implicit", "learning_rate": 0.3, "shuffle": False},
+        in_full({"solver": "implicit", "learning_rate": 0.3, "shuffle": False}),
         pytest.param(
             {
                 "solver": "implicit", "learning_rate": 1.0, "max_iter": 40, "decay": 0.9,
@@ -80,7 +81,7 @@ def test_unbiased_solvers_reach_the_optimum(options, digits, optimum):
     [
         ({"solver": "one_vs_each"}, 0.02),
         ({"solver": "nce"}, 0.03),
-        ({"solver": "importance", "n_sampled_classes": 1}, 0.012),
+        in_full(({"solver": "importance", "n_sampled_classes": 1}, 0.012)),
     ],
 )
 def test_biased_solvers_do_not(options, bias, digits, optimum):
@@ -105,7 +106,9 @@ def test_without_features_the_probabilities_are_the_frequencies():
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
-@pytest.mark.parametrize("learning_rate", RATES)
+@pytest.mark.parametrize(
+    "learning_rate", rest_in_full(RATES, RATES[0], RATES[len(RATES) // 2], RATES[-1])
+)
 @pytest.mark.parametrize(
     "options", [{"sampling": "uniform"}, {"batch_size": 10, "n_sampled_classes": 3}]
 )
@@ -123,7 +126,9 @@ def test_implicit_steps_are_finite_at_every_rate(options, learning_rate, alpha):
 
 
 @pytest.mark.parametrize("name", SHORT)
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    "container", rest_in_full([np.asarray, sparse.csr_array], sparse.csr_array)
+)
 def test_jobs_change_nothing_and_seeds_do(name, container, small):
     X, y = container(small[0]), small[1]
     options = {"alpha": 0.01, "learning_rate": "auto", "max_iter": 2}

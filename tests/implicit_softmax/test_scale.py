@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
@@ -17,7 +18,7 @@ from sklearn_xc.implicit_softmax._train import chosen_solver
 FORMS = {"dense": np.asarray, "sparse": lambda X: sparse.csr_array(np.where(X > 10, X, 0))}
 
 
-@pytest.mark.parametrize("factor", [1e-6, 2.0**-10, 1e3])
+@pytest.mark.parametrize("factor", rest_in_full([1e-6, 2.0**-10, 1e3], 1e-6, 1e3))
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("solver", ["auto", "implicit", "umax", "nce"])
 def test_the_scale_of_x_changes_no_prediction(solver, form, factor):

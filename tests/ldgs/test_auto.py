@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
@@ -65,7 +66,10 @@ def test_distances_step_in_the_unit_of_the_rows(digits):
     assert rates[1] == pytest.approx(10 * rates[0])
 
 
-@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
+@pytest.mark.parametrize(
+    "load",
+    rest_in_full([load_iris, load_wine, load_breast_cancer, load_digits], load_wine, load_iris),
+)
 def test_small_data_raw_or_not_are_learnt(load):
     X, y = load(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, random_state=1, stratify=y)

@@ -24,13 +24,17 @@ def topics():
 @pytest.mark.parametrize(
     ("data", "options"),
     [
-        ("digits", {}),
         ("raw digits", {}),
-        ("digits", {"solver": "sgd"}),
-        ("digits", {"similarity": "sqeuclidean"}),
-        ("topics", {}),
         ("topics", {"hidden_dim": 20}),
-        ("topics", {"hidden_dim": 20, "solver": "sgd"}),
+        *rest_in_full(
+            [
+                ("digits", {}),
+                ("digits", {"solver": "sgd"}),
+                ("digits", {"similarity": "sqeuclidean"}),
+                ("topics", {}),
+                ("topics", {"hidden_dim": 20, "solver": "sgd"}),
+            ]
+        ),
     ],
 )
 @pytest.mark.parametrize("row", rest_in_full([7, 100], 7))

@@ -63,6 +63,7 @@ def test_the_optimum_is_that_of_logistic_regression(digits, solver, options):
         assert lowest <= of_model(model, X, y) < lowest * (1 + above)
 
 
+@pytest.mark.full
 def test_more_passes_do_not_lead_away_from_the_optimum(digits):
     X, y = digits
     found = [

@@ -264,7 +264,7 @@ def test_memory_does_not_grow_over_updates(name):
     assert max(sizes[5:]) <= 1.1 * max(sizes[:5])
 
 
-@pytest.mark.parametrize("name", INDEXES)
+@pytest.mark.parametrize("name", rest_in_full(INDEXES, "hnsw", "lsh"))
 @pytest.mark.parametrize("kind", rest_in_full(["dense", "wide"], "dense"))
 def test_no_allocation_outlives_an_update(name, kind):
     rows, queries = make(kind, K, 0), make(kind, 40, 1)
@@ -317,7 +317,7 @@ def test_threads_of_the_caller(name, kind):
 
 
 @pytest.mark.parametrize("name", INDEXES)
-@pytest.mark.parametrize("kind", ["dense", "sparse", "wide"])
+@pytest.mark.parametrize("kind", rest_in_full(["dense", "sparse", "wide"], "dense", "sparse"))
 def test_seed_decides_and_threads_do_not(name, kind, monkeypatch):
     monkeypatch.setattr(_exact_search, "BLAS_WORK", 0)
     monkeypatch.setattr(_spherical, "BLAS_WORK", 0)

@@ -66,13 +66,14 @@ def records_in(node):
 @pytest.mark.parametrize("mode", rest_in_full([None, "r"], "r"))
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.filterwarnings("ignore")
-def test_other_values_in_the_place_of_attributes(files, tmp_path, name, mode):
+def test_other_values_in_the_place_of_attributes(files, tmp_path, pytestconfig, name, mode):
     """A model is refused or can be used: nothing but an exception may come of any value."""
     path = tmp_path / "model"
     n_refused, rng = 0, np.random.default_rng(0)
+    n_values = 3 if pytestconfig.getoption("--full") else 1
     places = sorted(places_of(File(files[name]).attributes))
     for place in places:
-        for value in rng.choice(len(VALUES), size=3, replace=False):
+        for value in rng.choice(len(VALUES), size=n_values, replace=False):
             file = File(files[name])
             put(file.attributes, place, VALUES[value])
             path.write_bytes(file.bytes())
@@ -82,18 +83,21 @@ def test_other_values_in_the_place_of_attributes(files, tmp_path, name, mode):
                 n_refused += 1
                 continue
             use(model)
-    assert n_refused >= len(places)
+    assert n_refused >= n_values * len(places) / 3
 
 
 @pytest.mark.parametrize("mode", rest_in_full([None, "r"], "r"))
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.filterwarnings("ignore")
-def test_arrays_of_other_lengths_and_contents(files, tmp_path, name, mode):
+def test_arrays_of_other_lengths_and_contents(files, tmp_path, pytestconfig, name, mode):
     path = tmp_path / "model"
     for number, (dtype, shape, _) in enumerate(File(files[name]).manifest["segments"]):
         if dtype == "json":
             continue
-        for change in ("short", "large", "flat"):
+        changes = ["short", "large", "flat"]
+        if not pytestconfig.getoption("--full"):
+            changes = [changes[number % 3]]
+        for change in changes:
             file = File(files[name])
             array = np.frombuffer(file.arrays[number], dtype).reshape(shape)
             if change == "short":
@@ -188,7 +192,9 @@ def options_of(model):
     ],
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore")
-def test_training_goes_on_from_a_file_with_every_option(estimator, name, option, tmp_path):
+def test_training_goes_on_from_a_file_with_every_option(
+    estimator, name, option, tmp_path, pytestconfig
+):
     X, y = make_xc_classification(120, 40, 6, random_state=0)
     model = estimator(random_state=0).set_params(**{"max_iter": 3, name: option})
     try:
@@ -198,7 +204,7 @@ def test_training_goes_on_from_a_file_with_every_option(estimator, name, option,
     except ImportError as error:
         pytest.skip(str(error))
     model.save(tmp_path / "model")
-    for mode in (None, "r"):
+    for mode in [None, "r"] if pytestconfig.getoption("--full") else ["r"]:
         found = load(tmp_path / "model", mode)
         np.testing.assert_array_equal(found.decision_function(X), model.decision_function(X))
         if hasattr(found, "partial_fit") and "calibration" not in name and "solver" not in name:

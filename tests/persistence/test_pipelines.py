@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
+from _full import rest_in_full
 from _model_file import File
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
@@ -83,7 +84,7 @@ PIPELINES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("mmap_mode", [None, "r"])
+@pytest.mark.parametrize("mmap_mode", rest_in_full([None, "r"], "r"))
 @pytest.mark.parametrize("name", PIPELINES)
 def test_a_pipeline_answers_as_before(name, mmap_mode, tmp_path, monkeypatch):
     monkeypatch.setattr(_file, "SMALL", 0)  # map the small arrays as well

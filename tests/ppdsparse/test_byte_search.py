@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from _ppdsparse_problem import dual_value, make, primal, solve
 
 from sklearn_xc import PPDSparseClassifier
@@ -109,7 +110,7 @@ def test_the_same_optimum_as_by_floats(n, n_select, hinge):
     np.testing.assert_allclose(p, floats, rtol=2 * settings["tol"])
 
 
-@pytest.mark.parametrize("hinge", [False, True])
+@pytest.mark.parametrize("hinge", rest_in_full([False, True], False))
 def test_without_an_intercept_nothing_is_lowered(hinge):
     X, Y = make(1500, 12, 19, density=1.0)
     settings = {"hinge": hinge, "tol": 0.02, "intercept": False, "n_select": 2}
@@ -157,7 +158,7 @@ def test_weights_of_many_features_have_fewer_than_16_bits():
     np.testing.assert_allclose(result["gap"], (p - dual_value(X, Y, result)) / p, atol=2e-6)
 
 
-@pytest.mark.parametrize("tol", [0.03, 1e-3, 1e-6])
+@pytest.mark.parametrize("tol", rest_in_full([0.03, 1e-3, 1e-6], 1e-3))
 def test_small_gaps_are_reached_where_most_rows_are_in_reach(tol):
     X, Y = make(3000, 20, 400, density=1.0)
     X /= np.linalg.norm(X, axis=1, keepdims=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+from _full import rest_in_full
 from sklearn.base import clone
 
 import sklearn_xc
@@ -176,7 +177,7 @@ def test_copies_for_a_calibration_and_added_labels_have_none(folder, monkeypatch
     assert len(model.classes_) == 200
 
 
-@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
+@pytest.mark.parametrize("backend", rest_in_full(["loky", "multiprocessing"], "loky"))
 def test_processes(folder, backend):
     expected = PPDSparseClassifier(random_state=0).fit(X, Y)
     model = PPDSparseClassifier(random_state=0, checkpoint=folder, keep_checkpoint=True, n_jobs=2)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from _full import rest_in_full
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.model_selection import GridSearchCV, KFold
@@ -86,7 +87,7 @@ def test_grades_of_one_change_no_bit(loss, n_samples, class_weight):
 
 @pytest.mark.kernel
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("class_weight", [None, {0: 3.0, 1: 0.5}])
+@pytest.mark.parametrize("class_weight", rest_in_full([None, {0: 3.0, 1: 0.5}], {0: 3.0, 1: 0.5}))
 @pytest.mark.parametrize("dense", [False, True])
 def test_converged_fits_reach_the_weighted_optimum(loss, class_weight, dense):
     X, _, graded = data(250, 60, 5)

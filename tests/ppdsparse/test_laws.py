@@ -6,6 +6,7 @@ constant feature of weight b, which l2 penalises and l1 does not.
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -105,7 +106,7 @@ X, Y = make_data()
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("l1", [0.0, 0.05, 0.5])
-@pytest.mark.parametrize("l2", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("l2", rest_in_full([0.1, 1.0, 10.0], 0.1, 10.0))
 @pytest.mark.parametrize("intercept", [True, False])
 def test_objective_is_that_of_an_independent_optimum(loss, l1, l2, intercept):
     model = PPDSparseClassifier(l1, l2, loss=loss, fit_intercept=intercept, **TIGHT).fit(X, Y)
@@ -166,7 +167,7 @@ def test_balanced_weights_of_two_classes_act_on_both():
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("tol", [0.3, 0.03, 1e-3, 1e-6])
+@pytest.mark.parametrize("tol", rest_in_full([0.3, 0.03, 1e-3, 1e-6], 0.03, 1e-6))
 @pytest.mark.parametrize(
     "options",
     [

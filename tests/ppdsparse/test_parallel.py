@@ -11,6 +11,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+from _full import rest_in_full
 from _same_model import assert_same_bits
 
 import sklearn_xc
@@ -38,7 +39,9 @@ def fit(data, options=None, **more):
     return PPDSparseClassifier(random_state=0, **(options or {}), **more).fit(*data)
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=["plain", "sparsified", "warm"])
+@pytest.mark.parametrize(
+    "options", rest_in_full(OPTIONS, OPTIONS[1]), ids=["plain", "sparsified", "warm"]
+)
 @pytest.mark.parametrize("dense", [False, True])
 def test_same_bits_for_any_number_of_threads(data, options, dense):
     X, Y = data

@@ -145,7 +145,7 @@ def test_dense_rows_that_are_mostly_zeros_are_those_of_csr():
 
 @pytest.mark.parametrize(
     "load",
-    [load_iris, load_wine, load_breast_cancer, *rest_in_full([load_digits])],
+    rest_in_full([load_iris, load_wine, load_breast_cancer, load_digits], load_iris, load_wine),
 )
 @pytest.mark.parametrize("form", ["raw", "standardised"])
 @pytest.mark.filterwarnings("ignore:lbfgs:sklearn.exceptions.ConvergenceWarning")

@@ -9,6 +9,7 @@ import sys
 import joblib
 import numpy as np
 import pytest
+from _full import rest_in_full
 from sklearn.base import clone
 
 from sklearn_xc import PPDSparseClassifier, load
@@ -31,7 +32,7 @@ def assert_same(model, expected):
         np.testing.assert_array_equal(some, other)
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize("backend", rest_in_full(["threading", "loky"], "loky"))
 @pytest.mark.parametrize(
     ("options", "factor", "weight"),
     [

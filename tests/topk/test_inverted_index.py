@@ -6,6 +6,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -198,8 +199,8 @@ def test_more_features_than_one_pass_over_the_classes_takes(n_features):
     np.testing.assert_array_equal(index.scores(rows, 2), X @ W.T.toarray() + b)
 
 
-@pytest.mark.parametrize("n_features", [3, 256, 300, 600])
-@pytest.mark.parametrize("n_classes", [2, 64, 65, 1000])
+@pytest.mark.parametrize("n_features", rest_in_full([3, 256, 300, 600], 3, 300))
+@pytest.mark.parametrize("n_classes", rest_in_full([2, 64, 65, 1000], 2, 65, 1000))
 @pytest.mark.parametrize("kind", ["lists and full", "full", "read in place"])
 @pytest.mark.parametrize("zeros", [0, 0.1])
 def test_dense_rows_share_the_weights_and_keep_the_bits(n_features, n_classes, kind, zeros):

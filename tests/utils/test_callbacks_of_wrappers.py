@@ -115,6 +115,7 @@ def test_a_callback_that_fails_leaves_the_wrapper_as_it_was(fail_in, labels):
     assert vars(model) == before
 
 
+@pytest.mark.full
 @needs_callbacks
 def test_workers_tell_of_their_folds(labels):
     from sklearn.callback import ScoringMonitor

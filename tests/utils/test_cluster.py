@@ -10,6 +10,7 @@ import time
 import joblib
 import numpy as np
 import pytest
+from _full import rest_in_full
 from _same_model import assert_same_bits
 from sklearn.model_selection import GridSearchCV
 
@@ -82,7 +83,9 @@ def elsewhere(monkeypatch):
     monkeypatch.setattr(_cluster, "_all_read", lambda client, message: False)
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=["plain", "sparsified", "warm"])
+@pytest.mark.parametrize(
+    "options", rest_in_full(OPTIONS, OPTIONS[1]), ids=["plain", "sparsified", "warm"]
+)
 def test_workers_of_this_machine_map_one_file(data, client, sent, options):
     expected = fit(data, options)
     with joblib.parallel_config(backend="dask"):

@@ -171,6 +171,7 @@ def test_pools_of_forked_processes():
     run(POOLS)
 
 
+@pytest.mark.full
 def test_a_child_forked_while_others_keep_blas_to_one_thread():
     run(
         """
