@@ -169,8 +169,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     dual_gap_ : ndarray of float64, shape (n_classes,) or (1,)
         (P - D) / P of each class for the objective P and the dual objective D, an upper bound of
         the relative suboptimality, for rows in the form in which the fit sees them. Where `pruning`
-        has dropped weights, P is an upper bound of the objective of those that are left. Rounding
-        can make it minus 1e-6 at most.
+        has dropped weights, P is an upper bound of the objective of those that are left. Scores
+        are rounded to float32: it can be too small by some 1e-5, and minus 1e-6 at the least.
     n_active_ : ndarray of int64, shape (n_classes,) or (1,)
         Size of the active set of each class at the end: positives and support vectors.
     search_ : {"exact", "hnsw"}
