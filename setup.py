@@ -137,6 +137,7 @@ BUILDS = {
         "compile": ["-O3", "-fno-trapping-math", "-fno-math-errno", "-ffp-contract=off", "-g0"],
         "link": [],
     },
+    # -g1: lines in traces, but no variables, which take a third of the time of a build.
     "debug": {
         "directives": {"boundscheck": True, "initializedcheck": True},
         "compile": ["-O1", "-g1"],

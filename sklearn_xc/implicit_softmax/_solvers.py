@@ -387,7 +387,7 @@ class ExactBatches(Solver):
         self.squares = data.rows.squared_norms()
         if data.weight.size:
             self.squares *= data.weight
-        self.largest = self.squares.max(initial=0)
+        self.largest_square = self.squares.max(initial=0)
 
     def begin(self, start=None):
         super().begin(start)
@@ -431,7 +431,7 @@ class ExactBatches(Solver):
         what goes beyond, on rows much longer than the others, throws all other scores off. An
         implicit step would stop by itself. As the rate falls the weights come back.
         """
-        if rate * self.largest <= LONGEST_MOVE:
+        if rate * self.largest_square <= LONGEST_MOVE:
             return None
         moves = rate * self.squares
         weight = self.data.weight if self.data.weight.size else np.ones(len(moves), np.float32)

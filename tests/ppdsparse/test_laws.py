@@ -1,106 +1,19 @@
-"""Laws of PPDSparse's theory: optimum, duality gap, corrected bounds, invariances.
-
-The references are float64 and dense.  Objective and dual are those of the class docstring: a
-constant feature of weight b, which l2 penalises and l1 does not.
-"""
+"""Laws of PPDSparse's theory: optimum, corrected bounds, invariances."""
 
 import numpy as np
 import pytest
 from _full import rest_in_full
+from _one_class_laws import LOSSES, TIGHT, Problem, X, Y, objectives, optima, problems_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import LinearSVC
 
 from sklearn_xc import PPDSparseClassifier
-from sklearn_xc._kernels.ppdsparse._solver import scores_in_lanes
 from sklearn_xc._kernels.ppdsparse._sparsify import sparsify
 
 pytestmark = pytest.mark.kernel
 
-TIGHT = {"tol": 1e-6, "pruning": 0.0, "max_iter": 5000, "random_state": 0}
-LOSSES = ["squared_hinge", "hinge"]
-
-
-class Problem:
-    """One class against the rest: the primal and dual objective, in float64."""
-
-    def __init__(self, X, y, l1, l2, loss="squared_hinge", intercept=True, weight=1.0):
-        X = X.toarray() if sparse.issparse(X) else np.asarray(X)
-        self.X = np.c_[X.astype(np.float32), np.full(len(X), float(intercept))].astype(float)
-        self.y = np.where(y, 1.0, -1.0)
-        self.l1 = np.append(np.full(X.shape[1], float(l1)), 0.0)  # none for the intercept
-        self.l2, self.hinge = l2, loss == "hinge"
-        self.weight = np.broadcast_to(np.asarray(weight, dtype=float), self.y.shape)
-
-    def primal(self, w):
-        margin = np.maximum(0, 1 - self.y * (self.X @ w))
-        losses = margin if self.hinge else 0.5 * margin**2
-        return self.l1 @ np.abs(w) + self.l2 / 2 * w @ w + self.weight @ losses
-
-    def weights_of(self, a):
-        v = self.X.T @ (a * self.y)
-        return np.sign(v) * np.maximum(np.abs(v) - self.l1, 0) / self.l2
-
-    def dual(self, a):
-        w = self.weights_of(a)
-        used = a > 0
-        quadratic = 0 if self.hinge else (a[used] ** 2 / self.weight[used]).sum() / 2
-        return a.sum() - self.l2 / 2 * w @ w - quadratic
-
-    def solve(self, tol=1e-9, max_iter=100_000):
-        """Accelerated projected gradient on the dual, until the gap certifies the optimum."""
-        keep = self.weight > 0
-        top = np.where(keep, self.weight if self.hinge else np.inf, 0)
-        ridge = np.where(keep & (not self.hinge), 1 / np.where(keep, self.weight, 1), 0)
-        step = 1 / (np.linalg.norm(self.X, 2) ** 2 / self.l2 + ridge.max() + 1e-12)
-        a = b = np.zeros(len(self.y))
-        t = 1.0
-        for iteration in range(max_iter):
-            gradient = self.y * (self.X @ self.weights_of(b)) - 1 + ridge * b
-            new = np.clip(b - step * gradient, 0, top)
-            if (b - new) @ (new - a) > 0:  # momentum points uphill: restart
-                t = 1.0
-            t_new = (1 + np.sqrt(1 + 4 * t * t)) / 2
-            a, b, t = new, new + (t - 1) / t_new * (new - a), t_new
-            if iteration % 20 == 0:
-                primal = self.primal(self.weights_of(a))
-                if primal - self.dual(a) <= tol * primal:
-                    return self.weights_of(a), a, primal
-        raise AssertionError("the reference did not converge")
-
-
-def problems_of(model, X, Y, weight=1.0):
-    """A `Problem` for each row of coef_."""
-    return [
-        Problem(X, y, model.l1, model.l2, model.loss, model.fit_intercept, weight)
-        for y in (Y.toarray() if sparse.issparse(Y) else np.asarray(Y)).T
-    ]
-
-
-def weights_of(model):
-    intercept = model.intercept_[:, None].astype(float)
-    return np.hstack([model.coef_.toarray().astype(float), intercept])
-
-
-def objectives(model, problems):
-    return np.array([p.primal(w) for p, w in zip(problems, weights_of(model), strict=True)])
-
-
-def optima(problems):
-    return np.array([p.solve()[2] for p in problems])
-
-
-def make_data(seed=0, n=60, d=12, k=4, density=0.4):
-    """Sparse rows of unit length, and an indicator in which each class has some structure."""
-    rng = np.random.default_rng(seed)
-    X = np.abs(rng.normal(size=(n, d))) * (rng.random((n, d)) < density)
-    X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
-    scores = X @ rng.normal(size=(d, k)) + 0.3 * rng.normal(size=(n, k))
-    return X.astype(np.float32), (scores > np.quantile(scores, 0.7, axis=0)).astype(int)
-
-
-X, Y = make_data()
 # ------------------------------------------------------------------------------- the optimum
 
 
@@ -161,145 +74,6 @@ def test_balanced_weights_of_two_classes_act_on_both():
     weight = np.where(y, len(y) / (2 * y.sum()), len(y) / (2 * (1 - y).sum()))
     problem = Problem(X, y, 0.02, 0.5, weight=weight)
     np.testing.assert_allclose(objectives(model, [problem]), optima([problem]), rtol=1e-5)
-
-
-# ----------------------------------------------------------------------------- the duality gap
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("tol", rest_in_full([0.3, 0.03, 1e-3, 1e-6], 0.03, 1e-6))
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"n_select": 3},
-        {"sparsification": "random", "delta": 2.0},
-        {"feature_threshold": 0.2},
-        {"sparsification": "random", "delta": 1.0, "feature_threshold": 0.1},
-    ],
-    ids=["plain", "few", "sparsified", "thresholded", "both"],
-)
-def test_the_gap_is_true_and_bounds_the_distance_to_the_optimum(loss, tol, options):
-    model = PPDSparseClassifier(0.02, 0.5, loss=loss, warm_start=True, **{**TIGHT, "tol": tol})
-    model.set_params(**options).fit(X, Y)
-    problems = problems_of(model, X, Y)
-    primal = objectives(model, problems)
-    assert (model.dual_gap_ <= tol).all()
-    assert (model.dual_gap_ >= -1e-6).all()
-    assert ((primal - optima(problems)) / primal <= model.dual_gap_ + 1e-6).all()
-    dual = [p.dual(a) for p, a in zip(problems, model.dual_coef_.toarray(), strict=True)]
-    np.testing.assert_allclose(model.dual_gap_, (primal - dual) / primal, atol=1e-5)
-
-
-@pytest.mark.parametrize("d", [1, 7, 64, 1000])
-def test_scores_of_dense_rows_are_those_of_numpy(d):
-    """Whatever rows are beside a row, it has the same score to the last bit."""
-    rng = np.random.default_rng(d)
-    rows, weights = rng.normal(size=(53, d)), rng.normal(size=(d, 16))
-    rows, weights = rows.astype(np.float32), weights.astype(np.float32)
-    bias = rng.normal(size=16).astype(np.float32)
-    scores = scores_in_lanes(rows, weights, bias)
-    rounding = (d + 1) * np.finfo(np.float32).eps * (np.abs(rows) @ np.abs(weights) + np.abs(bias))
-    exact = rows.astype(float) @ weights.astype(float) + bias
-    assert (np.abs(scores - exact) <= rounding).all()
-    for start in (1, 5, 50):
-        np.testing.assert_array_equal(scores_in_lanes(rows[start:], weights, bias), scores[start:])
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("n", "d"), [(61, 1), (67, 16), (5003, 21), (4096, 64)])
-def test_the_gap_of_dense_rows_is_true(loss, n, d):
-    """More rows than are searched at once, and numbers that no tile of a product divides."""
-    rng = np.random.default_rng(n)
-    rows = rng.normal(size=(n, d)).astype(np.float32) / np.float32(np.sqrt(d))
-    labels = (rows @ rng.normal(size=(d, 19)) + rng.normal(size=(n, 19)) > 1.5).astype(int)
-    options = {"tol": 0.01, "pruning": 0.0, "max_iter": 500, "random_state": 0}
-    model = PPDSparseClassifier(0.02, 0.5, loss=loss, warm_start=True, **options)
-    model.fit(rows, labels)
-    problems = problems_of(model, rows, labels)
-    primal = objectives(model, problems)
-    dual = [p.dual(a) for p, a in zip(problems, model.dual_coef_.toarray(), strict=True)]
-    np.testing.assert_allclose(model.dual_gap_, (primal - dual) / primal, atol=1e-5)
-    assert (model.dual_gap_ <= 0.01).all()
-
-
-# Nearly parallel rows can keep the coordinate descent of the hinge loss from a gap of 1e-6 (no
-# curvature helps); the gap it reports has to be true all the more.
-@pytest.mark.filterwarnings("ignore:max_iter=:sklearn.exceptions.ConvergenceWarning")
-@settings(max_examples=40)
-@given(
-    seed=st.integers(0, 2**31),
-    n=st.integers(3, 40),
-    l1=st.sampled_from([0.0, 0.01, 0.1, 1.0]),
-    l2=st.sampled_from([0.1, 1.0, 10.0]),
-    tol=st.sampled_from([0.3, 0.03, 1e-3, 1e-6]),
-    loss=st.sampled_from(LOSSES),
-    options=st.sampled_from([{}, {"sparsification": "random"}, {"feature_threshold": 0.3}]),
-)
-def test_gap_on_random_problems(seed, n, l1, l2, tol, loss, options):
-    X, Y = make_data(seed, n, d=5, k=3)
-    tight = {**TIGHT, "tol": tol, "max_iter": 500}
-    model = PPDSparseClassifier(l1, l2, loss=loss, warm_start=True, **tight)
-    model.set_params(**options).fit(sparse.csr_array(X), Y)
-    problems = problems_of(model, X, Y)
-    primal = objectives(model, problems)
-    dual = [p.dual(a) for p, a in zip(problems, model.dual_coef_.toarray(), strict=True)]
-    np.testing.assert_allclose(model.dual_gap_, (primal - dual) / primal, atol=1e-5)
-    assert (model.dual_gap_ >= -1e-6).all()
-    assert (model.dual_gap_ <= (1e-3 if loss == "hinge" else 0) + tol).all()
-    for problem, a in zip(problems, model.dual_coef_.toarray(), strict=True):
-        assert (a >= 0).all()
-        assert loss != "hinge" or (a <= problem.weight + 1e-6).all()
-
-
-def any_rows(rng, n, d):
-    """Counts, short texts of unit length, or dense rows with a mean or without, in any unit."""
-    kind = rng.choice(["counts", "texts", "dense"])
-    if kind == "counts":
-        rows = rng.poisson(0.3, size=(n, d)) * rng.choice([-1.0, 1.0], size=d)
-    elif kind == "texts":
-        frequency = 1 / np.arange(1, d + 1)
-        rows = rng.multinomial(rng.integers(1, 40), frequency / frequency.sum(), size=n)
-        rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    else:
-        rows = rng.normal(size=(n, d)) + rng.choice([0, 3])
-    return (rows * 10.0 ** rng.integers(-2, 3)).astype(np.float32), kind != "dense"
-
-
-# Rounding of scores in float32: 65,000 classes of such problems were 3e-5 off at most.
-@pytest.mark.filterwarnings("ignore:max_iter=:sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("seed", rest_in_full(range(400), *range(25)))
-def test_gaps_of_rows_of_any_form(seed):
-    """Small and large classes, weights of zero, searches of every kind."""
-    rng = np.random.default_rng(seed)
-    n, d, k = rng.choice([10, 60, 300, 1500]), rng.choice([1, 3, 30, 300]), rng.choice([2, 5, 20])
-    rows, few = any_rows(rng, n, d)
-    scores = rng.normal(size=(n, k)) * rows.std() + rows @ rng.normal(size=(d, k))
-    sizes = np.minimum(n - 1, rng.choice([1, 2, 3, 5, 20, n // 3], size=k))
-    Y = (np.argsort(np.argsort(-scores, axis=0), axis=0) < sizes).astype(int)
-    weight = rng.choice([0, 0.5, 1, 3], size=n) if rng.random() < 0.3 else np.ones(n)
-    weight[Y.argmax(axis=0)] = 1  # a positive one of each class
-    size = float((rows.astype(float) ** 2).sum(axis=1).mean())
-    options = {
-        "l1": rng.choice([0, 0.01, 0.1, 0.3]) * np.sqrt(size), "l2": rng.choice([0.1, 1.5]) * size,
-        "loss": str(rng.choice(LOSSES)), "tol": rng.choice([0.03, 1e-3]),
-        "pruning": rng.choice([0.0, 0.02]), "fit_intercept": bool(rng.random() < 0.85),
-    }  # fmt: skip
-    if few and rng.random() < 0.2:
-        options["sparsification"] = "random"
-    if few and rng.random() < 0.2:
-        options["feature_threshold"] = float(np.abs(rows).mean())
-    model = PPDSparseClassifier(max_iter=300, warm_start=True, random_state=0, **options)
-    model.fit(sparse.csr_array(rows) if few else rows, Y, weight)
-    problems = problems_of(model, rows, Y, weight)
-    primal = objectives(model, problems)
-    dual = [p.dual(a) for p, a in zip(problems, model.dual_coef_.toarray(), strict=True)]
-    true = (primal - dual) / primal
-    if options["pruning"] == 0:
-        np.testing.assert_allclose(model.dual_gap_, true, atol=5e-5)
-    for problem, value, gap, bound in zip(problems, primal, model.dual_gap_, true, strict=True):
-        if gap < bound - 5e-5:  # weights were dropped: the optimum decides
-            assert gap >= (value - problem.solve(1e-7)[2]) / value - 5e-5
 
 
 # ----------------------------------------------------- Theorems 3.2, 3.3 and 4.1, as corrected
