@@ -101,7 +101,7 @@ def test_gap_on_random_problems(seed, n, l1, l2, tol, loss, options):
 
 
 def any_rows(rng, n, d):
-    """Counts, short texts or dense rows, in any unit; and whether few of their entries are not 0."""
+    """Counts, short texts or dense rows, in any unit, and whether most entries may be 0."""
     kind = rng.choice(["counts", "texts", "dense"])
     if kind == "counts":
         rows = rng.poisson(0.3, size=(n, d)) * rng.choice([-1.0, 1.0], size=d)
