@@ -201,10 +201,11 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     Dense rows of which at most a third of the entries are not zero are taken as CSR.
 
     Memory, beyond X in float32: 16 bytes a non-zero of X (its rows in a faster order and its
-    columns; dense X is used as it is, with ``N * (D + 12)`` bytes of rounded rows beside it from
-    8192 rows and 32 classes on), as much as X again where its scale is changed (rows of unit length
-    are not copied), ``D * 109`` bytes and the lists of sixteen classes a worker, and about 24 bytes
-    a non-zero of the weights at the end. Nothing is N x K or D x K.
+    columns; dense X is used as it is, with ``N * (D + 12)`` bytes of rounded rows, D filled up to a
+    multiple of 16, beside it from 8192 rows and 32 classes on), as much as X again where its scale
+    is changed (rows of unit length are not copied), ``D * 109`` bytes and the lists of sixteen
+    classes a worker, and about 24 bytes a non-zero of the weights at the end. Nothing is N x K or
+    D x K.
 
     Two bounds of the paper are not right as printed, since the trivial solution w = 0, b = -1 has
     the loss 2, not 1, for each positive. With n_p positives, every w that is no worse than that

@@ -25,7 +25,7 @@ N_NAMES = 2  # arrays of names, of features and samples
 N_DUALS = 3  # and of dual variables from before
 # Of dense rows that are searched as bytes.
 FEWEST_ROWS, FEWEST_CLASSES, FEWEST_FEATURES = 8192, 32, 16
-MOST_FEATURES = 2**31 // (256 * 64)  # sums of products of bytes and weights stay within int32
+MOST_FEATURES = 2**17  # a quarter of those whose sums of bytes are sure to stay within int32
 LARGEST_ERROR = 0.03  # of a row by its length, in the mean: beyond it most rows may violate
 ENTRY = 12  # bytes for each feature and lane: weights, v, and which features they are
 

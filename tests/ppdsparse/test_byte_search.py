@@ -73,6 +73,11 @@ def test_all_instructions_give_the_same_bits(d):
     X, weights = rng.normal(size=(101, d)), rng.normal(size=(d, 16)).astype(np.float32)
     X[5:7] = np.sign(X[5:7])  # sums of the largest products
     weights[:, 2] = np.sign(X[5])
+    X[7], X[8] = 1, -1
+    # Those of all of a block, of either half that is added in 16 bits, and of one feature.
+    j = np.arange(d)
+    weights[:, 3], weights[:, 4], weights[:, 5] = 0.1, j % 4 < 2, -1.0 * (j % 4 >= 2)
+    weights[:, 6] = j % GROUP == 0
     rows, bias = ByteRows(*rounded(X)), np.full(16, -1, dtype=np.float32)
     member = np.zeros(len(X), dtype=np.uint16)
     expected = rows_in_reach(rows, weights, bias, member, PLAIN)
@@ -202,7 +207,7 @@ def clusters(n, d, k, seed=0):
 
 def test_rows_are_rounded_where_it_pays():
     X, _ = clusters(_solver.FEWEST_ROWS, 20, 4)
-    assert rounded_rows(as_rows(X), _solver.FEWEST_CLASSES)[0].shape == X.shape
+    assert rounded_rows(as_rows(X), _solver.FEWEST_CLASSES)[0].shape == (len(X), 2 * GROUP)
     assert rounded_rows(as_rows(X), _solver.FEWEST_CLASSES - 1) is None
     assert rounded_rows(as_rows(X[1:]), 1000) is None
     assert rounded_rows(as_rows(np.ascontiguousarray(X[:, :15])), 1000) is None
@@ -228,7 +233,8 @@ def test_sums_of_the_widest_rows_do_not_overflow(widest):
         widest,
     )
     assert found.tolist() == [0, 2]
-    np.testing.assert_allclose(scores, d / 2, rtol=1e-2)
+    # Eight such weights are 124 units of theirs, each of them 16 when rounded.
+    np.testing.assert_allclose(scores, d / 2 * 16 * 8 / 124, rtol=1e-6)
 
 
 @pytest.mark.parametrize("options", [{}, {"loss": "hinge", "tol": 0.1}, {"l1": 0.05, "l2": 1.0}])

@@ -8,6 +8,7 @@ import numpy as np
 
 from sklearn_xc._kernels.common._common cimport dispatched, random_below, seed_for
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
+from sklearn_xc._kernels.ppdsparse._byte_rows cimport BLOCK
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport (
     CHUNK, IDLE, LANES, Lane, Settings, soft_threshold,
@@ -36,8 +37,8 @@ cdef class Workspace:
         self.weights = np.zeros((d + 1, LANES), dtype=np.float32)
         self.scores = np.empty((CHUNK, LANES), dtype=np.float32)
         self.ordered = np.empty((d if dense else 0, LANES), dtype=np.float32)
-        self.byte_weights = np.empty((d + 3 if dense else 0) * LANES, dtype=np.int8)
-        self.fine_weights = np.empty(d + 3 if dense else 0, dtype=np.int16)
+        self.byte_weights = np.empty((d + BLOCK if dense else 0) * LANES, dtype=np.int8)
+        self.fine_weights = np.empty(d + BLOCK if dense else 0, dtype=np.int16)
         self.lowest_v = np.empty((LANES, d if dense else 0), dtype=np.float32)
         self.margins = np.empty(n if dense else 0, dtype=np.float32)
         self.costs = np.empty(n if dense else 0, dtype=np.float32)

@@ -16,7 +16,7 @@ import numpy as np
 # The bounds are summed in float64 and kept in float32, rounded upwards.
 cdef double UPWARDS = 1.000001
 
-GROUP = FOUR  # for Python
+GROUP = BLOCK  # for Python
 
 
 cdef class ByteRows:

@@ -6,13 +6,19 @@
 #ifndef XC_BYTE_SCORES_H
 #define XC_BYTE_SCORES_H
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "_simd.h"
 
 #define XC_BYTE_LANES 16
-#define XC_BYTE_WEIGHT 64 /* the largest weight as a byte */
+#define XC_BYTE_WEIGHT 127 /* the largest weight as a byte */
+/* Of the products of so many features those with two of every four, one half, are added in 16 bits.
+ * There is room for them where neither positive nor negative weights of a half add up to more than 128,
+ * since bytes of rows are at most 255; that is XC_BYTE_SUM before eight weights are rounded. */
+#define XC_BYTE_BLOCK 16
+#define XC_BYTE_SUM 124
 #define XC_BYTE_TILE 8
 /* What float32 arithmetic of a score may add to it, with room to spare, by the size of its terms. */
 #define XC_BYTE_ROUNDING 1e-6
@@ -20,7 +26,7 @@
 
 typedef struct {
     const uint8_t *values; /* (n, width): 128 + a row's numbers in units of its scale */
-    long long width;       /* a multiple of four */
+    long long width;       /* a multiple of XC_BYTE_BLOCK */
     const float *scale;
     const float *error;  /* at least the length of what rounding has taken away */
     const float *length; /* at least the length of the rounded row */
@@ -44,56 +50,95 @@ typedef struct {
 } xc_byte_hits;
 
 #if defined(__GNUC__) || defined(__clang__)
-/* Sixteen scores, and what they can be at most, by two vectors; the same operations in the same order
- * whatever the width of the vectors. */
-XC_INLINE void xc_byte_scores(const int32_t *sums, float scale, float error, float length,
-                              const xc_byte_weights *w, float *scores, float *most) {
+/* Sixteen inner products by two vectors, then scores, and what they can be at most; the same operations
+ * in the same order whatever the width of the vectors. */
+XC_INLINE void xc_byte_products(const int32_t *sums, float scale, const xc_byte_weights *w,
+                                float *products) {
     for (int c = 0; c < XC_BYTE_LANES; c += 8) {
         xc_half_bits total;
-        xc_half bias, unit, of_error, of_length, z, upper;
+        xc_half unit, product;
         memcpy(&total, sums + c, sizeof total);
-        memcpy(&bias, w->bias + c, sizeof bias);
         memcpy(&unit, w->scale + c, sizeof unit);
+        product = __builtin_convertvector(total, xc_half) * scale * unit;
+        memcpy(products + c, &product, sizeof product);
+    }
+}
+
+XC_INLINE void xc_byte_scores(const float *products, float error, float length,
+                              const xc_byte_weights *w, float *scores, float *most) {
+    for (int c = 0; c < XC_BYTE_LANES; c += 8) {
+        xc_half product, bias, of_error, of_length, z, upper;
+        memcpy(&product, products + c, sizeof product);
+        memcpy(&bias, w->bias + c, sizeof bias);
         memcpy(&of_error, w->of_error + c, sizeof of_error);
         memcpy(&of_length, w->of_length + c, sizeof of_length);
-        z = bias + __builtin_convertvector(total, xc_half) * scale * unit;
+        z = bias + product;
         upper = z + (of_error * error + of_length * length);
         memcpy(scores + c, &z, sizeof z);
         memcpy(most + c, &upper, sizeof upper);
     }
 }
 #else
-XC_INLINE void xc_byte_scores(const int32_t *sums, float scale, float error, float length,
+XC_INLINE void xc_byte_products(const int32_t *sums, float scale, const xc_byte_weights *w,
+                                float *products) {
+    for (int c = 0; c < XC_BYTE_LANES; c++) products[c] = (float)sums[c] * scale * w->scale[c];
+}
+
+XC_INLINE void xc_byte_scores(const float *products, float error, float length,
                               const xc_byte_weights *w, float *scores, float *most) {
     for (int c = 0; c < XC_BYTE_LANES; c++) {
-        scores[c] = w->bias[c] + (float)sums[c] * scale * w->scale[c];
+        scores[c] = w->bias[c] + products[c];
         most[c] = scores[c] + (w->of_error[c] * error + w->of_length[c] * length);
     }
 }
 #endif
 
+/* What a product has to exceed at least for the row to exceed a threshold: the largest error and length
+ * of any of the rows take the place of its own. */
+XC_INLINE void xc_byte_room(const xc_byte_rows *rows, long long low, long long high,
+                            const xc_byte_weights *w, float *room) {
+    int32_t errors = 0, lengths = 0; /* numbers without sign are in the order of their bits */
+    float error, length;
+    for (long long i = low; i < high; i++) {
+        int32_t bits;
+        memcpy(&bits, rows->error + i, sizeof bits);
+        errors = bits > errors ? bits : errors;
+        memcpy(&bits, rows->length + i, sizeof bits);
+        lengths = bits > lengths ? bits : lengths;
+    }
+    memcpy(&error, &errors, sizeof error);
+    memcpy(&length, &lengths, sizeof length);
+    for (int c = 0; c < XC_BYTE_LANES; c++) {
+        const float slack = w->of_error[c] * error + w->of_length[c] * length;
+        const float size = fabsf(w->threshold[c]) + fabsf(w->bias[c]) + slack;
+        room[c] = w->threshold[c] - w->bias[c] - slack - (float)XC_BYTE_ROUNDING * size;
+    }
+}
+
 /* The rows low, ..., high - 1 by tiles, and the last ones one by one. `member` has a bit for each
- * lane that knows a row already. */
-#define XC_BYTE_SEARCH(TILE, MASK)                                                              \
+ * lane that knows a row already. Nearly all rows end at the first test. */
+#define XC_BYTE_SEARCH(ROWS, TILE, MASK)                                                        \
     do {                                                                                        \
-        int32_t sums[XC_BYTE_TILE][XC_BYTE_LANES];                                              \
-        float most[XC_BYTE_LANES];                                                              \
+        int32_t sums[ROWS][XC_BYTE_LANES];                                                      \
+        float products[XC_BYTE_LANES], most[XC_BYTE_LANES], room[XC_BYTE_LANES];                \
         long long i = low, height;                                                              \
+        xc_byte_room(rows, low, high, weights, room);                                           \
         for (; i < high; i += height) {                                                         \
             const uint8_t *x = rows->values + i * rows->width;                                  \
-            height = high - i < XC_BYTE_TILE ? 1 : XC_BYTE_TILE;                                \
+            height = high - i < ROWS ? 1 : ROWS;                                                \
             if (height == 1)                                                                    \
                 TILE(1);                                                                        \
             else                                                                                \
-                TILE(XC_BYTE_TILE);                                                             \
+                TILE(ROWS);                                                                     \
             for (long long r = 0; r < height; r++) {                                            \
-                xc_byte_scores(sums[r], rows->scale[i + r], rows->error[i + r],                 \
-                               rows->length[i + r], weights,                                    \
+                const unsigned unknown = ~(unsigned)member[i + r];                              \
+                xc_byte_products(sums[r], rows->scale[i + r], weights, products);               \
+                if (!(MASK(products, room) & unknown)) continue;                                \
+                xc_byte_scores(products, rows->error[i + r], rows->length[i + r], weights,      \
                                hits->scores + XC_BYTE_LANES * hits->n, most);                   \
-                unsigned mask = MASK(most, weights->threshold) & ~(unsigned)member[i + r];      \
                 hits->rows[hits->n] = (int32_t)(i + r);                                         \
-                hits->masks[hits->n] = mask;                                                    \
-                hits->n += mask != 0;                                                           \
+                hits->masks[hits->n] = MASK(most, weights->threshold) & unknown;                \
+                hits->n += hits->masks[hits->n] != 0;                                           \
             }                                                                                   \
         }                                                                                       \
     } while (0)
@@ -151,75 +196,73 @@ XC_INLINE void xc_byte_sums(const uint8_t *x, long long width, int height,
                 xc_byte_sums(x + r * rows->width, rows->width, 4, weights, sums + r); \
     } while (0)
 
-XC_CLONES static void xc_byte_search_plain(XC_BYTE_ARGUMENTS) { XC_BYTE_SEARCH(XC_PLAIN_TILE, xc_mask_above); }
+XC_CLONES static void xc_byte_search_plain(XC_BYTE_ARGUMENTS) {
+    XC_BYTE_SEARCH(XC_BYTE_TILE, XC_PLAIN_TILE, xc_mask_above);
+}
 
 #if defined(XC_CLONE_TARGETS) && defined(__x86_64__)
 #include <immintrin.h>
 
-/* Products of a byte without sign and one with are added in pairs in 16 bits, which hold two of at
- * most 255 * 64: that is why weights have no more than XC_BYTE_WEIGHT. Four rows at a time, since the
- * weights are read once for all of them. */
-#define XC_ADD_PAIRS(sum, pairs)                                                     \
-    do {                                                                             \
-        const __m256i two = _mm256_madd_epi16(pairs, ones);                          \
-        __asm__("vpaddd %1, %0, %0" : "+x"(sum) : "x"(two)); /* GCC copies sums */   \
-    } while (0)
-
-#define XC_AVX2_STEP(low, high, at)                                                  \
-    do {                                                                             \
-        int32_t four;                                                                \
-        memcpy(&four, at, sizeof four);                                              \
-        const __m256i all = _mm256_set1_epi32(four);                                 \
-        XC_ADD_PAIRS(low, _mm256_maddubs_epi16(all, w0));                            \
-        XC_ADD_PAIRS(high, _mm256_maddubs_epi16(all, w1));                           \
-    } while (0)
-
 #define XC_LOAD_256(at) _mm256_loadu_si256((const __m256i *)(at))
-#define XC_STORE_256(at, value) _mm256_storeu_si256((__m256i *)(at), value)
-
-XC_INLINE __attribute__((target("arch=x86-64-v3"))) void xc_avx2_four(
-    const uint8_t *x, long long width, const xc_byte_weights *weights, int32_t (*sums)[XC_BYTE_LANES]) {
-    const __m256i ones = _mm256_set1_epi16(1);
-    const __m256i low = XC_LOAD_256(weights->start), high = XC_LOAD_256(weights->start + 8);
-    __m256i a0 = low, a1 = high, b0 = low, b1 = high, c0 = low, c1 = high, d0 = low, d1 = high;
-    for (long long j = 0; j < width; j += 4) {
-        const __m256i w0 = XC_LOAD_256(weights->values + XC_BYTE_LANES * j);
-        const __m256i w1 = XC_LOAD_256(weights->values + XC_BYTE_LANES * j + 32);
-        XC_PREFETCH(x + 4 * (2 * XC_BYTE_AHEAD * width + j));
-        XC_AVX2_STEP(a0, a1, x + j);
-        XC_AVX2_STEP(b0, b1, x + width + j);
-        XC_AVX2_STEP(c0, c1, x + 2 * width + j);
-        XC_AVX2_STEP(d0, d1, x + 3 * width + j);
-    }
-    XC_STORE_256(sums[0], a0), XC_STORE_256(sums[0] + 8, a1);
-    XC_STORE_256(sums[1], b0), XC_STORE_256(sums[1] + 8, b1);
-    XC_STORE_256(sums[2], c0), XC_STORE_256(sums[2] + 8, c1);
-    XC_STORE_256(sums[3], d0), XC_STORE_256(sums[3] + 8, d1);
-}
-
-XC_INLINE __attribute__((target("arch=x86-64-v3"))) void xc_avx2_one(
-    const uint8_t *x, long long width, const xc_byte_weights *weights, int32_t *sums) {
-    const __m256i ones = _mm256_set1_epi16(1);
-    __m256i a0 = XC_LOAD_256(weights->start), a1 = XC_LOAD_256(weights->start + 8);
-    for (long long j = 0; j < width; j += 4) {
-        const __m256i w0 = XC_LOAD_256(weights->values + XC_BYTE_LANES * j);
-        const __m256i w1 = XC_LOAD_256(weights->values + XC_BYTE_LANES * j + 32);
-        XC_AVX2_STEP(a0, a1, x + j);
-    }
-    XC_STORE_256(sums, a0), XC_STORE_256(sums + 8, a1);
-}
-
-#define XC_AVX2_TILE(rows_of_tile)                                                   \
-    do {                                                                             \
-        if ((rows_of_tile) % 4)                                                      \
-            xc_avx2_one(x, rows->width, weights, sums[0]);                           \
-        else                                                                         \
-            for (int r = 0; r < (rows_of_tile); r += 4)                              \
-                xc_avx2_four(x + r * rows->width, rows->width, weights, sums + r);   \
+/* Of additions that it may reorder GCC makes more sums than there are registers. */
+#define XC_ADD_256(add, sum, more)                                     \
+    do {                                                               \
+        const __m256i what = more;                                     \
+        __asm__(add " %1, %0, %0" : "+x"(sum) : "x"(what));            \
     } while (0)
+
+/* Of three rows, which share the weights, or one; sums of more would not fit in registers. Products of
+ * bytes come in pairs, and the pairs of a block are added before they are widened. */
+#define XC_AVX2_ROWS 3
+XC_INLINE __attribute__((target("arch=x86-64-v3"))) void xc_avx2_sums(
+    const uint8_t *x, long long width, const int height, const xc_byte_weights *weights,
+    int32_t (*sums)[XC_BYTE_LANES]) {
+    const __m256i ones = _mm256_set1_epi16(1);
+    const uint8_t *ahead = x + XC_BYTE_AHEAD * XC_BYTE_TILE * width;
+    __m256i low[XC_AVX2_ROWS], high[XC_AVX2_ROWS], part_low[XC_AVX2_ROWS], part_high[XC_AVX2_ROWS];
+    for (int r = 0; r < height; r++) {
+        low[r] = XC_LOAD_256(weights->start);
+        high[r] = XC_LOAD_256(weights->start + 8);
+    }
+    for (long long j = 0; j < width; j += XC_BYTE_BLOCK) {
+        XC_PREFETCH(ahead + height * j);
+        for (int k = 0; k < XC_BYTE_BLOCK; k += 4) {
+            const int8_t *w = weights->values + XC_BYTE_LANES * (j + k);
+            const __m256i w_low = XC_LOAD_256(w), w_high = XC_LOAD_256(w + 32);
+            for (int r = 0; r < height; r++) {
+                int32_t four;
+                memcpy(&four, x + r * width + j + k, sizeof four);
+                const __m256i all = _mm256_set1_epi32(four);
+                if (k == 0) {
+                    part_low[r] = _mm256_maddubs_epi16(all, w_low);
+                    part_high[r] = _mm256_maddubs_epi16(all, w_high);
+                } else {
+                    XC_ADD_256("vpaddw", part_low[r], _mm256_maddubs_epi16(all, w_low));
+                    XC_ADD_256("vpaddw", part_high[r], _mm256_maddubs_epi16(all, w_high));
+                }
+            }
+        }
+        for (int r = 0; r < height; r++) {
+            XC_ADD_256("vpaddd", low[r], _mm256_madd_epi16(part_low[r], ones));
+            XC_ADD_256("vpaddd", high[r], _mm256_madd_epi16(part_high[r], ones));
+        }
+    }
+    for (int r = 0; r < height; r++) {
+        _mm256_storeu_si256((__m256i *)sums[r], low[r]);
+        _mm256_storeu_si256((__m256i *)(sums[r] + 8), high[r]);
+    }
+}
+
+#define XC_AVX2_MASK_OF(values, thresholds)                                                  \
+    (unsigned)_mm256_movemask_ps(                                                            \
+        _mm256_cmp_ps(_mm256_loadu_ps(values), _mm256_loadu_ps(thresholds), _CMP_GT_OQ))
+#define XC_AVX2_MASK(values, thresholds) \
+    (XC_AVX2_MASK_OF(values, thresholds) | XC_AVX2_MASK_OF((values) + 8, (thresholds) + 8) << 8)
+
+#define XC_AVX2_TILE(height) xc_avx2_sums(x, rows->width, height, weights, sums)
 
 __attribute__((target("arch=x86-64-v3"))) static void xc_byte_search_avx2(XC_BYTE_ARGUMENTS) {
-    XC_BYTE_SEARCH(XC_AVX2_TILE, xc_mask_above);
+    XC_BYTE_SEARCH(XC_AVX2_ROWS, XC_AVX2_TILE, XC_AVX2_MASK);
 }
 #define XC_HAS_AVX2() __builtin_cpu_supports("avx2")
 #else
@@ -252,7 +295,7 @@ __attribute__((target("arch=x86-64-v3"))) static void xc_byte_search_avx2(XC_BYT
 
 __attribute__((target("arch=x86-64-v4,avx512vnni"))) static void xc_byte_search_vnni(
     XC_BYTE_ARGUMENTS) {
-    XC_BYTE_SEARCH(XC_VNNI_TILE, XC_VNNI_MASK);
+    XC_BYTE_SEARCH(XC_BYTE_TILE, XC_VNNI_TILE, XC_VNNI_MASK);
 }
 #define XC_HAS_VNNI() (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vnni"))
 #else

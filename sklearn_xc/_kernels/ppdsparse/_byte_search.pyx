@@ -19,8 +19,8 @@ import numpy as np
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
 from sklearn_xc._kernels.ppdsparse._byte_rows cimport (
-    FOUR, LARGEST_WEIGHT, ROUNDING, WIDEST, ByteHits, ByteRows, ByteWeights, bound_errors,
-    byte_search, divides,
+    BLOCK, FOUR, LARGEST_PART, LARGEST_WEIGHT, ROUNDING, WIDEST, ByteHits, ByteRows, ByteWeights,
+    bound_errors, byte_search, divides,
 )
 from sklearn_xc._kernels.ppdsparse._listed_rows cimport error_of, find_primal, longest_list
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
@@ -48,15 +48,29 @@ cdef struct Sizes:  # of the weights of sixteen classes, |w|^2, and of what roun
     double lost[LANES]
 
 
-cdef dispatched largest_weights(
-    const float *weights, Py_ssize_t d, float *largest  # OUT (LANES,)
+cdef dispatched scales_of_weights(
+    const float *weights, Py_ssize_t d, float *scale  # OUT (LANES,)
 ) noexcept nogil:
-    cdef Py_ssize_t j, c
+    """Scales in which no weight as a byte, and no sum that is kept in 16 bits, gets too large."""
+    cdef Py_ssize_t j, c, half
+    cdef float above[2][LANES]
+    cdef float below[2][LANES]
+    cdef float w
     for c in range(LANES):
-        largest[c] = 0
+        scale[c] = above[0][c] = above[1][c] = below[0][c] = below[1][c] = 0
     for j in range(d):
+        half = j % FOUR // 2
         for c in range(LANES):
-            largest[c] = max(largest[c], fabsf(weights[j * LANES + c]))
+            w = weights[j * LANES + c]
+            scale[c] = max(scale[c], fabsf(w) / LARGEST_WEIGHT)
+            above[half][c] += max(w, <float>0)
+            below[half][c] += max(-w, <float>0)
+        if (j + 1) % BLOCK and j + 1 < d:
+            continue
+        for half in range(2):
+            for c in range(LANES):
+                scale[c] = max(scale[c], max(above[half][c], below[half][c]) / LARGEST_PART)
+                above[half][c] = below[half][c] = 0
 
 
 cdef dispatched round_weights(
@@ -83,7 +97,7 @@ cdef dispatched round_weights(
             sizes.lost[c] += left * left
             start[c] -= 128 * <int32_t>q
             values[(j // FOUR * LANES + c) * FOUR + j % FOUR] = <int8_t><int32_t>q
-    for j in range(d, (d + FOUR - 1) // FOUR * FOUR):
+    for j in range(d, (d + BLOCK - 1) // BLOCK * BLOCK):
         for c in range(LANES):
             values[(j // FOUR * LANES + c) * FOUR + j % FOUR] = 0
 
@@ -98,9 +112,8 @@ cdef void set_weights(
     """The weights of all lanes as bytes, and thresholds that every row with a loss exceeds."""
     cdef Py_ssize_t c
     cdef Sizes sizes
-    largest_weights(weights, d, rounded.scale)
+    scales_of_weights(weights, d, rounded.scale)
     for c in range(LANES):
-        rounded.scale[c] /= LARGEST_WEIGHT
         if not divides(rounded.scale[c]):
             rounded.scale[c] = 0
     round_weights(weights, d, rounded.scale, values, rounded.start, &sizes)
@@ -291,7 +304,7 @@ def rows_in_reach(
     cdef int32_t[::1] found = np.empty(n + 1, dtype=np.int32)
     cdef uint32_t[::1] masks = np.empty(n + 1, dtype=np.uint32)
     cdef float[:, ::1] scores = np.empty((n + 1, LANES), dtype=np.float32)
-    cdef int8_t[::1] values = np.empty((d + FOUR) * LANES, dtype=np.int8)
+    cdef int8_t[::1] values = np.empty((d + BLOCK) * LANES, dtype=np.int8)
     cdef ByteWeights rounded
     cdef ByteHits hits
     hits.n = 0
