@@ -31,7 +31,7 @@ cdef extern from "ppdsparse/_byte_scores.h" nogil:
     double ROUNDING "XC_BYTE_ROUNDING"
     int LARGEST_WEIGHT "XC_BYTE_WEIGHT"
     int BLOCK "XC_BYTE_BLOCK"
-    int LARGEST_PART "XC_BYTE_SUM"
+    int LARGEST_HALF "XC_BYTE_HALF"
 
     void byte_search "xc_byte_search" (
         int widest, const BytePointers *rows, int64_t low, int64_t high, const uint16_t *member,

@@ -16,9 +16,9 @@
 #define XC_BYTE_WEIGHT 127 /* the largest weight as a byte */
 /* Of the products of so many features those with two of every four, one half, are added in 16 bits.
  * There is room for them where neither positive nor negative weights of a half add up to more than 128,
- * since bytes of rows are at most 255; that is XC_BYTE_SUM before eight weights are rounded. */
+ * since bytes of rows are at most 255; that is XC_BYTE_HALF before eight weights are rounded. */
 #define XC_BYTE_BLOCK 16
-#define XC_BYTE_SUM 124
+#define XC_BYTE_HALF 124
 #define XC_BYTE_TILE 8
 /* What float32 arithmetic of a score may add to it, with room to spare, by the size of its terms. */
 #define XC_BYTE_ROUNDING 1e-6
@@ -93,8 +93,8 @@ XC_INLINE void xc_byte_scores(const float *products, float error, float length,
 }
 #endif
 
-/* What a product has to exceed at least for the row to exceed a threshold: the largest error and length
- * of any of the rows take the place of its own. */
+/* What a product has to exceed at least for its row to exceed a threshold: the largest error and length
+ * of any of the rows take the place of its own, and XC_BYTE_ROUNDING is more than arithmetic takes. */
 XC_INLINE void xc_byte_room(const xc_byte_rows *rows, long long low, long long high,
                             const xc_byte_weights *w, float *room) {
     int32_t errors = 0, lengths = 0; /* numbers without sign are in the order of their bits */
@@ -207,8 +207,8 @@ XC_CLONES static void xc_byte_search_plain(XC_BYTE_ARGUMENTS) {
 /* Of additions that it may reorder GCC makes more sums than there are registers. */
 #define XC_ADD_256(add, sum, more)                                     \
     do {                                                               \
-        const __m256i what = more;                                     \
-        __asm__(add " %1, %0, %0" : "+x"(sum) : "x"(what));            \
+        const __m256i term = more;                                     \
+        __asm__(add " %1, %0, %0" : "+x"(sum) : "x"(term));            \
     } while (0)
 
 /* Of three rows, which share the weights, or one; sums of more would not fit in registers. Products of

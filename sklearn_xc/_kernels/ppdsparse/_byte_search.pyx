@@ -19,7 +19,7 @@ import numpy as np
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
 from sklearn_xc._kernels.ppdsparse._byte_rows cimport (
-    BLOCK, FOUR, LARGEST_PART, LARGEST_WEIGHT, ROUNDING, WIDEST, ByteHits, ByteRows, ByteWeights,
+    BLOCK, FOUR, LARGEST_HALF, LARGEST_WEIGHT, ROUNDING, WIDEST, ByteHits, ByteRows, ByteWeights,
     bound_errors, byte_search, divides,
 )
 from sklearn_xc._kernels.ppdsparse._listed_rows cimport error_of, find_primal, longest_list
@@ -69,7 +69,7 @@ cdef dispatched scales_of_weights(
             continue
         for half in range(2):
             for c in range(LANES):
-                scale[c] = max(scale[c], max(above[half][c], below[half][c]) / LARGEST_PART)
+                scale[c] = max(scale[c], max(above[half][c], below[half][c]) / LARGEST_HALF)
                 above[half][c] = below[half][c] = 0
 
 
