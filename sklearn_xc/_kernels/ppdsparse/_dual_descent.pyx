@@ -9,12 +9,18 @@ from libc.string cimport memcpy
 
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch, random_below
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
-from sklearn_xc._kernels.common._vector_ops cimport dot, prefetch_floats
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, grade_of, reserve
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport (
-    Lane, Settings, add_entries, limit_of_visits, padded, soft_threshold, thresholded_dot,
+    Lane, Settings, add_entries, limit_of_visits, padded, thresholded_dot,
 )
+
+cdef extern from "ppdsparse/_dense_step.h" nogil:
+    # v += change * x; returns <S(v), following>, while `ahead` is fetched
+    float dense_step "xc_dense_step" (
+        float *v, const float *x, float change, float level,
+        const float *following, const float *ahead, Py_ssize_t n
+    )
 
 cdef enum:
     AHEAD = 3  # how many samples ahead their rows are fetched into the cache
@@ -42,14 +48,24 @@ cdef struct Descent:  # the class that descends, and what a pass has met
     int32_t *order
     int32_t *touched
     float *v
-    float *shrunk  # S(v), kept where rows are dense, else NULL
     uint8_t *seen
+    bint dense
     Py_ssize_t n_left  # the first of `order`; others sit at zero and wait to leave
     float limit  # a negative at zero with a larger gradient is set aside
     float tiny  # smaller projected gradients are not worth a step
     float worst  # largest projected gradient met
     double squares  # sum of the squares of the projected gradients
     double total  # sum of the dual variables
+
+
+cdef struct Pass:  # what is at hand during a pass, in registers
+    float bias
+    float of_bias  # 1, or 0 without an intercept
+    float inverse_l2
+    Py_ssize_t n_kept
+    float worst
+    double squares
+    double total
 
 
 cdef inline void add_to_v(Descent *d, Lane *lane, Visited *m, float change) noexcept nogil:
@@ -80,90 +96,105 @@ cdef void shuffle(int32_t *order, Py_ssize_t n, uint64_t *rng) noexcept nogil:
         order[b] = swap
 
 
-cdef inline void add_dense(Descent *d, const Visited *m, float change, float l1) noexcept nogil:
-    cdef Py_ssize_t j
-    cdef float u
-    cdef float *v = d.v
-    cdef float *shrunk = d.shrunk
-    for j in range(m.n):
-        u = v[j] + change * m.values[j]
-        v[j] = u
-        shrunk[j] = soft_threshold(u, l1)
-
-
-cdef void begin_dense(
-    Workspace work, Py_ssize_t c, Py_ssize_t n_features, float l1
-) noexcept nogil:
-    """Dense rows touch all features at once, and keep S(v) beside v."""
+cdef void touch_all(Workspace work, Py_ssize_t c, Py_ssize_t n_features) noexcept nogil:
+    """Dense rows touch all features at once."""
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t j
     for j in range(n_features):
-        work.shrunk[j] = soft_threshold(work.v[j], l1)
         if not work.seen[j]:
             work.seen[j] = 1
             work.touched[c, lane.n_touched] = <int32_t>j
             lane.n_touched += 1
 
 
-cdef inline void prefetch_row(const Visited *m, bint dense) noexcept nogil:
-    if dense:
-        prefetch_floats(m.values, m.n)
-    else:  # a processor sees by itself how the rest of both follows
-        prefetch(m.features)
-        prefetch(m.values)
+cdef inline Pass begun(Lane *lane, const Settings *settings) noexcept nogil:
+    cdef Pass at
+    at.bias = lane.bias
+    at.of_bias = 1 if settings.intercept else 0
+    at.inverse_l2 = 1 / settings.l2
+    at.n_kept = 0
+    at.worst = 0
+    at.squares = at.total = 0
+    return at
 
 
-cdef dispatched one_pass(Descent *d, Lane *lane, const Settings *settings) noexcept nogil:
-    """Visit the samples that are left once, in a fresh random order.
+cdef inline float step(Descent *d, Py_ssize_t a, float product, Pass *at) noexcept nogil:
+    """The step for the a-th of `order`, of <S(v), x_i> = `product`; returns a_i y_i's change.
 
     What a visit finds is no branch, because about every second one would be guessed wrongly.
     """
-    cdef Py_ssize_t a, kept = 0
-    cdef float z, g, projected, old, new, slope, of_alpha, target, worst = 0, bias = lane.bias
-    cdef float l1 = settings.l1, inverse_l2 = 1 / settings.l2
-    cdef float of_bias = 1 if settings.intercept else 0
-    cdef double squares = 0, total = 0
+    cdef Visited *m = &d.members[d.order[a]]
+    cdef float z, g, projected, new, old = m.alpha
+    # Few operations lead from the product to the step, for which the next visit waits.
+    cdef float slope = m.y * at.inverse_l2, of_alpha = old * m.inverse_weight - 1
+    cdef float target = old - of_alpha * m.inverse_curvature
     cdef bint idle
+    z = (at.bias + product) * slope
+    g = z + of_alpha
+    idle = (old == 0) & (g >= 0)
+    d.order[at.n_kept] = d.order[a]
+    at.n_kept += not (idle & (g > d.limit) & (m.y < 0))
+    projected = g if g >= 0 else -g
+    projected = 0 if idle | ((old == m.most) & (g <= 0)) else projected
+    at.worst = max(at.worst, projected)
+    at.squares += projected * projected
+    at.total += old
+    new = min(max(target - z * m.inverse_curvature, <float>0), m.most)
+    new = new if projected > d.tiny else old
+    m.alpha = new
+    new = (new - old) * m.y
+    at.bias += at.of_bias * new
+    return new
+
+
+cdef dispatched visit_sparse(
+    Descent *d, Lane *lane, const Settings *settings, Pass *at
+) noexcept nogil:
+    cdef Py_ssize_t a
     cdef Visited *m
-    shuffle(d.order, d.n_left, &lane.rng)
+    cdef Visited *following
+    cdef float change
     for a in range(d.n_left):
         m = &d.members[d.order[a]]
-        old = m.alpha
-        if a + 1 < d.n_left:
-            prefetch_row(&d.members[d.order[a + 1]], d.shrunk != NULL)
-        if d.shrunk != NULL:
-            z = bias + dot(d.shrunk, m.values, m.n)
-        else:
-            z = bias + thresholded_dot(m.features, m.values, m.n, d.v, l1)
-        # Few operations lead from z to the step, for which the next visit waits.
-        slope = m.y * inverse_l2
-        of_alpha = old * m.inverse_weight - 1
-        target = old - of_alpha * m.inverse_curvature
-        z *= slope
-        g = z + of_alpha
-        idle = (old == 0) & (g >= 0)
-        d.order[kept] = d.order[a]
-        kept += not (idle & (g > d.limit) & (m.y < 0))
-        projected = g if g >= 0 else -g
-        projected = 0 if idle | ((old == m.most) & (g <= 0)) else projected
-        worst = max(worst, projected)
-        squares += projected * projected
-        total += old
-        new = min(max(target - z * m.inverse_curvature, <float>0), m.most)
-        new = new if projected > d.tiny else old
-        if new != old:
-            m.alpha = new
-            new = (new - old) * m.y
-            bias += of_bias * new
-            if d.shrunk != NULL:
-                add_dense(d, m, new, l1)
-            else:
-                add_to_v(d, lane, m, new)
-    d.n_left = kept
-    d.worst = worst
-    d.squares = squares
-    d.total = total
-    lane.bias = bias
+        if a + 1 < d.n_left:  # a processor sees by itself how the rest of both follows
+            following = &d.members[d.order[a + 1]]
+            prefetch(following.features)
+            prefetch(following.values)
+        change = thresholded_dot(m.features, m.values, m.n, d.v, settings.l1)
+        change = step(d, a, change, at)
+        if change != 0:
+            add_to_v(d, lane, m, change)
+
+
+cdef dispatched visit_dense(Descent *d, const Settings *settings, Pass *at) noexcept nogil:
+    """v gets the change by one visit in the same loop that has the product of the next."""
+    cdef Py_ssize_t a, n_features = d.members[0].n
+    cdef const float *x = d.members[d.order[0]].values
+    cdef const float *following = x
+    cdef const float *ahead
+    cdef float change = 0
+    for a in range(d.n_left):
+        ahead = d.members[d.order[min(a + 1, d.n_left - 1)]].values
+        change = dense_step(d.v, x, change, settings.l1, following, ahead, n_features)
+        change = step(d, a, change, at)
+        x = following
+        following = ahead
+    dense_step(d.v, x, change, settings.l1, x, x, n_features)
+
+
+cdef void one_pass(Descent *d, Lane *lane, const Settings *settings) noexcept nogil:
+    """Visit the samples that are left once, in a fresh random order."""
+    cdef Pass at = begun(lane, settings)
+    shuffle(d.order, d.n_left, &lane.rng)
+    if d.dense:
+        visit_dense(d, settings, &at)
+    else:
+        visit_sparse(d, lane, settings, &at)
+    d.n_left = at.n_kept
+    d.worst = at.worst
+    d.squares = at.squares
+    d.total = at.total
+    lane.bias = at.bias
 
 
 cdef inline Py_ssize_t sample_of(int32_t entry) noexcept nogil:
@@ -257,10 +288,9 @@ cdef int descend(
     d.n_left = lane.n_active
     d.limit = 1e30
     d.tiny = <float>(0.1 * enough)
-    d.shrunk = NULL
-    if problem.X.rows.dense:
-        begin_dense(work, c, problem.X.n_columns, settings.l1)
-        d.shrunk = &work.shrunk[0]
+    d.dense = problem.X.rows.dense
+    if d.dense:
+        touch_all(work, c, problem.X.n_columns)
     for _ in range(n_passes):
         lane.n_visits += d.n_left
         one_pass(&d, lane, settings)

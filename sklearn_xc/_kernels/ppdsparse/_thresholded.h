@@ -9,8 +9,8 @@
 #endif
 
 static inline float xc_soft_threshold(float value, float level) {
-    const float inside = value > level ? level : value < -level ? -level : value;
-    return value - inside;
+    const float above = value > -level ? value : -level;
+    return value - (above < level ? above : level);
 }
 
 /* sum_e S(v[places[e]]) x[e].  Four entries at a time stand in a vector, so that thresholds are
