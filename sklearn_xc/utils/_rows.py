@@ -192,15 +192,10 @@ class Rows(NamedTuple):
 
     def squared_norms(self):
         """||x||^2 of each row, float64 (n_samples,)."""
-        if self.dense:
-            X = self.matrix()
-            return np.einsum("ij,ij->i", X, X, dtype=np.float64)
         return self._sums(squares=True)
 
     def magnitudes(self):
         """sum_j |x_ij| of each row i, float64 (n_samples,)."""
-        if self.dense:
-            return np.abs(self.matrix()).sum(axis=1, dtype=np.float64)
         return self._sums(squares=False)
 
     def _sums(self, squares):
@@ -383,14 +378,13 @@ class Rows(NamedTuple):
         share = weight / weight.sum()
         parts = [part for part, _ in stretches(self.indptr, IN_CACHE)]
         mean = sum(share[part] @ X[part] for part in parts)
-        square = sum(share[part] @ np.square(X[part], dtype=np.float64) for part in parts)
         varies = n_varying = X.max(axis=0) > X.min(axis=0)
         spread = sum(share[part] @ np.square(X[part] - mean) for part in parts)
         deviation = np.where(varies, np.sqrt(spread), 0)
         varies = varies & (deviation > 0)
         if not varies.any():
             return None
-        if np.sqrt(square[varies].max()) <= UNEVEN * np.median(deviation[varies]):
+        if np.sqrt((spread + mean**2)[varies].max()) <= UNEVEN * np.median(deviation[varies]):
             return None
         # a column that does not vary is zero inside, to the last bit
         found = np.where(varies, mean, X[0]), np.where(varies, deviation, 1.0)

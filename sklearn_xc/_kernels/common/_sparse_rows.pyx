@@ -7,6 +7,8 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
+from sklearn_xc._kernels.common._vector_ops cimport sum_of_squares
+
 
 def count_entries(
     const int64_t[::1] indptr,
@@ -145,17 +147,17 @@ def sums_of_rows(
     sums : (n_samples,), OUT
     """
     cdef Py_ssize_t i, e
-    cdef double total
+    if data.shape[0] == 0:
+        sums[:] = 0
+        return
     with nogil:
         for i in range(sums.shape[0]):
-            total = 0
             if squares:
-                for e in range(indptr[i], indptr[i + 1]):
-                    total += <double>data[e] * data[e]
-            else:
-                for e in range(indptr[i], indptr[i + 1]):
-                    total += fabs(data[e])
-            sums[i] = total
+                sum_of_squares(&data[0] + indptr[i], indptr[i + 1] - indptr[i], &sums[i])
+                continue
+            sums[i] = 0
+            for e in range(indptr[i], indptr[i + 1]):
+                sums[i] += fabs(data[e])
 
 
 def copy_rows(

@@ -34,7 +34,7 @@ cdef dispatched largest(const float* z, int64_t n, float* top) noexcept nogil:
 
 
 cdef dispatched sum_of_squares(const float* x, int64_t n, double* out) noexcept nogil:
-    """OUT ||x||^2, summed in float64."""
+    """OUT ||x||^2 in float64, where no square is too small or too large."""
     cdef double part[8]
     cdef double total = 0
     cdef int64_t e
@@ -43,9 +43,9 @@ cdef dispatched sum_of_squares(const float* x, int64_t n, double* out) noexcept 
         part[c] = 0
     for e in range(n // 8):
         for c in range(8):
-            part[c] += x[8 * e + c] * x[8 * e + c]
+            part[c] += <double>x[8 * e + c] * x[8 * e + c]
     for e in range(n - n % 8, n):
-        total += x[e] * x[e]
+        total += <double>x[e] * x[e]
     for c in range(8):
         total += part[c]
     out[0] = total

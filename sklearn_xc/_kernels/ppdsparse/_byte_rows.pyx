@@ -9,9 +9,13 @@ quarter of the memory and, with instructions made for it, of the time.
 """
 
 from libc.math cimport fabsf, rintf, sqrt
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int32_t, uint8_t
+from libc.string cimport memset
 
 import numpy as np
+
+from sklearn_xc._kernels.common._common cimport dispatched
+from sklearn_xc._kernels.common._vector_ops cimport sum_of_squares
 
 # The bounds are summed in float64 and kept in float32, rounded upwards.
 cdef double UPWARDS = 1.000001
@@ -37,24 +41,67 @@ cdef class ByteRows:
         self._arrays = values, scale, error, length
 
 
+cdef dispatched find_scale(const float *x, Py_ssize_t n, float *scale) noexcept nogil:
+    """OUT the largest |x_j| in units of LARGEST, or 0 if that is none to divide by."""
+    cdef float part[LANES]
+    cdef float a
+    cdef Py_ssize_t e, j, c
+    for c in range(LANES):
+        part[c] = 0
+    for e in range(n // LANES):
+        for c in range(LANES):
+            a = fabsf(x[e * LANES + c])
+            part[c] = a if a > part[c] else part[c]
+    scale[0] = 0
+    for j in range(n - n % LANES, n):
+        scale[0] = max(scale[0], fabsf(x[j]))
+    for c in range(LANES):
+        scale[0] = max(scale[0], part[c])
+    scale[0] /= LARGEST
+    if not divides(scale[0]):
+        scale[0] = 0
+
+
+cdef inline double square_left(float x, float scale, uint8_t value) noexcept nogil:
+    cdef double left = <double>x - <double>scale * (<int32_t>value - ZERO)
+    return left * left
+
+
+cdef dispatched round_entries(
+    const float *x, Py_ssize_t n, float scale, uint8_t *values, double *lost, double *kept
+) noexcept nogil:
+    """Write q, and OUT |x - s q|^2 and |q|^2."""
+    cdef double part[LANES]
+    cdef int32_t whole, squares = 0  # at most 2^17 of them, 127^2 each
+    cdef Py_ssize_t e, j, c
+    for j in range(n):
+        whole = <int32_t>rintf(x[j] / scale)
+        squares += whole * whole
+        values[j] = <uint8_t>(whole + ZERO)
+    for c in range(LANES):
+        part[c] = 0
+    for e in range(n // LANES):
+        for c in range(LANES):
+            j = e * LANES + c
+            part[c] += square_left(x[j], scale, values[j])
+    kept[0] = squares
+    lost[0] = 0
+    for j in range(n - n % LANES, n):
+        lost[0] += square_left(x[j], scale, values[j])
+    for c in range(LANES):
+        lost[0] += part[c]
+
+
 cdef void round_row(
     const float *x, Py_ssize_t n, uint8_t *values, float *scale, float *error, float *length
 ) noexcept nogil:
-    cdef Py_ssize_t j
-    cdef float largest = 0
-    cdef float q
-    cdef double left, lost = 0, kept = 0
-    for j in range(n):
-        largest = max(largest, fabsf(x[j]))
-    scale[0] = largest / LARGEST
-    if not divides(scale[0]):
-        scale[0] = 0
-    for j in range(n):
-        q = rintf(x[j] / scale[0]) if scale[0] > 0 else 0
-        values[j] = <uint8_t>(<int>q + ZERO)
-        left = <double>x[j] - <double>scale[0] * q
-        lost += left * left
-        kept += <double>q * q
+    cdef double lost, kept = 0
+    find_scale(x, n, scale)
+    if scale[0] > 0:
+        round_entries(x, n, scale[0], values, &lost, &kept)
+    else:
+        memset(values, ZERO, n)
+        sum_of_squares(x, n, &lost)
     error[0] = <float>(UPWARDS * sqrt(lost))
     length[0] = <float>(UPWARDS * sqrt(kept) * scale[0])
 

@@ -6,8 +6,8 @@
 #include "ppdsparse/_thresholded.h"
 
 /* v += change * x and <S(v), next>, in one pass over v: S(v) is not stored, and v read once, where
- * each in its turn would read v twice and x and S(v) once more. Meanwhile `ahead`, the row after
- * the next, is fetched into the first cache, line by line. */
+ * one after the other would read v twice. Meanwhile `ahead`, a row to come, is fetched into the
+ * first cache, line by line. */
 #if defined(__GNUC__) || defined(__clang__)
 XC_INLINE void xc_add_and_shrink(float *restrict v, const float *restrict x, float change,
                                  float level, float *restrict shrunk, long long n) {

@@ -23,7 +23,8 @@ cdef extern from "ppdsparse/_dense_step.h" nogil:
     )
 
 cdef enum:
-    AHEAD = 3  # how many samples ahead their rows are fetched into the cache
+    AHEAD = 3  # how many samples ahead sparse rows are fetched into the cache to be copied
+    ROWS_AHEAD = 2  # and dense rows for their visits
     # Rows with more entries than this in all stay where they are: copies would not be in a cache.
     MOST_COPIED = 1 << 19
 
@@ -168,17 +169,22 @@ cdef dispatched visit_sparse(
 
 cdef dispatched visit_dense(Descent *d, const Settings *settings, Pass *at) noexcept nogil:
     """v gets the change by one visit in the same loop that has the product of the next."""
-    cdef Py_ssize_t a, n_features = d.members[0].n
-    cdef const float *x = d.members[d.order[0]].values
-    cdef const float *following = x
+    cdef Py_ssize_t a, n_features, last = d.n_left - 1
+    cdef const float *x
+    cdef const float *following
     cdef const float *ahead
     cdef float change = 0
+    if last < 0:
+        return
+    n_features = d.members[0].n
+    x = d.members[d.order[0]].values
     for a in range(d.n_left):
-        ahead = d.members[d.order[min(a + 1, d.n_left - 1)]].values
+        prefetch(&d.members[d.order[min(a + 2 * ROWS_AHEAD, last)]])
+        ahead = d.members[d.order[min(a + ROWS_AHEAD, last)]].values
+        following = d.members[d.order[a]].values
         change = dense_step(d.v, x, change, settings.l1, following, ahead, n_features)
         change = step(d, a, change, at)
         x = following
-        following = ahead
     dense_step(d.v, x, change, settings.l1, x, x, n_features)
 
 

@@ -97,12 +97,19 @@ cdef inline float score_of(
     return bias + z
 
 
+cdef inline void prefetch_values(Problem problem, Py_ssize_t i) noexcept nogil:
+    prefetch_floats(problem.X.rows.values + i * problem.X.n_columns, problem.X.n_columns)
+
+
 cdef Py_ssize_t score_active(Workspace work, Py_ssize_t c, Problem problem) noexcept nogil:
     """Margins and costs of the active set; returns how many."""
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t a
     cdef int32_t i
     for a in range(lane.n_active):
+        if a + AHEAD < lane.n_active:
+            i = work.active[c, a + AHEAD]
+            prefetch_values(problem, i if i >= 0 else ~i)
         i = work.active[c, a]
         if i < 0:
             i = ~i
@@ -204,7 +211,7 @@ cdef void find_primal(
     """
     cdef Lane *lane = &work.lanes[c]
     cdef float drop = 0, z
-    cdef Py_ssize_t q, n, kept = 0, d = problem.X.n_columns
+    cdef Py_ssize_t q, n, kept = 0
     cdef int32_t i
     cdef Fine fine
     load_weights(work, c, settings)
@@ -224,7 +231,7 @@ cdef void find_primal(
         )
     for q in range(lane.n_candidates):
         if q + AHEAD < lane.n_candidates:
-            prefetch_floats(problem.X.rows.values + work.candidates[c, q + AHEAD] * d, d)
+            prefetch_values(problem, work.candidates[c, q + AHEAD])
         i = work.candidates[c, q]
         z = score_of(work, problem, i, lane.intercept)
         add_margin(work, c, problem, n, i, z)
