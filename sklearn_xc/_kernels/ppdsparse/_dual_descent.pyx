@@ -119,6 +119,14 @@ cdef inline Pass begun(Lane *lane, const Settings *settings) noexcept nogil:
     return at
 
 
+cdef inline void finish(Descent *d, Lane *lane, const Pass *at) noexcept nogil:
+    d.n_left = at.n_kept
+    d.worst = at.worst
+    d.squares = at.squares
+    d.total = at.total
+    lane.bias = at.bias
+
+
 cdef inline float step(Descent *d, Py_ssize_t a, float product, Pass *at) noexcept nogil:
     """The step for the a-th of `order`, of <S(v), x_i> = `product`; returns a_i y_i's change.
 
@@ -148,9 +156,8 @@ cdef inline float step(Descent *d, Py_ssize_t a, float product, Pass *at) noexce
     return new
 
 
-cdef dispatched visit_sparse(
-    Descent *d, Lane *lane, const Settings *settings, Pass *at
-) noexcept nogil:
+cdef dispatched visit_sparse(Descent *d, Lane *lane, const Settings *settings) noexcept nogil:
+    cdef Pass at = begun(lane, settings)
     cdef Py_ssize_t a
     cdef Visited *m
     cdef Visited *following
@@ -162,45 +169,40 @@ cdef dispatched visit_sparse(
             prefetch(following.features)
             prefetch(following.values)
         change = thresholded_dot(m.features, m.values, m.n, d.v, settings.l1)
-        change = step(d, a, change, at)
+        change = step(d, a, change, &at)
         if change != 0:
             add_to_v(d, lane, m, change)
+    finish(d, lane, &at)
 
 
-cdef dispatched visit_dense(Descent *d, const Settings *settings, Pass *at) noexcept nogil:
-    """v gets the change by one visit in the same loop that has the product of the next."""
-    cdef Py_ssize_t a, n_features, last = d.n_left - 1
-    cdef const float *x
+cdef dispatched visit_dense(Descent *d, Lane *lane, const Settings *settings) noexcept nogil:
+    """Visits of one sample or more: the loop that brings v the change by one has the product of the
+    next.
+    """
+    cdef Pass at = begun(lane, settings)
+    cdef Py_ssize_t a, n_features = d.members[0].n, last = d.n_left - 1
+    cdef const float *x = d.members[d.order[0]].values
     cdef const float *following
     cdef const float *ahead
     cdef float change = 0
-    if last < 0:
-        return
-    n_features = d.members[0].n
-    x = d.members[d.order[0]].values
     for a in range(d.n_left):
         prefetch(&d.members[d.order[min(a + 2 * ROWS_AHEAD, last)]])
         ahead = d.members[d.order[min(a + ROWS_AHEAD, last)]].values
         following = d.members[d.order[a]].values
         change = dense_step(d.v, x, change, settings.l1, following, ahead, n_features)
-        change = step(d, a, change, at)
+        change = step(d, a, change, &at)
         x = following
     dense_step(d.v, x, change, settings.l1, x, x, n_features)
+    finish(d, lane, &at)
 
 
 cdef void one_pass(Descent *d, Lane *lane, const Settings *settings) noexcept nogil:
     """Visit the samples that are left once, in a fresh random order."""
-    cdef Pass at = begun(lane, settings)
     shuffle(d.order, d.n_left, &lane.rng)
-    if d.dense:
-        visit_dense(d, settings, &at)
+    if d.dense and d.n_left:
+        visit_dense(d, lane, settings)
     else:
-        visit_sparse(d, lane, settings, &at)
-    d.n_left = at.n_kept
-    d.worst = at.worst
-    d.squares = at.squares
-    d.total = at.total
-    lane.bias = at.bias
+        visit_sparse(d, lane, settings)
 
 
 cdef inline Py_ssize_t sample_of(int32_t entry) noexcept nogil:
