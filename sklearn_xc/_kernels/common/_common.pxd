@@ -11,8 +11,6 @@ cdef enum:
 cdef extern from "_simd.h" nogil:
     # The return type of a hot leaf function; see the header.
     ctypedef void dispatched "XC_CLONES void"
-    # That of one whose sums have to be those of another kernel to the last bit.
-    ctypedef void ordered "XC_ORDERED void"
     # That of a float function that gathers and is quicker without vectors.
     ctypedef float gathered "XC_SCALAR float"
     void prefetch "XC_PREFETCH" (const void *address)

@@ -19,12 +19,8 @@
  * of them, one value at a time, which takes longer than the arithmetic that this would speed up. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define XC_SCALAR __attribute__((noinline, optimize("no-tree-vectorize")))
-/* A sum in the order of its terms, for several instruction sets: as vectors the products would be
- * rounded before they are added, which a fused multiply-add of another kernel does not do. */
-#define XC_ORDERED XC_CLONES __attribute__((optimize("no-tree-vectorize")))
 #else
 #define XC_SCALAR
-#define XC_ORDERED XC_CLONES
 #endif
 
 /* The empty assembly keeps GCC from taking a function that only prefetches for one that does

@@ -1,9 +1,8 @@
 /* Scores of dense rows for sixteen classes: a matrix product in tiles of a few rows, whose sums stay
  * in registers while a column of weights is read once for all of them.
  *
- * Each sum runs over the features in order, with fused multiply-adds where there are any, so that
- * neither the height of a tile nor the way rows are cut into blocks changes a bit. With GCC vector
- * extensions, as in _simd.h.
+ * Each sum runs over the features in order, so that neither the height of a tile nor the way rows are
+ * cut into blocks changes a bit. With GCC vector extensions, as in _simd.h.
  */
 #ifndef XC_DENSE_SCORES_H
 #define XC_DENSE_SCORES_H

@@ -8,7 +8,7 @@ that have lists as they come, those with weights for all classes by batches of B
 from cython.parallel cimport prange, threadid
 from libc.stdint cimport int32_t, int64_t
 
-from sklearn_xc._kernels.common._common cimport ordered
+from sklearn_xc._kernels.common._common cimport gathered
 from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_at
 from sklearn_xc._kernels.topk._inverted_index cimport BATCH
 
@@ -92,33 +92,31 @@ cdef int64_t order_row(
     return n + n_waiting
 
 
-cdef ordered sparse_score(
+cdef gathered sparse_score(
     Weights weights, int64_t start, int64_t stop, const int32_t* features, const float* values,
-    int64_t n, float* spread, float* score,
+    int64_t n, float* spread, float total,
 ) noexcept nogil:
-    """score += w x, with the weights from `start` to `stop`; `spread` is zeros before and after."""
+    """total + w x, with the weights from `start` to `stop`; `spread` is zeros before and after."""
     cdef int64_t e, p
-    cdef float total = score[0]
     for p in range(start, stop):
         spread[weights.features[p]] = weights.values[p]
     for e in range(n):
         total += values[e] * spread[features[e]]
     for p in range(start, stop):
         spread[weights.features[p]] = 0
-    score[0] = total
+    return total
 
 
-cdef ordered dense_score(
+cdef gathered dense_score(
     Weights weights, int64_t place, const int32_t* features, const float* values, int64_t n,
-    float* score,
+    float total,
 ) noexcept nogil:
-    """score += w x, with the weights of all features at this place."""
+    """total + w x, with the weights of all features at this place."""
     cdef const float* of_class = weights.full_weights + place
     cdef int64_t e
-    cdef float total = score[0]
     for e in range(n):
         total += values[e] * of_class[weights.full_column[features[e]] * weights.stride]
-    score[0] = total
+    return total
 
 
 def candidate_scores(
@@ -149,11 +147,11 @@ def candidate_scores(
         for p in range(starts[i], starts[i + 1]):
             scores[p] = weights.intercept[candidates[p, 0]]
             if weights.is_sparse:
-                sparse_score(
+                scores[p] = sparse_score(
                     weights, candidates[p, 1], candidates[p, 2], &features[t, 0], &values[t, 0],
-                    n, &spread[t, 0], &scores[p],
+                    n, &spread[t, 0], scores[p],
                 )
             else:
-                dense_score(
-                    weights, candidates[p, 0], &features[t, 0], &values[t, 0], n, &scores[p]
+                scores[p] = dense_score(
+                    weights, candidates[p, 0], &features[t, 0], &values[t, 0], n, scores[p]
                 )
