@@ -59,8 +59,10 @@ def test_multiclass_with_twenty_thousand_classes(load):
     X, Y, X_test, Y_test = load("oewn_hypernym")
     (y, kept), (y_test, kept_test) = first_label(Y), first_label(Y_test)
     found = []
-    for seed in range(3):  # by which the best label differs by 0.1 points
-        model = PPDSparseClassifier(n_jobs=2, random_state=seed).fit(X[kept], y[kept])
+    for tol, seed in [(0.001, 0), (0.03, 0), (0.03, 1), (0.03, 2)]:  # nearly the optimum; default
+        model = PPDSparseClassifier(tol=tol, n_jobs=2, random_state=seed).fit(X[kept], y[kept])
         labels, _ = model.predict_topk(X_test[kept_test], k=5)
         found.append([top_k_accuracy(y_test[kept_test], labels, k=k) for k in (1, 5)])
-    assert (np.mean(found, axis=0) > (0.34, 0.5)).all()
+    assert (np.array(found[0]) > (0.341, 0.54)).all()
+    # of twelve seeds the best label has 0.3400 in the mean, and a standard deviation of 0.0005
+    assert (np.mean(found[1:], axis=0) > (0.339, 0.535)).all()
