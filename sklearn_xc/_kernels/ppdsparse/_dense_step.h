@@ -9,8 +9,8 @@
  * one after the other would read v twice. Meanwhile `ahead`, a row to come, is fetched into the
  * first cache, line by line. */
 #if defined(__GNUC__) || defined(__clang__)
-XC_INLINE void xc_add_and_shrink(float *restrict v, const float *restrict x, float change,
-                                 float level, float *restrict shrunk, long long n) {
+XC_INLINE void xc_add_and_shrink(float *__restrict v, const float *__restrict x, float change,
+                                 float level, float *__restrict shrunk, long long n) {
     for (long long j = 0; j < n; j++) {
         const float u = v[j] + change * x[j];
         v[j] = u;

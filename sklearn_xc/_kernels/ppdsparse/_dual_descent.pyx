@@ -128,7 +128,7 @@ cdef inline void finish(Descent *d, Lane *lane, const Pass *at) noexcept nogil:
 
 
 cdef inline float step(Descent *d, Py_ssize_t a, float product, Pass *at) noexcept nogil:
-    """The step for the a-th of `order`, of <S(v), x_i> = `product`; returns a_i y_i's change.
+    """The step of the a-th of `order`, whose <S(v), x_i> is `product`; the change of alpha_i y_i.
 
     What a visit finds is no branch, because about every second one would be guessed wrongly.
     """
@@ -161,15 +161,15 @@ cdef dispatched visit_sparse(Descent *d, Lane *lane, const Settings *settings) n
     cdef Py_ssize_t a
     cdef Visited *m
     cdef Visited *following
-    cdef float change
+    cdef float product, change
     for a in range(d.n_left):
         m = &d.members[d.order[a]]
         if a + 1 < d.n_left:  # a processor sees by itself how the rest of both follows
             following = &d.members[d.order[a + 1]]
             prefetch(following.features)
             prefetch(following.values)
-        change = thresholded_dot(m.features, m.values, m.n, d.v, settings.l1)
-        change = step(d, a, change, &at)
+        product = thresholded_dot(m.features, m.values, m.n, d.v, settings.l1)
+        change = step(d, a, product, &at)
         if change != 0:
             add_to_v(d, lane, m, change)
     finish(d, lane, &at)
@@ -184,13 +184,13 @@ cdef dispatched visit_dense(Descent *d, Lane *lane, const Settings *settings) no
     cdef const float *x = d.members[d.order[0]].values
     cdef const float *following
     cdef const float *ahead
-    cdef float change = 0
+    cdef float product, change = 0
     for a in range(d.n_left):
         prefetch(&d.members[d.order[min(a + 2 * ROWS_AHEAD, last)]])
         ahead = d.members[d.order[min(a + ROWS_AHEAD, last)]].values
         following = d.members[d.order[a]].values
-        change = dense_step(d.v, x, change, settings.l1, following, ahead, n_features)
-        change = step(d, a, change, &at)
+        product = dense_step(d.v, x, change, settings.l1, following, ahead, n_features)
+        change = step(d, a, product, &at)
         x = following
     dense_step(d.v, x, change, settings.l1, x, x, n_features)
     finish(d, lane, &at)

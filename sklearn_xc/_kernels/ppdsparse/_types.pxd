@@ -73,11 +73,9 @@ cdef inline float limit_of_visits(float worst) noexcept nogil:
     return min(worst, <float>0.1)
 
 
-cdef inline float soft_threshold(float value, float level) noexcept nogil:
-    return value - min(max(value, -level), level)
-
-
 cdef extern from "ppdsparse/_thresholded.h" nogil:
+    # S(value) = value - min(max(value, -level), level)
+    float soft_threshold "xc_soft_threshold" (float value, float level)
     # sum_e S(v[places[e]]) x[e] over n entries
     float thresholded_dot "xc_thresholded_dot" (
         const int32_t *places, const float *x, Py_ssize_t n, const float *v, float level
