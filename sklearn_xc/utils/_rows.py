@@ -384,7 +384,8 @@ class Rows(NamedTuple):
         varies = varies & (deviation > 0)
         if not varies.any():
             return None
-        if np.sqrt((spread + mean**2)[varies].max()) <= UNEVEN * np.median(deviation[varies]):
+        size = np.sqrt(spread + mean**2)  # root of the mean square
+        if size[varies].max() <= UNEVEN * np.median(deviation[varies]):
             return None
         # a column that does not vary is zero inside, to the last bit
         found = np.where(varies, mean, X[0]), np.where(varies, deviation, 1.0)

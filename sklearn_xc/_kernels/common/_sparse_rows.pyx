@@ -142,7 +142,7 @@ def sums_of_rows(
 
     Parameters
     ----------
-    indptr, data : CSR rows
+    indptr, data : CSR rows, or dense ones
     squares : whether squares
     sums : (n_samples,), OUT
     """

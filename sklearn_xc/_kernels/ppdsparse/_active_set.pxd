@@ -16,7 +16,7 @@ cdef class Workspace:
     cdef bint graded
     # v of the class that is descending, and which features it touches; all zero in between
     cdef float[::1] v
-    cdef float[::1] shrunk  # S(v) while it descends on dense rows
+    cdef float[::1] lane_weights  # of one lane by feature, for dense rows one by one; else empty
     cdef double[::1] exact_v
     cdef uint8_t[::1] seen
     # The weights for a search, packed so that they stay in the caches: feature j has those of row

@@ -43,7 +43,7 @@ cdef class Workspace:
         self.margins = np.empty(n if dense else 0, dtype=np.float32)
         self.costs = np.empty(n if dense else 0, dtype=np.float32)
         self.v = np.zeros(d, dtype=np.float32)
-        self.shrunk = np.empty(d if dense else 0, dtype=np.float32)
+        self.lane_weights = np.empty(d if dense else 0, dtype=np.float32)
         self.packed = np.empty(d, dtype=np.float32)
         self.sparse = np.empty(d, dtype=np.float32)
         self.exact_v = np.zeros(d)

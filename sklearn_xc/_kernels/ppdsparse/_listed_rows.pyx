@@ -52,33 +52,33 @@ cdef Py_ssize_t longest_list(
 
 
 cdef void load_weights(Workspace work, Py_ssize_t c, const Settings *settings) noexcept nogil:
-    """The weights of one lane, feature by feature, into `shrunk`."""
+    """The weights of one lane, feature by feature, into `lane_weights`."""
     cdef Lane *lane = &work.lanes[c]
     cdef Py_ssize_t q
-    for q in range(work.shrunk.shape[0]):
-        work.shrunk[q] = 0
+    for q in range(work.lane_weights.shape[0]):
+        work.lane_weights[q] = 0
     for q in range(lane.n_touched):
-        work.shrunk[work.touched[c, q]] = (
+        work.lane_weights[work.touched[c, q]] = (
             soft_threshold(work.saved[c, q], settings.l1) / settings.l2
         )
 
 
 cdef void load_fine(Workspace work, Py_ssize_t width, Fine *fine) noexcept nogil:
-    """`shrunk` in 16 bits, or fewer where sums over so many features need more than 32."""
-    cdef Py_ssize_t j, d = work.shrunk.shape[0]
+    """`lane_weights` in 16 bits, or fewer where sums over so many features need more than 32."""
+    cdef Py_ssize_t j, d = work.lane_weights.shape[0]
     cdef float largest = 0, inverse, q, most = min(LARGEST_FINE, LARGEST_SUM // (256 * width))
     cdef double left, squares = 0, lost = 0
     for j in range(d):
-        largest = max(largest, fabsf(work.shrunk[j]))
+        largest = max(largest, fabsf(work.lane_weights[j]))
     fine.scale = largest / most
     if not divides(fine.scale):
         fine.scale = 0
     inverse = 1 / fine.scale if fine.scale > 0 else 0
     fine.start = 0
     for j in range(d):
-        q = rintf(work.shrunk[j] * inverse)
-        left = <double>work.shrunk[j] - <double>fine.scale * q
-        squares += <double>work.shrunk[j] * work.shrunk[j]
+        q = rintf(work.lane_weights[j] * inverse)
+        left = <double>work.lane_weights[j] - <double>fine.scale * q
+        squares += <double>work.lane_weights[j] * work.lane_weights[j]
         lost += left * left
         work.fine_weights[j] = <int16_t><int32_t>q
         fine.start -= ZERO * <int32_t>q
@@ -90,10 +90,9 @@ cdef void load_fine(Workspace work, Py_ssize_t width, Fine *fine) noexcept nogil
 cdef inline float score_of(
     Workspace work, Problem problem, Py_ssize_t i, float bias
 ) noexcept nogil:
+    cdef Py_ssize_t d = problem.X.n_columns
     cdef float z
-    inner_product(
-        problem.X.rows.values + i * problem.X.n_columns, &work.shrunk[0], problem.X.n_columns, &z
-    )
+    inner_product(problem.X.rows.values + i * d, &work.lane_weights[0], d, &z)
     return bias + z
 
 
