@@ -24,9 +24,10 @@ from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
-from setuptools.command.build_ext import customize_compiler, new_compiler
+from setuptools.command.build_ext import build_ext, customize_compiler, new_compiler
 from setuptools.errors import CCompilerError, ExecError
 
+KERNELS = "sklearn_xc._kernels."
 # One row a kernel: module -> the language that Cython translates it to, whether it uses OpenMP.
 EXTENSIONS = {
     "common._pace": ("c", True),
@@ -99,7 +100,7 @@ EXTENSIONS = {
 
 # What Cython would otherwise put into every kernel, its memoryviews above all: compiled once, which
 # halves the time of a build and the size of a wheel.
-SHARED = "sklearn_xc._kernels.common._cython"
+SHARED = KERNELS + "common._cython"
 
 # Where there is a compiler, as for an installation from source, hnswlib is brought along.
 REQUIRED = [
@@ -243,7 +244,25 @@ def chosen(variable, default, allowed):
     return value
 
 
-def extensions(build, simd, folder):
+def extensions():
+    """The kernels as they are written."""
+    common = {"py_limited_api": bool(ABI)}
+    modules = [
+        Extension(
+            KERNELS + name,
+            [f"sklearn_xc/_kernels/{name.replace('.', '/')}.pyx"],
+            include_dirs=["sklearn_xc/_kernels/common", "sklearn_xc/_kernels"],
+            language=language,
+            depends=COMMON,
+            **common,
+        )
+        for name, (language, _) in EXTENSIONS.items()
+    ]
+    return [*modules, Extension(SHARED, [], **common)]  # Cython writes the last
+
+
+def translated(build, simd, folder):
+    """The kernels in C or C++, with what the compiler is to be told; written to the folder."""
     options = BUILDS[build]
     if sys.platform == "win32":
         if build in ("asan", "ubsan"):
@@ -255,30 +274,12 @@ def extensions(build, simd, folder):
         macros.append(("XC_CLONE_TARGETS", targets))
         if "v4" in targets:
             macros.append(("XC_AVX512", "1"))  # for what no plain loop is compiled to
-    modules = [
-        Extension(
-            f"sklearn_xc._kernels.{name}",
-            [f"sklearn_xc/_kernels/{name.replace('.', '/')}.pyx"],
-            include_dirs=["sklearn_xc/_kernels/common", "sklearn_xc/_kernels"],
-            define_macros=macros,
-            language=language,
-            extra_compile_args=options["compile"] + (openmp_compile if parallel else []),
-            extra_link_args=options["link"] + (openmp_link if parallel else []),
-            depends=COMMON,
-            py_limited_api=bool(ABI),
-        )
-        for name, (language, parallel) in EXTENSIONS.items()
-    ]
-    modules.append(
-        Extension(
-            SHARED,
-            [],  # Cython writes it
-            define_macros=macros,
-            extra_compile_args=options["compile"],
-            extra_link_args=options["link"],
-            py_limited_api=bool(ABI),
-        )
-    )
+    modules = extensions()
+    for module in modules:
+        parallel = module.name != SHARED and EXTENSIONS[module.name.removeprefix(KERNELS)][1]
+        module.define_macros = macros
+        module.extra_compile_args = options["compile"] + (openmp_compile if parallel else [])
+        module.extra_link_args = options["link"] + (openmp_link if parallel else [])
     return cythonize(
         modules,
         nthreads=min(8, os.cpu_count() or 1),  # each takes some 200 MB
@@ -286,6 +287,19 @@ def extensions(build, simd, folder):
         compiler_directives={**DIRECTIVES, **options["directives"]},
         build_dir=f"{folder}/cython",
     )
+
+
+class BuildKernels(build_ext):
+    """Asks the compiler what it can and has Cython translate, once kernels are to be built.
+
+    Metadata and a source distribution, for which this file also runs, need neither.
+    """
+
+    def build_extensions(self):
+        by_name = {module.name: module for module in translated(BUILD, SIMD_LEVEL, FOLDER)}
+        for module in self.extensions:  # setuptools has noted more of them
+            vars(module).update(vars(by_name[module.name]))
+        super().build_extensions()
 
 
 PORTABLE = chosen("SKLEARN_XC_PORTABLE", "0", ["0", "1"]) == "1"
@@ -296,7 +310,8 @@ FOLDER = f"build/{BUILD}-{SIMD_LEVEL}"
 
 if __name__ == "__main__":  # where processes do not fork, those of Cython import this file
     setup(
-        ext_modules=extensions(BUILD, SIMD_LEVEL, FOLDER),
+        ext_modules=extensions(),
+        cmdclass={"build_ext": BuildKernels},
         install_requires=REQUIRED + ([] if PORTABLE else REQUIRED_FROM_SOURCE),
         options={
             "build": {"build_base": FOLDER},
