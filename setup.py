@@ -295,6 +295,10 @@ class BuildKernels(build_ext):
     Metadata and a source distribution, for which this file also runs, need neither.
     """
 
+    def initialize_options(self):
+        super().initialize_options()
+        self.parallel = True  # pip forgets what `setup` is told of it
+
     def build_extensions(self):
         by_name = {module.name: module for module in translated(BUILD, SIMD_LEVEL, FOLDER)}
         for module in self.extensions:  # setuptools has noted more of them
@@ -315,7 +319,6 @@ if __name__ == "__main__":  # where processes do not fork, those of Cython impor
         install_requires=REQUIRED + ([] if PORTABLE else REQUIRED_FROM_SOURCE),
         options={
             "build": {"build_base": FOLDER},
-            "build_ext": {"parallel": True},
             "bdist_wheel": {"py_limited_api": ABI[0]} if ABI else {},
         },
     )
