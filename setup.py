@@ -297,7 +297,7 @@ class BuildKernels(build_ext):
 
     def initialize_options(self):
         super().initialize_options()
-        self.parallel = True  # pip forgets what `setup` is told of it
+        self.parallel = True  # under pip, options given to `setup` do not reach this class
 
     def build_extensions(self):
         by_name = {module.name: module for module in translated(BUILD, SIMD_LEVEL, FOLDER)}
