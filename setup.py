@@ -246,7 +246,6 @@ def chosen(variable, default, allowed):
 
 def extensions():
     """The kernels as they are written."""
-    common = {"py_limited_api": bool(ABI)}
     modules = [
         Extension(
             KERNELS + name,
@@ -254,11 +253,11 @@ def extensions():
             include_dirs=["sklearn_xc/_kernels/common", "sklearn_xc/_kernels"],
             language=language,
             depends=COMMON,
-            **common,
+            py_limited_api=bool(ABI),
         )
         for name, (language, _) in EXTENSIONS.items()
     ]
-    return [*modules, Extension(SHARED, [], **common)]  # Cython writes the last
+    return [*modules, Extension(SHARED, [], py_limited_api=bool(ABI))]  # Cython writes the last
 
 
 def translated(build, simd, folder):
@@ -274,9 +273,10 @@ def translated(build, simd, folder):
         macros.append(("XC_CLONE_TARGETS", targets))
         if "v4" in targets:
             macros.append(("XC_AVX512", "1"))  # for what no plain loop is compiled to
+    with_openmp = {KERNELS + name for name, (_, parallel) in EXTENSIONS.items() if parallel}
     modules = extensions()
     for module in modules:
-        parallel = module.name != SHARED and EXTENSIONS[module.name.removeprefix(KERNELS)][1]
+        parallel = module.name in with_openmp
         module.define_macros = macros
         module.extra_compile_args = options["compile"] + (openmp_compile if parallel else [])
         module.extra_link_args = options["link"] + (openmp_link if parallel else [])

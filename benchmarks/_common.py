@@ -9,6 +9,7 @@ import platform
 import subprocess
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,35 +71,33 @@ def prepare(name):
     return _write(path, (X, Y, X_test, Y_test))
 
 
-def _in_the_shape_of(n, n_test, **parameters):
-    """Generated rows, so many to train on and to test on; TF-IDF."""
+# Rows to train on and to test on, and parameters of generated data sets with the numbers of rows,
+# words and labels of published ones. Those of long texts have 265 and 828 words a row, few of which
+# tell of labels, so that no single one decides.
+LONG_TEXTS = {
+    "class_exponent": 0.6, "feature_shift": 20, "topic_share": 0.7, "topic_signal": 0.1,
+}  # fmt: skip
+SHAPES = {
+    "amazon670k_shape": (490_449, 2000, {"preset": "amazon-670k"}),
+    "eurlex4k_shape": (15_539, 3809, {
+        "n_features": 5000, "n_classes": 3993, "n_labels": 5.5, "n_tokens": 330,
+        "n_characteristic": 12, "signal": 0.05, "n_topics": 300, **LONG_TEXTS,
+    }),
+    "wiki10_shape": (14_146, 6616, {
+        "n_features": 101_938, "n_classes": 30_938, "n_labels": 19, "n_tokens": 1150,
+        "n_characteristic": 8, "signal": 0.15, "n_topics": 800, **LONG_TEXTS,
+    }),
+}  # fmt: skip
+
+
+def _in_shape(name):
+    """The rows of `SHAPES`; TF-IDF."""
     from sklearn_xc.datasets import make_xc_classification
 
+    n, n_test, parameters = SHAPES[name]
     X, Y = make_xc_classification(n + n_test, random_state=0, **parameters)
     X, X_test = tfidf_rows(X[:n], X[n:])
     return X, Y[:n], X_test, Y[n:]
-
-
-def _amazon670k_shape():
-    return _in_the_shape_of(490_449, 2000, preset="amazon-670k")
-
-
-# Long texts, of 265 and 828 words a row: the numbers of rows, words and labels are those of
-# EURLex-4K and Wiki10-31K. Few words tell of labels, so that no single one decides.
-def _eurlex4k_shape():
-    return _in_the_shape_of(
-        15_539, 3809, n_features=5000, n_classes=3993, n_labels=5.5, n_tokens=330,
-        n_characteristic=12, signal=0.05, class_exponent=0.6, feature_shift=20, n_topics=300,
-        topic_share=0.7, topic_signal=0.1,
-    )  # fmt: skip
-
-
-def _wiki10_shape():
-    return _in_the_shape_of(
-        14_146, 6616, n_features=101_938, n_classes=30_938, n_labels=19, n_tokens=1150,
-        n_characteristic=8, signal=0.15, class_exponent=0.6, feature_shift=20, n_topics=800,
-        topic_share=0.7, topic_signal=0.1,
-    )  # fmt: skip
 
 
 def _yso_finna_en_rare():
@@ -114,12 +113,8 @@ def _yso_finna_en_rare():
     return parts
 
 
-GENERATED = {
-    "amazon670k_shape": _amazon670k_shape,
-    "eurlex4k_shape": _eurlex4k_shape,
-    "wiki10_shape": _wiki10_shape,
-    "yso_finna_en_rare": _yso_finna_en_rare,
-}
+GENERATED = {name: partial(_in_shape, name) for name in SHAPES}
+GENERATED["yso_finna_en_rare"] = _yso_finna_en_rare
 
 
 def _write(path, split):

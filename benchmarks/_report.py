@@ -131,8 +131,8 @@ def against_tree(results):
 
 
 def of_its_own(results):
-    measured = [data for data in results if not data.endswith("_shape")]
-    for data in measured:
+    real = [data for data in results if data not in _common.SHAPES]
+    for data in real:
         text = f"{data}: training time over the yardstick's at the same objective at most 1.3"
         value = ratio(results, data, "train_s", "ppdsparse_y", "yardstick")
         yield Bar(text, value, lambda v: v <= 1.3)
@@ -144,7 +144,7 @@ def of_its_own(results):
         value = results[data].get("ppdsparse", {}).get("memory_mb")
         text = f"{data}: peak memory of training below {most} MB"
         yield Bar(text, value, lambda v, most=most: v < most)
-    for data in measured[2:]:
+    for data in real[2:]:
         text = f"{data}: two threads at least 1.8 times as fast as one"
         value = ratio(results, data, "train_s", "ppdsparse_1", "ppdsparse")
         yield Bar(text, value, lambda v: v >= 1.8)
