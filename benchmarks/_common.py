@@ -4,6 +4,7 @@ Only NumPy and SciPy are imported at the top, so that the peers' virtual environ
 file too; what needs sklearn_xc or scikit-learn imports it in the function.
 """
 
+import lzma
 import os
 import platform
 import subprocess
@@ -55,6 +56,22 @@ def read_raw(name):
 
     folder = data_folder(name)
     return *load_xc(folder / "train.txt.xz"), *load_xc(folder / "test.txt.xz")
+
+
+def words_of(name, n_features):
+    """What the features of a data set are, or None where its folder does not say."""
+    path = data_folder(name) / "features.txt.xz"
+    if not path.exists():
+        return None
+    return lzma.decompress(path.read_bytes()).decode().split("\n")[:n_features]
+
+
+def characters(words, longest=4):
+    """How often each word holds each three characters up to `longest`, its ends being spaces."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    grams = CountVectorizer(analyzer="char_wb", ngram_range=(3, longest), dtype=np.float32)
+    return sp.csr_matrix(grams.fit_transform(words))
 
 
 def prepare(name):
@@ -125,7 +142,22 @@ def _yso_finna_en_1000():
     return X, Y, X_test[labelled], Y_test[labelled]
 
 
+# Rows of the pieces of three to five characters of their words, of those that two rows have.
+IN_CHARACTERS = ["cooking_fasttext", "oewn_hypernym", "yso_finna_en_small"]
+IN_CHARACTERS = {f"{name}_chars": name for name in IN_CHARACTERS}
+
+
+def _in_characters(name):
+    X, Y, X_test, Y_test = read_raw(name)
+    pieces = characters(words_of(name, X.shape[1]), longest=5)
+    X, X_test = sp.csr_matrix(X @ pieces), sp.csr_matrix(X_test @ pieces)
+    known = X.getnnz(axis=0) >= 2
+    X, X_test = tfidf_rows(X[:, known], X_test[:, known])
+    return X, Y, X_test, Y_test
+
+
 GENERATED = {name: partial(_in_shape, name) for name in SHAPES}
+GENERATED |= {name: partial(_in_characters, of) for name, of in IN_CHARACTERS.items()}
 GENERATED |= {"yso_finna_en_rare": _yso_finna_en_rare, "yso_finna_en_1000": _yso_finna_en_1000}
 
 

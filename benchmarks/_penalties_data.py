@@ -1,6 +1,5 @@
 """Rows of several forms for defaults_forms.py: words in five ways, pixels, counts of 3-mers."""
 
-import lzma
 from typing import NamedTuple
 
 import _common
@@ -36,7 +35,7 @@ def parts_of(name, form):
     if form == "short":
         counts = shortened(counts, rng)
     if form == "characters":
-        counts = counts @ characters(words)
+        counts = counts @ _common.characters(words)
     fit, held = counts[len(order) // 5 :], counts[: len(order) // 5]
     if form == "unit":
         fit, held = unit(fit), unit(held)
@@ -52,10 +51,7 @@ def training_rows(name):
     if name == "docstrings":
         return docstrings()
     X, Y, *_ = _common.read_raw(name)
-    words = None
-    if (path := _common.data_folder(name) / "features.txt.xz").exists():
-        words = lzma.decompress(path.read_bytes()).decode().split("\n")[: X.shape[1]]
-    return sp.csr_matrix(X, dtype=np.float32), sp.csr_matrix(Y), words
+    return sp.csr_matrix(X, dtype=np.float32), sp.csr_matrix(Y), _common.words_of(name, X.shape[1])
 
 
 def docstrings():
@@ -81,14 +77,6 @@ def shortened(X, rng):
     keep = place < np.repeat(rng.integers(3, 7, size=X.shape[0]), np.diff(X.indptr))
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[keep]
     return sp.csr_matrix((X.data[keep], (rows, X.indices[keep])), shape=X.shape)
-
-
-def characters(words):
-    """How often each word holds each three or four characters, its ends being spaces."""
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    grams = CountVectorizer(analyzer="char_wb", ngram_range=(3, 4), dtype=np.float32)
-    return sp.csr_matrix(grams.fit_transform(words))
 
 
 def unit(X):

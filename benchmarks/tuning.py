@@ -1,18 +1,22 @@
 """What choosing penalties and weighting labels bring, and what they cost.
 
-    python benchmarks/tuning.py [--data NAME ...] [--part penalties propensity]
+    python benchmarks/tuning.py [--data NAME ...] [--part penalties l2 propensity]
 
 `penalties`: PPDSparseClassifierCV with its default grid beside PPDSparseClassifier, two threads.
+`l2`: PPDSparseClassifier with multiples of the automatic l2.
 `propensity`: PPDSparseClassifier with and without class_weight="propensity". On test rows. Writes
 doc/benchmark_tuning.md.
 """
 
 import time
+from functools import partial
 
 import _common
 import _runner
 
 DATA = ("bibtex", "cooking_fasttext", "delicious", "corel5k", "yso_finna_en_small", "oewn_hypernym")
+DATA += ("yso_finna_en",)
+L2 = ("auto", "2*auto", "4*auto")
 MEASURES = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 
 
@@ -46,20 +50,30 @@ def penalties(name):
     }  # fmt: skip
 
 
-def propensity(name):
+def by_value(name, parameter, values):
+    """Seconds and measures of each value of a parameter."""
     from sklearn_xc import PPDSparseClassifier
 
     split, found = _common.load(name), {}
-    for weight in (None, "propensity"):
-        model = PPDSparseClassifier(class_weight=weight, n_jobs=2, random_state=0)
-        found[str(weight)] = {
-            "seconds": timed_fit(model, split),
-            "measures": measures(model, split),
-        }
+    for value in values:
+        model = PPDSparseClassifier(n_jobs=2, random_state=0, **{parameter: value})
+        found[str(value)] = {"seconds": timed_fit(model, split), "measures": measures(model, split)}
     return found
 
 
-PARTS = {"penalties": penalties, "propensity": propensity}
+def rows_by_value(figures):
+    return [
+        [name, value, f"{g['seconds']:.2f}", *(f"{measure:.2f}" for measure in g["measures"])]
+        for name, f in figures.items()
+        for value, g in f.items()
+    ]
+
+
+PARTS = {
+    "penalties": penalties,
+    "l2": partial(by_value, parameter="l2", values=L2),
+    "propensity": partial(by_value, parameter="class_weight", values=(None, "propensity")),
+}
 
 
 def write_page(found):
@@ -70,11 +84,6 @@ def write_page(found):
             name, f"{plain_s:.2f}", f"{chosen_s:.2f}", f"{chosen_s / plain_s:.1f}",
             f"{f['plain'][0]:.2f}", f"{f['chosen'][0]:.2f}", f"{l1:.3g}, {l2:.3g}",
         ])  # fmt: skip
-    weighted = [
-        [name, weight, f"{g['seconds']:.2f}", *(f"{value:.2f}" for value in g["measures"])]
-        for name, f in found.get("propensity", {}).items()
-        for weight, g in f.items()
-    ]
     parts = [
         "# Choosing penalties, weighting labels",
         _runner.source("tuning"),
@@ -84,9 +93,15 @@ def write_page(found):
         _common.table(
             ["data", "plain s", "CV s", "ratio", "plain P@1", "CV P@1", "chosen l1, l2"], rows
         ),
+        "## Multiples of l2",
+        "Precision and propensity-scored precision in per cent on test rows.",
+        _common.table(["data", "l2", "fit s", *MEASURES], rows_by_value(found.get("l2", {}))),
         "## Propensities as weights",
         "Precision and propensity-scored precision in per cent on test rows.",
-        _common.table(["data", "class_weight", "fit s", *MEASURES], weighted),
+        _common.table(
+            ["data", "class_weight", "fit s", *MEASURES],
+            rows_by_value(found.get("propensity", {})),
+        ),
     ]
     _runner.write_page("tuning", "\n\n".join(parts))
 
