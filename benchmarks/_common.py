@@ -165,6 +165,7 @@ def _write(path, split):
     arrays = {}
     for field, M in zip(Split._fields, split, strict=True):
         M = sp.csr_matrix(M, dtype=np.float32)
+        M.sort_indices()  # PECOS asks for it
         arrays |= {f"{field}_{part}": getattr(M, part) for part in ("data", "indices", "indptr")}
         arrays[f"{field}_shape"] = M.shape
     path.parent.mkdir(parents=True, exist_ok=True)
