@@ -15,7 +15,7 @@ import _common
 import _runner
 
 DATA = ("bibtex", "cooking_fasttext", "delicious", "corel5k", "yso_finna_en_small", "oewn_hypernym")
-DATA += ("yso_finna_en",)
+DATA += ("yso_finna_en_1000", "yso_finna_en")
 L2 = ("auto", "2*auto", "4*auto")
 MEASURES = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 
