@@ -143,8 +143,9 @@ def _yso_finna_en_1000():
 
 
 # Rows of the pieces of three to five characters of their words, of those that two rows have.
-IN_CHARACTERS = ["cooking_fasttext", "oewn_hypernym", "yso_finna_en_small"]
-IN_CHARACTERS = {f"{name}_chars": name for name in IN_CHARACTERS}
+IN_CHARACTERS = {
+    f"{name}_chars": name for name in ("cooking_fasttext", "oewn_hypernym", "yso_finna_en_small")
+}
 
 
 def _in_characters(name):

@@ -35,7 +35,7 @@ NAMES = ["ppdsparse", "ppdsparse_1", "ppdsparse_y", YARDSTICK]
 ELSEWHERE = ("ppdsparse_2", "ovr_logistic", "ovr_sgd", "class_")  # systems of other scripts
 NAMES += [name for name in SYSTEMS if name not in NAMES and not name.startswith(ELSEWHERE)]
 RESULTS = _common.BUILD / "results"
-# Where a system would take more than a quarter of an hour, or all of the memory, it is left out,
+# Where a system would take more than half an hour, or all of the memory, it is left out,
 # unless --long-runs asks for it.
 FEASIBLE = {
     "pecos_ova": [*SMALL, *MEDIUM, "oewn_hypernym", SOME_LABELS],
