@@ -36,8 +36,11 @@ cdef enum:
     # instead of those of its entries once more.
     ENTRIES_PER_ROW = 4
     PART = 256  # entries of a row that are looked through at once
-    # What a row that is scored costs beside its entries, in entries: it is read from anywhere in X.
-    SCORED = 30
+    # What a row that is scored costs beside its entries, in entries: it is read from anywhere in X,
+    # and that comes from a cache or from memory.
+    SCORED = 12
+    SCORED_FROM_MEMORY = 30
+    IN_CACHES = 1 << 21  # entries of X, 16 MB
 
 cdef double ROUNDING = 6e-8  # relative error of a float32 operation, 2^-24
 
@@ -316,7 +319,7 @@ cdef void score_hits(
     cdef Row row
     cdef int32_t *hits = &state.hits[0]
     state.loss = 0
-    state.cost_of_searches += SCORED * n
+    state.cost_of_searches += n * (SCORED if problem.X.n_entries <= IN_CACHES else SCORED_FROM_MEMORY)
     for h in range(n):
         if h + 2 * AHEAD < n:  # where the row begins, which its own prefetch reads
             prefetch(X.indptr + hits[h + 2 * AHEAD])
