@@ -124,7 +124,7 @@ def measure(name, data, options, page="peers"):
     }
     _runner.keep(page, data, name, result)
     spent = time.perf_counter() - start
-    print(f"{data:20}{name:16}{_report.one_line(result)}  [{spent:.0f} s]", flush=True)
+    print(f"{data:26}{name:20}{_report.one_line(result)}  [{spent:.0f} s]", flush=True)
 
 
 def parse_arguments():
@@ -158,7 +158,7 @@ def main():
             if left_out if options.some_labels else options.long_runs or not left_out:
                 measure(name, data, options)
             elif left_out:
-                print(f"{data:20}{name:16}left out: hours, or all of the memory (--long-runs)")
+                print(f"{data:26}{name:20}left out: hours, or all of the memory (--long-runs)")
     _report.write(DATA_SETS, {k: s.title for k, s in SYSTEMS.items()})
 
 
