@@ -314,12 +314,13 @@ cdef void score_hits(
 ) noexcept nogil:
     """Exact scores of the hits; those above the threshold stay, and their losses are summed."""
     cdef Py_ssize_t h, n = state.n_hits, kept = 0
+    cdef Py_ssize_t scored = SCORED if problem.X.n_entries <= IN_CACHES else SCORED_FROM_MEMORY
     cdef double z
     cdef Rows X = problem.X.rows
     cdef Row row
     cdef int32_t *hits = &state.hits[0]
     state.loss = 0
-    state.cost_of_searches += n * (SCORED if problem.X.n_entries <= IN_CACHES else SCORED_FROM_MEMORY)
+    state.cost_of_searches += n * scored
     for h in range(n):
         if h + 2 * AHEAD < n:  # where the row begins, which its own prefetch reads
             prefetch(X.indptr + hits[h + 2 * AHEAD])
