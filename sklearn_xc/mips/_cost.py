@@ -8,7 +8,7 @@ what they predict beside what was measured. They are for many queries at a time 
 import numpy as np
 from scipy import sparse
 
-from ..topk._inverted_index import FULL_SHARE
+from ..topk._layout import FULL_SHARE
 
 # Reading a score that a product has left, and comparing it.
 SCAN = 25

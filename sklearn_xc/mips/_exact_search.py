@@ -5,7 +5,6 @@ import copy
 import numpy as np
 from scipy import sparse
 
-from .._kernels.topk._inverted_index import Postings
 from ..topk._inverted_index import InvertedIndex
 from ..utils._csr import as_dense
 from ..utils._locks import ForkSafeLock
@@ -172,16 +171,8 @@ def masked(lists, ids):
     """A view of an inverted index in which these rows score minus infinity."""
     view = copy.copy(lists)
     view.intercept = lists.intercept.copy()
-    view.intercept[ids] = -np.inf
-    view._postings = Postings(
-        view.indptr,
-        view.classes,
-        view.weights,
-        view.full_column,
-        view.full_weights,
-        view.intercept,
-        view.by_intercept,
-    )
+    view.intercept[lists.ranks(ids)] = -np.inf
+    view._set_postings()
     return view
 
 

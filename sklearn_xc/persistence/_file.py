@@ -37,7 +37,7 @@ import numpy as np
 from ..utils._memory_limit import require_memory
 
 MAGIC = b"\x89SKXC\r\n\x1a"
-FORMAT = 1, 0
+FORMAT = 2, 0
 HEADER = struct.Struct("<8sHHIQQ32s")
 ALIGNMENT = 64  # the file is mapped as a whole, so segments need cache lines, not pages
 AT_ONCE = 2**22  # bytes written or read in one call

@@ -7,7 +7,9 @@ from scipy import sparse
 
 from .._kernels.topk import _inverted_index as kernel
 from ..topk._candidates import candidate_scores
+from ..topk._feature_major import n_places
 from ..topk._inverted_index import InvertedIndex, Part, check_finite, row_blocks
+from ..topk._layout import Layout
 from ..utils._rows import Rows
 
 # What is read at once of a mapped file; between two blocks of rows memory is given back.
@@ -28,7 +30,7 @@ class MappedIndex(InvertedIndex):
     Parameters
     ----------
     shape : tuple (n_columns, n_features)
-    indptr, full_column, intercept, by_intercept : ndarray
+    order, indptr, full_stop, full_start, n_stored, intercept, by_intercept : ndarray or int
         In memory and checked.
     classes, weights, full_weights : ndarray
         Mapped; the weights of float32 or float16.
@@ -69,7 +71,11 @@ class MappedIndex(InvertedIndex):
         if rows.shape[1] != self.shape[1]:
             raise ValueError(f"X has {rows.shape[1]} features, but coef_ has {self.shape[1]}")
         features, rows = _compact(rows)
-        postings = kernel.Postings(*self._weights_of(features), self.intercept, self.by_intercept)
+        *weights, full = self._weights_of(features)
+        postings = kernel.Postings(
+            *weights, np.atleast_2d(full),
+            self.n_stored, self.intercept, self.by_intercept, self.order,
+        )  # fmt: skip
         return rows.indptr, rows.indices, rows.data, rows.dense, postings
 
     def _lists_of(self, features):
@@ -79,23 +85,30 @@ class MappedIndex(InvertedIndex):
         return list(map(slice, starts[there].tolist(), stops[there].tolist()))
 
     def _weights_of(self, features):
-        """The lists of some features, ascending, and their weights for all classes.
+        """The lists of some features, ascending, and their weights that are stored.
 
         Returns
         -------
-        starts, classes, weights, column, full : ndarray
-            As `indptr` and so on, of these features.
+        indptr, classes, weights, full_stop, full_start, full_weights : ndarray
+            Of these features.
         """
         lists = self._lists_of(features)
         classes = _joined(self.classes, lists, np.int32)
         require_within(classes, 0, self.shape[0], "a damaged model file: the array classes")
-        starts = np.append(0, np.cumsum(np.diff(self.indptr)[features]))
-        column, full = self.full_column[features], self.full_weights
+        indptr = np.append(0, np.cumsum(np.diff(self.indptr)[features]))
+        stops, starts, full = self.full_stop[features], self.full_start[features], self.full_weights
         if full.dtype != np.float32:
-            own = column >= 0
-            full = full[column[own]].astype(np.float32)
-            column[own] = np.arange(len(full), dtype=np.int32)
-        return starts, classes, _joined(self.weights, lists, np.float32), column, full
+            starts, full = self._converted(features, stops, starts)
+        return indptr, classes, _joined(self.weights, lists, np.float32), stops, starts, full
+
+    def _converted(self, features, stops, starts):
+        """The stored weights of some features in float32, and where those of each begin."""
+        if self._is_dense():
+            full = self.full_weights[features].astype(np.float32)
+            return np.arange(len(features)) * full.shape[1], full
+        lengths = np.minimum(n_places(stops.astype(np.int64)), self.n_stored)
+        parts = list(map(slice, starts.tolist(), (starts + lengths).tolist()))
+        return np.cumsum(lengths) - lengths, _joined(self.full_weights, parts, np.float32)
 
 
 class _ClassesOf(MappedIndex):
@@ -109,11 +122,23 @@ class _ClassesOf(MappedIndex):
     """
 
     def __init__(self, whole, places):
-        super().__init__((len(places), whole.shape[1]), full_column=whole.full_column)
         self._whole, self._places = whole, places
-        self._set_intercept(whole.intercept[places])
-        self._number = np.zeros(whole.shape[0], dtype=np.int32)  # from 1 on; 0 for other classes
-        self._number[places] = np.arange(1, len(places) + 1)
+        self.shape = len(places), whole.shape[1]
+        ranks = whole.ranks(places)
+        if whole._is_dense():
+            self.order, self.n_stored = None, len(places)
+            self.full_stop = np.full(whole.shape[1], len(places), dtype=np.int32)
+        else:
+            layout = Layout.of_some(ranks, whole.full_stop)
+            self.order, self.full_stop = layout.order, layout.stops
+            self.n_stored = n_places(len(places))
+        self._ranks = np.sort(ranks)
+        self._set_intercept(whole.intercept[self._ranks])
+        self._number = np.zeros(whole.shape[0], dtype=np.int32)  # of ranks, from 1 on; 0 for others
+        self._number[self._ranks] = np.arange(1, len(places) + 1)
+
+    def _is_dense(self):
+        return self._whole._is_dense()
 
     def _weights_of(self, features):
         whole, n = self._whole, len(features)
@@ -124,16 +149,25 @@ class _ClassesOf(MappedIndex):
         found += [self._searched(starts, lengths, feature) for feature in np.flatnonzero(long)]
         feature, own, at = (np.concatenate(parts) for parts in zip(*found, strict=True))
         order = np.argsort(feature, kind="stable")
-        column = whole.full_column[features]
-        full = whole.full_weights[np.ix_(column[column >= 0], self._places)].astype(np.float32)
-        column[column >= 0] = np.arange(len(full), dtype=np.int32)
         return (
             np.append(0, np.cumsum(np.bincount(feature, minlength=n))),
             own[order].astype(np.int32),
             whole.weights[at[order]].astype(np.float32),
-            column,
-            full,
+            *self._stored_of(features),
         )
+
+    def _stored_of(self, features):
+        """full_stop, full_start and full_weights of these features, for these classes."""
+        whole, stops = self._whole, self.full_stop[features]
+        if self._is_dense():
+            full = whole.full_weights[np.ix_(features, self._places)].astype(np.float32)
+            return stops, np.arange(len(features)) * len(self._places), full
+        starts, size = Layout(None, stops).starts()
+        full = np.zeros(size, dtype=np.float32)
+        for f in np.flatnonzero(stops):
+            places = whole.full_start[features[f]] + self._ranks[: stops[f]]
+            full[starts[f] : starts[f] + stops[f]] = whole.full_weights[places]
+        return stops, starts, full
 
     def _read(self, starts, lengths):
         """Of lists that are read: the features, own classes and places of the entries wanted."""
@@ -152,23 +186,30 @@ class _ClassesOf(MappedIndex):
         """The same of a list in which each class is looked for; within bounds in any case."""
         start, length = int(starts[feature]), int(lengths[feature])
         classes = self._whole.classes[start : start + length]
-        at = np.minimum(np.searchsorted(classes, self._places), length - 1)
-        own = np.flatnonzero(classes[at] == self._places)
+        at = np.minimum(np.searchsorted(classes, self._ranks), length - 1)
+        own = np.flatnonzero(classes[at] == self._ranks)
         return np.full(len(own), feature), own, start + at[own]
 
     def candidate_scores(self, rows, starts, places, n_threads):
         """Scores of the candidates of each row, by numbers of these classes."""
         features, rows = _compact(rows)
-        indptr, classes, weights, column, full = self._weights_of(features)
-        index = SimpleNamespace(full_column=column, full_weights=full, intercept=self.intercept)
+        indptr, ranks, weights, stops, starts_of, full = self._weights_of(features)
+        index = SimpleNamespace(
+            ranks=self.ranks,
+            stored=lambda: (stops, starts_of, np.atleast_2d(full)),
+            intercept=self.intercept,
+        )
         coef = None
-        if (column < 0).any():
-            shape = self.shape[0], len(features)
-            coef = sparse.csc_array((weights, classes, indptr), shape=shape).tocsr()
-            if len(full):
-                own = np.repeat(np.flatnonzero(column >= 0), shape[0])
-                parts = full.ravel(), (np.tile(np.arange(shape[0]), len(full)), own)
-                coef = sparse.csr_array(coef + sparse.coo_array(parts, shape=shape))
+        if not self._is_dense():
+            firsts = [np.arange(stop) for stop in stops]
+            stored = [
+                full[start : start + stop] for start, stop in zip(starts_of, stops, strict=True)
+            ]
+            column = np.arange(len(features))
+            ranks = np.concatenate([ranks, *firsts])
+            columns = np.concatenate([np.repeat(column, np.diff(indptr)), np.repeat(column, stops)])
+            parts = np.concatenate([weights, *stored]), (self.order[ranks], columns)
+            coef = sparse.csr_array(sparse.coo_array(parts, shape=(self.shape[0], len(features))))
         return candidate_scores(index, coef, rows, starts, places, n_threads)
 
 

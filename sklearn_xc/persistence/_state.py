@@ -323,6 +323,7 @@ class Decoder:
             tuple(node["shape"]),
             bool(node["sparse"]),
             lambda name, mapped: self.array(arrays[name], mapped),
+            arrays,
             self.mapped,
         )
 

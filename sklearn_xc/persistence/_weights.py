@@ -8,7 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from ..topk._feature_major import n_places, padded_intercept
-from ..topk._inverted_index import InvertedIndex, class_dtype
+from ..topk._inverted_index import InvertedIndex, all_stored, class_dtype
+from ..topk._layout import Layout, ranks_of
 from ..utils._csr import narrow_pointers
 from ..utils._matrix import narrow_indices
 from ._file import AT_ONCE, Segment, array_segment
@@ -35,19 +36,25 @@ class StoredWeights:
     def segments(self):
         """Name -> Segment."""
         index, n_classes = self.index, self.index.shape[0]
-        return {
+        segments = {
             "indptr": array_segment(index.indptr),
             "classes": array_segment(index.classes, "<i4"),
-            "weights": self._converted(index.weights, len(index.weights)),
-            "full_column": array_segment(index.full_column),
+            "weights": self._converted(index.weights, n_classes),
             "full_weights": self._converted(index.full_weights, n_classes),
-            "intercept": array_segment(index.intercept[:n_classes]),
+            "intercept": array_segment(index.intercept[index.ranks(np.arange(n_classes))]),
             "by_intercept": array_segment(index.by_intercept),
         }
+        if self.is_sparse:
+            plain = np.empty(0, dtype=np.int32)  # classes in the order of their numbers
+            order = plain if index.order is None else index.order
+            segments["order"] = array_segment(order)
+            segments["full_stop"] = array_segment(index.full_stop)
+        return segments
 
     def _converted(self, weights, n):
-        """The first n columns, in places that end with a cache line where that costs little."""
+        """Of a matrix the first n columns, in whole cache lines where that costs little."""
         if weights.ndim == 1:
+            n = len(weights)
             shape = (n,)
         else:
             places = n_places(n)
@@ -116,6 +123,8 @@ class LoadedWeights:
     is_sparse : bool
     array : callable
         The array of a name and whether it may stay mapped, from the file.
+    names : iterable of str
+        Of the arrays that there are.
     mapped : bool
 
     Attributes
@@ -129,7 +138,7 @@ class LoadedWeights:
         If the arrays do not fit together, or point outside one another.
     """
 
-    def __init__(self, shape, is_sparse, array, mapped):
+    def __init__(self, shape, is_sparse, array, names, mapped):
         if len(shape) != 2 or not all(type(n) is int and 0 < n < 2**31 for n in shape):
             raise ValueError(f"weights of shape {shape}")
         self.is_sparse, self._coef = is_sparse, None
@@ -137,41 +146,82 @@ class LoadedWeights:
             name: _typed(array(name, False), name, dtype, length)
             for name, dtype, length in (
                 ("indptr", "<i8", shape[1] + 1),
-                ("full_column", "<i4", shape[1]),
                 ("intercept", "<f4", shape[0]),
                 ("by_intercept", "<i4", shape[0]),
             )
         }
         indptr = small["indptr"]
         _require_ascending(indptr)
+        require_within(small["by_intercept"], 0, shape[0], "by_intercept")
         large = {name: array(name, mapped) for name in ("classes", "weights", "full_weights")}
         _typed(large["classes"], "classes", "<i4", indptr[-1])
         _typed(large["weights"], "weights", ("<f4", "<f2"), indptr[-1])
-        full = large["full_weights"]
-        _typed(full, "full_weights", ("<f4", "<f2"), None)
-        if full.ndim != 2 or full.shape[1] < shape[0]:
-            raise ValueError(f"full_weights has the shape {full.shape}")
-        require_within(small["full_column"], -1, len(full), "full_column")
-        require_within(small["by_intercept"], 0, shape[0], "by_intercept")
-        if not is_sparse and not _is_all(small["full_column"], len(full)):
-            raise ValueError("dense weights lack a feature")
-        small["intercept"] = padded_intercept(small["intercept"])
-        if mapped:
-            self.index = MappedIndex(shape, **small, **large)
+        full = _typed(large["full_weights"], "full_weights", ("<f4", "<f2"), None)
+        if not is_sparse:
+            where = _of_dense(full, shape)
+        elif "full_column" in names:  # format 1
+            where = _of_columns(array, full, shape)
+            large["full_weights"] = full.reshape(-1)
         else:
-            require_within(large["classes"], 0, shape[0], "classes")
-            large["classes"] = large["classes"].astype(class_dtype(shape[0]), copy=False)
-            for name in ("weights", "full_weights"):
-                large[name] = large[name].astype(np.float32, copy=False)
-            self.index = InvertedIndex.from_arrays(shape, **small, **large)
-        self.intercept = self.index.intercept[: shape[0]]
+            where = _of_prefixes(array, full, shape)
+        self.intercept = small["intercept"]
         self.intercept.flags.writeable = False
+        order = where["order"]
+        small["intercept"] = padded_intercept(
+            self.intercept if order is None else self.intercept[order]
+        )
+        if mapped:
+            self.index = MappedIndex(shape, **small, **where, **large)
+            return
+        require_within(large["classes"], 0, shape[0], "classes")
+        large["classes"] = large["classes"].astype(class_dtype(shape[0]), copy=False)
+        for name in ("weights", "full_weights"):
+            large[name] = large[name].astype(np.float32, copy=False)
+        self.index = InvertedIndex.from_arrays(shape, **small, **where, **large)
 
     def coef(self):
         """`coef_`, made when first asked for; of a dense model a view of the file's array."""
         if self._coef is None:
             self._coef = _class_by_class(self.index) if self.is_sparse else _dense(self.index)
         return self._coef
+
+
+def _of_dense(full, shape):
+    """How dense weights lie, feature by feature."""
+    if full.ndim != 2 or len(full) != shape[1] or full.shape[1] < shape[0]:
+        raise ValueError(f"full_weights has the shape {full.shape}")
+    return all_stored(full, shape)
+
+
+def _of_prefixes(array, full, shape):
+    """How the weights of a sparse model lie, from the arrays of its file."""
+    order = _typed(array("order", False), "order", "<i4", None)
+    stops = _typed(array("full_stop", False), "full_stop", "<i4", shape[1])
+    if order.shape == (0,):
+        order = None
+    elif order.shape != (shape[0],) or (np.sort(order) != np.arange(shape[0])).any():
+        raise ValueError(f"order does not hold each of {shape[0]} classes once")
+    require_within(stops, 0, shape[0] + 1, "full_stop")
+    starts, size = Layout(order, stops).starts()
+    if full.shape != (size,):
+        raise ValueError(f"full_weights has the shape {full.shape}")
+    return {
+        "order": order, "full_stop": stops, "full_start": starts, "n_stored": n_places(shape[0])
+    }  # fmt: skip
+
+
+def _of_columns(array, full, shape):
+    """The same of format 1, where a feature has its weights stored for all classes or for none."""
+    column = _typed(array("full_column", False), "full_column", "<i4", shape[1])
+    if full.ndim != 2 or full.shape[1] < shape[0]:
+        raise ValueError(f"full_weights has the shape {full.shape}")
+    require_within(column, -1, len(full), "full_column")
+    return {
+        "order": None,
+        "full_stop": np.where(column >= 0, shape[0], 0).astype(np.int32),
+        "full_start": np.maximum(column, 0).astype(np.int64) * full.shape[1],
+        "n_stored": min(full.shape[1], n_places(shape[0])),
+    }
 
 
 def _typed(array, name, dtypes, length):
@@ -210,10 +260,6 @@ def _require_ascending(indptr):
         raise ValueError("the starts of the lists of weights do not ascend from 0")
 
 
-def _is_all(numbers, n):
-    return len(numbers) == n and (numbers == np.arange(n)).all()
-
-
 def _dense(index):
     full = index.full_weights
     coef = full.astype(np.float32, copy=False)[:, : index.shape[0]].T
@@ -222,23 +268,26 @@ def _dense(index):
 
 
 def _class_by_class(index):
-    """CSR weights from an index: its lists, with those of the full features between them."""
-    n_classes = index.shape[0]
-    lengths, classes, weights, done = np.diff(index.indptr), [], [], 0
-    for feature in np.flatnonzero(index.full_column >= 0):
-        start, stop = index.indptr[feature], index.indptr[feature + 1]
-        full = index.full_weights[index.full_column[feature], :n_classes].astype(np.float32)
-        users = np.flatnonzero(full).astype(np.int32)
-        classes += [index.classes[done:start], users]
-        weights += [index.weights[done:start], full[users]]
-        lengths[feature] = len(users)
-        done = stop
+    """CSR weights from an index: of each feature what is stored, and then its list."""
+    n_classes, n_features = index.shape
+    lengths, ranks, weights = np.diff(index.indptr), [], []
+    done = 0
+    for feature in np.flatnonzero(index.full_stop):
+        start, list_start = index.full_start[feature], index.indptr[feature]
+        stored = index.full_weights[start : start + index.full_stop[feature]].astype(np.float32)
+        users = np.flatnonzero(stored).astype(np.int32)
+        ranks += [index.classes[done:list_start], users]
+        weights += [index.weights[done:list_start], stored[users]]
+        lengths[feature] += len(users)
+        done = list_start
     # copies: of a mapped file as well
-    classes = np.concatenate([*classes, index.classes[done:]], dtype=np.int32)
+    ranks = np.concatenate([*ranks, index.classes[done:]], dtype=np.int32)
     weights = np.concatenate([*weights, index.weights[done:]], dtype=np.float32)
-    require_within(classes, 0, n_classes, "classes")
+    require_within(ranks, 0, n_classes, "classes")
     starts = narrow_pointers(np.append(0, np.cumsum(lengths)))
-    coef = sparse.csc_array((weights, classes, starts), shape=index.shape).tocsr()
+    coef = sparse.csc_array((weights, ranks, starts), shape=(n_classes, n_features)).tocsr()
+    if index.order is not None:
+        coef = coef[ranks_of(index.order)]
     coef.sort_indices()
     coef = narrow_indices(coef)
     for array in (coef.data, coef.indices, coef.indptr):

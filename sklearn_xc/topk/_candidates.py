@@ -23,22 +23,18 @@ def candidate_scores(index, coef, rows, starts, places, n_threads):
     scores : ndarray of float32 (n_candidates,)
     """
     candidates = np.zeros((len(places), 3), dtype=np.int64)
-    candidates[:, 0] = places
+    candidates[:, 0] = index.ranks(places)
     features, values = np.empty(0, np.int32), np.empty(0, np.float32)
     if coef is not None:
         candidates[:, 1], candidates[:, 2] = coef.indptr[places], coef.indptr[places + 1]
         features, values = coef.indices.astype(np.int32, copy=False), coef.data
     weights = kernel.ClassWeights(
-        coef is not None, features, values, index.full_column, index.full_weights, index.intercept
+        coef is not None, features, values, *index.stored(), index.intercept
     )
     n_threads = max(1, min(n_threads, rows.shape[0]))
-    longest = max(1, int(np.diff(rows.indptr).max(initial=0)))
     scores = np.empty(len(places), dtype=np.float32)
     kernel.candidate_scores(
         rows.indptr, rows.indices, rows.data, rows.dense, weights, starts, candidates,
-        np.empty((n_threads, longest), dtype=np.int32),
-        np.empty((n_threads, longest), dtype=np.float32),
-        np.zeros((n_threads, max(1, rows.shape[1])), dtype=np.float32),
-        scores, n_threads,
+        np.zeros((n_threads, max(1, rows.shape[1])), dtype=np.float32), scores, n_threads,
     )  # fmt: skip
     return scores

@@ -1,24 +1,21 @@
 """Blocked top-k prediction of linear models with sparse weights."""
 
 from copy import copy
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from .._kernels.topk import _dense_rows as dense_rows
 from .._kernels.topk import _inverted_index as kernel
-from .._kernels.topk._list_build import fill_lists
-from ..utils._csr import stretches
+from .._kernels.topk._list_build import count_lists, fill_lists
 from ..utils._matrix import narrow_indices, normalise
 from ._candidates import candidate_scores
 from ._feature_major import CACHE_LINE, aligned_zeros, feature_major, n_places, padded_intercept
+from ._layout import Layout, ranks_of
 
 # Rows handed to the kernel at once: between two blocks Python can take an interrupt.
 ROW_BLOCK = 4096
-# A feature that more than this share of the classes use has its weights stored for all classes.
-# Its list would need two numbers for each weight, so that this at most doubles the memory (but for
-# rounding up); with a smaller share, prediction waits for memory where classes are many.
-FULL_SHARE = 0.25
 # Scores that a thread holds of dense rows at once.
 MOST_SCRATCH = 1 << 21
 # Classes whose numbers in the lists take two bytes each: prediction waits for lists to be read.
@@ -33,8 +30,9 @@ def class_dtype(n_classes):
 class InvertedIndex:
     """The weights of a linear model feature by feature: the classes that use it, and how much.
 
-    Scoring a row then walks the lists of its non-zero features only. Never changes after it is
-    built, so that several threads may use it at once.
+    Scoring a row then walks the lists of its non-zero features only. In it classes stand by their
+    ranks, those with many weights first (see `_layout`); arguments and results have their numbers.
+    Never changes after it is built, so that several threads may use it at once.
 
     Parameters
     ----------
@@ -44,30 +42,38 @@ class InvertedIndex:
     intercept : ndarray of shape (n_classes,)
     zeros : callable, default=None
         Makes the large arrays of sparse weights, as :func:`numpy.zeros`; by default in memory.
-    full : ndarray of bool (n_features,), default=None
-        Features whose weights are stored for all classes; by default those that more than
-        ``FULL_SHARE`` of the classes use. Sums are the same to the last bit only where it is.
+    layout : Layout, default=None
+        That of sparse weights; by default the one that suits them. Sums are the same to the last
+        bit only where it is.
 
     Attributes
     ----------
+    order : ndarray of int32 (n_classes,), or None
+        The classes, rank by rank; None where ranks are their numbers, as of dense weights.
     indptr : ndarray of int64, shape (n_features + 1,)
         Feature j has the list of entries ``indptr[j]`` to ``indptr[j + 1] - 1``.
     classes : ndarray of uint16 or, of more than 65,536 classes, int32, shape (n_entries,)
+        By rank, ascending in each list.
     weights : ndarray of float32, shape (n_entries,)
-    full_column : ndarray of int32, shape (n_features,)
-        For a feature that more than ``FULL_SHARE`` of the classes use, its place in
-        ``full_weights``, and its list is empty; otherwise -1.
-    full_weights : ndarray of float32, shape (n_full, n_classes or more)
+    full_stop : ndarray of int32, shape (n_features,)
+        For how many classes, from rank 0 on, the weights of a feature are stored in
+        ``full_weights``; its list has others only.
+    full_start : ndarray of int64, shape (n_features,)
+        Where these begin there.
+    full_weights : ndarray of float32
+        Of sparse weights 1-D, of dense ones all, (n_features, n_classes or more).
+    n_stored : int
+        How many of its numbers a feature has that is stored for all classes.
     intercept : ndarray of float32, shape (n_places,)
-        Minus infinity beyond the classes.
+        By rank; minus infinity beyond the classes.
     by_intercept : ndarray of int32, shape (n_classes,)
-        The classes by falling intercept, ties to the smaller class.
+        The ranks by falling intercept, ties to the smaller class.
     shape : tuple (n_classes, n_features)
     """
 
     rows_at_once = ROW_BLOCK
 
-    def __init__(self, coef, intercept, zeros=None, full=None):
+    def __init__(self, coef, intercept, zeros=None, layout=None):
         if np.shape(intercept) != (coef.shape[0],):
             raise ValueError(
                 f"intercept_ must have one entry for each of the {coef.shape[0]} rows of coef_, "
@@ -76,10 +82,10 @@ class InvertedIndex:
         self.shape = coef.shape
         if sparse.issparse(coef):
             coef = normalise(coef, "coef_")
-            self._set_lists(coef, zeros, full)
+            self._set_lists(coef, zeros, Layout.of(coef) if layout is None else layout)
         else:
             self._set_full(np.asarray(coef))
-        self._set_intercept(np.asarray(intercept))
+        self._set_intercept(self._by_rank(np.asarray(intercept)))
         self._set_postings()
 
     @classmethod
@@ -91,37 +97,55 @@ class InvertedIndex:
         index._set_postings()
         return index
 
+    def _by_rank(self, values):
+        return values if self.order is None else values[self.order]
+
+    @cached_property
+    def _rank_of(self):
+        return ranks_of(self.order)
+
+    def ranks(self, places):
+        """The ranks of classes."""
+        return places if self.order is None else self._rank_of[places]
+
     def _set_intercept(self, intercept):
+        """Of each rank."""
         self.intercept = padded_intercept(intercept)
-        falling = np.argsort(-self.intercept, kind="stable")
-        self.by_intercept = falling[: len(intercept)].astype(np.int32)
+        falling = -self.intercept[: len(intercept)]
+        ties = np.arange(len(falling)) if self.order is None else self.order
+        self.by_intercept = np.lexsort((ties, falling)).astype(np.int32)
+
+    def stored(self):
+        """The weights that are stored for the first classes, as kernels take them."""
+        return self.full_stop, self.full_start, np.atleast_2d(self.full_weights)
 
     def _set_postings(self):
         self._postings = kernel.Postings(
             self.indptr,
             self.classes,
             self.weights,
-            self.full_column,
-            self.full_weights,
+            *self.stored(),
+            self.n_stored,
             self.intercept,
             self.by_intercept,
+            self.order,
         )
 
-    def _set_lists(self, csr, zeros, full):
+    def _set_lists(self, csr, zeros, layout):
         n_classes, n_features = csr.shape
-        lengths = np.zeros(n_features, dtype=np.int64)
-        for _, entries in stretches(csr.indptr):
-            lengths += np.bincount(csr.indices[entries], minlength=n_features)
-        full = lengths > FULL_SHARE * n_classes if full is None else full
-        self.full_column = np.where(full, np.cumsum(full) - 1, -1).astype(np.int32)
-        self.indptr = np.append(0, np.cumsum(np.where(full, 0, lengths), dtype=np.int64))
-        shape, n_entries = (np.count_nonzero(full), n_places(n_classes)), self.indptr[-1]
-        self.full_weights = aligned_zeros(shape) if zeros is None else zeros(shape, np.float32)
+        self.order, self.full_stop = layout.order, layout.stops
+        order = np.arange(n_classes) if self.order is None else self.order.astype(np.int64)
+        indptr, lengths = csr.indptr.astype(np.int64), np.zeros(n_features, dtype=np.int64)
+        count_lists(indptr, csr.indices, order, self.full_stop, lengths)
+        self.indptr = np.append(0, np.cumsum(lengths))
+        self.full_start, size = layout.starts()
+        self.full_weights = aligned_zeros((size,)) if zeros is None else zeros((size,), np.float32)
+        self.n_stored = n_places(n_classes)
         empty = np.empty if zeros is None else zeros
-        self.classes = empty(n_entries, class_dtype(n_classes))
-        self.weights = empty(n_entries, np.float32)
+        self.classes = empty(self.indptr[-1], class_dtype(n_classes))
+        self.weights = empty(self.indptr[-1], np.float32)
         fill_lists(
-            csr.indptr.astype(np.int64), csr.indices, csr.data, self.full_column,
+            indptr, csr.indices, csr.data, order, self.full_stop, self.full_start,
             self.indptr[:-1].copy(), self.classes, self.weights, self.full_weights,
         )  # fmt: skip
 
@@ -133,7 +157,7 @@ class InvertedIndex:
             self.full_weights = coef.T
         else:
             self.full_weights = feature_major(normalise(coef))
-        self.full_column = np.arange(n_features, dtype=np.int32)
+        vars(self).update(all_stored(self.full_weights, self.shape))
         self.indptr = np.zeros(n_features + 1, dtype=np.int64)
         self.classes, self.weights = np.empty(0, np.int32), np.empty(0, np.float32)
 
@@ -191,23 +215,24 @@ class InvertedIndex:
         if together == 1:
             return kernel, self._scratch(n_threads), []
         # Without lists there are no scores of all classes between two steps of the kernel.
-        n_scratch = n_threads * together if (self.full_column < 0).any() else 1
+        n_scratch = n_threads * together if self._has_lists() else 1
         return dense_rows, self._scratch(n_scratch), [together]
 
     def _together(self, rows, n_threads):
         """How many rows at a time are scored: dense ones share what is read of full weights."""
         if not rows.dense:
             return 1
-        n_full = np.count_nonzero(self.full_column >= 0)
-        if 2 * n_full < self.shape[1]:
+        n_classes, n_features = self.shape
+        if 2 * self.full_stop.sum(dtype=np.int64) < n_classes * n_features:
             return 1
-        has_lists = n_full < self.shape[1]
-        most = dense_rows.most_together(has_lists)
-        if has_lists:
-            if n_full > dense_rows.batch_of_features() and not rows.data.all():
-                return 1  # zeros are left out of batches, between which lists are added
+        most = dense_rows.most_together(self._has_lists())
+        if self._has_lists():
             most = min(most, MOST_SCRATCH // len(self.intercept))
         return max(1, min(most, rows.shape[0] // n_threads))
+
+    def _has_lists(self):
+        """Whether a class may be in the list of a feature."""
+        return bool((self.full_stop < self.shape[0]).any())
 
     def scores(self, rows, n_threads):
         """All scores: ndarray of float32, shape (n_rows, n_classes)."""
@@ -252,9 +277,8 @@ class InvertedIndex:
 
     # ----------------------------------------------------------------- of some classes only
 
-    def _has_all(self):
-        """Whether the weights of all features are stored for all classes."""
-        return len(self.full_weights) == self.shape[1]
+    def _is_dense(self):
+        return self.full_weights.ndim == 2
 
     def shifted(self, weight):
         """The index with a weight added to each intercept; shares everything else.
@@ -265,7 +289,7 @@ class InvertedIndex:
             Minus infinity for classes that are not to be found.
         """
         other = copy(self)
-        other._set_intercept(self.intercept[: self.shape[0]] + weight)
+        other._set_intercept(self.intercept[: self.shape[0]] + self._by_rank(weight))
         other._set_postings()
         return other
 
@@ -284,11 +308,12 @@ class InvertedIndex:
         part : object
             Has ``topk``, with the numbers and, to the last bit, the scores of this index.
         """
-        intercept = self.intercept[places]
-        if self._has_all():
+        ranks = self.ranks(places)
+        intercept = self.intercept[ranks]
+        if self._is_dense():
             return Part(InvertedIndex(self.full_weights[:, places].T, intercept), places)
-        full = self.full_column >= 0
-        return Part(InvertedIndex(coef()[places], intercept, full=full), places)
+        layout = Layout.of_some(ranks, self.full_stop)
+        return Part(InvertedIndex(coef()[places], intercept, layout=layout), places)
 
     def scores_at(self, coef, rows, starts, places, n_threads):
         """Scores of the candidates of each row, at a cost that grows with their number.
@@ -310,10 +335,28 @@ class InvertedIndex:
             To the last bit those of :meth:`scores`.
         """
         self._arguments(rows)  # which checks the number of features
-        weights = None if self._has_all() else coef()
+        weights = None if self._is_dense() else coef()
         scores = candidate_scores(self, weights, rows, starts, places, n_threads)
         check_finite(scores)
         return scores
+
+
+def all_stored(full_weights, shape):
+    """Attributes of an index of dense weights, (n_features, n_classes or more).
+
+    Returns
+    -------
+    attributes : dict
+        Of those that say how the weights lie.
+    """
+    n_classes, n_features = shape
+    stride = full_weights.strides[0] // full_weights.itemsize
+    return {
+        "order": None,
+        "full_stop": np.full(n_features, n_classes, dtype=np.int32),
+        "full_start": np.arange(n_features, dtype=np.int64) * stride,
+        "n_stored": min(full_weights.shape[1], n_places(n_classes)),
+    }
 
 
 class Part:

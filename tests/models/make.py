@@ -29,6 +29,9 @@ def main():
     write("ppdsparse", ppdsparse.fit(X, names[codes].astype(object)), X)
     write("multilabel", PPDSparseClassifier(random_state=0).fit(X, indicator), X, dtype="float16")
     write("memoir", MemoirSVC(max_iter=2, random_state=state).fit(X, names[codes]), X)
+    many = rng.random((1040, 12), dtype=np.float32) * (rng.random((1040, 12)) < 0.2)
+    of_many = np.arange(1040) % 520  # so many that they have an order of their own
+    write("many", PPDSparseClassifier(random_state=0).fit(many, of_many), many)
     write("dense", AugmentReduceClassifier(max_iter=2, random_state=0).fit(X, codes % 2 == 1), X)
 
 

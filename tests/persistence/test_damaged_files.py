@@ -6,6 +6,8 @@ bounds checks and with the address sanitizer.
 
 import json
 import struct
+from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from sklearn_xc import (
     PPDSparseClassifier,
     load,
 )
+from sklearn_xc.topk import _layout
 
 pytestmark = pytest.mark.kernel
 
@@ -49,7 +52,8 @@ def files(tmp_path_factory):
     }
     found = {}
     for name, model in models.items():
-        model.fit(X, Y).save(folder / name)
+        with mock.patch.multiple(_layout, FEW_CLASSES=0, LEAST_GAIN=0):  # an order of these few
+            model.fit(X, Y).save(folder / name)
         found[name] = (folder / name).read_bytes()
     return found
 
@@ -113,13 +117,13 @@ def test_mapped_files_are_verified_where_they_are_read(tmp_path, files):
 @pytest.mark.parametrize("mode", MODES)
 def test_newer_formats(tmp_path, files, mode):
     file = File(files["sparse"])
-    file.version = 2, 0
-    assert_refused(tmp_path, file.bytes(), "has format 2.0, .* install a newer one", mode)
-    file.version = 1, 7  # a newer minor version that holds nothing new can be read
+    file.version = 3, 0
+    assert_refused(tmp_path, file.bytes(), "has format 3.0, .* install a newer one", mode)
+    file.version = 2, 7  # a newer minor version that holds nothing new can be read
     (tmp_path / "model").write_bytes(file.bytes())
     assert load(tmp_path / "model", mode).classes_.shape == (N_CLASSES,)
     file.attributes["new_"] = {"$": "quaternion", "value": 1}
-    assert_refused(tmp_path, file.bytes(), "'quaternion' are unknown .* in format 1.7, newer", mode)
+    assert_refused(tmp_path, file.bytes(), "'quaternion' are unknown .* in format 2.7, newer", mode)
 
 
 # -------------------------------------------------------------------------------- files with intent
@@ -226,12 +230,18 @@ def edits():
         yield name, "ascend", put("indptr", 3, 10**9)
         yield name, "ascend", put("indptr", 3, -5)
         yield name, "classes", put("indptr", -1, 10**12)
-        for part in ("indptr", "classes", "weights", "full_column", "intercept", "by_intercept"):
+        for part in ("indptr", "classes", "weights", "full_stop", "intercept", "by_intercept"):
             yield name, part if part != "indptr" else "indptr", shorter(part)
             yield name, "dtype", retype(part, "<f8")
+        yield name, "order does not hold each", shorter("order")
+        yield name, "order has the dtype", retype("order", "<f8")
+        for value in (1, -1, N_CLASSES, 2**31 - 1, -(2**31)):
+            yield name, "order does not hold each", put("order", slice(0, 2), value)
+        for value in (-1, N_CLASSES + 1, -(2**31), 2**31 - 1):
+            yield name, "full_stop holds numbers", put("full_stop", 0, value)
+        yield name, "full_weights has the shape", put("full_stop", 0, 0)
+        yield name, "full_weights has the shape", put("full_stop", slice(None), N_CLASSES)
     for name in ("sparse", "iterates", "dense"):
-        for value in (-2, 10**6, -(2**31), 2**31 - 1):
-            yield name, "full_column holds numbers", put("full_column", 0, value)
         for value in (-1, N_CLASSES, 2**31 - 1):
             yield name, "by_intercept holds numbers", put("by_intercept", 5, value)
         yield name, "weights of shape", shape(N_CLASSES)
@@ -253,7 +263,6 @@ def edits():
         yield name, "KeyError", drop("n_features_in_")
         yield name, "full_weights", lambda f: f.replace("full_weights", np.zeros((3, 5), "<f4"))
         yield name, "full_weights", lambda f: f.replace("full_weights", np.zeros(3, "<f4"))
-    yield "dense", "lack a feature", put("full_column", slice(None), 0)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -263,6 +272,19 @@ def test_arrays_that_do_not_fit_together(tmp_path, files, number, mode):
     file = File(files[name])
     edit(file)
     assert_refused(tmp_path, file.bytes(), match, mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("value", [-2, 10**6, -(2**31), 2**31 - 1])
+def test_columns_of_format_1(tmp_path, mode, value):
+    """Which had a feature's weights stored for all classes or for none."""
+    file = File((Path(__file__).parents[1] / "models" / "v1.0-ppdsparse.sxc").read_bytes())
+    assert file.version == (1, 0)
+    file.array("full_column")[0] = value
+    assert_refused(tmp_path, file.bytes(), "full_column holds numbers", mode)
+    file.array("full_column")[0] = -1
+    file.replace("full_weights", np.zeros((3, 5), "<f4"))
+    assert_refused(tmp_path, file.bytes(), "full_weights has the shape", mode)
 
 
 @pytest.mark.parametrize("value", [-1, N_CLASSES, 2**31 - 1, -(2**31)])

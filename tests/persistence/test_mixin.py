@@ -299,7 +299,7 @@ FOLDER = Path(__file__).parents[1] / "models"
 
 
 def test_there_is_a_file_of_every_format():
-    formats = [f"v{FORMAT[0]}.{minor}" for minor in range(FORMAT[1] + 1)]
+    formats = ["v1.0", *(f"v{FORMAT[0]}.{minor}" for minor in range(FORMAT[1] + 1))]
     assert {path.name.split("-")[0] for path in FOLDER.glob("*.sxc")} == set(formats)
 
 

@@ -13,8 +13,9 @@ from scipy import sparse
 
 from sklearn_xc._kernels.topk import _dense_rows
 from sklearn_xc._kernels.topk import _inverted_index as kernel
-from sklearn_xc.topk import _inverted_index
+from sklearn_xc.topk import _inverted_index, _layout
 from sklearn_xc.topk._inverted_index import InvertedIndex
+from sklearn_xc.topk._layout import Layout
 from sklearn_xc.utils._matrix import as_rows, normalise
 
 pytestmark = pytest.mark.kernel
@@ -44,19 +45,23 @@ def reference(X, W, b, k):
     k=st.integers(1, 300),
     seed=st.integers(0, 2**32 - 1),
     way=st.sampled_from([0, 1, 2]),
-    full_share=st.sampled_from([0.0, 0.25, 1.0]),
+    full_share=st.sampled_from([0.0, 0.1, 0.25, 1.0]),
+    least_gain=st.sampled_from([0, 2, 32]),
     most_narrow=st.sampled_from([0, 65536]),
     n_threads=st.sampled_from([1, 2, 5]),
     dense=st.booleans(),
 )
 def test_topk_is_a_stable_sort(
-    n_rows, n_classes, n_features, density, k, seed, way, full_share, most_narrow, n_threads, dense
-):
+    n_rows, n_classes, n_features, density, k, seed, way, full_share, least_gain, most_narrow,
+    n_threads, dense,
+):  # fmt: skip
     X, W, b = problem(n_rows, n_classes, n_features, density, seed)
     k = min(k, n_classes)
     rows = as_rows(normalise(X if dense else sparse.csr_array(X)))
-    limits = {"FULL_SHARE": full_share, "MOST_NARROW": most_narrow}
-    with mock.patch.multiple(_inverted_index, **limits):
+    with (
+        mock.patch.object(_inverted_index, "MOST_NARROW", most_narrow),
+        mock.patch.multiple(_layout, FULL_SHARE=full_share, LEAST_GAIN=least_gain),
+    ):
         index = InvertedIndex(W, b)
     assert index.classes.itemsize == (2 if most_narrow else 4)
     best, scores = index.topk(rows, k, n_threads, way)
@@ -190,9 +195,9 @@ def test_overflow_is_an_error(way):
 @pytest.mark.parametrize("n_features", [256, 257, 600])
 def test_more_features_than_one_pass_over_the_classes_takes(n_features):
     X, W, b = problem(7, 70, n_features, density=0.9)
-    with mock.patch.object(_inverted_index, "FULL_SHARE", 0.0):
+    with mock.patch.multiple(_layout, FULL_SHARE=0.0, LEAST_GAIN=0):
         rows, index = as_rows(normalise(X)), InvertedIndex(W, b)
-    assert (index.full_column >= 0).all()
+    assert (index.full_stop > 0).all()
     expected = reference(X, W, b, 6)
     for result, wanted in zip(index.topk(rows, 6, 2), expected, strict=True):
         np.testing.assert_array_equal(result, wanted)
@@ -248,9 +253,8 @@ def test_dense_rows_alone_are_taken_in_groups():
     for together in (0, 129):
         with pytest.raises(ValueError, match=f"no room for groups of {together} rows"):
             _dense_rows.topk(*index._arguments(rows), index._scratch(4), *places, together, 1)
-    with mock.patch.object(_inverted_index, "FULL_SHARE", 0.3):
-        index = InvertedIndex(W, b)
-    assert (index.full_column < 0).any()
+    index = InvertedIndex(W, b)
+    assert (index.full_stop < 9).any()
     with pytest.raises(ValueError, match="no room for groups of 3 rows"):
         _dense_rows.topk(*index._arguments(rows), index._scratch(5), *places, 3, 2)
 
@@ -266,7 +270,9 @@ def test_lists_of_any_length(length):
         )
     X = rng.random((5, 3), dtype=np.float32)
     b = rng.normal(size=6000).astype(np.float32)
-    index, rows = InvertedIndex(sparse.csr_array(W), b), as_rows(normalise(sparse.csr_array(X)))
+    rows = as_rows(normalise(sparse.csr_array(X)))
+    with mock.patch.object(_layout, "FULL_SHARE", 1):
+        index = InvertedIndex(sparse.csr_array(W), b)
     assert not len(index.full_weights)
     expected = np.tile(b, (5, 1)).astype(np.float64)
     for j in range(3):  # rounded to float32 after each feature, as in the kernel
@@ -281,16 +287,37 @@ def test_lists_of_any_length(length):
         np.testing.assert_array_equal(scores, np.take_along_axis(all_scores, order, axis=1))
 
 
-def test_memory_of_the_index_is_bounded_by_the_weights():
-    _, W, b = problem(1, 300, 12)
+@pytest.mark.parametrize("n_classes", [300, 2000])
+def test_memory_of_the_index_is_bounded_by_the_weights(n_classes):
+    _, W, b = problem(1, n_classes, 12)
     index = InvertedIndex(W, b)
-    full = index.full_column >= 0
     used = np.bincount(W.indices, minlength=12)
-    np.testing.assert_array_equal(full, used > 0.25 * 300)
-    assert 0 < full.sum() < 12
-    np.testing.assert_array_equal(np.diff(index.indptr), np.where(full, 0, used))
-    assert index.full_weights[:, :300].nbytes <= 2 * 8 * used[full].sum()
-    assert index.full_weights.shape[1] - 300 < kernel.block_of_classes()
+    stored = used - np.diff(index.indptr)
+    assert 0 < np.count_nonzero(index.full_stop) <= 12
+    assert (stored >= 0.25 * index.full_stop).all()
+    assert index.full_weights.nbytes <= 4 * (index.full_stop + kernel.block_of_classes() - 1).sum()
+
+
+def test_the_first_classes_that_use_a_feature_have_their_weights_stored():
+    """Against the definition, on weights of which some classes have many and others few."""
+    rng = np.random.default_rng(0)
+    frequent = 1 / np.arange(1, 41)
+    W = rng.random((700, 40)) < np.outer(rng.random(700) ** 3, frequent) * 3
+    W = sparse.csr_array(W.astype(np.float32))
+    order = np.argsort(-np.diff(W.indptr), kind="stable")
+    layout = Layout.of(W)
+    np.testing.assert_array_equal(layout.order, order)
+    used = np.cumsum(W.toarray()[order], axis=0)
+    gain = used - _layout.FULL_SHARE * np.arange(1, 701)[:, None]
+    best = gain.argmax(axis=0)
+    enough = gain.max(axis=0) >= _layout.LEAST_GAIN
+    assert 0 < enough.sum() < 40
+    np.testing.assert_array_equal(layout.stops, np.where(enough, best + 1, 0))
+    assert 0 < layout.stops.max() < 700
+    with mock.patch.object(_layout, "FEW_CLASSES", 700):
+        plain = Layout.of(W)
+    assert plain.order is None
+    np.testing.assert_array_equal(plain.stops, np.where(used[-1] > 0.25 * 700, 700, 0))
 
 
 def test_an_index_is_built_beside_no_second_copy():
@@ -305,7 +332,8 @@ def test_an_index_is_built_beside_no_second_copy():
         kept, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert (index.full_column >= 0).sum() == 20
+    assert (index.full_stop == 2000).sum() == 20
+    assert index.order is not None
     size = index.classes.nbytes + index.weights.nbytes + index.full_weights.nbytes
     assert size <= kept <= size + 2**17
     assert peak <= 8 * W.nnz + index.full_weights.nbytes + 2**17
@@ -315,7 +343,8 @@ def test_an_index_is_built_beside_no_second_copy():
 def test_classes_at_the_end_of_what_two_bytes_hold(n_classes):
     last = n_classes - 1
     W = sparse.csr_array(([1.0, 2.0], ([0, last], [0, 0])), shape=(n_classes, 2), dtype=np.float32)
-    index = InvertedIndex(W, np.zeros(n_classes))
+    layout = Layout(None, np.zeros(2, dtype=np.int32))
+    index = InvertedIndex(W, np.zeros(n_classes), layout=layout)
     assert index.classes.tolist() == [0, last]
     best, scores = index.topk(as_rows(normalise(np.array([[1.0, 0.0]]))), 2, 1)
     assert best.tolist() == [[last, 0]]

@@ -190,7 +190,7 @@ def test_more_features_than_a_batch_keep_the_order_of_additions():
     coef = rng.normal(size=(6, 700)).astype(np.float32)
     coef[1:, ::2] = 0
     model.coef_ = sparse.csr_array(coef)
-    n_full = int((model._model().full_column >= 0).sum())
+    n_full = int((model._model().full_stop > 0).sum())
     assert n_full == 350  # lists, and weights for all classes, more than one batch of them
     mask = sparse.csr_array(rng.random((60, 6)) < 0.7)
     found = model.predict_topk(X, 6, labels=mask, sparse_output=True)

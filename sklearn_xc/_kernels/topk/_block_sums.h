@@ -7,27 +7,27 @@
 
 #include "../common/_simd.h"
 
-/* Weights by which those of a column are fetched before they are added: five blocks. */
+/* Weights by which those of a feature are fetched before they are added: five blocks. */
 enum { XC_AHEAD = 320 };
 
 #if defined(__GNUC__) || defined(__clang__)
 /* What the two functions below share, with sums s0, ..., s3. */
 #define XC_ADD_TO_SUMS                                                                      \
-    for (; *columns >= 0; columns++, values++) {                                            \
-        const float *of_column = weights + *columns * stride;                               \
-        for (int c = XC_AHEAD; c < XC_AHEAD + 64; c += 16) XC_PREFETCH(of_column + c);      \
-        s0 = xc_plus_multiple(s0, *values, xc_load(of_column));                             \
-        s1 = xc_plus_multiple(s1, *values, xc_load(of_column + 16));                        \
-        s2 = xc_plus_multiple(s2, *values, xc_load(of_column + 32));                        \
-        s3 = xc_plus_multiple(s3, *values, xc_load(of_column + 48));                        \
+    for (; *starts >= 0; starts++, values++) {                                              \
+        const float *of_feature = weights + *starts;                                        \
+        for (int c = XC_AHEAD; c < XC_AHEAD + 64; c += 16) XC_PREFETCH(of_feature + c);     \
+        s0 = xc_plus_multiple(s0, *values, xc_load(of_feature));                            \
+        s1 = xc_plus_multiple(s1, *values, xc_load(of_feature + 16));                       \
+        s2 = xc_plus_multiple(s2, *values, xc_load(of_feature + 32));                       \
+        s3 = xc_plus_multiple(s3, *values, xc_load(of_feature + 48));                       \
     }
 
-/* totals[c] = scores[c] + the sum of values[f] * weights[columns[f] * stride + c], for the classes
- * c of a block, over f = 0, 1, ... until a column is -1. Of a loop over 64 numbers GCC keeps the
- * sums in memory between two features. */
-XC_INLINE void xc_add_columns(
-    const int32_t *columns, const float *values, const float *weights, int64_t stride,
-    const float *scores, float *totals) {
+/* totals[c] = scores[c] + the sum of values[f] * weights[starts[f] + c], for the classes c of a
+ * block, over f = 0, 1, ... until a start is -1. Of a loop over 64 numbers GCC keeps the sums in
+ * memory between two features. */
+XC_INLINE void xc_add_features(
+    const int64_t *starts, const float *values, const float *weights, const float *scores,
+    float *totals) {
     xc_floats s0 = xc_load(scores), s1 = xc_load(scores + 16);
     xc_floats s2 = xc_load(scores + 32), s3 = xc_load(scores + 48);
     XC_ADD_TO_SUMS;
@@ -35,21 +35,21 @@ XC_INLINE void xc_add_columns(
     xc_store(totals + 32, s2), xc_store(totals + 48, s3);
 }
 
-/* The same for a block of which only totals above `worst` matter: whether there is one, and OUT
+/* The same for a block of which only totals from `worst` on matter: whether there is one, and OUT
  * `totals` only then. The scores are those of `anew` afterwards. */
-XC_INLINE int xc_finish_above(
-    const int32_t *columns, const float *values, const float *weights, int64_t stride, float worst,
+XC_INLINE int xc_finish_from(
+    const int64_t *starts, const float *values, const float *weights, float worst,
     const float *anew, float *scores, float *totals) {
     xc_floats s0 = xc_load(scores), s1 = xc_load(scores + 16);
     xc_floats s2 = xc_load(scores + 32), s3 = xc_load(scores + 48);
     for (int c = 0; c < 64; c += 16) xc_store(scores + c, xc_load(anew + c));
     XC_ADD_TO_SUMS;
-    const xc_half_bits a0 = s0.low > worst, a1 = s0.high > worst, a2 = s1.low > worst;
-    const xc_half_bits a3 = s1.high > worst, a4 = s2.low > worst, a5 = s2.high > worst;
-    const xc_half_bits a6 = s3.low > worst, a7 = s3.high > worst;
-    const xc_half_bits above = ((a0 | a1) | (a2 | a3)) | ((a4 | a5) | (a6 | a7));
+    const xc_half_bits a0 = s0.low >= worst, a1 = s0.high >= worst, a2 = s1.low >= worst;
+    const xc_half_bits a3 = s1.high >= worst, a4 = s2.low >= worst, a5 = s2.high >= worst;
+    const xc_half_bits a6 = s3.low >= worst, a7 = s3.high >= worst;
+    const xc_half_bits found = ((a0 | a1) | (a2 | a3)) | ((a4 | a5) | (a6 | a7));
     int64_t any[4];
-    memcpy(any, &above, sizeof any);
+    memcpy(any, &found, sizeof any);
     if (((any[0] | any[1]) | (any[2] | any[3])) == 0) return 0;
     xc_store(totals, s0), xc_store(totals + 16, s1);
     xc_store(totals + 32, s2), xc_store(totals + 48, s3);
@@ -82,19 +82,17 @@ static inline void xc_add_to_two(const float *values, const float *others, int64
         }
 }
 
-static inline void xc_add_columns(const int32_t *columns, const float *values,
-                                  const float *weights, int64_t stride, const float *scores,
-                                  float *totals) {
+static inline void xc_add_features(const int64_t *starts, const float *values,
+                                   const float *weights, const float *scores, float *totals) {
     memcpy(totals, scores, 64 * sizeof(float));
-    for (; *columns >= 0; columns++, values++)
-        for (int c = 0; c < 64; c++) totals[c] += *values * weights[*columns * stride + c];
+    for (; *starts >= 0; starts++, values++)
+        for (int c = 0; c < 64; c++) totals[c] += *values * weights[*starts + c];
 }
 
-static inline int xc_finish_above(const int32_t *columns, const float *values,
-                                  const float *weights, int64_t stride, float worst,
-                                  const float *anew, float *scores, float *totals) {
+static inline int xc_finish_from(const int64_t *starts, const float *values, const float *weights,
+                                 float worst, const float *anew, float *scores, float *totals) {
     (void)worst;
-    xc_add_columns(columns, values, weights, stride, scores, totals);
+    xc_add_features(starts, values, weights, scores, totals);
     memcpy(scores, anew, 64 * sizeof(float));
     return 1;
 }

@@ -13,8 +13,10 @@ from libc.string cimport memcpy, memset
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch_far
 from sklearn_xc._kernels.common._heap cimport sort_heap
 from sklearn_xc._kernels.common._rows cimport Rows, pointers_to_rows
+from sklearn_xc._kernels.topk._batch cimport BATCH
 from sklearn_xc._kernels.topk._inverted_index cimport (
-    BATCH, BLOCK, LINE, Index, Postings, add_list, add_positives, add_to_two, offer_block,
+    BLOCK, LINE, Index, Postings, add_list, add_positives, add_to_two, blocks_of, offer_block,
+    write_block,
 )
 
 cdef enum:
@@ -25,19 +27,22 @@ cdef enum:
 
 cdef struct Group:
     int64_t n  # rows
-    int64_t n_columns  # features that are still to be added
-    const int32_t* columns
-    const float* values[MOST_TOGETHER]  # of each row, as many as columns
+    int64_t n_features  # that are still to be added
+    int32_t n_blocks  # for which one of them has weights
+    const int64_t* starts
+    const int32_t* stops  # blocks for which each has weights; NULL where all have those of all
+    const float* values[MOST_TOGETHER]  # of each row, as many as features
 
-cdef struct Batches:  # where some features have lists, those that have none
-    int32_t column[BATCH]
+cdef struct Batches:  # where some features have lists, those that have stored weights too
+    int64_t start[BATCH]
+    int32_t stop[BATCH]
     float value[MOST_WITH_LISTS][BATCH]
 
 
 cdef bint has_lists(Postings postings):
     cdef Py_ssize_t j
-    for j in range(postings.full_column.shape[0]):
-        if postings.full_column[j] < 0:
+    for j in range(postings.full_stop.shape[0]):
+        if postings.full_stop[j] < postings.by_intercept.shape[0]:
             return True
     return False
 
@@ -47,11 +52,6 @@ def most_together(bint lists):
     return MOST_WITH_LISTS if lists else MOST_TOGETHER
 
 
-def batch_of_features():
-    """The number of features that are added to the scores at once."""
-    return BATCH
-
-
 cdef inline void finish_group(
     const Group* group, Index index, int32_t block, const float* scores, int64_t stride,
     float* totals,
@@ -59,13 +59,15 @@ cdef inline void finish_group(
     """totals = scores + the group's part of W x, for one block of classes of each row."""
     cdef const float* of_block = index.full_weights + <int64_t>block * BLOCK
     cdef const float* of_half
-    cdef const float* of_column
+    cdef const float* of_feature
     cdef const float* others
     cdef float packed[AT_ONCE * HALF]
-    cdef int64_t r, part, first, some, width, n = index.n_columns - block * BLOCK
+    cdef int64_t r, part, first, some, width, n = index.n_stored - block * BLOCK
     cdef int32_t half, f
     for r in range(group.n):
         memcpy(totals + r * BLOCK, scores + r * stride + block * BLOCK, BLOCK * sizeof(float))
+    if block >= group.n_blocks:
+        return
     for half in range(2):
         of_half = of_block + half * HALF
         width = min(<int64_t>HALF, n - half * HALF)  # nothing is read beyond the weights
@@ -73,15 +75,18 @@ cdef inline void finish_group(
             break
         if width < HALF:
             memset(packed, 0, sizeof(packed))
-        for part in range((group.n_columns + AT_ONCE - 1) // AT_ONCE):
+        for part in range((group.n_features + AT_ONCE - 1) // AT_ONCE):
             first = part * AT_ONCE
-            some = min(<int64_t>AT_ONCE, group.n_columns - first)
+            some = min(<int64_t>AT_ONCE, group.n_features - first)
             # Side by side; where they are, they share few places of the first cache.
             for f in range(some):
-                of_column = of_half + group.columns[first + f] * index.stride
-                memcpy(packed + f * HALF, of_column, width * sizeof(float))
-                prefetch_far(of_column + BLOCK)
-                prefetch_far(of_column + BLOCK + LINE)
+                if group.stops != NULL and block >= group.stops[first + f]:
+                    memset(packed + f * HALF, 0, HALF * sizeof(float))
+                    continue
+                of_feature = of_half + group.starts[first + f]
+                memcpy(packed + f * HALF, of_feature, width * sizeof(float))
+                prefetch_far(of_feature + BLOCK)
+                prefetch_far(of_feature + BLOCK + LINE)
             for r in range(0, group.n, 2):
                 # The last of an odd number of rows stands beside itself; there is room behind it.
                 others = group.values[r + 1] if r + 1 < group.n else group.values[r]
@@ -99,34 +104,41 @@ cdef dispatched accumulate_group(
     cdef float totals[MOST_WITH_LISTS * BLOCK]
     cdef int64_t e, r, n_features = rows.indptr[start + 1] - rows.indptr[start]
     cdef const float* values = rows.values + rows.indptr[start]
-    cdef int32_t j, block
-    group.n_columns = 0
-    group.columns = batches.column
-    for r in range(group.n):
-        group.values[r] = batches.value[r]
+    cdef int32_t j, block, stop
     for e in range(n_features):
         j = rows.features[e]
-        if index.full_column[j] < 0:
+        if index.indptr[j] < index.indptr[j + 1]:
             for r in range(group.n):
                 if values[r * n_features + e] != 0:
                     add_list(
                         values[r * n_features + e], index.indptr[j], index.indptr[j + 1], index,
                         scores + r * stride,
                     )
+    group.n_features = group.n_blocks = 0
+    group.starts = batches.start
+    group.stops = batches.stop
+    for r in range(group.n):
+        group.values[r] = batches.value[r]
+    for e in range(n_features):
+        j = rows.features[e]
+        stop = blocks_of(index, j)
+        if stop == 0:
             continue
-        if group.n_columns == BATCH:
-            for block in range(index.n_blocks):
+        if group.n_features == BATCH:
+            for block in range(group.n_blocks):
                 finish_group(group, index, block, scores, stride, totals)
                 for r in range(group.n):
                     memcpy(
                         scores + r * stride + block * BLOCK, totals + r * BLOCK,
                         BLOCK * sizeof(float),
                     )
-            group.n_columns = 0
-        batches.column[group.n_columns] = index.full_column[j]
+            group.n_features = group.n_blocks = 0
+        batches.start[group.n_features] = index.full_start[j]
+        batches.stop[group.n_features] = stop
         for r in range(group.n):
-            batches.value[r][group.n_columns] = values[r * n_features + e]
-        group.n_columns += 1
+            batches.value[r][group.n_features] = values[r * n_features + e]
+        group.n_features += 1
+        group.n_blocks = max(group.n_blocks, stop)
 
 
 # --------------------------------------------------------------- what becomes of the scores
@@ -146,21 +158,20 @@ cdef dispatched scan_group(
     const Group* group, int64_t first, Index index, float* scores, int64_t stride,
     const Wanted* wanted,
 ) noexcept nogil:
-    """Go over all classes in ascending order; leaves the intercepts behind.
+    """Go over all classes; leaves the intercepts behind.
 
     With stride 0 the scores are the intercepts and stay.
     """
     cdef float totals[MOST_TOGETHER * BLOCK]
     cdef float wrong[MOST_TOGETHER]
     cdef float* of_row
-    cdef int32_t block, start, n
+    cdef int32_t block, start
     cdef int64_t r, i
     for r in range(group.n):
         wrong[r] = 0
     for block in range(index.n_blocks):
         finish_group(group, index, block, scores, stride, totals)
         start = block * BLOCK
-        n = min(BLOCK, index.n_classes - start)
         for r in range(group.n):
             i = first + r
             of_row = totals + r * BLOCK
@@ -170,14 +181,14 @@ cdef dispatched scan_group(
                 )
             if wanted.top != NULL:
                 offer_block(
-                    of_row, start, wanted.top + i * wanted.k, wanted.labels + i * wanted.k,
-                    wanted.k,
+                    of_row, start, index, wanted.top + i * wanted.k,
+                    wanted.labels + i * wanted.k, wanted.k,
                 )
             elif wanted.out != NULL:
-                memcpy(wanted.out + i * index.n_classes + start, of_row, n * sizeof(float))
+                write_block(of_row, start, index, wanted.out + i * index.n_classes)
             else:
                 add_positives(
-                    of_row, start, n, &wanted.counts[i], &wrong[r],
+                    of_row, start, index, &wanted.counts[i], &wrong[r],
                     NULL if wanted.found == NULL else wanted.found + wanted.found_indptr[i],
                 )
     if wanted.counts != NULL:
@@ -202,8 +213,10 @@ cdef void scores_of_group(
     if stride:
         accumulate_group(rows, start, index, scores, stride, &group, &batches)
     else:  # the features in their order, as they stand in the rows
-        group.n_columns = rows.indptr[start + 1] - rows.indptr[start]
-        group.columns = index.full_column
+        group.n_features = rows.indptr[start + 1] - rows.indptr[start]
+        group.n_blocks = index.n_blocks
+        group.starts = index.full_start
+        group.stops = NULL
         for r in range(group.n):
             group.values[r] = rows.values + rows.indptr[start + r]
     scan_group(&group, start, index, scores, stride, wanted)
@@ -267,7 +280,7 @@ def positives(
     Postings postings, float[:, ::1] scores, int64_t[::1] counts,
     const int64_t[::1] found_indptr, int32_t[::1] found, int64_t together, int n_threads,
 ):
-    """As `_inverted_index.positives`; `scores` and `together` as in `topk`. They are ascending."""
+    """As `_inverted_index.positives`; `scores` and `together` as in `topk`."""
     cdef Wanted wanted
     memset(&wanted, 0, sizeof(Wanted))
     wanted.counts = &counts[0]

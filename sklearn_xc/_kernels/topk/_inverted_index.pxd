@@ -1,19 +1,26 @@
-"""The weights as kernels see them, and the order of additions, which `_candidate_scores` keeps."""
+"""The weights as kernels see them, and the order of additions, which `_candidate_scores` keeps.
+
+Classes stand by their ranks here, places in an order in which those with many weights come first.
+A feature has its weights stored for the first `full_stop` of them, and a list of the others that
+use it. A score adds the lists of a row's features, in their order, and then the stored weights, in
+the same order.
+"""
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memcpy
 
 from sklearn_xc._kernels.common._common cimport prefetch
-from sklearn_xc._kernels.common._heap cimport sift
+from sklearn_xc._kernels.common._heap cimport better, sift
+from sklearn_xc._kernels.common._rows cimport Row
 
 cdef extern from "_block_sums.h" nogil:
-    void add_columns "xc_add_columns" (
-        const int32_t* columns, const float* values, const float* weights, int64_t stride,
-        const float* scores, float* totals,
+    void add_features "xc_add_features" (
+        const int64_t* starts, const float* values, const float* weights, const float* scores,
+        float* totals,
     )
-    bint finish_columns_above "xc_finish_above" (
-        const int32_t* columns, const float* values, const float* weights, int64_t stride,
-        float worst, const float* anew, float* scores, float* totals,
+    bint finish_features_from "xc_finish_from" (
+        const int64_t* starts, const float* values, const float* weights, float worst,
+        const float* anew, float* scores, float* totals,
     )
     void add_to_two "xc_add_to_two" (
         const float* values, const float* others, int64_t n, const float* weights, float* totals,
@@ -23,8 +30,8 @@ cdef extern from "_block_sums.h" nogil:
 cdef enum:
     BLOCK = 64  # classes whose scores are finished and compared at once
     LINE = 16  # numbers of four bytes in a cache line
+    BEGINNING = 32  # entries of each list that are fetched before the first list is added
     AHEAD = 256  # entries of a list by which it is fetched before it is added
-    BATCH = 256  # features with weights for all classes that are added in one pass over the classes
 
 ctypedef fused ClassNumber:
     int32_t
@@ -32,21 +39,23 @@ ctypedef fused ClassNumber:
 
 cdef struct Index:
     const int64_t* indptr
-    const int32_t* classes
+    const int32_t* classes  # by their ranks, ascending in a list
     const uint16_t* narrow_classes  # in their place where two bytes hold a class; else NULL
     const float* weights
-    const int32_t* full_column
-    const float* full_weights
+    const int32_t* full_stop  # feature by feature, and so on
+    const int64_t* full_start
+    const float* full_weights  # zeros from full_stop to the end of a block, if there is one
     const float* intercept
     const int32_t* by_intercept
-    int64_t stride  # from one feature's weights for all classes to those of the next
+    const int32_t* order  # the classes, rank by rank; NULL if these are their numbers
     int32_t n_classes
-    int32_t n_columns  # of the weights for all classes: those of classes, or of whole blocks
+    int32_t n_stored  # classes of a feature that has all, or those of whole blocks
     int32_t n_blocks
 
-cdef struct Batch:
-    int32_t column[BATCH + 1]  # ends with -1
-    float value[BATCH]
+
+cdef struct Extent:  # of what is read for a row
+    int64_t n_postings  # classes that lists mention
+    int32_t n_blocks  # for which some feature has weights stored
 
 
 cdef class Postings:
@@ -54,12 +63,28 @@ cdef class Postings:
     cdef const int32_t[::1] classes
     cdef const uint16_t[::1] narrow_classes
     cdef const float[::1] weights
-    cdef const int32_t[::1] full_column
+    cdef const int32_t[::1] full_stop
+    cdef const int64_t[::1] full_start
     cdef const float[:, :] full_weights
     cdef const float[::1] intercept
     cdef const int32_t[::1] by_intercept
+    cdef const int32_t[::1] order
+    cdef int32_t n_stored
 
     cdef Index pointers(self) except *
+
+
+cdef inline int32_t blocks_of(Index index, int32_t feature) noexcept nogil:
+    """The blocks of classes for which the weights of a feature are stored."""
+    return (index.full_stop[feature] + BLOCK - 1) // BLOCK
+
+
+cdef inline bint may_have_list(Index index, int32_t feature) noexcept nogil:
+    return index.full_stop[feature] < index.n_classes
+
+
+cdef inline int32_t class_of(Index index, int32_t rank) noexcept nogil:
+    return rank if index.order == NULL else index.order[rank]
 
 
 cdef inline int32_t class_at(Index index, int64_t p) noexcept nogil:
@@ -97,66 +122,119 @@ cdef inline void add_entries(
         p += 1
 
 
+cdef inline void fetch_list(
+    Index index, int32_t feature, int64_t start, int64_t stop
+) noexcept nogil:
+    """These entries of a feature's list, which lies anywhere in the index."""
+    cdef int64_t p = index.indptr[feature] + start
+    stop = min(index.indptr[feature] + stop, index.indptr[feature + 1])
+    while p < stop:
+        if index.narrow_classes != NULL:
+            prefetch(index.narrow_classes + p)
+        else:
+            prefetch(index.classes + p)
+        prefetch(index.weights + p)
+        p += LINE
+
+
+cdef inline Extent look_ahead(Row row, Index index) noexcept nogil:
+    """Fetch the beginnings of the row's lists."""
+    cdef int64_t e
+    cdef int32_t feature
+    cdef Extent extent
+    extent.n_postings = extent.n_blocks = 0
+    for e in range(row.n):
+        feature = row.features[e]
+        if row.values[e] == 0:
+            continue
+        extent.n_blocks = max(extent.n_blocks, blocks_of(index, feature))
+        if may_have_list(index, feature):
+            extent.n_postings += index.indptr[feature + 1] - index.indptr[feature]
+            fetch_list(index, feature, 0, BEGINNING)
+    return extent
+
+
 cdef inline void finish_block(
-    const int32_t* columns, const float* values, Index index, int32_t block, const float* scores,
+    const int64_t* starts, const float* values, Index index, int32_t block, const float* scores,
     float* totals,
 ) noexcept nogil:
-    """totals = scores + the columns' part of W x, for the classes of one block."""
+    """totals = scores + the part of W x of features in a batch, for the classes of one block."""
     cdef const float* of_block = index.full_weights + <int64_t>block * BLOCK
-    cdef int32_t c, n = index.n_columns - block * BLOCK
+    cdef int32_t c, n = index.n_stored - block * BLOCK
     if n >= BLOCK:
-        add_columns(columns, values, of_block, index.stride, scores, totals)
+        add_features(starts, values, of_block, scores, totals)
         return
     memcpy(totals, scores, BLOCK * sizeof(float))
-    while columns[0] >= 0:  # nothing is read beyond the weights
+    while starts[0] >= 0:  # nothing is read beyond the weights
         for c in range(n):
-            totals[c] += values[0] * of_block[columns[0] * index.stride + c]
-        columns += 1
+            totals[c] += values[0] * of_block[starts[0] + c]
+        starts += 1
         values += 1
 
 
-cdef inline bint finish_above(
-    const int32_t* columns, const float* values, Index index, int32_t block, float worst,
+cdef inline bint finish_from(
+    const int64_t* starts, const float* values, Index index, int32_t block, float worst,
     float* scores, float* totals,
 ) noexcept nogil:
-    """Whether a total may lie above `worst`; OUT totals only then. Leaves the intercepts behind."""
+    """Whether a total may be `worst` or more; OUT totals only then. Leaves the intercepts behind."""
     cdef const float* intercept = index.intercept + <int64_t>block * BLOCK
-    if index.n_columns - block * BLOCK >= BLOCK:
-        return finish_columns_above(
-            columns, values, index.full_weights + <int64_t>block * BLOCK, index.stride, worst,
-            intercept, scores, totals,
+    if index.n_stored - block * BLOCK >= BLOCK:
+        return finish_features_from(
+            starts, values, index.full_weights + <int64_t>block * BLOCK, worst, intercept, scores,
+            totals,
         )
-    finish_block(columns, values, index, block, scores, totals)
+    finish_block(starts, values, index, block, scores, totals)
     memcpy(scores, intercept, BLOCK * sizeof(float))
     return True
 
 
-cdef inline void offer_block(
-    const float* totals, int32_t start, float* top, int32_t* labels, int64_t k
+cdef inline void offer(
+    Index index, int32_t rank, float score, float* top, int32_t* labels, int64_t k
 ) noexcept nogil:
-    """Offer a block of classes to the k best; a tie never replaces the smaller class."""
+    """Put a class among the k best, if it is one; a tie goes to the smaller class."""
+    cdef int32_t label
+    if score >= top[0]:
+        label = class_of(index, rank)
+        if better(score, label, top[0], labels[0]):
+            sift(top, labels, k, score, label)
+
+
+cdef inline void offer_block(
+    const float* totals, int32_t start, Index index, float* top, int32_t* labels, int64_t k
+) noexcept nogil:
     cdef int32_t c, hits = 0
     cdef float worst = top[0]
     for c in range(BLOCK):
-        hits |= totals[c] > worst
+        hits |= totals[c] >= worst
     if hits:
-        for c in range(BLOCK):
-            if totals[c] > top[0]:
-                sift(top, labels, k, totals[c], start + c)
+        for c in range(min(BLOCK, index.n_classes - start)):
+            offer(index, start + c, totals[c], top, labels, k)
+
+
+cdef inline void write_block(
+    const float* totals, int32_t start, Index index, float* out
+) noexcept nogil:
+    """The scores of a block of classes, to the places of their numbers."""
+    cdef int32_t c, n = min(BLOCK, index.n_classes - start)
+    if index.order == NULL:
+        memcpy(out + start, totals, n * sizeof(float))
+        return
+    for c in range(n):
+        out[index.order[start + c]] = totals[c]
 
 
 cdef inline void add_positives(
-    const float* totals, int32_t start, int32_t n, int64_t* count, float* wrong, int32_t* found
+    const float* totals, int32_t start, Index index, int64_t* count, float* wrong, int32_t* found
 ) noexcept nogil:
-    """The positive ones of n scores, which follow those that were counted before."""
-    cdef int32_t c, hits = 0
+    """The positive scores of a block, which follow those that were counted before."""
+    cdef int32_t c, hits = 0, n = min(BLOCK, index.n_classes - start)
     for c in range(n):
         hits += totals[c] > 0
         wrong[0] += totals[c] * 0  # NaN for infinity and NaN
     if hits and found != NULL:
         for c in range(n):
             if totals[c] > 0:
-                found[count[0]] = start + c
+                found[count[0]] = class_of(index, start + c)
                 count[0] += 1
     else:
         count[0] += hits

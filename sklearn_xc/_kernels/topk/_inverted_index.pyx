@@ -1,14 +1,14 @@
 """Scores of rows over an inverted index feature -> (class, weight), and the best k of them.
 
-A row's scores gather in a float32 accumulator of one place a class, which holds the intercepts
-between rows. For most features a list names the classes that use it; a feature that many classes
-use has its weights stored for all classes, in blocks of BLOCK classes.
+A row's scores gather in a float32 accumulator of one place a class, by rank, which holds the
+intercepts between rows. A feature that many of the first classes use has its weights for these
+stored, in blocks of BLOCK classes; a list names the other classes that use it.
 
-Two ways lead to the result. `scan` goes over all K classes once, block by block: it adds the
-weights of the features that have them for all classes, in registers, compares, and leaves the
-intercepts behind. `touched` is for rows whose features all have lists: it reads only the classes
-that they mention and then the others in the order of their intercepts, until none can be among the
-best; it pays when few classes are touched. Both see the same sums in the same order of additions,
+Two ways lead to the result. `scan` goes over classes once, block by block: it adds the stored
+weights, in registers, compares, and leaves the intercepts behind. `touched` is for rows whose lists
+mention few classes: only the blocks are scanned for which one of the features has stored weights,
+and after them it reads the classes that the lists mention and then the others in the order of their
+intercepts, until none can be among the best. Both see the same sums in the same order of additions,
 so they give the same bits.
 """
 
@@ -18,15 +18,16 @@ from libc.math cimport INFINITY
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from libc.string cimport memcpy
 
-from sklearn_xc._kernels.common._common cimport dispatched, prefetch
-from sklearn_xc._kernels.common._heap cimport better, sift, sort_heap
+from sklearn_xc._kernels.common._common cimport dispatched
+from sklearn_xc._kernels.common._heap cimport better, sort_heap
 from sklearn_xc._kernels.common._rows cimport Row, Rows, pointers_to_rows, row_at
+from sklearn_xc._kernels.topk._batch cimport (
+    BATCH, Batch, append_feature, begin, drop_ended, end, read_together, take_features,
+)
 
 cdef enum:
     CHUNK = 32  # rows that a thread takes at a time
-    TOGETHER = 5  # features whose weights for all classes are read in one pass
     FEW_BLOCKS = 8  # of classes, whose weights stay in a cache
-    BEGINNING = 32  # entries of each list that are fetched before the first list is added
     TOUCH_COST = 10  # classes that `scan` reads in the time of one posting of `touched`
 
 cdef enum Way:
@@ -46,8 +47,9 @@ cdef class Postings:
     def __init__(
         self,
         const int64_t[::1] indptr, classes, const float[::1] weights,
-        const int32_t[::1] full_column, const float[:, :] full_weights,
-        const float[::1] intercept, const int32_t[::1] by_intercept,
+        const int32_t[::1] full_stop, const int64_t[::1] full_start, const float[:, :] full_weights,
+        int32_t n_stored, const float[::1] intercept, const int32_t[::1] by_intercept,
+        const int32_t[::1] order,
     ):
         if full_weights.shape[0] and full_weights.strides[1] != sizeof(float):
             raise ValueError("the weights of a feature must lie next to one another")
@@ -56,10 +58,13 @@ cdef class Postings:
         self.classes = None if narrow else classes
         self.narrow_classes = classes if narrow else None
         self.weights = weights
-        self.full_column = full_column
+        self.full_stop = full_stop
+        self.full_start = full_start
         self.full_weights = full_weights
+        self.n_stored = n_stored
         self.intercept = intercept
         self.by_intercept = by_intercept
+        self.order = order
 
     cdef Index pointers(self) except *:
         cdef Index index
@@ -70,101 +75,76 @@ cdef class Postings:
         if self.narrow_classes is not None and self.narrow_classes.shape[0]:
             index.narrow_classes = &self.narrow_classes[0]
         index.weights = &self.weights[0] if self.weights.shape[0] else NULL
-        index.full_column = &self.full_column[0] if self.full_column.shape[0] else NULL
-        index.full_weights = &self.full_weights[0, 0] if self.full_weights.shape[0] else NULL
+        index.full_stop = &self.full_stop[0] if self.full_stop.shape[0] else NULL
+        index.full_start = &self.full_start[0] if self.full_start.shape[0] else NULL
+        index.full_weights = NULL
+        if self.full_weights.shape[0] and self.full_weights.shape[1]:
+            index.full_weights = &self.full_weights[0, 0]
         index.intercept = &self.intercept[0]
         index.by_intercept = &self.by_intercept[0]
-        index.stride = self.full_weights.strides[0] // <int64_t>sizeof(float)
+        index.order = NULL if self.order is None else &self.order[0]
         index.n_classes = <int32_t>self.by_intercept.shape[0]
-        index.n_columns = <int32_t>min(self.full_weights.shape[1], self.intercept.shape[0])
+        index.n_stored = self.n_stored
         index.n_blocks = <int32_t>(self.intercept.shape[0] // BLOCK)
         return index
 
 
-cdef inline int64_t count_postings(Row row, Index index) noexcept nogil:
-    """How many classes the lists of the row mention; -1 if a feature has no list."""
-    cdef int64_t e, total = 0
-    for e in range(row.n):
-        if row.values[e] == 0:
-            continue
-        if index.full_column[row.features[e]] >= 0:
-            return -1
-        total += index.indptr[row.features[e] + 1] - index.indptr[row.features[e]]
-    return total
-
-
-cdef inline void fetch_list(
-    Index index, int32_t feature, int64_t start, int64_t stop
-) noexcept nogil:
-    """These entries of a feature's list, which lies anywhere in the index."""
-    cdef int64_t p = index.indptr[feature] + start
-    stop = min(index.indptr[feature] + stop, index.indptr[feature + 1])
-    while p < stop:
-        if index.narrow_classes != NULL:
-            prefetch(index.narrow_classes + p)
-        else:
-            prefetch(index.classes + p)
-        prefetch(index.weights + p)
-        p += LINE
-
-
-cdef dispatched add_batch(
-    Batch* batch, int32_t* n_in_batch, int32_t most_left, Index index, float* scores
-) noexcept nogil:
-    """scores += the part of W x of features in the batch, TOGETHER at a time; some may be left.
-
-    The weights of many features at once are more than a processor fetches ahead.
-    """
+cdef dispatched add_batch(Batch* batch, bint whole, Index index, float* scores) noexcept nogil:
+    """scores += the part of W x of features in the batch, some at a time; the last may be left."""
+    cdef Batch part
     cdef float totals[BLOCK]
-    cdef int32_t block, behind, f, stop, start = 0, n = n_in_batch[0]
-    batch.column[n] = -1
-    while n - start > most_left:
-        stop = min(start + TOGETHER, n)
-        behind = batch.column[stop]
-        batch.column[stop] = -1
-        for block in range(index.n_blocks):
-            finish_block(
-                batch.column + start, batch.value + start, index, block, scores + block * BLOCK,
-                totals,
-            )
-            memcpy(scores + block * BLOCK, totals, BLOCK * sizeof(float))
-        batch.column[stop] = behind
-        start = stop
-    for f in range(n - start):
-        batch.column[f] = batch.column[start + f]
-        batch.value[f] = batch.value[start + f]
-    n_in_batch[0] = n - start
+    cdef int32_t block, until, stop, first = 0
+    while first < batch.n:
+        stop = read_together(batch, first, index.n_blocks)
+        if stop == batch.n and not whole:
+            break
+        take_features(batch, first, stop, &part)
+        block = 0
+        while part.n:
+            until = min(part.first_stop, index.n_blocks)
+            while block < until:
+                finish_block(
+                    part.start, part.value, index, block, scores + block * BLOCK, totals
+                )
+                memcpy(scores + block * BLOCK, totals, BLOCK * sizeof(float))
+                block += 1
+            drop_ended(&part, block)
+        first = stop
+    if first:
+        take_features(batch, first, batch.n, batch)
 
 
-cdef dispatched accumulate(Row row, Index index, float* scores, Batch* batch) noexcept nogil:
+cdef dispatched accumulate(
+    Row row, Index index, Extent extent, float* scores, Batch* batch
+) noexcept nogil:
     """scores += W x, but for the features in the batch, which `finish_block` has still to add."""
     cdef int64_t e
-    cdef int32_t feature, n = 0
-    for e in range(row.n):
-        if index.full_column[row.features[e]] < 0:
-            fetch_list(index, row.features[e], 0, BEGINNING)
-    for e in range(row.n):
-        if e + 1 < row.n and index.full_column[row.features[e + 1]] < 0:
+    cdef int32_t feature, stop
+    for e in range(row.n if extent.n_postings else 0):
+        if e + 1 < row.n and may_have_list(index, row.features[e + 1]):
             fetch_list(index, row.features[e + 1], BEGINNING, AHEAD)
-        if row.values[e] == 0:
-            continue
         feature = row.features[e]
-        if index.full_column[feature] < 0:
+        if row.values[e] != 0 and may_have_list(index, feature):
             add_list(row.values[e], index.indptr[feature], index.indptr[feature + 1], index, scores)
-            continue
-        if n == BATCH:
-            add_batch(batch, &n, 0, index, scores)
-        batch.column[n] = index.full_column[feature]
-        batch.value[n] = row.values[e]
-        n += 1
-    if n > TOGETHER and index.n_blocks > FEW_BLOCKS:
-        add_batch(batch, &n, TOGETHER, index, scores)
-    batch.column[n] = -1
+    begin(batch)
+    for e in range(row.n if extent.n_blocks else 0):
+        stop = blocks_of(index, row.features[e]) if row.values[e] != 0 else 0
+        if stop:
+            if batch.n == BATCH:
+                end(batch)
+                add_batch(batch, True, index, scores)
+            append_feature(batch, index.full_start[row.features[e]], row.values[e], stop)
+    end(batch)
+    if index.n_blocks > FEW_BLOCKS:
+        add_batch(batch, False, index, scores)
 
 
-cdef inline bint worth_touching(Row row, Index index, int way) noexcept nogil:
-    cdef int64_t n_postings = -1 if way == SCAN else count_postings(row, index)
-    return n_postings >= 0 and (way == TOUCHED or TOUCH_COST * n_postings < index.n_classes)
+cdef inline int32_t blocks_to_scan(Extent extent, Index index, int way) noexcept nogil:
+    """All blocks, or those before the classes where `touched` is the cheaper way."""
+    cdef int64_t cost = TOUCH_COST * extent.n_postings + extent.n_blocks * BLOCK
+    if way == TOUCHED or (way == CHEAPER and cost < index.n_classes):
+        return extent.n_blocks
+    return index.n_blocks
 
 
 cdef inline void reset_touched(Row row, Index index, float* scores) noexcept nogil:
@@ -181,23 +161,29 @@ cdef inline void reset_touched(Row row, Index index, float* scores) noexcept nog
 
 
 cdef dispatched scan(
-    const Batch* batch, Index index, float* scores, float* top, int32_t* labels, int64_t k
+    Batch* batch, Index index, int32_t n_blocks, float* scores, float* top, int32_t* labels,
+    int64_t k,
 ) noexcept nogil:
-    """Offer all classes in ascending order, so that a tie never replaces the smaller class."""
+    """Offer the classes of the first blocks."""
     cdef float totals[BLOCK]
-    cdef int32_t block, start
-    for block in range(index.n_blocks):
-        start = block * BLOCK
-        if finish_above(
-            batch.column, batch.value, index, block, top[0], scores + start, totals
-        ):
-            offer_block(totals, start, top, labels, k)
+    cdef int32_t until, block = 0
+    while block < n_blocks:
+        until = min(batch.first_stop, n_blocks)
+        while block < until:
+            if finish_from(
+                batch.start, batch.value, index, block, top[0], scores + block * BLOCK, totals
+            ):
+                offer_block(totals, block * BLOCK, index, top, labels, k)
+            block += 1
+        if block < n_blocks:
+            drop_ended(batch, block)
 
 
 cdef void touched(
-    Row row, Index index, float* scores, float* top, int32_t* labels, int64_t k
+    Row row, Index index, int32_t first, float* scores, float* top, int32_t* labels, int64_t k
 ) noexcept nogil:
-    """Offer the touched classes, then the others by falling intercept until one is too low."""
+    """Offer touched classes from a rank on, then others by falling intercept until one is too low.
+    """
     cdef int64_t e, p
     cdef int32_t c, i
     for e in range(row.n):
@@ -205,16 +191,17 @@ cdef void touched(
             continue
         for p in range(index.indptr[row.features[e]], index.indptr[row.features[e] + 1]):
             c = class_at(index, p)
-            if better(scores[c], c, top[0], labels[0]):
-                sift(top, labels, k, scores[c], c)
+            if c < first:
+                continue
+            offer(index, c, scores[c], top, labels, k)
             scores[c] = -INFINITY  # offered; another feature may mention the class again
     for i in range(index.n_classes):
         c = index.by_intercept[i]
-        if scores[c] == -INFINITY:
+        if c < first or scores[c] == -INFINITY:
             continue
-        if not better(scores[c], c, top[0], labels[0]):
+        if not better(scores[c], class_of(index, c), top[0], labels[0]):
             break
-        sift(top, labels, k, scores[c], c)
+        offer(index, c, scores[c], top, labels, k)
 
 
 cdef void topk_row(
@@ -222,15 +209,16 @@ cdef void topk_row(
 ) noexcept nogil:
     cdef Batch batch
     cdef int64_t j
+    cdef Extent extent = look_ahead(row, index)
+    cdef int32_t n_blocks = blocks_to_scan(extent, index, way)
     for j in range(k):
         top[j] = -INFINITY
         labels[j] = INT32_MAX
-    accumulate(row, index, scores, &batch)
-    if worth_touching(row, index, way):
-        touched(row, index, scores, top, labels, k)
+    accumulate(row, index, extent, scores, &batch)
+    scan(&batch, index, n_blocks, scores, top, labels, k)
+    if n_blocks < index.n_blocks:
+        touched(row, index, n_blocks * BLOCK, scores, top, labels, k)
         reset_touched(row, index, scores)
-    else:
-        scan(&batch, index, scores, top, labels, k)
     sort_heap(top, labels, k)
 
 
@@ -242,60 +230,71 @@ cdef float SEEN = -FLT_MAX
 
 
 cdef dispatched scan_positives(
-    const Batch* batch, Index index, float* scores, int64_t* n_found, int32_t* found
+    Batch* batch, Index index, int32_t n_blocks, float* scores, int64_t* n_found, float* wrong,
+    int32_t* found,
 ) noexcept nogil:
-    """OUT `n_found`, -1 if a score is not finite."""
+    """Those of the first blocks; `wrong` is NaN afterwards if a score is not finite."""
     cdef float totals[BLOCK]
-    cdef int32_t block, start
-    cdef int64_t n = 0
-    cdef float wrong = 0
-    for block in range(index.n_blocks):
-        start = block * BLOCK
-        finish_block(batch.column, batch.value, index, block, scores + start, totals)
-        memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
-        add_positives(totals, start, min(BLOCK, index.n_classes - start), &n, &wrong, found)
-    n_found[0] = n if wrong == 0 else -1
+    cdef int32_t until, start, block = 0
+    while block < n_blocks:
+        until = min(batch.first_stop, n_blocks)
+        while block < until:
+            start = block * BLOCK
+            finish_block(batch.start, batch.value, index, block, scores + start, totals)
+            memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
+            add_positives(totals, start, index, n_found, wrong, found)
+            block += 1
+        if block < n_blocks:
+            drop_ended(batch, block)
 
 
-cdef int64_t touched_positives(
-    Row row, Index index, float* scores, int32_t* found
+cdef inline void add_positive(
+    Index index, int32_t rank, int64_t* n_found, int32_t* found
 ) noexcept nogil:
-    """How many there are, -1 if a score is not finite."""
-    cdef int64_t e, p, n = 0
+    if found != NULL:
+        found[n_found[0]] = class_of(index, rank)
+    n_found[0] += 1
+
+
+cdef void touched_positives(
+    Row row, Index index, int32_t first, float* scores, int64_t* n_found, float* wrong,
+    int32_t* found,
+) noexcept nogil:
+    """Those from a rank on."""
+    cdef int64_t e, p
     cdef int32_t c, i
-    cdef float wrong = 0
     for e in range(row.n):
         if row.values[e] == 0:
             continue
         for p in range(index.indptr[row.features[e]], index.indptr[row.features[e] + 1]):
             c = class_at(index, p)
-            wrong += scores[c] * 0
+            if c < first:
+                continue
+            wrong[0] += scores[c] * 0
             if scores[c] > 0:
-                if found != NULL:
-                    found[n] = c
-                n += 1
+                add_positive(index, c, n_found, found)
             scores[c] = SEEN
     for i in range(index.n_classes):
         c = index.by_intercept[i]
         if index.intercept[c] <= 0:
             break
-        if scores[c] != SEEN:
-            if found != NULL:
-                found[n] = c
-            n += 1
-    return n if wrong == 0 else -1
+        if c >= first and scores[c] != SEEN:
+            add_positive(index, c, n_found, found)
 
 
 cdef int64_t positives_row(Row row, Index index, float* scores, int32_t* found) noexcept nogil:
+    """How many there are, -1 if a score is not finite."""
     cdef Batch batch
-    cdef int64_t n
-    accumulate(row, index, scores, &batch)
-    if worth_touching(row, index, CHEAPER):
-        n = touched_positives(row, index, scores, found)
+    cdef int64_t n = 0
+    cdef float wrong = 0
+    cdef Extent extent = look_ahead(row, index)
+    cdef int32_t n_blocks = blocks_to_scan(extent, index, CHEAPER)
+    accumulate(row, index, extent, scores, &batch)
+    scan_positives(&batch, index, n_blocks, scores, &n, &wrong, found)
+    if n_blocks < index.n_blocks:
+        touched_positives(row, index, n_blocks * BLOCK, scores, &n, &wrong, found)
         reset_touched(row, index, scores)
-    else:
-        scan_positives(&batch, index, scores, &n, found)
-    return n
+    return n if wrong == 0 else -1
 
 
 # ----------------------------------------------------------------------------------- every score
@@ -304,13 +303,17 @@ cdef int64_t positives_row(Row row, Index index, float* scores, int32_t* found) 
 cdef dispatched scores_row(Row row, Index index, float* scores, float* out) noexcept nogil:
     cdef Batch batch
     cdef float totals[BLOCK]
-    cdef int32_t block, start
-    accumulate(row, index, scores, &batch)
-    for block in range(index.n_blocks):
-        start = block * BLOCK
-        finish_block(batch.column, batch.value, index, block, scores + start, totals)
-        memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
-        memcpy(out + start, totals, min(BLOCK, index.n_classes - start) * sizeof(float))
+    cdef int32_t until, start, block = 0
+    accumulate(row, index, look_ahead(row, index), scores, &batch)
+    while block < index.n_blocks:
+        until = min(batch.first_stop, index.n_blocks)
+        while block < until:
+            start = block * BLOCK
+            finish_block(batch.start, batch.value, index, block, scores + start, totals)
+            memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
+            write_block(totals, start, index, out)
+            block += 1
+        drop_ended(&batch, block)
 
 
 def topk(
@@ -326,8 +329,7 @@ def topk(
     postings : IN
     scores : IN/OUT scratch (n_threads, n_places or more), holding the intercepts before and after
     top_classes, top_scores : OUT (n_rows, k)
-    way : IN, 1 scan, 2 touched, 0 the cheaper one for each row; the results are the same. A row
-        with a feature that has no list is always scanned.
+    way : IN, 1 scan, 2 touched, 0 the cheaper one for each row; the results are the same
     """
     cdef Index index = postings.pointers()
     cdef Rows rows = pointers_to_rows(indptr, indices, data, dense)

@@ -1,0 +1,82 @@
+"""How the weights of an inverted index lie: the order of classes, and what is stored of features.
+
+A list of the classes that use a feature names each of them; where most use it, their weights alone,
+one after the other, take less memory, and are added several at a time. Classes with many weights
+use the frequent features, so in the order of falling numbers of weights these have a beginning that
+is dense, and an end that is sparse.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._kernels.topk import _list_build as kernel
+from ._feature_major import n_places
+
+# A feature has its weights stored for the first classes as far as more than this share of them use
+# it. Its list would need two numbers for each weight, so that this at most doubles the memory (but
+# for rounding up); with a smaller share, prediction waits for memory where classes are many.
+FULL_SHARE = 0.25
+# And only if so many more of them use it than the share: a few weights are read faster in a list.
+LEAST_GAIN = 32
+# Of few classes, whose scores stay in the first cache, it is those of all or none: to add both a
+# beginning and a list takes longer.
+FEW_CLASSES = 512
+
+
+@dataclass
+class Layout:
+    """The order of the classes in an inverted index, and what it stores for the first of them.
+
+    Parameters
+    ----------
+    order : ndarray of int32 (n_classes,), or None
+        The classes, rank by rank; None where ranks are the numbers of the classes.
+    stops : ndarray of int32 (n_features,)
+        For how many of the first classes the weights of each feature are stored.
+    """
+
+    order: np.ndarray | None
+    stops: np.ndarray
+
+    @classmethod
+    def of(cls, csr):
+        """The layout for sparse weights, class by class."""
+        n_classes, n_features = csr.shape
+        if n_classes <= FEW_CLASSES:
+            used = np.bincount(csr.indices, minlength=n_features)
+            return cls(None, np.where(used > FULL_SHARE * n_classes, n_classes, 0).astype(np.int32))
+        order = np.argsort(-np.diff(csr.indptr), kind="stable")
+        stops = np.zeros(n_features, dtype=np.int32)
+        kernel.dense_prefixes(
+            csr.indptr.astype(np.int64), csr.indices, order, FULL_SHARE, LEAST_GAIN,
+            np.zeros(n_features), np.zeros(n_features, dtype=np.int64), stops,
+        )  # fmt: skip
+        is_plain = (order == np.arange(n_classes)).all()
+        return cls(None if is_plain else order.astype(np.int32), stops)
+
+    @classmethod
+    def of_some(cls, ranks, stops):
+        """That of some classes, by numbers of their own, in which they keep the bits of scores.
+
+        Parameters
+        ----------
+        ranks : ndarray of int (n_some,)
+            Their ranks in another layout.
+        stops : ndarray of int32 (n_features,)
+            What that stores.
+        """
+        order = np.argsort(ranks)
+        return cls(order.astype(np.int32), np.searchsorted(ranks[order], stops).astype(np.int32))
+
+    def starts(self):
+        """Where the stored weights of each feature begin, in whole blocks, and where all end."""
+        sizes = n_places(self.stops.astype(np.int64))
+        return np.cumsum(sizes) - sizes, int(sizes.sum())
+
+
+def ranks_of(order):
+    """The rank of each class, from the classes rank by rank."""
+    ranks = np.empty(len(order), dtype=np.int32)
+    ranks[order] = np.arange(len(order), dtype=np.int32)
+    return ranks
