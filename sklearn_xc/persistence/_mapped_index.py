@@ -195,6 +195,7 @@ class _ClassesOf(MappedIndex):
         features, rows = _compact(rows)
         indptr, ranks, weights, stops, starts_of, full = self._weights_of(features)
         index = SimpleNamespace(
+            shape=self.shape,
             ranks=self.ranks,
             stored=lambda: (stops, starts_of, np.atleast_2d(full)),
             intercept=self.intercept,

@@ -29,12 +29,17 @@ def candidate_scores(index, coef, rows, starts, places, n_threads):
         candidates[:, 1], candidates[:, 2] = coef.indptr[places], coef.indptr[places + 1]
         features, values = coef.indices.astype(np.int32, copy=False), coef.data
     weights = kernel.ClassWeights(
-        coef is not None, features, values, *index.stored(), index.intercept
+        coef is not None, features, values, *index.stored(), index.intercept, index.shape[0]
     )
     n_threads = max(1, min(n_threads, rows.shape[0]))
+    longest = max(1, int(np.diff(rows.indptr).max(initial=0)))
     scores = np.empty(len(places), dtype=np.float32)
     kernel.candidate_scores(
         rows.indptr, rows.indices, rows.data, rows.dense, weights, starts, candidates,
-        np.zeros((n_threads, max(1, rows.shape[1])), dtype=np.float32), scores, n_threads,
+        np.empty((n_threads, 2 * longest), dtype=np.int32),
+        np.empty((n_threads, 2 * longest), dtype=np.int32),
+        np.empty((n_threads, 2 * longest), dtype=np.float32),
+        np.zeros((n_threads, max(1, rows.shape[1])), dtype=np.float32),
+        scores, n_threads,
     )  # fmt: skip
     return scores

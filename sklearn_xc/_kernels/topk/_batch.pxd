@@ -60,9 +60,10 @@ cdef inline void drop_ended(Batch* batch, int32_t block) noexcept nogil:
     end(batch)
 
 
-cdef inline int32_t read_together(const Batch* batch, int32_t first, int32_t n_blocks) noexcept nogil:
-    """Where a pass ends that begins with a feature: more are more streams than are fetched ahead.
-    """
+cdef inline int32_t read_together(
+    const Batch* batch, int32_t first, int32_t n_blocks
+) noexcept nogil:
+    """Where a pass ends that begins with a feature; more streams are not fetched ahead."""
     cdef int32_t f, n_long = 0
     for f in range(first, batch.n):
         n_long += 2 * batch.stop[f] > n_blocks

@@ -1,8 +1,8 @@
 """Scores of the classes that each row may have, and of no others.
 
 The cost follows the candidates: for each of them its weights and the row's features are read. The
-sums are those of `_inverted_index` to the last bit, since they are made in the same order: first the
-features that have the class in a list, then those with a stored weight for it.
+sums are those of `_inverted_index` to the last bit, since they are made in the same order: first
+the features that have the class in a list, then those with a stored weight for it.
 """
 
 from cython.parallel cimport prange, threadid
@@ -19,6 +19,7 @@ cdef struct Weights:
     const int64_t* full_start
     const float* full_weights
     const float* intercept
+    int32_t n_classes
 
 
 cdef class ClassWeights:
@@ -35,11 +36,13 @@ cdef class ClassWeights:
     cdef const int64_t[::1] full_start
     cdef const float[:, :] full_weights
     cdef const float[::1] intercept
+    cdef int32_t n_classes
 
     def __init__(
         self, bint is_sparse,
         const int32_t[::1] features, const float[::1] values, const int32_t[::1] full_stop,
         const int64_t[::1] full_start, const float[:, :] full_weights, const float[::1] intercept,
+        int32_t n_classes,
     ):
         if full_weights.shape[0] and full_weights.strides[1] != sizeof(float):
             raise ValueError("the weights of a feature must lie next to one another")
@@ -50,6 +53,7 @@ cdef class ClassWeights:
         self.full_start = full_start
         self.full_weights = full_weights
         self.intercept = intercept
+        self.n_classes = n_classes
 
     cdef Weights pointers(self) noexcept:
         cdef Weights weights
@@ -62,27 +66,56 @@ cdef class ClassWeights:
         if self.full_weights.shape[0] and self.full_weights.shape[1]:
             weights.full_weights = &self.full_weights[0, 0]
         weights.intercept = &self.intercept[0]
+        weights.n_classes = self.n_classes
         return weights
 
 
+cdef struct Entries:  # of a row, in the order of additions
+    int64_t n_lists  # that may be in lists
+    int64_t n  # and behind them those that may have stored weights: both, for some classes
+    int32_t* features
+    int32_t* stops
+    float* values
+
+
+cdef inline void append_entry(
+    Entries* entries, int32_t feature, int32_t stop, float value
+) noexcept nogil:
+    entries.features[entries.n] = feature
+    entries.stops[entries.n] = stop
+    entries.values[entries.n] = value
+    entries.n += 1
+
+
+cdef void order_row(Weights weights, Row row, Entries* entries) noexcept nogil:
+    cdef int64_t e
+    cdef int32_t stop
+    entries.n = 0
+    for e in range(row.n):
+        stop = weights.full_stop[row.features[e]]
+        if row.values[e] != 0 and stop < weights.n_classes:
+            append_entry(entries, row.features[e], stop, row.values[e])
+    entries.n_lists = entries.n
+    for e in range(row.n):
+        stop = weights.full_stop[row.features[e]]
+        if row.values[e] != 0 and stop > 0:
+            append_entry(entries, row.features[e], stop, row.values[e])
+
+
 cdef gathered sparse_score(
-    Weights weights, int64_t start, int64_t stop, int64_t rank, Row row, float* spread,
-    float total,
+    Weights weights, int64_t start, int64_t stop, int32_t rank, const Entries* entries,
+    float* spread, float total,
 ) noexcept nogil:
     """total + w x, with the weights from `start` to `stop`; `spread` is zeros before and after."""
     cdef int64_t e, p
-    cdef bint waiting = False
     for p in range(start, stop):
         spread[weights.features[p]] = weights.values[p]
-    for e in range(row.n):
-        if rank >= weights.full_stop[row.features[e]]:
-            total += row.values[e] * spread[row.features[e]]
-        else:
-            waiting = True
-    if waiting:
-        for e in range(row.n):
-            if rank < weights.full_stop[row.features[e]]:
-                total += row.values[e] * spread[row.features[e]]
+    for e in range(entries.n_lists):
+        if rank >= entries.stops[e]:
+            total += entries.values[e] * spread[entries.features[e]]
+    for e in range(entries.n_lists, entries.n):
+        if rank < entries.stops[e]:
+            total += entries.values[e] * spread[entries.features[e]]
     for p in range(start, stop):
         spread[weights.features[p]] = 0
     return total
@@ -96,10 +129,33 @@ cdef gathered dense_score(Weights weights, int64_t rank, Row row, float total) n
     return total
 
 
+cdef void score_row(
+    Weights weights, Row row, int32_t* features, int32_t* stops, float* values, float* spread,
+    int64_t first, int64_t last, const int64_t* candidates, float* scores,
+) noexcept nogil:
+    cdef Entries entries
+    cdef const int64_t* candidate
+    cdef int64_t p
+    entries.features, entries.stops, entries.values = features, stops, values
+    if weights.is_sparse:
+        order_row(weights, row, &entries)
+    for p in range(first, last):
+        candidate = candidates + 3 * p
+        scores[p] = weights.intercept[candidate[0]]
+        if weights.is_sparse:
+            scores[p] = sparse_score(
+                weights, candidate[1], candidate[2], <int32_t>candidate[0], &entries, spread,
+                scores[p],
+            )
+        else:
+            scores[p] = dense_score(weights, candidate[0], row, scores[p])
+
+
 def candidate_scores(
     const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
     ClassWeights class_weights, const int64_t[::1] starts, const int64_t[:, ::1] candidates,
-    float[:, ::1] spread, float[::1] scores, int n_threads,
+    int32_t[:, ::1] features, int32_t[:, ::1] stops, float[:, ::1] values, float[:, ::1] spread,
+    float[::1] scores, int n_threads,
 ):
     """Scores of the candidates of each row.
 
@@ -110,20 +166,18 @@ def candidate_scores(
     starts : IN (n_rows + 1,), where the candidates of each row begin
     candidates : IN (n_candidates, 3): the rank of the class, and where its sparse weights begin and
         end
+    features, stops, values : OUT scratch (n_threads, twice the most entries of a row)
     spread : IN/OUT scratch (n_threads, n_features) of zeros, which it is in the end
     scores : OUT (n_candidates,)
     """
     cdef Weights weights = class_weights.pointers()
     cdef Rows rows = pointers_to_rows(indptr, indices, data, dense)
-    cdef int64_t p
-    cdef Py_ssize_t i, n_rows = indptr.shape[0] - 1
+    cdef Py_ssize_t i, t, n_rows = indptr.shape[0] - 1
+    if scores.shape[0] == 0:
+        return
     for i in prange(n_rows, schedule="dynamic", num_threads=n_threads, nogil=True):
-        for p in range(starts[i], starts[i + 1]):
-            scores[p] = weights.intercept[candidates[p, 0]]
-            if weights.is_sparse:
-                scores[p] = sparse_score(
-                    weights, candidates[p, 1], candidates[p, 2], candidates[p, 0],
-                    row_at(rows, i), &spread[threadid(), 0], scores[p],
-                )
-            else:
-                scores[p] = dense_score(weights, candidates[p, 0], row_at(rows, i), scores[p])
+        t = threadid()
+        score_row(
+            weights, row_at(rows, i), &features[t, 0], &stops[t, 0], &values[t, 0], &spread[t, 0],
+            starts[i], starts[i + 1], &candidates[0, 0], &scores[0],
+        )

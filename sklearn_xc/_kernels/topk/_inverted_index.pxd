@@ -176,7 +176,7 @@ cdef inline bint finish_from(
     const int64_t* starts, const float* values, Index index, int32_t block, float worst,
     float* scores, float* totals,
 ) noexcept nogil:
-    """Whether a total may be `worst` or more; OUT totals only then. Leaves the intercepts behind."""
+    """Whether a total may be `worst` or more; OUT totals if so. Leaves the intercepts behind."""
     cdef const float* intercept = index.intercept + <int64_t>block * BLOCK
     if index.n_stored - block * BLOCK >= BLOCK:
         return finish_features_from(

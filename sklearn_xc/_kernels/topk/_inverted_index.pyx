@@ -182,8 +182,7 @@ cdef dispatched scan(
 cdef void touched(
     Row row, Index index, int32_t first, float* scores, float* top, int32_t* labels, int64_t k
 ) noexcept nogil:
-    """Offer touched classes from a rank on, then others by falling intercept until one is too low.
-    """
+    """Of the classes from a rank on the touched ones, then others by falling intercept."""
     cdef int64_t e, p
     cdef int32_t c, i
     for e in range(row.n):
@@ -300,20 +299,27 @@ cdef int64_t positives_row(Row row, Index index, float* scores, int32_t* found) 
 # ----------------------------------------------------------------------------------- every score
 
 
-cdef dispatched scores_row(Row row, Index index, float* scores, float* out) noexcept nogil:
+cdef dispatched scores_row(
+    Row row, Index index, const int32_t* ranks, float* scores, float* out
+) noexcept nogil:
     cdef Batch batch
     cdef float totals[BLOCK]
-    cdef int32_t until, start, block = 0
+    cdef int32_t until, start, c, block = 0
     accumulate(row, index, look_ahead(row, index), scores, &batch)
     while block < index.n_blocks:
         until = min(batch.first_stop, index.n_blocks)
         while block < until:
             start = block * BLOCK
             finish_block(batch.start, batch.value, index, block, scores + start, totals)
-            memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
-            write_block(totals, start, index, out)
+            memcpy(scores + start, totals, BLOCK * sizeof(float))
             block += 1
         drop_ended(&batch, block)
+    if ranks == NULL:
+        memcpy(out, scores, index.n_classes * sizeof(float))
+    else:  # read in no order from a cache, and written in order
+        for c in range(index.n_classes):
+            out[c] = scores[ranks[c]]
+    memcpy(scores, index.intercept, index.n_blocks * BLOCK * sizeof(float))
 
 
 def topk(
@@ -372,13 +378,22 @@ def positives(
 
 def all_scores(
     const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
-    Postings postings, float[:, ::1] scores, float[:, ::1] out, int n_threads,
+    Postings postings, float[:, ::1] scores, const int32_t[::1] ranks, float[:, ::1] out,
+    int n_threads,
 ):
-    """All scores of each row: OUT (n_rows, n_classes); the others as in `topk`."""
+    """All scores of each row.
+
+    Parameters
+    ----------
+    indptr ... scores : as in `topk`
+    ranks : IN (n_classes,), of each class; None where these are their numbers
+    out : OUT (n_rows, n_classes)
+    """
     cdef Index index = postings.pointers()
     cdef Rows rows = pointers_to_rows(indptr, indices, data, dense)
+    cdef const int32_t* of_classes = NULL if ranks is None else &ranks[0]
     cdef Py_ssize_t i, n_rows = indptr.shape[0] - 1
     for i in prange(
         n_rows, schedule="dynamic", chunksize=CHUNK, num_threads=n_threads, nogil=True
     ):
-        scores_row(row_at(rows, i), index, &scores[threadid(), 0], &out[i, 0])
+        scores_row(row_at(rows, i), index, of_classes, &scores[threadid(), 0], &out[i, 0])
