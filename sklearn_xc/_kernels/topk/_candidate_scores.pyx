@@ -154,8 +154,8 @@ cdef void score_row(
 def candidate_scores(
     const int64_t[::1] indptr, const int32_t[::1] indices, const float[::1] data, bint dense,
     ClassWeights class_weights, const int64_t[::1] starts, const int64_t[:, ::1] candidates,
-    int32_t[:, ::1] features, int32_t[:, ::1] stops, float[:, ::1] values, float[:, ::1] spread,
-    float[::1] scores, int n_threads,
+    int32_t[:, :, ::1] entries, float[:, ::1] values, float[:, ::1] spread, float[::1] scores,
+    int n_threads,
 ):
     """Scores of the candidates of each row.
 
@@ -166,7 +166,8 @@ def candidate_scores(
     starts : IN (n_rows + 1,), where the candidates of each row begin
     candidates : IN (n_candidates, 3): the rank of the class, and where its sparse weights begin and
         end
-    features, stops, values : OUT scratch (n_threads, twice the most entries of a row)
+    entries : OUT scratch (n_threads, 2, twice the most entries of a row)
+    values : OUT scratch (n_threads, twice the most entries of a row)
     spread : IN/OUT scratch (n_threads, n_features) of zeros, which it is in the end
     scores : OUT (n_candidates,)
     """
@@ -178,6 +179,6 @@ def candidate_scores(
     for i in prange(n_rows, schedule="dynamic", num_threads=n_threads, nogil=True):
         t = threadid()
         score_row(
-            weights, row_at(rows, i), &features[t, 0], &stops[t, 0], &values[t, 0], &spread[t, 0],
-            starts[i], starts[i + 1], &candidates[0, 0], &scores[0],
+            weights, row_at(rows, i), &entries[t, 0, 0], &entries[t, 1, 0], &values[t, 0],
+            &spread[t, 0], starts[i], starts[i + 1], &candidates[0, 0], &scores[0],
         )
