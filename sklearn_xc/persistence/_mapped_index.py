@@ -74,7 +74,7 @@ class MappedIndex(InvertedIndex):
         *weights, full = self._weights_of(features)
         postings = kernel.Postings(
             *weights, np.atleast_2d(full),
-            self.n_stored, self.intercept, self.by_intercept, self.order,
+            self.n_stored, self.intercept, self.by_intercept, self.order, self._lowest,
         )  # fmt: skip
         return rows.indptr, rows.indices, rows.data, rows.dense, postings
 

@@ -112,6 +112,13 @@ class InvertedIndex:
         """The ranks of classes."""
         return places if self.order is None else self._rank_of[places]
 
+    @cached_property
+    def _lowest(self):
+        """The smallest class of each block, which decides whether ties have to be looked at."""
+        if self.order is None:
+            return None
+        return np.minimum.reduceat(self.order, np.arange(0, len(self.order), n_places(1)))
+
     def _set_intercept(self, intercept):
         """Of each rank."""
         self.intercept = padded_intercept(intercept)
@@ -133,6 +140,7 @@ class InvertedIndex:
             self.intercept,
             self.by_intercept,
             self.order,
+            self._lowest,
         )
 
     def _set_lists(self, csr, zeros, layout):

@@ -6,6 +6,7 @@ use it. A score adds the lists of a row's features, in their order, and then the
 the same order.
 """
 
+from libc.math cimport INFINITY, nextafterf
 from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memcpy
 
@@ -48,6 +49,7 @@ cdef struct Index:
     const float* intercept
     const int32_t* by_intercept
     const int32_t* order  # the classes, rank by rank; NULL if these are their numbers
+    const int32_t* lowest  # the smallest class of each block, or NULL
     int32_t n_classes
     int32_t n_stored  # classes of a feature that has all, or those of whole blocks
     int32_t n_blocks
@@ -69,6 +71,7 @@ cdef class Postings:
     cdef const float[::1] intercept
     cdef const int32_t[::1] by_intercept
     cdef const int32_t[::1] order
+    cdef const int32_t[::1] lowest
     cdef int32_t n_stored
 
     cdef Index pointers(self) except *
@@ -154,6 +157,16 @@ cdef inline Extent look_ahead(Row row, Index index) noexcept nogil:
     return extent
 
 
+cdef inline void reset_touched(Row row, Index index, float* scores) noexcept nogil:
+    cdef int64_t e, p
+    cdef int32_t c
+    for e in range(row.n):
+        if row.values[e] != 0:
+            for p in range(index.indptr[row.features[e]], index.indptr[row.features[e] + 1]):
+                c = class_at(index, p)
+                scores[c] = index.intercept[c]
+
+
 cdef inline void finish_block(
     const int64_t* starts, const float* values, Index index, int32_t block, const float* scores,
     float* totals,
@@ -199,11 +212,18 @@ cdef inline void offer(
             sift(top, labels, k, score, label)
 
 
+cdef inline bint may_win_ties(Index index, int32_t block, const int32_t* labels) noexcept nogil:
+    """Whether a class of a block may come before the last of the k best that has the same score."""
+    return (block * BLOCK if index.lowest == NULL else index.lowest[block]) < labels[0]
+
+
 cdef inline void offer_block(
     const float* totals, int32_t start, Index index, float* top, int32_t* labels, int64_t k
 ) noexcept nogil:
     cdef int32_t c, hits = 0
     cdef float worst = top[0]
+    if not may_win_ties(index, start // BLOCK, labels):
+        worst = nextafterf(worst, INFINITY)
     for c in range(BLOCK):
         hits |= totals[c] >= worst
     if hits:

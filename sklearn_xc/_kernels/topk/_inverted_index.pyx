@@ -49,7 +49,7 @@ cdef class Postings:
         const int64_t[::1] indptr, classes, const float[::1] weights,
         const int32_t[::1] full_stop, const int64_t[::1] full_start, const float[:, :] full_weights,
         int32_t n_stored, const float[::1] intercept, const int32_t[::1] by_intercept,
-        const int32_t[::1] order,
+        const int32_t[::1] order, const int32_t[::1] lowest,
     ):
         if full_weights.shape[0] and full_weights.strides[1] != sizeof(float):
             raise ValueError("the weights of a feature must lie next to one another")
@@ -65,6 +65,7 @@ cdef class Postings:
         self.intercept = intercept
         self.by_intercept = by_intercept
         self.order = order
+        self.lowest = lowest
 
     cdef Index pointers(self) except *:
         cdef Index index
@@ -83,6 +84,7 @@ cdef class Postings:
         index.intercept = &self.intercept[0]
         index.by_intercept = &self.by_intercept[0]
         index.order = NULL if self.order is None else &self.order[0]
+        index.lowest = NULL if self.lowest is None else &self.lowest[0]
         index.n_classes = <int32_t>self.by_intercept.shape[0]
         index.n_stored = self.n_stored
         index.n_blocks = <int32_t>(self.intercept.shape[0] // BLOCK)
@@ -147,16 +149,6 @@ cdef inline int32_t blocks_to_scan(Extent extent, Index index, int way) noexcept
     return index.n_blocks
 
 
-cdef inline void reset_touched(Row row, Index index, float* scores) noexcept nogil:
-    cdef int64_t e, p
-    cdef int32_t c
-    for e in range(row.n):
-        if row.values[e] != 0:
-            for p in range(index.indptr[row.features[e]], index.indptr[row.features[e] + 1]):
-                c = class_at(index, p)
-                scores[c] = index.intercept[c]
-
-
 # ----------------------------------------------------------------------------------- the k best
 
 
@@ -166,14 +158,18 @@ cdef dispatched scan(
 ) noexcept nogil:
     """Offer the classes of the first blocks."""
     cdef float totals[BLOCK]
+    cdef float worst = top[0], above = nextafterf(top[0], INFINITY)
     cdef int32_t until, block = 0
     while block < n_blocks:
         until = min(batch.first_stop, n_blocks)
         while block < until:
             if finish_from(
-                batch.start, batch.value, index, block, top[0], scores + block * BLOCK, totals
+                batch.start, batch.value, index, block,
+                worst if may_win_ties(index, block, labels) else above, scores + block * BLOCK,
+                totals,
             ):
                 offer_block(totals, block * BLOCK, index, top, labels, k)
+                worst, above = top[0], nextafterf(top[0], INFINITY)
             block += 1
         if block < n_blocks:
             drop_ended(batch, block)
