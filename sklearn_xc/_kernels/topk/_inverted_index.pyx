@@ -95,22 +95,18 @@ cdef dispatched add_batch(Batch* batch, bint whole, Index index, float* scores) 
     """scores += the part of W x of features in the batch, some at a time; the last may be left."""
     cdef Batch part
     cdef float totals[BLOCK]
-    cdef int32_t block, until, stop, first = 0
+    cdef int32_t block, stop, first = 0
     while first < batch.n:
         stop = read_together(batch, first, index.n_blocks)
         if stop == batch.n and not whole:
             break
         take_features(batch, first, stop, &part)
-        block = 0
-        while part.n:
-            until = min(part.first_stop, index.n_blocks)
-            while block < until:
-                finish_block(
-                    part.start, part.value, index, block, scores + block * BLOCK, totals
-                )
-                memcpy(scores + block * BLOCK, totals, BLOCK * sizeof(float))
-                block += 1
+        for block in range(index.n_blocks):
             drop_ended(&part, block)
+            if part.n == 0:
+                break
+            finish_block(part.start, part.value, index, block, scores + block * BLOCK, totals)
+            memcpy(scores + block * BLOCK, totals, BLOCK * sizeof(float))
         first = stop
     if first:
         take_features(batch, first, batch.n, batch)
@@ -159,20 +155,16 @@ cdef dispatched scan(
     """Offer the classes of the first blocks."""
     cdef float totals[BLOCK]
     cdef float worst = top[0], above = nextafterf(top[0], INFINITY)
-    cdef int32_t until, block = 0
-    while block < n_blocks:
-        until = min(batch.first_stop, n_blocks)
-        while block < until:
-            if finish_from(
-                batch.start, batch.value, index, block,
-                worst if may_win_ties(index, block, labels) else above, scores + block * BLOCK,
-                totals,
-            ):
-                offer_block(totals, block * BLOCK, index, top, labels, k)
-                worst, above = top[0], nextafterf(top[0], INFINITY)
-            block += 1
-        if block < n_blocks:
-            drop_ended(batch, block)
+    cdef int32_t block
+    for block in range(n_blocks):
+        drop_ended(batch, block)
+        if finish_from(
+            batch.start, batch.value, index, block,
+            worst if may_win_ties(index, block, labels) else above, scores + block * BLOCK,
+            totals,
+        ):
+            offer_block(totals, block * BLOCK, index, top, labels, k)
+            worst, above = top[0], nextafterf(top[0], INFINITY)
 
 
 cdef void touched(
@@ -230,17 +222,13 @@ cdef dispatched scan_positives(
 ) noexcept nogil:
     """Those of the first blocks; `wrong` is NaN afterwards if a score is not finite."""
     cdef float totals[BLOCK]
-    cdef int32_t until, start, block = 0
-    while block < n_blocks:
-        until = min(batch.first_stop, n_blocks)
-        while block < until:
-            start = block * BLOCK
-            finish_block(batch.start, batch.value, index, block, scores + start, totals)
-            memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
-            add_positives(totals, start, index, n_found, wrong, found)
-            block += 1
-        if block < n_blocks:
-            drop_ended(batch, block)
+    cdef int32_t start, block
+    for block in range(n_blocks):
+        drop_ended(batch, block)
+        start = block * BLOCK
+        finish_block(batch.start, batch.value, index, block, scores + start, totals)
+        memcpy(scores + start, index.intercept + start, BLOCK * sizeof(float))
+        add_positives(totals, start, index, n_found, wrong, found)
 
 
 cdef inline void add_positive(
@@ -300,16 +288,13 @@ cdef dispatched scores_row(
 ) noexcept nogil:
     cdef Batch batch
     cdef float totals[BLOCK]
-    cdef int32_t until, start, c, block = 0
+    cdef int32_t start, c, block
     accumulate(row, index, look_ahead(row, index), scores, &batch)
-    while block < index.n_blocks:
-        until = min(batch.first_stop, index.n_blocks)
-        while block < until:
-            start = block * BLOCK
-            finish_block(batch.start, batch.value, index, block, scores + start, totals)
-            memcpy(scores + start, totals, BLOCK * sizeof(float))
-            block += 1
+    for block in range(index.n_blocks):
         drop_ended(&batch, block)
+        start = block * BLOCK
+        finish_block(batch.start, batch.value, index, block, scores + start, totals)
+        memcpy(scores + start, totals, BLOCK * sizeof(float))
     if ranks == NULL:
         memcpy(out, scores, index.n_classes * sizeof(float))
     else:  # read in no order from a cache, and written in order
