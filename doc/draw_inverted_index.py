@@ -62,8 +62,8 @@ def main():
     stored(axes[2], stops, listed, len(used))
     figure.savefig(DOC / "images" / "inverted_index.png", dpi=80)
     print(
-        f"doc/images/inverted_index.png: {len(used):,} classes, {(layout.stops > 0).sum()} features "
-        f"with stored weights, {layout.stops.sum():,} of them; {coef.nnz:,} weights in all"
+        f"doc/images/inverted_index.png: {len(used):,} classes, {(layout.stops > 0).sum()} features"
+        f" with stored weights, {layout.stops.sum():,} of them; {coef.nnz:,} weights in all"
     )
 
 
