@@ -19,7 +19,7 @@ NAMES += ["pecos_xr", "pecos_ova", "napkinxc_plt", "omikuji"]
 ONE_CLASS = "oewn_hypernym"  # 1.03 labels a row: ours of one class a row, on the first of them
 ONE_CLASS_NAMES = [name for name in SYSTEMS if name.startswith("class_")]
 # Dense weights of all classes, or hours: left out on the larger data.
-FEASIBLE = dict.fromkeys(["ovr_svc", "ovr_logistic", "ovr_sgd", "pecos_ova"], run.SMALL)
+RUNS_ON = dict.fromkeys(["ovr_svc", "ovr_logistic", "ovr_sgd", "pecos_ova"], run.SMALL)
 HEADER = ["system", "fit s", "µs a row", "P@1", "P@3", "P@5", "peak MB", "model MB"]
 
 
@@ -71,14 +71,16 @@ def main():
     parser = _runner.parser(__doc__, data=[*DATA_SETS, ONE_CLASS])
     parser.add_argument("--systems", nargs="+", choices=names, default=names, metavar="NAME")
     parser.add_argument("--repeats", type=int, default=2, help="timed fits; the best counts")
-    parser.add_argument("--long", type=float, default=5, help="longer fits are not repeated")
+    parser.add_argument(
+        "--long", type=float, default=5, help="what takes more seconds is not repeated"
+    )
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one system")
     parser.set_defaults(some_labels=0)
     options = parser.parse_args()
     for data in [] if options.report else options.data:
         for name in options.systems:
-            feasible = [ONE_CLASS] if name in ONE_CLASS_NAMES else FEASIBLE.get(name, DATA_SETS)
-            if data in feasible:
+            data_sets = [ONE_CLASS] if name in ONE_CLASS_NAMES else RUNS_ON.get(name, DATA_SETS)
+            if data in data_sets:
                 run.measure(name, data, options, page=PAGE)
     write_page()
 

@@ -59,16 +59,16 @@ def labelled(split):
     return split._replace(X=split.X[rows], Y=split.Y[rows])
 
 
-def by_value(name, parameter, values, rows=lambda split: split):
-    """Seconds and measures of each value of a parameter."""
+def by_value(name, parameter, values, trained_on=lambda split: split):
+    """Seconds and measures of each value of a parameter, trained on what a function picks."""
     from sklearn_xc import PPDSparseClassifier
 
     split, found = _common.load(name), {}
-    fitted = rows(split)
+    picked = trained_on(split)
     for value in values:
         model = PPDSparseClassifier(n_jobs=2, random_state=0, **{parameter: value})
         found[str(value)] = {
-            "seconds": timed_fit(model, fitted),
+            "seconds": timed_fit(model, picked),
             "measures": measures(model, split),
         }
     return found
@@ -85,7 +85,7 @@ def rows_by_value(figures):
 PARTS = {
     "penalties": penalties,
     "l2": partial(by_value, parameter="l2", values=L2),
-    "labelled": partial(by_value, parameter="l2", values=L2, rows=labelled),
+    "labelled": partial(by_value, parameter="l2", values=L2, trained_on=labelled),
     "propensity": partial(by_value, parameter="class_weight", values=(None, "propensity")),
 }
 

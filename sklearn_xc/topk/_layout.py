@@ -14,8 +14,9 @@ from .._kernels.topk import _list_build as kernel
 from ._feature_major import n_places
 
 # A feature has its weights stored for the first classes as far as more than this share of them use
-# it. Its list would need two numbers for each weight, so that this at most doubles the memory (but
-# for rounding up); with a smaller share, prediction waits for memory where classes are many.
+# it. A weight takes four bytes, in a list six or eight: with this share what is stored takes at
+# most 2.7 times or twice the memory (but for rounding up). With a smaller one prediction waits for
+# memory where classes are many.
 FULL_SHARE = 0.25
 # And only if so many more of them use it than the share: a few weights are read faster in a list.
 LEAST_GAIN = 32

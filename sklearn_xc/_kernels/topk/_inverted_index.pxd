@@ -157,16 +157,6 @@ cdef inline Extent look_ahead(Row row, Index index) noexcept nogil:
     return extent
 
 
-cdef inline void reset_touched(Row row, Index index, float* scores) noexcept nogil:
-    cdef int64_t e, p
-    cdef int32_t c
-    for e in range(row.n):
-        if row.values[e] != 0:
-            for p in range(index.indptr[row.features[e]], index.indptr[row.features[e] + 1]):
-                c = class_at(index, p)
-                scores[c] = index.intercept[c]
-
-
 cdef inline void finish_block(
     const int64_t* starts, const float* values, Index index, int32_t block, const float* scores,
     float* totals,

@@ -145,6 +145,16 @@ cdef inline int32_t blocks_to_scan(Extent extent, Index index, int way) noexcept
     return index.n_blocks
 
 
+cdef inline void reset_touched(Row row, Index index, float* scores) noexcept nogil:
+    cdef int64_t e, p
+    cdef int32_t c
+    for e in range(row.n):
+        if row.values[e] != 0:
+            for p in range(index.indptr[row.features[e]], index.indptr[row.features[e] + 1]):
+                c = class_at(index, p)
+                scores[c] = index.intercept[c]
+
+
 # ----------------------------------------------------------------------------------- the k best
 
 
