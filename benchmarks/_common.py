@@ -157,9 +157,23 @@ def _in_characters(name):
     return X, Y, X_test, Y_test
 
 
+RUNNING_TEXT = "next_word", "missing_word"
+
+
+def _of_running_text(name):
+    """The rows of _words_data.py."""
+    import _words_data
+
+    X, Y, X_test, Y_test = getattr(_words_data, name)(DATA / "corpus" / "all_permissive.txt.xz")
+    if name == "missing_word":
+        X, X_test = tfidf_rows(X, X_test)
+    return X, Y, X_test, Y_test
+
+
 GENERATED = {name: partial(_in_shape, name) for name in SHAPES}
 GENERATED |= {name: partial(_in_characters, of) for name, of in IN_CHARACTERS.items()}
 GENERATED |= {"yso_finna_en_rare": _yso_finna_en_rare, "yso_finna_en_1000": _yso_finna_en_1000}
+GENERATED |= {name: partial(_of_running_text, name) for name in RUNNING_TEXT}
 
 
 def _write(path, split):

@@ -20,7 +20,7 @@ from ._penalty_search import SEARCHES, TOL, HeldOutPart, PairScores, n_pairs
 from ._problem import as_multiple
 
 L1S = "0.1*auto", "0.3*auto", "auto", "3*auto"
-L2S = "0.3*auto", "auto", "2*auto"
+L2S = "0.3*auto", "auto", "2*auto", "4*auto", "8*auto"
 OWN = "l1s", "l2s", "search", "cv", "scoring", "refit"
 ADOPTED = "l1_", "l2_", "n_iter_", "dual_gap_", "n_active_"
 
@@ -36,13 +36,15 @@ class PPDSparseClassifierCV(BaseXCClassifier):
     Parameters
     ----------
     l1s, l2s : sequence of (float, "auto" or a multiple such as "0.3*auto"), default="auto"
-        The penalties to try. "auto" is 0.1, 0.3, 1 and 3 times, and 0.3, 1 and 2 times, what
-        ``PPDSparseClassifier`` takes by default, so that rows may have any scale.
+        The penalties to try. "auto" is 0.1, 0.3, 1 and 3 times, and 0.3, 1, 2, 4 and 8 times, what
+        ``PPDSparseClassifier`` takes by default, so that rows may have any scale; 4 and 8 are for
+        labels that are mostly chance, such as the next word of a text.
     search : {"lines", "grid"}, default="lines"
         Which pairs are tried. "lines": with the middle one of `l2s`, from the middle one of `l1s`
-        to weaker ones as long as scores rise, else to stronger ones; then all `l2s` with the best
-        of them, and the `l1s` beside it if another `l2` has won. "grid": all pairs, for twice the
-        time and hardly ever another choice that is better on new rows.
+        to weaker ones as long as scores rise, else to stronger ones; then with the best of them
+        from the middle `l2` to stronger ones as long as scores rise, else to weaker ones, and the
+        `l1s` beside it if another `l2` has won. "grid": all pairs, for three times the time and
+        hardly ever another choice that is better on new rows.
     cv : int, float, splitter or iterable of splits, default=0.4
         An int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a
         float the share of rows held out once. To tell a dozen pairs apart takes many rows to score,
@@ -176,7 +178,7 @@ label_names, graded : object
             progress.start(n_fits, name="fit")
             parts = [self._part(X, y, weight, split) for split in splits]
             pairs = PairScores(*grid, parts, progress)
-            SEARCHES[self.search](pairs, _weak_to_strong(grid[0]), len(grid[1]))
+            SEARCHES[self.search](pairs, *map(_weak_to_strong, grid))
             self.scores_, self.best_index_ = pairs.scores, pairs.best()
             best = [values[i] for values, i in zip(grid, self.best_index_, strict=True)]
             if self.refit:
@@ -240,11 +242,11 @@ def _grid(given, default, name):
     return values
 
 
-def _weak_to_strong(l1s):
+def _weak_to_strong(penalties):
     """Places of the penalties, the weakest first; of numbers and multiples of "auto" as given."""
-    multiples = [as_multiple(l1, "l1s") for l1 in l1s]
+    multiples = [as_multiple(penalty, "") for penalty in penalties]
     if len({number == "auto" for number, _ in multiples}) > 1:
-        return list(range(len(l1s)))
+        return list(range(len(penalties)))
     sizes = [factor if number == "auto" else number for number, factor in multiples]
     return [int(i) for i in np.argsort(sizes, kind="stable")]
 

@@ -82,35 +82,39 @@ class PairScores:
                     part.keep()
 
 
-def try_all(pairs, order, n_l2s):
+def try_all(pairs, l1s, l2s):
     """All pairs: for each l2 all l1s in an order, the first from the first of the l2 before."""
-    for j in range(n_l2s):
-        pairs.along([(i, j) for i in order], keep_best=False)
+    for j in l2s:
+        pairs.along([(i, j) for i in l1s], keep_best=False)
 
 
-def try_lines(pairs, order, n_l2s):
-    """The best l1 at the middle l2, all l2s at it, and where another l2 won, l1s beside it.
+def try_lines(pairs, l1s, l2s):
+    """The best l1 at the middle l2, the best l2 at it, and where the l2 moved, l1s beside it.
 
-    Of 4 x 3 pairs these are five to seven. The two penalties hardly depend on one another: one
+    Of 4 x 5 pairs these are five to eight. The two penalties hardly depend on one another: one
     decides how many weights there are, the other how large they are.
+
+    Parameters
+    ----------
+    pairs : PairScores
+    l1s, l2s : list of int
+        Places of the penalties, the weakest first.
     """
-    middle = n_l2s // 2
-    climb(pairs, [(i, middle) for i in order])
+    # The weakest l1 has the most weights and takes a third of all the time where it is tried; of
+    # l2 the strong ones win where labels are noise for the most part, and by more.
+    middle = l2s[(len(l2s) - 1) // 2]
+    climb(pairs, [(i, middle) for i in l1s])
     i, _ = pairs.best()
-    for j in range(n_l2s):
-        pairs.along([(i, j)])
+    climb(pairs, [(i, j) for j in reversed(l2s)])
     i, j = pairs.best()
     if j != middle:
-        at = order.index(i)
-        for beside in order[max(0, at - 1) : at + 2]:
+        at = l1s.index(i)
+        for beside in l1s[max(0, at - 1) : at + 2]:
             pairs.along([(beside, j)])
 
 
 def climb(pairs, line):
-    """From the middle of a line to weaker penalties as long as scores rise, else to stronger ones.
-
-    The weakest penalty has the most weights and takes a third of all the time where it is tried.
-    """
+    """From the middle of a line towards its start as long as scores rise, else towards its end."""
     start = len(line) // 2
     pairs.along([line[start]])
     for beside in (line[:start][::-1], line[start + 1 :]):
@@ -126,10 +130,14 @@ def n_pairs(search, n_l1s, n_l2s):
     """Pairs that are tried at most."""
     if search == "grid":
         return n_l1s * n_l2s
-    start = n_l1s // 2
-    climbed = 1 + max(start, min(start, 1) + n_l1s - 1 - start)
     beside = min(2, n_l1s - 1) if n_l2s > 1 else 0
-    return min(climbed + n_l2s - 1 + beside, n_l1s * n_l2s)
+    return min(n_climbed(n_l1s) + n_climbed(n_l2s) - 1 + beside, n_l1s * n_l2s)
+
+
+def n_climbed(n):
+    """Pairs of a line that `climb` tries at most."""
+    start = n // 2
+    return 1 + max(start, min(start, 1) + n - 1 - start)
 
 
 SEARCHES = {"lines": try_lines, "grid": try_all}

@@ -38,7 +38,7 @@ def test_scores_are_those_of_plain_fits():
 
 def test_the_best_pair_is_fitted_on_all_rows(tmp_path):
     model = PPDSparseClassifierCV(cv=3, random_state=0).fit(X, Y)
-    assert model.scores_.shape == (4, 3, 3)
+    assert model.scores_.shape == (4, 5, 3)
     i, j = model.best_index_
     from sklearn_xc.ppdsparse._classifier_cv import L1S, L2S
 
@@ -59,7 +59,7 @@ def test_lines_find_what_the_grid_has(cv):
         for search in ("lines", "grid")
     )
     tried = ~np.isnan(lines.scores_)
-    assert 5 <= tried.all(axis=-1).sum() == tried.any(axis=-1).sum() <= 7
+    assert 5 <= tried.all(axis=-1).sum() == tried.any(axis=-1).sum() <= 8
     assert not np.isnan(grid.scores_).any()
     np.testing.assert_allclose(lines.scores_[tried], grid.scores_[tried], atol=0.03)
     mean = lines.scores_.mean(axis=-1)
@@ -67,8 +67,10 @@ def test_lines_find_what_the_grid_has(cv):
 
 
 CLIMBS = {
-    3.2: [(2, 1), (3, 1), (4, 1), (3, 0), (3, 2), (4, 0), (2, 0)],
-    0.8: [(2, 1), (3, 1), (1, 1), (0, 1), (1, 0), (1, 2), (2, 0), (0, 0)],
+    (3.2, 0.1): [(2, 1), (3, 1), (4, 1), (3, 2), (3, 0), (4, 0), (2, 0)],
+    (0.8, 0.1): [(2, 1), (3, 1), (1, 1), (0, 1), (1, 2), (1, 0), (2, 0), (0, 0)],
+    (1.9, 3.1): [(2, 1), (3, 1), (1, 1), (2, 2), (2, 3), (3, 3), (1, 3)],
+    (2.1, 1.2): [(2, 1), (3, 1), (1, 1), (2, 2), (2, 0)],
 }
 
 
@@ -77,7 +79,7 @@ def test_lines_go_beside_the_best(peak):
     """Of a known surface: up along l1 at the middle l2, along l2, beside where l2 has moved."""
     from sklearn_xc.ppdsparse import _penalty_search
 
-    surface = -np.add.outer((np.arange(5) - peak) ** 2, (np.arange(3) - 0.1) ** 2)
+    surface = -np.add.outer((np.arange(5) - peak[0]) ** 2, (np.arange(4) - peak[1]) ** 2)
     tried = []
 
     class Part:
@@ -97,11 +99,11 @@ def test_lines_go_beside_the_best(peak):
         def end(self, score):
             pass
 
-    pairs = _penalty_search.PairScores(range(5), range(3), [Part()], Silent())
-    _penalty_search.try_lines(pairs, [4, 3, 2, 1, 0], 3)
+    pairs = _penalty_search.PairScores(range(5), range(4), [Part()], Silent())
+    _penalty_search.try_lines(pairs, [4, 3, 2, 1, 0], [0, 1, 2, 3])
     assert tried == CLIMBS[peak]
-    assert pairs.best() == (round(peak), 0)
-    assert len(tried) <= _penalty_search.n_pairs("lines", 5, 3) == 8
+    assert pairs.best() == tuple(np.round(peak))
+    assert len(tried) <= _penalty_search.n_pairs("lines", 5, 4) == 8
 
 
 def test_multiples_of_auto_follow_the_unit_of_the_rows():
