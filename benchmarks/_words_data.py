@@ -18,7 +18,7 @@ BESIDE = [offset for offset in range(-5, 6) if offset]
 
 
 def next_word(path):
-    """Which of the 2,000 most frequent words follows three: unit rows, a feature a word and place."""
+    """Which of the most frequent words follows three: unit rows, a feature a word and place."""
     words = _numbers(path)
     at, Y = _drawn(words, 0)
     X = _bags([words[at - 1 - place] for place in range(3)], [0, WORDS, 2 * WORDS])
@@ -43,7 +43,7 @@ def _numbers(path):
 
 
 def _drawn(words, first):
-    """Places of `CLASSES` words from a rank on, in random order, and an indicator of their words."""
+    """Places of `CLASSES` words from a rank on, in random order, and an indicator of the words."""
     edge = max(BESIDE)
     amid = words[edge:-edge]
     there = edge + np.flatnonzero((amid >= first) & (amid < first + CLASSES))

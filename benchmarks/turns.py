@@ -75,9 +75,9 @@ def write_page(found):
     parts = [
         "# Prediction by turns",
         _runner.source("turns"),
-        "Microseconds of a row, the five best labels of all test rows, two threads: median and quartiles "
-        "of the turns, and of their ratios. Each system was fitted once and, where it has such a "
-        "form, reloaded for prediction only.",
+        "Microseconds of a row, the five best labels of all test rows, two threads: median and "
+        "quartiles of the turns, and of their ratios. Each system was fitted once and, where it "
+        "has such a form, reloaded for prediction only.",
         _common.table(["data, systems", "turns", "the first", "the second", "times"], rows),
     ]
     _runner.write_page("turns", "\n\n".join(parts))
