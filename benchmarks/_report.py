@@ -2,6 +2,7 @@
 
 import _common
 import _runner
+import numpy as np
 from _common import figure
 
 YARDSTICK_TITLE = "yardstick (C++, AVX-512)"
@@ -128,6 +129,12 @@ def against_tree(results):
             theirs = best(results[data].get("pecos_xr"), field)
             value = theirs / ours if ours and theirs else None
             yield Bar(f"{text}, {how}", value, lambda v: v >= 5)
+        by_turns = (
+            _runner.kept("turns").get("predictions", {}).get(f"{data}, ppdsparse and pecos_xr")
+        )
+        if by_turns:
+            value = float(np.median([b / a for a, b in by_turns["microseconds"]]))
+            yield Bar(f"{text}, reloaded, by turns (`turns.py`)", value, lambda v: v >= 5)
 
 
 def of_its_own(results):
