@@ -58,6 +58,15 @@ def read_raw(name):
     return *load_xc(folder / "train.txt.xz"), *load_xc(folder / "test.txt.xz")
 
 
+def read_corpus(name):
+    """The text of a file beside the corpus, unpacked."""
+    path = DATA / "corpus" / name
+    if not path.exists():
+        raise SystemExit(f"no {path}; set SKLEARN_XC_DATA to the folder of data sets")
+    data = path.read_bytes()
+    return (lzma.decompress(data) if name.endswith(".xz") else data).decode()
+
+
 def words_of(name, n_features):
     """What the features of a data set are, or None where its folder does not say."""
     path = data_folder(name) / "features.txt.xz"
@@ -157,6 +166,7 @@ def _in_characters(name):
     return X, Y, X_test, Y_test
 
 
+CORPUS = "all_permissive.txt.xz"
 RUNNING_TEXT = "next_word", "missing_word"
 
 
@@ -164,10 +174,7 @@ def _of_running_text(name):
     """The rows of _words_data.py."""
     import _words_data
 
-    X, Y, X_test, Y_test = getattr(_words_data, name)(DATA / "corpus" / "all_permissive.txt.xz")
-    if name == "missing_word":
-        X, X_test = tfidf_rows(X, X_test)
-    return X, Y, X_test, Y_test
+    return getattr(_words_data, name)()
 
 
 GENERATED = {name: partial(_in_shape, name) for name in SHAPES}

@@ -1,7 +1,5 @@
 """Rows and queries of the benchmark of inner product search."""
 
-import lzma
-
 import _common
 import numpy as np
 from scipy import sparse
@@ -108,8 +106,7 @@ def words(quick):
     """Vectors of contexts, asked with vectors of words."""
     from sklearn_xc import LDGSWordEmbedding
 
-    packed = (_common.DATA / "corpus" / "all_permissive.txt.xz").read_bytes()
-    lines = lzma.decompress(packed).decode().splitlines()
+    lines = _common.read_corpus(_common.CORPUS).splitlines()
     model = LDGSWordEmbedding(100, gradient="exact", max_iter=2, n_jobs=2, random_state=0)
     model.fit([line.split() for line in lines[:: 10 if quick else 1]])
     text = "contexts of LDGSWordEmbedding on the corpus of its benchmark, 100 features"

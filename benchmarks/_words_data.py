@@ -4,9 +4,9 @@ The text is that of word_embedding.py. Classes are 2,000 words; rows are drawn f
 one of them stands.
 """
 
-import lzma
 from collections import Counter
 
+import _common
 import numpy as np
 import scipy.sparse as sp
 
@@ -17,9 +17,9 @@ FREQUENT = 100  # words that tell little of others
 BESIDE = [offset for offset in range(-5, 6) if offset]
 
 
-def next_word(path):
+def next_word():
     """Which of the most frequent words follows three: unit rows, a feature a word and place."""
-    words = _numbers(path)
+    words = _numbers()
     at, Y = _drawn(words, 0)
     X = _bags([words[at - 1 - place] for place in range(3)], [0, WORDS, 2 * WORDS])
     known = X.getnnz(axis=1)
@@ -27,16 +27,19 @@ def next_word(path):
     return _split(X, Y)
 
 
-def missing_word(path):
-    """Which word stands amid ten, in any order; classes are without the 100 most frequent."""
-    words = _numbers(path)
+def missing_word():
+    """Which word stands amid ten, in any order: TF-IDF; the 100 most frequent are no classes."""
+    words = _numbers()
     at, Y = _drawn(words, FREQUENT)
-    return _split(_bags([words[at + offset] for offset in BESIDE], [0] * len(BESIDE)), Y)
+    X = _bags([words[at + offset] for offset in BESIDE], [0] * len(BESIDE))
+    X, Y, X_test, Y_test = _split(X, Y)
+    X, X_test = _common.tfidf_rows(X, X_test)
+    return X, Y, X_test, Y_test
 
 
-def _numbers(path):
+def _numbers():
     """The text as ranks of its words by frequency, -1 for rare ones."""
-    text = lzma.decompress(path.read_bytes()).decode().split()
+    text = _common.read_corpus(_common.CORPUS).split()
     ranked = Counter(text).most_common(WORDS)
     ranks = {word: rank for rank, (word, _) in enumerate(ranked)}
     return np.array([ranks.get(word, -1) for word in text])

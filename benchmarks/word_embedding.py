@@ -8,7 +8,6 @@ Without --peer, a Python that has gensim, its systems are left out, or evaluated
 occur; doc/benchmark_word_embedding.md and its pictures are made from all of them.
 """
 
-import lzma
 import subprocess
 import time
 from functools import partial
@@ -44,19 +43,11 @@ from sklearn_xc.word_embedding._cooccurrence import (
 from sklearn_xc.word_embedding._negative_sampling import negative_sampling
 from sklearn_xc.word_embedding._objective import Pairs, objective
 
-CORPUS = _common.DATA / "corpus"
 FOLDER = _common.BUILD / "words"
 BATCH = 256  # words a block where the objective is evaluated here
 POINTS = 4  # in a pass of ours, at which it is evaluated; once a pass where there are many
 MANY_PASSES = 10
 DEFAULT = ["exact", "decomposed", "mips", "sampled", "default", "published_start"]
-
-
-def read(name):
-    if not (CORPUS / name).exists():
-        raise SystemExit(f"no {CORPUS / name}; set SKLEARN_XC_DATA to the folder of data sets")
-    data = (CORPUS / name).read_bytes()
-    return (lzma.decompress(data) if name.endswith(".xz") else data).decode()
 
 
 def folder_of(min_count):
@@ -68,7 +59,7 @@ class Problem:
 
     def __init__(self, min_count):
         self.min_count, self.folder = min_count, folder_of(min_count)
-        documents = [line.split() for line in read("all_permissive.txt.xz").splitlines()]
+        documents = [line.split() for line in _common.read_corpus(_common.CORPUS).splitlines()]
         start = time.perf_counter()
         found = count_words(documents)
         self.words = frequent_words(found, min_count, None)
@@ -123,7 +114,7 @@ def run_ours(problem, system, n_passes):
 
 def run_peer(problem, system, python, n_epochs):
     text, out = problem.folder / "corpus.txt", problem.folder / f"{system}.npz"
-    text.write_text(read("all_permissive.txt.xz"))
+    text.write_text(_common.read_corpus(_common.CORPUS))
     worker = _common.ROOT / "benchmarks" / "_gensim_worker.py"
     options = [n_epochs, DIM, WINDOW, problem.min_count, SUBSAMPLE, THREADS]
     if python is not None:
@@ -213,7 +204,9 @@ def tasks(vectors, number):
     units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     found = {}
     for name, file in (("wordsim", "wordsim353.tsv"), ("simlex", "simlex999.txt")):
-        rows = [line.split("\t") for line in read(file).splitlines() if line[:1] != "#"]
+        rows = [
+            line.split("\t") for line in _common.read_corpus(file).splitlines() if line[:1] != "#"
+        ]
         rows = [(a.lower(), b.lower(), float(x)) for a, b, x, *_ in rows]
         known = [(number[a], number[b], x) for a, b, x in rows if a in number and b in number]
         first, second, human = (np.array(column) for column in zip(*known, strict=True))
@@ -221,7 +214,7 @@ def tasks(vectors, number):
         found[name] = float(stats.spearmanr(cosines, human).statistic)
         found[f"{name}_n"] = [len(known), len(rows)]
     questions = [
-        line.lower().split() for line in read("questions-words.txt.xz").splitlines()
+        line.lower().split() for line in _common.read_corpus("questions-words.txt.xz").splitlines()
         if line and line[0] != ":"
     ]  # fmt: skip
     known = np.array([[number[w] for w in q] for q in questions if all(w in number for w in q)])
