@@ -1,7 +1,10 @@
 """Accuracy on the shared data sets, as published or fixed splits, with default parameters."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from _ppdsparse_problem import objectives
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
@@ -42,6 +45,28 @@ def test_precision(load, name, least):
     labels, _ = model.predict_topk(X_test, k=5)
     reached = [100 * precision_at_k(Y_test, labels, k=k) for k in (1, 3, 5)]
     assert (np.array(reached) >= least).all(), reached
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bibtex",
+        pytest.param("cooking_fasttext", marks=pytest.mark.full),
+        pytest.param("yso_finna_en_small", marks=pytest.mark.full),
+    ],
+)
+def test_the_gap_of_every_class_is_true(load, name):
+    X, Y, _, _ = load(name)
+    model = PPDSparseClassifier(0.1, 1.0, pruning=0, warm_start=True, n_jobs=2, random_state=0)
+    model.fit(X, Y)
+    X, Y = sparse.csr_array(X.astype(np.float32)), sparse.csc_array(Y)
+    trained = np.flatnonzero(np.diff(Y.indptr))  # a class without a positive is not
+    for some in np.array_split(trained, len(trained) // 400 + 1):
+        parts = {name: getattr(model, name)[some] for name in ("coef_", "intercept_", "dual_coef_")}
+        part = SimpleNamespace(l1_=0.1, l2_=1.0, **parts)
+        primal, dual = objectives(part, X, Y[:, some].toarray())
+        gap = (primal - dual) / primal
+        np.testing.assert_allclose(model.dual_gap_[some], gap, rtol=0, atol=1e-6)
 
 
 def test_rows_without_features_or_labels(load):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from _ppdsparse_problem import objectives
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -28,23 +29,6 @@ def make_text(n=4000, d=1500, k=60, signs=False, seed=0):
     Y = np.zeros((n, k))
     Y[np.flatnonzero(labelled), code[labelled]] = 1
     return X, Y
-
-
-def objectives(model, X, Y, weight=1.0):
-    """Primal and dual objective of each class in float64, over all rows."""
-    X = X.astype(float)
-    y = np.where(Y > 0, 1, -1)
-    w, b = sparse.csr_array(model.coef_).astype(float), model.intercept_.astype(float)
-    scores = (X @ w.T).toarray() + b
-    C = np.broadcast_to(np.reshape(weight, (-1, 1)), y.shape)
-    losses = (C * 0.5 * np.maximum(0, 1 - y * scores) ** 2).sum(axis=0)
-    squares = w.multiply(w).sum(axis=1) + b**2
-    primal = model.l1_ * abs(w).sum(axis=1) + model.l2_ / 2 * squares + losses
-    a = model.dual_coef_.toarray().astype(float).T
-    s = np.maximum(abs(X.T @ (a * y)) - model.l1_, 0)
-    squares = (s**2).sum(axis=0) + (a * y).sum(axis=0) ** 2
-    halves = np.divide(a**2, 2 * C, out=np.zeros_like(a), where=C > 0)
-    return primal, (a - halves).sum(axis=0) - squares / (2 * model.l2_)
 
 
 def fit(X, Y, **options):
