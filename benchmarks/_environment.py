@@ -25,6 +25,12 @@ YARDSTICK = _common.ROOT / ".." / "shared" / "prototypes" / "one_vs_rest.cpp"
 YARDSTICK_COMMAND = ["g++", "-O3", "-march=native", "-ffast-math", "-fopenmp"]
 
 
+def variables(threads):
+    """Of a worker's environment: every library that asks gets the same number of threads."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    return os.environ | dict.fromkeys(names, str(threads))
+
+
 def peers_python():
     """The interpreter of the peers' environment, made at the first call; None with the reason."""
     return _python_of(PEERS, PEER_PACKAGES, ["--no-deps", *WITHOUT_REQUIREMENTS])

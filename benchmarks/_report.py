@@ -2,10 +2,11 @@
 
 import _common
 import _runner
-import numpy as np
+import turns
 from _common import figure
 
 YARDSTICK_TITLE = "yardstick (C++, AVX-512)"
+BY_TURNS = ", by turns (`turns.py`)"
 HEADER = [
     "system",
     "train s",
@@ -120,6 +121,8 @@ def against_tree(results):
         text = f"{data}: training time over that of PECOS XR-Linear at most {most}"
         value = ratio(results, data, "train_s", "ppdsparse", "pecos_xr")
         yield Bar(text, value, lambda v, most=most: v <= most)
+        times = turns.times("fits", data, "ppdsparse", "pecos_xr")
+        yield Bar(text + BY_TURNS, times and 1 / times, lambda v, most=most: v <= most)
         text = f"{data}: prediction at least 5 times as fast a row as PECOS XR-Linear"
         ours = best(results[data].get("ppdsparse"), "predict_ms")
         for field, how in {
@@ -129,12 +132,8 @@ def against_tree(results):
             theirs = best(results[data].get("pecos_xr"), field)
             value = theirs / ours if ours and theirs else None
             yield Bar(f"{text}, {how}", value, lambda v: v >= 5)
-        by_turns = (
-            _runner.kept("turns").get("predictions", {}).get(f"{data}, ppdsparse and pecos_xr")
-        )
-        if by_turns:
-            value = float(np.median([b / a for a, b in by_turns["microseconds"]]))
-            yield Bar(f"{text}, reloaded, by turns (`turns.py`)", value, lambda v: v >= 5)
+        value = turns.times("predictions", data, "ppdsparse", "pecos_xr")
+        yield Bar(f"{text}, reloaded{BY_TURNS}", value, lambda v: v >= 5)
 
 
 def of_its_own(results):
@@ -156,6 +155,8 @@ def of_its_own(results):
         text = f"{data}: two threads at least 1.8 times as fast as one"
         value = ratio(results, data, "train_s", "ppdsparse_1", "ppdsparse")
         yield Bar(text, value, lambda v: v >= 1.8)
+        value = turns.times("fits", data, "ppdsparse", "ppdsparse_1")
+        yield Bar(text + BY_TURNS, value, lambda v: v >= 1.8)
 
 
 def head(results):

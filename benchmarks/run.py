@@ -53,12 +53,6 @@ RUNS_ON = {
 ONE_VS_REST = ["pecos_ova", "napkinxc_br", "libmultilabel_ova", "liblinear", "ovr_svc"]
 
 
-def environment(threads):
-    """The worker's environment: every library that asks gets the same number of threads."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    return os.environ | dict.fromkeys(names, str(threads))
-
-
 def run_group(call, output, env, timeout):
     """Run a process; if it takes too long or we are interrupted, its children end with it."""
     streams = {"stdout": output, "stderr": subprocess.STDOUT}
@@ -81,7 +75,7 @@ def run_worker(name, data, folder, options):
     call = [python, worker, name, data, folder, *map(str, numbers)]
     log = folder / "log.txt"
     with open(log, "w") as f:
-        returncode = run_group(call, f, environment(system.threads), options.timeout)
+        returncode = run_group(call, f, _environment.variables(system.threads), options.timeout)
     if returncode:
         last = (log.read_text().strip() or "no message").splitlines()[-1]
         raise RuntimeError(f"failed: {last} (whole output in {log.relative_to(_common.ROOT)})")

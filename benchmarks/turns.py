@@ -1,15 +1,17 @@
-"""Prediction of one system beside another by turns: the clock of a machine is the same for both.
+"""One system beside another by turns: the clock of a machine is the same for both.
 
-    python benchmarks/turns.py [--data yso_finna_en ...] [--systems ppdsparse pecos_xr] [--turns 15]
+    python benchmarks/turns.py [--of fits predictions] [--data yso_finna_en ...]
+    python benchmarks/turns.py --of fits --systems ppdsparse ppdsparse_1
 
-Both systems are fitted once, in processes of their own, and loaded as they are for prediction only;
-then each predicts the five best labels of all test rows in its turn. Two threads. Writes
-doc/benchmark_turns.md.
+Each system has a process of its own, with its number of threads, and fits once as a warm-up. Then
+one after the other fits again, or, loaded as it is for prediction only, predicts the five best
+labels of all test rows. Writes doc/benchmark_turns.md.
 """
 
 import subprocess
 import tempfile
 from contextlib import ExitStack, contextmanager
+from itertools import product
 from pathlib import Path
 
 import _common
@@ -18,24 +20,25 @@ import _runner
 import numpy as np
 from _systems import SYSTEMS
 from _turn_worker import ANSWER
-from run import environment
 
-DATA = ["bibtex", "cooking_fasttext", "delicious", "yso_finna_en_small", "oewn_hypernym"]
-DATA += ["next_word", "missing_word", "yso_finna_en"]
+TURNS = {"fits": 5, "predictions": 15}
+UNITS = {"fits": "seconds", "predictions": "microseconds"}
+DATA = ["bibtex", "cooking_fasttext", "delicious", "yso_finna_en_rare"]
+DATA += ["yso_finna_en_small", "oewn_hypernym", "next_word", "missing_word", "yso_finna_en"]
 
 
 @contextmanager
-def worker(name, data, folder):
-    """A process with a fitted system; yields a function that has it predict once."""
+def worker(what, name, data, folder):
+    """A process with a fitted system; yields a function that has it fit or predict once."""
     python, reason = _environment.python_of_system(SYSTEMS[name].environment)
     if python is None:
         raise SystemExit(reason)
     folder.mkdir()
     script = Path(__file__).with_name("_turn_worker.py")
     with open(folder / "log.txt", "w") as log, subprocess.Popen(
-        [python, script, name, data, folder],
+        [python, script, what, name, data, folder],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
-        env=environment(SYSTEMS[name].threads),
+        env=_environment.variables(SYSTEMS[name].threads),
     ) as process:  # fmt: skip
 
         def answer():
@@ -53,12 +56,23 @@ def worker(name, data, folder):
         process.stdin.close()
 
 
-def measure(data, systems, turns):
-    """Microseconds a row of each system and turn."""
+def measure(what, data, systems, turns):
+    """What each system took in each turn."""
+    _common.prepare(data)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        asked = [stack.enter_context(worker(name, data, folder / name)) for name in systems]
+        asked = [stack.enter_context(worker(what, name, data, folder / name)) for name in systems]
         return np.array([[ask() for ask in asked] for _ in range(turns)])
+
+
+def key_of(data, systems):
+    return f"{data}, {' and '.join(systems)}"
+
+
+def times(what, data, first, second):
+    """How many times as long the second takes as the first, the median of the turns, or None."""
+    found = _runner.kept("turns").get(what, {}).get(key_of(data, [first, second]))
+    return found and float(np.median([b / a for a, b in found[UNITS[what]]]))
 
 
 def quartiles(values):
@@ -66,36 +80,46 @@ def quartiles(values):
     return f"{middle:.3g} ({low:.3g} to {high:.3g})"
 
 
-def write_page(found):
+def table(what):
     rows = []
-    for key, f in found.get("predictions", {}).items():
-        ours, theirs = (np.array(column) for column in zip(*f["microseconds"], strict=True))
-        rows.append([key, len(ours), *map(quartiles, (ours, theirs, theirs / ours))])
+    for key, found in _runner.kept("turns").get(what, {}).items():
+        first, second = np.transpose(found[UNITS[what]])
+        rows.append([key, len(first), *map(quartiles, (first, second, second / first))])
+    return _common.table(["data, systems", "turns", "the first", "the second", "times"], rows)
+
+
+def write_page():
     parts = [
-        "# Prediction by turns",
+        "# By turns",
         _runner.source("turns"),
-        "Microseconds of a row, the five best labels of all test rows, two threads: median and "
-        "quartiles of the turns, and of their ratios. Each system was fitted once and, where it "
-        "has such a form, reloaded for prediction only.",
-        _common.table(["data, systems", "turns", "the first", "the second", "times"], rows),
+        "Medians and quartiles of the turns, and of the second system's time over the first's in "
+        "each. Two threads, but one of `ppdsparse_1`.",
+        "## Fits",
+        "Seconds of a fit, after one that is a warm-up.",
+        table("fits"),
+        "## Predictions",
+        "Microseconds of a row, the five best labels of all test rows. Each system was fitted once "
+        "and, where it has such a form, reloaded for prediction only.",
+        table("predictions"),
     ]
     _runner.write_page("turns", "\n\n".join(parts))
 
 
 def main():
     parser = _runner.parser(__doc__, data=DATA)
+    parser.add_argument("--of", nargs="+", choices=list(TURNS), default=list(TURNS))
     parser.add_argument(
         "--systems", nargs=2, choices=list(SYSTEMS), default=["ppdsparse", "pecos_xr"]
     )
-    parser.add_argument("--turns", type=int, default=15)
+    parser.add_argument("--turns", type=int, default=None, help="by default 5 of fits, 15 of predictions")
     options = parser.parse_args()
     if not options.report:
-        for data in options.data:
-            figures = measure(data, options.systems, options.turns)
-            key = f"{data}, {' and '.join(options.systems)}"
-            print(key, np.median(figures, axis=0), flush=True)
-            _runner.keep("turns", "predictions", key, {"microseconds": figures.tolist()})
-    write_page(_runner.kept("turns"))
+        for what, data in product(options.of, options.data):
+            figures = measure(what, data, options.systems, options.turns or TURNS[what])
+            key = key_of(data, options.systems)
+            print(what, key, np.median(figures, axis=0), flush=True)
+            _runner.keep("turns", what, key, {UNITS[what]: figures.tolist()})
+    write_page()
 
 
 if __name__ == "__main__":
