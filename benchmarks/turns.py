@@ -111,7 +111,7 @@ def main():
     parser.add_argument(
         "--systems", nargs=2, choices=list(SYSTEMS), default=["ppdsparse", "pecos_xr"]
     )
-    parser.add_argument("--turns", type=int, default=None, help="by default 5 of fits, 15 of predictions")
+    parser.add_argument("--turns", type=int, help="by default 5, or 15 of predictions")
     options = parser.parse_args()
     if not options.report:
         for what, data in product(options.of, options.data):
