@@ -288,7 +288,7 @@ def run_memoir(options):
             else:
                 figures |= fitted(rows, search, options.passes)
             print(figures, flush=True)
-            _runner.keep(NAME, "memoir", f"{n_classes:>7} {search} {d}", figures)
+            _runner.keep(NAME, "memoir", f"{n_classes:>7} {search} {d} {options.passes}", figures)
 
 
 def fitted(rows, search, n_passes):
@@ -422,10 +422,11 @@ def memoir_table(kept):
     show = _common.figure
     columns = "n", "passes", "fit", "sample_ms", "accuracy", "recall"
     rows = [
-        [key.strip(), f["ran"], *(f[c] if isinstance(f[c], int) else show(f[c]) for c in columns)]
-        for key, f in kept.items()
-    ]
-    header = ["classes, search, dimensions", "ran", "rows", "passes", "fit, s", "ms a sample",
+        [f["k"], f["search"], f["ran"],
+         *(f[c] if isinstance(f[c], int) else show(f[c]) for c in columns)]
+        for f in kept.values()
+    ]  # fmt: skip
+    header = ["classes", "search", "ran", "rows", "passes", "fit, s", "ms a sample",
               "accuracy", "recall@10"]  # fmt: skip
     return _common.table(header, rows)
 
@@ -435,9 +436,9 @@ def memoir_picture(kept):
     for d in sorted({f["d"] for f in kept.values()}):
         for search in SEARCHES:
             found = [f for f in kept.values() if f["search"] == search and f["d"] == d]
-            found.sort(key=lambda f: f["k"])
-            if found:
-                ks, times = ([f[c] for f in found] for c in ("k", "sample_ms"))
+            found.sort(key=lambda f: (f["k"], -f["passes"]))
+            if found:  # of several numbers of passes the fewest
+                ks, times = zip(*{f["k"]: f["sample_ms"] for f in found}.items(), strict=True)
                 axis.loglog(ks, times, "o-", label=f"{search}, {d} dimensions")
     axis.set(xlabel="classes", ylabel="ms a sample and pass")
     axis.legend()
