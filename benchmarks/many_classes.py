@@ -413,7 +413,7 @@ MEMOIR_TEXT = f"""Rows in clusters, of every class at least one; lsh with
 `min_recall=0`, since its codes fall short of 0.9 on these rows. Exact search of more than
 {MOST_EXACT:,} classes is timed by 1500 samples, each of which reads all weights, and not fitted.
 The recall is that of the last graph; 1 where none served, and matrix products with all classes that
-had moved took its place, as in one pass over 100,000 classes: what is gained there is theirs. The
+had moved took its place, as with 100,000 classes and more: what is gained there is theirs. The
 figures of a million classes are of a machine without AVX-512, the fit by auto beside other work on
 the second core."""
 
