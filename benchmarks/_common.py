@@ -126,9 +126,12 @@ def _in_shape(name):
     return X, Y[:n], X_test, Y[n:]
 
 
-def _yso_finna_en_rare():
-    """The labels of yso_finna_en that have 2 to 5 training rows, and the rows that have any."""
-    split = load("yso_finna_en")
+# The labels of these that have 2 to 5 training rows, and the rows that have any of them.
+RARE = {f"{name}_rare": name for name in ("yso_finna_en", "yso_finna_en_small", "oewn_hypernym")}
+
+
+def _rare_labels(name):
+    split = load(RARE[name])
     counts = np.bincount(split.Y.indices, minlength=split.Y.shape[1])
     rare = (counts >= 2) & (counts <= 5)
     parts = []
@@ -179,7 +182,8 @@ def _of_running_text(name):
 
 GENERATED = {name: partial(_in_shape, name) for name in SHAPES}
 GENERATED |= {name: partial(_in_characters, of) for name, of in IN_CHARACTERS.items()}
-GENERATED |= {"yso_finna_en_rare": _yso_finna_en_rare, "yso_finna_en_1000": _yso_finna_en_1000}
+GENERATED |= {name: partial(_rare_labels, name) for name in RARE}
+GENERATED |= {"yso_finna_en_1000": _yso_finna_en_1000}
 GENERATED |= {name: partial(_of_running_text, name) for name in RUNNING_TEXT}
 
 

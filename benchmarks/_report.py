@@ -110,7 +110,7 @@ def against_tree(results):
         "bibtex": 0.5,
         "cooking_fasttext": 0.5,
         "delicious": 0.5,
-        "yso_finna_en_rare": 1.2,
+        **dict.fromkeys(_common.RARE, 1.2),
         "yso_finna_en_small": 1,
         "oewn_hypernym": 1,
         "yso_finna_en": 1,

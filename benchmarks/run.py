@@ -27,7 +27,8 @@ SMALL = ["bibtex", "cooking_fasttext", "delicious"]
 MEDIUM = ["yso_finna_en_rare", "yso_finna_en_small"]
 LONG_TEXTS = ["eurlex4k_shape", "wiki10_shape"]
 THOUSAND_LABELS = "yso_finna_en_1000"
-DATA_SETS = [*SMALL, *MEDIUM, *LONG_TEXTS, *_common.IN_CHARACTERS]
+DATA_SETS = [*SMALL, *MEDIUM, *(name for name in _common.RARE if name not in MEDIUM)]
+DATA_SETS += [*LONG_TEXTS, *_common.IN_CHARACTERS]
 DATA_SETS += ["oewn_hypernym", THOUSAND_LABELS, *_common.RUNNING_TEXT, "yso_finna_en"]
 YARDSTICK = "yardstick"
 # The yardstick is run right after ours with its objective: they are compared side by side.

@@ -23,7 +23,7 @@ from _turn_worker import ANSWER
 
 TURNS = {"fits": 5, "predictions": 15}
 UNITS = {"fits": "seconds", "predictions": "microseconds"}
-DATA = ["bibtex", "cooking_fasttext", "delicious", "yso_finna_en_rare"]
+DATA = ["bibtex", "cooking_fasttext", "delicious", *_common.RARE]
 DATA += ["yso_finna_en_small", "oewn_hypernym", "next_word", "missing_word", "yso_finna_en"]
 
 
