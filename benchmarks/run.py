@@ -1,6 +1,6 @@
 """Compares PPDSparseClassifier with other libraries on the shared data sets.
 
-    python benchmarks/run.py                        all but runs of over ten minutes: two hours
+    python benchmarks/run.py                        all but runs of over ten minutes: 2¼ hours
     python benchmarks/run.py --data bibtex --systems ppdsparse pecos_xr
     python benchmarks/run.py --report               only the page, from the figures there are
 
@@ -38,7 +38,7 @@ NAMES += [name for name in SYSTEMS if name not in NAMES and not name.startswith(
 RESULTS = _common.BUILD / "results"
 # A system that is not named here runs on all data sets. The others are left out where they would
 # take more than ten minutes, or all of the memory, unless --long-runs asks for it; what is left
-# takes two hours. Variants of ours and the yardstick are for short texts.
+# takes 2¼ hours. Variants of ours and the yardstick are for short texts.
 SHORT_TEXTS = [*SMALL, *MEDIUM, "oewn_hypernym"]
 RUNS_ON = {
     "ppdsparse_1": [*SHORT_TEXTS[2:], "yso_finna_en"],
