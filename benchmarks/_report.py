@@ -2,7 +2,7 @@
 
 import _common
 import _runner
-import turns
+import _turns
 from _common import figure
 
 YARDSTICK_TITLE = "yardstick (C++, AVX-512)"
@@ -121,7 +121,7 @@ def against_tree(results):
         text = f"{data}: training time over that of PECOS XR-Linear at most {most}"
         value = ratio(results, data, "train_s", "ppdsparse", "pecos_xr")
         yield Bar(text, value, lambda v, most=most: v <= most)
-        times = turns.times("fits", data, "ppdsparse", "pecos_xr")
+        times = _turns.times("fits", data, "ppdsparse", "pecos_xr")
         yield Bar(text + BY_TURNS, times and 1 / times, lambda v, most=most: v <= most)
         text = f"{data}: prediction at least 5 times as fast a row as PECOS XR-Linear"
         ours = best(results[data].get("ppdsparse"), "predict_ms")
@@ -132,7 +132,7 @@ def against_tree(results):
             theirs = best(results[data].get("pecos_xr"), field)
             value = theirs / ours if ours and theirs else None
             yield Bar(f"{text}, {how}", value, lambda v: v >= 5)
-        value = turns.times("predictions", data, "ppdsparse", "pecos_xr")
+        value = _turns.times("predictions", data, "ppdsparse", "pecos_xr")
         yield Bar(f"{text}, reloaded{BY_TURNS}", value, lambda v: v >= 5)
 
 
@@ -155,7 +155,7 @@ def of_its_own(results):
         text = f"{data}: two threads at least 1.8 times as fast as one"
         value = ratio(results, data, "train_s", "ppdsparse_1", "ppdsparse")
         yield Bar(text, value, lambda v: v >= 1.8)
-        value = turns.times("fits", data, "ppdsparse", "ppdsparse_1")
+        value = _turns.times("fits", data, "ppdsparse", "ppdsparse_1")
         yield Bar(text + BY_TURNS, value, lambda v: v >= 1.8)
 
 

@@ -20,11 +20,11 @@ import _runner
 import numpy as np
 from _systems import SYSTEMS
 from _turn_worker import ANSWER
+from _turns import UNITS, key_of
 
 TURNS = {"fits": 5, "predictions": 15}
-UNITS = {"fits": "seconds", "predictions": "microseconds"}
 DATA = ["bibtex", "cooking_fasttext", "delicious", *_common.RARE]
-DATA += ["yso_finna_en_small", "oewn_hypernym", "next_word", "missing_word", "yso_finna_en"]
+DATA += ["yso_finna_en_small", "oewn_hypernym", *_common.RUNNING_TEXT, "yso_finna_en"]
 
 
 @contextmanager
@@ -63,16 +63,6 @@ def measure(what, data, systems, turns):
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         asked = [stack.enter_context(worker(what, name, data, folder / name)) for name in systems]
         return np.array([[ask() for ask in asked] for _ in range(turns)])
-
-
-def key_of(data, systems):
-    return f"{data}, {' and '.join(systems)}"
-
-
-def times(what, data, first, second):
-    """How many times as long the second takes as the first, the median of the turns, or None."""
-    found = _runner.kept("turns").get(what, {}).get(key_of(data, [first, second]))
-    return found and float(np.median([b / a for a, b in found[UNITS[what]]]))
 
 
 def quartiles(values):
