@@ -152,6 +152,7 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None):
         self._set_support(support)
         with Scratch(self.scratch) as scratch:
             problem = Problem.of(self, rows, Y, sample_weight, scratch.empty, is_new)
+            problem = problem.with_factors(*self.penalty_factors_)
             result = fit_classes(
                 problem, self._settings(problem.penalties), dual=None, **self._ways(),
                 progress=Progress(self, self.verbose), scratch=scratch,

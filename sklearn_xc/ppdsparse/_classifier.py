@@ -13,12 +13,13 @@ from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
 from ..utils._csr import LARGEST_INDEX
 from ..utils._matrix import checked_csr
-from ..utils._records import either, is_array, is_not_negative, require_attributes, savable
+from ..utils._records import either, is_a, is_array, is_not_negative, require_attributes, savable
 from ..utils._scratch import Scratch
 from ._add_labels import add_labels
 from ._assembly import grown_duals
 from ._checkpoint import Checkpoint
 from ._parameters import CONSTRAINTS
+from ._penalty_pilot import choose_penalties
 from ._problem import Problem
 from ._solver import fit_classes, require_workspace
 
@@ -31,7 +32,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
 
         l1 * sum_j |w_j| + l2 / 2 * (||w||^2 + b^2) + sum_i C_i * loss(y_i, <w, x_i> + b)
 
-    By default the penalties follow the rows, so that these may have any scale.
+    By default the penalties suit the data: `fit` holds out some samples, fits a few classes on the
+    others, and takes the penalties that rank the labels of the held-out samples best.
 
     A greedy active-set method works in the dual. Most samples never become support vectors of a
     class and most features never get a weight, and the solver looks at little else: it keeps a
@@ -44,22 +46,26 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
 
     Parameters
     ----------
-    l1 : float, "auto" or a multiple of it such as "0.3*auto", default="auto"
+    l1 : float, "auto", "rows" or a multiple of these such as "0.3*rows", default="auto"
         Strength of the L1 penalty, from 0 to 1e12; the intercept is not part of it. Larger values
-        give fewer weights. "auto" is a tenth of the length of a row, at most half the size of an
-        entry, ``sum x_ij^2 / sum |x_ij|``: 0.1 for short rows of unit length, less for rows of
-        hundreds of small entries, whose weights 0.1 would keep at zero.
-    l2 : float, "auto" or a multiple of it such as "0.3*auto", default="auto"
-        Strength of the L2 penalty, from 1e-12 to 1e12; the intercept is part of it. "auto" is 30
+        give fewer weights. "rows" is a twentieth of the length of a row, at most half the size of
+        an entry, ``sum x_ij^2 / sum |x_ij|``, which larger penalties would keep at zero. "auto" is
+        0.2, 1 or 4 times "rows", whichever ranks the labels of held-out samples best.
+    l2 : float, "auto", "rows" or a multiple of these such as "0.3*rows", default="auto"
+        Strength of the L2 penalty, from 1e-12 to 1e12; the intercept is part of it. "rows" is 30
         times the root mean square of ``<x_i, x_j>`` over pairs of rows less their mean, at most
         1.5 times the mean of ``||x||^2``: about 1 for TF-IDF rows; less where rows differ in fewer
-        than 50 directions, such as those of a table of few columns. It also brings rows to unit
-        length before the fit and the weights back after it (so that the intercept is penalised
-        like the weight of a feature as long as the rows); dense rows are centred where the mean
-        row is most of them, and with ``l1="auto"`` dense columns measured in very different units
-        (deviations 30 times the median) are brought to one size. No row counts as longer than ten
-        times the median row: a corrupt one decides nothing. Multiplying X by a number changes no
-        prediction, and penalties do not depend on the labels.
+        than 50 directions, such as those of a table of few columns. "auto" is 0.03 to 10 times
+        "rows", by the labels of held-out samples: little for labels whose samples are nearly
+        alike, much for labels that are mostly chance. The held-out samples, up to 2000, are those
+        of up to 1000 classes or a sixteenth of all classes; with fewer than 100 of them "auto" is
+        "rows", or 0.2 and 0.3 times "rows" if most labels have one sample.
+        A text, in place of a number, also brings rows to unit length before the fit and the
+        weights back after it (so that the intercept is penalised like the weight of a feature as
+        long as the rows); dense rows are centred where the mean row is most of them, and where l1
+        is a text too, dense columns measured in very different units (deviations 30 times the
+        median) are brought to one size. No row counts as longer than ten times the median row: a
+        corrupt one decides nothing. Multiplying X by a number changes no prediction.
         The published settings are ``l1=0.01, l2=1``. How the defaults were chosen: see the page
         on benchmarks.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
@@ -163,7 +169,10 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         Classes without a positive sample have no weights and the intercept -1e18, the lowest score.
     l1_, l2_ : float
         The penalties used, in units of X; where columns were brought to one size, of those columns.
-        With ``l2="auto"`` the intercept's is ``l2_`` divided by the squared length of rows.
+        Where l2 is a text, the intercept's is ``l2_`` divided by the squared length of rows.
+    penalty_factors_ : tuple of two floats
+        What "auto" has multiplied "rows" with, for l1 and l2; 1 for a penalty that was given.
+        `add_labels` takes these factors too.
     classes_ : ndarray, shape (n_classes,)
         Labels, or the column numbers or names of the indicator.
     dual_gap_ : ndarray of float64, shape (n_classes,) or (1,)
@@ -342,8 +351,11 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 checkpoint = Checkpoint.of(self, rows.matrix(), Y, sample_weight, previous)
             with Scratch(self.scratch) as scratch:
                 problem = Problem.of(self, rows, Y, sample_weight, scratch.empty)
+                settings = self._settings(problem.penalties, checkpoint)
+                self.penalty_factors_ = choose_penalties(problem, self, settings)
+                problem = problem.with_factors(*self.penalty_factors_)
                 result = fit_classes(
-                    problem, self._settings(problem.penalties, checkpoint), dual=previous,
+                    problem, settings | problem.penalties.strengths(), dual=previous,
                     **self._ways(), progress=progress, scratch=scratch, checkpoint=checkpoint,
                 )  # fmt: skip
                 self._keep(result, problem.penalties, scratch)
@@ -405,15 +417,14 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         of_classes = either(is_array(np.float64, finite=False), is_array(np.int64))
         require_attributes(
             self, _n_visits=is_not_negative, l1_=is_not_negative, l2_=is_not_negative,
-            dual_gap_=of_classes, n_active_=of_classes,
+            dual_gap_=of_classes, n_active_=of_classes, penalty_factors_=is_a(tuple),
         )  # fmt: skip
 
     def _settings(self, penalties, checkpoint=None):
         """The kernel's `Settings`; the seed is that of the fit that a checkpoint is of."""
         seed = check_random_state(self.random_state).randint(2**31)
         return {
-            "l1": penalties.l1,
-            "l2": penalties.l2,
+            **penalties.strengths(),
             "hinge": self.loss == "hinge",
             "intercept": self.fit_intercept,
             "tol": self.tol,

@@ -17,10 +17,10 @@ from ..utils._records import is_a, is_array, is_not_negative, require_attributes
 from ._classifier import PPDSparseClassifier
 from ._parameters import CONSTRAINTS
 from ._penalty_search import SEARCHES, TOL, HeldOutPart, PairScores, n_pairs
-from ._problem import as_multiple
+from ._problem import in_units
 
-L1S = "0.1*auto", "0.3*auto", "auto", "3*auto"
-L2S = "0.3*auto", "auto", "2*auto", "4*auto", "8*auto"
+L1S = "0.2*rows", "rows", "4*rows"
+L2S = "0.1*rows", "0.3*rows", "rows", "3*rows", "10*rows"
 OWN = "l1s", "l2s", "search", "cv", "scoring", "refit"
 ADOPTED = "l1_", "l2_", "n_iter_", "dual_gap_", "n_active_"
 
@@ -35,10 +35,11 @@ class PPDSparseClassifierCV(BaseXCClassifier):
 
     Parameters
     ----------
-    l1s, l2s : sequence of (float, "auto" or a multiple such as "0.3*auto"), default="auto"
-        The penalties to try. "auto" is 0.1, 0.3, 1 and 3 times, and 0.3, 1, 2, 4 and 8 times, what
-        ``PPDSparseClassifier`` takes by default, so that rows may have any scale; 4 and 8 are for
-        labels that are mostly chance, such as the next word of a text.
+    l1s, l2s : sequence of (float, "rows" or a multiple such as "0.3*rows"), default="auto"
+        The penalties to try. "auto" is 0.2, 1 and 4 times, and 0.1, 0.3, 1, 3 and 10 times, what
+        the rows suggest (see `l1` and `l2` of :class:`PPDSparseClassifier`), so that rows may have
+        any scale; 0.1 is for labels whose samples are nearly alike, 10 for labels that are mostly
+        chance, such as the next word of a text.
     search : {"lines", "grid"}, default="lines"
         Which pairs are tried. "lines": with the middle one of `l2s`, from the middle one of `l1s`
         to weaker ones as long as scores rise, else to stronger ones; then with the best of them
@@ -50,7 +51,8 @@ class PPDSparseClassifierCV(BaseXCClassifier):
         float the share of rows held out once. To tell a dozen pairs apart takes many rows to score,
         and not all to train on, hence the large share.
     scoring : str, callable or None, default=None
-        A scorer, such as of :func:`~sklearn_xc.metrics.make_topk_scorer`; None is precision@1.
+        A scorer, such as of :func:`~sklearn_xc.metrics.make_topk_scorer`. None is nDCG@5 for an
+        indicator and precision@1, which is the accuracy, for one class a sample.
     refit : bool, default=True
         Whether to fit the best pair on all rows. Otherwise only `l1_`, `l2_` and `scores_` are
         there.
@@ -205,7 +207,16 @@ label_names, graded : object
         training = take(X, train), take(y, train), None if weight is None else weight[train]
         model = self._plain(warm_start=True, tol=max(self.tol, TOL), pruning=0.0)
         options = {} if weight is None else {"sample_weight": weight[test]}
-        return HeldOutPart(model, training, held_out, _scorer(self.scoring, model), options)
+        return HeldOutPart(model, training, held_out, self._scorer(model), options)
+
+    def _scorer(self, model):
+        """Return what scores a fit on held-out samples."""
+        if self.scoring is None:
+            several = self._encoding.kind == "multilabel"
+            return make_topk_scorer(*(("ndcg_at_k", 5) if several else ("precision_at_k", 1)))
+        if isinstance(self.scoring, TopkScorer):
+            return self.scoring
+        return check_scoring(model, scoring=self.scoring)
 
     def _adopt(self, model):
         """Become the model of the best pair."""
@@ -236,24 +247,19 @@ def _grid(given, default, name):
         raise ValueError(f"{name} is empty; give at least one penalty")
     values = [v if isinstance(v, str) else float(v) for v in values]
     for value in values:
-        number, _ = as_multiple(value, name)
-        if number != "auto" and not 0 <= number <= 1e12:
-            raise ValueError(f"{name} holds {value!r}; penalties are from 0 to 1e12")
+        number, _ = in_units(value, name)
+        if number == "auto" or (number != "rows" and not 0 <= number <= 1e12):
+            raise ValueError(
+                f"{name} holds {value!r}; penalties are numbers from 0 to 1e12, 'rows' or "
+                "multiples of it such as '0.3*rows'"
+            )
     return values
 
 
 def _weak_to_strong(penalties):
-    """Places of the penalties, the weakest first; of numbers and multiples of "auto" as given."""
-    multiples = [as_multiple(penalty, "") for penalty in penalties]
-    if len({number == "auto" for number, _ in multiples}) > 1:
+    """Places of the penalties, the weakest first; of numbers and multiples of "rows" as given."""
+    multiples = [in_units(penalty, "") for penalty in penalties]
+    if len({number == "rows" for number, _ in multiples}) > 1:
         return list(range(len(penalties)))
-    sizes = [factor if number == "auto" else number for number, factor in multiples]
+    sizes = [factor if number == "rows" else number for number, factor in multiples]
     return [int(i) for i in np.argsort(sizes, kind="stable")]
-
-
-def _scorer(scoring, estimator):
-    if scoring is None:
-        return make_topk_scorer("precision_at_k", 1)
-    if isinstance(scoring, TopkScorer):
-        return scoring
-    return check_scoring(estimator, scoring=scoring)

@@ -95,7 +95,7 @@ def merge(models):
     model = clone(first).set_params(calibration=None)
     model._encoding = LabelEncoding(kind, classes, dtype, container)
     model.classes_ = classes
-    for name in ("n_features_in_", "feature_names_in_", "l1_", "l2_"):
+    for name in ("n_features_in_", "feature_names_in_", "l1_", "l2_", "penalty_factors_"):
         if hasattr(first, name):
             setattr(model, name, getattr(first, name))
     order = np.argsort(places)

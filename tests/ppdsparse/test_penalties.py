@@ -46,7 +46,7 @@ def test_rows_of_many_small_entries_have_a_smaller_l1():
         rows = normalize(sparse.random_array((200, 5000), density=n_entries / 5000, rng=rng))
         rows.data[:] = 1 / n_entries**0.5
         l1 = penalties_of("auto", "auto", as_rows(normalise(rows)), ONES[:200]).l1
-        assert l1 == pytest.approx(min(0.1, 0.5 / n_entries**0.5), rel=0.05)
+        assert l1 == pytest.approx(min(0.05, 0.5 / n_entries**0.5), rel=0.05)
 
 
 def test_rare_classes_of_long_rows_are_learnt():
@@ -83,8 +83,8 @@ def test_one_number_and_one_automatic():
     assert model.l1_ == pytest.approx(PPDSparseClassifier().fit(5 * X, Y).l1_, rel=0.2)
 
 
-def test_penalties_do_not_depend_on_labels():
-    model = PPDSparseClassifier(tol=1e-6, max_iter=1000, pruning=0, random_state=0)
+def test_penalties_of_the_rows_do_not_depend_on_labels():
+    model = PPDSparseClassifier("rows", "rows", tol=1e-6, max_iter=1000, pruning=0, random_state=0)
     whole = clone(model).fit(3 * X, Y)
     parts = [clone(model).fit(3 * X, Y[:, part]) for part in (slice(0, 15), slice(15, 40))]
     merged = merge(parts)
@@ -97,9 +97,10 @@ def test_penalties_do_not_depend_on_labels():
 
 @pytest.mark.parametrize("dense", [False, True])
 def test_weights_are_numbers_of_rows(dense):
+    # "auto" would find copies of the samples that it holds out
     rows = 20 * (X.toarray() if dense else X)
     repeats = np.random.default_rng(0).integers(0, 4, size=400)
-    model = PPDSparseClassifier(tol=1e-6, max_iter=1000, pruning=0, random_state=0)
+    model = PPDSparseClassifier("rows", "rows", tol=1e-6, max_iter=1000, pruning=0, random_state=0)
     weighted = clone(model).fit(rows, Y, repeats)
     index = np.repeat(np.arange(400), repeats)
     repeated = clone(model).fit(rows[index], Y[index])

@@ -1,0 +1,393 @@
+"""The choice of l1 and l2: fits of a few classes, scored on held-out samples.
+
+Which penalties are right depends on how clean the labels are, which samples alone do not tell:
+where samples of one label are nearly alike, little shrinkage is right, and where labels are mostly
+chance, much. The pilot holds out some samples, fits the labels that they may be taken for on the
+other samples, and keeps the pair of penalties that ranks the labels of the held-out samples best.
+
+The pilot is small. It fits the labels of the held-out samples and of their nearest neighbours, on
+the positives of these labels and some of all other samples, with a loose tolerance, and each fit
+begins with the dual variables of an earlier one.
+"""
+
+from typing import NamedTuple
+
+import joblib
+import numpy as np
+from scipy import sparse
+
+from ..base._labels import pattern_of
+from ..utils._callbacks import Progress
+from ..utils._coordinates import Coordinates
+from ..utils._parallel import local_workers
+from ..utils._rows import Rows
+from ..utils._scratch import Scratch
+from ._problem import Problem, in_units
+from ._solver import fit_classes
+
+# Factors on the penalties that the rows suggest, which are the first pair.
+L1_FACTORS, L2_FACTORS = (0.2, 4.0), (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+SINGLE = 0.2, 0.3  # factors where no label has two samples
+# Standard errors that a gain has to exceed; a stronger l1 need not, as it makes smaller models.
+ENOUGH = 0.5
+TOL = 0.2  # of the fits, which ranks pairs as a smaller one does
+
+MOST_DRAWN, FEWEST_HELD = 500, 100  # held-out samples that are drawn; fewest of all
+MOST_MORE = 3  # further samples of a label of each drawn one: they cost no further classes
+HELD_SHARE = 5  # one in so many positives of a label is held out, or one of two to nine
+N_NEIGHBOURS, MOST_SEARCHED = 3, 50_000  # neighbours of a held-out sample, among so many samples
+FEWEST_CLASSES, CLASS_SHARE = 1000, 16  # at most so many classes are fitted, or one in so many
+FEWEST_POSITIVES, POSITIVES_SHARE = 20_000, 10  # likewise of their positives
+MOST_POSITIVES = 50  # of a class that are sure to be kept
+OTHERS_SHARE, MOST_OTHERS = 5, 50_000  # one in so many of the other samples is kept, or fewer
+PRODUCTS_AT_ONCE, SCORES_AT_ONCE = 1 << 18, 1 << 18
+SEED = 0  # the same samples are held out whatever the seed of the descent
+
+TOP = 5
+ONE_LABEL = 1.3  # labels of a sample, below which the best label counts half of the score
+LOWEST = -1e9  # score of a class without positives
+
+
+def choose_penalties(problem: Problem, model, settings: dict) -> tuple[float, float]:
+    """Choose factors on the penalties that the rows suggest.
+
+    Parameters
+    ----------
+    problem : Problem
+    model : PPDSparseClassifier
+        Its parameters l1, l2 and n_jobs are read.
+    settings : dict
+        The kernel's `Settings`.
+
+    Returns
+    -------
+    times_l1, times_l2 : float
+        1 for a penalty that is not "auto" or a multiple of it.
+    """
+    units, times = zip(in_units(model.l1, "l1"), in_units(model.l2, "l2"), strict=True)
+    if "auto" not in units:
+        return 1.0, 1.0
+    free = tuple(unit == "auto" for unit in units)
+    penalties = problem.penalties
+    suggested = penalties._replace(l1=penalties.l1 / times[0], l2=penalties.l2 / times[1])
+    pilot = pilot_of(problem._replace(penalties=suggested))
+    if pilot is None:
+        single = SINGLE if _labels_are_single(problem) else (1.0, 1.0)
+        return tuple(factor if chosen else 1.0 for factor, chosen in zip(single, free, strict=True))
+    scores = PilotScores(pilot, settings, local_workers(model.n_jobs))
+    with joblib.parallel_config(backend="threading"):  # too small for processes or a cluster
+        return choose_factors(
+            scores, L1_FACTORS if free[0] else (), L2_FACTORS if free[1] else (1.0,)
+        )
+
+
+def _labels_are_single(problem: Problem) -> bool:
+    """Whether there are many labels and most of them have one sample."""
+    counts = _counts_of(pattern_of(problem.Y)[problem.sample_weight > 0])
+    return len(counts) >= FEWEST_HELD and np.median(counts[counts > 0]) == 1
+
+
+def _counts_of(Y) -> np.ndarray:
+    """Count the positives of each class."""
+    return np.bincount(Y.indices, minlength=Y.shape[1])
+
+
+# ------------------------------------------------------------------------------- the sub-problem
+
+
+class Pilot(NamedTuple):
+    """A sub-problem and the samples that score its fits.
+
+    Attributes
+    ----------
+    problem : Problem
+        Some samples and some classes, in the coordinates of the fit.
+    held_rows : Rows
+    truth : ndarray of bool (n_held, n_classes)
+    weight : ndarray of float64 (n_held,)
+    """
+
+    problem: Problem
+    held_rows: Rows
+    truth: np.ndarray
+    weight: np.ndarray
+
+
+def pilot_of(problem: Problem) -> Pilot | None:
+    """Hold out samples and choose the classes and samples to fit; None if there are too few."""
+    rng = np.random.default_rng(SEED)
+    problem = _without_samples_of_weight_zero(problem)
+    Y, weight = pattern_of(problem.Y), problem.sample_weight
+    draw = _Draw(Y, rng)
+    drawn = draw.samples()
+    if len(drawn) < FEWEST_HELD // 2:
+        return None
+    others = np.setdiff1d(np.arange(Y.shape[0]), drawn)
+    near = _nearest(problem.rows, drawn, rng.permutation(others)[:MOST_SEARCHED])
+    n_drawn, classes = _candidates(Y, draw.counts, drawn, near)
+    held, share = draw.with_more_of_their_labels(drawn[:n_drawn])
+    if len(held) < FEWEST_HELD:
+        return None
+    others = np.setdiff1d(others, held)
+    kept, factor = _training_samples(Y[others][:, classes], others, near[:n_drawn], rng)
+    part = Problem(
+        problem.rows.take(kept),
+        problem.Y[kept][:, classes],
+        weight[kept] * factor,
+        problem.class_weight[classes],
+        problem.penalties._replace(coordinates=Coordinates()),  # its weights are not brought back
+    )
+    truth = Y[held][:, classes].toarray() > 0
+    if Y.shape[1] == 1:  # of two classes, of which the first has no column
+        truth = np.hstack([~truth, truth])
+    return Pilot(part, problem.rows.take(held), truth, weight[held] * share)
+
+
+def _without_samples_of_weight_zero(problem: Problem) -> Problem:
+    """Drop the samples that no fit sees."""
+    there = problem.sample_weight > 0
+    if there.all():
+        return problem
+    rows, weight = problem.rows.take(there), problem.sample_weight[there]
+    return problem._replace(rows=rows, Y=problem.Y[there], sample_weight=weight)
+
+
+class _Draw:
+    """Samples to hold out, drawn so that each label keeps most of its positives."""
+
+    def __init__(self, Y, rng: np.random.Generator):
+        self._Y, self._rng = Y, rng
+        self.counts = _counts_of(Y)
+        self._left = np.where(self.counts > 1, np.maximum(1, self.counts // HELD_SHARE), 0)
+
+    def samples(self) -> np.ndarray:
+        """Draw samples that have a label which others have too."""
+        if self._Y.shape[1] == 1:
+            order = self._rng.permutation(self._Y.shape[0])
+            return order[: min(MOST_DRAWN, len(order) // HELD_SHARE)]
+        has_shared = self._Y @ (self.counts > 1).astype(np.int64) > 0
+        order = self._rng.permutation(np.flatnonzero(has_shared))
+        drawn = []
+        for sample in order[: 20 * MOST_DRAWN]:
+            if self._take(sample):
+                drawn.append(sample)
+                if len(drawn) == MOST_DRAWN:
+                    break
+        return np.array(drawn, dtype=np.int64)
+
+    def with_more_of_their_labels(self, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Add samples that share a label with one that was drawn.
+
+        A group counts as much as one sample, so that frequent labels do not count twice.
+        """
+        if self._Y.shape[1] == 1:
+            return drawn, np.ones(len(drawn))
+        columns, taken = sparse.csc_array(self._Y), set(drawn.tolist())
+        held, share = [], []
+        for sample in drawn:
+            label = self._rng.choice(self._shared_labels(sample))
+            of_label = columns.indices[columns.indptr[label] : columns.indptr[label + 1]]
+            group = [sample]
+            for other in self._rng.permutation(of_label)[: 4 * MOST_MORE]:
+                if len(group) > MOST_MORE:
+                    break
+                if other not in taken and self._take(other):
+                    group.append(other)
+                    taken.add(int(other))
+            held += group
+            share += [1 / len(group)] * len(group)
+        return np.array(held, dtype=np.int64), np.array(share)
+
+    def _labels(self, sample: int) -> np.ndarray:
+        return self._Y.indices[self._Y.indptr[sample] : self._Y.indptr[sample + 1]]
+
+    def _shared_labels(self, sample: int) -> np.ndarray:
+        labels = self._labels(sample)
+        return labels[self.counts[labels] > 1]
+
+    def _take(self, sample: int) -> bool:
+        """Hold out a sample if all its labels can spare it."""
+        if (self._left[self._shared_labels(sample)] == 0).any():
+            return False
+        self._left[self._labels(sample)] -= 1
+        return True
+
+
+def _nearest(rows: Rows, held: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Find the samples of largest cosine among others: (n_held, N_NEIGHBOURS)."""
+    k = min(N_NEIGHBOURS, len(others))
+    searched, asked = rows.take(others), rows.take(held).matrix()
+    lengths = np.sqrt(searched.squared_norms())
+    inverse = np.float32(1 / np.where(lengths > 0, lengths, np.inf))
+    columns = searched.matrix().T
+    near = np.tile(others[:k], (len(held), 1))
+    at_once = max(1, PRODUCTS_AT_ONCE // len(others))
+    for start in range(0, len(held), at_once):
+        products = asked[start : start + at_once] @ columns
+        if rows.dense:
+            best = np.argpartition(-products * inverse, k - 1, axis=1)[:, :k]
+            near[start : start + at_once] = others[best]
+            continue
+        cosines = products.data * inverse[products.indices]
+        for i in range(products.shape[0]):
+            entries = slice(products.indptr[i], products.indptr[i + 1])
+            if n := entries.stop - entries.start:
+                best = np.argpartition(-cosines[entries], min(k, n) - 1)[:k]
+                near[start + i, : len(best)] = others[products.indices[entries][best]]
+    return near
+
+
+def _candidates(Y, counts, drawn: np.ndarray, near: np.ndarray) -> tuple[int, np.ndarray]:
+    """Count the drawn samples whose labels and neighbours' labels are few enough to fit."""
+    first = np.full(Y.shape[1], len(drawn))  # the drawn sample with which a class comes in
+    for samples in (drawn, *near.T):
+        labels = Y[samples]
+        by = np.repeat(np.arange(len(drawn)), np.diff(labels.indptr))
+        np.minimum.at(first, labels.indices, by)
+    order = np.argsort(first, kind="stable")
+    positives = np.cumsum(np.minimum(counts[order], MOST_POSITIVES))
+    most = min(
+        max(FEWEST_CLASSES, Y.shape[1] // CLASS_SHARE),
+        np.searchsorted(positives, max(FEWEST_POSITIVES, Y.nnz // POSITIVES_SHARE)),
+    )
+    n_drawn = first[order[most]] if most < len(order) else len(drawn)
+    n_drawn = max(FEWEST_HELD // 2, int(n_drawn))
+    return n_drawn, np.flatnonzero((first < n_drawn) | (Y.shape[1] == 1))
+
+
+def _training_samples(Y, samples, near, rng) -> tuple[np.ndarray, np.ndarray]:
+    """Choose the samples to fit on, and the factors on their weights.
+
+    Neighbours and positives of each class are kept; some of the others stand for all of them.
+    """
+    order = rng.permutation(len(samples))
+    columns = sparse.csc_array(Y[order])
+    place = np.arange(columns.nnz) - np.repeat(columns.indptr[:-1], np.diff(columns.indptr))
+    kept = np.zeros(len(samples), dtype=bool)
+    kept[order[columns.indices[place < MOST_POSITIVES]]] = True
+    kept[np.searchsorted(samples, np.intersect1d(near, samples))] = True
+    negative = np.flatnonzero(~kept & (np.diff(Y.indptr) == 0))
+    drawn = rng.permutation(negative)[: min(MOST_OTHERS, -(-len(negative) // OTHERS_SHARE))]
+    kept[drawn] = True
+    factor = np.ones(len(samples), dtype=np.float32)
+    factor[drawn] = len(negative) / max(1, len(drawn))
+    return samples[kept], factor[kept]
+
+
+# ------------------------------------------------------------------------------- its scores
+
+
+class PilotScores:
+    """Scores of held-out samples at pairs of factors, each pair fitted when it is first needed.
+
+    Parameters
+    ----------
+    pilot : Pilot
+    settings : dict
+        The kernel's `Settings`.
+    n_jobs : int
+    """
+
+    def __init__(self, pilot: Pilot, settings: dict, n_jobs: int):
+        self._pilot, self._n_jobs = pilot, n_jobs
+        self._settings = settings | {"tol": max(TOL, settings["tol"]), "prune": 0.0}
+        self._one_label = pilot.truth.sum(axis=1).mean() < ONE_LABEL
+        self._scores, self._duals = {}, {}
+
+    def of(self, pair: tuple, near: tuple | None = None) -> np.ndarray:
+        """Return the score of each held-out sample, from the dual variables of a pair nearby."""
+        if pair not in self._scores:
+            dual = self._duals.get(near)
+            result = self._fit(pair, dual)
+            self._duals = {near: dual, pair: result["dual"]}  # of one of these the next fit begins
+            self._scores[pair] = self._rank(result["coef"], result["intercept"])
+        return self._scores[pair]
+
+    def mean(self, pair: tuple, near: tuple | None = None) -> float:
+        """Return the mean score at a pair."""
+        return float(np.average(self.of(pair, near), weights=self._pilot.weight))
+
+    def gain(self, pair: tuple, over: tuple) -> float:
+        """Return the mean gain of a pair over another one, in standard errors of this mean."""
+        weight = self._pilot.weight / self._pilot.weight.sum()
+        gains = self.of(pair, over) - self.of(over)
+        mean = weight @ gains
+        return float(mean / max(np.sqrt(weight**2 @ (gains - mean) ** 2), 1e-12))
+
+    def _fit(self, pair, dual) -> dict:
+        problem, penalties = self._pilot.problem, self._pilot.problem.penalties
+        of_pair = {"l1": pair[0] * penalties.l1, "l2": pair[1] * penalties.l2}
+        with Scratch() as scratch:
+            return fit_classes(
+                problem, self._settings | of_pair, search="exact", feature_threshold=0.0,
+                dual=dual, keep_dual=True, n_jobs=self._n_jobs, progress=Progress(),
+                scratch=scratch,
+            )  # fmt: skip
+
+    def _rank(self, coef, intercept) -> np.ndarray:
+        """Compute nDCG@5 of each held-out sample; its mean with precision@1 for one label."""
+        rows, truth = self._pilot.held_rows.matrix(), self._pilot.truth
+        lowest, columns = np.maximum(intercept, LOWEST), coef.T.tocsr()
+        at_once = max(1, SCORES_AT_ONCE // truth.shape[1])
+        hits = []
+        for start in range(0, len(truth), at_once):
+            some = slice(start, start + at_once)
+            scores = rows[some] @ columns
+            scores = lowest + (scores.toarray() if sparse.issparse(scores) else scores)
+            hits.append(_hits(scores, truth[some]))
+        hits = np.concatenate(hits)
+        gains = 1 / np.log2(np.arange(2, hits.shape[1] + 2))
+        ideal = np.append(gains[-1], np.cumsum(gains))
+        ndcg = hits @ gains / ideal[np.minimum(truth.sum(axis=1), len(gains))]
+        return (ndcg + hits[:, 0]) / 2 if self._one_label else ndcg
+
+
+def _hits(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return whether each of the five best classes of a sample is one of its own."""
+    if scores.shape[1] == 1:  # of the second of two classes
+        scores = np.hstack([-scores, scores])
+    k = min(TOP, scores.shape[1])
+    best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+    order = np.argsort(-np.take_along_axis(scores, best, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(truth, np.take_along_axis(best, order, axis=1), axis=1)
+
+
+# ------------------------------------------------------------------------------- the search
+
+
+def choose_factors(scores: PilotScores, l1_factors: tuple, l2_factors: tuple) -> tuple:
+    """Search for the pair of factors with the best mean score, from (1, 1).
+
+    First l2 uphill; then an l1 weaker or stronger than 1, if it gains; then l2 beside it.
+    """
+    best = _climb(scores, [(1.0, l2) for l2 in l2_factors], (1.0, 1.0))
+    _, l2 = best
+    for l1 in l1_factors:
+        if scores.gain((l1, l2), best) > (ENOUGH if l1 < 1 else 0):
+            best = l1, l2
+    line = [(best[0], l2) for l2 in l2_factors]
+    return best[0], _top(scores, line, _climb(scores, line, best))
+
+
+def _climb(scores: PilotScores, line: list, pair: tuple) -> tuple:
+    """Move along a line of pairs as long as the mean score rises."""
+    start = at = line.index(pair)
+    for step in (-1, 1):
+        while 0 <= at + step < len(line) and scores.gain(line[at + step], line[at]) > ENOUGH:
+            at += step
+        if at != start:
+            break
+    return line[at]
+
+
+def _top(scores: PilotScores, line: list, pair: tuple) -> float:
+    """Return the l2 at the top of the parabola through the best pair and the pairs beside it."""
+    at = line.index(pair)
+    beside = line[max(0, at - 1) : at + 2]
+    if len(beside) < 3:
+        return pair[1]
+    places = np.log([l2 for _, l2 in beside])
+    curve = np.polyfit(places, [scores.mean(other, pair) for other in beside], 2)
+    if curve[0] >= 0:
+        return pair[1]
+    return float(np.exp(np.clip(-curve[1] / (2 * curve[0]), places[0], places[-1])))

@@ -1,0 +1,192 @@
+"""Penalties that are chosen by the labels of held-out samples."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from sklearn_xc import PPDSparseClassifier
+from sklearn_xc.datasets import load_docstrings, make_xc_classification
+from sklearn_xc.metrics import ndcg_at_k
+from sklearn_xc.ppdsparse import _penalty_pilot as pilot
+from sklearn_xc.ppdsparse._problem import Penalties, Problem
+from sklearn_xc.utils._coordinates import Coordinates
+from sklearn_xc.utils._matrix import as_rows
+
+X, Y = make_xc_classification(1500, 400, 60, n_labels=2, random_state=0)
+X = sparse.csr_array(X, dtype=np.float32)
+Y = sparse.csr_array(Y)
+AUTO = PPDSparseClassifier(random_state=0)
+
+
+def problem_of(X, Y, weight=None):
+    weight = np.ones(Y.shape[0], np.float32) if weight is None else weight
+    classes = np.ones((Y.shape[1], 2), np.float32)
+    Y = sparse.csr_array(Y, dtype=np.uint8)
+    return Problem(as_rows(X), Y, weight, classes, Penalties(0.05, 1.0, Coordinates()))
+
+
+def near_copies(n_classes, n_copies, chance, seed=0):
+    """Samples with six of the features of their class and two others; labels changed by chance."""
+    rng = np.random.default_rng(seed)
+    own = rng.permuted(np.tile(np.arange(400), (n_classes, 1)), axis=1)[:, :8]
+    y = np.repeat(np.arange(n_classes), n_copies)
+    rows = np.zeros((len(y), 400))
+    for row, label in zip(rows, y, strict=True):
+        row[rng.permutation(own[label])[:6]] = 1
+        row[rng.integers(400, size=2)] = 1
+    changed = rng.random(len(y)) < chance
+    y[changed] = rng.integers(n_classes, size=changed.sum())
+    return sparse.csr_array(rows / np.sqrt(rows.sum(axis=1))[:, None]), y
+
+
+# ---------------------------------------------------------------------------------------- choices
+
+
+def test_clean_labels_get_weaker_penalties_than_labels_of_chance():
+    clean = clone(AUTO).fit(*near_copies(80, 8, 0.0))
+    chance = clone(AUTO).fit(*near_copies(80, 8, 0.8))
+    assert clean.penalty_factors_[1] <= 1
+    assert chance.penalty_factors_[1] >= 2 * clean.penalty_factors_[1]
+
+
+def test_docstrings_are_told_apart_better_than_by_penalties_of_the_rows():
+    docs = load_docstrings(["stdlib"])
+    words = TfidfVectorizer(sublinear_tf=True).fit(docs.data_train)
+    fitted = [
+        PPDSparseClassifier(unit, unit, random_state=0).fit(
+            words.transform(docs.data_train), docs.target_train
+        )
+        for unit in ("rows", "auto")
+    ]
+    rows, auto = (m.score(words.transform(docs.data_test), docs.target_test) for m in fitted)
+    assert auto >= rows
+
+
+@pytest.mark.parametrize("peak", [(0.2, 0.1), (1.0, 1.0), (4.0, 10.0), (1.0, 0.03)])
+def test_the_search_ends_at_the_top_of_a_surface(peak):
+    def mean(pair, near=None):
+        return -sum(np.log(a / b) ** 2 for a, b in zip(pair, peak, strict=True))
+
+    scores = SimpleNamespace(mean=mean, gain=lambda pair, over: 100 * (mean(pair) - mean(over)))
+    l1, l2 = pilot.choose_factors(scores, pilot.L1_FACTORS, pilot.L2_FACTORS)
+    assert l1 == peak[0]
+    assert l2 == pytest.approx(peak[1], rel=1e-6)
+
+
+def test_a_gain_within_half_a_standard_error_moves_no_l2():
+    scores = SimpleNamespace(mean=lambda pair, near=None: 0.0, gain=lambda pair, over: 0.4)
+    assert pilot.choose_factors(scores, (), pilot.L2_FACTORS) == (1.0, 1.0)
+
+
+# ------------------------------------------------------------------------------- when and when not
+
+
+def test_only_penalties_that_are_left_open_are_chosen():
+    assert PPDSparseClassifier(0.1, 1.0).fit(X, Y).penalty_factors_ == (1, 1)
+    assert PPDSparseClassifier("2*rows", "rows").fit(X, Y).penalty_factors_ == (1, 1)
+    chance = near_copies(80, 8, 0.8)
+    model = PPDSparseClassifier("rows", "auto", random_state=0).fit(*chance)
+    assert model.penalty_factors_[0] == 1
+    assert model.penalty_factors_[1] != 1
+    twice = PPDSparseClassifier("rows", "2*auto", random_state=0).fit(*chance)
+    assert twice.penalty_factors_ == pytest.approx(model.penalty_factors_, rel=1e-3)
+    assert twice.l2_ == pytest.approx(2 * model.l2_, rel=1e-3)
+
+
+def test_few_samples_take_the_penalties_of_the_rows():
+    model = clone(AUTO).fit(X[:200], Y[:200])
+    rows = PPDSparseClassifier("rows", "rows", random_state=0).fit(X[:200], Y[:200])
+    assert model.penalty_factors_ == (1, 1)
+    assert (model.coef_ != rows.coef_).nnz == 0
+
+
+def test_labels_of_one_sample_take_weak_penalties():
+    model = clone(AUTO).fit(X[:300], np.arange(300))
+    assert model.penalty_factors_ == pilot.SINGLE
+
+
+def test_two_classes():
+    y = np.asarray(Y[:, :10].sum(axis=1) > 0)
+    model = clone(AUTO).fit(X, y)
+    assert model.score(X, y) > 0.7
+    assert model.penalty_factors_ == clone(AUTO).fit(X, y.astype(int)).penalty_factors_
+
+
+# ------------------------------------------------------------------------------------------ laws
+
+
+@pytest.mark.parametrize("n_jobs", [2, 4])
+def test_threads_change_no_choice(n_jobs):
+    one, many = (clone(AUTO).set_params(n_jobs=n).fit(X, Y) for n in (1, n_jobs))
+    assert one.penalty_factors_ == many.penalty_factors_
+    assert (one.coef_ != many.coef_).nnz == 0
+
+
+def test_samples_of_weight_zero_are_not_there():
+    weight = np.ones(1600)
+    weight[1500:] = 0
+    more = sparse.vstack([X, 3 * X[:100]]), sparse.vstack([Y, Y[::-1][:100]])
+    with_zero = clone(AUTO).fit(*more, weight).penalty_factors_
+    assert with_zero == pytest.approx(clone(AUTO).fit(X, Y).penalty_factors_, rel=1e-3)
+
+
+def test_new_labels_get_the_penalties_of_the_old():
+    model = clone(AUTO).fit(X, Y[:, :40])
+    times = [f"{factor}*rows" for factor in model.penalty_factors_]
+    whole = PPDSparseClassifier(*times, random_state=0, tol=1e-4, pruning=0).fit(X, Y)
+    grown = clone(whole).fit(X, Y[:, :40])
+    grown.penalty_factors_ = (1.0, 1.0)
+    model.set_params(tol=1e-4, pruning=0).add_labels(X, Y[:, 40:])
+    np.testing.assert_allclose(
+        model.decision_function(X)[:, 40:], whole.decision_function(X)[:, 40:], atol=2e-3
+    )
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_held_out_samples_and_what_is_fitted(dense):
+    part = pilot.pilot_of(problem_of(X.toarray() if dense else X, Y))
+    held, fitted = part.held_rows.matrix(), part.problem.rows.matrix()
+    held, fitted = (M if dense else M.toarray() for M in (held, fitted))
+    assert not {row.tobytes() for row in held} & {row.tobytes() for row in fitted}
+    assert len(held) == len(part.truth) == len(part.weight) >= pilot.FEWEST_HELD
+    counts = np.asarray(Y.sum(axis=0)).ravel()
+    left = np.asarray(part.problem.Y.sum(axis=0)).ravel()
+    assert part.truth.shape[1] == part.problem.Y.shape[1] == len(left)
+    assert (left + part.truth.sum(axis=0) <= counts[counts > 0].max()).all()
+    # each class keeps half of its positives at least, where it has as many as are kept
+    total = left + part.truth.sum(axis=0)
+    assert (left >= np.minimum(total // 2, pilot.MOST_POSITIVES)).all()
+
+
+def test_samples_that_stand_for_others_weigh_as_much():
+    few = Y.tolil()
+    few[300:] = 0  # most samples have no label
+    part = pilot.pilot_of(problem_of(X, sparse.csr_array(few)))
+    assert part is None or part.problem.sample_weight.sum() + len(part.truth) == pytest.approx(1500)
+
+
+def test_scores_are_ndcg():
+    part = pilot.pilot_of(problem_of(X, Y))
+    settings = AUTO._settings(part.problem.penalties)
+    scores = pilot.PilotScores(part, settings, 1)
+    fitted = scores._fit((1.0, 1.0), None)
+    D = part.held_rows.matrix() @ fitted["coef"].T.toarray() + fitted["intercept"]
+    best = np.argsort(-D, axis=1, kind="stable")[:, :5]
+    expected = ndcg_at_k(sparse.csr_array(part.truth.astype(int)), best, k=5)
+    # labels of held-out samples that no fitted sample has are not counted by either
+    counted = part.truth.any(axis=1)
+    assert scores.of((1.0, 1.0))[counted].mean() == pytest.approx(expected, abs=1e-6)
+
+
+def test_nearest_samples_are_those_of_largest_cosine():
+    rows, held, others = as_rows(X), np.arange(50), np.arange(50, 1500)
+    near = pilot._nearest(rows, held, others)
+    unit = X.toarray() / np.linalg.norm(X.toarray(), axis=1)[:, None]
+    cosines = unit[held] @ unit[others].T
+    best = np.sort(cosines, axis=1)[:, -pilot.N_NEIGHBOURS :]
+    found = np.sort(np.take_along_axis(cosines, near - 50, axis=1), axis=1)
+    np.testing.assert_allclose(found, best, atol=1e-6)
