@@ -1,104 +1,178 @@
-"""Rows of several forms for defaults_forms.py: words in five ways, pixels, counts of 3-mers."""
+"""Data sets for penalties.py: published ones, parts of them, and the same rows in other forms.
 
-from typing import NamedTuple
+Names are "data, form". `DECIDED` are those in sight of which the rule was chosen; no other one was
+looked at before it was settled.
+"""
+
+from functools import partial
 
 import _common
 import numpy as np
 import scipy.sparse as sp
 
-TEXTS = ["bibtex", "cooking_fasttext", "delicious", "docstrings", "yso_finna_en_small"]
-TEXTS += ["oewn_hypernym", "yso_finna_en"]
-FORMS = {name: ["text", "short", "counts", "svd", "characters"] for name in TEXTS}
-FORMS |= {"corel5k": ["text", "short", "counts", "svd"]}  # its words are numbers of clusters
-FORMS |= {"omniglot": ["pixels"], "proteins": ["unit", "counts"]}
-MOST_ROWS = {"text": 60_000, "pixels": 60_000}  # of all rows
-ROWS = 4000  # of other forms
-DIMENSIONS = 256
+MOST_TEST_ROWS = 4000
+ROWS = 4000  # of forms that are costly
+DIMENSIONS = 128
 N_FAMILIES, N_MEMBERS, N_RESIDUES = 150, 3000, 20
+Split = _common.Split
 
 
-class Parts(NamedTuple):
-    """Rows and indicators to fit, and those held out."""
+def split_of(name):
+    """The rows and indicators of a "data, form", with at most MOST_TEST_ROWS test rows."""
+    data, _, form = name.partition(", ")
+    split = FORMS[form](data) if form else _common.load(data)
+    rows = np.random.default_rng(1).permutation(split.X_test.shape[0])[:MOST_TEST_ROWS]
+    return split._replace(X_test=split.X_test[rows], Y_test=sp.csr_matrix(split.Y_test)[rows])
 
-    X: sp.csr_matrix
-    Y: sp.csr_matrix
-    X_held: sp.csr_matrix
-    Y_held: sp.csr_matrix
+
+# ------------------------------------------------------------------------------- parts of a set
 
 
-def parts_of(name, form):
-    """Four fifths and a fifth of the training rows, or of some of them, in a form."""
-    counts, Y, words = proteins() if name == "proteins" else training_rows(name)
+def share(data, part):
+    """Some of the training rows; test rows that have a label of these."""
+    X, Y, X_test, Y_test = SOURCES.get(data, partial(_common.load, data))()
+    rows = np.random.default_rng(0).permutation(X.shape[0])[: int(part * X.shape[0])]
+    return _with_labels_of(X[rows], sp.csr_matrix(Y)[rows], X_test, Y_test)
+
+
+def _with_labels_of(X, Y, X_test, Y_test):
+    known = np.asarray(Y.sum(axis=0)).ravel() > 0
+    Y_test = sp.csr_matrix(Y_test)[:, known]
+    labelled = np.diff(Y_test.indptr) > 0
+    return Split(X, Y[:, known], X_test[labelled], Y_test[labelled])
+
+
+def rare(data, fewest, most):
+    """Labels with so many training rows, and the rows that have one of them."""
+    split = _common.load(data)
+    counts = np.asarray((split.Y > 0).sum(axis=0)).ravel()
+    kept, parts = (counts >= fewest) & (counts <= most), []
+    for X, Y in (split[:2], split[2:]):
+        Y = sp.csr_matrix(Y)[:, kept]
+        labelled = np.diff(Y.indptr) > 0
+        parts += [X[labelled], Y[labelled]]
+    return Split(*parts)
+
+
+# -------------------------------------------------------------------------------- other forms
+
+
+def first_label(data):
+    """One label a row: the first."""
+    parts = []
+    split = _common.load(data)
+    for X, Y in (split[:2], split[2:]):
+        labelled = np.diff(Y.indptr) > 0
+        Y = sp.csr_matrix(Y)[labelled]
+        parts += [X[labelled], indicator(Y.indices[Y.indptr[:-1]], Y.shape[1])]
+    return Split(*parts)
+
+
+def noisy(data, chance):
+    """One label a row, some of which are those of other training rows."""
+    split, rng = first_label(data), np.random.default_rng(0)
+    y, changed = split.Y.indices.copy(), rng.random(split.Y.shape[0]) < chance
+    y[changed] = rng.permutation(y)[changed]
+    return split._replace(Y=indicator(y, split.Y.shape[1]))
+
+
+def counts(data, part=1.0):
+    """Raw counts, of some of the rows."""
+    X, Y, X_test, Y_test = (sp.csr_matrix(M, dtype=np.float32) for M in _common.read_raw(data))
+    rows = np.random.default_rng(0).permutation(X.shape[0])[: int(part * X.shape[0])]
+    return _with_labels_of(X[rows], Y[rows], X_test, Y_test)
+
+
+def embedded(data, part=1.0):
+    """Dense rows of a truncated SVD."""
+    from sklearn.decomposition import TruncatedSVD
+
+    X, Y, X_test, Y_test = share(data, part)
+    svd = TruncatedSVD(DIMENSIONS, random_state=0).fit(X)
+    X, X_test = (svd.transform(M).astype(np.float32) for M in (X, X_test))
+    return Split(X, Y, X_test, Y_test)
+
+
+def short(data):
+    """Three to six words a row, of a few thousand rows."""
+    X, Y, X_test, Y_test = raw_texts(data)
     rng = np.random.default_rng(0)
-    order = rng.permutation(counts.shape[0])[: MOST_ROWS.get(form, ROWS)]
-    counts, Y = counts[order], Y[order]
-    if form == "short":
-        counts = shortened(counts, rng)
-    if form == "characters":
-        counts = counts @ _common.characters(words)
-    fit, held = counts[len(order) // 5 :], counts[: len(order) // 5]
-    if form == "unit":
-        fit, held = unit(fit), unit(held)
-    if form in ("text", "short", "svd", "characters"):
-        fit, held = _common.tfidf_rows(fit, held)
-    if form == "svd":
-        fit, held = embedded(fit, held)
-    return Parts(fit, Y[len(order) // 5 :], held, Y[: len(order) // 5])
+    rows = rng.permutation(X.shape[0])[:ROWS]
+    X, X_test = _common.tfidf_rows(shortened(X[rows], rng), shortened(X_test, rng))
+    return _with_labels_of(X, Y[rows], X_test, Y_test)
 
 
-def training_rows(name):
-    """Counts of words, an indicator, and the words; of the training part."""
-    if name == "docstrings":
-        return docstrings()
-    X, Y, *_ = _common.read_raw(name)
-    return sp.csr_matrix(X, dtype=np.float32), sp.csr_matrix(Y), _common.words_of(name, X.shape[1])
+def shortened(X, rng):
+    """Three to six entries of each row."""
+    order = np.lexsort((rng.random(X.nnz), np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))))
+    place = np.empty(X.nnz, dtype=np.int64)
+    place[order] = np.arange(X.nnz) - np.repeat(X.indptr[:-1], np.diff(X.indptr))
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    keep = place < rng.integers(3, 7, size=X.shape[0])[row]
+    return sp.csr_matrix((X.data[keep], (row[keep], X.indices[keep])), shape=X.shape)
 
 
-def docstrings():
+def characters(data):
+    """Three and four characters of the words, of a few thousand rows."""
+    X, Y, X_test, Y_test = (sp.csr_matrix(M, dtype=np.float32) for M in _common.read_raw(data))
+    pieces = _common.characters(_common.words_of(data, X.shape[1]))
+    rows = np.random.default_rng(0).permutation(X.shape[0])[:ROWS]
+    X, X_test = _common.tfidf_rows(X[rows] @ pieces, X_test @ pieces)
+    return _with_labels_of(X, Y[rows], X_test, Y_test)
+
+
+# --------------------------------------------------------------------------------- other sources
+
+
+def raw_texts(data):
+    """Counts of words."""
+    return _docstring_counts(None) if data == "docstrings" else counts(data)
+
+
+def docstrings(libraries=None):
+    X, Y, X_test, Y_test = _docstring_counts(libraries)
+    X, X_test = _common.tfidf_rows(X, X_test)
+    return Split(X, Y, X_test, Y_test)
+
+
+def _docstring_counts(libraries):
     from sklearn.feature_extraction.text import CountVectorizer
 
     from sklearn_xc.datasets import load_docstrings
 
-    docs = load_docstrings()
-    words = CountVectorizer(min_df=2, dtype=np.float32)
-    X = words.fit_transform(docs.data_train)
-    return sp.csr_matrix(X), indicator(docs.target_train), words.get_feature_names_out()
+    docs = load_docstrings(libraries) if libraries else load_docstrings()
+    words = CountVectorizer(dtype=np.float32)
+    X, X_test = words.fit_transform(docs.data_train), words.transform(docs.data_test)
+    n_classes = len(docs.target_names)
+    Y, Y_test = (indicator(y, n_classes) for y in (docs.target_train, docs.target_test))
+    return Split(sp.csr_matrix(X), Y, sp.csr_matrix(X_test), Y_test)
 
 
-def indicator(y):
-    return sp.csr_matrix((np.ones(len(y), dtype=np.float32), (np.arange(len(y)), y)))
+def indicator(y, n_classes):
+    parts = np.ones(len(y), dtype=np.float32), (np.arange(len(y)), y)
+    return sp.csr_matrix(parts, shape=(len(y), n_classes))
 
 
-def shortened(X, rng):
-    """Three to six words of each row."""
-    order = np.lexsort((rng.random(X.nnz), np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))))
-    place = np.empty(X.nnz, dtype=np.int64)
-    place[order] = np.arange(X.nnz) - np.repeat(X.indptr[:-1], np.diff(X.indptr))
-    keep = place < np.repeat(rng.integers(3, 7, size=X.shape[0]), np.diff(X.indptr))
-    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[keep]
-    return sp.csr_matrix((X.data[keep], (rows, X.indices[keep])), shape=X.shape)
-
-
-def unit(X):
+def generated(signal):
+    """Unit rows of 1,500 classes, of which the features tell much or little."""
     from sklearn.preprocessing import normalize
 
-    return normalize(X)
+    from sklearn_xc.datasets import make_xc_classification
+
+    X, y = make_xc_classification(12_000, 8000, 1500, signal=signal, random_state=0)
+    X, Y = sp.csr_matrix(normalize(X), dtype=np.float32), indicator(y, 1500)
+    return Split(X[:9000], Y[:9000], X[9000:], Y[9000:])
 
 
-def embedded(fit, held):
-    from sklearn.decomposition import TruncatedSVD
-
-    svd = TruncatedSVD(DIMENSIONS, random_state=0).fit(fit)
-    return [svd.transform(part).astype(np.float32) for part in (fit, held)]
-
-
-def proteins():
+def proteins(unit):
     """Counts of 3-mers of sequences drawn from families with a profile for each position.
 
     Families of a superfamily descend from one sequence. How far a position is kept differs among
     positions and families; members lose a stretch at either end and have some positions deleted.
     Sizes of families fall off as 1 / rank.
     """
+    from sklearn.preprocessing import normalize
+
     rng = np.random.default_rng(0)
     background = rng.dirichlet(np.full(N_RESIDUES, 5.0))
     sizes = 1 / np.arange(1, N_FAMILIES + 1)
@@ -114,7 +188,8 @@ def proteins():
     shape = len(y), N_RESIDUES**3
     X = sp.csr_matrix((np.ones(len(rows), np.float32), (rows, np.concatenate(members))), shape)
     X.sum_duplicates()
-    return X, indicator(y), None
+    X, Y = normalize(X) if unit else X, indicator(y, N_FAMILIES)
+    return _with_labels_of(X[:2400], Y[:2400], X[2400:], Y[2400:])
 
 
 def random_residues(rng, background, n):
@@ -122,7 +197,7 @@ def random_residues(rng, background, n):
 
 
 def mutated(rng, sequence, kept, background):
-    """Each residue kept with its own probability, else drawn anew."""
+    """Each residue kept with its own probability, else drawn again."""
     new = random_residues(rng, background, len(sequence))
     return np.where(rng.random(len(sequence)) < kept, sequence, new)
 
@@ -134,3 +209,48 @@ def member(rng, consensus, kept, background):
     sequence = sequence[a : len(sequence) - b]
     sequence = sequence[rng.random(len(sequence)) > 0.03]
     return (sequence[:-2] * N_RESIDUES + sequence[1:-1]) * N_RESIDUES + sequence[2:]
+
+
+SOURCES = {"docstrings": docstrings}
+FORMS = {
+    "all": lambda data: SOURCES[data](),
+    "standard library": lambda data: docstrings(["stdlib"]),
+    "clean": lambda data: generated(0.6),
+    "noisy": lambda data: generated(0.15),
+    "unit": lambda data: proteins(True),
+    "counts of 3-mers": lambda data: proteins(False),
+    "40 %": partial(share, part=0.4),
+    "30 %": partial(share, part=0.3),
+    "10 %": partial(share, part=0.1),
+    "labels of 1 row": partial(rare, fewest=1, most=1),
+    "labels of 1 to 3 rows": partial(rare, fewest=1, most=3),
+    "labels of 2 to 5 rows": partial(rare, fewest=2, most=5),
+    "first label": first_label,
+    "30 % of labels wrong": partial(noisy, chance=0.3),
+    "counts": counts,
+    "counts, 30 %": partial(counts, part=0.3),
+    "svd": embedded,
+    "svd, 15 %": partial(embedded, part=0.15),
+    "short": short,
+    "characters": characters,
+}
+DECIDED = [
+    "bibtex", "bibtex, 30 %", "bibtex, counts", "corel5k", "cooking_fasttext",
+    "cooking_fasttext, counts", "cooking_fasttext, svd", "cooking_fasttext, characters",
+    "docstrings, standard library", "docstrings, short", "esco_occupations",
+    "esco_occupations, 30 %", "esco_occupations, 30 % of labels wrong",
+    "esco_occupations, labels of 1 to 3 rows", "codespell_fix, 10 %",
+    "codespell_fix, labels of 1 row", "tldr_commands, 10 %", "delicious",
+    "yso_finna_en_small, 30 %", "yso_finna_en_small, labels of 2 to 5 rows",
+    "oewn_hypernym, 10 %", "oewn_hypernym, labels of 2 to 5 rows", "missing_word, 10 %",
+    "generated, clean", "generated, noisy", "proteins, unit",
+]  # fmt: skip
+UNSEEN = [
+    "codespell_fix", "codespell_fix, 30 %", "codespell_fix, counts, 30 %", "tldr_commands",
+    "tldr_commands, 30 %", "docstrings, all", "docstrings, 30 %", "oewn_hypernym",
+    "oewn_hypernym, first label", "oewn_hypernym, svd, 15 %", "oewn_hypernym, labels of 1 row",
+    "yso_finna_en_small", "yso_finna_en, 10 %", "esco_occupations, svd", "delicious, 10 %",
+    "delicious, counts", "corel5k, counts", "omniglot, 40 %", "next_word, 10 %",
+    "eurlex4k_shape, 40 %", "proteins, counts of 3-mers", "bibtex, characters",
+    "oewn_hypernym, characters", "cooking_fasttext, 10 %",
+]  # fmt: skip

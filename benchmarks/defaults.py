@@ -1,22 +1,17 @@
 """The measurement behind the defaults of PPDSparseClassifier; the test parts are never read.
 
-    python benchmarks/defaults.py [--data bibtex ...] [--stage grid tol pruning]
+    python benchmarks/defaults.py [--data bibtex ...] [--stage tol pruning]
 
-A fifth of each training part is held out (fixed seed). `grid` varies l1 and l2, `tol` and `pruning`
-vary one parameter at the chosen pair. Figures are kept; the page
-doc/benchmark_defaults.md is written from all of them.
+A fifth of each training part is held out (fixed seed). `tol` and `pruning` vary one parameter at a
+pair of penalties. Figures are kept; the page doc/benchmark_defaults.md is written from all of them.
+penalties.py measures how l1 and l2 are chosen.
 """
-
-import itertools
 
 import _common
 import _runner
-import defaults_forms
 import numpy as np
 import scipy.sparse as sp
 
-L1 = [0.01, 0.02, 0.05, 0.1, 0.2]
-L2 = [0.1, 0.3, 0.5, 1.0, 2.0]
 TOL = [0.003, 0.01, 0.03, 0.1, 0.3]
 PRUNE = [0.0, 0.003, 0.01, 0.03, 0.1]
 BASE = {"l1": 0.05, "l2": 0.5, "tol": 0.03, "pruning": 0.01}
@@ -30,7 +25,6 @@ DATA_SETS = [
     "omniglot",
 ]
 STAGES = {
-    "grid": [{"l1": a, "l2": b} for a, b in itertools.product(L1, L2)],
     "tol": [{"tol": t} for t in TOL],
     "pruning": [{"pruning": p} for p in PRUNE],
 }
@@ -82,37 +76,6 @@ def read(stage):
     return _runner.kept("defaults").get(stage, {})
 
 
-def losses(figures, metric):
-    """Points lost against the best setting of each data set, (settings, data sets)."""
-    scores = 100 * np.array([[f[metric] for f in column] for column in figures.values()]).T
-    return scores.max(axis=0) - scores
-
-
-def grid_page(figures):
-    """Points lost by each pair on average and at worst, and the losses on each data set."""
-    p1, ndcg = losses(figures, "p1"), losses(figures, "ndcg5")
-    order = np.argsort((p1 + ndcg).mean(axis=1), kind="stable")
-    seconds = np.array([[f["seconds"] for f in column] for column in figures.values()]).T
-    relative = seconds / seconds[STAGES["grid"].index({"l1": BASE["l1"], "l2": BASE["l2"]})]
-    rows = [
-        [
-            "{l1:g}, {l2:g}".format(**STAGES["grid"][i]),
-            *(f"{row[i].mean():.2f}" for row in (p1, ndcg)),
-            f"{p1[i].max():.2f}",
-            f"{np.exp(np.log(relative[i]).mean()):.2f}",
-            *(f"{p:.2f}" for p in p1[i]),
-        ]
-        for i in order
-    ]
-    header = ["l1, l2", "P@1 lost, mean", "nDCG@5 lost, mean", "P@1 lost, worst", "time"]
-    header += [name.replace("_", " ") for name in figures]  # breaks where the page is narrow
-    return (
-        "Points of held-out precision@1 and nDCG@5 lost against the best pair of each data set, "
-        "best pair on average first; the last columns are the precision@1 lost on each data set. "
-        f"`time` is relative to l1={BASE['l1']}, l2={BASE['l2']} (geometric mean).\n\n"
-    ) + _common.table(header, rows)
-
-
 def line_page(stage, figures):
     """Accuracy, time and size along one parameter."""
     rows = []
@@ -128,11 +91,9 @@ def line_page(stage, figures):
 def write_page():
     parts = ["# How the defaults were chosen", _runner.source("defaults")]
     parts.append("A fifth of each *training* part held out; the test parts are not used.")
-    parts.append(defaults_forms.section())
-    for stage, page in {"grid": "l1 and l2", "tol": "tol", "pruning": "pruning"}.items():
+    for stage in STAGES:
         if figures := read(stage):
-            text = grid_page(figures) if stage == "grid" else line_page(stage, figures)
-            parts += [f"## {page}", text]
+            parts += [f"## {stage}", line_page(stage, figures)]
     _runner.write_page("defaults", "\n\n".join(parts))
 
 

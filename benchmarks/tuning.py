@@ -3,7 +3,7 @@
     python benchmarks/tuning.py [--data NAME ...] [--part penalties l2 labelled propensity]
 
 `penalties`: PPDSparseClassifierCV with its default grid beside PPDSparseClassifier, two threads.
-`l2`: PPDSparseClassifier with multiples of the automatic l2.
+`l2`: PPDSparseClassifier with multiples of the l2 of the rows.
 `labelled`: the same, trained on the rows alone that have a label; of data where many have none.
 `propensity`: PPDSparseClassifier with and without class_weight="propensity". On test rows. Writes
 doc/benchmark_tuning.md.
@@ -19,7 +19,7 @@ import numpy as np
 DATA = ("bibtex", "cooking_fasttext", "delicious", "corel5k", "yso_finna_en_small", "oewn_hypernym")
 SOME_LABELS = "yso_finna_en_1000"  # a twelfth of its rows has one
 DATA += (SOME_LABELS, *_common.RUNNING_TEXT, "yso_finna_en")
-L2 = ("auto", "2*auto", "4*auto", "8*auto")
+L2 = ("rows", "2*rows", "4*rows", "8*rows")
 MEASURES = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
 
 

@@ -55,7 +55,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         Strength of the L2 penalty, from 1e-12 to 1e12; the intercept is part of it. "rows" is 30
         times the root mean square of ``<x_i, x_j>`` over pairs of rows less their mean, at most
         1.5 times the mean of ``||x||^2``: about 1 for TF-IDF rows; less where rows differ in fewer
-        than 50 directions, such as those of a table of few columns. "auto" is 0.03 to 10 times
+        than 50 directions, such as those of a table of few columns. "auto" is 0.1 to 10 times
         "rows", by the labels of held-out samples: little for labels whose samples are nearly
         alike, much for labels that are mostly chance. The held-out samples, up to 2000, are those
         of up to 1000 classes or a sixteenth of all classes; with fewer than 100 of them "auto" is

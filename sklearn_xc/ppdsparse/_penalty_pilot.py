@@ -26,7 +26,7 @@ from ._problem import Problem, in_units
 from ._solver import fit_classes
 
 # Factors on the penalties that the rows suggest, which are the first pair.
-L1_FACTORS, L2_FACTORS = (0.2, 4.0), (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+L1_FACTORS, L2_FACTORS = (0.2, 4.0), (0.1, 0.3, 1.0, 3.0, 10.0)
 SINGLE = 0.2, 0.3  # factors where no label has two samples
 # Standard errors that a gain has to exceed; a stronger l1 need not, as it makes smaller models.
 ENOUGH = 0.5
@@ -39,7 +39,7 @@ N_NEIGHBOURS, MOST_SEARCHED = 3, 50_000  # neighbours of a held-out sample, amon
 FEWEST_CLASSES, CLASS_SHARE = 1000, 16  # at most so many classes are fitted, or one in so many
 FEWEST_POSITIVES, POSITIVES_SHARE = 20_000, 10  # likewise of their positives
 MOST_POSITIVES = 50  # of a class that are sure to be kept
-OTHERS_SHARE, MOST_OTHERS = 5, 50_000  # one in so many of the other samples is kept, or fewer
+OTHERS_SHARE, MOST_OTHERS = 2, 50_000  # one in so many of the other samples is kept, or fewer
 PRODUCTS_AT_ONCE, SCORES_AT_ONCE = 1 << 18, 1 << 18
 SEED = 0  # the same samples are held out whatever the seed of the descent
 

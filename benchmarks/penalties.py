@@ -1,0 +1,185 @@
+"""Penalties that PPDSparseClassifier chooses, compared with a grid and with label trees.
+
+    python benchmarks/penalties.py [--data "bibtex" "codespell_fix, 30 %" ...] [--part grid trees]
+
+`grid`: PPDSparseClassifier() and all pairs of L1 and L2, in units of the rows, on test rows; two
+threads. `trees`: PECOS XR-Linear and omikuji (three wide trees) on the same rows, two threads.
+Writes doc/benchmark_penalties.md.
+"""
+
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import _common
+import _environment
+import _penalties_data
+import _runner
+import numpy as np
+import scipy.sparse as sp
+
+L1, L2 = (0.003, 0.01, 0.03, 0.1, 0.3), (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+TREES = {"pecos_xr": "PECOS XR-Linear", "omikuji_wide": "omikuji"}
+BAR_GRID, BAR_TREES = 1.0, 0.3
+
+
+def measures(Y, best):
+    """Precision@1 and nDCG@5 in per cent, of rows that have a label."""
+    from sklearn_xc.metrics import ndcg_at_k, precision_at_k
+
+    labelled = np.diff(Y.indptr) > 0
+    Y, best = Y[labelled], best[labelled]
+    return [100 * precision_at_k(Y, best, k=1), 100 * ndcg_at_k(Y, best, k=5)]
+
+
+def fitted(split, **penalties):
+    """Fit, and what the fit has come to: measures, wall and processor seconds, the model."""
+    from sklearn_xc import PPDSparseClassifier
+
+    model = PPDSparseClassifier(n_jobs=2, random_state=0, **penalties)
+    began = time.perf_counter(), time.process_time()
+    model.fit(split.X, split.Y)
+    seconds = time.perf_counter() - began[0], time.process_time() - began[1]
+    return [*measures(split.Y_test, model.predict_topk(split.X_test, 5)[0]), *seconds], model
+
+
+def measure_grid(split):
+    """The default, its penalties given, and all pairs."""
+    fitted(split, l1="rows", l2="rows", tol=0.5)  # warm-up
+    auto, model = fitted(split)
+    times = model.penalty_factors_
+    given, _ = fitted(split, **{f"l{i + 1}": f"{t}*rows" for i, t in enumerate(times)})
+    rows, plain = fitted(split, l1="rows", l2="rows")
+    units = plain.l1_, plain.l2_
+    length = np.sqrt(np.median(_squares(split.X)))
+    grid = {}
+    for l1 in L1:
+        for l2 in L2:
+            pair = f"{l1 * length / units[0]:.8g}*rows", f"{l2 * length**2 / units[1]:.8g}*rows"
+            grid[f"{l1:g}, {l2:g}"] = fitted(split, l1=pair[0], l2=pair[1])[0][:2]
+    return {
+        "sizes": [*split.X.shape, split.Y.shape[1]], "auto": auto, "given": given, "rows": rows,
+        "l1, l2": [model.l1_ / length, model.l2_ / length**2], "factors": list(times),
+        "weights": [model.coef_.nnz, plain.coef_.nnz], "grid": grid,
+    }  # fmt: skip
+
+
+def _squares(X):
+    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.square(X).sum(axis=1)
+    squares = np.asarray(squares).ravel()
+    return squares[squares > 0]
+
+
+def measure_trees(split):
+    """Measures and seconds of each tree, None where it cannot be had."""
+    python, reason = _environment.peers_python()
+    if python is None:
+        print(reason)
+        return None
+    found = {}
+    for system in TREES:
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("X", "Y", "X_test"):
+                M = sp.csr_matrix(getattr(split, name), dtype=np.float32)
+                M.sort_indices()  # PECOS asks for it
+                sp.save_npz(Path(folder, f"{name}.npz"), M)
+            Path(folder, "model").mkdir()
+            worker = Path(__file__).with_name("_peer_worker.py")
+            subprocess.run(
+                [python, worker, folder, system], check=True, capture_output=True,
+                env=_environment.variables(2),
+            )  # fmt: skip
+            best, seconds = np.load(Path(folder, "best.npy")), np.load(Path(folder, "seconds.npy"))
+        found[system] = [*measures(split.Y_test, best.astype(np.int64)), *seconds]
+    return found
+
+
+# ------------------------------------------------------------------------------------------- page
+
+
+def losses(figures):
+    """Points lost by the default to the best of the grid: P@1, nDCG@5."""
+    return np.max(list(figures["grid"].values()), axis=0) - figures["auto"][:2]
+
+
+def row_of(name, figures, trees):
+    lost, old = losses(figures), np.max(list(figures["grid"].values()), axis=0)
+    seen = "yes" if name in _penalties_data.DECIDED else "no"
+    cells = [name, "{:,}".format(figures["sizes"][0]), f"{figures['sizes'][2]:,}", seen]
+    cells += [f"{p:.1f}" for p in figures["auto"][:2]]
+    cells += ["{:.2g}, {:.2g}".format(*figures["l1, l2"])]
+    cells += [f"{p:.1f}" for p in lost] + [f"{p:.1f}" for p in old - figures["rows"][:2]]
+    for system in TREES:
+        there = trees.get(name, {}).get(system)
+        cells += ["-"] * 2 if there is None else [f"{p:.1f}" for p in there[:2]]
+    auto, given = figures["auto"], figures["given"]
+    return [*cells, f"{auto[3] / given[3]:.1f}", _common.figure(given[2])]
+
+
+def page(grids, trees):
+    names = sorted(grids, key=lambda name: -losses(grids[name]).max())
+    lost = np.array([losses(grids[name]) for name in names])
+    unseen = np.array([name not in _penalties_data.DECIDED for name in names])
+    by_rows = np.array([
+        np.max(list(g["grid"].values()), axis=0) - g["rows"][:2] for g in (grids[n] for n in names)
+    ])  # fmt: skip
+    header = ["data", "rows", "labels", "in sight", "P@1", "nDCG@5", "l1, l2", "P@1 lost"]
+    header += ["nDCG@5 lost", "P@1 lost by rows", "nDCG@5 lost by rows"]
+    header += [f"{name} {what}" for name in TREES.values() for what in ("P@1", "nDCG@5")]
+    header += ["cpu s / given", "given s"]
+    return "\n\n".join([
+        "# Penalties that the data choose",
+        _result("of all", lost, by_rows)
+        + " "
+        + _result("of those that were not in sight when the rule was chosen", lost[unseen],
+                  by_rows[unseen]),
+        f"The bar is {BAR_GRID:g} point on every set. It is missed on "
+        + (", ".join(n for n, points in zip(names, lost, strict=True) if points.max() > BAR_GRID)
+           or "none") + ".",
+        _common.table(header, [row_of(name, grids[name], trees) for name in names]),
+        "*P@1* and *nDCG@5* of `PPDSparseClassifier()` on at most "
+        f"{_penalties_data.MOST_TEST_ROWS:,} test rows that have a label; *lost* are points to the "
+        "best of a grid of l1 in "
+        f"{', '.join(map(str, L1))} and l2 in {', '.join(map(str, L2))}, in units of the rows, "
+        "each column for itself and chosen on the test rows, which favours the grid; *by rows* the "
+        'same for `l1="rows", l2="rows"`, penalties that do not look at the labels. *in sight*: '
+        "whether the set was looked at when the rule was chosen. *cpu s / given*: processor seconds "
+        "of the fit over those of a fit with the chosen penalties given, whose seconds stand beside.",
+        _runner.source("penalties"),
+    ])  # fmt: skip
+
+
+def _result(which, lost, by_rows):
+    within = int((lost.max(axis=1) <= BAR_GRID).sum())
+    return (
+        f"On {within} {which} {len(lost)} sets the default penalties are within {BAR_GRID:g} point "
+        "of the best of a grid in precision@1 and nDCG@5; on average they lose {:.1f} and {:.1f} "
+        "points, where penalties that follow the rows alone lose {:.1f} and {:.1f}.".format(
+            *lost.mean(axis=0), *by_rows.mean(axis=0)
+        )
+    )
+
+
+def main():
+    data = [*_penalties_data.DECIDED, *_penalties_data.UNSEEN]
+    parser = _runner.parser(__doc__, data=data, parts=("grid", "trees"))
+    options = parser.parse_args()
+    for name in [] if options.report else options.data:
+        split = _penalties_data.split_of(name)
+        if "grid" in options.part:
+            figures = measure_grid(split)
+            _runner.keep("penalties", "grid", name, figures)
+            print(name, losses(figures).round(2), figures["l1, l2"], flush=True)
+        wanted = "trees" in options.part and sp.issparse(split.X)
+        if wanted and (found := measure_trees(split)) is not None:
+            _runner.keep("penalties", "trees", name, found)
+            print(name, found, flush=True)
+    kept = _runner.kept("penalties")
+    (_common.DOC / "benchmark_penalties.md").write_text(
+        page(kept["grid"], kept.get("trees", {})).rstrip() + "\n"
+    )
+
+
+if __name__ == "__main__":
+    main()
