@@ -12,8 +12,7 @@ The file has a line a title; its subjects stand in the second column, separated 
     A history of lighthouses,lighthouses;navigation;maritime history
 
 Trains on nine tenths of the lines, tests on the others, tags a few titles, saves the tagger, loads
-it again as a server would, and tags the same titles. Saving a pipeline needs skops
-(``pip install "sklearn-xc[pipelines]"``).
+it again as a server would, and tags the same titles.
 """
 
 import argparse

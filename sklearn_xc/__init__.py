@@ -8,7 +8,7 @@ from .ldgs._classifier import LDGSClassifier
 from .memoir._classifier import MemoirSVC
 from .meta._calibrated import TopKCalibratedClassifier
 from .meta._threshold import TopKThresholdClassifier
-from .persistence import load, save
+from .persistence import load, save, save_problems
 from .ppdsparse._classifier import PPDSparseClassifier
 from .ppdsparse._classifier_cv import PPDSparseClassifierCV
 from .ppdsparse._merge import merge
@@ -30,5 +30,6 @@ __all__ = [
     "merge",
     "predict_topk",
     "save",
+    "save_problems",
     "topk_predictor",
 ]

@@ -13,7 +13,6 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_xc import PPDSparseClassifier, predict_topk, save
 
-pytest.importorskip("skops")
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 

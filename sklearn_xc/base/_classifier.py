@@ -173,6 +173,11 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         super()._check_loaded(mapped)
         check_labels_and_counts(self, mapped)
 
+    def _check_late(self, name, value):
+        super()._check_late(name, value)
+        if name == "coef_":
+            check_shape(vars(self), np.shape(value), self._scores_of().n_inputs())
+
     def _check_state(self):
         """Before training goes on: attributes set by hand have to fit together, as in a file."""
         check_shape(vars(self), np.shape(self.coef_), self._scores_of().n_inputs())

@@ -84,8 +84,7 @@ def _restored_on_failure(estimator):
         yield
     except BaseException:
         callbacks = {name: vars(estimator)[name] for name in STATE if name in vars(estimator)}
-        vars(estimator).clear()
-        vars(estimator).update(before, **callbacks)
+        estimator.__dict__ = before | callbacks  # one step: nobody sees less than all of it
         raise
 
 

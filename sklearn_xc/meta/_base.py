@@ -22,7 +22,7 @@ from ..topk._predict import predict_topk, topk_predictor
 from ..topk._restriction import best_of_each
 from ..utils._callbacks import FIT_CALLER, CallbackSupportMixin, InnerFits
 from ..utils._matrix import in_rows
-from ..utils._records import is_a, require_attributes
+from ..utils._records import is_a, is_count, is_labels, is_number, require_attributes
 from ..utils._unwrap import find_inner
 from ..utils._validation import check_sample_weight
 
@@ -147,7 +147,10 @@ class BaseTopKWrapper(
 
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
-        require_attributes(self, estimator_=_predicts_topk, _labels=is_a(Labels))
+        require_attributes(
+            self, estimator_=_predicts_topk, _labels=is_a(Labels), n_features_in_=is_count,
+            feature_names_in_=is_labels, _share_with_labels=is_number,
+        )  # fmt: skip
         if "estimator_" not in vars(self) or "_labels" not in vars(self):
             raise ValueError(f"it holds a {type(self).__name__} without an estimator")
         wrapped = getattr(self.estimator_, "classes_", None)

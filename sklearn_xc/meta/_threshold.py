@@ -252,6 +252,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
         require_attributes(
             self, max_labels_=is_positive, response_method_=is_one_of(*RESPONSES),
             best_threshold_=either(is_a(float, np.floating), is_array(np.float64, finite=False)),
+            best_score_=either(is_a(float, np.floating), is_array(np.float64, finite=False)),
         )  # fmt: skip
         thresholds = np.shape(vars(self).get("best_threshold_"))
         if thresholds and thresholds != (len(self.classes_),):

@@ -49,6 +49,9 @@ class StoredWeights:
             order = plain if index.order is None else index.order
             segments["order"] = array_segment(order)
             segments["full_stop"] = array_segment(index.full_stop)
+            starts, size = Layout(index.order, index.full_stop).starts()
+            if (index.full_start != starts).any() or index.full_weights.shape != (size,):
+                raise ValueError("the weights do not lie as a file lays them out")
         return segments
 
     def _converted(self, weights, n):
@@ -123,8 +126,6 @@ class LoadedWeights:
     is_sparse : bool
     array : callable
         The array of a name and whether it may stay mapped, from the file.
-    names : iterable of str
-        Of the arrays that there are.
     mapped : bool
 
     Attributes
@@ -138,7 +139,7 @@ class LoadedWeights:
         If the arrays do not fit together, or point outside one another.
     """
 
-    def __init__(self, shape, is_sparse, array, names, mapped):
+    def __init__(self, shape, is_sparse, array, mapped):
         if len(shape) != 2 or not all(type(n) is int and 0 < n < 2**31 for n in shape):
             raise ValueError(f"weights of shape {shape}")
         self.is_sparse, self._coef = is_sparse, None
@@ -157,13 +158,7 @@ class LoadedWeights:
         _typed(large["classes"], "classes", "<i4", indptr[-1])
         _typed(large["weights"], "weights", ("<f4", "<f2"), indptr[-1])
         full = _typed(large["full_weights"], "full_weights", ("<f4", "<f2"), None)
-        if not is_sparse:
-            where = _of_dense(full, shape)
-        elif "full_column" in names:  # format 1
-            where = _of_columns(array, full, shape)
-            large["full_weights"] = full.reshape(-1)
-        else:
-            where = _of_prefixes(array, full, shape)
+        where = _of_prefixes(array, full, shape) if is_sparse else _of_dense(full, shape)
         self.intercept = small["intercept"]
         self.intercept.flags.writeable = False
         order = where["order"]
@@ -208,20 +203,6 @@ def _of_prefixes(array, full, shape):
     return {
         "order": order, "full_stop": stops, "full_start": starts, "n_stored": n_places(shape[0])
     }  # fmt: skip
-
-
-def _of_columns(array, full, shape):
-    """The same of format 1, where a feature has its weights stored for all classes or for none."""
-    column = _typed(array("full_column", False), "full_column", "<i4", shape[1])
-    if full.ndim != 2 or full.shape[1] < shape[0]:
-        raise ValueError(f"full_weights has the shape {full.shape}")
-    require_within(column, -1, len(full), "full_column")
-    return {
-        "order": None,
-        "full_stop": np.where(column >= 0, shape[0], 0).astype(np.int32),
-        "full_start": np.maximum(column, 0).astype(np.int64) * full.shape[1],
-        "n_stored": min(full.shape[1], n_places(shape[0])),
-    }
 
 
 def _typed(array, name, dtypes, length):

@@ -11,7 +11,6 @@ HOW_TO_GET = {
         "compiler; set HNSWLIB_NO_NATIVE=1 for a build that runs on other machines too."
     ),
     "matplotlib": 'Install it with `pip install matplotlib` or `pip install "sklearn-xc[plots]"`.',
-    "skops": 'Install it with `pip install skops` or `pip install "sklearn-xc[pipelines]"`.',
     "pandas": "Install it with `pip install pandas`.",
 }
 
@@ -21,8 +20,7 @@ def optional_import(name, feature):
 
     Parameters
     ----------
-    name : {"dask.<module>", "hnswlib", "matplotlib", "matplotlib.<module>", "pandas", \
-            "skops.io"}
+    name : {"dask.<module>", "hnswlib", "matplotlib", "matplotlib.<module>", "pandas"}
         Module to import.
     feature : str
         What needs it, as the start of the message ``"<feature> needs <package>, ..."``.
