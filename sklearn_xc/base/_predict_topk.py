@@ -31,10 +31,12 @@ def predict_topk(
         rows, or for each row its own (candidates from another system) as a list of lists or a
         sparse matrix of shape (n_samples, K). The cost follows their number, not K.
     exclude : as `labels`, default=None
-        Labels that an answer may not hold, such as those that a user has already.
-    label_weight : array-like of shape (K,), default=None
+        Labels that an answer may not hold, such as those that a user has already. Those that
+        are not in ``classes_`` change nothing.
+    label_weight : array-like of shape (K,), Series or dict, default=None
         What is added to the score of each class, in the order of ``classes_``, such as the
-        logarithm of a prior. Not for probabilities.
+        logarithm of a prior; a Series or a dict goes by the names of classes, and has to name
+        all of them. Not for probabilities.
 
     Returns
     -------
@@ -52,7 +54,7 @@ def predict_topk(
     ------
     ValueError
         If k is not an integer from 1 to the number of labels that every row may have, `scores` is
-        not one of the two, there are no probabilities, `labels` or `exclude` names what is not in
+        not one of the two, there are no probabilities, `labels` names what is not in
         ``classes_``, or `label_weight` is no finite number for each class.
     """
     if scores not in ("decision", "proba"):

@@ -71,7 +71,7 @@ class TopkPredictor:
             return
         index = model._model()
         if label_weight is not None:
-            index = index.shifted(checked_weight(label_weight, n_classes))
+            index = index.shifted(checked_weight(label_weight, model.classes_))
         if labels is not None:
             index = index.part(lambda: checked_weights(model.coef_), np.flatnonzero(kept))
         elif exclude is not None:
@@ -118,7 +118,8 @@ class TopkPredictor:
 
 def _places(labels, classes, name):
     """Labels for all rows, as places."""
-    named = None if sparse.issparse(labels) else named_labels(labels, classes, 0, name)
+    missing = "left out" if name == "exclude" else "refused"
+    named = None if sparse.issparse(labels) else named_labels(labels, classes, 0, name, missing)
     if named is None or named.starts is not None:
         raise ValueError(
             f"{name} of a predictor are for all rows; those of each row go to predict_topk"
