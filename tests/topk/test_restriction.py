@@ -275,7 +275,7 @@ def test_weights_go_by_name(fitted, data):
         np.testing.assert_array_equal(model.predict_topk(rows, 3, label_weight=given)[0], expected)
         one = topk_predictor(model, 3, label_weight=given)(rows[:1])[0]
         np.testing.assert_array_equal(one, expected[:1])
-    with pytest.raises(ValueError, match="label_weight is a Series, .* does not name 'label 00'"):
+    with pytest.raises(ValueError, match=r"label_weight is a Series, .* does not name 'label 00'"):
         model.predict_topk(rows, 3, label_weight=pd.Series(list(weight.values())))
     names = [f"name {i}" for i in range(K)]
     numbered = PPDSparseClassifier(random_state=0).fit(
