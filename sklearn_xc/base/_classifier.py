@@ -23,7 +23,7 @@ from ..utils._parallel import effective_threads
 from . import _weight_format as weight_format
 from ._fitted import check_labels_and_counts, check_shape, take_loaded_weights
 from ._labels import without_grades
-from ._linear_model import IndexCache, LinearScores, arrays_of, checked_weights
+from ._linear_model import IndexCache, LinearScores, arrays_of, checked_weights, trust
 from ._nearly_empty import warn_if_nearly_empty
 from ._predict_topk import predict_topk, topk_of_scores
 from ._topk_predictor import topk_predictor
@@ -130,6 +130,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         """
         self.coef_, self.intercept_ = coef, intercept
         self._prepare_index()
+        trust(coef)
         if scratch is not None and scratch.on_disk and sparse.issparse(coef):
             self._index_cache.put(coef, intercept, InvertedIndex(coef, intercept, scratch.lasting))
         elif indexed:
