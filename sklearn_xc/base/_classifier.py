@@ -17,6 +17,7 @@ from ..inspection._label_counts import counts_of_codes, report_of
 from ..persistence import SaveMixin, weights_to_store
 from ..topk._inverted_index import InvertedIndex
 from ..utils._callbacks import CallbackSupportMixin, Progress
+from ..utils._given_labels import in_order_of, plain_labels
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
@@ -297,14 +298,18 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         ----------
         X : array-like or sparse, shape (n_samples, n_features)
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
-            With ``graded=True`` every label that is not 0 is true.
+            The columns of a DataFrame go by their names. With ``graded=True`` every label that is
+            not 0 is true.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns
         -------
         score : float
         """
-        y = without_grades(y) if getattr(self, "graded", False) else y
+        check_is_fitted(self)
+        if self._encoding.kind == "multilabel":
+            y = in_order_of(y, self.classes_)
+        y = without_grades(y) if getattr(self, "graded", False) else plain_labels(y)
         return super().score(X, y, sample_weight)
 
     predict_topk = predict_topk

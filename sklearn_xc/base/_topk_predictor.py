@@ -63,6 +63,7 @@ class TopkPredictor:
             raise ValueError("labels and exclude leave no label")
         self._k = check_k(k, int(kept.sum()))
         self._classes, self._n_features = model.classes_, model.n_features_in_
+        self._names = getattr(model, "feature_names_in_", None)
         self._scores, self._name = model._scores_of(), type(model).__name__
         self._model = None
         if model._encoding.kind == "binary":  # two scores are no search
@@ -103,6 +104,12 @@ class TopkPredictor:
         return self._classes[best], scores
 
     def _checked(self, X):
+        columns = None if self._names is None else getattr(X, "columns", None)
+        if columns is not None and not np.array_equal(np.asarray(columns), self._names):
+            raise ValueError(
+                "The feature names should match those that were passed during fit, and in the "
+                f"same order: {list(self._names[:5])}, got {list(columns[:5])}"
+            )
         X = checked_csr(X, "X") if sparse.issparse(X) else np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self._n_features:
             raise ValueError(

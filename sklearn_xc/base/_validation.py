@@ -20,6 +20,7 @@ from sklearn.utils.validation import validate_data
 
 from ..inspection._label_counts import training_support
 from ..utils._callbacks import STATE
+from ..utils._given_labels import label_names, plain_labels, require_names
 from ..utils._label_places import check_names
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._validation import check_sample_weight, require_two_classes
@@ -29,7 +30,6 @@ from ._labels import (
     check_labels,
     codes_of,
     encode,
-    label_names,
     pattern_of,
     refuse_indicator,
 )
@@ -158,7 +158,7 @@ def validate_fit(estimator, X, y, sample_weight=None):
     check_parameters(estimator)
     grades = grades_of(estimator)
     check_labels(y, grades)
-    names = label_names(y)
+    names, y = label_names(y), plain_labels(y)
     X, y = in_checked_csr(X, "X"), in_checked_csr(y, "y")
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True)
     if not estimator._multilabel:
@@ -235,8 +235,9 @@ def _named(encoding, given, of_frame):
             f"label_names is for the columns of an indicator, but y has one of "
             f"{encoding.n_classes} classes a sample, which are names themselves"
         )
-    given = np.asarray(given)
+    given = np.asarray(plain_labels(given))
     check_names(given, encoding.n_classes, "label_names")
+    require_names(given, "label_names")
     if of_frame is not None and not np.array_equal(of_frame, given):
         raise ValueError(
             f"label_names begins with {given.tolist()[0]!r}, but y is a DataFrame with other "
@@ -249,7 +250,7 @@ def validate_more(estimator, X, y, sample_weight=None):
     """Check parameters and data that come after a fit, as `validate_fit`; y is not encoded."""
     check_parameters(estimator)
     check_labels(y, grades_of(estimator))
-    X, y = in_checked_csr(X, "X"), in_checked_csr(y, "y")
+    X, y = in_checked_csr(X, "X"), in_checked_csr(plain_labels(y), "y")
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True, reset=False)
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)

@@ -4,6 +4,7 @@ import numbers
 
 import numpy as np
 
+from ..utils._given_labels import in_order_of, label_names
 from ._ranking import check_sample_weight, codes, distinct, one_per_row, true_labels
 
 
@@ -104,6 +105,8 @@ def _f1(tp, total, zero_division):
 
 def _label_totals(y_true, y_pred, sample_weight):
     """Weights of the true positives, of the true and of the predicted rows of every label."""
+    if (names := label_names(y_true)) is not None:
+        y_pred = in_order_of(y_pred, names, "y_pred")
     y_true, y_pred = true_labels(y_true, "y_true"), true_labels(y_pred, "y_pred")
     if y_true.shape != y_pred.shape:
         raise ValueError(

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..topk._dense_topk import best_columns
+from ..utils._given_labels import in_order_of
 from ..utils._matrix import checked_csr
 
 # Entries of a score matrix handled at a time by `top_columns`: 8 MB in float64.
@@ -67,6 +68,8 @@ def rank(
     With `grades` an indicator may hold values between 0 and 1, which are true labels.
     """
     k = check_k(k)
+    if classes is not None:
+        y_true = in_order_of(y_true, _as_array(classes, "classes"), "y_true")
     names = column_names(y_true, classes)
     truth = true_labels(y_true, "y_true", grades)
     named = truth.ndim == 2 or names is not None

@@ -187,6 +187,8 @@ class Encoder:
             return self.estimator(value)
         if isinstance(value, BaseEstimator):
             return self.step(value, where)
+        if hasattr(value, "to_numpy") and getattr(value, "ndim", 1) == 1:  # an Index, a Series
+            return self._array(np.asarray(value.to_numpy()), where)
         return self.refuse(
             f"{where} is {value!r:.100} of type {type(value).__module__}.{type(value).__name__}, "
             "which a model file cannot hold: it takes numbers, texts, None, lists, tuples, dicts, "
