@@ -294,8 +294,19 @@ def encode_indicator(y, names, grades=REFUSED):
     dtype = np.dtype(np.int64) if y.dtype.kind == "O" else y.dtype
     if dtype == np.float16:  # which sparse matrices do not have
         dtype = np.dtype(np.float32)
-    labels = np.arange(n_classes) if names is None else names
+    labels = np.arange(n_classes) if names is None else told_from_numbers(names)
     return LabelEncoding("multilabel", labels, dtype, container), Y
+
+
+def told_from_numbers(names):
+    """Names of columns that cannot be taken for the numbers of columns.
+
+    Whole numbers are objects, unless they are those of the columns: metrics then ask for
+    ``classes``, where numbers would be columns.
+    """
+    if names.dtype.kind in "iu" and (names != np.arange(len(names))).any():
+        return names.astype(object)
+    return names
 
 
 def _require_entries(values, shape, grades):

@@ -32,6 +32,7 @@ from ._labels import (
     encode,
     pattern_of,
     refuse_indicator,
+    told_from_numbers,
 )
 from ._nearly_empty import count_rows_with_labels
 
@@ -243,7 +244,7 @@ def _named(encoding, given, of_frame):
             f"label_names begins with {given.tolist()[0]!r}, but y is a DataFrame with other "
             f"names, such as {of_frame.tolist()[0]!r}: leave one of them out"
         )
-    return replace(encoding, classes_=given)
+    return replace(encoding, classes_=told_from_numbers(given))
 
 
 def validate_more(estimator, X, y, sample_weight=None):

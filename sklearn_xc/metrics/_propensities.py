@@ -75,7 +75,7 @@ def _label_counts(y, classes):
     if classes is not None:
         y = in_order_of(y, np.asarray(classes))
     names = column_names(y, classes)
-    labels = true_labels(y, "y")
+    labels = true_labels(y, "y", grades=True)
     n_rows = labels.shape[0]
     if labels.ndim == 2:
         check_number_of_names(names, labels.shape[1], "y")
