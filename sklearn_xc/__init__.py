@@ -15,6 +15,8 @@ from .ppdsparse._merge import merge
 from .topk._predict import predict_topk, topk_predictor
 from .word_embedding._estimator import LDGSWordEmbedding
 
+ImplicitSoftmaxClassifier = ImplicitSoftmaxRegressor  # another name: softmax regression classifies
+
 __all__ = [
     "AugmentReduceClassifier",
     "ImplicitSoftmaxRegressor",

@@ -101,3 +101,11 @@ def test_kernels_are_of_the_build_under_test():
     assert sanitized == (set(code) if build == "asan" else set())
     assert (undefined != set()) == (build == "ubsan")
     assert (checked != set()) == (build == "debug")
+
+
+def test_softmax_regression_is_a_classifier_by_name_too():
+    assert sklearn_xc.ImplicitSoftmaxClassifier is sklearn_xc.ImplicitSoftmaxRegressor
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (PACKAGE / "py.typed").is_file()

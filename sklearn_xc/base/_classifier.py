@@ -34,6 +34,7 @@ from ._validation import (
     Options,
     StrOptions,
     all_or_nothing,
+    as_it_is,
     check_parameters,
 )
 
@@ -44,6 +45,7 @@ __all__ = [
     "Options",
     "StrOptions",
     "all_or_nothing",
+    "as_it_is",
     "check_parameters",
 ]
 
@@ -246,10 +248,11 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
             If the scores would take more than half of the memory available (see
             `SKLEARN_XC_MEMORY_LIMIT` in the user guide); :meth:`predict_topk` never does.
         """
-        rows = self._rows(X)
-        self._require_output(rows, np.float32, "decision_function")
-        scores = self._model().scores(rows, self._threads())
-        return scores.ravel() if self._encoding.kind == "binary" else scores
+        now = as_it_is(self)
+        rows = now._rows(X)
+        now._require_output(rows, np.float32, "decision_function")
+        scores = now._model().scores(rows, now._threads())
+        return scores.ravel() if now._encoding.kind == "binary" else scores
 
     def predict(self, X):
         """Predict classes or labels.
@@ -279,15 +282,16 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
             `SKLEARN_XC_MEMORY_LIMIT` in the user guide); fit on a sparse y, or use
             :meth:`predict_topk`.
         """
-        rows = self._rows(X)
-        model, encoding = self._model(), self._encoding
+        now = as_it_is(self)
+        rows = now._rows(X)
+        model, encoding, n_threads = now._model(), now._encoding, now._threads()
         if encoding.kind == "binary":
-            return self.classes_[(model.scores(rows, self._threads()).ravel() > 0).astype(int)]
+            return now.classes_[(model.scores(rows, n_threads).ravel() > 0).astype(int)]
         if encoding.kind == "multiclass":
-            return self.classes_[model.topk(rows, 1, self._threads())[0].ravel()]
+            return now.classes_[model.topk(rows, 1, n_threads)[0].ravel()]
         if encoding.container is None:
-            self._require_output(rows, encoding.dtype, "predict")
-        pattern = model.positives(rows, self._threads())
+            now._require_output(rows, encoding.dtype, "predict")
+        pattern = model.positives(rows, n_threads)
         warn_if_nearly_empty(self, np.diff(pattern.indptr), "score above zero")
         return encoding.indicator(pattern)
 
@@ -366,17 +370,18 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         --------
         sklearn_xc.explain : The same through a Pipeline, with the names of its features.
         """
-        rows = self._feature_rows(X)
-        names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
+        now = as_it_is(self)
+        rows = now._feature_rows(X)
+        names = getattr(now, "feature_names_in_", None) if feature_names is None else feature_names
         names = check_options(k, names, rows.shape[1])
         if labels is None:
-            inputs, kind = self._scores_of().inputs(rows, self._threads()), self._encoding.kind
-            places = predicted_places(self._model(), kind, inputs, self._threads())
+            inputs, kind = now._scores_of().inputs(rows, now._threads()), now._encoding.kind
+            places = predicted_places(now._model(), kind, inputs, now._threads())
         else:
-            places = places_of_labels(labels, self.classes_, rows.shape[0])
-        coef = checked_weights(self.coef_)
-        of_label = partial(self._scores_of().weights_of_label, coef, self.intercept_)
-        return explain_rows(rows.matrix(), places, self.classes_, of_label, k, names)
+            places = places_of_labels(labels, now.classes_, rows.shape[0])
+        coef = checked_weights(now.coef_)
+        of_label = partial(now._scores_of().weights_of_label, coef, now.intercept_)
+        return explain_rows(rows.matrix(), places, now.classes_, of_label, k, names)
 
     @property
     def label_report_(self):

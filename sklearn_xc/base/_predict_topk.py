@@ -6,6 +6,7 @@ from ..topk._inverted_index import topk_matrix
 from ..topk._restriction import read_restriction
 from ..utils._validation import check_k
 from ._linear_model import checked_weights
+from ._validation import as_it_is
 
 
 def predict_topk(
@@ -64,15 +65,16 @@ def predict_topk(
             "label_weight is added to scores, and sums with it are no probabilities: use "
             "scores='decision'"
         )
-    rows = self._rows(X)
-    only = read_restriction(self.classes_, rows.shape[0], labels, exclude, label_weight)
-    n_classes = len(self.classes_)
+    now = as_it_is(self)
+    rows = now._rows(X)
+    only = read_restriction(now.classes_, rows.shape[0], labels, exclude, label_weight)
+    n_classes = len(now.classes_)
     k = check_k(k, n_classes) if only is None else only.check_k(k, sparse_output)
-    topk = self._topk_probabilities if scores == "proba" else self._topk
+    topk = now._topk_probabilities if scores == "proba" else now._topk
     best, values = topk(rows, k, only)
     if sparse_output:
         return topk_matrix(best, values, n_classes)
-    return self.classes_[best], values
+    return now.classes_[best], values
 
 
 def topk_of_scores(model, rows, k, only=None):

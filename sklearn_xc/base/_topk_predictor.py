@@ -9,6 +9,7 @@ from ..utils._label_places import named_labels
 from ..utils._matrix import as_rows, checked_csr, normalise
 from ..utils._validation import check_k
 from ._linear_model import checked_weights
+from ._validation import as_it_is
 
 
 def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None):
@@ -39,7 +40,7 @@ def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None
         If an argument is not as described, or leaves fewer than k labels.
     """
     check_is_fitted(self)
-    return TopkPredictor(self, k, labels, exclude, label_weight)
+    return TopkPredictor(as_it_is(self), k, labels, exclude, label_weight)
 
 
 class TopkPredictor:

@@ -6,6 +6,7 @@ The only module that touches private names of scikit-learn.
 import os
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from threading import get_ident
 
 import numpy as np
@@ -42,13 +43,15 @@ __all__ = [
     "Options",
     "StrOptions",
     "all_or_nothing",
+    "as_it_is",
     "check_parameters",
     "validate_fit",
     "validate_more",
 ]
 
 
-_training = {}  # id of an estimator -> the thread that changes it
+_training = {}  # id of an estimator -> the thread that changes it, and the attributes of before
+_begun = count()  # changes that began, of any estimator
 if hasattr(os, "register_at_fork"):  # other threads do not live on in a child
     os.register_at_fork(after_in_child=_training.clear)
 
@@ -63,8 +66,11 @@ def all_or_nothing(estimator):
         If another thread is changing the estimator: of two fits at once nothing whole would come.
     """
     mine, key = get_ident(), id(estimator)
-    nested = _training.get(key) == mine
-    if (trained_by := _training.setdefault(key, mine)) != mine:  # one step: no lock
+    nested = _training.get(key, (None,))[0] == mine
+    estimator._read_all()
+    next(_begun)
+    trained_by, _ = _training.setdefault(key, (mine, vars(estimator).copy()))  # a step: no lock
+    if trained_by != mine:
         raise RuntimeError(
             f"thread {trained_by} is training this {type(estimator).__name__}; train a clone in "
             "each thread"
@@ -77,9 +83,30 @@ def all_or_nothing(estimator):
             _training.pop(key, None)
 
 
+def as_it_is(estimator):
+    """An estimator with the attributes of one moment, before or after a change, not during it.
+
+    A prediction that begins while another thread fits the estimator is by the model of before.
+    Within a fit, and of a mapped model, which nothing has changed, it is the estimator itself.
+    """
+    if "_origin" in vars(estimator):
+        return estimator
+    while True:
+        n_begun = repr(_begun)
+        now = object.__new__(type(estimator))
+        vars(now).update(vars(estimator))
+        trained_by, before = _training.get(id(estimator), (None, None))
+        if trained_by == get_ident():
+            return estimator
+        if trained_by is not None:
+            now.__dict__ = dict(before)
+            return now
+        if repr(_begun) == n_begun:  # no change can have begun and ended in between
+            return now
+
+
 @contextmanager
 def _restored_on_failure(estimator):
-    estimator._read_all()
     before = vars(estimator).copy()
     try:
         yield

@@ -224,7 +224,13 @@ def _mapped(path):
 
 
 def _block(estimator, X, k, scores, sparse_output, names, shared, by_row):
-    """On a worker."""
+    """On a worker; a block without rows, as filters leave some, has answers without rows."""
+    if np.shape(X)[0] == 0:
+        inner = find_inner(_opened(estimator), "predict_topk").estimator
+        classes = inner.classes_ if names is None else np.asarray(names)
+        if sparse_output:
+            return sparse.csr_array((0, len(classes)), dtype=np.float32)
+        return np.empty((0, k), classes.dtype), np.empty((0, k), np.float32)
     return topk_of_rows(
         _opened(estimator), X, k, scores, sparse_output, names=names, **shared, **by_row
     )
