@@ -1,5 +1,7 @@
 """scikit-learn compatible estimators for problems with very many classes or labels."""
 
+from importlib import import_module as _import_module
+
 from ._version import __version__ as __version__
 from .augment_reduce._classifier import AugmentReduceClassifier
 from .implicit_softmax._regressor import ImplicitSoftmaxRegressor
@@ -14,8 +16,6 @@ from .ppdsparse._classifier_cv import PPDSparseClassifierCV
 from .ppdsparse._merge import merge
 from .topk._predict import predict_topk, topk_predictor
 from .word_embedding._estimator import LDGSWordEmbedding
-
-ImplicitSoftmaxClassifier = ImplicitSoftmaxRegressor  # another name: softmax regression classifies
 
 __all__ = [
     "AugmentReduceClassifier",
@@ -35,3 +35,12 @@ __all__ = [
     "save_problems",
     "topk_predictor",
 ]
+
+
+def __getattr__(name):
+    """Return a public module when it is first used, or the estimator of another name."""
+    if name in ("dask", "datasets", "inspection", "metrics", "mips", "model_selection"):
+        return _import_module(f"{__name__}.{name}")
+    if name == "ImplicitSoftmaxClassifier":  # softmax regression classifies
+        return ImplicitSoftmaxRegressor
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
