@@ -2,8 +2,8 @@
 
 from importlib import import_module
 
-# How to get each of them. hnswlib comes with an installation from source, but has no wheels: our
-# own wheels, which serve machines without a compiler, do not ask for it.
+# How to get each of them. hnswlib has no wheels: ours serve machines without a compiler, and do not
+# ask for it.
 HOW_TO_GET = {
     "dask": 'Install it with `pip install "dask[array,distributed]"` or `"sklearn-xc[dask]"`.',
     "hnswlib": (
