@@ -99,7 +99,7 @@ EXTENSIONS = {
 # halves the time of a build and the size of a wheel.
 SHARED = KERNELS + "common._cython"
 
-# hnswlib is not among them: it has no wheels, and a wheel of ours goes to machines without compiler.
+# hnswlib is not among them: it has no wheels, and ours go to machines without a compiler.
 REQUIRED = [
     "scikit-learn>=1.6",
     "numpy>=1.26",

@@ -10,6 +10,7 @@ from itertools import count
 from threading import get_ident
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -187,6 +188,7 @@ def validate_fit(estimator, X, y, sample_weight=None):
     grades = grades_of(estimator)
     check_labels(y, grades)
     names, y = label_names(y), plain_labels(y)
+    refuse_texts(X)
     X, y = in_checked_csr(X, "X"), in_checked_csr(y, "y")
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True)
     if not estimator._multilabel:
@@ -210,6 +212,24 @@ def validate_fit(estimator, X, y, sample_weight=None):
     if is_multilabel:
         count_rows_with_labels(estimator, positives, sample_weight)
     return as_rows(normalise(X)), Y, sample_weight
+
+
+def refuse_texts(X):
+    """Raise ValueError for texts in the place of rows of numbers."""
+    if sparse.issparse(X) or getattr(X, "ndim", 1) > 2:
+        return
+    kind = getattr(getattr(X, "dtype", None), "kind", "O")
+    if isinstance(X, (list, tuple)):
+        first = X[0] if len(X) else None
+    elif kind not in "biuf" and getattr(X, "ndim", 1) == 1:
+        first = next(iter(X), None)
+    else:
+        first = X[0][0] if kind in "US" and getattr(X, "size", 0) else None
+    if isinstance(first, (str, bytes)):
+        raise ValueError(
+            f"X holds texts, such as {first!r:.60}, and has to hold numbers: put a vectorizer "
+            "before the estimator, make_pipeline(TfidfVectorizer(), ...)"
+        )
 
 
 def validate_warm_start(estimator, X, y, sample_weight):

@@ -265,3 +265,13 @@ def test_one_long_name_does_not_widen_all():
     )
     assert short.classes_.dtype == object
     assert len(short.classes_) == 402
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["a b", "b c"], np.array(["a b", "b c"]), pd.Series(["a b", "b c"]), np.array([["a"], ["b"]])],
+)
+def test_texts_in_the_place_of_rows(texts):
+    for estimator in ESTIMATORS:
+        with pytest.raises(ValueError, match=r"X holds texts, such as .*put a vectorizer before"):
+            estimator.fit(texts, [0, 1])

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from _forged_models import MODELS, X, Y, fitted
 from _model_file import File
+from scipy import sparse
 from sklearn.exceptions import InconsistentVersionWarning
 
 from sklearn_xc import (
@@ -191,3 +192,29 @@ def test_a_pickle_of_another_version_is_warned_of():
     with pytest.warns(InconsistentVersionWarning, match="PPDSparseClassifier from version 0.0.1"):
         PPDSparseClassifier().__setstate__(state)
     assert "_sklearn_xc_version" not in vars(pickle.loads(pickle.dumps(model)))
+
+
+@pytest.mark.parametrize("mode", [None, "r"])
+def test_a_file_follows_the_features_in_use(mode, tmp_path, monkeypatch):
+    """A hashed space has a million columns, of which a collection uses some thousand."""
+    monkeypatch.setattr("sklearn_xc.persistence._file.SMALL", 0)
+    wide = sparse.csr_array((60, 2**20), dtype=np.float32)
+    wide = sparse.csr_array((X.data, 50_000 * X.indices + 7, X.indptr), shape=wide.shape)
+    model = PPDSparseClassifier(random_state=0).fit(wide, Y)
+    model.save(tmp_path / "model")
+    assert (tmp_path / "model").stat().st_size < 20_000  # 13 MB with a place for each column
+    loaded = load(tmp_path / "model", mode)
+    for some, other in zip(loaded.predict_topk(wide), model.predict_topk(wide), strict=True):
+        np.testing.assert_array_equal(some, other)
+    assert (loaded.coef_ != model.coef_).nnz == 0
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").stat().st_size == (tmp_path / "model").stat().st_size
+    again = load(tmp_path / "again", mode)
+    np.testing.assert_array_equal(again.predict_topk(wide)[1], model.predict_topk(wide)[1])
+    file = File((tmp_path / "model").read_bytes())
+    features = file.array("features")
+    for wrong in (features[::-1].copy(), features + 2**20, features - 8):
+        file.replace("features", wrong)
+        (tmp_path / "wrong").write_bytes(file.bytes())
+        with pytest.raises(ValueError, match="features do not ascend within 1048576"):
+            load(tmp_path / "wrong", mode)
