@@ -125,7 +125,7 @@ class XCReader:
         As `load_xc`.
     """
 
-    def __init__(self, path, piece_bytes=PIECE_BYTES, header=None):
+    def __init__(self, path, piece_bytes=PIECE_BYTES, *, header=None):
         self._path = path
         self._stream = open_text(path, "rb")
         try:
