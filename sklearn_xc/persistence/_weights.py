@@ -69,7 +69,7 @@ class StoredWeights:
         if not self.is_sparse:
             return None
         used = np.flatnonzero((np.diff(index.indptr) > 0) | (index.full_stop > 0))
-        return used if len(used) < index.shape[1] // 4 else None
+        return used if 0 < len(used) < index.shape[1] // 4 else None
 
     def _converted(self, weights, n):
         """Of a matrix the first n columns, in whole cache lines where that costs little."""

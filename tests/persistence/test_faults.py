@@ -218,3 +218,11 @@ def test_a_file_follows_the_features_in_use(mode, tmp_path, monkeypatch):
         (tmp_path / "wrong").write_bytes(file.bytes())
         with pytest.raises(ValueError, match="features do not ascend within 1048576"):
             load(tmp_path / "wrong", mode)
+
+
+@pytest.mark.parametrize("mode", [None, "r"])
+def test_weights_that_are_all_zero(mode, tmp_path):
+    model = PPDSparseClassifier(random_state=0).fit(X, Y).prune(1e9)
+    assert model.coef_.nnz == 0
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model", mode).predict(X), model.predict(X))
