@@ -41,7 +41,7 @@ def named_labels(labels, classes, n_rows, name="labels", missing="refused"):
     name : str
         What the errors call them.
     missing : {"refused", "left out"}, default="refused"
-        What becomes of labels that are not in `classes`.
+        What becomes of labels that are not in `classes`; numbers among texts are always refused.
 
     Returns
     -------
@@ -160,12 +160,18 @@ def _by_table(labels, classes, starts, name, missing):
             place = table.get(label)
         except TypeError:  # not hashable, hence no label
             place = None
-        if place is None and missing == "refused":
+        if place is None and (missing == "refused" or not _could_be(label, classes)):
+            hint = "; an indicator has to be a sparse matrix" if label in (0, 1) else ""
             raise ValueError(
-                f"{name} names {_shown(label)}{_where(starts, i)}, which is not in classes_"
+                f"{name} names {_shown(label)}{_where(starts, i)}, which is not in classes_{hint}"
             )
         places[i] = -1 if place is None else place
     return places
+
+
+def _could_be(label, classes):
+    """Whether a label that is not there is of the kind of those that are: texts, or others."""
+    return len(classes) > 0 and isinstance(label, str) == isinstance(classes[0], str)
 
 
 def _shown(label):

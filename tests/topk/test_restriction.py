@@ -207,6 +207,8 @@ def test_more_features_than_a_batch_keep_the_order_of_additions():
     [
         ({"labels": []}, "labels is empty"),
         ({"labels": ["nobody"]}, "labels names 'nobody', which is not in classes_"),
+        ({"exclude": np.zeros((30, K), int)}, "exclude names 0 for row 0, .* a sparse matrix"),
+        ({"exclude": [3]}, "exclude names 3, which is not in classes_"),
         ({"label_weight": {"label 01": 1}}, "label_weight is a dict, .* does not name 'label 0"),
         ({"labels": ["label 01", "label 01"]}, "labels names 'label 01' twice"),
         ({"labels": [["label 01"]]}, "labels has lists for 1 rows, but X has 30 rows"),
