@@ -10,7 +10,6 @@ from itertools import count
 from threading import get_ident
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -216,7 +215,8 @@ def validate_fit(estimator, X, y, sample_weight=None):
 
 def refuse_texts(X):
     """Raise ValueError for texts in the place of rows of numbers."""
-    if sparse.issparse(X) or getattr(X, "ndim", 1) > 2:
+    known = isinstance(X, (list, tuple, np.ndarray)) or hasattr(X, "to_numpy")
+    if not known or getattr(X, "ndim", 1) > 2:
         return
     kind = getattr(getattr(X, "dtype", None), "kind", "O")
     if isinstance(X, (list, tuple)):
@@ -227,7 +227,7 @@ def refuse_texts(X):
         first = X[0][0] if kind in "US" and getattr(X, "size", 0) else None
     if isinstance(first, (str, bytes)):
         raise ValueError(
-            f"X holds texts, such as {first!r:.60}, and has to hold numbers: put a vectorizer "
+            f"X holds texts, such as {str(first)!r:.60}, and has to hold numbers: put a vectorizer "
             "before the estimator, make_pipeline(TfidfVectorizer(), ...)"
         )
 
