@@ -8,6 +8,7 @@ and lists stand for themselves. Nothing in a file names code: classes come from 
 import inspect
 import math
 import os
+from collections import UserList
 from numbers import Integral
 
 import numpy as np
@@ -138,7 +139,7 @@ class Encoder:
             return value
         if type(value) is float:
             return value if math.isfinite(value) else {"$": "float", "value": repr(value)}
-        if type(value) is list:
+        if type(value) is list or isinstance(value, UserList):
             return [self.encode(item, where) for item in value]
         if type(value) is tuple:
             return {"$": "tuple", "values": [self.encode(item, where) for item in value]}

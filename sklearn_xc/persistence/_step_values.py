@@ -1,5 +1,6 @@
 """Values of parameters and attributes of scikit-learn's steps, tested before they are used."""
 
+from collections import UserList
 from numbers import Integral
 
 import numpy as np
@@ -23,7 +24,8 @@ def is_plain(value):
         return True
     if isinstance(value, dict):
         return all(map(is_plain, value)) and all(map(is_plain, value.values()))
-    return isinstance(value, (list, tuple, set, frozenset)) and all(map(is_plain, value))
+    kinds = list, tuple, set, frozenset, UserList  # scikit-learn 1.6 has the last for columns
+    return isinstance(value, kinds) and all(map(is_plain, value))
 
 
 def is_vocabulary(value):

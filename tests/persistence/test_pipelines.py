@@ -1,6 +1,7 @@
 """Whole pipelines in one file, without pickle."""
 
 import re
+from collections import UserList
 
 import numpy as np
 import pandas as pd
@@ -478,3 +479,13 @@ def test_thresholds_over_a_pipeline(tmp_path):
     model.fit(DOCUMENTS, Y).save(tmp_path / "model")
     loaded = load(tmp_path / "model", "r")
     assert (loaded.predict(DOCUMENTS) != model.predict(DOCUMENTS)).nnz == 0
+
+
+def test_columns_as_scikit_learn_1_6_keeps_them(tmp_path):
+    """In a list of its own, which is one in the file."""
+    columns = ColumnTransformer([("year", StandardScaler(), ["year"])], remainder="passthrough")
+    columns.fit(FRAME[["year", "pages"]])
+    name, step, kept = columns._remainder
+    columns._remainder = name, step, UserList(kept)
+    save(columns, tmp_path / "model")
+    assert load(tmp_path / "model")._remainder == (name, step, kept)
