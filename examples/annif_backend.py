@@ -21,7 +21,7 @@ projects.cfg uses the backend by name::
     allow_learn=True
 
 Besides Annif's ``limit``, parameters are ``min_df`` and ``ngram``, as of Annif's other backends,
-and ``l1`` and ``l2`` of PPDSparseClassifier. Needs ``pip install annif "sklearn-xc[pipelines]"``.
+and ``l1`` and ``l2`` of PPDSparseClassifier. Needs ``pip install annif sklearn-xc``.
 
 The vectorizer and the model are in one file without pickle, which is mapped to suggest. With
 ``allow_learn`` it holds dual variables as well, and ``learn`` solves for old and new documents from

@@ -17,7 +17,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from _passages import passages, pyplot
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -25,12 +24,26 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import normalize
 
 from sklearn_xc import MemoirSVC, PPDSparseClassifier, predict_topk
+from sklearn_xc.datasets import load_docstrings
 from sklearn_xc.metrics import top_k_accuracy
 from sklearn_xc.model_selection import train_test_split
 
 DEEPEST = 10  # answers that the picture looks at
 DIMENSIONS = 128
 FEW = 300  # classes up to which scikit-learn's softmax is shown beside ours: it needs a minute
+
+
+def pyplot():
+    """matplotlib.pyplot that draws into files, or None where it is missing."""
+    try:
+        import matplotlib
+    except ImportError:
+        print("No picture: matplotlib is missing, `pip install matplotlib` brings it")
+        return None
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    return plt
 
 
 def main():
@@ -80,9 +93,12 @@ def read(rows, labels):
 
 def embedded_docstrings(n_objects):
     """Passages as rows: TF-IDF, of which an SVD keeps the directions that words share."""
-    docs = passages(n_objects)
-    texts = [*docs.data_train, *docs.data_test]
+    docs = load_docstrings()
+    texts = np.array([*docs.data_train, *docs.data_test], dtype=object)
     y = np.concatenate([docs.target_train, docs.target_test])
+    some = np.random.default_rng(0).permutation(len(docs.target_names))[:n_objects]
+    kept = np.isin(y, some)
+    texts, y = texts[kept], y[kept]
     words = TfidfVectorizer(min_df=2, sublinear_tf=True, dtype=np.float32).fit_transform(texts)
     svd = TruncatedSVD(min(DIMENSIONS, words.shape[1] - 1), random_state=0)
     return unit_rows(svd.fit_transform(words), y)

@@ -16,11 +16,14 @@ Requests and answers::
                     also "labels": [...], the only ones that answers may hold, and "exclude": [...]
                     -> {"labels": [[...]], "scores": [[...]]}
 
-What a request may ask for is limited (``LIMITS``); what is wrong with it comes back as 400 with a
-sentence, a body that is too long as 413.
+What a request may ask for is limited (``LIMITS``), in number, length, memory and time; what is
+wrong with it comes back as 400 with a sentence, a body that is too long as 413, one that does not
+come in time as 408. A client that goes away is not logged. Connections are limited in number, not
+by client: a proxy in front does that, and TLS.
 """
 
 import argparse
+import asyncio
 import http.client
 import json
 import os
@@ -37,7 +40,16 @@ import numpy as np
 from sklearn_xc import load, predict_topk, topk_predictor
 
 MODEL = "SKLEARN_XC_MODEL"  # environment variable by which workers learn the path
-LIMITS = {"bytes": 2**20, "texts": 100, "characters": 20_000, "k": 100}
+LIMITS = {
+    "bytes": 2**20,  # of a body
+    "seconds": 10,  # until a body has come
+    "connections": 1000,  # of a worker; more get 503
+    "texts": 100,
+    "characters": 20_000,  # of a text
+    "k": 100,
+    "labels": 10_000,  # in labels, and in exclude
+    "letters": 1000,  # of a label
+}
 CLIENTS = 8  # of the load test
 
 
@@ -56,7 +68,8 @@ def make_app():
     """The application that each worker serves."""
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
-    from starlette.responses import JSONResponse
+    from starlette.requests import ClientDisconnect
+    from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
     model = load(os.environ[MODEL], mmap_mode="r")
@@ -67,10 +80,17 @@ def make_app():
 
     async def topk(request):
         try:
-            asked = parsed(await body_of(request), len(model.classes_))
+            body = await asyncio.wait_for(body_of(request), LIMITS["seconds"])
+            asked = parsed(body, len(model.classes_))
             return JSONResponse(await run_in_threadpool(answer, model, predictors, asked))
         except RefusedError as error:
             return JSONResponse({"error": str(error)}, status_code=error.status)
+        except TimeoutError:
+            message = f"the body did not come within {LIMITS['seconds']} seconds"
+            close = {"connection": "close"}
+            return JSONResponse({"error": message}, status_code=408, headers=close)
+        except ClientDisconnect:  # nobody is there to answer
+            return Response(status_code=400)
 
     return Starlette(routes=[Route("/health", health), Route("/topk", topk, methods=["POST"])])
 
@@ -114,8 +134,10 @@ def parsed(body, n_labels):
         raise RefusedError(f"k must be an integer from 1 to {min(LIMITS['k'], n_labels)}")
     only = {name: asked[name] for name in ("labels", "exclude") if asked.get(name) is not None}
     for name, labels in only.items():
-        if not _are_strings(labels):
-            raise RefusedError(f"{name} must be a list of strings")
+        if not _are_strings(labels) or len(labels) > LIMITS["labels"]:
+            raise RefusedError(f"{name} must be a list of at most {LIMITS['labels']} strings")
+        if max(map(len, labels), default=0) > LIMITS["letters"]:
+            raise RefusedError(f"{name} holds a label of more than {LIMITS['letters']} letters")
     return texts, k, only
 
 
@@ -131,8 +153,8 @@ def answer(model, predictors, asked):
             labels, scores = predict_topk(model, texts, k, **only)
         else:
             labels, scores = predictors(k)(texts)
-    except ValueError as error:  # a label that the model does not know, or fewer left than k
-        raise RefusedError(str(error)) from error
+    except (ValueError, MemoryError) as error:  # an unknown label, fewer left than k, too much
+        raise RefusedError(str(error)[: LIMITS["letters"]] or "out of memory") from error
     return {"labels": labels.tolist(), "scores": scores.astype(float).round(6).tolist()}
 
 
@@ -222,7 +244,7 @@ def main():
         uvicorn.run(
             "serve:make_app", factory=True, fd=one.fileno(), workers=options.workers,
             app_dir=os.path.dirname(os.path.abspath(__file__)),
-            log_level="warning", access_log=False,
+            log_level="warning", access_log=False, limit_concurrency=LIMITS["connections"],
         )  # fmt: skip
 
 

@@ -12,8 +12,7 @@ The file has a line a title; its subjects stand in the second column, separated 
     A history of lighthouses,lighthouses;navigation;maritime history
 
 Trains on nine tenths of the lines, tests on the others, tags a few titles, saves the tagger, loads
-it again as a server would, and tags the same titles. Saving a pipeline needs skops
-(``pip install "sklearn-xc[pipelines]"``).
+it again as a server would, and tags the same titles.
 """
 
 import argparse
@@ -24,7 +23,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from _passages import pyplot
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
@@ -36,6 +34,19 @@ from sklearn_xc.metrics import precision_at_k, recall_at_k
 
 SHARED = Path(__file__).resolve().parents[1] / "../shared/data"
 DEEPEST = 10  # tags that the picture looks at
+
+
+def pyplot():
+    """matplotlib.pyplot that draws into files, or None where it is missing."""
+    try:
+        import matplotlib
+    except ImportError:
+        print("No picture: matplotlib is missing, `pip install matplotlib` brings it")
+        return None
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    return plt
 
 
 def main():

@@ -1,5 +1,7 @@
 """scikit-learn compatible estimators for problems with very many classes or labels."""
 
+from importlib import import_module as _import_module
+
 from ._version import __version__ as __version__
 from .augment_reduce._classifier import AugmentReduceClassifier
 from .implicit_softmax._regressor import ImplicitSoftmaxRegressor
@@ -8,7 +10,7 @@ from .ldgs._classifier import LDGSClassifier
 from .memoir._classifier import MemoirSVC
 from .meta._calibrated import TopKCalibratedClassifier
 from .meta._threshold import TopKThresholdClassifier
-from .persistence import load, save
+from .persistence import load, save, save_problems
 from .ppdsparse._classifier import PPDSparseClassifier
 from .ppdsparse._classifier_cv import PPDSparseClassifierCV
 from .ppdsparse._merge import merge
@@ -30,5 +32,15 @@ __all__ = [
     "merge",
     "predict_topk",
     "save",
+    "save_problems",
     "topk_predictor",
 ]
+
+
+def __getattr__(name):
+    """Return a public module when it is first used, or the estimator of another name."""
+    if name in ("dask", "datasets", "inspection", "metrics", "mips", "model_selection"):
+        return _import_module(f"{__name__}.{name}")
+    if name == "ImplicitSoftmaxClassifier":  # softmax regression classifies
+        return ImplicitSoftmaxRegressor
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

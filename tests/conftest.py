@@ -12,7 +12,9 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer
 
 import sklearn_xc
+from sklearn_xc import load
 from sklearn_xc.datasets import load_xc
+from sklearn_xc.persistence import _mixin
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -39,6 +41,20 @@ def pytest_report_header():
 def pytest_runtest_setup(item):
     if item.get_closest_marker("full") and not item.config.getoption("--full"):
         pytest.skip("large data or a long run: `make test-full` runs it")
+
+
+@pytest.fixture(autouse=True)
+def saved_files_load(monkeypatch):
+    """Load every file that any test saves, in both modes."""
+    write = _mixin.write
+
+    def write_and_load(path, *arguments):
+        write(path, *arguments)
+        if isinstance(path, (str, os.PathLike)):
+            for mode in (None, "r"):
+                load(path, mode)
+
+    monkeypatch.setattr(_mixin, "write", write_and_load)
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """The examples on little data: they run, say what they should, and their pictures can be read."""
 
+import ast
 import copy
 import os
 import re
@@ -229,3 +230,25 @@ def test_embeddings_of_ones_own(tmp_path):
     assert result.returncode == 1
     assert "rows.npy has the shape (5, 5), and labels.txt has 200 lines" in result.stderr
     assert run("embeddings", "rows.npy", folder=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("[!_]*.py")))
+def test_a_download_needs_nothing_beside_it(name, tmp_path):
+    """The gallery offers each file alone: it imports nothing that lies beside it here."""
+    beside = {path.stem for path in FOLDER.glob("*.py")}
+    imported = set()
+    for node in ast.walk(ast.parse((FOLDER / f"{name}.py").read_text())):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported.add(node.module.partition(".")[0])
+    assert not imported & beside
+
+
+@pytest.mark.parametrize("name", ["tagger", "embeddings"])
+def test_a_program_starts_in_an_empty_folder(name, tmp_path):
+    (tmp_path / f"{name}.py").write_text((FOLDER / f"{name}.py").read_text())
+    call = [sys.executable, f"{name}.py", "--help"]
+    root = str(FOLDER.parent)
+    environment = {**os.environ, "PYTHONPATH": root}
+    subprocess.run(call, cwd=tmp_path, env=environment, check=True, timeout=120)

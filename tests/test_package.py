@@ -6,6 +6,7 @@ import importlib.util
 import os
 import pkgutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,18 @@ def test_kernels_are_of_the_build_under_test():
     assert sanitized == (set(code) if build == "asan" else set())
     assert (undefined != set()) == (build == "ubsan")
     assert (checked != set()) == (build == "debug")
+
+
+def test_softmax_regression_is_a_classifier_by_name_too():
+    assert sklearn_xc.ImplicitSoftmaxClassifier is sklearn_xc.ImplicitSoftmaxRegressor
+    with pytest.raises(AttributeError, match="has no attribute 'SoftmaxClassifier'"):
+        sklearn_xc.SoftmaxClassifier  # noqa: B018
+
+
+def test_public_modules_need_no_import_of_their_own():
+    code = "import sklearn_xc; sklearn_xc.datasets.load_xc; sklearn_xc.mips.ExactIndex"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (PACKAGE / "py.typed").is_file()

@@ -1,5 +1,6 @@
 """The HTTP service of examples/serve.py: answers, limits, errors."""
 
+import asyncio
 import http.client
 import importlib.util
 import json
@@ -13,7 +14,6 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_xc import PPDSparseClassifier, predict_topk, save
 
-pytest.importorskip("skops")
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
@@ -82,7 +82,15 @@ def test_answers_are_those_of_the_pipeline(ask, pipeline):
         ({"texts": ["a" * 20_001]}, "20000 characters at most"),
         ({"texts": ["a"], "k": 8}, "k must be an integer from 1 to 7"),
         ({"texts": ["a"], "k": True}, "k must be an integer"),
-        ({"texts": ["a"], "labels": "label 1"}, "labels must be a list of strings"),
+        ({"texts": ["a"], "labels": "label 1"}, "labels must be a list of at most 10000 strings"),
+        (
+            {"texts": ["a"], "exclude": ["a"] * 10_001},
+            "exclude must be a list of at most 10000",
+        ),
+        (
+            {"texts": ["a"], "labels": ["a" * 1001]},
+            "labels holds a label of more than 1000",
+        ),
         ({"texts": ["a"], "labels": ["nobody"]}, "labels names 'nobody', which is not in classes_"),
         ({"texts": ["a"], "k": 2, "labels": ["label 1"]}, "k=2 labels are asked for"),
     ],
@@ -99,3 +107,44 @@ def test_long_bodies_and_other_paths(ask):
     assert (status, found["error"]) == (413, "the body is longer than 1048576 bytes")
     assert ask("GET", "/topk")[0] == 405
     assert ask("GET", "/nothing")[0] == 404
+
+
+def answered(module, path, monkeypatch, receive):
+    """The status and body that the application sends, called without a server."""
+    monkeypatch.setenv(module.MODEL, str(path))
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        "type": "http", "method": "POST", "path": "/topk", "headers": [], "query_string": b"",
+        "http_version": "1.1", "scheme": "http", "root_path": "", "app": None,
+    }  # fmt: skip
+    asyncio.run(module.make_app()(scope, receive, send))
+    return sent[0]["status"], b"".join(part.get("body", b"") for part in sent)
+
+
+def test_a_body_that_does_not_come(module, pipeline, tmp_path, monkeypatch):
+    save(pipeline, tmp_path / "model")
+    monkeypatch.setitem(module.LIMITS, "seconds", 0.05)
+
+    async def receive():
+        await asyncio.sleep(60)
+
+    status, text = answered(module, tmp_path / "model", monkeypatch, receive)
+    assert status == 408
+    assert b"did not come within 0.05 seconds" in text
+
+
+def test_a_client_that_goes_away_is_no_error(module, pipeline, tmp_path, monkeypatch):
+    save(pipeline, tmp_path / "model")
+    parts = iter([
+        {"type": "http.request", "body": b'{"texts"', "more_body": True},
+        {"type": "http.disconnect"},
+    ])  # fmt: skip
+
+    async def receive():
+        return next(parts)
+
+    assert answered(module, tmp_path / "model", monkeypatch, receive) == (400, b"")

@@ -17,13 +17,14 @@ from ..inspection._label_counts import counts_of_codes, report_of
 from ..persistence import SaveMixin, weights_to_store
 from ..topk._inverted_index import InvertedIndex
 from ..utils._callbacks import CallbackSupportMixin, Progress
+from ..utils._given_labels import in_order_of, plain_labels
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
 from . import _weight_format as weight_format
 from ._fitted import check_labels_and_counts, check_shape, take_loaded_weights
 from ._labels import without_grades
-from ._linear_model import IndexCache, LinearScores, arrays_of, checked_weights
+from ._linear_model import IndexCache, LinearScores, arrays_of, checked_weights, trust
 from ._nearly_empty import warn_if_nearly_empty
 from ._predict_topk import predict_topk, topk_of_scores
 from ._topk_predictor import topk_predictor
@@ -33,6 +34,7 @@ from ._validation import (
     Options,
     StrOptions,
     all_or_nothing,
+    as_it_is,
     check_parameters,
 )
 
@@ -43,6 +45,7 @@ __all__ = [
     "Options",
     "StrOptions",
     "all_or_nothing",
+    "as_it_is",
     "check_parameters",
 ]
 
@@ -130,6 +133,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         """
         self.coef_, self.intercept_ = coef, intercept
         self._prepare_index()
+        trust(coef)
         if scratch is not None and scratch.on_disk and sparse.issparse(coef):
             self._index_cache.put(coef, intercept, InvertedIndex(coef, intercept, scratch.lasting))
         elif indexed:
@@ -172,6 +176,11 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
         check_labels_and_counts(self, mapped)
+
+    def _check_late(self, name, value):
+        super()._check_late(name, value)
+        if name == "coef_":
+            check_shape(vars(self), np.shape(value), self._scores_of().n_inputs())
 
     def _check_state(self):
         """Before training goes on: attributes set by hand have to fit together, as in a file."""
@@ -239,10 +248,11 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
             If the scores would take more than half of the memory available (see
             `SKLEARN_XC_MEMORY_LIMIT` in the user guide); :meth:`predict_topk` never does.
         """
-        rows = self._rows(X)
-        self._require_output(rows, np.float32, "decision_function")
-        scores = self._model().scores(rows, self._threads())
-        return scores.ravel() if self._encoding.kind == "binary" else scores
+        now = as_it_is(self)
+        rows = now._rows(X)
+        now._require_output(rows, np.float32, "decision_function")
+        scores = now._model().scores(rows, now._threads())
+        return scores.ravel() if now._encoding.kind == "binary" else scores
 
     def predict(self, X):
         """Predict classes or labels.
@@ -272,15 +282,16 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
             `SKLEARN_XC_MEMORY_LIMIT` in the user guide); fit on a sparse y, or use
             :meth:`predict_topk`.
         """
-        rows = self._rows(X)
-        model, encoding = self._model(), self._encoding
+        now = as_it_is(self)
+        rows = now._rows(X)
+        model, encoding, n_threads = now._model(), now._encoding, now._threads()
         if encoding.kind == "binary":
-            return self.classes_[(model.scores(rows, self._threads()).ravel() > 0).astype(int)]
+            return now.classes_[(model.scores(rows, n_threads).ravel() > 0).astype(int)]
         if encoding.kind == "multiclass":
-            return self.classes_[model.topk(rows, 1, self._threads())[0].ravel()]
+            return now.classes_[model.topk(rows, 1, n_threads)[0].ravel()]
         if encoding.container is None:
-            self._require_output(rows, encoding.dtype, "predict")
-        pattern = model.positives(rows, self._threads())
+            now._require_output(rows, encoding.dtype, "predict")
+        pattern = model.positives(rows, n_threads)
         warn_if_nearly_empty(self, np.diff(pattern.indptr), "score above zero")
         return encoding.indicator(pattern)
 
@@ -291,14 +302,18 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         ----------
         X : array-like or sparse, shape (n_samples, n_features)
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
-            With ``graded=True`` every label that is not 0 is true.
+            The columns of a DataFrame go by their names. With ``graded=True`` every label that is
+            not 0 is true.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns
         -------
         score : float
         """
-        y = without_grades(y) if getattr(self, "graded", False) else y
+        check_is_fitted(self)
+        if self._encoding.kind == "multilabel":
+            y = in_order_of(y, self.classes_)
+        y = without_grades(y) if getattr(self, "graded", False) else plain_labels(y)
         return super().score(X, y, sample_weight)
 
     predict_topk = predict_topk
@@ -355,17 +370,18 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         --------
         sklearn_xc.explain : The same through a Pipeline, with the names of its features.
         """
-        rows = self._feature_rows(X)
-        names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
+        now = as_it_is(self)
+        rows = now._feature_rows(X)
+        names = getattr(now, "feature_names_in_", None) if feature_names is None else feature_names
         names = check_options(k, names, rows.shape[1])
         if labels is None:
-            inputs, kind = self._scores_of().inputs(rows, self._threads()), self._encoding.kind
-            places = predicted_places(self._model(), kind, inputs, self._threads())
+            inputs, kind = now._scores_of().inputs(rows, now._threads()), now._encoding.kind
+            places = predicted_places(now._model(), kind, inputs, now._threads())
         else:
-            places = places_of_labels(labels, self.classes_, rows.shape[0])
-        coef = checked_weights(self.coef_)
-        of_label = partial(self._scores_of().weights_of_label, coef, self.intercept_)
-        return explain_rows(rows.matrix(), places, self.classes_, of_label, k, names)
+            places = places_of_labels(labels, now.classes_, rows.shape[0])
+        coef = checked_weights(now.coef_)
+        of_label = partial(now._scores_of().weights_of_label, coef, now.intercept_)
+        return explain_rows(rows.matrix(), places, now.classes_, of_label, k, names)
 
     @property
     def label_report_(self):

@@ -1,9 +1,19 @@
 """State of a fitted classifier that comes from a file or was set by hand: taken in, and checked."""
 
 import numpy as np
+from scipy import sparse
 
 from ..persistence._weights import LoadedWeights
-from ..utils._records import either, is_a, is_array, is_int32, require_attributes
+from ..utils._records import (
+    either,
+    is_a,
+    is_array,
+    is_count,
+    is_int32,
+    is_labels,
+    is_number,
+    require_attributes,
+)
 from ..utils._waiting import Waiting
 from ._labels import LabelEncoding
 from ._linear_model import IndexCache
@@ -36,6 +46,8 @@ def take_loaded_weights(model, state, origin):
     elif weights is not None and not model._scores_of(known).kept_as_lists:
         check_shape(known, np.shape(weights), model._scores_of(known).n_inputs())
         state["coef_"], model._index_cache = weights, IndexCache()
+    elif weights is None and origin is not None and "coef_" in origin.late():
+        model._index_cache = IndexCache()  # see `SaveMixin._check_late`
     elif weights is not None or (mapped is None and "coef_" not in vars(model)):
         raise ValueError(f"it holds a {type(model).__name__} without weights")
 
@@ -54,7 +66,12 @@ def check_labels_and_counts(model, mapped):
         model, _support=either(None, is_array(np.int64, least=0)),
         _held_out_counts=either(None, is_array(np.int64, ndim=2, least=0)),
         n_iter_=is_int32, loss_curve_=is_array(np.float64, finite=False),
-        _beginning=is_a(Waiting),
+        _beginning=is_a(Waiting), _encoding=is_a(LabelEncoding), classes_=is_labels,
+        coef_=lambda coef: sparse.issparse(coef) or isinstance(coef, np.ndarray),
+        intercept_=is_array(np.float32, finite=False), n_features_in_=is_count,
+        feature_names_in_=is_labels, _share_with_labels=is_number,
+        search_recall_=is_a(float, np.floating),
+        validation_scores_=is_array(np.float64, finite=False),
     )  # fmt: skip
     classes = model._encoding.classes_
     same = np.shape(model.classes_) == classes.shape

@@ -10,6 +10,7 @@ from sklearn import get_config
 from sklearn.exceptions import DataConversionWarning
 
 from ..utils._csr import LARGEST_INDEX
+from ..utils._given_labels import is_missing, plain_labels
 from ..utils._matrix import checked_csr, narrow_indices
 from ..utils._records import is_a, is_labels, is_one_of, record
 
@@ -85,11 +86,6 @@ class LabelEncoding:
         return pattern.astype(self.dtype).toarray()
 
 
-def label_names(y):
-    """The column names of a DataFrame as an array, None for any other y."""
-    return np.asarray(y.columns) if hasattr(y, "columns") else None
-
-
 def check_labels(y, grades=REFUSED):
     """Raise for a raw y that scikit-learn's own validation would trip over, or misname.
 
@@ -121,10 +117,21 @@ def check_labels(y, grades=REFUSED):
         return
     if getattr(y, "ndim", 1) != 1:
         return
-    if hasattr(y, "isna") and y.isna().any():
+    if str(getattr(y, "dtype", "")).lower().startswith(("list", "array(")):  # polars, Arrow
+        raise ValueError(LABEL_LISTS)
+    if _has_missing(y):
         raise ValueError("Input y contains NaN: every sample needs a label")
     if isinstance(y, (list, tuple)) or getattr(getattr(y, "dtype", None), "kind", None) == "O":
         _check_items(y, grades)
+
+
+def _has_missing(y):
+    """Whether a Series or an array of dates says that labels are missing."""
+    if hasattr(y, "isna"):
+        return bool(y.isna().any())
+    if (count := getattr(y, "null_count", None)) is not None:  # a method of polars, not of Arrow
+        return bool(count() if callable(count) else count)
+    return getattr(getattr(y, "dtype", None), "kind", None) in ("m", "M") and np.isnat(y).any()
 
 
 def is_indicator(y):
@@ -138,7 +145,7 @@ def is_indicator(y):
 
 def _check_items(y, grades):
     """Refuse missing labels and lists of labels in a list or an object array."""
-    if any(label is None or (isinstance(label, float) and label != label) for label in y):
+    if any(map(is_missing, y)):
         raise ValueError("Input y contains NaN or None: every sample needs a label")
     rows = [row for row in y if isinstance(row, NESTED)]
     if not rows:
@@ -285,8 +292,21 @@ def encode_indicator(y, names, grades=REFUSED):
     if values is not None:
         Y = sparse.csr_array((values.astype(np.float32), Y.indices, Y.indptr), shape=Y.shape)
     dtype = np.dtype(np.int64) if y.dtype.kind == "O" else y.dtype
-    labels = np.arange(n_classes) if names is None else names
+    if dtype == np.float16:  # which sparse matrices do not have
+        dtype = np.dtype(np.float32)
+    labels = np.arange(n_classes) if names is None else told_from_numbers(names)
     return LabelEncoding("multilabel", labels, dtype, container), Y
+
+
+def told_from_numbers(names):
+    """Names of columns that cannot be taken for the numbers of columns.
+
+    Whole numbers are objects, unless they are those of the columns: metrics then ask for
+    ``classes``, where numbers would be columns.
+    """
+    if names.dtype.kind in "iu" and (names != np.arange(len(names))).any():
+        return names.astype(object)
+    return names
 
 
 def _require_entries(values, shape, grades):
@@ -306,6 +326,8 @@ def _require_entries(values, shape, grades):
     what = "for lists of labels use sklearn.preprocessing.MultiLabelBinarizer(sparse_output=True)"
     if values.dtype.kind == "f" and 0 < wrong[0] < 1:
         what = "weights of labels are for graded=True of PPDSparseClassifier and LDGSClassifier"
+    if wrong[0] in (2, 3, 4):
+        what = f"pairs of row and label that are given twice add up, Y != 0 has each once; {what}"
     raise ValueError(
         f"Unknown label type: y of shape {shape} must be an indicator of 0 and 1, but holds "
         f"{wrong[0]!s}; {what}"
@@ -330,7 +352,7 @@ def _sparse_pattern(csr):
 def without_grades(y):
     """The pattern of a raw indicator, csr_array of uint8; 1-D y as it is."""
     check_labels(y, DROPPED)
-    y = y if sparse.issparse(y) else np.asarray(y)
+    y = y if sparse.issparse(y) else np.asarray(plain_labels(y))
     return encode_indicator(y, None, DROPPED)[1] if y.ndim == 2 else y
 
 

@@ -1,5 +1,7 @@
 """Linear weights as prediction follows them: their index, kept or read from a file."""
 
+from weakref import WeakValueDictionary
+
 import numpy as np
 from scipy import sparse
 
@@ -82,10 +84,11 @@ class IndexCache:
         self._index = None
 
     def get(self, coef, intercept, make=InvertedIndex):
-        coef = checked_weights(coef)
+        """The index of these weights."""
         arrays = arrays_of(coef, intercept)
         with self._lock:
             if not _same(arrays, self._arrays):
+                coef = checked_weights(coef)
                 index = make(coef, intercept)
                 if any(array.flags.writeable for array in arrays):
                     return index
@@ -98,23 +101,45 @@ class IndexCache:
             self._arrays, self._index = arrays_of(coef, intercept), index
 
 
+# Arrays of sparse weights whose structure is known to be right, by their ids: those that a fit has
+# made, and those that were checked when nothing could be written into them.
+_TRUSTED = WeakValueDictionary()
+
+
+def trust(coef):
+    """Remember the very arrays of sparse weights, which were made or checked here."""
+    if sparse.issparse(coef):
+        _TRUSTED.update({id(array): array for array in _parts_of(coef)})
+
+
 def checked_weights(coef):
     """``coef_`` as CSR or ndarray, whose structure was checked if a user put it in place.
 
-    Weights that a fit or a file has left cannot be written to, and were checked then.
+    Each array is trusted for being the one that was trusted before; that it cannot be written to,
+    which anybody can say of any array, only keeps it as it was then.
     """
     if not sparse.issparse(coef):
         return np.require(coef, requirements="A")
-    ours = coef.format == "csr" and not any(
-        array.flags.writeable for array in (coef.data, coef.indices, coef.indptr)
-    )
-    return coef if ours else checked_csr(coef, "coef_")
+    if coef.format == "csr":
+        fixed = not any(array.flags.writeable for array in _parts_of(coef))
+        if fixed and all(_TRUSTED.get(id(array)) is array for array in _parts_of(coef)):
+            return coef
+    checked = checked_csr(coef, "coef_")
+    if not any(array.flags.writeable for array in _parts_of(checked)):
+        trust(checked)
+    return checked
 
 
 def arrays_of(coef, intercept):
     """The arrays that weights and intercepts lie in."""
-    parts = (coef.data, coef.indices, coef.indptr) if sparse.issparse(coef) else (coef,)
+    parts = _parts_of(coef) if sparse.issparse(coef) else (coef,)
     return *parts, intercept
+
+
+def _parts_of(coef):
+    if coef.format not in ("csr", "csc"):
+        return (coef,)
+    return coef.data, coef.indices, coef.indptr
 
 
 def _same(some, others):

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from ..inspection._label_counts import summed_support
+from ..utils._given_labels import given_classes, plain_labels
 from ..utils._matrix import in_checked_csr, normalise
 from ..utils._validation import check_sample_weight
 from ..utils._waiting import ended_beginning, keep_beginning, with_beginning
@@ -98,14 +99,14 @@ def validate_part(estimator, X, y, classes, sample_weight):
     if not first:
         estimator._check_state()
     before = None if first else (estimator.classes_, estimator._support)
-    X, y = in_checked_csr(X, "X"), in_checked_csr(y, "y")
+    X, y = in_checked_csr(X, "X"), in_checked_csr(plain_labels(y), "y")
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True, reset=first)
     refuse_indicator(estimator, y)
     y = column_or_1d(y, warn=True)
     if first:
         if classes is None:
             raise ValueError("classes must be given at the first call of partial_fit")
-        classes = np.unique(np.asarray(classes))
+        classes = given_classes(classes)
         if len(classes) < 2:
             raise ValueError(f"classes must name at least two classes, got {classes!r}")
         estimator._require_size(len(classes), X.shape[1])
@@ -129,9 +130,9 @@ def _grow(estimator, y, classes, may_add):
     """Take in the new classes of `classes` and, where it may add some, of y."""
     grown, places = estimator.classes_, np.arange(len(estimator.classes_))
     if classes is not None:
-        classes = np.asarray(classes)
+        classes = given_classes(classes)
         grown, places = merge_labels(grown, classes)
-        left_out = np.setdiff1d(grown, classes.ravel())
+        left_out = np.setdiff1d(grown, classes)
         if len(left_out):
             raise ValueError(
                 f"classes leaves out {left_out.tolist()[0]!r}, which an earlier call named: "

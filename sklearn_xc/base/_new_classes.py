@@ -5,6 +5,8 @@ from numbers import Real
 import numpy as np
 from scipy import sparse
 
+from ..utils._given_labels import wastes
+
 NAMES = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers", "U": "strings"}
 
 
@@ -43,7 +45,7 @@ def merge_labels(known, labels):
     if not labels.size:
         return known, np.arange(len(known))
     labels = _as_kind_of(known, labels)
-    if known.dtype.kind == "O" or labels.dtype.kind == "O":
+    if known.dtype.kind == "O" or labels.dtype.kind == "O" or _would_waste(known, labels):
         merged = _union_of_objects(known, labels)
     else:
         merged = np.union1d(known, labels)
@@ -93,8 +95,18 @@ def _union_of_objects(known, labels):
         ordered = sorted({*known.tolist(), *labels.tolist()})
     except TypeError as error:
         raise ValueError(f"the labels cannot be sorted among the classes: {error}") from error
-    kind = known.dtype if known.dtype.kind == "O" else None
-    return np.array(ordered, dtype=kind)
+    is_wide = all(isinstance(label, str) for label in ordered) and wastes(
+        max(map(len, ordered)), sum(map(len, ordered)), len(ordered)
+    )
+    return np.array(ordered, dtype=object if known.dtype.kind == "O" or is_wide else None)
+
+
+def _would_waste(known, labels):
+    """Whether new texts would make all known ones as wide as the longest."""
+    if known.dtype.kind != "U" or labels.dtype.kind != "U":
+        return False
+    total = (known.nbytes + labels.nbytes) // 4
+    return wastes(max(known.itemsize, labels.itemsize) // 4, total, len(known) + len(labels))
 
 
 def append_names(known, names):

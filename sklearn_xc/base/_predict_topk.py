@@ -6,6 +6,7 @@ from ..topk._inverted_index import topk_matrix
 from ..topk._restriction import read_restriction
 from ..utils._validation import check_k
 from ._linear_model import checked_weights
+from ._validation import as_it_is
 
 
 def predict_topk(
@@ -31,10 +32,12 @@ def predict_topk(
         rows, or for each row its own (candidates from another system) as a list of lists or a
         sparse matrix of shape (n_samples, K). The cost follows their number, not K.
     exclude : as `labels`, default=None
-        Labels that an answer may not hold, such as those that a user has already.
-    label_weight : array-like of shape (K,), default=None
+        Labels that an answer may not hold, such as those that a user has already. Those that
+        are not in ``classes_`` change nothing.
+    label_weight : array-like of shape (K,), Series or dict, default=None
         What is added to the score of each class, in the order of ``classes_``, such as the
-        logarithm of a prior. Not for probabilities.
+        logarithm of a prior; a Series or a dict goes by the names of classes, and has to name
+        all of them. Not for probabilities.
 
     Returns
     -------
@@ -52,7 +55,7 @@ def predict_topk(
     ------
     ValueError
         If k is not an integer from 1 to the number of labels that every row may have, `scores` is
-        not one of the two, there are no probabilities, `labels` or `exclude` names what is not in
+        not one of the two, there are no probabilities, `labels` names what is not in
         ``classes_``, or `label_weight` is no finite number for each class.
     """
     if scores not in ("decision", "proba"):
@@ -62,15 +65,16 @@ def predict_topk(
             "label_weight is added to scores, and sums with it are no probabilities: use "
             "scores='decision'"
         )
-    rows = self._rows(X)
-    only = read_restriction(self.classes_, rows.shape[0], labels, exclude, label_weight)
-    n_classes = len(self.classes_)
+    now = as_it_is(self)
+    rows = now._rows(X)
+    only = read_restriction(now.classes_, rows.shape[0], labels, exclude, label_weight)
+    n_classes = len(now.classes_)
     k = check_k(k, n_classes) if only is None else only.check_k(k, sparse_output)
-    topk = self._topk_probabilities if scores == "proba" else self._topk
+    topk = now._topk_probabilities if scores == "proba" else now._topk
     best, values = topk(rows, k, only)
     if sparse_output:
         return topk_matrix(best, values, n_classes)
-    return self.classes_[best], values
+    return now.classes_[best], values
 
 
 def topk_of_scores(model, rows, k, only=None):

@@ -9,6 +9,7 @@ from ..utils._label_places import named_labels
 from ..utils._matrix import as_rows, checked_csr, normalise
 from ..utils._validation import check_k
 from ._linear_model import checked_weights
+from ._validation import as_it_is
 
 
 def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None):
@@ -39,7 +40,7 @@ def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None
         If an argument is not as described, or leaves fewer than k labels.
     """
     check_is_fitted(self)
-    return TopkPredictor(self, k, labels, exclude, label_weight)
+    return TopkPredictor(as_it_is(self), k, labels, exclude, label_weight)
 
 
 class TopkPredictor:
@@ -63,6 +64,7 @@ class TopkPredictor:
             raise ValueError("labels and exclude leave no label")
         self._k = check_k(k, int(kept.sum()))
         self._classes, self._n_features = model.classes_, model.n_features_in_
+        self._names = getattr(model, "feature_names_in_", None)
         self._scores, self._name = model._scores_of(), type(model).__name__
         self._model = None
         if model._encoding.kind == "binary":  # two scores are no search
@@ -71,7 +73,7 @@ class TopkPredictor:
             return
         index = model._model()
         if label_weight is not None:
-            index = index.shifted(checked_weight(label_weight, n_classes))
+            index = index.shifted(checked_weight(label_weight, model.classes_))
         if labels is not None:
             index = index.part(lambda: checked_weights(model.coef_), np.flatnonzero(kept))
         elif exclude is not None:
@@ -103,6 +105,12 @@ class TopkPredictor:
         return self._classes[best], scores
 
     def _checked(self, X):
+        columns = None if self._names is None else getattr(X, "columns", None)
+        if columns is not None and not np.array_equal(np.asarray(columns), self._names):
+            raise ValueError(
+                "The feature names should match those that were passed during fit, and in the "
+                f"same order: {list(self._names[:5])}, got {list(columns[:5])}"
+            )
         X = checked_csr(X, "X") if sparse.issparse(X) else np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self._n_features:
             raise ValueError(
@@ -118,7 +126,8 @@ class TopkPredictor:
 
 def _places(labels, classes, name):
     """Labels for all rows, as places."""
-    named = None if sparse.issparse(labels) else named_labels(labels, classes, 0, name)
+    missing = "left out" if name == "exclude" else "refused"
+    named = None if sparse.issparse(labels) else named_labels(labels, classes, 0, name, missing)
     if named is None or named.starts is not None:
         raise ValueError(
             f"{name} of a predictor are for all rows; those of each row go to predict_topk"

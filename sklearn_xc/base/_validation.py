@@ -6,6 +6,7 @@ The only module that touches private names of scikit-learn.
 import os
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from threading import get_ident
 
 import numpy as np
@@ -20,6 +21,7 @@ from sklearn.utils.validation import validate_data
 
 from ..inspection._label_counts import training_support
 from ..utils._callbacks import STATE
+from ..utils._given_labels import label_names, plain_labels, require_names
 from ..utils._label_places import check_names
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._validation import check_sample_weight, require_two_classes
@@ -29,9 +31,9 @@ from ._labels import (
     check_labels,
     codes_of,
     encode,
-    label_names,
     pattern_of,
     refuse_indicator,
+    told_from_numbers,
 )
 from ._nearly_empty import count_rows_with_labels
 
@@ -41,13 +43,15 @@ __all__ = [
     "Options",
     "StrOptions",
     "all_or_nothing",
+    "as_it_is",
     "check_parameters",
     "validate_fit",
     "validate_more",
 ]
 
 
-_training = {}  # id of an estimator -> the thread that changes it
+_training = {}  # id of an estimator -> the thread that changes it, and the attributes of before
+_begun = count()  # changes that began, of any estimator
 if hasattr(os, "register_at_fork"):  # other threads do not live on in a child
     os.register_at_fork(after_in_child=_training.clear)
 
@@ -62,8 +66,11 @@ def all_or_nothing(estimator):
         If another thread is changing the estimator: of two fits at once nothing whole would come.
     """
     mine, key = get_ident(), id(estimator)
-    nested = _training.get(key) == mine
-    if (trained_by := _training.setdefault(key, mine)) != mine:  # one step: no lock
+    nested = _training.get(key, (None,))[0] == mine
+    estimator._read_all()
+    next(_begun)
+    trained_by, _ = _training.setdefault(key, (mine, vars(estimator).copy()))  # a step: no lock
+    if trained_by != mine:
         raise RuntimeError(
             f"thread {trained_by} is training this {type(estimator).__name__}; train a clone in "
             "each thread"
@@ -76,16 +83,36 @@ def all_or_nothing(estimator):
             _training.pop(key, None)
 
 
+def as_it_is(estimator):
+    """An estimator with the attributes of one moment, before or after a change, not during it.
+
+    A prediction that begins while another thread fits the estimator is by the model of before.
+    Within a fit, and of a mapped model, which nothing has changed, it is the estimator itself.
+    """
+    if "_origin" in vars(estimator):
+        return estimator
+    while True:
+        n_begun = repr(_begun)
+        now = object.__new__(type(estimator))
+        vars(now).update(vars(estimator))
+        trained_by, before = _training.get(id(estimator), (None, None))
+        if trained_by == get_ident():
+            return estimator
+        if trained_by is not None:
+            now.__dict__ = dict(before)
+            return now
+        if repr(_begun) == n_begun:  # no change can have begun and ended in between
+            return now
+
+
 @contextmanager
 def _restored_on_failure(estimator):
-    estimator._read_all()
     before = vars(estimator).copy()
     try:
         yield
     except BaseException:
         callbacks = {name: vars(estimator)[name] for name in STATE if name in vars(estimator)}
-        vars(estimator).clear()
-        vars(estimator).update(before, **callbacks)
+        estimator.__dict__ = before | callbacks  # one step: nobody sees less than all of it
         raise
 
 
@@ -159,7 +186,8 @@ def validate_fit(estimator, X, y, sample_weight=None):
     check_parameters(estimator)
     grades = grades_of(estimator)
     check_labels(y, grades)
-    names = label_names(y)
+    names, y = label_names(y), plain_labels(y)
+    refuse_texts(X)
     X, y = in_checked_csr(X, "X"), in_checked_csr(y, "y")
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True)
     if not estimator._multilabel:
@@ -183,6 +211,25 @@ def validate_fit(estimator, X, y, sample_weight=None):
     if is_multilabel:
         count_rows_with_labels(estimator, positives, sample_weight)
     return as_rows(normalise(X)), Y, sample_weight
+
+
+def refuse_texts(X):
+    """Raise ValueError for texts in the place of rows of numbers."""
+    known = isinstance(X, (list, tuple, np.ndarray)) or hasattr(X, "to_numpy")
+    if not known or getattr(X, "ndim", 1) > 2:
+        return
+    kind = getattr(getattr(X, "dtype", None), "kind", "O")
+    if isinstance(X, (list, tuple)):
+        first = X[0] if len(X) else None
+    elif kind not in "biuf" and getattr(X, "ndim", 1) == 1:
+        first = next(iter(X), None)
+    else:
+        first = X[0][0] if kind in "US" and getattr(X, "size", 0) else None
+    if isinstance(first, (str, bytes)):
+        raise ValueError(
+            f"X holds texts, such as {str(first)!r:.60}, and has to hold numbers: put a vectorizer "
+            "before the estimator, make_pipeline(TfidfVectorizer(), ...)"
+        )
 
 
 def validate_warm_start(estimator, X, y, sample_weight):
@@ -236,21 +283,22 @@ def _named(encoding, given, of_frame):
             f"label_names is for the columns of an indicator, but y has one of "
             f"{encoding.n_classes} classes a sample, which are names themselves"
         )
-    given = np.asarray(given)
+    given = np.asarray(plain_labels(given))
     check_names(given, encoding.n_classes, "label_names")
+    require_names(given, "label_names")
     if of_frame is not None and not np.array_equal(of_frame, given):
         raise ValueError(
             f"label_names begins with {given.tolist()[0]!r}, but y is a DataFrame with other "
             f"names, such as {of_frame.tolist()[0]!r}: leave one of them out"
         )
-    return replace(encoding, classes_=given)
+    return replace(encoding, classes_=told_from_numbers(given))
 
 
 def validate_more(estimator, X, y, sample_weight=None):
     """Check parameters and data that come after a fit, as `validate_fit`; y is not encoded."""
     check_parameters(estimator)
     check_labels(y, grades_of(estimator))
-    X, y = in_checked_csr(X, "X"), in_checked_csr(y, "y")
+    X, y = in_checked_csr(X, "X"), in_checked_csr(plain_labels(y), "y")
     X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True, reset=False)
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..base._classifier import Interval, StrOptions
+from ..base._classifier import Interval, StrOptions, as_it_is
 from ..model_selection._out_of_fold import held_out_topk, read_labels, splits_of
 from ..utils._available import available_if
 from ..utils._callbacks import CALLBACKS
@@ -123,10 +123,9 @@ class CalibratedMixin:
             If they would take more than half of the memory available; ``predict_topk(X, k,
             scores="proba")`` never does.
         """
-        rows = self._rows(X)
-        return all_probabilities(
-            self._fitted_calibration(), partial(self._topk, rows), rows.shape[0]
-        )
+        now = as_it_is(self)
+        rows = now._rows(X)
+        return all_probabilities(now._fitted_calibration(), partial(now._topk, rows), rows.shape[0])
 
     @available_if(_has_calibration)
     def predict_log_proba(self, X):

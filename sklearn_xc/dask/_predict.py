@@ -159,7 +159,7 @@ class _Restrictions:
                 parts = ones, named.places, named.starts
                 by_row[name] = sparse.csr_array(parts, shape=(n_rows, len(classes)))
         if label_weight is not None:
-            shared["label_weight"] = checked_weight(label_weight, len(classes))
+            shared["label_weight"] = checked_weight(label_weight, classes)
         self._by_row, self._shared = by_row, shared
         self._whole = read_restriction(classes, n_rows, **by_row, **shared)
 
@@ -169,7 +169,8 @@ class _Restrictions:
                 f"{name} is by row, but X has blocks of unknown sizes, at which it would be cut; "
                 "call X.compute_chunk_sizes() before"
             )
-        return named_labels(given, classes, n_rows, name)
+        missing = "left out" if name == "exclude" else "refused"
+        return named_labels(given, classes, n_rows, name, missing)
 
     def check_k(self, k, ragged):
         if self._whole is None:
@@ -223,7 +224,13 @@ def _mapped(path):
 
 
 def _block(estimator, X, k, scores, sparse_output, names, shared, by_row):
-    """On a worker."""
+    """On a worker; a block without rows, as filters leave some, has answers without rows."""
+    if np.shape(X)[0] == 0:
+        inner = find_inner(_opened(estimator), "predict_topk").estimator
+        classes = inner.classes_ if names is None else np.asarray(names)
+        if sparse_output:
+            return sparse.csr_array((0, len(classes)), dtype=np.float32)
+        return np.empty((0, k), classes.dtype), np.empty((0, k), np.float32)
     return topk_of_rows(
         _opened(estimator), X, k, scores, sparse_output, names=names, **shared, **by_row
     )

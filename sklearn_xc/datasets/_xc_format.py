@@ -1,6 +1,8 @@
 """The text format of the extreme classification repository: whole, in batches, to disk."""
 
 import os
+import secrets
+from contextlib import suppress
 from os import fsdecode
 
 import numpy as np
@@ -8,6 +10,7 @@ import scipy.sparse as sp
 
 from ..utils._matrix import checked
 from ..utils._memory_limit import VARIABLE, memory_limit
+from ._headerless import HeaderlessReader
 from ._mapped_csr import open_folder, write_folder
 from ._xc_reader import XCReader, open_text
 
@@ -18,7 +21,7 @@ _ROWS_PER_WRITE = 4096
 _BYTES_A_BYTE = 16
 
 
-def load_xc(path, *, to=None, working_memory=64):
+def load_xc(path, *, to=None, working_memory=64, header=True):
     """Load features and labels from a file in the XC text format.
 
     The first line is the header ``N D K``: the numbers of rows, features and labels. Every other
@@ -40,6 +43,10 @@ def load_xc(path, *, to=None, working_memory=64):
         one pass and whole or not at all, and returned mapped and read-only.
     working_memory : int, default=64
         With `to`, about how many MiB may be in use at a time, as long as no row needs more.
+    header : bool, default=True
+        False for a file without the first line, as LIBSVM and others have them for several labels
+        a row. It is read twice; the numbers of features and labels are the largest that occur, and
+        where no feature is 0, features count from 1. Not with `to`.
 
     Returns
     -------
@@ -95,6 +102,12 @@ def load_xc(path, *, to=None, working_memory=64):
            [0, 0, 0]], dtype=int32)
     """
     path = fsdecode(path)
+    if not header:
+        if to is not None:
+            raise ValueError("header=False is for files that are read whole, without `to`")
+        with HeaderlessReader(path) as reader:
+            X, Y = _joined(reader, path)
+            return (X[:, 1:] if reader.first_feature > 0 else X), Y
     if to is None and os.path.isdir(path):
         return open_folder(path)
     if to is None:
@@ -246,7 +259,23 @@ def dump_xc(path, X, Y):
     X, Y = _features_to_write(X), _labels_to_write(Y)
     if X.shape[0] != Y.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows and Y has {Y.shape[0]}; they must have as many")
-    with open_text(fsdecode(path), "wb") as stream:
+    path = fsdecode(path)
+    folder, name = os.path.split(os.path.abspath(path))
+    if os.path.exists(path) and not os.path.isfile(path):  # such as a pipe
+        _write(path, X, Y)
+        return
+    beside = os.path.join(folder, f".{secrets.token_hex(4)}.{name[-60:]}")  # the ending stays
+    try:
+        _write(beside, X, Y)
+        os.replace(beside, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(beside)
+        raise
+
+
+def _write(path, X, Y):
+    with open_text(path, "wb") as stream:
         stream.write(f"{X.shape[0]} {X.shape[1]} {Y.shape[1]}\n".encode())
         for start in range(0, X.shape[0], _ROWS_PER_WRITE):
             rows = slice(start, start + _ROWS_PER_WRITE)

@@ -15,6 +15,7 @@ from ._single_label import INDICATOR_DTYPE
 
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 PIECE_BYTES = 1 << 20
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # that some editors put before a text
 _BYTES_OF_AN_ENTRY = 64  # of text: the feature, a colon, the value, a blank
 _LARGEST_INDEX = np.iinfo(np.int32).max
 
@@ -77,13 +78,14 @@ def _read(stream, path, n_bytes):
 
 
 def _read_header(header, path):
-    fields = header.split()
+    fields = header.removeprefix(BYTE_ORDER_MARK).split()
     if not header:
         raise ValueError(f"{path}, line 1: expected the header 'N D K', found nothing")
     if len(fields) != 3 or not all(re.fullmatch(rb"[0-9]{1,18}", field) for field in fields):
         raise ValueError(
             f"{path}, line 1: expected the header 'N D K' of three whole numbers, found "
-            f"{_shown(header)}"
+            f"{_shown(header)}; load_xc(path, header=False) reads files without one, as LIBSVM has "
+            "them"
         )
     n_rows, n_features, n_classes = map(int, fields)
     for name, size in [("D", n_features), ("K", n_classes)]:
@@ -109,6 +111,8 @@ class XCReader:
     path : str
     piece_bytes : int, default=2**20
         About how much text is parsed at a time; a single line may be longer.
+    header : tuple (N, D, K), default=None
+        In the place of the first line.
 
     Attributes
     ----------
@@ -121,15 +125,17 @@ class XCReader:
         As `load_xc`.
     """
 
-    def __init__(self, path, piece_bytes=PIECE_BYTES):
+    def __init__(self, path, piece_bytes=PIECE_BYTES, *, header=None):
         self._path = path
         self._stream = open_text(path, "rb")
         try:
             lines = _Lines(self._stream, path, piece_bytes)
             self._texts = lines.pieces()
-            text = next(self._texts, b"")
-            header, _, self._rest = text.partition(b"\n")
-            self.shape = _read_header(header, path)
+            self._rest = next(self._texts, b"")
+            if header is None:
+                first, _, self._rest = self._rest.partition(b"\n")
+                header = _read_header(first, path)
+            self.shape = header
         except BaseException:
             self._stream.close()
             raise

@@ -209,6 +209,13 @@ def _aligned(numbers):
 
 
 def shortened(name, longest, ending="..."):
-    """A name for people to read, cut to at most this many characters."""
+    """A name for people to read, cut in the middle to at most this many characters.
+
+    Paths of categories begin alike, and tell each other apart by their ends.
+    """
     name = str(name)
-    return name if len(name) <= longest else f"{name[: longest - len(ending)]}{ending}"
+    if len(name) <= longest:
+        return name
+    kept = longest - len(ending)
+    end = kept // 2
+    return f"{name[: kept - end]}{ending}{name[len(name) - end :]}"

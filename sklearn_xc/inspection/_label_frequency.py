@@ -213,7 +213,7 @@ def _check_metric(metric):
 
 def _counts(y_true, y_pred, k, classes, sample_weight, support, bins, from_predict_topk):
     """Bins, and what is in each: labels, true ones, predicted ones, hits."""
-    truth = true_labels(y_true, "y_true")
+    truth = true_labels(y_true, "y_true", grades=True)
     if truth.ndim == 1 and classes is None:
         raise ValueError("1-D y_true needs classes, the label of each entry of support")
     ranking = rank(y_true, y_pred, k, classes, sample_weight, from_predict_topk=from_predict_topk)

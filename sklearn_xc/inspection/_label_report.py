@@ -5,6 +5,7 @@ from scipy import sparse
 
 from ..metrics._ranking import codes, true_labels
 from ..topk._predict import predict_topk
+from ..utils._given_labels import in_order_of, plain_labels
 from ..utils._unwrap import find_inner
 from ._label_counts import LabelReport
 
@@ -20,7 +21,8 @@ def label_report(estimator, X, y, k=None):
     X : array-like, sparse, or whatever the first step of a pipeline takes
         Rows that the estimator was not trained on.
     y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
-        Their true labels. One that the model does not know has no line in the report.
+        Their true labels; the columns of a DataFrame go by their names. One that the model does
+        not know has no line in the report. Of grades those that are not 0 are true.
     k : int, default=None
         Count the k best labels of each row as predicted. By default those that `predict` gives.
 
@@ -49,7 +51,8 @@ def label_report(estimator, X, y, k=None):
     inner = find_inner(estimator, "explain", into_meta_estimators=True).estimator
     known = inner.label_report_
     predicted = estimator.predict(X) if k is None else predict_topk(estimator, X, k)[0]
-    truth = _indicator(y, known.labels, "y")
+    y = in_order_of(plain_labels(y), known.labels, missing="zero", unknown="dropped")
+    truth = _indicator(y, known.labels, "y", grades=True)
     predicted = _indicator(predicted, known.labels, "the prediction", top=k is not None)
     if truth.shape[0] != predicted.shape[0]:
         raise ValueError(f"y has {truth.shape[0]} rows, but X has {predicted.shape[0]}")
@@ -60,10 +63,10 @@ def label_report(estimator, X, y, k=None):
     return LabelReport(known.labels, known.support, known.n_weights, *counts)
 
 
-def _indicator(y, classes, name, top=False):
+def _indicator(y, classes, name, top=False, grades=False):
     """Labels, an indicator, or the k best labels of each row, as CSR (n_samples, n_classes)."""
     if not top:
-        y = true_labels(y, name)
+        y = true_labels(y, name, grades)
     if y.ndim == 2 and not top:
         if y.shape[1] != len(classes):
             raise ValueError(

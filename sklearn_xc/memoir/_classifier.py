@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
 from ..base._multiclass import partial_fit
-from ..base._validation import gathered_search_params, search_params, validate_warm_start
+from ..base._validation import search_params, validate_warm_start
 from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import Progress, with_callbacks
 from ..utils._matrix import as_rows
@@ -18,7 +18,7 @@ from ..utils._records import savable
 from ._auto import PUBLISHED, DataSeen, bias_of, passes_of, settings_of
 from ._data import Data
 from ._fitted import check_loaded, warn_if_still_rising
-from ._growing_weights import Iterates, of_length_one, outside
+from ._growing_weights import of_length_one, outside
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
 from ._seen import begin, mean_weight_of, take_in, with_weight_of_classes
 from ._train import Problem, SearchSettings, fit_memoir, require_lists_of_features
@@ -429,15 +429,6 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
             totals = np.zeros(len(self.classes_))
             totals[places] = self._totals
             self._totals = totals
-
-    @classmethod
-    def _renamed_parameters(cls, parameters):
-        return gathered_search_params(parameters, SEARCH_PARAMS)
-
-    def _set_loaded_state(self, state, origin):
-        if isinstance(state.get("_saved"), tuple):  # as it was before 0.1
-            state["_saved"] = Iterates.of_tuple(state["_saved"])
-        super()._set_loaded_state(state, origin)
 
     def _require_size(self, n_classes, n_features):
         super()._require_size(n_classes, n_features)

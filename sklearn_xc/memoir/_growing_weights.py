@@ -9,7 +9,7 @@ from .._kernels.memoir._growing_weights import WeightLists
 from ..persistence import require_lists
 from ..utils._csr import narrow_pointers
 from ..utils._matrix import narrow_indices
-from ..utils._records import is_array, is_not_negative, is_number, made_record, record
+from ..utils._records import is_array, is_not_negative, is_number, record
 
 # Larger than that of `utils/_lazy_scale.py`: the average is a difference, which loses more of it.
 SMALLEST_SCALE = 1e-4
@@ -53,19 +53,6 @@ class Iterates:
     sum_of_scales: float
     square: float
     n_iterates: float
-
-    @classmethod
-    def of_tuple(cls, saved):
-        """From the nested tuple that a model file held before 0.1."""
-        names = "indptr", "classes", "values", "sums"
-        try:
-            arrays, state, n_iterates = saved
-            scale, sum_of_scales, square = map(float, state)
-            parts = dict(zip(names, arrays, strict=True))
-        except TypeError as error:
-            raise ValueError("the iterates are not of the right form") from error
-        parts |= {"scale": scale, "sum_of_scales": sum_of_scales, "square": square}
-        return made_record(cls, parts | {"n_iterates": n_iterates})
 
     @property
     def arrays(self):

@@ -21,8 +21,9 @@ from ..ppdsparse._classifier import PPDSparseClassifier
 from ..topk._predict import predict_topk, topk_predictor
 from ..topk._restriction import best_of_each
 from ..utils._callbacks import FIT_CALLER, CallbackSupportMixin, InnerFits
+from ..utils._given_labels import in_order_of, plain_labels
 from ..utils._matrix import in_rows
-from ..utils._records import is_a, require_attributes
+from ..utils._records import is_a, is_count, is_labels, is_number, require_attributes
 from ..utils._unwrap import find_inner
 from ..utils._validation import check_sample_weight
 
@@ -145,9 +146,31 @@ class BaseTopKWrapper(
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
 
+    def score(self, X, y, sample_weight=None):
+        """Share of samples whose class, or whole set of labels, is predicted.
+
+        Parameters
+        ----------
+        X : whatever the estimator takes
+        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
+            The columns of a DataFrame go by their names.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        score : float
+        """
+        check_is_fitted(self)
+        if self._labels.kind == "multilabel":
+            y = in_order_of(y, self.classes_)
+        return super().score(X, plain_labels(y), sample_weight)
+
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
-        require_attributes(self, estimator_=_predicts_topk, _labels=is_a(Labels))
+        require_attributes(
+            self, estimator_=_predicts_topk, _labels=is_a(Labels), n_features_in_=is_count,
+            feature_names_in_=is_labels, _share_with_labels=is_number,
+        )  # fmt: skip
         if "estimator_" not in vars(self) or "_labels" not in vars(self):
             raise ValueError(f"it holds a {type(self).__name__} without an estimator")
         wrapped = getattr(self.estimator_, "classes_", None)

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing
+from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing, as_it_is
 from ..base._nearly_empty import count_rows_with_labels, warn_if_nearly_empty
 from ..calibration._calibrators import METHODS, N_CANDIDATES, Calibration, fit_calibration
 from ..calibration._mixin import all_probabilities, refuse_temperature, topk_probabilities
@@ -184,13 +184,14 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
             of fit had some: put :class:`TopKThresholdClassifier` around this one.
         """
         check_is_fitted(self)
-        if self._labels.kind != "multilabel":
-            best, _ = topk_probabilities(self.calibration_, lambda m: self._best(X, m), 1)
-            return self.classes_[best.ravel()]
-        k = self.calibration_.n_candidates
-        best, p = topk_probabilities(self.calibration_, lambda m: self._best(X, m), k)
+        now = as_it_is(self)
+        if now._labels.kind != "multilabel":
+            best, _ = topk_probabilities(now.calibration_, lambda m: now._best(X, m), 1)
+            return now.classes_[best.ravel()]
+        k = now.calibration_.n_candidates
+        best, p = topk_probabilities(now.calibration_, lambda m: now._best(X, m), k)
         warn_if_nearly_empty(self, (p > 0.5).sum(axis=1), "probability above one half")
-        return self._labels.indicator(best, p > 0.5)
+        return now._labels.indicator(best, p > 0.5)
 
     def predict_topk(
         self, X, k=None, scores="decision", sparse_output=False, *,
@@ -223,19 +224,20 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         if scores not in ("decision", "proba"):
             raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
         options = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
-        only = read_restriction(self.classes_, n_rows(X), **options)
+        now = as_it_is(self)
+        only = read_restriction(now.classes_, n_rows(X), **options)
         options = {name: value for name, value in options.items() if value is not None}
-        k = check_k(k, len(self.classes_)) if only is None else only.check_k(k, sparse_output)
+        k = check_k(k, len(now.classes_)) if only is None else only.check_k(k, sparse_output)
         if scores == "proba":
             best, values = topk_probabilities(
-                self.calibration_, lambda m, only=None: self._best(X, m, **options if only else {}),
+                now.calibration_, lambda m, only=None: now._best(X, m, **options if only else {}),
                 k, only,
             )  # fmt: skip
         else:
-            best, values = self._best(X, k, **options)
+            best, values = now._best(X, k, **options)
         if sparse_output:
-            return topk_matrix(best, values, len(self.classes_))
-        return self.classes_[best], values
+            return topk_matrix(best, values, len(now.classes_))
+        return now.classes_[best], values
 
     def predict_proba(self, X):
         """Probabilities of all classes.
@@ -257,7 +259,8 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
             scores="proba")`` never does.
         """
         check_is_fitted(self)
-        return all_probabilities(self.calibration_, lambda m: self._best(X, m), n_rows(X))
+        now = as_it_is(self)
+        return all_probabilities(now.calibration_, lambda m: now._best(X, m), n_rows(X))
 
     def predict_log_proba(self, X):
         """Logarithms of the probabilities of all classes.

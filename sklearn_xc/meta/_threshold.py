@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing
+from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing, as_it_is
 from ..model_selection._out_of_fold import NO_SCORE, held_out_topk
 from ..model_selection._routing import fit_with
 from ..model_selection._take_rows import take
@@ -252,6 +252,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
         require_attributes(
             self, max_labels_=is_positive, response_method_=is_one_of(*RESPONSES),
             best_threshold_=either(is_a(float, np.floating), is_array(np.float64, finite=False)),
+            best_score_=either(is_a(float, np.floating), is_array(np.float64, finite=False)),
         )  # fmt: skip
         thresholds = np.shape(vars(self).get("best_threshold_"))
         if thresholds and thresholds != (len(self.classes_),):
@@ -349,13 +350,14 @@ class TopKThresholdClassifier(BaseTopKWrapper):
             In the container of fit's y.
         """
         check_is_fitted(self)
-        threshold = np.asarray(self.best_threshold_)
-        if self._labels.kind == "binary":
-            best, scores = self._best(X, 2, self._response())
+        now = as_it_is(self)
+        threshold = np.asarray(now.best_threshold_)
+        if now._labels.kind == "binary":
+            best, scores = now._best(X, 2, now._response())
             above = scores[best == 1] >= threshold.ravel()[-1]
-            return self.classes_[above.astype(int)]
-        best, scores = self._best(X, self.max_labels_, self._response())
-        return self._labels.indicator(
+            return now.classes_[above.astype(int)]
+        best, scores = now._best(X, now.max_labels_, now._response())
+        return now._labels.indicator(
             best, scores >= (threshold if threshold.ndim == 0 else threshold[best])
         )
 

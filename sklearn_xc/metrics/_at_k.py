@@ -4,7 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._propensities import check_propensities
-from ._ranking import rank, top_columns
+from ._ranking import rank
+from ._top_columns import top_columns
 
 
 def precision_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
@@ -18,14 +19,15 @@ def precision_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     Parameters
     ----------
     y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-        Class labels, or an indicator of zeros and ones.
+        Class labels, an indicator of zeros and ones, or a list of labels for each row. Labels that
+        are not among the classes count as true and are not found.
     y_pred : array-like of shape (n, m) with m >= k, or array-like or sparse matrix of shape (n, K)
         Top-k labels, best first; or scores (floats, or a sparse matrix). See `sklearn_xc.metrics`.
     k : int, default=5
         Number of predictions looked at: at least 1, at most the columns of y_pred. 5 is the
         largest k of the published tables.
-    classes : array-like of shape (K,), default=None
-        Names of the columns; required for 1-D y_true with scores.
+    classes : array-like of shape (K,) or estimator, default=None
+        Names of the columns, or the estimator that has them; required for 1-D y_true with scores.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows in the average.
 
@@ -69,13 +71,14 @@ def recall_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     Parameters
     ----------
     y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-        Class labels, or an indicator of zeros and ones.
+        Class labels, an indicator of zeros and ones, or a list of labels for each row. Labels that
+        are not among the classes count as true and are not found.
     y_pred : array-like of shape (n, m) with m >= k, or array-like or sparse matrix of shape (n, K)
         Top-k labels, best first; or scores (floats, or a sparse matrix). See `sklearn_xc.metrics`.
     k : int, default=5
         Number of predictions looked at: at least 1, at most the columns of y_pred.
-    classes : array-like of shape (K,), default=None
-        Names of the columns; required for 1-D y_true with scores.
+    classes : array-like of shape (K,) or estimator, default=None
+        Names of the columns, or the estimator that has them; required for 1-D y_true with scores.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows in the average.
 
@@ -116,13 +119,14 @@ def ndcg_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     Parameters
     ----------
     y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-        Class labels, or an indicator of zeros and ones.
+        Class labels, an indicator of zeros and ones, or a list of labels for each row. Labels that
+        are not among the classes count as true and are not found.
     y_pred : array-like of shape (n, m) with m >= k, or array-like or sparse matrix of shape (n, K)
         Top-k labels, best first; or scores (floats, or a sparse matrix). See `sklearn_xc.metrics`.
     k : int, default=5
         Number of predictions looked at: at least 1, at most the columns of y_pred.
-    classes : array-like of shape (K,), default=None
-        Names of the columns; required for 1-D y_true with scores.
+    classes : array-like of shape (K,) or estimator, default=None
+        Names of the columns, or the estimator that has them; required for 1-D y_true with scores.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows in the average.
 
@@ -165,7 +169,8 @@ def psprecision_at_k(y_true, y_pred, k=5, *, propensities, classes=None, sample_
     Parameters
     ----------
     y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-        Class labels, or an indicator of zeros and ones.
+        Class labels, an indicator of zeros and ones, or a list of labels for each row. Labels that
+        are not among the classes count as true and are not found.
     y_pred : array-like of shape (n, m) with m >= k, or array-like or sparse matrix of shape (n, K)
         Top-k labels, best first; or scores (floats, or a sparse matrix). See `sklearn_xc.metrics`.
     k : int, default=5
@@ -220,7 +225,8 @@ def psndcg_at_k(y_true, y_pred, k=5, *, propensities, classes=None, sample_weigh
     Parameters
     ----------
     y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-        Class labels, or an indicator of zeros and ones.
+        Class labels, an indicator of zeros and ones, or a list of labels for each row. Labels that
+        are not among the classes count as true and are not found.
     y_pred : array-like of shape (n, m) with m >= k, or array-like or sparse matrix of shape (n, K)
         Top-k labels, best first; or scores (floats, or a sparse matrix). See `sklearn_xc.metrics`.
     k : int, default=5
@@ -272,13 +278,14 @@ def top_k_accuracy(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
     Parameters
     ----------
     y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-        Class labels, or an indicator of zeros and ones.
+        Class labels, an indicator of zeros and ones, or a list of labels for each row. Labels that
+        are not among the classes count as true and are not found.
     y_pred : array-like of shape (n, m) with m >= k, or array-like or sparse matrix of shape (n, K)
         Top-k labels, best first; or scores (floats, or a sparse matrix). See `sklearn_xc.metrics`.
     k : int, default=5
         Number of predictions looked at: at least 1, at most the columns of y_pred.
-    classes : array-like of shape (K,), default=None
-        Names of the columns; required for 1-D y_true with scores.
+    classes : array-like of shape (K,) or estimator, default=None
+        Names of the columns, or the estimator that has them; required for 1-D y_true with scores.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows in the average.
 

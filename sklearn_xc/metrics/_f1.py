@@ -4,6 +4,7 @@ import numbers
 
 import numpy as np
 
+from ..utils._given_labels import in_order_of, label_names
 from ._ranking import check_sample_weight, codes, distinct, one_per_row, true_labels
 
 
@@ -97,6 +98,47 @@ def micro_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
     return float(_f1(tp.sum(keepdims=True), total, _check_zero_division(zero_division))[0])
 
 
+def example_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
+    r"""F1 of the set of labels of each row, averaged over the rows.
+
+    .. math:: \frac{1}{n} \sum_i \frac{2 |P_i \cap Y_i|}{|P_i| + |Y_i|}
+
+    Every row counts the same. The result is that of scikit-learn's ``f1_score(average="samples")``,
+    and what :class:`~sklearn_xc.TopKThresholdClassifier` maximises with ``metric="example_f1"``.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
+        Both class labels, or both indicators of zeros and ones.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the rows.
+    zero_division : {0.0, 1.0, nan}, default=0.0
+        F1 of a row that has neither true nor predicted labels; nan leaves such rows out.
+
+    Returns
+    -------
+    score : float
+        Between 0 and 1; nan if `zero_division` is nan and leaves nothing.
+
+    Raises
+    ------
+    ValueError
+        As `macro_f1`.
+
+    Examples
+    --------
+    >>> from sklearn_xc.metrics import example_f1
+    >>> example_f1([[1, 0, 1], [0, 1, 0]], [[1, 0, 0], [0, 1, 0]])
+    0.8333333333333333
+    """
+    y_true, y_pred, weight = _sets_of_labels(y_true, y_pred, sample_weight)
+    n_labels = np.diff(y_true.indptr) + np.diff(y_pred.indptr)
+    both = np.diff(y_true.multiply(y_pred).tocsr().indptr)
+    of_row = _f1(both, n_labels, _check_zero_division(zero_division))
+    kept = ~np.isnan(of_row) & (weight > 0)
+    return float(np.average(of_row[kept], weights=weight[kept])) if kept.any() else float("nan")
+
+
 def _f1(tp, total, zero_division):
     """2 tp / total, where total is the number of true plus that of predicted labels."""
     return np.divide(2 * tp, total, out=np.full(len(tp), zero_division), where=total > 0)
@@ -104,7 +146,16 @@ def _f1(tp, total, zero_division):
 
 def _label_totals(y_true, y_pred, sample_weight):
     """Weights of the true positives, of the true and of the predicted rows of every label."""
-    y_true, y_pred = true_labels(y_true, "y_true"), true_labels(y_pred, "y_pred")
+    y_true, y_pred, weight = _sets_of_labels(y_true, y_pred, sample_weight)
+    both = y_true.multiply(y_pred).tocsr()
+    return tuple(_column_weights(matrix, weight) for matrix in (both, y_true, y_pred))
+
+
+def _sets_of_labels(y_true, y_pred, sample_weight):
+    """Both as indicators in CSR of one shape, and the weights of their rows."""
+    if (names := label_names(y_true)) is not None:
+        y_pred = in_order_of(y_pred, names, "y_pred")
+    y_true, y_pred = true_labels(y_true, "y_true", grades=True), true_labels(y_pred, "y_pred")
     if y_true.shape != y_pred.shape:
         raise ValueError(
             "y_true and y_pred must both be 1-D labels or both indicators, of the same shape; "
@@ -116,9 +167,7 @@ def _label_totals(y_true, y_pred, sample_weight):
         table = distinct(y_true, y_pred)
         y_true = one_per_row(codes(y_true, table), len(table))
         y_pred = one_per_row(codes(y_pred, table), len(table))
-    weight = check_sample_weight(sample_weight, y_true.shape[0])
-    both = y_true.multiply(y_pred).tocsr()
-    return tuple(_column_weights(matrix, weight) for matrix in (both, y_true, y_pred))
+    return y_true, y_pred, check_sample_weight(sample_weight, y_true.shape[0])
 
 
 def _column_weights(indicator, weight):

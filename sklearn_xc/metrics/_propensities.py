@@ -4,6 +4,7 @@ import numbers
 
 import numpy as np
 
+from ..utils._given_labels import in_order_of
 from ..utils._propensity import A as DEFAULT_A
 from ..utils._propensity import B as DEFAULT_B
 from ..utils._propensity import propensities_of
@@ -71,8 +72,10 @@ def propensities(y, preset="default", *, A=None, B=None, classes=None):
 
 def _label_counts(y, classes):
     """Rows that have each label, and the number of rows."""
+    if classes is not None:
+        y = in_order_of(y, np.asarray(classes))
     names = column_names(y, classes)
-    labels = true_labels(y, "y")
+    labels = true_labels(y, "y", grades=True)
     n_rows = labels.shape[0]
     if labels.ndim == 2:
         check_number_of_names(names, labels.shape[1], "y")

@@ -7,15 +7,15 @@ of size (n, K) is built and no loop runs over rows.
 
 import numbers
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..topk._dense_topk import best_columns
+from ..utils._given_labels import label_names
 from ..utils._matrix import checked_csr
-
-# Entries of a score matrix handled at a time by `top_columns`: 8 MB in float64.
-_BLOCK_ENTRIES = 1 << 20
+from ._label_sets import distinct_labels, label_sets, truth_of_columns, truth_of_sets
+from ._top_columns import top_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,18 +57,18 @@ class Ranking:
         return min(1.0, float(self.weight @ values / (self.weight.sum() * out_of)))
 
 
-def rank(
-    y_true, y_pred, k, classes=None, sample_weight=None, *, from_predict_topk=False, grades=False
-):  # fmt: skip
+def rank(y_true, y_pred, k, classes=None, sample_weight=None, *, from_predict_topk=False):
     """Compare the k best predictions of every row with its true labels.
 
     `from_predict_topk` says that y_pred holds labels whatever its dtype (class labels may be
     floats) and may have fewer than k columns (a training fold may have fewer than k classes).
-    With `grades` an indicator may hold values between 0 and 1, which are true labels.
     """
     k = check_k(k)
-    names = column_names(y_true, classes)
-    truth = true_labels(y_true, "y_true", grades)
+    if hasattr(y_pred, "tested"):  # of cross_val_topk: rows that were never tested do not count
+        return _of_tested(y_true, y_pred, k, classes, sample_weight)
+    names = table_of(getattr(classes, "classes_", classes))
+    truth, own = _truth(y_true, names)
+    names = own if names is None else names
     named = truth.ndim == 2 or names is not None
     if truth.shape[0] == 0:
         raise ValueError("y_true has no rows; a metric needs at least one")
@@ -86,39 +86,82 @@ def rank(
     return Ranking(k, columns, _hits(truth, columns), truth, weight, named)
 
 
-def top_columns(scores, k):
-    """Columns of the k highest scores of every row, best first, ties to the smaller column.
+def _of_tested(y_true, predicted, k, classes, sample_weight):
+    """As `rank`, of the rows that `cross_val_topk` has tested."""
+    if classes is not None and not np.array_equal(
+        np.asarray(getattr(classes, "classes_", classes)), predicted.classes
+    ):
+        raise ValueError("the result of cross_val_topk has classes of its own; leave classes out")
+    rows = np.flatnonzero(predicted.tested)
+    if not len(rows):
+        raise ValueError("y_pred tests no row")
+    table = table_of(predicted.classes)
+    truth, _ = _truth(y_true, table)
+    if truth.shape[0] != len(predicted.tested):
+        raise ValueError(f"y_true has {truth.shape[0]} rows and y_pred {len(predicted.tested)}")
+    truth = _with_all_columns(truth, table, "y_true")[rows]
+    columns = predicted.codes[rows, :k].astype(np.int64)
+    columns[columns == len(table)] = -1  # of a fold with fewer classes than k
+    weight = check_sample_weight(sample_weight, len(predicted.tested))[rows]
+    return Ranking(k, columns, _hits(truth, columns), truth, weight, True)
 
-    Parameters
+
+class Sets(NamedTuple):
+    """True labels, as many as each row has.
+
+    Attributes
     ----------
-    scores : ndarray or canonical csr_array of shape (n, K)
-        Floating point, without NaN. Only the stored entries of a sparse matrix count.
-    k : int
-
-    Returns
-    -------
-    columns : ndarray of shape (n, k), int64
-        -1 at the ranks for which a sparse row has no entry left.
+    rows : list of list
     """
-    n, width = scores.shape
-    columns = np.full((n, k), -1, dtype=np.int64)
-    is_sparse = sp.issparse(scores)
-    lengths = np.diff(scores.indptr) if is_sparse else np.full(n, width)
-    # Rows of like length are padded together, so that one long row does not widen the others.
-    order = np.argsort(-lengths, kind="stable")
-    start = 0
-    while start < n and (width := int(lengths[order[start]])) > 0:
-        rows = order[start : start + max(1, _BLOCK_ENTRIES // width)]
-        start += len(rows)
-        if is_sparse:
-            stored = np.arange(width) < lengths[rows, None]
-            entries = np.where(stored, scores.indptr[rows, None] + np.arange(width), 0)
-            positions = best_columns(np.where(stored, scores.data[entries], -np.inf), k, stored)
-            best = scores.indices[np.take_along_axis(entries, positions.clip(0), axis=1)]
-        else:
-            best = positions = best_columns(scores[rows], k)
-        columns[rows, : positions.shape[1]] = np.where(positions >= 0, best, -1)
-    return columns
+
+    rows: list
+
+    ndim = 1
+
+    @property
+    def shape(self):
+        return (len(self.rows),)
+
+
+class Placed(NamedTuple):
+    """True labels of a table in the columns of the classes, and a last one for others.
+
+    Attributes
+    ----------
+    matrix : csr_array (n, K + 1)
+    """
+
+    matrix: sp.csr_array
+
+    ndim = 2
+
+    @property
+    def shape(self):
+        return self.matrix.shape[0], self.matrix.shape[1] - 1
+
+
+def _truth(y_true, names):
+    """True labels, 1-D, `Sets`, an indicator or `Placed`, and the names that a table has itself.
+
+    Columns of a table that the classes do not name hold true labels that cannot be found.
+    """
+    sets = label_sets(y_true)
+    if sets is not None:
+        return Sets(sets), None
+    own = column_names(y_true, None)
+    truth = true_labels(y_true, "y_true", grades=True)
+    if own is None or names is None or truth.ndim == 1 or own == names:
+        return truth, own
+    numbers = list(range(len(own)))
+    if len(own) == len(names) and numbers in (list(own), list(names)):  # without names
+        return truth, own
+    places = np.array([names.get(name, len(names)) for name in own])
+    if (places == len(names)).all():
+        raise ValueError(
+            f"none of the columns of y_true, such as {next(iter(own))!r}, is among the classes, "
+            f"such as {next(iter(names))!r}"
+        )
+    return Placed(truth_of_columns(truth, places, len(names))), own
 
 
 def _hits(truth, columns):
@@ -136,7 +179,10 @@ def _hits(truth, columns):
 
 
 def true_labels(y, name, grades=False):
-    """Labels as a canonical CSR indicator (2-D input), or as a 1-D array of class labels."""
+    """Labels as a canonical CSR indicator (2-D input), or as a 1-D array of class labels.
+
+    With `grades` values of an indicator between 0 and 1 are grades, and their labels true.
+    """
     if sp.issparse(y):
         y = canonical_csr(y, name)
     else:
@@ -203,9 +249,14 @@ def one_per_row(columns, n_columns):
 def column_names(y_true, classes):
     """Table label -> column from `classes`, else from the columns of a DataFrame, else None."""
     if classes is None:
-        if not hasattr(y_true, "columns"):
-            return None
-        classes = y_true.columns
+        classes = label_names(y_true)
+    return table_of(classes)
+
+
+def table_of(classes):
+    """Table label -> column of the names of columns; None for None."""
+    if classes is None:
+        return None
     classes = _as_array(classes, "classes")
     if classes.ndim != 1 or len(classes) == 0:
         raise ValueError(f"classes must be 1-D and not empty, got shape {classes.shape}")
@@ -217,14 +268,14 @@ def column_names(y_true, classes):
 
 def _columns_of_labels(truth, labels, names):
     """The true labels as (n, K + 1) CSR and the predicted labels as columns, on one numbering."""
-    if truth.ndim == 1:
-        if names is None:
-            names = distinct(truth, labels)
-        truth = _encode_truth(truth, names)
-    else:
-        n_columns = truth.shape[1]
-        check_number_of_names(names, n_columns, "y_true")
-        truth = _with_column_for_unknown(truth)
+    if truth.ndim == 1 and names is None:
+        names = (
+            distinct_labels([*truth.rows, labels.ravel().tolist()])
+            if isinstance(truth, Sets)
+            else distinct(truth, labels)
+        )
+    n_columns = truth.shape[1] if truth.ndim == 2 else len(names)
+    truth = _with_all_columns(truth, names, "y_true")
     if names is not None:
         columns = codes(labels, names)
         allowed = "one of the classes"
@@ -253,12 +304,24 @@ def _match_score_columns(truth, names, n_columns):
                 "y_pred (top-k labels that are floats are taken for scores; give them as "
                 "y_pred.astype(object))"
             )
-        return _encode_truth(truth, names)
+        return _with_all_columns(truth, names, "y_true")
     if truth.shape[1] != n_columns:
         raise ValueError(
             f"y_true has {truth.shape[1]} columns and the scores in y_pred have {n_columns}; they "
             "must have the same (top-k labels that are floats are taken for scores)"
         )
+    return _with_all_columns(truth, names, "y_true")
+
+
+def _with_all_columns(truth, names, of):
+    """True labels of any form as (n, K + 1) CSR; those without a name in column K."""
+    if isinstance(truth, Sets):
+        return truth_of_sets(truth.rows, names)
+    if truth.ndim == 1:
+        return _encode_truth(truth, names)
+    if isinstance(truth, Placed):
+        return truth.matrix
+    check_number_of_names(names, truth.shape[1], of)
     return _with_column_for_unknown(truth)
 
 

@@ -9,6 +9,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from ..topk._predict import predict_topk
 from ._at_k import hit_rate, ndcg, precision, psndcg, psprecision, recall
+from ._found_at_k import average_precision, f1, reciprocal_rank
 from ._propensities import check_propensities
 from ._ranking import check_k, rank
 
@@ -17,6 +18,9 @@ _METRICS = {
     "recall_at_k": recall,
     "ndcg_at_k": ndcg,
     "top_k_accuracy": hit_rate,
+    "mrr_at_k": reciprocal_rank,
+    "map_at_k": average_precision,
+    "f1_at_k": f1,
 }
 _PROPENSITY_METRICS = {"psprecision_at_k": psprecision, "psndcg_at_k": psndcg}
 
@@ -44,7 +48,7 @@ class TopkScorer:
 
     Parameters
     ----------
-    metric : str
+    metric : str or callable
     k : int
     propensities : ndarray of shape (K,) or None
     classes : ndarray of shape (K,) or None
@@ -77,9 +81,11 @@ class TopkScorer:
         """
         labels = self._predict(estimator, X, y)
         classes = _column_names(estimator, y) if self.classes is None else self.classes
-        ranking = rank(
-            y, labels, self.k, classes, sample_weight, from_predict_topk=True, grades=True
-        )
+        if callable(self.metric):
+            weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+            k = min(self.k, labels.shape[1])
+            return float(self.metric(y, labels, k=k, classes=classes, **weight))
+        ranking = rank(y, labels, self.k, classes, sample_weight, from_predict_topk=True)
         if self.propensities is None:
             return _METRICS[self.metric](ranking)
         return _PROPENSITY_METRICS[self.metric](ranking, self.propensities)
@@ -131,7 +137,8 @@ class TopkScorer:
         return copy.copy(self)
 
     def __repr__(self):
-        parts = [repr(self.metric), f"k={self.k}"]
+        metric = getattr(self.metric, "__name__", self.metric)
+        parts = [metric if callable(self.metric) else repr(metric), f"k={self.k}"]
         for name in ("propensities", "classes"):
             if (value := getattr(self, name)) is not None:
                 parts.append(f"{name}=<{len(value)} values>")
@@ -164,9 +171,13 @@ def make_topk_scorer(metric="ndcg_at_k", k=5, *, propensities=None, classes=None
 
     Parameters
     ----------
-    metric : {"precision_at_k", "recall_at_k", "ndcg_at_k", "top_k_accuracy", \
-            "psprecision_at_k", "psndcg_at_k"}, default="ndcg_at_k"
-        Name of the metric. The default is the one that looks at the order of the k best.
+    metric : {"precision_at_k", "recall_at_k", "ndcg_at_k", "top_k_accuracy", "mrr_at_k", \
+            "map_at_k", "f1_at_k", "psprecision_at_k", "psndcg_at_k"} or callable, \
+            default="ndcg_at_k"
+        Name of the metric, or the function of :mod:`sklearn_xc.metrics` itself. The default is the
+        one that looks at the order of the k best. Any other function is called as
+        ``metric(y_true, labels, k=k, classes=classes)``, with ``sample_weight=`` where there is
+        one.
     k : int, default=5
         Number of predictions looked at, at least 1.
     propensities : array-like of shape (K,), default=None
@@ -200,7 +211,9 @@ def make_topk_scorer(metric="ndcg_at_k", k=5, *, propensities=None, classes=None
     make_topk_scorer('precision_at_k', k=3)
     """
     allowed = [*_METRICS, *_PROPENSITY_METRICS]
-    if metric not in allowed:
+    if getattr(metric, "__module__", "").startswith("sklearn_xc.metrics."):
+        metric = metric.__name__
+    if not callable(metric) and metric not in allowed:
         raise ValueError(f"metric must be one of {allowed}, got {metric!r}")
     k = check_k(k)
     if (propensities is not None) != (metric in _PROPENSITY_METRICS):

@@ -124,8 +124,7 @@ class AutoIndex(BaseEstimator):
             built._choose(rows, queries)
         else:
             built.index_ = built._make(self.search)._build(rows, queries)
-        vars(self).clear()  # only now: what was built before stays if anything fails
-        vars(self).update(vars(built))
+        self.__dict__ = vars(built)  # only now, in one step: what was built before stays until then
         if self.search != "auto":
             self.index_._warn_once()
         return self

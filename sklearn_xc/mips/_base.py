@@ -65,9 +65,16 @@ class BaseIndex(BaseEstimator):
         """`build`, without the warning that it may leave."""
         built = type(self)(**self.get_params(deep=False))
         built._build_new(rows, queries)
-        vars(self).clear()  # only now: what was built before stays if anything fails
-        vars(self).update(vars(built))
+        # Only now, and in one step: what was built before stays if anything fails, and a query that
+        # another thread has begun ends on it.
+        self.__dict__ = vars(built)
         return self
+
+    def _as_it_is(self):
+        """This index as it is now: `build` puts another state in its place, and leaves this one."""
+        now = object.__new__(type(self))
+        now.__dict__ = vars(self)
+        return now
 
     def _build_new(self, rows, queries):
         self._check_parameters()
@@ -113,8 +120,9 @@ class BaseIndex(BaseEstimator):
         ValueError
             If Q or k does not fit the rows.
         """
-        Q, k = self._check_query(Q, k, "k")
-        return self._query(Q, k)
+        now = self._as_it_is()
+        Q, k = now._check_query(Q, k, "k")
+        return now._query(Q, k)
 
     def candidates(self, Q, n):
         """The rows that the structure alone names, without their scores.
@@ -136,11 +144,12 @@ class BaseIndex(BaseEstimator):
         ValueError
             If Q or n does not fit the rows.
         """
-        Q, n = self._check_query(Q, n, "n")
-        return self._candidates(Q, n)
+        now = self._as_it_is()
+        Q, n = now._check_query(Q, n, "n")
+        return now._candidates(Q, n)
 
     def update(self, ids, rows):
-        """Give some rows new values; not to be called while other threads ask.
+        """Give some rows new values; not to be called while other threads ask or update.
 
         Later queries score with them. The structure follows at once where that is cheap, and is
         built anew, and its recall measured again, when ``rebuild_share`` of the rows have changed.
@@ -160,20 +169,21 @@ class BaseIndex(BaseEstimator):
         ValueError
             If ids or rows do not fit the index.
         """
-        self._check_built()
-        ids = check_ids(ids, self.n_rows_)
-        rows = check_vectors(rows, "rows", self.n_features_in_)
+        now = self._as_it_is()  # another thread may build meanwhile
+        now._check_built()
+        ids = check_ids(ids, now.n_rows_)
+        rows = check_vectors(rows, "rows", now.n_features_in_)
         if rows.shape[0] != len(ids):
             raise ValueError(f"rows has {rows.shape[0]} rows, but ids names {len(ids)}")
         if len(ids):
-            self._store.replace(ids, rows)
-            self._exact.mark(ids)
+            now._store.replace(ids, rows)
+            now._exact.mark(ids)
             try:
-                self._replaced(ids, rows)
+                now._replaced(ids, rows)
             except BaseException:
-                self._give_up()  # the rows are the new ones; the structure may be half changed
+                now._give_up()  # the rows are the new ones; the structure may be half changed
                 raise
-            self._warn_once()
+            now._warn_once()
         return self
 
     # ------------------------------------------------------------------- what subclasses differ in

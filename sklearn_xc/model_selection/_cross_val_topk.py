@@ -21,7 +21,8 @@ class TopkPredictions(NamedTuple):
     Attributes
     ----------
     codes : ndarray of int32, shape (n_samples, k)
-        Columns of the labels in `classes`, best first; -1 where there is none.
+        Places of the labels in `classes`, best first; n_classes, which is no place, where there is
+        none.
     scores : ndarray of float32, shape (n_samples, k)
         Their scores; NaN where there is none.
     classes : ndarray of shape (n_classes,)
@@ -32,8 +33,32 @@ class TopkPredictions(NamedTuple):
     scores: np.ndarray
     classes: np.ndarray
 
+    @property
+    def tested(self):
+        """Whether each row was tested, ndarray of bool (n_samples,)."""
+        return (self.codes < len(self.classes)).any(axis=1)
 
-def cross_val_topk(estimator, X, y, *, k=None, cv=None, n_jobs=None, params=None):
+    @property
+    def labels(self):
+        """The labels of the rows that were tested, ndarray of shape (n_tested, k).
+
+        Raises
+        ------
+        ValueError
+            If a fold was trained on fewer than k classes, so that some places are empty.
+        """
+        codes = self.codes[self.tested]
+        if (codes == len(self.classes)).any():
+            raise ValueError(
+                f"a fold was trained on fewer than k={codes.shape[1]} classes: some places are "
+                "empty, see codes"
+            )
+        return self.classes[codes]
+
+
+def cross_val_topk(
+    estimator, X, y, *, k=None, cv=None, n_jobs=None, params=None, scores="decision"
+):  # fmt: skip
     """The k best labels of every row, predicted by a model that has not seen the row.
 
     What :func:`sklearn.model_selection.cross_val_predict` is for arrays of shape (n, K), without
@@ -57,15 +82,19 @@ def cross_val_topk(estimator, X, y, *, k=None, cv=None, n_jobs=None, params=None
         Arguments of the estimator's ``fit``, such as ``{"sample_weight": w}``; those with one
         entry a row are split with X. With scikit-learn's metadata routing enabled they go to who
         asked for them, the splitter included.
+    scores : {"decision", "proba"}, default="decision"
+        As of :func:`sklearn_xc.predict_topk`.
 
     Returns
     -------
     predictions : named tuple ``(codes, scores, classes)``
         ``codes``, int32 of shape (n_samples, k): places in ``classes``, best first. ``scores``,
         float32 of the same shape. ``classes``, shape (n_classes,): the sorted labels of the whole
-        y, or the column names or numbers of an indicator. A row that is never tested has -1 and
-        NaN in all places; so have the last places of a row whose fold was trained on fewer than k
-        classes.
+        y, or the column names or numbers of an indicator. A row that is never tested has n_classes,
+        which is no place, and NaN throughout; so have the last places of a row whose fold was
+        trained on fewer than k classes. The attribute ``tested`` says which rows were tested,
+        ``labels`` has the labels of these. Metrics take the whole as ``y_pred``, and leave out rows
+        that were never tested.
 
     Raises
     ------
@@ -83,12 +112,23 @@ def cross_val_topk(estimator, X, y, *, k=None, cv=None, n_jobs=None, params=None
     >>> codes, scores, classes = cross_val_topk(PPDSparseClassifier(random_state=0), X, Y, k=3)
     >>> codes.shape, scores.dtype, len(classes)
     ((300, 3), dtype('float32'), 40)
+    >>> from sklearn_xc.metrics import precision_at_k
+    >>> found = cross_val_topk(PPDSparseClassifier(random_state=0), X, Y, k=3)
+    >>> 0 < precision_at_k(Y, found, k=3) < 1
+    True
     """
-    return out_of_fold_topk(estimator, X, y, k=k, cv=cv, n_jobs=n_jobs, params=params)
+    if scores not in ("decision", "proba"):
+        raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
+    found = out_of_fold_topk(
+        estimator, X, y, k=k, cv=cv, n_jobs=n_jobs, params=params, scores=scores
+    )
+    # -1 would be the last class in classes[codes]
+    codes = np.where(found.codes < 0, np.int32(len(found.classes)), found.codes)
+    return found._replace(codes=codes)
 
 
 def out_of_fold_topk(estimator, X, y, *, k, cv, n_jobs, params, scores="decision", next_fit=None):
-    """As :func:`cross_val_topk`, with these scores of :func:`sklearn_xc.predict_topk`.
+    """As :func:`cross_val_topk`, with -1 where there is no label.
 
     ``next_fit("fold")`` is an `InnerFit` to tell callbacks of the fit of a fold.
     """

@@ -8,7 +8,8 @@ from scipy import sparse
 
 from .._kernels.model_selection import _folds as kernel
 from .._kernels.model_selection._fold_repair import repair
-from ..base._labels import DROPPED, check_labels, encode, label_names
+from ..base._labels import DROPPED, check_labels, encode
+from ..utils._given_labels import label_names, plain_labels
 from ..utils._memory_limit import require_memory
 
 PINNED = -1
@@ -29,7 +30,7 @@ def label_pattern(y):
     """
     check_labels(y, DROPPED)
     names = label_names(y)
-    y = y if sparse.issparse(y) else np.asarray(y)
+    y = y if sparse.issparse(y) else np.asarray(plain_labels(y))
     if y.ndim == 0 or y.ndim > 2:
         raise ValueError(f"y must have one or two dimensions, got shape {y.shape}")
     if y.dtype.kind == "f" and not sparse.issparse(y) and np.isnan(y).any():

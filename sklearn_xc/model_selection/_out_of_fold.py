@@ -10,11 +10,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted
 
-from ..base._labels import DROPPED, LabelEncoding, check_labels, encode, label_names
+from ..base._labels import DROPPED, LabelEncoding, check_labels, encode
 from ..metrics._ranking import _hits, _with_column_for_unknown, one_per_row
 from ..metrics._ranking import codes as codes_in
 from ..topk._inverted_index import topk_matrix
 from ..topk._predict import predict_topk
+from ..utils._given_labels import in_order_of, label_names, plain_labels
 from ..utils._memory_limit import require_memory
 from ..utils._records import either, is_a, is_labels, is_sparse, record
 from ._cross_val_topk import codes_of, out_of_fold_topk
@@ -112,8 +113,10 @@ def read_labels(y, known=None):
     labels : Labels
     """
     check_labels(y, DROPPED)
+    if known is not None:
+        y = in_order_of(y, np.asarray(known))
     names = label_names(y)
-    y = y if sparse.issparse(y) else np.asarray(y)
+    y = y if sparse.issparse(y) else np.asarray(plain_labels(y))
     if y.dtype.kind == "f":
         assert_all_finite(y.data if sparse.issparse(y) else y, input_name="y")
     encoding, Y = encode(y, names, DROPPED)

@@ -1,12 +1,20 @@
 """Saving estimators in a file, and loading them again.
 
-`_file` knows the bytes, `_state` what they stand for, `_weights` the arrays that kernels read,
-`_skeleton` the steps of scikit-learn, and `_mixin` what estimators inherit, beside `save` and
-`load`. An estimator takes part by inheriting from :class:`SaveMixin` and with the decorator
-`savable`.
+`_file` knows the bytes, `_encoder` and `_decoder` what they stand for, `_weights` the arrays that
+kernels read, `_steps` what may be said of scikit-learn's estimators, and `_mixin` what estimators
+inherit, beside `save` and `load`. An estimator takes part by inheriting from :class:`SaveMixin` and
+with the decorator `savable`.
 """
 
-from ._mixin import SaveMixin, load, save
+from ._mixin import SaveMixin, load, save, save_problems
 from ._weights import LoadedWeights, require_lists, weights_to_store
 
-__all__ = ["LoadedWeights", "SaveMixin", "load", "require_lists", "save", "weights_to_store"]
+__all__ = [
+    "LoadedWeights",
+    "SaveMixin",
+    "load",
+    "require_lists",
+    "save",
+    "save_problems",
+    "weights_to_store",
+]

@@ -19,15 +19,18 @@ segment starts where the one before ends, so that nothing can point outside the 
 """
 
 import hashlib
+import io
 import json
 import math
 import mmap
 import os
 import re
 import secrets
+import shutil
 import stat
 import struct
 import sys
+import tempfile
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -37,7 +40,7 @@ import numpy as np
 from ..utils._memory_limit import require_memory
 
 MAGIC = b"\x89SKXC\r\n\x1a"
-FORMAT = 2, 0
+FORMAT = 3, 0
 HEADER = struct.Struct("<8sHHIQQ32s")
 ALIGNMENT = 64  # the file is mapped as a whole, so segments need cache lines, not pages
 AT_ONCE = 2**22  # bytes written or read in one call
@@ -48,6 +51,10 @@ DATES = re.compile(r"[<>][mM]8\[(Y|M|W|D|h|m|s|ms|us|ns)\]")
 MOST_DIMENSIONS = 8
 LONGEST_FRONT = 2**30  # bytes
 JSON = "json"
+# What values in the place of others lead to, before anything is made of them.
+DAMAGES = (
+    ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError,
+)  # fmt: skip
 
 
 def padded(size):
@@ -109,7 +116,7 @@ def json_segment(value):
 # ---------------------------------------------------------------------------------------- writing
 
 
-def write(path, manifest, segments):
+def write(path, manifest, segments, check=None):
     """Write a model file in the place of `path`, all of it or nothing.
 
     The bytes go into a new file beside it, onto the disk, and then under the name of `path` in one
@@ -117,11 +124,23 @@ def write(path, manifest, segments):
 
     Parameters
     ----------
-    path : str or path-like
+    path : str, path-like or binary file object
+        Of an object with ``write`` nothing is asked but that.
     manifest : dict
         JSON-able; "segments" is added.
     segments : list of Segment
+    check : callable, default=None
+        Called with the name of the new file, before it is used; raises where it should not be.
     """
+    if hasattr(path, "write"):
+        with tempfile.TemporaryDirectory() as folder:
+            whole = Path(folder, "model")
+            write(whole, manifest, segments, check)
+            with open(whole, "rb") as file:
+                shutil.copyfileobj(file, path, AT_ONCE)
+        return
+    if isinstance(path, bytes):
+        raise TypeError("save needs a text, a path or a binary file object, not bytes")
     path = Path(os.path.realpath(path))  # of a link, what it leads to is replaced
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory; save needs the name of a file")
@@ -129,7 +148,8 @@ def write(path, manifest, segments):
         raise FileExistsError(f"{path} is no regular file, and save replaces nothing else")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the directory {path.parent} does not exist; create it first")
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    # a name may have 255 bytes, and 60 letters have at most 240
+    beside = path.with_name(f".{path.name[:55]}.{secrets.token_hex(4)}.tmp")
     handle = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         try:
@@ -139,6 +159,8 @@ def write(path, manifest, segments):
             os.fsync(handle)
         finally:
             os.close(handle)
+        if check is not None:
+            check(beside)
         os.replace(beside, path)
     except BaseException as error:
         beside.unlink(missing_ok=True)
@@ -210,7 +232,7 @@ class Reader:
 
     Parameters
     ----------
-    path : str or path-like
+    path : str, path-like, bytes-like or binary file object
     mapped : bool
         Whether to map the file and leave large arrays where they are; otherwise all is read and
         verified.
@@ -229,21 +251,36 @@ class Reader:
     """
 
     def __init__(self, path, mapped):
-        self.path, self.mapped = os.fspath(path), mapped
-        self._read = {}
+        self.mapped, self._read = mapped, {}
+        if hasattr(path, "read"):
+            path = path.read()
+            if isinstance(path, str):
+                raise TypeError("load needs a file that is open for bytes (mode 'rb'), not texts")
+        if isinstance(path, (bytes, bytearray, memoryview)):
+            self.path, self.size = "the bytes given", len(path)
+            self._open(io.BytesIO(path), bytes(path) if mapped else None)
+            return
+        self.path = os.fspath(path)
+        if os.path.exists(path) and not os.path.isfile(path):  # a pipe would be waited for
+            raise OSError(f"{self.path} is no regular file")
         with open(path, "rb") as file:
-            self.size = size = os.fstat(file.fileno()).st_size
-            front, self.manifest = self._read_front(file, size)
-            self._places = self._read_places(front, size)
-            if mapped:
-                self._map = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
-            else:  # one after the other, as they lie there
-                require_memory(
-                    size, f"load: the arrays of {self.path}", "map them: load(path, mmap_mode='r')"
-                )
-                self._file = file
-                for i in range(len(self._places)):
-                    self.copy(i)
+            self.size = os.fstat(file.fileno()).st_size
+            self._open(file)
+
+    def _open(self, file, content=None):
+        """Read what comes first of a file, and all the rest of it, or map it."""
+        front, self.manifest = self._read_front(file, self.size)
+        self._places = self._read_places(front, self.size)
+        if content is not None:
+            self._map = content
+        elif self.mapped:
+            self._map = mmap.mmap(file.fileno(), self.size, access=mmap.ACCESS_READ)
+        else:  # one after the other, as they lie there
+            what, way = f"load: the arrays of {self.path}", "map them: load(path, mmap_mode='r')"
+            require_memory(self.size, what, way)
+            self._file = file
+            for i in range(len(self._places)):
+                self.copy(i)
 
     def _refuse(self, why):
         raise ValueError(f"{self.path} {why}")
@@ -270,6 +307,11 @@ class Reader:
             self._refuse(
                 f"has format {major}.{minor}, and this version of sklearn-xc reads up to "
                 f"{FORMAT[0]}.x: install a newer one"
+            )
+        if major < FORMAT[0]:
+            self._refuse(
+                f"has format {major}.{minor}, of a version that was never released, and this one "
+                f"reads {FORMAT[0]}.x: fit the model again"
             )
         if size < whole:
             self._refuse(f"was truncated: it has {size} of {whole} bytes")
@@ -348,6 +390,8 @@ class Reader:
             return self.copy(i)
         dtype = dtype_of(place.dtype)
         found = np.frombuffer(self._map, dtype, place.nbytes // dtype.itemsize, place.start)
+        if dtype.kind == "U":
+            _require_characters(found)
         return found.reshape(place.shape)
 
 
@@ -355,9 +399,15 @@ def _decoded(found, place):
     """The array or the value of JSON that bytes stand for."""
     if place.dtype == JSON:
         return json.loads(found.tobytes().decode("utf-8", "surrogatepass"))
-    array = found.view(dtype_of(place.dtype)).reshape(place.shape)
-    if array.dtype.kind == "U" and array.size:  # NumPy takes any number for a character at first
-        numbers = found.view(np.dtype("u4").newbyteorder(array.dtype.byteorder))
-        if numbers.max() > sys.maxunicode:
+    array = found.view(dtype_of(place.dtype))
+    if array.dtype.kind == "U":
+        _require_characters(array)
+    return array.reshape(place.shape)
+
+
+def _require_characters(texts):
+    """Raise ValueError for an array of texts, 1-D, with numbers that are no characters."""
+    numbers = texts.view(np.dtype("u4").newbyteorder(texts.dtype.byteorder))
+    for start in range(0, len(numbers), AT_ONCE):  # NumPy takes any number for one at first
+        if numbers[start : start + AT_ONCE].max() > sys.maxunicode:
             raise ValueError("an array of texts holds numbers that are no characters")
-    return array

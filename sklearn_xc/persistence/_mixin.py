@@ -1,31 +1,41 @@
-"""The mixin that saves estimators, and the function that loads them."""
+"""The mixin that saves estimators, and the functions that save and load them."""
 
+import warnings
 from numbers import Real
 
+from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._version import __version__
 from ..utils._callbacks import CALLBACKS
-from ._file import Reader, write
+from ..utils._locks import ForkSafeRLock
+from ..utils._records import DECLARED
+from ._decoder import Decoder
+from ._encoder import Encoder, Survey
+from ._file import DAMAGES, Reader, write
 from ._names import with_names
-from ._skeleton import is_step
-from ._state import Decoder, Encoder
+from ._steps import is_step
 from ._weights import DTYPES
 
-__all__ = ["SaveMixin", "load", "save"]
+__all__ = ["SaveMixin", "load", "save", "save_problems"]
+
+VERSION = "_sklearn_xc_version"  # in a pickle
+_READING = ForkSafeRLock()  # held while attributes of a mapped file become attributes in memory
 
 
 class SaveMixin:
     """Gives an estimator ``save``, and a way back for :func:`load`.
 
     What is saved are the parameters and whatever else ``vars`` shows, in the kinds of values that
-    `_state.Encoder` knows. A subclass checks them in ``_check_loaded`` before any kernel can see
-    them; one with attributes that are made anew when they are needed adds their names to
-    ``_not_saved``.
+    `_encoder.Encoder` knows. A subclass checks them in ``_check_loaded`` before any kernel can see
+    them, and names all that a file may hold in the call of ``require_attributes`` there; one with
+    attributes that are made anew when they are needed adds their names to ``_not_saved``, one with
+    parameters that name files or folders lists them in ``_places``.
     Linear weights of a mapped file are in ``_loaded``, as `LoadedWeights`, until all is read.
     """
 
     _not_saved = "_index_cache", "_origin", "_warned_of_empty", CALLBACKS
+    _places = ()  # parameters that the machine which loads decides on, and no file
 
     def save(self, path, *, dtype="float32", threshold=0.0):
         """Save the fitted estimator in a file that :func:`sklearn_xc.load` reads.
@@ -35,8 +45,9 @@ class SaveMixin:
 
         Parameters
         ----------
-        path : str or path-like
-            Name of the file, replaced if it exists.
+        path : str, path-like or binary file object
+            Name of the file, replaced if it exists; or an object with ``write``, such as
+            :class:`io.BytesIO`, that the bytes are written to.
         dtype : {"float32", "float16"}, default="float32"
             How the weights are stored. float16 rounds them to eleven binary digits; the loaded
             model computes in float32 again.
@@ -56,11 +67,6 @@ class SaveMixin:
         """
         check_is_fitted(self)
         _write(self, path, dtype, threshold)
-
-    @classmethod
-    def _renamed_parameters(cls, parameters):
-        """The parameters of a file, some of which may have the names that they had before."""
-        return parameters
 
     def _state_to_save(self, encoder):
         """Name -> value, of all that is not a parameter."""
@@ -93,40 +99,69 @@ class SaveMixin:
             in memory, before anything is trained.
         """
 
+    def _refuse_undeclared(self, names):
+        """Raise ValueError for attributes of a file that no test of the class is for."""
+        unknown = names - DECLARED.get(type(self), set())
+        if unknown:
+            raise ValueError(f"{min(unknown)!r} is no attribute of a fitted {type(self).__name__}")
+
+    def _check_late(self, name, value):
+        """Raise ValueError if an attribute that was read late does not fit the others."""
+
     def _read_all(self):
-        """Read into memory what is still in a mapped file, before it is changed or copied."""
+        """Read into memory what is still in a mapped file, before it is changed or copied.
+
+        Threads may ask for it at once; others see the mapped state or the one in memory, whole.
+        """
         if "_origin" not in vars(self):
             return
-        (origin, placed), state = self._origin, {}
-        for name, value in origin.read().items():
-            mine = vars(self).get(name)
-            if isinstance(mine, SaveMixin):
-                mine._read_all()
-            elif name not in vars(self) or mine is placed.get(name):  # not replaced since
-                state[name] = value
-        before = dict(vars(self))
-        del self._origin
-        try:
-            self._set_loaded_state(state, None)
-        except BaseException:
-            vars(self).clear()  # what was refused once is refused again
-            vars(self).update(before)
-            raise
+        with _READING:
+            if "_origin" not in vars(self):  # another thread was first
+                return
+            (origin, placed), state = self._origin, {}
+            for name, value in origin.read().items():
+                mine = vars(self).get(name)
+                if isinstance(mine, SaveMixin):
+                    mine._read_all()
+                elif name not in vars(self) or mine is placed.get(name):  # not replaced since
+                    state[name] = value
+            whole = object.__new__(type(self))
+            vars(whole).update(vars(self))
+            del whole._origin
+            whole._set_loaded_state(state, None)
+            self.__dict__ = vars(whole)
 
     def __getattr__(self, name):
         """Attributes still in a mapped file, read when first used."""
-        if name == "coef_" and "_loaded" in vars(self):
-            return self._loaded.coef()
+        loaded = vars(self).get("_loaded")
+        if name == "coef_" and loaded is not None:
+            return loaded.coef()
         origin, placed = vars(self).get("_origin", (None, None))
         if origin is None or name not in origin.late():
             return object.__getattribute__(self, name)  # raises AttributeError
-        placed |= origin.read([name])
-        vars(self)[name] = placed[name]
-        return placed[name]
+        with _READING:
+            if name not in vars(self):
+                value = origin.read([name])[name]
+                self._check_late(name, value)
+                placed[name] = vars(self)[name] = value
+        return vars(self)[name]
 
     def __getstate__(self):
         self._read_all()
-        return super().__getstate__()
+        return {**super().__getstate__(), VERSION: __version__}
+
+    def __setstate__(self, state):
+        state = dict(state)
+        if (version := state.pop(VERSION, __version__)) != __version__:
+            warnings.warn(
+                InconsistentVersionWarning(
+                    estimator_name=type(self).__name__,
+                    current_sklearn_version=f"{__version__} of sklearn-xc",
+                    original_sklearn_version=version,
+                ),
+                stacklevel=2,
+            )
+        super().__setstate__(state)
 
 
 def _write(estimator, path, dtype, threshold):
@@ -136,14 +171,35 @@ def _write(estimator, path, dtype, threshold):
         raise ValueError(f"threshold must be a number from 0 on, got {threshold!r}")
     encoder = Encoder(dtype, threshold)
     ours = isinstance(estimator, SaveMixin)
-    model = encoder.estimator(estimator) if ours else encoder.steps(estimator)
+    model = encoder.estimator(estimator) if ours else encoder.step(estimator)
     if (dtype != "float32" or threshold) and not encoder.n_weights:
         raise ValueError(
             f"dtype={dtype!r} and threshold={threshold!r} are for linear weights, and "
             f"{type(estimator).__name__} has none"
         )
     manifest = {"library": "sklearn-xc", "version": __version__, "model": model}
-    write(path, manifest, encoder.segments)
+    write(path, manifest, encoder.segments, _require_loadable)
+
+
+def _require_loadable(path):
+    """Raise ValueError unless a file that was just written can be loaded.
+
+    It is mapped, so that large arrays are not read; what is left is what `load` looks at first.
+    """
+    reader = Reader(path, True)
+    try:
+        decoder = Decoder(reader, True)
+        decoder.decode(reader.manifest["model"])
+        for estimator in decoder.estimators:
+            for name in estimator._origin[0].late() if "_origin" in vars(estimator) else ():
+                getattr(estimator, name)
+            if "_origin" in vars(estimator):
+                estimator._check_loaded(False)
+    except DAMAGES as error:
+        raise ValueError(
+            f"save: load would refuse this model ({error}), and nothing was written; please report "
+            "how it was made"
+        ) from error
 
 
 def save(estimator, path, *, names=None, dtype="float32", threshold=0.0):
@@ -154,13 +210,15 @@ def save(estimator, path, *, names=None, dtype="float32", threshold=0.0):
     estimator : estimator
         Fitted: one of this package, or a :class:`~sklearn.pipeline.Pipeline`,
         :class:`~sklearn.compose.ColumnTransformer` or :class:`~sklearn.pipeline.FeatureUnion` of
-        these and of scikit-learn's ``CountVectorizer``, ``TfidfVectorizer``,
-        ``HashingVectorizer``, ``TfidfTransformer``, ``Normalizer``, ``StandardScaler``,
-        ``MaxAbsScaler``, ``FunctionTransformer`` (of a NumPy function), ``TruncatedSVD``,
-        ``SelectKBest``, ``MultiLabelBinarizer``, ``FrozenEstimator``, nested in any way. Of a
-        search, such as :class:`~sklearn.model_selection.GridSearchCV`, the best estimator is saved.
-    path : str or path-like
+        these and of scikit-learn's vectorizers of texts and dicts, encoders, scalers, imputers,
+        binarizers, ``FunctionTransformer`` (of a NumPy function), ``TruncatedSVD``, ``PCA``,
+        ``SelectKBest``, ``VarianceThreshold``, ``FrozenEstimator``, nested in any way; the user
+        guide has the list. Of a search, such as :class:`~sklearn.model_selection.GridSearchCV`, the
+        best estimator is saved. Parameters that the machine decides which loads, ``memory`` and
+        ``n_jobs`` of scikit-learn's steps, ``scratch`` and ``checkpoint`` of ours, are left out.
+    path : str, path-like or binary file object
         Name of the file, replaced if it exists; complete or not there, as by the method ``save``.
+        Or an object with ``write``, such as :class:`io.BytesIO`.
     names : array-like of shape (n_classes,) or MultiLabelBinarizer, default=None
         What the classifier calls its labels from then on, in the order of its ``classes_``.
     dtype : {"float32", "float16"}, default="float32"
@@ -174,8 +232,6 @@ def save(estimator, path, *, names=None, dtype="float32", threshold=0.0):
         If the estimator has not been fitted.
     TypeError
         If it holds a step or a value that a file cannot hold, which is named.
-    ImportError
-        If there are steps of scikit-learn, and skops, which writes them, is not installed.
     ValueError
         If an argument is not as described.
     OSError
@@ -184,6 +240,7 @@ def save(estimator, path, *, names=None, dtype="float32", threshold=0.0):
     See Also
     --------
     load : The way back.
+    save_problems : Says before a fit what cannot be saved.
 
     Examples
     --------
@@ -209,6 +266,40 @@ def save(estimator, path, *, names=None, dtype="float32", threshold=0.0):
     _write(estimator, path, dtype, threshold)
 
 
+def save_problems(estimator):
+    """Say what of an estimator :func:`save` would refuse, before it is fitted.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted or not: a Pipeline, a search, or any other.
+
+    Returns
+    -------
+    problems : list of str
+        A sentence for each step, parameter or attribute that a model file cannot hold; empty if
+        nothing stands in the way.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn_xc import PPDSparseClassifier, save_problems
+    >>> words = TfidfVectorizer(input="file")
+    >>> save_problems(make_pipeline(words, PPDSparseClassifier()))
+    ["parameter 'input' of TfidfVectorizer is 'file', and in a model file it has to be 'content'"]
+    >>> save_problems(make_pipeline(TfidfVectorizer(), PPDSparseClassifier()))
+    []
+    """
+    estimator = getattr(estimator, "best_estimator_", getattr(estimator, "estimator", estimator))
+    survey = Survey()
+    if isinstance(estimator, SaveMixin):
+        survey.estimator(estimator)
+    else:
+        survey.step(estimator)
+    return survey.problems
+
+
 def load(path, mmap_mode=None):
     """Load an estimator that was saved with its method ``save``, or by :func:`save`.
 
@@ -218,7 +309,8 @@ def load(path, mmap_mode=None):
 
     Parameters
     ----------
-    path : str or path-like
+    path : str, path-like, bytes-like or binary file object
+        Name of a file; or the bytes of one; or an object with ``read`` that gives them, to its end.
     mmap_mode : {None, "r"}, default=None
         None reads the file and verifies the checksum of every byte. "r" maps it into memory, which
         takes no time: the operating system reads what a prediction needs when it needs it, and all
@@ -236,8 +328,6 @@ def load(path, mmap_mode=None):
     ------
     OSError
         If the file does not exist or cannot be read.
-    ImportError
-        If it holds steps of scikit-learn, and skops, which reads them, is not installed.
     ValueError
         If it is not a model, if it was truncated, damaged or edited, or needs a newer version of
         the package.
@@ -269,9 +359,3 @@ def load(path, mmap_mode=None):
     except DAMAGES as error:
         reader.refuse_content(error)
     return model
-
-
-# What values in the place of others lead to, before anything is made of them.
-DAMAGES = (
-    ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError,
-)  # fmt: skip

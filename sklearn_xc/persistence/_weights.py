@@ -36,8 +36,11 @@ class StoredWeights:
     def segments(self):
         """Name -> Segment."""
         index, n_classes = self.index, self.index.shape[0]
+        used = self._used()
+        lengths = np.diff(index.indptr)
+        indptr = index.indptr if used is None else np.append(0, np.cumsum(lengths[used]))
         segments = {
-            "indptr": array_segment(index.indptr),
+            "indptr": array_segment(indptr),
             "classes": array_segment(index.classes, "<i4"),
             "weights": self._converted(index.weights, n_classes),
             "full_weights": self._converted(index.full_weights, n_classes),
@@ -48,8 +51,25 @@ class StoredWeights:
             plain = np.empty(0, dtype=np.int32)  # classes in the order of their numbers
             order = plain if index.order is None else index.order
             segments["order"] = array_segment(order)
-            segments["full_stop"] = array_segment(index.full_stop)
+            stops = index.full_stop
+            segments["full_stop"] = array_segment(stops if used is None else stops[used])
+            plain = np.empty(0, dtype=np.int64)  # all features, in the order of their numbers
+            segments["features"] = array_segment(plain if used is None else used)
+            starts, size = Layout(index.order, index.full_stop).starts()
+            if (index.full_start != starts).any() or index.full_weights.shape != (size,):
+                raise ValueError("the weights do not lie as a file lays them out")
         return segments
+
+    def _used(self):
+        """The features that have weights, where they are few of many; None otherwise.
+
+        A hashed space has a million columns, of which a collection uses some thousand.
+        """
+        index = self.index
+        if not self.is_sparse:
+            return None
+        used = np.flatnonzero((np.diff(index.indptr) > 0) | (index.full_stop > 0))
+        return used if 0 < len(used) < index.shape[1] // 4 else None
 
     def _converted(self, weights, n):
         """Of a matrix the first n columns, in whole cache lines where that costs little."""
@@ -123,8 +143,6 @@ class LoadedWeights:
     is_sparse : bool
     array : callable
         The array of a name and whether it may stay mapped, from the file.
-    names : iterable of str
-        Of the arrays that there are.
     mapped : bool
 
     Attributes
@@ -138,32 +156,31 @@ class LoadedWeights:
         If the arrays do not fit together, or point outside one another.
     """
 
-    def __init__(self, shape, is_sparse, array, names, mapped):
+    def __init__(self, shape, is_sparse, array, mapped):
         if len(shape) != 2 or not all(type(n) is int and 0 < n < 2**31 for n in shape):
             raise ValueError(f"weights of shape {shape}")
         self.is_sparse, self._coef = is_sparse, None
+        used = _features(array, shape[1]) if is_sparse else None
+        n_listed = shape[1] if used is None else len(used)
         small = {
             name: _typed(array(name, False), name, dtype, length)
             for name, dtype, length in (
-                ("indptr", "<i8", shape[1] + 1),
+                ("indptr", "<i8", n_listed + 1),
                 ("intercept", "<f4", shape[0]),
                 ("by_intercept", "<i4", shape[0]),
             )
         }
+        _require_ascending(small["indptr"])
+        if used is not None:
+            lengths = _spread(np.diff(small["indptr"]), used, shape[1])
+            small["indptr"] = np.append(np.int64(0), np.cumsum(lengths))
         indptr = small["indptr"]
-        _require_ascending(indptr)
         require_within(small["by_intercept"], 0, shape[0], "by_intercept")
         large = {name: array(name, mapped) for name in ("classes", "weights", "full_weights")}
         _typed(large["classes"], "classes", "<i4", indptr[-1])
         _typed(large["weights"], "weights", ("<f4", "<f2"), indptr[-1])
         full = _typed(large["full_weights"], "full_weights", ("<f4", "<f2"), None)
-        if not is_sparse:
-            where = _of_dense(full, shape)
-        elif "full_column" in names:  # format 1
-            where = _of_columns(array, full, shape)
-            large["full_weights"] = full.reshape(-1)
-        else:
-            where = _of_prefixes(array, full, shape)
+        where = _of_prefixes(array, full, shape, used) if is_sparse else _of_dense(full, shape)
         self.intercept = small["intercept"]
         self.intercept.flags.writeable = False
         order = where["order"]
@@ -193,10 +210,30 @@ def _of_dense(full, shape):
     return all_stored(full, shape)
 
 
-def _of_prefixes(array, full, shape):
+def _features(array, n_features):
+    """The features that a file has weights of; None for all."""
+    used = _typed(array("features", False), "features", "<i8", None)
+    if used.shape == (0,):
+        return None
+    if used.ndim != 1 or used[0] < 0 or used[-1] >= n_features or (np.diff(used) <= 0).any():
+        raise ValueError(f"features do not ascend within {n_features}")
+    return used
+
+
+def _spread(values, used, n_features):
+    """Values of some features among zeros for the others."""
+    found = np.zeros(n_features, dtype=values.dtype)
+    found[used] = values
+    return found
+
+
+def _of_prefixes(array, full, shape, used):
     """How the weights of a sparse model lie, from the arrays of its file."""
     order = _typed(array("order", False), "order", "<i4", None)
-    stops = _typed(array("full_stop", False), "full_stop", "<i4", shape[1])
+    n_listed = shape[1] if used is None else len(used)
+    stops = _typed(array("full_stop", False), "full_stop", "<i4", n_listed)
+    if used is not None:
+        stops = _spread(stops, used, shape[1])
     if order.shape == (0,):
         order = None
     elif order.shape != (shape[0],) or (np.sort(order) != np.arange(shape[0])).any():
@@ -208,20 +245,6 @@ def _of_prefixes(array, full, shape):
     return {
         "order": order, "full_stop": stops, "full_start": starts, "n_stored": n_places(shape[0])
     }  # fmt: skip
-
-
-def _of_columns(array, full, shape):
-    """The same of format 1, where a feature has its weights stored for all classes or for none."""
-    column = _typed(array("full_column", False), "full_column", "<i4", shape[1])
-    if full.ndim != 2 or full.shape[1] < shape[0]:
-        raise ValueError(f"full_weights has the shape {full.shape}")
-    require_within(column, -1, len(full), "full_column")
-    return {
-        "order": None,
-        "full_stop": np.where(column >= 0, shape[0], 0).astype(np.int32),
-        "full_start": np.maximum(column, 0).astype(np.int64) * full.shape[1],
-        "n_stored": min(full.shape[1], n_places(shape[0])),
-    }
 
 
 def _typed(array, name, dtypes, length):

@@ -6,13 +6,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from ..base._labels import REFUSED, LabelEncoding, encode_indicator, label_names, pattern_of
+from ..base._labels import REFUSED, LabelEncoding, encode_indicator, pattern_of
 from ..base._linear_model import checked_weights
 from ..base._multiclass import known_codes
 from ..base._new_classes import append_names, merge_labels, rows_in_places
 from ..base._validation import grades_of, validate_more
 from ..inspection._label_counts import extended_support
 from ..utils._callbacks import Progress
+from ..utils._given_labels import label_names, plain_labels, require_names
 from ..utils._scratch import Scratch
 from ._problem import Problem
 from ._solver import fit_classes
@@ -108,7 +109,7 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None):
     sample_weight : array-like of shape (n_samples,), default=None
     names : array-like of shape (n_new,), default=None
         Names of the new columns, where those of before have names; by default those of the
-        DataFrame.
+        DataFrame. They join the parameter `label_names`, if that is set.
 
     Returns
     -------
@@ -137,7 +138,7 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None):
         self._refuse_calibration()
         self._check_state()
         if names is not None:
-            names = np.asarray(names)
+            names = require_names(np.asarray(plain_labels(names)), "names")
         elif self._encoding.kind == "multilabel":
             names = label_names(Y_new)
         rows, Y_new, sample_weight = validate_more(self, X, Y_new, sample_weight)
@@ -146,6 +147,8 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None):
         before, was_sparse = columns_of(self), sparse.issparse(self.coef_)
         self._encoding, places, Y = encode_added(self._encoding, Y_new, names, grades_of(self))
         self.classes_ = self._encoding.classes_
+        if self.label_names is not None:  # so that a clone can be fitted on all columns
+            self.label_names = self.classes_
         is_new = np.ones(Y.shape[1], dtype=bool)
         is_new[places] = False
         support = extended_support(self._support, pattern_of(Y), sample_weight, places)

@@ -13,7 +13,16 @@ from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
 from ..utils._csr import LARGEST_INDEX
 from ..utils._matrix import checked_csr
-from ..utils._records import either, is_a, is_array, is_not_negative, require_attributes, savable
+from ..utils._records import (
+    either,
+    is_a,
+    is_array,
+    is_not_negative,
+    is_number,
+    is_text,
+    require_attributes,
+    savable,
+)
 from ..utils._scratch import Scratch
 from ._add_labels import add_labels
 from ._assembly import grown_duals
@@ -378,6 +387,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self._set_linear_model(result["coef"], result["intercept"], scratch=scratch)
 
     add_labels = add_labels
+    _places = "scratch", "checkpoint"
 
     def _require_size(self, n_classes, n_features):
         super()._require_size(n_classes, n_features)
@@ -417,7 +427,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         of_classes = either(is_array(np.float64, finite=False), is_array(np.int64))
         require_attributes(
             self, _n_visits=is_not_negative, l1_=is_not_negative, l2_=is_not_negative,
-            dual_gap_=of_classes, n_active_=of_classes, penalty_factors_=is_a(tuple),
+            dual_gap_=of_classes, n_active_=of_classes, search_=is_text, recall_=is_number,
+            dual_coef_=sparse.issparse, penalty_factors_=is_a(tuple),
         )  # fmt: skip
 
     def _settings(self, penalties, checkpoint=None):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..base._validation import as_it_is
 from ..topk._dense_topk import best_columns
 
 # Scores that are held at once, on the way to probabilities.
@@ -90,6 +91,7 @@ def predict_proba(self, X):
 
 
 def _all(model, X, method, logarithms):
+    model = as_it_is(model)
     rows, n_classes = model._rows(X), len(model.classes_)
     model._require_output(rows, np.float64, method, n_classes)
     out = np.empty((rows.shape[0], n_classes))

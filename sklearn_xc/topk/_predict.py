@@ -5,6 +5,7 @@ from scipy import sparse
 
 from ..utils._label_places import named_labels
 from ..utils._unwrap import find_inner
+from ._restriction import weights_by_name
 
 
 def predict_topk(
@@ -32,8 +33,8 @@ def predict_topk(
     labels, exclude : sequence of labels, one sequence of labels a row, or sparse indicator, \
             default=None
         The only labels that an answer may hold, and those that it may not.
-    label_weight : array-like of shape (n_classes,), default=None
-        What is added to the score of each class.
+    label_weight : array-like of shape (n_classes,), Series or dict, default=None
+        What is added to the score of each class; a Series or a dict goes by the names of classes.
     names : array-like of shape (n_classes,), default=None
         What to call the classes in the place of the estimator's ``classes_``, in their order: the
         ``classes_`` of the :class:`~sklearn.preprocessing.MultiLabelBinarizer` that made y. Labels
@@ -77,6 +78,7 @@ def predict_topk(
             _numbers_of(given, names, n_rows, name)
             for given, name in ((labels, "labels"), (exclude, "exclude"))
         )
+        label_weight = weights_by_name(label_weight, names)
     options = {
         "scores": None if scores == "decision" else scores, "sparse_output": sparse_output or None,
         "labels": labels, "exclude": exclude, "label_weight": label_weight,
@@ -154,7 +156,8 @@ def _numbers_of(labels, names, n_rows, argument):
     """Labels that were given by name, as the columns of an indicator that the estimator knows."""
     if labels is None or sparse.issparse(labels):
         return labels
-    starts, places = named_labels(labels, names, n_rows, argument)
+    missing = "left out" if argument == "exclude" else "refused"
+    starts, places = named_labels(labels, names, n_rows, argument, missing)
     if starts is None:
         return places
     ones = np.ones(len(places), dtype=bool)

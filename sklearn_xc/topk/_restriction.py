@@ -33,9 +33,9 @@ def read_restriction(classes, n_rows, labels=None, exclude=None, label_weight=No
         if not sparse.issparse(allowed) and not len(allowed):
             raise ValueError("labels is empty; name those that an answer may hold, or leave it out")
     if exclude is not None:
-        excluded = _pattern(named_labels(exclude, classes, n_rows, "exclude"), n_classes)
+        excluded = _pattern(_excluded(exclude, classes, n_rows), n_classes)
     if label_weight is not None:
-        label_weight = checked_weight(label_weight, n_classes)
+        label_weight = checked_weight(label_weight, classes)
     return Restriction(n_classes, n_rows, allowed, excluded, label_weight)
 
 
@@ -49,7 +49,40 @@ def _pattern(named, n_classes):
     return pattern
 
 
-def checked_weight(label_weight, n_classes):
+def _excluded(exclude, classes, n_rows):
+    """Labels not to answer with; those that the model does not know are excluded already."""
+    return named_labels(exclude, classes, n_rows, "exclude", missing="left out")
+
+
+def weights_by_name(label_weight, classes):
+    """What a dict or a Series says of each class, by name; anything else as it is.
+
+    Raises
+    ------
+    ValueError
+        If a class is not named, or a name stands twice.
+    """
+    if isinstance(label_weight, dict):
+        names, values = list(label_weight), list(label_weight.values())
+    elif hasattr(label_weight, "index") and hasattr(label_weight, "to_numpy"):
+        names, values = label_weight.index.tolist(), label_weight.to_numpy().tolist()
+    else:
+        return label_weight
+    table = dict(zip(names, values, strict=True))
+    missing = [label for label in classes.tolist() if label not in table]
+    if missing or len(table) < len(names):
+        wrong = f"does not name {missing[0]!r}" if missing else "names a label twice"
+        raise ValueError(
+            f"label_weight is a {type(label_weight).__name__}, which goes by its names, and "
+            f"{wrong}; give a number for each class, or an array in the order of classes_"
+        )
+    return [table[label] for label in classes.tolist()]
+
+
+def checked_weight(label_weight, classes):
+    """What is added to the score of each class, as float32 (n_classes,)."""
+    n_classes = len(classes)
+    label_weight = weights_by_name(label_weight, classes)
     try:
         weight = np.asarray(label_weight, dtype=np.float32)
     except (TypeError, ValueError) as error:

@@ -7,6 +7,7 @@ scikit-learn 1.9 there are no callbacks, only the lines.
 """
 
 import copy
+import logging
 from contextlib import contextmanager
 from time import perf_counter
 
@@ -23,6 +24,8 @@ except ImportError:  # scikit-learn before 1.9
     def with_callbacks(method):
         return method
 
+
+LOGGER = logging.getLogger("sklearn_xc")  # has the lines of `verbose` too, at the level INFO
 
 # Where scikit-learn keeps the callbacks of an estimator, and what it puts there during a fit, for
 # its own clearing up.
@@ -177,7 +180,9 @@ class Progress:
         if self._n_steps is not None:
             left = (now - self._began) / self._done * (self._n_steps - self._done)
             parts.append(f"about {_duration(left)} left")
-        print(f"{type(self._estimator).__name__}: {', '.join(parts)}", flush=True)
+        line = f"{type(self._estimator).__name__}: {', '.join(parts)}"
+        print(line, flush=True)
+        LOGGER.info(line)
 
     def finish(self):
         """The fit is done, and the estimator ready to predict."""

@@ -24,8 +24,14 @@ class Named(NamedTuple):
     places: np.ndarray
 
 
-def named_labels(labels, classes, n_rows, name="labels"):
+LABELS_AT_ONCE = 2**24  # bytes of labels, as wide as the classes, that are looked up at once
+LONGEST_SHOWN = 80  # letters of a label in a message
+
+
+def named_labels(labels, classes, n_rows, name="labels", missing="refused"):
     """Read labels that a user names.
+
+    Memory follows the labels and the classes, however long a single label is.
 
     Parameters
     ----------
@@ -34,6 +40,8 @@ def named_labels(labels, classes, n_rows, name="labels"):
     n_rows : int
     name : str
         What the errors call them.
+    missing : {"refused", "left out"}, default="refused"
+        What becomes of labels that are not in `classes`; numbers among texts are always refused.
 
     Returns
     -------
@@ -42,7 +50,8 @@ def named_labels(labels, classes, n_rows, name="labels"):
     Raises
     ------
     ValueError
-        If a label is not in `classes`, or named twice for a row, or the lists are not one a row.
+        If a label is not in `classes` and this is refused, or a label is named twice for a row, or
+        the lists are not one a row.
     """
     if sparse.issparse(labels):
         return _of_indicator(checked_csr(labels, name), (n_rows, len(classes)), name)
@@ -51,13 +60,13 @@ def named_labels(labels, classes, n_rows, name="labels"):
         labels = [labels]
     nested = [isinstance(row, list) for row in labels]
     if not any(nested):
-        return Named(None, _places(labels, classes, None, name))
+        return _found(labels, classes, None, name, missing)
     if not all(nested):
         raise ValueError(f"{name} mixes labels and lists of labels; give one list for each row")
     if len(labels) != n_rows:
         raise ValueError(f"{name} has lists for {len(labels)} rows, but X has {n_rows} rows")
     starts = np.append(0, np.cumsum([len(row) for row in labels], dtype=np.int64))
-    return Named(starts, _places(list(chain.from_iterable(labels)), classes, starts, name))
+    return _found(list(chain.from_iterable(labels)), classes, starts, name, missing)
 
 
 def _as_list(labels, name):
@@ -73,21 +82,33 @@ def _as_list(labels, name):
     return labels
 
 
-def _places(labels, classes, starts, name):
+def _found(labels, classes, starts, name, missing):
+    """The places of a flat list of labels; `starts` says where the labels of each row begin."""
     places = _by_bisection(labels, classes)
     if places is None:
-        places = _by_table(labels, classes, starts, name)
+        places = _by_table(labels, classes, starts, name, missing)
+    if missing == "left out" and len(places) and places.min() < 0:
+        kept = places >= 0
+        if starts is not None:
+            starts = np.append(0, np.cumsum(kept))[starts]
+        labels = [label for label, is_kept in zip(labels, kept, strict=True) if is_kept]
+        places = places[kept]
+    _require_each_once(places, labels, classes, starts, name)
+    return Named(starts, places)
+
+
+def _require_each_once(places, labels, classes, starts, name):
+    """Refuse a label that is named twice for a row."""
     keys = places + len(classes) * _row_of(starts, len(places))
     order = np.argsort(keys, kind="stable")
     again = np.flatnonzero(np.diff(keys[order]) == 0)
     if len(again):
         i = order[again[0]]
         raise ValueError(
-            f"{name} names {labels[i]!r} twice{_where(starts, i)}; for one label each row, such as "
-            "the result of predict, give an array of shape (n_samples, 1), and an indicator as a "
-            "sparse matrix"
+            f"{name} names {_shown(labels[i])} twice{_where(starts, i)}; for one label each row, "
+            "such as the result of predict, give an array of shape (n_samples, 1), and an "
+            "indicator as a sparse matrix"
         )
-    return places
 
 
 def _by_bisection(labels, classes):
@@ -99,18 +120,39 @@ def _by_bisection(labels, classes):
         return np.empty(0, dtype=np.int64) if not labels else None
     if isinstance(classes[0], str) != all(isinstance(label, str) for label in labels):
         return None
+    if classes.dtype.kind == "U":
+        return _by_bisection_of_texts(labels, classes)
     try:
         wanted = np.empty(len(labels), dtype=object)
         wanted[:] = labels
         wanted = wanted if classes.dtype.kind == "O" else np.asarray(labels)
-        places = np.minimum(np.searchsorted(classes, wanted), len(classes) - 1)
-        found = np.asarray(classes[places] == wanted)
+        return _bisected(wanted, classes)
     except (TypeError, ValueError, OverflowError):  # labels of other kinds than the classes
         return None
+
+
+def _by_bisection_of_texts(labels, classes):
+    """As `_by_bisection`, of texts of one length in memory; a longer label is none of them."""
+    longest = classes.dtype.itemsize // 4
+    if max(map(len, labels)) > longest or any(label.endswith("\0") for label in labels):
+        return None  # NumPy would cut the one, or make the classes as wide, and drop the other
+    at_once = max(1, LABELS_AT_ONCE // max(1, classes.dtype.itemsize))
+    parts = []
+    for start in range(0, len(labels), at_once):
+        wanted = np.array(labels[start : start + at_once], dtype=classes.dtype)
+        if (places := _bisected(wanted, classes)) is None:
+            return None
+        parts.append(places)
+    return np.concatenate(parts)
+
+
+def _bisected(wanted, classes):
+    places = np.minimum(np.searchsorted(classes, wanted), len(classes) - 1)
+    found = np.asarray(classes[places] == wanted)
     return places if found.shape == places.shape and found.all() else None
 
 
-def _by_table(labels, classes, starts, name):
+def _by_table(labels, classes, starts, name, missing):
     table = {label: place for place, label in enumerate(classes.tolist())}
     places = np.empty(len(labels), dtype=np.int64)
     for i, label in enumerate(labels):
@@ -118,10 +160,24 @@ def _by_table(labels, classes, starts, name):
             place = table.get(label)
         except TypeError:  # not hashable, hence no label
             place = None
-        if place is None:
-            raise ValueError(f"{name} names {label!r}{_where(starts, i)}, which is not in classes_")
-        places[i] = place
+        if place is None and (missing == "refused" or not _could_be(label, classes)):
+            hint = "; an indicator has to be a sparse matrix" if label in (0, 1) else ""
+            raise ValueError(
+                f"{name} names {_shown(label)}{_where(starts, i)}, which is not in classes_{hint}"
+            )
+        places[i] = -1 if place is None else place
     return places
+
+
+def _could_be(label, classes):
+    """Whether a label that is not there is of the kind of those that are: texts, or others."""
+    return len(classes) > 0 and isinstance(label, str) == isinstance(classes[0], str)
+
+
+def _shown(label):
+    """A label in a message, which has room for its beginning."""
+    text = repr(label[: 2 * LONGEST_SHOWN] if isinstance(label, str) else label)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def _row_of(starts, n):
@@ -162,5 +218,5 @@ def check_names(names, n_classes, argument="names"):
     seen = set()
     for name in names.tolist():
         if name in seen:
-            raise ValueError(f"{argument} names two labels {name!r}")
+            raise ValueError(f"{argument} names two labels {_shown(name)}")
         seen.add(name)

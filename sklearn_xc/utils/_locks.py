@@ -14,8 +14,10 @@ class ForkSafeLock:
     go of it. What it protects has to be whole at every moment, as a reference that is replaced is.
     """
 
+    _make = staticmethod(threading.Lock)
+
     def __init__(self):
-        self._lock = threading.Lock()
+        self._lock = self._make()
         _LOCKS.add(self)
 
     def __enter__(self):
@@ -25,9 +27,15 @@ class ForkSafeLock:
         self._lock.release()
 
 
+class ForkSafeRLock(ForkSafeLock):
+    """As :class:`ForkSafeLock`; the thread that holds it may take it again."""
+
+    _make = staticmethod(threading.RLock)
+
+
 def _renew_in_child():
     for lock in _LOCKS:
-        lock._lock = threading.Lock()
+        lock._lock = lock._make()
 
 
 if hasattr(os, "register_at_fork"):

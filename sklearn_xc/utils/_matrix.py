@@ -148,9 +148,18 @@ def in_checked_csr(X, name):
     """X in CSR where it is sparse in another format; CSR and dense X as they are.
 
     For arguments that are checked again once scikit-learn has seen them: it converts other formats
-    to CSR without a look at their structure.
+    to CSR without a look at their structure. Room at the end of CSR that no row uses is left out:
+    what lies there is no number of X.
     """
-    return checked_csr(X, name) if sparse.issparse(X) and X.format != "csr" else X
+    if not sparse.issparse(X):
+        return X
+    if X.format != "csr":
+        return checked_csr(X, name)
+    if X.ndim == 2 and len(X.indptr) and 0 <= X.indptr[-1] < len(X.data):
+        X = checked_csr(X, name)
+        stop = X.indptr[-1]
+        return type(X)((X.data[:stop], X.indices[:stop], X.indptr), shape=X.shape)
+    return X
 
 
 def in_rows(*arrays, names):

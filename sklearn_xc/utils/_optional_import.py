@@ -2,8 +2,8 @@
 
 from importlib import import_module
 
-# How to get each of them. hnswlib comes with an installation from source, but has no wheels: our
-# own wheels, which serve machines without a compiler, do not ask for it.
+# How to get each of them. hnswlib has no wheels: ours serve machines without a compiler, and do not
+# ask for it.
 HOW_TO_GET = {
     "dask": 'Install it with `pip install "dask[array,distributed]"` or `"sklearn-xc[dask]"`.',
     "hnswlib": (
@@ -11,7 +11,6 @@ HOW_TO_GET = {
         "compiler; set HNSWLIB_NO_NATIVE=1 for a build that runs on other machines too."
     ),
     "matplotlib": 'Install it with `pip install matplotlib` or `pip install "sklearn-xc[plots]"`.',
-    "skops": 'Install it with `pip install skops` or `pip install "sklearn-xc[pipelines]"`.',
     "pandas": "Install it with `pip install pandas`.",
 }
 
@@ -21,8 +20,7 @@ def optional_import(name, feature):
 
     Parameters
     ----------
-    name : {"dask.<module>", "hnswlib", "matplotlib", "matplotlib.<module>", "pandas", \
-            "skops.io"}
+    name : {"dask.<module>", "hnswlib", "matplotlib", "matplotlib.<module>", "pandas"}
         Module to import.
     feature : str
         What needs it, as the start of the message ``"<feature> needs <package>, ..."``.

@@ -51,13 +51,23 @@ def made_record(cls, values):
     if values.keys() != tests.keys():
         names = sorted(map(str, values.keys() ^ tests.keys()))
         raise ValueError(f"a {cls.__name__} lacks {names}, or has them and should not")
-    for name, test in tests.items():
-        require(test(values[name]), f"{name} of a {cls.__name__}", values[name])
     found = cls.__new__(cls)
     vars(found).update(values)
+    check_record(found)
+    return found
+
+
+def check_record(found):
+    """Raise ValueError if attributes of an object of a record's class are not what they must be.
+
+    What is saved passes the same tests as what is loaded.
+    """
+    cls = type(found)
+    for name, test in cls._fields_of_record.items():
+        value = vars(found).get(name)
+        require(name in vars(found) and test(value), f"{name} of a {cls.__name__}", value)
     if hasattr(found, "_check_record"):
         found._check_record()
-    return found
 
 
 def savable(cls):
@@ -66,8 +76,15 @@ def savable(cls):
     return cls
 
 
+DECLARED = {}  # class of an estimator -> names that `require_attributes` has tests for
+
+
 def require_attributes(estimator, **tests):
-    """Raise ValueError for attributes of a loaded estimator that are there and fail their tests."""
+    """Raise ValueError for attributes of a loaded estimator that are there and fail their tests.
+
+    The names become attributes that a file may hold.
+    """
+    DECLARED.setdefault(type(estimator), set()).update(tests)
     for name, test in tests.items():
         if name in vars(estimator):
             value = vars(estimator)[name]

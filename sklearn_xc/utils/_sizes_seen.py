@@ -46,7 +46,7 @@ class Lengths:
         bins = np.concatenate([self.bins, np.floor(BINS * np.log2(squares)).astype(np.int64)])
         bins, place = np.unique(bins, return_inverse=True)
         sums = [
-            np.bincount(place, np.concatenate([before, new]), len(bins))
+            np.bincount(place, np.concatenate([before, new]), len(bins)).astype(np.float64)
             for before, new in ((self.weight, weight), (self.squares, weight * squares))
         ]
         return Lengths(bins, *sums)

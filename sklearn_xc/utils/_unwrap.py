@@ -62,7 +62,7 @@ def find_inner(estimator, method, *, into_meta_estimators=False):
             estimator = estimator.estimator
         elif isinstance(estimator, Pipeline):
             steps = [step for _, step in estimator.steps]
-            transformers += [step for step in steps[:-1] if step not in (None, "passthrough")]
+            transformers += [step for step in steps[:-1] if _transforms(step)]
             estimator = steps[-1]
         elif hasattr(estimator, "best_estimator_"):
             estimator = estimator.best_estimator_
@@ -71,6 +71,13 @@ def find_inner(estimator, method, *, into_meta_estimators=False):
         else:
             _refuse(estimator, outer, method)
     return Inner(estimator, transformers, decided_outside)
+
+
+def _transforms(step):
+    """Whether rows to predict go through a step: not where a pipeline only draws rows to train."""
+    if step is None or isinstance(step, str):
+        return False
+    return hasattr(step, "transform") or not hasattr(step, "fit_resample")
 
 
 def _refuse(estimator, outer, method):

@@ -7,8 +7,6 @@ mini-batch as it is, so that predictions know it; the next call takes this step 
 with the rows that it was on.
 """
 
-from zlib import crc32
-
 import numpy as np
 from scipy import sparse
 
@@ -35,15 +33,9 @@ class Replaced:
 
     def __init__(self, before, now):
         before, now = _as_table(before), _as_table(now)
-        differs = np.zeros(before.shape[1], dtype=bool)
-        rows = []
-        for start in range(0, len(before), CLASSES_AT_ONCE):
-            part = slice(start, start + CLASSES_AT_ONCE)
-            unlike = before[part] != now[part]
-            differs |= unlike.any(axis=0)
-            rows.append(start + np.flatnonzero(unlike.any(axis=1)))
-        self.rows = np.concatenate(rows).astype(np.int64)
-        self.columns = np.flatnonzero(differs).astype(np.int64)
+        turned = _is_turned(now)
+        places = _unlike(before.T, now.T)[::-1] if turned else _unlike(before, now)
+        self.rows, self.columns = (place.astype(np.int64) for place in places)
         self.values = before[np.ix_(self.rows, self.columns)].astype(np.float32)
 
     def _check_record(self):
@@ -62,6 +54,18 @@ class Replaced:
             not len(places) or 0 <= places.min() <= places.max() < size
             for places, size in ((self.rows, n_rows), (self.columns, n_columns))
         )
+
+
+def _unlike(before, now):
+    """The rows and columns in which two tables differ, in the order of memory."""
+    differs = np.zeros(before.shape[1], dtype=bool)
+    rows = [np.zeros(0, dtype=np.int64)]
+    for start in range(0, len(before), CLASSES_AT_ONCE):
+        part = slice(start, start + CLASSES_AT_ONCE)
+        unlike = before[part] != now[part]
+        differs |= unlike.any(axis=0)
+        rows.append(start + np.flatnonzero(unlike.any(axis=1)))
+    return np.concatenate(rows), np.flatnonzero(differs)
 
 
 def _as_table(array):
@@ -174,14 +178,42 @@ class Waiting:
 
 
 def digest_of(tables):
-    """32 bits of the numbers of some tables."""
+    """32 bits of the numbers of some tables, the same however they lie in memory.
+
+    Each number is multiplied by a number of its row and one of its column, modulo 2**32, so that
+    the sum can follow the memory: a copy in another order takes as long as all the rest.
+    """
     digest = 0
-    for table in tables:
-        step = CLASSES_AT_ONCE if table.ndim == 2 else max(1, len(table))
-        for start in range(0, len(table), step):
-            part = np.ascontiguousarray(table[start : start + step], dtype=np.float32)
-            digest = crc32(part, digest)
+    for number, table in enumerate(tables):
+        table = np.asarray(table, dtype=np.float32)
+        factors = [_odd_numbers(n, number + 2 * axis) for axis, n in enumerate(table.shape)]
+        if table.ndim == 1:
+            table, factors = table[:, None], [*factors, np.ones(1, dtype=np.uint32)]
+        if _is_turned(table):
+            table, factors = table.T, factors[::-1]
+        for start in range(0, len(table), CLASSES_AT_ONCE):
+            part = slice(start, start + CLASSES_AT_ONCE)
+            bits = np.array(table[part], order="C").view(np.uint32)
+            bits ^= bits >> np.uint32(16)  # otherwise two signs that change would cancel out
+            bits *= factors[1]
+            sums = bits.sum(axis=1, dtype=np.uint32) * factors[0][part]
+            digest = (digest + int(sums.sum(dtype=np.uint32))) % 2**32
     return digest
+
+
+def _odd_numbers(n, seed):
+    """n odd numbers of 32 bits, always the same ones."""
+    numbers = np.arange(1, n + 1, dtype=np.uint32) * np.uint32(2654435761)
+    numbers ^= np.uint32(seed * 40503 + 1)
+    numbers ^= numbers >> np.uint32(15)
+    numbers *= np.uint32(2246822519)
+    numbers ^= numbers >> np.uint32(13)
+    return numbers | np.uint32(1)
+
+
+def _is_turned(table):
+    """Whether the numbers of a column lie side by side."""
+    return table.ndim == 2 and table.strides[0] < table.strides[1]
 
 
 # ------------------------------------------------------------------------ the first rows of all

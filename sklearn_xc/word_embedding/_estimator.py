@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..base._validation import all_or_nothing, check_parameters, gathered_search_params
+from ..base._validation import all_or_nothing, check_parameters
 from ..persistence import SaveMixin
 from ..utils._callbacks import CallbackSupportMixin, Progress, with_callbacks
 from ..utils._memory_limit import require_memory
@@ -193,16 +193,6 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
         check_loaded(self)
-
-    @classmethod
-    def _renamed_parameters(cls, parameters):
-        if "rest" in parameters:
-            rest = parameters.pop("rest")
-            parameters["unretrieved"] = "exclude" if rest == "none" else rest
-        if "n_sampled" in parameters:
-            parameters["n_sampled_classes"] = parameters.pop("n_sampled")
-        parameters.pop("batch_queries", None)
-        return gathered_search_params(parameters, SEARCH_PARAMS)
 
     _parameter_constraints = CONSTRAINTS
     _search_params = SEARCH_PARAMS

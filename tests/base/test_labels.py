@@ -11,9 +11,10 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from sklearn_xc import PPDSparseClassifier
-from sklearn_xc.base._labels import check_labels, encode, label_names
+from sklearn_xc.base._labels import check_labels, encode
 from sklearn_xc.inspection import label_report
 from sklearn_xc.metrics import micro_f1
+from sklearn_xc.utils._given_labels import label_names
 
 INDICATOR = np.array([[0, 1, 0], [0, 0, 0], [1, 1, 0], [1, 0, 0]])
 

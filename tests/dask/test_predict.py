@@ -168,3 +168,17 @@ def test_restrictions_that_are_refused(model):
     np.testing.assert_array_equal(
         same[0].compute(), predict_topk(model, X, k=2, labels=[3, 4, 5])[0]
     )
+
+
+@pytest.mark.parametrize("sparse_output", [False, True])
+def test_blocks_without_rows(model, sparse_output):
+    """A filter leaves some, of sizes that Dask does not know."""
+    rows = da.from_array(np.eye(100)[np.arange(100) // 25], chunks=(25, 100))
+    left = rows[rows[:, 0] > 0]
+    found = predict_lazily(model, left, k=2, sparse_output=sparse_output)
+    expected = predict_topk(model, np.eye(100)[np.zeros(25, int)], k=2, sparse_output=sparse_output)
+    if sparse_output:
+        assert abs(found.compute() - expected).nnz == 0
+        return
+    for some, wanted in zip(dask.compute(*found), expected, strict=True):
+        np.testing.assert_array_equal(some, wanted)

@@ -436,3 +436,52 @@ def test_more_than_memory_is_refused_by_the_header(tmp_path, monkeypatch):
         load_xc(path)
     monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "100000000")
     assert load_xc(path)[0].nnz == 9 * 10**5
+
+
+# ------------------------------------------------------------------- files as others write them
+
+
+def test_files_without_a_header(tmp_path):
+    """As LIBSVM has them: several labels a row, features from 1."""
+    path = tmp_path / "rows.txt"
+    path.write_text("0,2 1:0.5 4:2\n 2:1\n1\n\n3 4:1e1")
+    X, Y = load_xc(path, header=False)
+    assert X.toarray().tolist() == [
+        [0.5, 0, 0, 2], [0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 10],
+    ]  # fmt: skip
+    assert Y.toarray().tolist() == [
+        [1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1],
+    ]  # fmt: skip
+    path.write_text("0 0:0.5 3:2\n1 1:1\n")
+    assert load_xc(path, header=False)[0].toarray().tolist() == [[0.5, 0, 0, 2], [0, 1, 0, 0]]
+    with pytest.raises(ValueError, match=r"line 1: expected the header.*header=False"):
+        load_xc(path)
+    path.write_text("0 0:0.5\n1 a:1\n")
+    with pytest.raises(ValueError, match=r"line 2: .*'a:1'"):
+        load_xc(path, header=False)
+    path.write_text("")
+    with pytest.raises(ValueError, match="is empty"):
+        load_xc(path, header=False)
+    with pytest.raises(ValueError, match="without `to`"):
+        load_xc(path, header=False, to=tmp_path / "folder")
+
+
+def test_a_byte_order_mark_is_no_part_of_the_header(tmp_path):
+    path = tmp_path / "rows.txt"
+    path.write_bytes(b"\xef\xbb\xbf1 2 2\n1 0:1\n")
+    assert load_xc(path)[0].toarray().tolist() == [[1, 0]]
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    path = tmp_path / "rows.txt"
+    dump_xc(path, [[1.0]], [[1]])
+    before = path.read_bytes()
+
+    def fail(*arguments):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("sklearn_xc.datasets._xc_format._rows_as_text", fail)
+    with pytest.raises(OSError, match="no space"):
+        dump_xc(path, [[2.0]], [[1]])
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["rows.txt"]

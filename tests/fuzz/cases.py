@@ -15,6 +15,7 @@ from _model_file import File
 from _sparse_calls import CALLS, ROWS
 from fuzz.pipeline_files import pipeline_files
 from fuzz.slow_reader import slow_reader
+from fuzz.walks import threads, walks
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
@@ -412,4 +413,6 @@ KINDS = {
     "parameters": parameters,
     "indexes": indexes,
     "states": states,
+    "walks": walks,
+    "threads": threads,
 }

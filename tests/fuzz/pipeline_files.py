@@ -1,10 +1,8 @@
-"""Cases of files that hold a whole pipeline: parts, skeleton and bytes changed at random."""
+"""Cases of files that hold a whole pipeline: values, names and bytes changed at random."""
 
 import contextlib
-import io
 import json
 import warnings
-import zipfile
 from functools import cache
 from tempfile import TemporaryDirectory
 
@@ -15,11 +13,11 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 
 from sklearn_xc import PPDSparseClassifier, load, predict_topk, save
 
 TEXTS = [f"word{i % 7} word{i % 11} and word{i % 13}" for i in range(60)]
-SCHEMA = "schema.json"
 
 
 @cache
@@ -28,6 +26,15 @@ def saved_pipeline():
     union = FeatureUnion([
         ("best", make_pipeline(TfidfVectorizer(), SelectKBest(chi2, k=8))),
         ("hashes", make_pipeline(HashingVectorizer(n_features=16), TruncatedSVD(3))),
+        (
+            "bins",
+            make_pipeline(
+                HashingVectorizer(n_features=16),
+                TruncatedSVD(2),
+                KBinsDiscretizer(4, encode="ordinal"),
+                OneHotEncoder(min_frequency=8, drop="first", handle_unknown="infrequent_if_exist"),
+            ),
+        ),
     ])  # fmt: skip
     pipeline = make_pipeline(union, PPDSparseClassifier(random_state=0))
     with TemporaryDirectory() as folder:
@@ -37,10 +44,10 @@ def saved_pipeline():
 
 
 def pipeline_files(rng, folder):
-    """A file with valid checksums whose parts or skeleton were changed; mapped or not."""
+    """A file with valid checksums whose values, names or arrays were changed; mapped or not."""
     file = File(saved_pipeline())
     for _ in range(rng.integers(1, 4)):
-        (_change_schema, _change_part, _change_array)[rng.integers(3)](file, rng)
+        (_change_value, _change_name, _change_array)[rng.integers(3)](file, rng)
     path = folder / "model"
     path.write_bytes(file.bytes())
     for mode in (None, "r"):
@@ -72,34 +79,27 @@ def _change_array(file, rng):
     segment[:2] = array.dtype.str, [int(n) for n in array.shape]
 
 
-def _change_part(file, rng):
-    """Another value, or another part, in the place of a part."""
-    parts = file.manifest["model"]["parts"]
-    i, j = rng.integers(len(parts), size=2)
-    parts[i] = parts[j] if rng.random() < 0.5 else VALUES[rng.integers(len(VALUES))]
+def _change_value(file, rng):
+    """Another value in the place of a parameter, an attribute or a part of one."""
+    places = list(_places(file.manifest["model"]))
+    node, key = places[rng.integers(len(places))]
+    other, name = places[rng.integers(len(places))]
+    value = other[name] if rng.random() < 0.5 else VALUES[rng.integers(len(VALUES))]
+    node[key] = json.loads(json.dumps(value))
 
 
-def _change_schema(file, rng):
-    """Another value somewhere in what skops reads."""
-    number = file.manifest["model"]["skeleton"]["number"]
-    with contextlib.suppress(zipfile.BadZipFile, KeyError):  # an earlier change damaged it
-        with zipfile.ZipFile(io.BytesIO(bytes(file.arrays[number]))) as archive:
-            schema = json.loads(archive.read(SCHEMA))
-        nodes = list(_nodes(schema))
-        one, other = (nodes[rng.integers(len(nodes))] for _ in range(2))
-        values = ["0", "-1", '"text"', "null", "1e9", json.loads(json.dumps(other["content"]))]
-        one["content"] = values[rng.integers(len(values))]
-        made = io.BytesIO()
-        with zipfile.ZipFile(made, "w") as archive:
-            archive.writestr(SCHEMA, json.dumps(schema))
-        file.arrays[number] = bytearray(made.getvalue())
-        file.manifest["segments"][number][1] = [len(made.getvalue())]
+def _change_name(file, rng):
+    """A value under another name."""
+    places = [(n, k) for n, k in _places(file.manifest["model"]) if isinstance(n, dict)]
+    (node, key), (_, name) = (places[rng.integers(len(places))] for _ in range(2))
+    node[name] = node.pop(key)
 
 
-def _nodes(value):
-    if isinstance(value, dict):
-        if "content" in value:
-            yield value
-        value = list(value.values())
-    for part in value if isinstance(value, list) else ():
-        yield from _nodes(part)
+def _places(node):
+    """(node, key) of all values in JSON, but for what a node calls itself."""
+    items = node.items() if isinstance(node, dict) else enumerate(node)
+    for key, value in list(items):
+        if key != "$":
+            yield node, key
+        if isinstance(value, (dict, list)):
+            yield from _places(value)

@@ -232,7 +232,7 @@ def test_text():
         "  label                           support  weights  precision  recall",
         "  bee                                  20        7      0.600   0.750",
         "  ant                                   3        5      1.000   0.500",
-        "  ccccccccccccccccccccccccccc...        1        9        nan     nan",
+        "  cccccccccccccc...ccccccccccccc        1        9        nan     nan",
     ]
     many = LabelReport(np.arange(12), *np.ones((5, 12), dtype=int))
     assert repr(many).splitlines()[-1] == "  ... and 2 more"

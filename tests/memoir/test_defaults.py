@@ -1,7 +1,6 @@
 """MemoirSVC on weighted samples, in parts, and without arguments on small and uneven data."""
 
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -259,16 +258,6 @@ def test_saved_models_go_on(tmp_path):
     read = load(tmp_path / "model.sxc")
     np.testing.assert_array_equal(read.predict(X), model.predict(X))
     same_model(read.partial_fit(X[:40], y[:40]), model.partial_fit(X[:40], y[:40]))
-
-
-def test_models_of_before_go_on():
-    """Their rates begin anew: what they have seen was not kept."""
-    model = load(Path(__file__).parents[1] / "models" / "v1.0-memoir.sxc")
-    X = RNG.normal(size=(20, model.n_features_in_))
-    before = model.decision_function(X)
-    model.partial_fit(X, np.resize(model.classes_, 20))
-    assert np.isfinite(model.decision_function(X)).all()
-    assert np.abs(model.decision_function(X) - before).max() > 0
 
 
 # ------------------------------------------------------------------------------------- defaults

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sklearn_xc import metrics
 
 PLAIN = ["precision_at_k", "recall_at_k", "ndcg_at_k", "top_k_accuracy"]
+PLAIN += ["mrr_at_k", "map_at_k", "f1_at_k"]
 SCORED = ["psprecision_at_k", "psndcg_at_k"]
 
 
@@ -49,6 +50,31 @@ def plain_ndcg(top, true, k, weights):
     return mean([row(*pair) for pair in zip(top, true, strict=True)], weights)
 
 
+def plain_mrr(top, true, k, weights):
+    def row(top_i, true_i):
+        return next((1 / (r + 1) for r, label in enumerate(top_i) if label in true_i), 0.0)
+
+    return mean([row(*pair) for pair in zip(top, true, strict=True)], weights)
+
+
+def plain_map(top, true, k, weights):
+    def row(top_i, true_i):
+        if not true_i:
+            return 0.0
+        gains = [
+            len(true_i & set(top_i[: r + 1])) / (r + 1)
+            for r, label in enumerate(top_i) if label in true_i
+        ]  # fmt: skip
+        return sum(gains) / min(k, len(true_i))
+
+    return mean([row(*pair) for pair in zip(top, true, strict=True)], weights)
+
+
+def plain_f1(top, true, k, weights):
+    rows = zip(top, true, strict=True)
+    return mean([2 * len(t & set(p)) / (k + len(t)) for p, t in rows], weights)
+
+
 def plain_top_k_accuracy(top, true, k, weights):
     return mean(
         [float(bool(true_i & set(top_i))) for top_i, true_i in zip(top, true, strict=True)], weights
@@ -79,6 +105,9 @@ DEFINITIONS = {
     "recall_at_k": plain_recall,
     "ndcg_at_k": plain_ndcg,
     "top_k_accuracy": plain_top_k_accuracy,
+    "mrr_at_k": plain_mrr,
+    "map_at_k": plain_map,
+    "f1_at_k": plain_f1,
     "psprecision_at_k": plain_psprecision,
     "psndcg_at_k": plain_psndcg,
 }
@@ -288,6 +317,7 @@ def test_best_ranking(name, problem):
     attainable = {
         "precision_at_k": np.average(np.minimum(k, n_true) / k, weights=weights),
         "recall_at_k": np.average(np.minimum(k, n_true) / n_true, weights=weights),
+        "f1_at_k": np.average(2 * np.minimum(k, n_true) / (k + n_true), weights=weights),
     }
     assert value == pytest.approx(attainable.get(name, 1.0), abs=1e-12)
 

@@ -1,6 +1,7 @@
 """Errors of sklearn_xc.metrics on bad input."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -44,7 +45,6 @@ BAD_CALLS = [
     ((TRUE.astype(str), SCORES, 1), {}, r"y_true is 2-D and of dtype <U21; .* indicator"),
     ((TRUE[None], SCORES, 1), {}, r"y_true must be 1-D labels or a 2-D indicator, got shape"),
     ((TRUE[:0], SCORES[:0], 1), {}, r"y_true has no rows"),
-    (([[0, 2], [1]], TOP, 1), {}, r"y_true has rows of different lengths.*MultiLabelBinarizer\("),
     ((["a", "b"], SCORES, 1), {}, r"classes must name the columns of y_pred"),
     ((["a", None], SCORES, 1), {"classes": list("abc")}, r"y_true has labels that are missing"),
     (([1.0, np.nan], TOP, 1), {}, r"y_true has labels that are missing"),
@@ -64,10 +64,16 @@ def test_bad_input(name, arguments, options, message):
         getattr(metrics, name)(*arguments, **options)
 
 
-def test_lists_of_labels_are_refused():
-    ragged = np.array([[0, 1], [2]], dtype=object)
-    with pytest.raises(ValueError, match=r"MultiLabelBinarizer\(sparse_output=True\)"):
-        metrics.precision_at_k(ragged, TOP, 1)
+def test_lists_of_labels_that_are_none_are_refused():
+    with pytest.raises(ValueError, match="mixes labels and lists of labels"):
+        metrics.precision_at_k([[0, 1], 2], TOP, 1)
+    with pytest.raises(ValueError, match="labels that are missing"):
+        metrics.precision_at_k([[0, 1], [None]], TOP, 1)
+    with pytest.raises(ValueError, match="lists in lists of labels"):
+        metrics.precision_at_k([[[0, 1]], [[1, 2]]], TOP, 1)
+    frame = pd.DataFrame(TRUE, columns=list("abc"))
+    with pytest.raises(ValueError, match="none of the columns of y_true, such as 'a'"):
+        metrics.precision_at_k(frame, TOP, 1, classes=list("xyz"))
 
 
 @pytest.mark.parametrize("name", SCORED)
@@ -134,8 +140,8 @@ def test_bad_sets_of_labels(metric, arguments, options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metric": "map_at_k"}, r"metric must be one of \['precision_at_k', .*, got 'map_at_k'"),
-        ({"metric": metrics.ndcg_at_k}, r"metric must be one of \['precision_at_k'"),
+        ({"metric": "precision"}, r"metric must be one of \['precision_at_k', .*, got 'precision'"),
+        ({"metric": metrics.macro_f1}, r"metric must be one of \['precision_at_k'"),
         ({"k": 0}, r"k must be an integer of at least 1, got 0"),
         ({"k": 1.5}, r"k must be an integer of at least 1, got 1\.5"),
         ({"metric": "psndcg_at_k"}, r"metric 'psndcg_at_k' needs propensities"),

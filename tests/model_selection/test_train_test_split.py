@@ -10,7 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sklearn_xc.model_selection import train_test_split
+from sklearn_xc.model_selection import (
+    IterativeStratifiedKFold,
+    RareLabelKFold,
+    train_test_split,
+)
 from sklearn_xc.model_selection._take_rows import take
 
 pytestmark = pytest.mark.kernel
@@ -120,3 +124,45 @@ def test_train_test_split_that_is_impossible():
     with pytest.warns(UserWarning, match="1 labels .* missing from a training part"):
         parts = train_test_split(Y, test_size=3, random_state=0, pin_singletons=False)
     assert len(parts[1]) == 3
+
+
+def test_what_is_withheld_is_returned():
+    y = np.array(["a"] * 10 + ["b"] * 10 + ["c", "d"])
+    X = np.arange(22)
+    *_, withheld = train_test_split(X, y, random_state=0, return_withheld=True)
+    assert withheld.tolist() == [20, 21]
+    *_, withheld = train_test_split(
+        X, y, random_state=0, return_withheld=True, pin_singletons=False
+    )
+    assert withheld.tolist() == []
+    assert RareLabelKFold(3).withheld(X, y).tolist() == [20, 21]
+    with pytest.raises(ValueError, match="return_withheld must be True or False"):
+        train_test_split(X, y, return_withheld=3)
+
+
+def test_groups_are_refused():
+    y = np.arange(20) % 4
+    for splitter in (RareLabelKFold(3), IterativeStratifiedKFold(3)):
+        with pytest.raises(ValueError, match=r"does not keep groups together: use .*GroupKFold"):
+            list(splitter.split(y, y, groups=y))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rows: rows, sparse.csr_array, pd.DataFrame,
+        lambda rows: [str(row) for row in rows.tolist()],
+        lambda rows: pd.Series([str(row) for row in rows.tolist()]),
+    ],
+)  # fmt: skip
+def test_rows_on_both_sides_are_warned_of(make):
+    rng = np.random.default_rng(0)
+    some = rng.normal(size=(200, 5))
+    twice, y = np.concatenate([some, some[:30]]), np.arange(230) % 7
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        train_test_split(make(some), y[:200], random_state=0)
+        train_test_split(make(np.concatenate([some, some[:3]])), y[:203], random_state=0)
+        train_test_split(np.zeros(200), y[:200], random_state=0)
+    with pytest.warns(UserWarning, match=r"of 58 test rows \(\d\d%\) equal a training row"):
+        train_test_split(make(twice), y, random_state=0)

@@ -241,7 +241,7 @@ def test_topk_of_an_indicator(data, n_jobs):
             np.testing.assert_array_equal(codes[row], expected[row][0])
             np.testing.assert_array_equal(scores[row], expected[row][1])
         else:
-            assert (codes[row] == -1).all()
+            assert (codes[row] == 15).all()
             assert np.isnan(scores[row]).all()
 
 
@@ -281,7 +281,7 @@ def test_topk_where_folds_lack_classes():
     for fold, present in enumerate([{1, 2}, {0, 2}, {0, 1}]):
         rows = slice(10 * fold, 10 * fold + 10)
         assert all(set(row) == present for row in codes[rows, :2].tolist())
-        assert (codes[rows, 2] == -1).all()
+        assert (codes[rows, 2] == 3).all()
         assert np.isnan(scores[rows, 2]).all()
         assert np.isfinite(scores[rows, :2]).all()
 
@@ -325,4 +325,4 @@ def test_topk_needs_an_estimator_with_topk(classes):
 
 def test_topk_of_a_single_held_out_part(data):
     codes, _, _ = cross_val_topk(MODEL, *data, cv=ShuffleSplit(1, test_size=30, random_state=0))
-    assert (codes[:, 0] >= 0).sum() == 30
+    assert (codes[:, 0] < 15).sum() == 30

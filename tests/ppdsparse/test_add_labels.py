@@ -100,7 +100,7 @@ def test_names_of_columns(multilabel):
     for arguments, message in (
         ((X, frame[names[:1]]), "'label 0' is there twice"),
         ((X, Y[:, :2]), "the first has names, Y_new has numbers only"),
-        ((X, Y[:, :2], None, ["x", "x"]), "'x' is there twice"),
+        ((X, Y[:, :2], None, ["x", "x"]), "names names two labels 'x'"),
         ((X, Y[:, :2], None, ["x"]), r"one for each of the 2 columns, got shape \(1,\)"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -143,7 +143,7 @@ def test_x_whose_squares_leave_float32(container):
         (X[:0], r"Found array with 0 sample\(s\)"),
         (X[:, :0], r"Found array with 0 feature\(s\)"),
         (X.astype(complex), "Complex data not supported"),
-        (np.full(X.shape, "word"), "not compatible with arrays of bytes/strings"),
+        (np.full(X.shape, "word"), "X holds texts, such as 'word'"),
         (X[None], "Found array with dim 3"),
     ],
     ids=["1d", "no rows", "no features", "complex", "words", "3d"],

@@ -1,6 +1,9 @@
 """predict_topk among some labels: the same answers as filtering all scores."""
 
+import tracemalloc
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
@@ -17,8 +20,10 @@ from sklearn_xc import (
     TopKThresholdClassifier,
     load,
     predict_topk,
+    topk_predictor,
 )
 from sklearn_xc.datasets import make_xc_classification
+from sklearn_xc.utils import _label_places
 
 K = 40
 MODELS = {
@@ -202,7 +207,9 @@ def test_more_features_than_a_batch_keep_the_order_of_additions():
     [
         ({"labels": []}, "labels is empty"),
         ({"labels": ["nobody"]}, "labels names 'nobody', which is not in classes_"),
-        ({"exclude": ["nobody"]}, "exclude names 'nobody', which is not in classes_"),
+        ({"exclude": np.zeros((30, K), int)}, "exclude names 0 for row 0, .* a sparse matrix"),
+        ({"exclude": [3]}, "exclude names 3, which is not in classes_"),
+        ({"label_weight": {"label 01": 1}}, "label_weight is a dict, .* does not name 'label 0"),
         ({"labels": ["label 01", "label 01"]}, "labels names 'label 01' twice"),
         ({"labels": [["label 01"]]}, "labels has lists for 1 rows, but X has 30 rows"),
         ({"labels": sparse.eye_array(3)}, r"must have the shape \(30, "),
@@ -238,3 +245,73 @@ def test_names_of_a_binarizer(data):
         predict_topk(model, rows, names=names[1:])
     with pytest.raises(ValueError, match="labels of its own"):
         predict_topk(PPDSparseClassifier().fit(X, y), rows, names=names)
+
+
+# ------------------------------------------------------------------- names, known or not
+
+
+def test_an_excluded_label_that_no_model_knows_changes_nothing(fitted, data):
+    """What somebody has bought may be off sale."""
+    model, rows = fitted("ppdsparse"), data[2]
+    plain = model.predict_topk(rows, 3, exclude=["label 01"])
+    for exclude in (["nobody", "label 01"], [["label 01", "nobody"]] * rows.shape[0]):
+        for found, expected in zip(
+            model.predict_topk(rows, 3, exclude=exclude), plain, strict=True
+        ):
+            np.testing.assert_array_equal(found, expected)
+    each = [["nobody"] if i % 2 else ["label 01", "no one"] for i in range(rows.shape[0])]
+    known = [[] if i % 2 else ["label 01"] for i in range(rows.shape[0])]
+    np.testing.assert_array_equal(
+        model.predict_topk(rows, 3, exclude=each)[0], model.predict_topk(rows, 3, exclude=known)[0]
+    )
+    one = topk_predictor(model, 3, exclude=["label 01", "nobody"])(rows[:1])[0]
+    np.testing.assert_array_equal(one, plain[0][:1])
+
+
+def test_weights_go_by_name(fitted, data):
+    model, rows = fitted("ppdsparse"), data[2]
+    weight = dict(zip(model.classes_.tolist(), np.linspace(3, -3, K).tolist(), strict=True))
+    expected = model.predict_topk(rows, 3, label_weight=list(weight.values()))[0]
+    turned = pd.Series(weight)[::-1]
+    for given in (weight, turned, turned.to_dict() | {"nobody": 7.0}):
+        np.testing.assert_array_equal(model.predict_topk(rows, 3, label_weight=given)[0], expected)
+        one = topk_predictor(model, 3, label_weight=given)(rows[:1])[0]
+        np.testing.assert_array_equal(one, expected[:1])
+    with pytest.raises(ValueError, match=r"label_weight is a Series, .* does not name 'label 00'"):
+        model.predict_topk(rows, 3, label_weight=pd.Series(list(weight.values())))
+    names = [f"name {i}" for i in range(K)]
+    numbered = PPDSparseClassifier(random_state=0).fit(
+        data[0], sparse.csr_array(data[1][:, None] == np.unique(data[1]))
+    )
+    by_name = pd.Series(np.linspace(3, -3, K), names)[::-1]
+    np.testing.assert_array_equal(
+        predict_topk(numbered, rows, 3, names=names, label_weight=by_name)[1],
+        predict_topk(numbered, rows, 3, names=names, label_weight=by_name.to_numpy()[::-1])[1],
+    )
+
+
+@pytest.mark.parametrize("label", ["a" * 1_000_000, "label 01\0"])
+def test_a_long_label_takes_its_own_memory(label, fitted, data):
+    """NumPy would make the classes as wide as the longest label, and drop a NUL at the end."""
+    model = fitted("ppdsparse")
+    tracemalloc.start()
+    for call in (model.predict_topk, model.explain):
+        with pytest.raises(ValueError, match=r"labels names '(aaa|label 01)") as caught:
+            call(data[2][:1], labels=[label])
+        assert len(str(caught.value)) < 300
+    np.testing.assert_array_equal(
+        model.predict_topk(data[2], 2, exclude=[label])[0], model.predict_topk(data[2], 2)[0]
+    )
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 2**24  # 120 classes as wide as the label would take 480 MB
+
+
+def test_many_labels_of_wide_classes_are_looked_up_in_parts(monkeypatch):
+    classes = np.array([f"c{i:02}" + "x" * 100 for i in range(50)])
+    monkeypatch.setattr(_label_places, "LABELS_AT_ONCE", 5 * classes.dtype.itemsize)
+    labels = classes[::-1].tolist()
+    found = _label_places.named_labels(labels, classes, 1)
+    np.testing.assert_array_equal(found.places, np.arange(50)[::-1])
+    with pytest.raises(ValueError, match="which is not in classes_"):
+        _label_places.named_labels([*labels, "c00"], classes, 1)

@@ -244,3 +244,14 @@ def test_misaligned_numbers_are_copied(container):
         parts = [found.data, found.indices, found.indptr]
     assert all(part.flags.aligned for part in parts)
     np.testing.assert_array_equal(found if len(parts) == 1 else found.toarray(), X)
+
+
+def test_room_that_no_row_uses_is_no_part_of_x():
+    from sklearn_xc import PPDSparseClassifier
+
+    roomy = sparse.csr_array(np.eye(6))
+    roomy.data = np.append(roomy.data, np.nan)
+    roomy.indices = np.append(roomy.indices, 2**30)
+    y = [0, 1, 2] * 2
+    model = PPDSparseClassifier(random_state=0).fit(roomy, y)
+    np.testing.assert_array_equal(model.predict(roomy), model.predict(np.eye(6)))

@@ -404,10 +404,3 @@ def test_refuses_more_memory_than_there_is(monkeypatch):
     monkeypatch.setenv(_memory_limit.VARIABLE, "100")
     with pytest.raises(MemoryError, match="vectors of 12 words and 6 dimensions"):
         model().fit(CORPUS)
-
-
-def test_files_with_the_parameter_of_before_load():
-    for rest, unretrieved in [("none", "exclude"), ("zero", "zero"), ("sampled", "sampled")]:
-        renamed = LDGSWordEmbedding._renamed_parameters({"dim": 8, "rest": rest})
-        assert renamed == {"dim": 8, "unretrieved": unretrieved}
-    assert LDGSWordEmbedding._renamed_parameters({"dim": 8}) == {"dim": 8}

@@ -1,0 +1,129 @@
+"""Metrics of the ranks of the true labels among the k best predictions."""
+
+import numpy as np
+
+from ._ranking import rank
+
+
+def mrr_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
+    r"""Reciprocal rank of the first true label among the k best, averaged over the rows.
+
+    .. math:: MRR@k = \frac{1}{n} \sum_i \max_{r \le k} \frac{[t_{ir} \in Y_i]}{r}
+
+    with :math:`t_{ir}` the label predicted at rank r [1]_. A row of which none is found counts as
+    zero. Recommenders call it MRR, or with one true label a row the reciprocal hit rank.
+
+    Parameters
+    ----------
+    y_true, y_pred, k, classes, sample_weight : object
+        As of `precision_at_k`.
+
+    Returns
+    -------
+    score : float
+        Between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        As `precision_at_k`.
+
+    References
+    ----------
+    .. [1] E. M. Voorhees, "The TREC-8 question answering track report", TREC 1999.
+
+    Examples
+    --------
+    >>> from sklearn_xc.metrics import mrr_at_k
+    >>> mrr_at_k(["tea", "tea"], [["tea", "milk"], ["milk", "tea"]], k=2)
+    0.75
+    """
+    return reciprocal_rank(rank(y_true, y_pred, k, classes, sample_weight))
+
+
+def map_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
+    r"""Mean average precision of the k best predictions.
+
+    .. math:: MAP@k = \frac{1}{n} \sum_i \frac{1}{\min(k, |Y_i|)}
+              \sum_{r=1}^{k} [t_{ir} \in Y_i] \, P_i@r
+
+    with :math:`P_i@r` the share of true labels among the first r of row i [1]_. The denominator
+    lets every row with a true label reach 1; a row without counts as zero.
+
+    Parameters
+    ----------
+    y_true, y_pred, k, classes, sample_weight : object
+        As of `precision_at_k`.
+
+    Returns
+    -------
+    score : float
+        Between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        As `precision_at_k`.
+
+    References
+    ----------
+    .. [1] C. D. Manning, P. Raghavan, H. Schütze, "Introduction to Information Retrieval",
+       Cambridge University Press, 2008, section 8.4.
+
+    Examples
+    --------
+    >>> from sklearn_xc.metrics import map_at_k
+    >>> map_at_k([["a", "c"], ["b"]], [["a", "b", "c"], ["a", "b", "c"]], k=3)
+    0.6666666666666666
+    """
+    return average_precision(rank(y_true, y_pred, k, classes, sample_weight))
+
+
+def f1_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
+    r"""F1 of the k best predictions of each row, averaged over the rows.
+
+    .. math:: F1@k = \frac{1}{n} \sum_i \frac{2 |T_i^k \cap Y_i|}{k + |Y_i|}
+
+    The harmonic mean of the precision and the recall of each row, as Annif has it; that of the two
+    averages is another number.
+
+    Parameters
+    ----------
+    y_true, y_pred, k, classes, sample_weight : object
+        As of `precision_at_k`.
+
+    Returns
+    -------
+    score : float
+        Between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        As `precision_at_k`.
+
+    Examples
+    --------
+    >>> from sklearn_xc.metrics import f1_at_k
+    >>> f1_at_k([[1, 0, 1], [0, 1, 0]], [[0, 1], [1, 0]], k=1)
+    0.8333333333333333
+    """
+    return f1(rank(y_true, y_pred, k, classes, sample_weight))
+
+
+def reciprocal_rank(ranking):
+    """MRR@k of a `Ranking`."""
+    first = np.argmax(ranking.hits, axis=1)
+    return ranking.mean(np.where(ranking.hits.any(axis=1), 1 / (first + 1), 0))
+
+
+def average_precision(ranking):
+    """MAP@k of a `Ranking`."""
+    ranks = np.arange(1, ranking.hits.shape[1] + 1)
+    gains = (ranking.hits * ranking.hits.cumsum(axis=1) / ranks).sum(axis=1)
+    return ranking.mean(gains / np.clip(ranking.n_true, 1, ranking.k))
+
+
+def f1(ranking):
+    """F1@k of a `Ranking`."""
+    return ranking.mean(2 * ranking.hits.sum(axis=1) / (ranking.k + ranking.n_true))

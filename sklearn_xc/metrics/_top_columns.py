@@ -1,0 +1,44 @@
+"""The columns of the k highest scores of every row, dense or sparse."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..topk._dense_topk import best_columns
+
+# Entries of a score matrix handled at a time by `top_columns`: 8 MB in float64.
+_BLOCK_ENTRIES = 1 << 20
+
+
+def top_columns(scores, k):
+    """Columns of the k highest scores of every row, best first, ties to the smaller column.
+
+    Parameters
+    ----------
+    scores : ndarray or canonical csr_array of shape (n, K)
+        Floating point, without NaN. Only the stored entries of a sparse matrix count.
+    k : int
+
+    Returns
+    -------
+    columns : ndarray of shape (n, k), int64
+        -1 at the ranks for which a sparse row has no entry left.
+    """
+    n, width = scores.shape
+    columns = np.full((n, k), -1, dtype=np.int64)
+    is_sparse = sp.issparse(scores)
+    lengths = np.diff(scores.indptr) if is_sparse else np.full(n, width)
+    # Rows of like length are padded together, so that one long row does not widen the others.
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < n and (width := int(lengths[order[start]])) > 0:
+        rows = order[start : start + max(1, _BLOCK_ENTRIES // width)]
+        start += len(rows)
+        if is_sparse:
+            stored = np.arange(width) < lengths[rows, None]
+            entries = np.where(stored, scores.indptr[rows, None] + np.arange(width), 0)
+            positions = best_columns(np.where(stored, scores.data[entries], -np.inf), k, stored)
+            best = scores.indices[np.take_along_axis(entries, positions.clip(0), axis=1)]
+        else:
+            best = positions = best_columns(scores[rows], k)
+        columns[rows, : positions.shape[1]] = np.where(positions >= 0, best, -1)
+    return columns

@@ -1,0 +1,53 @@
+"""Rows that stand in both parts of a split."""
+
+import warnings
+
+import numpy as np
+from scipy import sparse
+
+from ..utils._matrix import as_rows, normalise
+
+LEAST_SHARE = 0.1  # of the test rows, from which on a warning is due
+LEAST_ROWS = 20  # tested; of fewer nothing is said
+
+
+def warn_of_duplicates(X, train, test):
+    """Warn if many test rows equal a training row.
+
+    Parameters
+    ----------
+    X : object
+        Texts, or a matrix of two features and more; of anything else nothing is said.
+    train, test : ndarray of int
+        Rows of both parts.
+    """
+    hashes = _hashes(X) if len(test) >= LEAST_ROWS else None
+    if hashes is None:
+        return
+    n_known = int(np.isin(hashes[test], hashes[train]).sum())
+    if n_known >= LEAST_SHARE * len(test):
+        warnings.warn(
+            f"{n_known} of {len(test)} test rows ({n_known / len(test):.0%}) equal a training row: "
+            "a score on them tells what is known by heart. Drop duplicates before the split, such "
+            "as with pandas.DataFrame.drop_duplicates",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _hashes(X):
+    """64 bits for each row, the same for equal ones; None for what has no rows to compare."""
+    if sparse.issparse(X) or getattr(X, "ndim", 1) == 2:
+        if X.shape[1] < 2:
+            return None
+        try:
+            values = X if sparse.issparse(X) else np.asarray(X)
+            if values.dtype.kind not in "biuf":
+                return None
+            return as_rows(normalise(values)).hashes()
+        except (TypeError, ValueError):  # the estimator says what is wrong with it
+            return None
+    rows = X.tolist() if hasattr(X, "tolist") else X
+    if not isinstance(rows, list) or not all(isinstance(row, str) for row in rows):
+        return None
+    return np.fromiter(map(hash, rows), dtype=np.int64, count=len(rows))

@@ -1,0 +1,295 @@
+"""Values of a file's JSON and arrays, whoever wrote them; `_encoder` has the way in.
+
+Work and memory are bounded by the bytes of the file. Each node takes a byte at least, and arrays
+that many nodes share are paid for each time that something is made or tested of one.
+"""
+
+import numpy as np
+
+from ..utils._records import ESTIMATORS, RECORDS, made_record
+from ._encoder import LARGEST_KEY, MATRICES
+from ._file import DAMAGES, dtype_of
+from ._step_values import function, number_type, vocabulary
+from ._steps import made_step
+from ._weights import LoadedWeights
+
+INDICES = "<i4", "<i8"
+DEEPEST = 64  # values within values; those of a model are some ten deep, wrapped ones twenty
+# How often all of a file may be used, in the mean: of some arrays several attributes are made.
+MOST_USES = 32
+KEYS = {
+    "estimator": {"class", "parameters", "attributes"},
+    "step": {"class", "parameters", "attributes", "version"},
+    "record": {"class", "fields"},
+    "float": {"value"},
+    "tuple": {"values"},
+    "set": {"values"},
+    "slice": {"parts"},
+    "dict": {"items"},
+    "array": {"number"},
+    "scalar": {"of"},
+    "objects": {"values", "shape"},
+    "dtype": {"value"},
+    "container": {"name"},
+    "random_state": {"state"},
+    "matrix": {"container", "shape", "data", "indices", "indptr"},
+    "weights": {"shape", "sparse", "arrays"},
+    "vocabulary": {"words"},
+    "number_type": {"name"},
+    "function": {"name"},
+}
+
+
+class Decoder:
+    """Makes values of a file's JSON and arrays.
+
+    Parameters
+    ----------
+    reader : Reader
+    mapped : bool
+        Whether large arrays stay in the mapped file; what kernels or SciPy would follow blindly
+        (index arrays) is in memory and checked either way.
+
+    Attributes
+    ----------
+    estimators : list
+        Those of ours that were made.
+    """
+
+    def __init__(self, reader, mapped):
+        self.reader, self.mapped, self.estimators = reader, mapped, []
+        self._objects_of = {}  # number -> array: made once, as it was before it was saved
+        self._depth, self._left = 0, MOST_USES * reader.size
+
+    def array(self, number, mapped):
+        """The array of a number, in the file where it may stay there."""
+        found = self.reader.view(number) if mapped else self.reader.copy(number)
+        if not isinstance(found, np.ndarray):
+            raise ValueError(f"array {number} is JSON")
+        if not mapped:
+            self._pay(found.nbytes)
+        return found
+
+    def _pay(self, n_bytes):
+        self._left -= n_bytes
+        if self._left < 0:
+            raise ValueError("its values are more than the file has room for")
+
+    def decode(self, node):
+        """The value of a node.
+
+        Raises
+        ------
+        ValueError
+            If it is of an unknown kind, deeper than any model, or more than the file can hold.
+        """
+        self._pay(1)
+        if self._depth > DEEPEST:
+            raise ValueError("its values are nested too deeply")
+        self._depth += 1
+        try:
+            return self._decoded(node)
+        finally:
+            self._depth -= 1
+
+    def _decoded(self, node):
+        if isinstance(node, list):
+            return self._items(node)
+        if not isinstance(node, dict):
+            if type(node) is int and not -(2**63) <= node < 2**64:
+                raise ValueError("it holds a number of more than 64 bits")
+            return node
+        kind = node.get("$")
+        if kind not in KEYS:
+            raise ValueError(f"values of the kind {kind!r} are unknown to this version")
+        if node.keys() - {"$"} != KEYS[kind]:
+            raise ValueError(f"a value of the kind {kind!r} has the keys {sorted(node)}")
+        return getattr(self, f"_{kind}")(node)
+
+    def _items(self, values):
+        """The values of a list; a million labels are texts, which stand for themselves."""
+        self._pay(len(values))
+        return [self.decode(v) if isinstance(v, (list, dict, int)) else v for v in values]
+
+    def _named(self, nodes):
+        """Name -> value, of an object of JSON."""
+        if not isinstance(nodes, dict):
+            raise ValueError("it holds names and values that are no object")
+        return {name: self.decode(value) for name, value in nodes.items()}
+
+    def _estimator(self, node):
+        cls = ESTIMATORS.get(node["class"])
+        if cls is None:
+            raise ValueError(f"{node['class']!r} is not an estimator of this version")
+        parameters = self._named(node["parameters"])
+        unknown = set(parameters) - (set(cls._get_param_names()) - set(cls._places))
+        if unknown:
+            raise ValueError(f"{node['class']} has no parameters {sorted(unknown)} in a file")
+        estimator = cls(**parameters)
+        nodes = node["attributes"]
+        if not isinstance(nodes, dict):
+            raise ValueError("attributes are no object")
+        for name in nodes:
+            overrides = getattr(cls, name, None) is not None  # a method; None is a default
+            reserved = name in estimator.get_params(deep=False) or name in cls._not_saved
+            if not name.isidentifier() or name.startswith("__") or overrides or reserved:
+                raise ValueError(f"{name!r} is no attribute of a fitted {node['class']}")
+        if nodes:
+            origin = Origin(self, nodes) if self.mapped else None
+            late = origin.late() if self.mapped else ()
+            state = {name: self.decode(nodes[name]) for name in nodes if name not in late}
+            estimator._set_loaded_state(state, origin)
+            estimator._refuse_undeclared(nodes.keys())
+        self.estimators.append(estimator)
+        return estimator
+
+    def _step(self, node):
+        return made_step(
+            node["class"],
+            self._named(node["parameters"]),
+            self._named(node["attributes"]),
+            node["version"],
+        )
+
+    def _record(self, node):
+        cls = RECORDS.get(node["class"])
+        if cls is None:
+            raise ValueError(f"{node['class']!r} is unknown to this version")
+        return made_record(cls, self._named(node["fields"]))
+
+    def _vocabulary(self, node):
+        words = self.decode(node["words"])
+        self._pay(words.nbytes)
+        return vocabulary(words)
+
+    def _number_type(self, node):
+        return number_type(node["name"])
+
+    def _function(self, node):
+        return function(node["name"])
+
+    def _float(self, node):
+        if node["value"] not in ("inf", "-inf", "nan"):
+            raise ValueError(f"{node['value']!r} is no float")
+        return float(node["value"])
+
+    def _tuple(self, node):
+        return tuple(self._items(node["values"]))
+
+    def _set(self, node):
+        values = node["values"]
+        if not isinstance(values, list) or not all(type(value) is str for value in values):
+            raise ValueError("a set holds other things than texts")
+        return frozenset(values)
+
+    def _slice(self, node):
+        parts = self._items(node["parts"])
+        if not all(part is None or type(part) in (int, str) for part in parts):
+            raise ValueError("a slice of other things than numbers and texts")
+        return slice(*parts)
+
+    def _dict(self, node):
+        found = {}
+        for key, value in node["items"]:
+            number = type(key) is int and abs(key) < LARGEST_KEY  # whose hashes all differ
+            if not number and type(key) is not str:
+                raise ValueError(f"a key is {key!r:.60}, no text and no number below 2**53")
+            if key in found:
+                raise ValueError(f"the key {key!r:.60} stands twice in a dict")
+            found[key] = self.decode(value)
+        return found
+
+    def _array(self, node):
+        return self.array(node["number"], self.mapped)
+
+    def _scalar(self, node):
+        array = self.array(node["of"]["number"], False)
+        if array.ndim:
+            raise ValueError("a scalar has dimensions")
+        return array[()]
+
+    def _objects(self, node):
+        number = node["values"]
+        if number not in self._objects_of:
+            values = self.reader.copy(number)
+            if not isinstance(values, list):
+                raise ValueError("the values of an object array are no list")
+            array = np.empty(len(values), dtype=object)
+            array[:] = self._items(values)
+            self._objects_of[number] = array
+        array = self._objects_of[number]
+        self._pay(array.nbytes)
+        return array.reshape(node["shape"])
+
+    def _dtype(self, node):
+        return np.dtype(object) if node["value"] == "|O" else dtype_of(node["value"])
+
+    def _container(self, node):
+        return MATRICES[node["name"]]
+
+    def _random_state(self, node):
+        name, key, place, has_gauss, gauss = self.decode(node["state"])
+        if name != "MT19937" or key.shape != (624,) or not 0 <= place <= 624:
+            raise ValueError("a random state is out of range")  # NumPy would read beyond it
+        state = np.random.RandomState()
+        state.set_state((name, key, place, int(bool(has_gauss)), float(gauss)))
+        return state
+
+    def _matrix(self, node):
+        container, shape = MATRICES[node["container"]], tuple(node["shape"])
+        if len(shape) != 2 or not all(type(n) is int and 0 <= n < 2**62 for n in shape):
+            raise ValueError(f"a matrix has the shape {shape}")
+        parts = [self.array(node[name], False) for name in ("data", "indices", "indptr")]
+        kinds = [part.dtype.kind for part in parts]
+        if kinds[0] not in "biuf" or any(part.dtype.str not in INDICES for part in parts[1:]):
+            raise ValueError(f"a matrix of arrays of {[str(part.dtype) for part in parts]}")
+        matrix = container(tuple(parts), shape=shape)
+        matrix.check_format(full_check=True)
+        return matrix
+
+    def _weights(self, node):
+        arrays = node["arrays"]
+        return LoadedWeights(
+            tuple(node["shape"]),
+            bool(node["sparse"]),
+            lambda name, mapped: self.array(arrays[name], mapped),
+            self.mapped,
+        )
+
+
+def _is_late(node):
+    """Whether there is a matrix in the node, which has to be read to be checked."""
+    if isinstance(node, list):
+        return any(_is_late(item) for item in node)
+    if not isinstance(node, dict) or node.get("$") in ("estimator", "step"):
+        return False
+    return node.get("$") == "matrix" or any(_is_late(part) for part in node.values())
+
+
+class Origin:
+    """The place in a mapped file that the attributes of an estimator came from.
+
+    Parameters
+    ----------
+    decoder : Decoder
+    nodes : dict
+        Name -> node.
+    """
+
+    def __init__(self, decoder, nodes):
+        self._decoder, self._nodes = decoder, nodes
+        self._late = frozenset(name for name, node in nodes.items() if _is_late(node))
+
+    def late(self):
+        """The names of the attributes that are not read with the others."""
+        return self._late
+
+    def read(self, names=None):
+        """Name -> attribute, of some or all, in memory and verified."""
+        reader = self._decoder.reader
+        decoder = Decoder(reader, False)
+        nodes = self._nodes if names is None else {name: self._nodes[name] for name in names}
+        try:
+            return {name: decoder.decode(node) for name, node in nodes.items()}
+        except DAMAGES as error:
+            reader.refuse_content(error)

@@ -1,0 +1,289 @@
+"""The state of an estimator as JSON and arrays; `_decoder` has the way back.
+
+What Python calls a value is told by a tag, ``{"$": kind, ...}``; numbers, texts, truth values, None
+and lists stand for themselves. Nothing in a file names code: classes come from the tables
+``ESTIMATORS`` and ``RECORDS`` and, of scikit-learn, `STEPS`.
+"""
+
+import inspect
+import math
+import os
+from collections import UserList
+from numbers import Integral
+
+import numpy as np
+import sklearn
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from ..utils._records import ESTIMATORS, RECORDS, check_record
+from ._file import array_segment, json_segment
+from ._step_values import is_vocabulary, name_of_function, name_of_type, words_of
+from ._steps import DROPPED, MADE_ANEW, STEPS, is_step
+from ._weights import StoredWeights
+
+MATRICES = {
+    name: getattr(sparse, name) for name in ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
+}
+LARGEST_KEY = 2**53  # numbers that are keys: smaller ones differ in their hashes
+
+
+def _is_fitted(estimator):
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
+
+
+class Encoder:
+    """Turns values into JSON and collects the arrays.
+
+    Parameters
+    ----------
+    dtype, threshold : as in `SaveMixin.save`
+
+    Attributes
+    ----------
+    segments : list of Segment
+    n_weights : int
+        Sets of linear weights, which dtype and threshold are for.
+    """
+
+    def __init__(self, dtype="float32", threshold=0.0):
+        self.dtype, self.threshold = dtype, threshold
+        self.segments, self.n_weights = [], 0
+        self._numbers = {}  # id of an array -> its number: what is shared is stored once
+        self._kept = []  # so that no id is used twice
+
+    def refuse(self, why):
+        """Raise TypeError for a value that a model file cannot hold."""
+        raise TypeError(why)
+
+    def estimator(self, estimator):
+        """JSON of an estimator of ours."""
+        cls = type(estimator)
+        if ESTIMATORS.get(cls.__name__) is not cls:
+            return self.refuse(
+                f"{cls.__module__}.{cls.__qualname__} is not an estimator of sklearn_xc; save the "
+                "parts that are, or use skops or joblib"
+            )
+        parameters = estimator.get_params(deep=False)
+        state = estimator._state_to_save(self) if _is_fitted(estimator) else {}
+        name = cls.__name__
+        return {
+            "$": "estimator",
+            "class": name,
+            "parameters": {
+                key: self.encode(value, f"parameter {key!r} of {name}")
+                for key, value in parameters.items()
+                if key not in cls._places
+            },
+            "attributes": {
+                key: self.encode(value, f"attribute {key!r} of {name}")
+                for key, value in state.items()
+                if key not in parameters and key not in estimator._not_saved
+            },
+        }
+
+    def step(self, estimator, where="the estimator"):
+        """JSON of an estimator of scikit-learn, such as a Pipeline."""
+        name, parameters = type(estimator).__name__, {}
+        if not is_step(estimator):
+            known = ", ".join(sorted(STEPS))
+            return self.refuse(
+                f"{where} is a {type(estimator).__module__}.{name}, which a model file cannot "
+                f"hold; it takes estimators of sklearn_xc and, of scikit-learn, {known}. Apply it "
+                "before the pipeline, or save the whole with joblib or skops, which take any"
+            )
+        given, step = estimator.get_params(deep=False), STEPS[name]
+        for key, value in given.items():
+            rule = step.parameters.get(key)
+            if key in DROPPED or (rule is None and _is_default(type(estimator), key, value)):
+                continue
+            parameters[key] = self._by_rule(value, rule, f"parameter {key!r} of {name}")
+        attributes = {
+            key: self._by_rule(value, step.attributes.get(key), f"attribute {key!r} of {name}")
+            for key, value in vars(estimator).items()
+            if key not in given and key not in MADE_ANEW
+        }
+        return {
+            "$": "step",
+            "class": name,
+            "parameters": parameters,
+            "attributes": attributes,
+            "version": sklearn.__version__,
+        }
+
+    def _by_rule(self, value, rule, where):
+        if rule is None:
+            return self.refuse(
+                f"{where} is unknown to this version of sklearn_xc, and a model file holds none "
+                "but known ones; save the whole with joblib or skops"
+            )
+        if not rule.test(value):
+            return self.refuse(
+                f"{where} is {value!r:.100}, and in a model file it has to be {rule.words}"
+            )
+        return self.encode(value, where)
+
+    def encode(self, value, where):
+        """JSON of a value; `where` says in an error what it is."""
+        if value is None or type(value) in (bool, str):
+            return value
+        if type(value) is int:
+            if not -(2**63) <= value < 2**64:
+                return self.refuse(f"{where} is {value}, a number of more than 64 bits")
+            return value
+        if type(value) is float:
+            return value if math.isfinite(value) else {"$": "float", "value": repr(value)}
+        if type(value) is list or isinstance(value, UserList):
+            return [self.encode(item, where) for item in value]
+        if type(value) is tuple:
+            return {"$": "tuple", "values": [self.encode(item, where) for item in value]}
+        if type(value) is dict:
+            return self._dict(value, where)
+        if isinstance(value, (set, frozenset)):
+            return self._set(value, where)
+        if isinstance(value, slice):
+            parts = value.start, value.stop, value.step
+            return {"$": "slice", "parts": [self.encode(part, where) for part in parts]}
+        if isinstance(value, os.PathLike):  # a file has its text
+            return self.encode(os.fspath(value), where)
+        return self._of_arrays(value, where)
+
+    def _of_arrays(self, value, where):
+        """JSON of arrays, types of numbers, functions and random states."""
+        if isinstance(value, np.ndarray):
+            return self._array(value, where)
+        if isinstance(value, np.generic):
+            return {"$": "scalar", "of": self._array(np.asarray(value), where)}
+        if isinstance(value, np.dtype):
+            return {"$": "dtype", "value": value.str}
+        if isinstance(value, np.random.RandomState):
+            return {"$": "random_state", "state": self.encode(value.get_state(), where)}
+        if isinstance(value, StoredWeights):
+            return self._weights(value)
+        if type(value) in MATRICES.values():
+            return self._matrix(value, where)
+        if isinstance(value, type) and (name := _name_of(value)) is not None:
+            kind = "container" if name in MATRICES else "number_type"
+            return {"$": kind, "name": name}
+        if (name := name_of_function(value)) is not None:
+            return {"$": "function", "name": name}
+        return self._object(value, where)
+
+    def _object(self, value, where):
+        """JSON of records and estimators."""
+        if RECORDS.get(type(value).__name__) is type(value):
+            try:
+                check_record(value)
+            except ValueError as error:
+                return self.refuse(f"{where}: {error}")
+            fields = {key: self.encode(part, where) for key, part in vars(value).items()}
+            return {"$": "record", "class": type(value).__name__, "fields": fields}
+        if hasattr(value, "_state_to_save") and not isinstance(value, type) and not is_step(value):
+            return self.estimator(value)
+        if isinstance(value, BaseEstimator):
+            return self.step(value, where)
+        if hasattr(value, "to_numpy") and getattr(value, "ndim", 1) == 1:  # an Index, a Series
+            return self._array(np.asarray(value.to_numpy()), where)
+        return self.refuse(
+            f"{where} is {value!r:.100} of type {type(value).__module__}.{type(value).__name__}, "
+            "which a model file cannot hold: it takes numbers, texts, None, lists, tuples, dicts, "
+            "NumPy and SciPy sparse arrays, RandomState and estimators of sklearn_xc"
+        )
+
+    def _dict(self, value, where):
+        if is_vocabulary(value):
+            return {"$": "vocabulary", "words": self._array(words_of(value), where)}
+        items = [[self._key(key, where), self.encode(part, where)] for key, part in value.items()]
+        return {"$": "dict", "items": items}
+
+    def _key(self, key, where):
+        """A key as JSON has it: a text, or a whole number."""
+        if isinstance(key, str):
+            return str(key)
+        number = isinstance(key, (Integral, float, np.floating, np.bool_))
+        if number and abs(key) < LARGEST_KEY and key == int(key):
+            return int(key)
+        return self.refuse(
+            f"{where} has the key {key!r:.60}, and keys in a model file are texts, or whole "
+            f"numbers below 2**53"
+        )
+
+    def _set(self, value, where):
+        if not all(type(item) is str for item in value):
+            return self.refuse(f"{where} is a set of other things than texts")
+        return {"$": "set", "values": sorted(value)}
+
+    def _add(self, segment):
+        self.segments.append(segment)
+        return len(self.segments) - 1
+
+    def _array(self, array, where):
+        if id(array) not in self._numbers:
+            self._kept.append(array)
+            if array.dtype.kind == "O":
+                values = [self.encode(item, where) for item in array.ravel().tolist()]
+                segment = json_segment(values)
+            else:
+                try:
+                    segment = array_segment(array)
+                except ValueError as error:
+                    return self.refuse(f"{where}: {error}")
+            self._numbers[id(array)] = self._add(segment)
+        number = self._numbers[id(array)]
+        if array.dtype.kind == "O":
+            return {"$": "objects", "values": number, "shape": list(array.shape)}
+        return {"$": "array", "number": number}
+
+    def _matrix(self, matrix, where):
+        names = "data", "indices", "indptr"
+        return {
+            "$": "matrix",
+            "container": type(matrix).__name__,
+            "shape": [int(n) for n in matrix.shape],
+            **{name: self._array(getattr(matrix, name), where)["number"] for name in names},
+        }
+
+    def _weights(self, weights):
+        self.n_weights += 1
+        return {
+            "$": "weights",
+            "shape": [int(n) for n in weights.index.shape],
+            "sparse": weights.is_sparse,
+            "arrays": {name: self._add(part) for name, part in weights.segments().items()},
+        }
+
+
+class Survey(Encoder):
+    """Collects in `problems` why an estimator cannot be saved, in the place of an error."""
+
+    def __init__(self):
+        super().__init__()
+        self.problems = []
+
+    def refuse(self, why):
+        """Write down why a value cannot be saved."""
+        self.problems.append(why)
+        return {"number": None}
+
+
+def _is_default(cls, name, value):
+    """Whether a parameter that no rule is for has its default value."""
+    parameter = inspect.signature(cls).parameters.get(name)
+    return parameter is not None and (
+        parameter.default is value or (is_simple(value) and parameter.default == value)
+    )
+
+
+def is_simple(value):
+    return isinstance(value, (bool, int, float, str))
+
+
+def _name_of(cls):
+    """The name of a class in a file: a sparse container's, or that of a type of numbers."""
+    return next((name for name, found in MATRICES.items() if found is cls), name_of_type(cls))

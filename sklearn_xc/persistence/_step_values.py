@@ -1,0 +1,174 @@
+"""Values of parameters and attributes of scikit-learn's steps, tested before they are used."""
+
+from collections import UserList
+from numbers import Integral
+
+import numpy as np
+from sklearn.feature_selection import (
+    chi2,
+    f_classif,
+    f_regression,
+    mutual_info_classif,
+    mutual_info_regression,
+)
+
+SCORES = (f_classif, chi2, f_regression, mutual_info_classif, mutual_info_regression)
+FUNCTIONS = {f"sklearn.{f.__name__}": f for f in SCORES}
+NUMBER_TYPES = {"float": float, "int": int}
+SIMPLE = bool, int, float, str, np.generic, np.ndarray, np.dtype, slice, np.random.RandomState
+
+
+def is_plain(value):
+    """Whether a value is of numbers, texts and arrays, and containers of these."""
+    if value is None or isinstance(value, SIMPLE):
+        return True
+    if isinstance(value, dict):
+        return all(map(is_plain, value)) and all(map(is_plain, value.values()))
+    kinds = list, tuple, set, frozenset, UserList  # scikit-learn 1.6 has the last for columns
+    return isinstance(value, kinds) and all(map(is_plain, value))
+
+
+def is_vocabulary(value):
+    """Whether a dict numbers words from 0 on, as text vectorizers have it."""
+    return (
+        type(value) is dict
+        and bool(value)
+        and all(type(word) is str for word in value)
+        and all(isinstance(n, Integral) for n in value.values())
+        and sorted(value.values()) == list(range(len(value)))
+    )
+
+
+def words_of(vocabulary):
+    """The words of a vocabulary in the order of their numbers."""
+    words = np.empty(len(vocabulary), dtype=object)
+    words[list(vocabulary.values())] = list(vocabulary)
+    return words
+
+
+def vocabulary(words):
+    """Word -> number, of an array of words."""
+    if words.ndim != 1 or not all(type(word) is str for word in words):
+        raise ValueError("the words of a vocabulary are not texts")
+    found = {word: number for number, word in enumerate(words)}
+    if len(found) < len(words):
+        raise ValueError("a word stands twice in a vocabulary")
+    return found
+
+
+def is_number_type(value):
+    """Whether a value says of which type numbers are."""
+    return (
+        value is None
+        or isinstance(value, np.dtype)
+        or (isinstance(value, type) and name_of_type(value) is not None)
+    )
+
+
+def name_of_type(cls):
+    """The name of a type of numbers in a file; None for other types."""
+    if issubclass(cls, np.number) and getattr(np, cls.__name__, None) is cls:
+        return cls.__name__
+    return next((name for name, found in NUMBER_TYPES.items() if found is cls), None)
+
+
+def number_type(name):
+    """The type of numbers of a name."""
+    if not isinstance(name, str):
+        raise ValueError(f"{name!r} is no type of numbers")
+    found = NUMBER_TYPES.get(name, getattr(np, name, None))
+    if not isinstance(found, type) or name_of_type(found) != name:
+        raise ValueError(f"{name!r} is no type of numbers")
+    return found
+
+
+def name_of_function(value):
+    """The name of a function in a file; None for what a file cannot name."""
+    if isinstance(value, np.ufunc) and getattr(np, value.__name__, None) is value:
+        return f"numpy.{value.__name__}"
+    return next((name for name, function in FUNCTIONS.items() if function is value), None)
+
+
+def is_function(value):
+    """Whether a value is a ufunc of NumPy."""
+    return isinstance(value, np.ufunc) and name_of_function(value) is not None
+
+
+def is_score(value):
+    """Whether a value is a score function of scikit-learn's feature selection."""
+    return any(value is score for score in SCORES)
+
+
+def function(name):
+    """The function of a name: a ufunc of NumPy, or a score of scikit-learn's."""
+    if isinstance(name, str) and name.startswith("numpy."):
+        found = getattr(np, name.removeprefix("numpy."), None)
+        if isinstance(found, np.ufunc):
+            return found
+    if not isinstance(name, str) or name not in FUNCTIONS:
+        raise ValueError(f"{name!r} is no function that a model file may name")
+    return FUNCTIONS[name]
+
+
+def require_encoder(encoder):
+    """Refuse a loaded OneHotEncoder that would point outside of the matrix which it makes.
+
+    Codes of a feature go up to the number of its categories, or of the groups that these are in;
+    so many columns it must have, less the one that is dropped.
+    """
+    state = vars(encoder)
+    if "categories_" not in state:
+        return
+    categories, sizes = state["categories_"], []
+    n = len(categories) if isinstance(categories, list) else -1
+    nothing = [None] * max(n, 0)
+    grouped = state.get("_infrequent_enabled", False)
+    lists = [
+        state[name] if grouped else nothing
+        for name in ("_default_to_infrequent_mappings", "_infrequent_indices")
+    ]
+    dropped = state.get("_drop_idx_after_grouping")
+    lists.append(nothing if dropped is None else list(dropped))
+    if n < 1 or not is_bool(grouped) or any(len(part) != n for part in lists):
+        raise ValueError("a OneHotEncoder has not one list of categories for each feature")
+    for values, groups, rare, drop in zip(categories, *lists, strict=True):
+        size = _n_codes(values, groups, rare)
+        if drop is not None and not (isinstance(drop, Integral) and 0 <= drop < size):
+            raise ValueError(f"a OneHotEncoder drops category {drop!r} of {size}")
+        sizes.append(size - (drop is not None))
+    if sizes != state.get("_n_features_outs"):
+        raise ValueError("a OneHotEncoder has other columns than its categories give")
+
+
+def is_bool(value):
+    return isinstance(value, (bool, np.bool_))
+
+
+def _n_codes(values, groups, rare):
+    """How many codes a feature of a OneHotEncoder has.
+
+    Parameters
+    ----------
+    values : ndarray (n_categories,)
+        Numbers are looked up by bisection, and have to ascend; a last NaN is a category.
+    groups : ndarray of int (n_categories,), or None
+        The code of each category, if rare ones share one.
+    rare : ndarray of int, or None
+        The rare categories.
+    """
+    if not isinstance(values, np.ndarray) or values.ndim != 1 or not len(values):
+        raise ValueError("the categories of a OneHotEncoder are no array")
+    if values.dtype.kind not in "OUS":
+        known = values[values == values]
+        if len(known) < len(values) - 1 or not (known[1:] > known[:-1]).all():
+            raise ValueError("the categories of a OneHotEncoder do not ascend")
+    if groups is None and rare is None:
+        return len(values)
+    for part, limit in ((groups, len(values)), (rare, len(values))):
+        if not isinstance(part, np.ndarray) or part.dtype.kind != "i" or not part.size:
+            raise ValueError("the rare categories of a OneHotEncoder are no array of numbers")
+        if part.ndim != 1 or part.min() < 0 or part.max() >= limit:
+            raise ValueError("the rare categories of a OneHotEncoder do not fit")
+    if groups.shape != values.shape:
+        raise ValueError("a OneHotEncoder has not a group for each category")
+    return int(groups.max()) + 1

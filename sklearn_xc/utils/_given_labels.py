@@ -1,0 +1,193 @@
+"""Labels as users have them: columns of a table and their names, numbers of pandas and Arrow."""
+
+from itertools import compress
+
+import numpy as np
+from scipy import sparse
+
+from ._label_places import check_names
+
+MISSING = {"NAType", "NaTType"}  # pandas.NA and pandas.NaT, without an import of pandas
+# A text takes the room of the longest in NumPy. Texts stay Python's where that is so much more than
+# all of them take, and at least so many bytes.
+WASTE, LEAST_WASTE = 8, 2**26
+
+
+def is_missing(label):
+    """Whether a label stands for none: None, NaN, NaT, pandas.NA."""
+    if label is None or type(label).__name__ in MISSING:
+        return True
+    return isinstance(label, (float, np.floating, np.datetime64)) and bool(label != label)
+
+
+def label_names(y):
+    """The column names of a table as an array, None for any other y.
+
+    Raises
+    ------
+    ValueError
+        If a name is missing, a tuple or there twice: no answer could be told by it.
+    """
+    if hasattr(y, "column_names"):  # of Arrow, whose columns are the data
+        names = np.empty(len(y.column_names), dtype=object)
+        names[:] = y.column_names
+    elif hasattr(y, "columns"):
+        names = np.asarray(y.columns)
+    else:
+        return None
+    if names.ndim != 1:
+        return None
+    what = "the columns of y"
+    return require_names(names, what)
+
+
+def require_names(names, what):
+    """The names of labels, which must be something that is there, and no tuples.
+
+    Parameters
+    ----------
+    names : ndarray (n_classes,)
+    what : str
+        What an error calls them.
+    """
+    if names.dtype.kind in "mM" and np.isnat(names).any():
+        raise ValueError(f"{what} have a name that is missing (NaT); give each label a name")
+    if names.dtype.kind == "f" and np.isnan(names).any():
+        raise ValueError(f"{what} have a name that is missing (NaN); give each label a name")
+    if names.dtype.kind == "O":
+        items = names.tolist()
+        if any(map(is_missing, items)):
+            raise ValueError(
+                f"{what} have a name that is missing (NaN or None); rename or drop that column, "
+                "such as the one that pandas.get_dummies(dummy_na=True) makes"
+            )
+        if any(isinstance(item, tuple) for item in items):
+            raise ValueError(
+                f"{what} have tuples for names, such as those of a MultiIndex; join them to texts: "
+                "y.columns = [' / '.join(map(str, name)) for name in y.columns]"
+            )
+    check_names(names, len(names), what)
+    return names
+
+
+def in_order_of(y, classes, what="y", missing="refused", unknown="refused"):
+    """A table of labels with the columns of a model's labels, in their order.
+
+    Names decide if both have some: columns of a table that are numbered from 0 on, and labels of a
+    model that are, have none, and go by their places.
+
+    Parameters
+    ----------
+    y : object
+        What is no table comes back as it is.
+    classes : ndarray (n_classes,)
+        Labels of the model.
+    what : str
+        What an error calls y.
+    missing : {"refused", "zero"}
+        What becomes of labels of the model that y has no column for.
+    unknown : {"refused", "dropped"}
+        What becomes of columns that are no labels of the model.
+
+    Raises
+    ------
+    ValueError
+        If y lacks a label of the model, or has one that it does not know, and that is refused.
+    """
+    names = label_names(y)
+    if names is None or (len(names) == len(classes) and _same(names, classes)):
+        return y
+    known = set(classes.tolist())
+    nameless = _numbered(names) or (_numbered(classes) and known != set(names.tolist()))
+    if nameless and len(names) == len(classes):
+        return y
+    place = {name: i for i, name in enumerate(names.tolist())}
+    order = [place.get(label, -1) for label in classes.tolist()]
+    if missing == "refused" and -1 in order:
+        label = classes.tolist()[order.index(-1)]
+        raise ValueError(
+            f"{what} has no column {label!r}, which the model was fitted on; its columns are "
+            f"matched by their names, such as {names.tolist()[0]!r}"
+        )
+    if unknown == "refused" and (strange := [n for n in names.tolist() if n not in known]):
+        raise ValueError(f"{what} has the column {strange[0]!r}, which the model was not fitted on")
+    values = np.asarray(y)
+    found = np.zeros((len(values), len(order)), dtype=values.dtype)
+    there = np.array(order) >= 0
+    found[:, there] = values[:, list(compress(order, there))]
+    return found
+
+
+def _same(names, classes):
+    return names.tolist() == classes.tolist()
+
+
+def _numbered(names):
+    return names.dtype.kind in "iu" and (names == np.arange(len(names))).all()
+
+
+def plain_labels(y):
+    """One class a sample as NumPy has it: whole numbers of pandas and Arrow stay whole.
+
+    scikit-learn makes floats of them, and rounds what has more than 53 bits. One long text does not
+    widen all others. Indicators come back as they are.
+    """
+    if sparse.issparse(y):
+        return y
+    if isinstance(y, (list, tuple)):
+        return _not_widened(y)
+    dtype = getattr(y, "dtype", None)
+    if hasattr(y, "iloc") and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+        return np.asarray(plain_labels(y.iloc[:, 0]))[:, None]
+    if getattr(y, "ndim", 1) != 1 or dtype is None:
+        return y
+    if isinstance(dtype, np.dtype):
+        return y.astype(object) if dtype.kind == "T" else y  # texts of any length, since NumPy 2
+    if not hasattr(y, "to_numpy"):
+        return y
+    plain = np.asarray(y.to_numpy())
+    kind = getattr(dtype, "kind", "O")
+    if plain.dtype.kind == "O" and kind in ("i", "u", "b"):
+        plain = plain.astype({"i": np.int64, "u": np.uint64, "b": bool}[kind])
+    return plain
+
+
+def _not_widened(y):
+    """A list of labels, as an object array if they are texts of which one is far longer."""
+    if not len(y) or not all(isinstance(label, str) for label in y):
+        return y
+    lengths = np.fromiter(map(len, y), dtype=np.int64, count=len(y))
+    if not wastes(lengths.max(), lengths.sum(), len(y)):
+        return y
+    plain = np.empty(len(y), dtype=object)
+    plain[:] = y
+    return plain
+
+
+def wastes(longest, total, n):
+    """Whether n texts of `total` letters would waste memory, as wide as the longest."""
+    room = 4 * int(longest) * n
+    return room > LEAST_WASTE and room > WASTE * 4 * int(total)
+
+
+def given_classes(classes):
+    """The labels that `classes` of a call of partial_fit names, distinct and in order.
+
+    Raises
+    ------
+    ValueError
+        If it is no sequence of labels, one is missing, or they do not sort.
+    """
+    if isinstance(classes, (set, frozenset)):
+        classes = list(classes)
+    plain = np.asarray(plain_labels(classes))
+    if plain.ndim == 2 and plain.shape[1] == 1:
+        plain = plain.ravel()
+    if plain.ndim != 1:
+        raise ValueError(f"classes must be a sequence of labels, got {classes!r:.80}")
+    if plain.dtype.kind in "Of" and any(map(is_missing, plain.tolist())):
+        raise ValueError("classes holds NaN or None, which is no label")
+    try:
+        return np.unique(plain)
+    except TypeError as error:
+        raise ValueError(f"classes cannot be sorted: {error}") from error

@@ -1,0 +1,146 @@
+"""Predictions beside a fit in another thread are of the model of before, or of the one after."""
+
+import logging
+import threading
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import Pipeline
+
+from sklearn_xc import (
+    AugmentReduceClassifier,
+    ImplicitSoftmaxRegressor,
+    LDGSClassifier,
+    MemoirSVC,
+    PPDSparseClassifier,
+    TopKCalibratedClassifier,
+    explain,
+    predict_topk,
+    topk_predictor,
+)
+from sklearn_xc.base import _validation
+
+RNG = np.random.default_rng(0)
+X, CODES = RNG.normal(size=(120, 10)), np.arange(120) % 6
+OLD = np.array([f"old {i}" for i in range(6)])[CODES]
+NEW = np.array([f"new {9 - i}" for i in range(6)])[CODES]
+MODELS = {
+    "ppdsparse": PPDSparseClassifier(random_state=0),
+    "memoir": MemoirSVC(random_state=0, max_iter=2),
+    "ldgs": LDGSClassifier(random_state=0, max_iter=2),
+    "augment_reduce": AugmentReduceClassifier(random_state=0, max_iter=2),
+    "implicit_softmax": ImplicitSoftmaxRegressor(random_state=0, max_iter=2, learning_rate=0.01),
+    "calibrated": TopKCalibratedClassifier(PPDSparseClassifier(random_state=0), cv=2),
+    "calibration": PPDSparseClassifier(random_state=0, calibration="sigmoid", calibration_cv=2),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_predictions_in_the_middle_of_a_fit(name, monkeypatch):
+    """Another thread asks just when the labels are new and the weights are old."""
+    model = MODELS[name].fit(X, OLD)
+    calls = ["predict", "decision_function", "predict_topk", "explain", "predict_proba"]
+    calls = [call for call in calls if hasattr(model, call)]
+    if name == "ldgs":
+        calls.remove("predict_topk")  # has one of its own
+    before = {call: _plain(getattr(model, call)(X[:5])) for call in calls}
+    found = {}
+
+    def ask():
+        for call in calls:
+            found[call] = _plain(getattr(model, call)(X[:5]))
+
+    if name == "calibrated":
+        target, hook = model, "_remember"
+    else:
+        target, hook = type(model), "_set_support"
+    original = getattr(target, hook)
+
+    def in_between(*arguments):
+        original(*arguments)
+        if not found:
+            thread = threading.Thread(target=ask)
+            thread.start()
+            thread.join()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(target, hook, in_between)
+        model.fit(X, NEW)
+    assert found == before
+    assert set(model.predict(X)) <= set(NEW)
+    assert not _validation._training
+
+
+def _plain(found):
+    parts = found if isinstance(found, tuple) else (found,)
+    return [part.tolist() if isinstance(part, np.ndarray) else repr(part) for part in parts]
+
+
+def test_within_a_fit_a_thread_sees_its_own_work():
+    model = PPDSparseClassifier(random_state=0).fit(X, OLD)
+    with model._all_or_nothing():
+        assert _validation.as_it_is(model) is model
+    assert _validation.as_it_is(model) is not model
+
+
+def test_a_failed_fit_is_taken_back_in_one_step(monkeypatch):
+    model = PPDSparseClassifier(random_state=0).fit(X, OLD)
+    before, seen = vars(model).copy(), []
+
+    class Watched(PPDSparseClassifier):
+        def __setattr__(self, name, value):
+            seen.append(name)
+            super().__setattr__(name, value)
+
+    model.__class__ = Watched
+
+    def fail():
+        with model._all_or_nothing():
+            vars(model)["classes_"] = None
+            raise ValueError("boom")
+
+    with pytest.raises(ValueError, match="boom"):
+        fail()
+    assert seen == ["__dict__"]
+    assert vars(model) == before
+
+
+class Sampler:
+    """Draws rows to train on, as imbalanced-learn's do."""
+
+    def fit_resample(self, X, y):
+        return X, y
+
+
+class PipelineOfSamplers(Pipeline):
+    """Leaves samplers out when it predicts."""
+
+    def fit(self, X, y):
+        for _, step in self.steps[:-1]:
+            X, y = (step.fit_transform(X), y) if hasattr(step, "transform") else (X, y)
+        self.steps[-1][1].fit(X, y)
+        return self
+
+
+def test_samplers_are_no_steps_of_a_prediction():
+    texts = ["red apple", "red rose", "green leaf", "green tea", "blue sea"] * 4
+    y = list("rrggb") * 4
+    model = PipelineOfSamplers(
+        [("words", TfidfVectorizer()), ("draw", Sampler()), ("last", PPDSparseClassifier())]
+    ).fit(texts, y)
+    assert predict_topk(model, ["a red car"], k=1)[0].tolist() == [["r"]]
+    assert topk_predictor(model, k=1)(["a red car"])[0].tolist() == [["r"]]
+    assert explain(model, ["a red car"])[0].label == "r"
+
+
+def test_lines_go_to_logging_too(caplog, capsys):
+    with caplog.at_level(logging.INFO, logger="sklearn_xc"):
+        MemoirSVC(max_iter=2, verbose=1, random_state=0).fit(X, OLD)
+    printed = capsys.readouterr().out.splitlines()
+    assert [record.getMessage() for record in caplog.records] == printed
+    assert len(printed) >= 2
+    caplog.clear()
+    with caplog.at_level(logging.INFO, logger="sklearn_xc"):
+        MemoirSVC(max_iter=2, random_state=0).fit(X, OLD)
+    assert not caplog.records
