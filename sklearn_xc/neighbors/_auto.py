@@ -1,5 +1,7 @@
 """Settings chosen by leave-one-out: training rows are asked for by all others."""
 
+from itertools import product
+
 import numpy as np
 from scipy import sparse
 
@@ -16,16 +18,23 @@ FEW_COPIES, ROWS_WITH_MANY = 8, 64
 DEFAULTS = Settings(n_neighbors=100, power=3.0, frequency_power=0.0, text_weight=1.0)
 GRID = Settings(
     n_neighbors=(5, 10, 30, 100, 200),
-    power=(1.0, 2.0, 3.0, 4.0, 6.0, 8.0),
-    frequency_power=(0.0, 0.1, 0.25, 0.5),
+    power=(1.0, 1.5, 2.0, 3.0, 4.0, 6.0),
+    frequency_power=(0.0, 0.1, 0.2, 0.3, 0.5),
     text_weight=(0.0, 0.3, 1.0, 3.0, 10.0),
 )
-ORDER = "power", "text_weight", "n_neighbors", "frequency_power"
-ROUNDS = 2
+# Of each pair all combinations are tried: more neighbours want a higher power, and a power of
+# frequencies that pays with many neighbours may cost with few.
+PAIRS = (
+    ("power", "n_neighbors"),
+    ("power", "frequency_power"),
+    ("power", "text_weight"),
+    ("n_neighbors", "frequency_power"),
+)
+ROUNDS = 3
 
 
 def chosen_settings(given: dict, trial) -> Settings:
-    """Return the settings with the highest value, by a search along one after the other.
+    """Return the settings with the highest value, by a search along one pair after the other.
 
     Parameters
     ----------
@@ -38,17 +47,18 @@ def chosen_settings(given: dict, trial) -> Settings:
     best = DEFAULTS._replace(**fixed)
     if trial is None or len(fixed) == len(given):
         return best
-    free = [name for name in ORDER if name not in fixed]
-    if "text_weight" in free and not trial.has_texts:
-        free.remove("text_weight")
-    highest = trial.value(best)
+    if not trial.has_texts:
+        fixed["text_weight"] = best.text_weight
+    values = {best: trial.value(best)}
     for _ in range(ROUNDS):
         before = best
-        for name in free:
-            for value in getattr(GRID, name):
-                candidate = best._replace(**{name: value})
-                if candidate != best and (reached := trial.value(candidate)) > highest:
-                    highest, best = reached, candidate
+        for pair in PAIRS:
+            free = [name for name in pair if name not in fixed]
+            for some in product(*(getattr(GRID, name) for name in free)):
+                candidate = best._replace(**dict(zip(free, some, strict=True)))
+                if candidate not in values:
+                    values[candidate] = trial.value(candidate)
+            best = max(values, key=lambda settings: values[settings])
         if best == before:
             break
     return best

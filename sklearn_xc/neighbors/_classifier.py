@@ -206,6 +206,7 @@ class TopKNeighborsClassifier(Growth, Predictions, SaveMixin, ClassifierMixin, B
                 self._fit_texts(y, sample_weight, label_features, classes)
             else:
                 self._fit(X, y, sample_weight, label_features, classes, given)
+            self._model()
         return self
 
     def _fit(self, X, y, sample_weight, label_features, classes, given):

@@ -42,12 +42,15 @@ class Votes(NamedTuple):
 def explained(row: int, place: int, votes: Votes, model, k, row_names) -> NeighborExplanation:
     """Return the explanation of the score of one label on one row.
 
-    Of two classes the decision function is a difference: neighbours of the other one count down.
+    Of two classes the decision function is a difference over the sum: neighbours of the other one
+    count down.
     """
     parts = [_parts(place, 1.0, votes, model)]
     if model._encoding.kind == "binary":
         parts.append(_parts(1 - place, -1.0, votes, model))
     ids, values, weights = (np.concatenate(some) for some in zip(*parts, strict=True))
+    if model._encoding.kind == "binary":
+        weights = weights / (np.abs(weights * values).sum() or 1.0)
     parts = weights * values
     order = np.argsort(-np.abs(parts), kind="stable")
     listed, rest = (order, order[:0]) if k is None else (order[:k], order[k:])

@@ -47,7 +47,8 @@ class Predictions:
         Returns
         -------
         scores : ndarray of float32, shape (n_samples, n_classes), or (n_samples,) for two classes
-            For two classes the score of ``classes_[1]`` less that of ``classes_[0]``.
+            For two classes the score of ``classes_[1]`` less that of ``classes_[0]``, over their
+            sum.
 
         Raises
         ------
@@ -57,8 +58,9 @@ class Predictions:
         """
         rows = self._rows(X)
         self._require_output(rows, np.float32, "decision_function", len(self.classes_))
-        scores = self._model().scores(rows, self._threads())
-        return scores[:, 1] - scores[:, 0] if self._encoding.kind == "binary" else scores
+        if self._encoding.kind == "binary":
+            return self._balance(rows)
+        return self._model().scores(rows, self._threads())
 
     def predict(self, X):
         """Predict classes or labels.
@@ -233,6 +235,12 @@ class Predictions:
         sums = scores.sum(axis=1, keepdims=True)
         return np.where(sums > 0, scores / np.where(sums > 0, sums, 1), 1 / scores.shape[1])
 
+    def _balance(self, rows):
+        """Return the share of the second of two classes less that of the first, float32."""
+        first, second = self._model().scores(rows, self._threads()).astype(np.float64).T
+        both = first + second
+        return ((second - first) / np.where(both > 0, both, 1)).astype(np.float32)
+
     # -------------------------------------------------------------------- for predict_topk
 
     def _topk(self, rows, k, only=None):
@@ -242,8 +250,7 @@ class Predictions:
             if only is None:
                 return model.topk(rows, k, n_threads)
             return only.topk(model, None, rows, k, n_threads)
-        scores = model.scores(rows, n_threads)
-        scores = scores[:, 1:] - scores[:, :1]
+        scores = self._balance(rows)[:, None]
         scores = np.hstack([-scores, scores])
         if only is not None:
             return only.best_columns(scores, k)

@@ -178,15 +178,15 @@ def test_two_classes_have_one_score():
     y = np.array(["no", "yes"])[np.arange(150) % 2]
     model = TopKNeighborsClassifier(**FIXED | {"n_neighbors": 200}).fit(X, y)
     both = scores(X, np.eye(2)[np.arange(150) % 2], Q, 150, 2.0, 0.25)
-    decision = model.decision_function(Q)
-    np.testing.assert_allclose(decision, both[:, 1] - both[:, 0], atol=1e-5)
+    decision, total = model.decision_function(Q), both.sum(axis=1, keepdims=True)
+    total = np.where(total > 0, total, 1)
+    np.testing.assert_allclose(decision, (both[:, 1] - both[:, 0]) / total[:, 0], atol=1e-5)
     np.testing.assert_array_equal(model.predict(Q), np.where(decision > 0, "yes", "no"))
     labels, values = model.predict_topk(Q, 2)
     np.testing.assert_allclose(values[:, 0], np.abs(decision))
     np.testing.assert_array_equal(labels[:, 0], model.predict(Q))
     shares = model.predict_proba(Q)
-    total = both.sum(axis=1, keepdims=True)
-    expected = np.where(total > 0, both / np.where(total > 0, total, 1), 0.5)
+    expected = np.where(both.sum(axis=1, keepdims=True) > 0, both / total, 0.5)
     np.testing.assert_allclose(shares, expected, atol=1e-5)
 
 
