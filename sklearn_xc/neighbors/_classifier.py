@@ -203,7 +203,7 @@ class TopKNeighborsClassifier(Growth, Predictions, SaveMixin, ClassifierMixin, B
         with self._all_or_nothing():
             given = {name: getattr(self, name) for name in Settings._fields}
             if X is None:
-                self._fit_texts(y, sample_weight, label_features, classes)
+                self._fit_texts(y, sample_weight, label_features, classes, given)
             else:
                 self._fit(X, y, sample_weight, label_features, classes, given)
             self._model()
@@ -231,7 +231,7 @@ class TopKNeighborsClassifier(Growth, Predictions, SaveMixin, ClassifierMixin, B
             )  # fmt: skip
         self._set_settings(chosen_settings(given, trial))
 
-    def _fit_texts(self, y, sample_weight, label_features, classes):
+    def _fit_texts(self, y, sample_weight, label_features, classes, given):
         """Fit without rows, as a matcher of label texts."""
         vars(self).pop("_scorer", None)
         check_parameters(self)
@@ -264,7 +264,7 @@ class TopKNeighborsClassifier(Growth, Predictions, SaveMixin, ClassifierMixin, B
         self._row_labels = RowLabels.of(nothing, None)
         self._frequencies = np.zeros(n_lines)
         self._texts = LabelTexts.of(unit_rows(rows), line_of, n_lines)
-        self._set_settings(chosen_settings(self.get_params(deep=False), None))
+        self._set_settings(chosen_settings(given, None))
 
     def _classes_of_fit(self, Y, classes):
         """Return the indicator of fit's y with a column for each class; sets the classes."""

@@ -1,7 +1,5 @@
 """Dense rows of unit length: the nearest by matrix products, or by a graph."""
 
-from functools import cached_property
-
 import numpy as np
 
 from ..mips._exact_search import (
@@ -15,13 +13,14 @@ from ..mips._hnsw import HNSWIndex
 from ..mips._row_store import Heaps, RowStore
 from ..utils._records import is_array, is_count, record
 from ..utils._rows import Rows
+from ._cached import Cached
 
 MARGIN = 64  # rows beyond the k wanted that are scored again, see `_best`
 LEAST_GRAPH = 4096  # rows from which on a graph is built
 
 
 @record(matrix=is_array(np.float32, ndim=2))
-class DenseRows:
+class DenseRows(Cached):
     """Consecutive dense rows; never changed.
 
     Parameters
@@ -31,9 +30,6 @@ class DenseRows:
 
     def __init__(self, matrix):
         self.matrix = matrix
-
-    def __getstate__(self):
-        return {name: vars(self)[name] for name in self._fields_of_record}
 
     @property
     def n_rows(self):
@@ -45,9 +41,9 @@ class DenseRows:
         """Return the number of entries, which decides when parts are joined."""
         return self.matrix.size
 
-    @cached_property
+    @property
     def _store(self):
-        return RowStore.view(self.matrix)
+        return self.once("store", lambda: RowStore.view(self.matrix))
 
     def joined(self, other: "DenseRows") -> "DenseRows":
         """Return these rows and, behind them, those of `other`."""
@@ -117,9 +113,10 @@ class GraphRows(DenseRows):
         """Return these rows and, behind them, those of `other`, with a new graph."""
         return GraphRows(np.concatenate([self.matrix, other.matrix]), self.seed)
 
-    @cached_property
+    @property
     def _index(self):
-        return HNSWIndex(n_jobs=1, random_state=self.seed).build(self.matrix)
+        index = HNSWIndex(n_jobs=1, random_state=self.seed)
+        return self.once("index", lambda: index.build(self.matrix))
 
     def _best(self, queries, k, n_threads):
         if self.n_rows < LEAST_GRAPH:

@@ -144,7 +144,7 @@ class Growth:
                 again = np.flatnonzero(np.isin(names, known.classes_))
                 if len(again):
                     raise ValueError(
-                        f"names holds {names[again[0]]!r}, which the model has already"
+                        f"names holds {names[again].tolist()[0]!r}, which the model has already"
                     )
             if known.kind == "multilabel":
                 joined = None if names is None else append_names(known.classes_, names)

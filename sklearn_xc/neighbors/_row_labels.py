@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from ..utils._records import is_array, is_count, record
+from ._cached import Cached
 
 GROWTH = 1.5  # times the numbers that there are is the room of an array that grows
 
@@ -21,9 +22,6 @@ class Growing:
         self.values = values
         self._room = room  # [ndarray of which `values` is the beginning, how much of it is used]
 
-    def __getstate__(self):
-        return {"values": self.values, "_room": None}
-
     def extended(self, more: np.ndarray) -> "Growing":
         """Return the vector with more numbers behind it."""
         n, n_more = len(self.values), len(more)
@@ -40,7 +38,7 @@ class Growing:
     starts=is_array(np.int64, least=0), labels=is_array(np.int32, least=0),
     grades=is_array(np.float32), weights=is_array(np.float32, least=0), n_labels=is_count,
 )  # fmt: skip
-class RowLabels:
+class RowLabels(Cached):
     """Which labels each row has, with which grades, and what a row weighs; never changed.
 
     Parameters
@@ -54,10 +52,8 @@ class RowLabels:
 
     def __init__(self, starts, labels, grades, weights, n_labels, growing=None):
         self.starts, self.labels, self.grades, self.weights = starts, labels, grades, weights
-        self.n_labels, self._growing = n_labels, growing
-
-    def __getstate__(self):
-        return {**{name: vars(self)[name] for name in self._fields_of_record}, "_growing": None}
+        self.n_labels = n_labels
+        self.once("growing", lambda: growing)
 
     @classmethod
     def of(cls, Y: sparse.csr_array, weight: np.ndarray | None) -> "RowLabels":
@@ -68,7 +64,6 @@ class RowLabels:
         return cls(starts, labels, grades, weights, Y.shape[1])
 
     def _check_record(self):
-        self._growing = None
         if len(self.grades) not in (0, len(self.labels)):
             raise ValueError("grades of another number of labels")
         if len(self.weights) not in (0, len(self.starts) - 1) or not len(self.starts):
@@ -89,7 +84,7 @@ class RowLabels:
     def extended(self, other: "RowLabels") -> "RowLabels":
         """Return the labels of these rows and, behind them, those of `other`."""
         mine, others = self._filled(other), other._filled(self)
-        growing = self._growing
+        growing = self.once("growing", lambda: None)
         if growing is None or any(a.values is not b for a, b in zip(growing, mine, strict=True)):
             growing = [Growing(values) for values in mine]
         starts = others[0][1:] + self.starts[-1]

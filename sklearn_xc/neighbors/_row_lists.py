@@ -1,7 +1,5 @@
 """Sparse rows as inverted lists: which rows have a feature, and with which value."""
 
-from functools import cached_property
-
 import numpy as np
 from scipy import sparse
 
@@ -9,13 +7,14 @@ from .._kernels.neighbors import _row_search as kernel
 from ..utils._csr import narrow_pointers
 from ..utils._records import is_array, is_count, record
 from ..utils._rows import Rows
+from ._cached import Cached
 
 
 @record(
     features=is_array(np.int32, least=0), starts=is_array(np.int64, least=0),
     rows=is_array(np.int32, least=0), values=is_array(np.float32), n_rows=is_count,
 )  # fmt: skip
-class RowLists:
+class RowLists(Cached):
     """Consecutive sparse rows, feature by feature; never changed, so that threads can share it.
 
     An entry takes 8 bytes. Only features that some row has are listed: a few rows among a million
@@ -31,8 +30,6 @@ class RowLists:
     n_rows : int
     """
 
-    _not_pickled = ("_lists",)
-
     def __init__(self, features, starts, rows, values, n_rows):
         self.features, self.starts = features, starts
         self.rows, self.values, self.n_rows = rows, values, n_rows
@@ -46,18 +43,16 @@ class RowLists:
         starts = np.append(columns.indptr[listed], columns.indptr[-1])
         return cls(listed.astype(np.int32), starts, columns.rows, columns.data, rows.shape[0])
 
-    def __getstate__(self):
-        return {name: vars(self)[name] for name in self._fields_of_record}
-
     def _check_record(self):
         if len(self.starts) != len(self.features) + 1 or len(self.rows) != len(self.values):
             raise ValueError("inverted lists whose arrays differ in length")
         if self.n_rows > np.iinfo(np.int32).max:
             raise ValueError(f"inverted lists of {self.n_rows} rows")
 
-    @cached_property
+    @property
     def _lists(self):
-        return kernel.Lists(self.features, self.starts, self.rows, self.values, self.n_rows)
+        arrays = self.features, self.starts, self.rows, self.values
+        return self.once("lists", lambda: kernel.Lists(*arrays, self.n_rows))
 
     def joined(self, other: "RowLists") -> "RowLists":
         """Return the lists of these rows and, behind them, those of `other`."""

@@ -11,7 +11,7 @@ with the size of what it points into.
 
 from cython.parallel cimport parallel, prange, threadid
 from libc.float cimport DBL_MIN
-from libc.math cimport INFINITY, pow
+from libc.math cimport INFINITY, pow, sqrt
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from sklearn_xc._kernels.common._heap cimport better, sift, sort_heap
@@ -120,6 +120,23 @@ cdef class Found:
         return query
 
 
+cdef inline double power_of(double s, double p) noexcept nogil:
+    """s ** p; the powers that leave-one-out tries take no logarithm."""
+    if p == 1:
+        return s
+    if p == 1.5:
+        return s * sqrt(s)
+    if p == 2:
+        return s * s
+    if p == 3:
+        return s * s * s
+    if p == 4:
+        return (s * s) * (s * s)
+    if p == 6:
+        return (s * s * s) * (s * s * s)
+    return pow(s, p)
+
+
 cdef inline int64_t add(
     int32_t label, double vote, int64_t n_labels, double* sums, int32_t* touched, int64_t n
 ) noexcept nogil:
@@ -149,7 +166,7 @@ cdef int64_t vote(
         row = query.ids[j]
         if row < 0 or row >= n_rows or not query.similarities[j] > 0:
             continue
-        power = pow(query.similarities[j], voters.power)
+        power = power_of(query.similarities[j], voters.power)
         if voters.weights.shape[0]:
             power *= voters.weights[row]
         total[0] += power
@@ -164,7 +181,9 @@ cdef int64_t vote(
     if voters.text_weight > 0:
         for e in range(query.n_texts):
             if query.text_similarities[e] > 0:
-                power = voters.text_weight * pow(query.text_similarities[e], voters.power)
+                power = voters.text_weight * power_of(
+                    query.text_similarities[e], voters.power
+                )
                 best = max(best, power)
                 n_touched = add(
                     query.text_labels[e], power, n_labels, sums, touched, n_touched
