@@ -49,6 +49,8 @@ class DenseRows(Cached):
         """Return these rows and, behind them, those of `other`."""
         return DenseRows(np.concatenate([self.matrix, other.matrix]))
 
+    appended = joined
+
     def offer(self, queries: Rows, heaps: Heaps, base: int, n_threads: int):
         """Offer the best rows, numbered from `base` on, to the heaps of dense queries."""
         ids, scores = self._best(

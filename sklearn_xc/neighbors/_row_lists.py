@@ -9,16 +9,22 @@ from ..utils._records import is_array, is_count, record
 from ..utils._rows import Rows
 from ._cached import Cached
 
+# Features that this share of the rows have are columns, as many as take half of what lists take.
+COLUMN_SHARE, COLUMNS_SHARE = 1 / 32, 1.0
+LEAST_ROWS = 8192  # of fewer, lists are as fast
+
 
 @record(
     features=is_array(np.int32, least=0), starts=is_array(np.int64, least=0),
     rows=is_array(np.int32, least=0), values=is_array(np.float32), n_rows=is_count,
+    column_of=is_array(np.int32, least=-1), columns=is_array(np.float32, ndim=2),
 )  # fmt: skip
 class RowLists(Cached):
     """Consecutive sparse rows, feature by feature; never changed, so that threads can share it.
 
     An entry takes 8 bytes. Only features that some row has are listed: a few rows among a million
-    features take little.
+    features take little. Features that many rows have are columns instead, with a number for each
+    row: these can be looked up, where a list has to be read from its beginning.
 
     Parameters
     ----------
@@ -28,15 +34,22 @@ class RowLists(Cached):
     rows : ndarray of int32 (n_entries,), ascending in a list
     values : ndarray of float32 (n_entries,)
     n_rows : int
+    column_of : ndarray of int32 (n_listed,), default=None
+        The column of each feature, -1 where it has a list; None for lists only.
+    columns : C-contiguous ndarray of float32 (n_columns, n_rows), default=None
     """
 
-    def __init__(self, features, starts, rows, values, n_rows):
+    def __init__(self, features, starts, rows, values, n_rows, column_of=None, columns=None):
         self.features, self.starts = features, starts
         self.rows, self.values, self.n_rows = rows, values, n_rows
+        if column_of is None:
+            column_of = np.full(len(features), -1, dtype=np.int32)
+            columns = np.empty((0, n_rows), dtype=np.float32)
+        self.column_of, self.columns = column_of, columns
 
     @classmethod
     def of(cls, rows: Rows):
-        """Return the lists of some rows, sparse or dense."""
+        """Return the lists of some rows, sparse or dense, without columns."""
         rows = rows.as_sparse()
         columns = rows.columns()
         listed = np.flatnonzero(np.diff(columns.indptr))
@@ -46,16 +59,60 @@ class RowLists(Cached):
     def _check_record(self):
         if len(self.starts) != len(self.features) + 1 or len(self.rows) != len(self.values):
             raise ValueError("inverted lists whose arrays differ in length")
+        if self.columns.shape[1] != self.n_rows or len(self.column_of) != len(self.features):
+            raise ValueError("inverted lists whose columns differ in length")
         if self.n_rows > np.iinfo(np.int32).max:
             raise ValueError(f"inverted lists of {self.n_rows} rows")
 
     @property
     def _lists(self):
-        arrays = self.features, self.starts, self.rows, self.values
+        arrays = self.features, self.starts, self.rows, self.values, self.column_of, self.columns
         return self.once("lists", lambda: kernel.Lists(*arrays, self.n_rows))
 
+    def with_columns(self) -> "RowLists":
+        """Return the same with columns for the features that most rows have."""
+        lengths = np.diff(self.starts)
+        n_columns = int(COLUMNS_SHARE * len(self.rows)) // max(1, self.n_rows)
+        order = np.argsort(-lengths, kind="stable")[:n_columns]
+        chosen = np.sort(order[lengths[order] >= COLUMN_SHARE * self.n_rows])
+        if self.n_rows < LEAST_ROWS or not len(chosen):
+            return self
+        column_of = np.full(len(self.features), -1, dtype=np.int32)
+        column_of[chosen] = np.arange(len(chosen))
+        columns = np.zeros((len(chosen), self.n_rows), dtype=np.float32)
+        for column, feature in zip(columns, chosen, strict=True):
+            part = slice(self.starts[feature], self.starts[feature + 1])
+            column[self.rows[part]] = self.values[part]
+        kept = np.repeat(column_of < 0, lengths)
+        starts = np.append(0, np.cumsum(np.where(column_of < 0, lengths, 0)))
+        parts = self.features, starts, self.rows[kept], self.values[kept], self.n_rows
+        return RowLists(*parts, column_of, columns)
+
+    def without_columns(self) -> "RowLists":
+        """Return the same as lists only."""
+        if not len(self.columns):
+            return self
+        rows = [np.flatnonzero(column).astype(np.int32) for column in self.columns]
+        values = [column[of] for column, of in zip(self.columns, rows, strict=True)]
+        lengths = np.diff(self.starts)
+        kept = np.repeat(self.column_of < 0, [*lengths])
+        there = self.column_of >= 0
+        all_lengths = lengths.copy()
+        all_lengths[there] = [len(of) for of in rows]
+        starts = np.append(0, np.cumsum(all_lengths))
+        is_kept = np.repeat(~there, all_lengths)
+        out = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
+        for array, old, new in zip(out, (self.rows, self.values), (rows, values), strict=True):
+            array[is_kept] = old[kept]
+            array[~is_kept] = np.concatenate(new)
+        return RowLists(self.features, starts, *out, self.n_rows)
+
     def joined(self, other: "RowLists") -> "RowLists":
-        """Return the lists of these rows and, behind them, those of `other`."""
+        """Return these rows and, behind them, those of `other`, with columns."""
+        return self.without_columns().appended(other.without_columns()).with_columns()
+
+    def appended(self, other: "RowLists") -> "RowLists":
+        """Return the lists of these rows and, behind them, those of `other`; none has columns."""
         features = np.union1d(self.features, other.features)
         lengths = np.zeros((2, len(features)), dtype=np.int64)
         parts = self, other
@@ -76,15 +133,16 @@ class RowLists(Cached):
     @property
     def size(self):
         """Return the number of entries, which decides when parts are joined."""
-        return len(self.rows)
+        return len(self.rows) + self.columns.size
 
     def offer(self, queries: Rows, heaps, base: int, n_threads: int):
         """Offer all rows, numbered from `base` on, to the heaps of sparse queries."""
         n_threads = max(1, min(n_threads, queries.shape[0]))
-        scratch = np.empty((n_threads, kernel.block_of_rows()), dtype=np.float32)
         kernel.nearest(
-            *queries[:3], self._lists, base, heaps.scores, heaps.ids, scratch,
-            _cursors(queries, n_threads), n_threads,
+            *queries[:3], self._lists, base, heaps.scores, heaps.ids,
+            np.empty((n_threads, kernel.block_of_rows()), dtype=np.float32),
+            np.empty((n_threads, kernel.block_of_rows() + 1), dtype=np.int32),
+            _terms(queries, n_threads), n_threads,
         )  # fmt: skip
 
     def matches(self, queries: Rows, n_threads: int) -> sparse.csr_array:
@@ -101,7 +159,7 @@ class RowLists(Cached):
         kernel.matches(
             *queries[:3], self._lists, starts, ids, scores, counts,
             np.zeros((n_threads, max(1, self.n_rows)), dtype=np.int32),
-            _cursors(queries, n_threads), n_threads,
+            _terms(queries, n_threads), n_threads,
         )  # fmt: skip
         kept = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))
         kept = kept < np.repeat(counts, np.diff(starts))
@@ -123,6 +181,6 @@ class RowLists(Cached):
         return np.diff(sums)
 
 
-def _cursors(queries, n_threads):
+def _terms(queries, n_threads):
     longest = int(np.diff(queries.indptr).max(initial=1))
-    return np.empty((n_threads, max(1, longest), 3), dtype=np.int64)
+    return np.empty((n_threads, max(1, longest), kernel.words_of_a_term()), dtype=np.int64)

@@ -26,7 +26,7 @@ def unit_rows(rows: Rows) -> Rows:
 def part_of(rows: Rows, seed: int | None):
     """Return unit rows as a part: lists of sparse rows, a matrix of dense ones, or a graph."""
     if not rows.dense:
-        return RowLists.of(rows)
+        return RowLists.of(rows).with_columns()
     return DenseRows(rows.matrix()) if seed is None else GraphRows(rows.matrix(), seed)
 
 

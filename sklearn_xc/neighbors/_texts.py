@@ -49,7 +49,7 @@ class LabelTexts:
     def joined(self, other: "LabelTexts") -> "LabelTexts":
         """Return these texts and those of `other`, which has as many labels."""
         label_of = np.concatenate([self.label_of, other.label_of])
-        rows = self.rows.joined(other.rows)
+        rows = self.rows.appended(other.rows)
         if (np.diff(label_of) < 0).any():
             order = np.argsort(label_of, kind="stable")
             rows, label_of = _reordered(rows, order), label_of[order]
