@@ -5,19 +5,19 @@ from scipy import sparse
 
 from .._kernels.neighbors import _row_search as kernel
 from ..utils._csr import narrow_pointers
-from ..utils._records import is_array, is_count, record
+from ..utils._records import is_array, is_count, is_truth, record
 from ..utils._rows import Rows
 from ._cached import Cached
 
 # Features that this share of the rows have are columns, as many as take half of what lists take.
-COLUMN_SHARE, COLUMNS_SHARE = 1 / 32, 1.0
+COLUMN_SHARE, COLUMNS_SHARE = 1 / 8, 1.0
 LEAST_ROWS = 8192  # of fewer, lists are as fast
 
 
 @record(
     features=is_array(np.int32, least=0), starts=is_array(np.int64, least=0),
     rows=is_array(np.int32, least=0), values=is_array(np.float32), n_rows=is_count,
-    column_of=is_array(np.int32, least=-1), columns=is_array(np.float32, ndim=2),
+    column_of=is_array(np.int32, least=-1), columns=is_array(np.float32, ndim=2), signed=is_truth,
 )  # fmt: skip
 class RowLists(Cached):
     """Consecutive sparse rows, feature by feature; never changed, so that threads can share it.
@@ -46,6 +46,7 @@ class RowLists(Cached):
             column_of = np.full(len(features), -1, dtype=np.int32)
             columns = np.empty((0, n_rows), dtype=np.float32)
         self.column_of, self.columns = column_of, columns
+        self.signed = bool((columns < 0).any())
 
     @classmethod
     def of(cls, rows: Rows):
@@ -67,7 +68,7 @@ class RowLists(Cached):
     @property
     def _lists(self):
         arrays = self.features, self.starts, self.rows, self.values, self.column_of, self.columns
-        return self.once("lists", lambda: kernel.Lists(*arrays, self.n_rows))
+        return self.once("lists", lambda: kernel.Lists(*arrays, self.n_rows, self.signed))
 
     def with_columns(self) -> "RowLists":
         """Return the same with columns for the features that most rows have."""
@@ -140,8 +141,8 @@ class RowLists(Cached):
         n_threads = max(1, min(n_threads, queries.shape[0]))
         kernel.nearest(
             *queries[:3], self._lists, base, heaps.scores, heaps.ids,
-            np.empty((n_threads, kernel.block_of_rows()), dtype=np.float32),
-            np.empty((n_threads, kernel.block_of_rows() + 1), dtype=np.int32),
+            np.zeros((n_threads, 2 * kernel.block_of_rows()), dtype=np.float32),
+            np.empty((n_threads, kernel.block_of_rows() + kernel.bins() + 2), dtype=np.int32),
             _terms(queries, n_threads), n_threads,
         )  # fmt: skip
 
