@@ -31,10 +31,13 @@ PAIRS = (
     ("n_neighbors", "frequency_power"),
 )
 ROUNDS = 3
+TOLERANCE = 1e-3  # of nDCG: fewer neighbours are taken where they lose no more than that
 
 
 def chosen_settings(given: dict, trial) -> Settings:
     """Return the settings with the highest value, by a search along one pair after the other.
+
+    Of those that come close the ones with the fewest neighbours, which are found sooner.
 
     Parameters
     ----------
@@ -61,7 +64,9 @@ def chosen_settings(given: dict, trial) -> Settings:
             best = max(values, key=lambda settings: values[settings])
         if best == before:
             break
-    return best
+    enough = values[best] - TOLERANCE
+    fewer = [one for one in values if one.n_neighbors < best.n_neighbors and values[one] >= enough]
+    return min(fewer, key=lambda one: (one.n_neighbors, -values[one])) if fewer else best
 
 
 class LeaveOneOut:

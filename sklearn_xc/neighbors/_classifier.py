@@ -42,7 +42,7 @@ class TopKNeighborsClassifier(Growth, Predictions, SaveMixin, ClassifierMixin, B
     """Labels of the nearest training rows, and labels whose texts are like the row.
 
     All rows are divided by their lengths; the similarity s of two is their inner product. The score
-    of label l is::
+    of label l is a weighted vote [1]_::
 
         f_l ** -q * (sum of s_j ** p over the k nearest rows j that have l  +  w * t_l ** p)
 
@@ -97,12 +97,21 @@ class TopKNeighborsClassifier(Growth, Predictions, SaveMixin, ClassifierMixin, B
 
     Notes
     -----
-    An entry of a sparse X takes 8 bytes, one of a dense X 4, and a label of a row 4.
+    Exact search reads the lists of a row's features [2]_, but for features that most rows have:
+    these are looked up for the rows only that may still be among the nearest. An entry of a sparse
+    X takes 8 to 12 bytes, one of a dense X 4, and a label of a row 4.
 
     :meth:`predict_proba` of one class a row are the scores, divided by their sum. Of several
     labels a row it is the share of all votes that went to rows with the label, before the
     frequencies; :meth:`predict` gives those with at least half. They are no calibrated
     probabilities: see :class:`TopKCalibratedClassifier`.
+
+    References
+    ----------
+    .. [1] S. A. Dudani. The distance-weighted k-nearest-neighbor rule. IEEE Transactions on
+       Systems, Man, and Cybernetics 6(4), 1976.
+    .. [2] H. Turtle and J. Flood. Query evaluation: strategies and optimizations. Information
+       Processing & Management 31(6), 1995.
 
     Examples
     --------
