@@ -93,6 +93,8 @@ EXTENSIONS = {
     "topk._list_build": ("c", False),
     "mips._hamming": ("c", True),
     "mips._scores": ("c", True),
+    "neighbors._lists": ("c", False),
+    "neighbors._row_matches": ("c", True),
     "neighbors._row_search": ("c", True),
     "neighbors._votes": ("c", True),
     "model_selection._fold_repair": ("c", False),

@@ -82,11 +82,13 @@ def _parts(place, sign, votes, model):
 
 
 def _names(ids, row_names):
-    names = [
-        "(text of the label)" if i == TEXT else f"row {i}" if row_names is None else row_names[i]
-        for i in ids.tolist()
-    ]
-    return np.array(names, dtype=object)
+    return np.array([_name(i, row_names) for i in ids.tolist()], dtype=object)
+
+
+def _name(i, row_names):
+    if i == TEXT:
+        return "(text of the label)"
+    return f"row {i}" if row_names is None else row_names[i : i + 1].tolist()[0]
 
 
 def explain_rows(model, rows, places, k, row_names, n_threads) -> Explanations:

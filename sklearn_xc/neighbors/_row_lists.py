@@ -4,6 +4,8 @@ import numpy as np
 from scipy import sparse
 
 from .._kernels.neighbors import _row_search as kernel
+from .._kernels.neighbors._lists import Lists, words_of_a_term
+from .._kernels.neighbors._row_matches import matches
 from ..utils._csr import narrow_pointers
 from ..utils._records import is_array, is_count, is_truth, record
 from ..utils._rows import Rows
@@ -68,7 +70,7 @@ class RowLists(Cached):
     @property
     def _lists(self):
         arrays = self.features, self.starts, self.rows, self.values, self.column_of, self.columns
-        return self.once("lists", lambda: kernel.Lists(*arrays, self.n_rows, self.signed))
+        return self.once("lists", lambda: Lists(*arrays, self.n_rows, self.signed))
 
     def with_columns(self) -> "RowLists":
         """Return the same with columns for the features that most rows have."""
@@ -157,7 +159,7 @@ class RowLists(Cached):
         starts = np.append(0, np.cumsum(np.minimum(lengths, self.n_rows)))
         ids, scores = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
         counts = np.zeros(n_queries, dtype=np.int64)
-        kernel.matches(
+        matches(
             *queries[:3], self._lists, starts, ids, scores, counts,
             np.zeros((n_threads, max(1, self.n_rows)), dtype=np.int32),
             _terms(queries, n_threads), n_threads,
@@ -184,4 +186,4 @@ class RowLists(Cached):
 
 def _terms(queries, n_threads):
     longest = int(np.diff(queries.indptr).max(initial=1))
-    return np.empty((n_threads, max(1, longest), kernel.words_of_a_term()), dtype=np.int64)
+    return np.empty((n_threads, max(1, longest), words_of_a_term()), dtype=np.int64)
