@@ -124,7 +124,7 @@ class LeaveOneOut:
         base = np.zeros(self._labels.n_labels, dtype=np.float32)
         kernel.topk(
             voters_of(self._labels, factors, settings), found, base, np.empty(0, np.int32),
-            scores, best, np.empty(n_queries), *self._scratch, self._n_threads,
+            scores, best, np.empty((n_queries, 2)), *self._scratch, self._n_threads,
         )  # fmt: skip
         there = best < self._labels.n_labels  # labels without votes are no answers
         keys = np.arange(n_queries)[:, None] * self._labels.n_labels + best

@@ -227,13 +227,19 @@ class Predictions:
     def _shares(self, rows):
         """Return the shares of all labels of some rows, float64."""
         model = self._model()
-        scores, totals = model.scores_and_totals(rows, self._threads())
+        return self._shares_of(*model.scores_and_totals(rows, self._threads()), slice(None))
+
+    def _shares_of(self, scores, totals, labels):
+        """Return the shares that belong to scores of some labels, float64."""
         scores = scores.astype(np.float64)
         if self._encoding.kind == "multilabel":
-            scores /= model.factors
-            return np.minimum(scores / np.where(totals > 0, totals, 1)[:, None], 1)
-        sums = scores.sum(axis=1, keepdims=True)
-        return np.where(sums > 0, scores / np.where(sums > 0, sums, 1), 1 / scores.shape[1])
+            scores, total = scores / self._model().factors[labels], totals[:, :1]
+        else:
+            total = totals[:, 1:]
+        shares = np.minimum(scores / np.where(total > 0, total, 1), 1)
+        if self._encoding.kind == "multilabel":
+            return shares
+        return np.where(total > 0, shares, 1 / len(self.classes_))
 
     def _balance(self, rows):
         """Return the share of the second of two classes less that of the first, float32."""
@@ -260,10 +266,10 @@ class Predictions:
     def _topk_probabilities(self, rows, k, only=None):
         """Return numbers of the k best classes by score, and their shares."""
         best, _ = self._topk(rows, k, only)
-        shares, start = np.zeros(best.shape, dtype=np.float32), 0
-        for block in self._blocks(rows):
-            part = slice(start, start + block.shape[0])
-            found = np.take_along_axis(self._shares(block), np.maximum(best[part], 0), axis=1)
-            shares[part] = np.where(best[part] >= 0, found, 0)
-            start = part.stop
-        return best, shares
+        places = np.maximum(best, 0).astype(np.int64)
+        starts = np.arange(0, places.size + 1, k)
+        found, totals = self._model().scores_and_totals_at(
+            rows, starts, places.ravel(), self._threads()
+        )
+        shares = self._shares_of(found.reshape(best.shape), totals, places)
+        return best, np.where(best >= 0, shares, 0).astype(np.float32)

@@ -103,41 +103,41 @@ class LabelScorer:
 
     def topk(self, rows: Rows, k: int, n_threads: int):
         """Return the k best labels of each row and their scores, ties to the smaller label."""
-        return self.topk_and_totals(rows, k, n_threads)[:2]
-
-    def topk_and_totals(self, rows: Rows, k: int, n_threads: int):
-        """Return as `topk`, and the sum of all votes for each row, float64 (n_rows,)."""
         n_rows = rows.shape[0]
         labels = np.empty((n_rows, k), dtype=np.int32)
-        scores, totals = np.empty((n_rows, k), dtype=np.float32), np.empty(n_rows)
+        scores, totals = np.empty((n_rows, k), dtype=np.float32), np.empty((n_rows, 2))
         for part, found, scratch in self._blocks(rows, n_threads):
             kernel.topk(
                 self._voters, found, self.base, self._order, scores[part], labels[part],
                 totals[part], *scratch,
             )  # fmt: skip
-        return labels, scores, totals
+        return labels, scores
 
     def scores(self, rows: Rows, n_threads: int) -> np.ndarray:
         """Return all scores, float32 (n_rows, n_labels)."""
         return self.scores_and_totals(rows, n_threads)[0]
 
     def scores_and_totals(self, rows: Rows, n_threads: int):
-        """Return as `scores`, and the sum of all votes for each row."""
+        """Return as `scores`, and for each row the sums of its votes and of its scores."""
         n_rows = rows.shape[0]
-        scores, totals = np.empty((n_rows, self.n_labels), dtype=np.float32), np.empty(n_rows)
+        scores, totals = np.empty((n_rows, self.n_labels), dtype=np.float32), np.empty((n_rows, 2))
         for part, found, scratch in self._blocks(rows, n_threads):
             kernel.all_scores(self._voters, found, self.base, scores[part], totals[part], *scratch)
         return scores, totals
 
     def scores_at(self, coef, rows: Rows, starts, places, n_threads: int) -> np.ndarray:
         """Return the scores of the labels `places[starts[i]:starts[i + 1]]` of each row i."""
-        scores, totals = np.empty(len(places), dtype=np.float32), np.empty(rows.shape[0])
+        return self.scores_and_totals_at(rows, starts, places, n_threads)[0]
+
+    def scores_and_totals_at(self, rows: Rows, starts, places, n_threads: int):
+        """Return as `scores_at`, and for each row the sums of its votes and of its scores."""
+        scores, totals = np.empty(len(places), dtype=np.float32), np.empty((rows.shape[0], 2))
         for part, found, scratch in self._blocks(rows, n_threads):
             of_part = starts[part.start : part.stop + 1]
             kernel.scores_at(
                 self._voters, found, self.base, of_part, places, scores, totals[part], *scratch
             )
-        return scores
+        return scores, totals
 
     # ----------------------------------------------------------------- of some labels only
 

@@ -5,6 +5,7 @@ from scipy import sparse
 
 from ..utils._records import is_a, is_array, is_count, record
 from ..utils._rows import Rows
+from ._cached import Cached
 from ._dense_rows import DenseRows
 from ._row_lists import RowLists
 
@@ -12,7 +13,7 @@ from ._row_lists import RowLists
 @record(
     rows=is_a(RowLists, DenseRows), label_of=is_array(np.int32, least=0), n_labels=is_count,
 )  # fmt: skip
-class LabelTexts:
+class LabelTexts(Cached):
     """Unit rows, each the text of a label, in the order of labels; never changed.
 
     Parameters
@@ -40,7 +41,7 @@ class LabelTexts:
 
     @property
     def _one_each(self):
-        return bool((np.diff(self.label_of) > 0).all())
+        return self.once("one each", lambda: bool((np.diff(self.label_of) > 0).all()))
 
     def with_labels(self, n_labels: int, places: np.ndarray) -> "LabelTexts":
         """Return the same for more labels, each at its place; places ascend."""

@@ -5,11 +5,13 @@ import pickle
 
 import numpy as np
 import pytest
+import sklearn
 from _nearest_rows import scores
 from _neighbors_data import FIXED, FORMS, Q, T, X, Y, in_each_form, sparse_rows
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import sklearn_xc
@@ -343,3 +345,32 @@ def test_a_pipeline_is_explained_by_rows():
 def test_a_clone_is_not_fitted():
     model = TopKNeighborsClassifier(**EXACT).fit(X, Y)
     assert not clone(model).__sklearn_is_fitted__()
+
+
+# ------------------------------------------------------------------------------- in others
+
+
+def test_wrappers_take_it():
+    nearest = TopKNeighborsClassifier(**EXACT)
+    y = np.arange(150) % 5
+    calibrated = sklearn_xc.TopKCalibratedClassifier(nearest, cv=2).fit(X, y)
+    np.testing.assert_allclose(calibrated.predict_proba(Q).sum(axis=1), 1, atol=1e-5)
+    tuned = sklearn_xc.TopKThresholdClassifier(nearest, cv=2).fit(X, Y)
+    assert tuned.response_method_ == "predict_proba"
+    assert tuned.predict(Q).shape == (40, 12)
+
+
+def test_texts_reach_it_through_a_pipeline():
+    texts = ["sort an array", "sort a list", "sum of an array", "sum of squares"]
+    model = make_pipeline(TfidfVectorizer(), TopKNeighborsClassifier(3, 1.0, 0.0, 1.0))
+    names = model[0].fit(texts).transform(["sort", "sum"])
+    model.fit(texts, ["sort", "sort", "sum", "sum"], topkneighborsclassifier__label_features=names)
+    assert sklearn_xc.predict_topk(model, ["sum it"], k=1)[0].tolist() == [["sum"]]
+
+
+def test_metadata_routing_passes_texts_on():
+    with sklearn.config_context(enable_metadata_routing=True):
+        nearest = TopKNeighborsClassifier(**EXACT).set_fit_request(label_features=True)
+        search = GridSearchCV(nearest, {"power": [1.0, 2.0]}, cv=2)
+        search.fit(X, Y, label_features=T)
+    assert search.best_estimator_._texts is not None

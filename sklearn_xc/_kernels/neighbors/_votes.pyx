@@ -155,13 +155,14 @@ cdef int64_t vote(
 ) noexcept nogil:
     """Scores of all labels that have any, in `sums`; returns their number.
 
-    ``total`` is the sum of all votes of rows, whatever labels they have, and of the best text's.
+    ``total[0]`` is the sum of all votes of rows, whatever labels they have, and of the best text's;
+    ``total[1]`` that of all scores.
     """
     cdef int64_t j, e, first, last, n_touched = 0
     cdef int64_t n_rows = voters.starts.shape[0] - 1, n_labels = voters.factors.shape[0]
     cdef double power, best = 0
     cdef int32_t row
-    total[0] = 0
+    total[0], total[1] = 0, 0
     for j in range(min(query.n, voters.n_neighbors)):
         row = query.ids[j]
         if row < 0 or row >= n_rows or not query.similarities[j] > 0:
@@ -197,6 +198,7 @@ cdef int64_t vote(
     for e in range(n_touched):
         if sums[touched[e]] == 0:  # underflow: zero means that a label has no votes
             sums[touched[e]] = DBL_MIN
+        total[1] += sums[touched[e]]
     return n_touched
 
 
@@ -226,7 +228,7 @@ cdef void select(
 
 def topk(
     Voters voters, Found found, const float[::1] base, const int32_t[::1] order,
-    float[:, ::1] scores, int32_t[:, ::1] labels, double[::1] totals, double[:, ::1] sums,
+    float[:, ::1] scores, int32_t[:, ::1] labels, double[:, ::1] totals, double[:, ::1] sums,
     int32_t[:, ::1] touched, int n_threads,
 ):
     """The k best labels of each query, best first, ties to the smaller label.
@@ -237,7 +239,7 @@ def topk(
     base : IN (n_labels,), what is added to each score; minus infinity hides a label
     order : IN (n_ordered,), labels that may be answered, by falling base, ties to the smaller
     scores, labels : OUT (n_queries, k); the label INT32_MAX where there are fewer
-    totals : OUT (n_queries,), the sums of votes
+    totals : OUT (n_queries, 2), the sums of votes and of scores
     sums : IN/OUT (n_threads, n_labels), zero before and after
     touched : OUT (n_threads, n_labels)
     """
@@ -249,7 +251,7 @@ def topk(
     with nogil, parallel(num_threads=n_threads):
         mine = threadid()
         for i in prange(n_queries, schedule="dynamic", chunksize=CHUNK):
-            n = vote(voters, found.at(i), &sums[mine, 0], &touched[mine, 0], &totals[i])
+            n = vote(voters, found.at(i), &sums[mine, 0], &touched[mine, 0], &totals[i, 0])
             select(
                 &sums[mine, 0], &touched[mine, 0], n, &base[0],
                 &order[0] if order.shape[0] else NULL, order.shape[0], &scores[i, 0],
@@ -261,7 +263,7 @@ def topk(
 
 def scores_at(
     Voters voters, Found found, const float[::1] base, const int64_t[::1] starts,
-    const int64_t[::1] places, float[::1] scores, double[::1] totals, double[:, ::1] sums,
+    const int64_t[::1] places, float[::1] scores, double[:, ::1] totals, double[:, ::1] sums,
     int32_t[:, ::1] touched, int n_threads,
 ):
     """Scores of some labels of each query.
@@ -281,7 +283,7 @@ def scores_at(
     with nogil, parallel(num_threads=n_threads):
         mine = threadid()
         for i in prange(n_queries, schedule="dynamic", chunksize=CHUNK):
-            n = vote(voters, found.at(i), &sums[mine, 0], &touched[mine, 0], &totals[i])
+            n = vote(voters, found.at(i), &sums[mine, 0], &touched[mine, 0], &totals[i, 0])
             for j in range(starts[i], starts[i + 1]):
                 scores[j] = <float>sums[mine, places[j]] + base[places[j]]
             for j in range(n):
@@ -289,7 +291,7 @@ def scores_at(
 
 
 def all_scores(
-    Voters voters, Found found, const float[::1] base, float[:, ::1] scores, double[::1] totals,
+    Voters voters, Found found, const float[::1] base, float[:, ::1] scores, double[:, ::1] totals,
     double[:, ::1] sums, int32_t[:, ::1] touched, int n_threads,
 ):
     """Scores of all labels, OUT (n_queries, n_labels); else as `scores_at`."""
@@ -301,7 +303,7 @@ def all_scores(
     with nogil, parallel(num_threads=n_threads):
         mine = threadid()
         for i in prange(n_queries, schedule="dynamic", chunksize=CHUNK):
-            n = vote(voters, found.at(i), &sums[mine, 0], &touched[mine, 0], &totals[i])
+            n = vote(voters, found.at(i), &sums[mine, 0], &touched[mine, 0], &totals[i, 0])
             for j in range(scores.shape[1]):
                 scores[i, j] = <float>sums[mine, j] + base[j]
             for j in range(n):
