@@ -117,8 +117,10 @@ class GraphRows(DenseRows):
 
     @property
     def _index(self):
-        index = HNSWIndex(n_jobs=1, random_state=self.seed)
-        return self.once("index", lambda: index.build(self.matrix))
+        # Rows have one length, so that the inner product is a distance; what will be asked is
+        # like the rows, not like the Gaussian vectors that an index tries without queries.
+        index = HNSWIndex("ip", n_jobs=1, random_state=self.seed)
+        return self.once("index", lambda: index.build(self.matrix, self.matrix))
 
     def _best(self, queries, k, n_threads):
         if self.n_rows < LEAST_GRAPH:
