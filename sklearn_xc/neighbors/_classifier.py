@@ -19,12 +19,12 @@ from ._auto import GRID, LeaveOneOut, chosen_settings
 from ._growth import Growth
 from ._input import (
     encoding_of,
-    grown_classes,
     indicator_of,
     read_classes,
     read_texts,
     require_lines,
     sorted_classes,
+    validate_with_classes,
     without_rows,
 )
 from ._parameters import CONSTRAINTS, check_loaded
@@ -221,8 +221,12 @@ class TopKNeighborsClassifier(Growth, Predictions, SaveMixin, ClassifierMixin, B
     def _fit(self, X, y, sample_weight, label_features, classes, given):
         """Fit on rows, with settings given or "auto"."""
         vars(self).pop("_scorer", None)
-        rows, Y, weight = validate_fit(self, X, y, sample_weight)
-        Y = self._classes_of_fit(Y, classes)
+        if classes is not None:
+            rows, Y, weight = validate_with_classes(self, X, y, sample_weight, classes)
+        else:
+            rows, Y, weight = validate_fit(self, X, y, sample_weight)
+            if self._encoding.kind != "multilabel":
+                Y = indicator_of(codes_of(Y), len(self.classes_))
         self._require_rows(rows)
         texts = None
         if label_features is not None:
@@ -274,21 +278,6 @@ class TopKNeighborsClassifier(Growth, Predictions, SaveMixin, ClassifierMixin, B
         self._frequencies = np.zeros(n_lines)
         self._texts = LabelTexts.of(unit_rows(rows), line_of, n_lines)
         self._set_settings(chosen_settings(given, None))
-
-    def _classes_of_fit(self, Y, classes):
-        """Return the indicator of fit's y with a column for each class; sets the classes."""
-        if self._encoding.kind == "multilabel":
-            if classes is not None:
-                raise ValueError("classes is for y of one class a row; y is an indicator")
-            return Y
-        codes = codes_of(Y)
-        if classes is not None:
-            known = self._encoding.classes_
-            named = read_classes(classes)
-            grown = grown_classes(known[:0], known, named)[0]
-            codes = np.searchsorted(grown, known)[codes].astype(np.int32)
-            self._set_encoding(encoding_of(grown))
-        return indicator_of(codes, len(self.classes_))
 
     def _set_encoding(self, encoding):
         self._encoding, self.classes_ = encoding, encoding.classes_

@@ -2,12 +2,16 @@
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import column_or_1d, validate_data
 
-from ..base._labels import LabelEncoding
+from ..base._labels import LabelEncoding, check_labels
+from ..base._multiclass import known_codes
 from ..base._new_classes import append_names, merge_labels
+from ..base._validation import check_parameters
 from ..utils._label_places import check_names
-from ..utils._matrix import as_rows, checked_csr, normalise
+from ..utils._matrix import as_rows, checked_csr, in_checked_csr, normalise
 from ..utils._rows import Rows
+from ..utils._validation import check_sample_weight
 
 
 def read_texts(label_features, n_features: int | None, dense: bool | None = None):
@@ -135,6 +139,43 @@ def grown_classes(known: np.ndarray, y, classes):
         unknown = np.setdiff1d(with_y, grown).tolist()[0]
         raise ValueError(f"y holds {unknown!r}, which is not in classes")
     return grown, places
+
+
+def validate_with_classes(estimator, X, y, sample_weight, classes):
+    """Check parameters and data of a fit whose classes are named, as `validate_fit` does.
+
+    y may hold any of the classes, one alone too. Sets the classes and what scikit-learn records of
+    X.
+
+    Returns
+    -------
+    rows : Rows
+    Y : csr_array of uint8 (n_samples, n_classes)
+    sample_weight : ndarray of float32 (n_samples,), or None
+    """
+    check_parameters(estimator)
+    check_labels(y)
+    X, y = in_checked_csr(X, "X"), in_checked_csr(y, "y")
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", multi_output=True)
+    if sparse.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
+        raise ValueError("classes is for y of one class a row; y is an indicator")
+    if estimator.label_names is not None:
+        raise ValueError(
+            "label_names is for the columns of an indicator; classes has names already"
+        )
+    y = column_or_1d(y, warn=True)
+    if sample_weight is not None:
+        sample_weight = check_sample_weight(sample_weight, X.shape[0])
+    named = sorted_classes(read_classes(classes))
+    if len(merge_labels(named, y)[0]) > len(named):
+        unknown = np.setdiff1d(merge_labels(named, y)[0], named).tolist()[0]
+        raise ValueError(f"y holds {unknown!r}, which is not in classes")
+    estimator._require_size(len(named), X.shape[1])
+    estimator._encoding = encoding_of(named)
+    estimator.classes_ = named
+    vars(estimator).pop("_share_with_labels", None)
+    Y = indicator_of(known_codes(y, named), len(named))
+    return as_rows(normalise(X)), Y, sample_weight
 
 
 def encoding_of(classes: np.ndarray) -> LabelEncoding:

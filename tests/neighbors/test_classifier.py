@@ -8,6 +8,7 @@ from scipy import sparse
 
 from sklearn_xc import TopKNeighborsClassifier
 
+pytestmark = pytest.mark.kernel
 RNG = np.random.default_rng(0)
 
 

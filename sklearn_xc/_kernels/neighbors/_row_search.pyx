@@ -1,7 +1,7 @@
 """The rows of largest inner product with a query, over inverted lists feature -> (row, value).
 
 The score of row r is ``sum_j q_j x_rj``. Rows are taken a block at a time, so that the accumulators
-of a block stay in the first cache: a cursor of each of the query's lists adds the products of the
+of a block stay in a near cache: a cursor of each of the query's lists adds the products of the
 block's rows, then the block is compared with the worst of the k best so far.
 
 A feature that many rows have is stored as a column, a number for each row. Products are added by
@@ -33,7 +33,7 @@ cdef extern from "_simd.h" nogil:
     int lowest_bit "xc_lowest_bit" (unsigned int mask)
 
 cdef enum:
-    BLOCK = 8192  # rows whose scores gather at once: 32 KB
+    BLOCK = 16384  # rows whose scores gather at once: 64 KB
     STEP = 64  # scores compared with a threshold at once
     CHUNK = 4  # queries that a thread takes at a time
     BINS = 1024  # of scores from 0 to 1
