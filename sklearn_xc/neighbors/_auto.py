@@ -19,7 +19,7 @@ DEFAULTS = Settings(n_neighbors=100, power=3.0, frequency_power=0.0, text_weight
 GRID = Settings(
     n_neighbors=(5, 10, 30, 100, 200),
     power=(1.0, 1.5, 2.0, 3.0, 4.0, 6.0),
-    frequency_power=(0.0, 0.1, 0.2, 0.3, 0.5),
+    frequency_power=(0.0, 0.1, 0.25, 0.5),
     text_weight=(0.0, 0.3, 1.0, 3.0, 10.0),
 )
 # Of each pair all combinations are tried: more neighbours want a higher power, and a power of
