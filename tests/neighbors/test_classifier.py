@@ -223,3 +223,32 @@ def test_length_of_a_row_does_not_count():
     np.testing.assert_allclose(
         model.decision_function(100 * Q), model.decision_function(Q), atol=1e-6
     )
+
+
+@pytest.mark.parametrize("signs", [(1,), (1, -1)], ids=["positive", "signed"])
+def test_features_that_most_rows_have_are_looked_up(signs):
+    """Text-like rows: frequent features weigh little, and are columns of the lists."""
+    rng = np.random.default_rng(0)
+    frequent = np.geomspace(0.6, 0.15, 6)
+    shares = np.concatenate([frequent, np.full(400, 0.01)])
+    weights = np.concatenate([np.full(6, 0.2), np.ones(400)])
+    rows = rng.uniform(0.5, 1, size=(20_600, 406)) * (rng.random((20_600, 406)) < shares) * weights
+    rows *= rng.choice(signs, size=rows.shape)
+    many = sparse.csr_array(rows[:20_500].astype(np.float32))
+    queries = sparse.csr_array(rows[20_500:].astype(np.float32))
+    y = np.arange(20_500) % 5
+    model = TopKNeighborsClassifier(**FIXED).fit(many, y)
+    (part,) = model._row_parts.parts
+    assert len(part.columns) >= 3
+    assert part.signed == (len(signs) > 1)
+    parts = TopKNeighborsClassifier(**FIXED)
+    for start in range(0, 20_500, 3000):
+        some = slice(start, start + 3000)
+        parts.partial_fit(many[some], y[some], classes=range(5))
+    for k in (1, 20, 300):
+        similarities, ids = model.kneighbors(queries, k)
+        expected = nearest(many, queries, k)
+        np.testing.assert_allclose(similarities, expected[0], atol=2e-6)
+        assert (ids == expected[1]).mean() > 0.99
+        for some, others in zip(parts.kneighbors(queries, k), (similarities, ids), strict=True):
+            np.testing.assert_array_equal(some, others)
