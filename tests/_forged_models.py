@@ -15,6 +15,7 @@ from sklearn_xc import (
     MemoirSVC,
     PPDSparseClassifier,
     TopKCalibratedClassifier,
+    TopKNeighborsClassifier,
     TopKThresholdClassifier,
 )
 
@@ -40,6 +41,8 @@ MODELS = {
     "stream": AugmentReduceClassifier(max_iter=2, random_state=0),
     "stream_of_labels": LDGSClassifier(max_iter=2, random_state=0),
     "words": LDGSWordEmbedding(dim=4, subsample=0, max_iter=1, min_count=1, random_state=0),
+    "neighbors": TopKNeighborsClassifier(n_neighbors=9, graded=True, random_state=0),
+    "dense_neighbors": TopKNeighborsClassifier(index="hnsw", random_state=0),
     "temperature": TopKCalibratedClassifier(
         PPDSparseClassifier(random_state=0), method="temperature", cv=2
     ),
@@ -53,6 +56,8 @@ def fitted(name):
     """A model of `MODELS`, fitted."""
     labelled = X, LABELS
     others = {"words": (DOCUMENTS,), "thresholds": labelled, "stream_of_labels": labelled}
+    others["neighbors"] = X, LABELS * np.float32(0.5), np.linspace(0.5, 1, 60), X[:7]
+    others["dense_neighbors"] = X.toarray(), Y, None, X[:7]
     given = others.get(name, (X, Y))
     model = clone(MODELS[name]).fit(*given)
     if name in ("stream", "stream_of_labels"):  # with rows that wait

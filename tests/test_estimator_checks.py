@@ -33,6 +33,10 @@ WEIGHT_CHECKS = dict.fromkeys(
 STOCHASTIC = dict.fromkeys(
     WEIGHT_CHECKS, "a stochastic solver agrees at convergence, not step by step"
 )
+# tests/neighbors/test_classifier.py shows that they agree where all rows are neighbours.
+NEIGHBORS = dict.fromkeys(
+    WEIGHT_CHECKS, "of the k nearest rows one of weight two is one, and two copies are two"
+)
 EXPECTED_FAILURES = {
     "AugmentReduceClassifier": STOCHASTIC,
     "ImplicitSoftmaxRegressor": STOCHASTIC,
@@ -41,6 +45,7 @@ EXPECTED_FAILURES = {
     "PPDSparseClassifier": WEIGHT_CHECKS,
     "PPDSparseClassifierCV": WEIGHT_CHECKS,  # fits it, on parts that hold other copies of a row
     "TopKCalibratedClassifier": WEIGHT_CHECKS,  # wraps it by default
+    "TopKNeighborsClassifier": NEIGHBORS,
 }
 if parse_version(sklearn.__version__) < parse_version("1.9"):
     EXPECTED_FAILURES["TopKThresholdClassifier"] = dict.fromkeys(
@@ -174,11 +179,13 @@ CONVERGED = {
     },
     # The float32 gap cannot tell solutions 1e-3 apart; descending on from there brings 1e-6.
     "PPDSparseClassifier": {"tol": 1e-9, "max_iter": 1000, "pruning": 0.0, "warm_start": True},
+    # All rows are neighbours.
+    "TopKNeighborsClassifier": {"n_neighbors": 1000, "power": 2.0, "frequency_power": 0.2},
 }  # fmt: skip
 
 
 def converged(model, X, y, sample_weight=None):
     model.set_params(random_state=0, **CONVERGED[type(model).__name__])
-    for _ in range(10 if model.warm_start else 1):
+    for _ in range(10 if getattr(model, "warm_start", False) else 1):
         model.fit(X, y, sample_weight)
     return model

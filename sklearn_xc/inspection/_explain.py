@@ -1,5 +1,6 @@
 """Why a label got its score: the contributions of the features to one prediction."""
 
+from inspect import signature
 from numbers import Integral
 
 import numpy as np
@@ -73,16 +74,16 @@ def predicted_places(model, kind, rows, n_threads):
     return [some.tolist() or one for some, one in zip(found, best, strict=True)]
 
 
-def check_options(k, names, n_features):
-    """Refuse a bad number of features to list, or bad names; the names as an array, or None."""
+def check_options(k, names, n_names, argument="feature_names", what="features"):
+    """Refuse a bad number of parts to list, or bad names; the names as an array, or None."""
     if not (k is None or (isinstance(k, Integral) and not isinstance(k, bool) and k >= 1)):
-        raise ValueError(f"k must be an integer of at least 1, or None for all features; got {k!r}")
+        raise ValueError(f"k must be an integer of at least 1, or None for all {what}; got {k!r}")
     if names is None:
         return None
     names = np.asarray(names)
-    if names.shape != (n_features,):
+    if names.shape != (n_names,):
         raise ValueError(
-            f"feature_names must be 1-D with a name for each of the {n_features} features, got "
+            f"{argument} must be 1-D with a name for each of the {n_names} {what}, got "
             f"shape {names.shape}"
         )
     return names
@@ -208,6 +209,13 @@ def explain(estimator, X, labels=None, k=5, *, feature_names=None):
     linear, rows = inner.estimator, inner.transform(X)
     if labels is None and inner.decided_outside:
         labels = _labels_decided(estimator.predict(X), linear, rows)
+    if "feature_names" not in signature(linear.explain).parameters:  # by training rows
+        if feature_names is not None:
+            raise ValueError(
+                f"feature_names is for features, but {type(linear).__name__} explains by training "
+                "rows: call its explain with row_names"
+            )
+        return linear.explain(rows, labels, k)
     if feature_names is None:
         feature_names = names_after(inner.transformers)
     return linear.explain(rows, labels, k, feature_names=feature_names)

@@ -1,0 +1,1 @@
+"""Classification by the nearest training rows and by the texts of labels."""

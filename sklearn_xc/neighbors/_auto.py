@@ -1,0 +1,204 @@
+"""Settings chosen by leave-one-out: training rows are asked for by all others."""
+
+from itertools import product
+
+import numpy as np
+from scipy import sparse
+
+from .._kernels.neighbors import _votes as kernel
+from ..utils._rows import Rows
+from ._row_labels import RowLabels
+from ._row_parts import RowParts
+from ._scorer import Settings, factors_of, scratch_of, voters_of
+from ._texts import no_pairs
+
+N_TUNING = 3000  # rows that are left out, one after the other
+CUT = 5  # of the measure, nDCG
+FEW_COPIES, ROWS_WITH_MANY = 8, 64
+DEFAULTS = Settings(n_neighbors=100, power=3.0, frequency_power=0.0, text_weight=1.0)
+GRID = Settings(
+    n_neighbors=(5, 10, 30, 100, 200),
+    power=(1.0, 1.5, 2.0, 3.0, 4.0, 6.0),
+    frequency_power=(0.0, 0.1, 0.25, 0.5),
+    text_weight=(0.0, 0.3, 1.0, 3.0, 10.0),
+)
+# Of each pair all combinations are tried: more neighbours want a higher power, and a power of
+# frequencies that pays with many neighbours may cost with few.
+PAIRS = (
+    ("power", "n_neighbors"),
+    ("power", "frequency_power"),
+    ("power", "text_weight"),
+    ("n_neighbors", "frequency_power"),
+)
+ROUNDS = 3
+TOLERANCE = 1e-3  # of nDCG: fewer neighbours are taken where they lose no more than that
+
+
+def chosen_settings(given: dict, trial) -> Settings:
+    """Return the settings with the highest value, by a search along one pair after the other.
+
+    Of those that come close the ones with the fewest neighbours, which are found sooner.
+
+    Parameters
+    ----------
+    given : dict
+        The parameters of the estimator; "auto" is for the search.
+    trial : LeaveOneOut or None
+        None where there are no rows to leave out: defaults then.
+    """
+    fixed = {name: value for name, value in given.items() if value != "auto"}
+    best = DEFAULTS._replace(**fixed)
+    if trial is None or len(fixed) == len(given):
+        return best
+    if not trial.has_texts:
+        fixed["text_weight"] = best.text_weight
+    values = {best: trial.value(best)}
+    for _ in range(ROUNDS):
+        before = best
+        for pair in PAIRS:
+            free = [name for name in pair if name not in fixed]
+            for some in product(*(getattr(GRID, name) for name in free)):
+                candidate = best._replace(**dict(zip(free, some, strict=True)))
+                if candidate not in values:
+                    values[candidate] = trial.value(candidate)
+            best = max(values, key=lambda settings: values[settings])
+        if best == before:
+            break
+    enough = values[best] - TOLERANCE
+    fewer = [one for one in values if one.n_neighbors < best.n_neighbors and values[one] >= enough]
+    return min(fewer, key=lambda one: (one.n_neighbors, -values[one])) if fewer else best
+
+
+class LeaveOneOut:
+    """Training rows, each with its neighbours among all rows that are no copies of it.
+
+    Copies of a row count as one: at most one of them is asked for, and all of them are left out.
+    The frequencies of their labels are those without them.
+
+    Parameters
+    ----------
+    rows : Rows
+        The training rows in the form of `parts`, of unit length.
+    parts : RowParts
+    labels : RowLabels
+    frequencies : ndarray of float64 (n_labels,)
+    texts : LabelTexts or None
+    largest : int
+        The most neighbours that a trial may ask for.
+    seed, n_threads : int
+    """
+
+    def __init__(self, rows, parts, labels, frequencies, texts, largest, seed, n_threads):
+        self._labels, self._frequencies, self._n_threads = labels, frequencies, n_threads
+        self.has_texts = texts is not None and len(texts.label_of) > 0
+        chosen, groups = distinct_rows(rows, labels, seed)
+        self._ids, self._similarities = neighbours(parts, rows, chosen, groups, largest, n_threads)
+        taken = rows.take(chosen)
+        nothing = no_pairs(len(chosen))
+        self._texts = texts.matches(taken, n_threads) if self.has_texts else nothing
+        self._left_out = left_out_weights(labels, chosen, groups)
+        self._truth = labels.matrix()[chosen]
+        n_true = np.minimum(np.diff(self._truth.indptr), CUT)
+        gains = 1 / np.log2(np.arange(2, CUT + 2))
+        self._gains, self._ideal = gains, np.append(1, np.cumsum(gains))[n_true]
+        row = np.repeat(np.arange(len(chosen)), np.diff(self._truth.indptr))
+        self._keys = np.sort(row * labels.n_labels + self._truth.indices.astype(np.int64))
+        self._scratch = scratch_of(labels.n_labels, n_threads)
+
+    @classmethod
+    def of(cls, rows: Rows, parts: RowParts, labels: RowLabels, frequencies, texts, *more):
+        """Return a trial, or None where no row has another one and a label."""
+        if labels.n_rows < 2 or not can_be_left_out(rows, labels).any():
+            return None
+        return cls(rows, parts, labels, frequencies, texts, *more)
+
+    def value(self, settings: Settings) -> float:
+        """Return the mean nDCG@5 of the rows left out."""
+        n_queries = len(self._ids)
+        factors = factors_of(self._frequencies, settings.frequency_power)
+        found = kernel.Found(
+            self._ids, self._similarities, self._texts, self._changes(factors, settings)
+        )
+        k = min(CUT, self._labels.n_labels)
+        best, scores = np.empty((n_queries, k), np.int32), np.empty((n_queries, k), np.float32)
+        base = np.zeros(self._labels.n_labels, dtype=np.float32)
+        kernel.topk(
+            voters_of(self._labels, factors, settings), found, base, np.empty(0, np.int32),
+            scores, best, np.empty((n_queries, 2)), *self._scratch, self._n_threads,
+        )  # fmt: skip
+        there = best < self._labels.n_labels  # labels without votes are no answers
+        keys = np.arange(n_queries)[:, None] * self._labels.n_labels + best
+        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        hits = there & (self._keys[place] == keys)
+        return float(((hits * self._gains[:k]).sum(axis=1) / self._ideal).mean())
+
+    def _changes(self, factors, settings):
+        """Return what the factors of labels that are left out are multiplied with."""
+        without = self._left_out
+        rest = self._frequencies[without.indices] - without.data
+        rest[rest <= 1e-6 * without.data] = 0
+        ratio = factors_of(rest, settings.frequency_power) / factors[without.indices]
+        starts = without.indptr.astype(np.int64)
+        return starts, without.indices.astype(np.int32), ratio.astype(np.float32)
+
+
+def can_be_left_out(rows: Rows, labels: RowLabels) -> np.ndarray:
+    """Return which rows have features, labels and weight."""
+    found = (np.diff(labels.starts) > 0) & (rows.squared_norms() > 0)
+    return found & (labels.weights > 0) if len(labels.weights) else found
+
+
+def distinct_rows(rows: Rows, labels: RowLabels, seed: int):
+    """Return the numbers of rows to leave out, no two alike, and the group of copies of each row.
+
+    Returns
+    -------
+    chosen : ndarray of int64, ascending
+    groups : ndarray of int64 (n_rows,)
+    """
+    hashes = rows.hashes()
+    groups = np.unique(hashes, return_inverse=True)[1].reshape(-1)
+    candidates = np.flatnonzero(can_be_left_out(rows, labels))
+    first = np.unique(groups[candidates], return_index=True)[1]
+    candidates = candidates[first]
+    order = np.random.default_rng(seed).permutation(len(candidates))
+    return np.sort(candidates[order[:N_TUNING]]), groups
+
+
+def neighbours(parts: RowParts, rows: Rows, chosen, groups, largest: int, n_threads: int):
+    """Return the nearest rows of each chosen one that are no copies of it; id -1 for none."""
+    n = parts.n_rows
+    n_copies = np.bincount(groups)[groups[chosen]]
+    k = min(largest, n)
+    ids = np.full((len(chosen), k), -1, dtype=np.int32)
+    similarities = np.zeros((len(chosen), k), dtype=np.float32)
+    many = np.flatnonzero(n_copies > FEW_COPIES)
+    many = many[np.argsort(n_copies[many], kind="stable")]
+    some = [np.flatnonzero(n_copies <= FEW_COPIES)]
+    some += [many[start : start + ROWS_WITH_MANY] for start in range(0, len(many), ROWS_WITH_MANY)]
+    for part in some:
+        if not len(part):
+            continue
+        asked = min(n, k + int(n_copies[part].max()))
+        found, values = parts.nearest(rows.take(chosen[part]), asked, n_threads)
+        copies = groups[found] == groups[chosen[part]][:, None]
+        order = np.argsort(copies, axis=1, kind="stable")[:, :k]
+        left_out = np.take_along_axis(copies, order, axis=1)
+        ids[part] = np.where(left_out, -1, np.take_along_axis(found, order, axis=1))
+        similarities[part] = np.where(left_out, 0, np.take_along_axis(values, order, axis=1))
+    return ids, similarities
+
+
+def left_out_weights(labels: RowLabels, chosen, groups) -> sparse.csr_array:
+    """Return by how much the frequencies fall for each chosen row, (n_chosen, n_labels)."""
+    column = np.full(groups.max() + 1, -1, dtype=np.int64)
+    column[groups[chosen]] = np.arange(len(chosen))
+    of_row = column[groups]
+    copies = np.flatnonzero(of_row >= 0)
+    weight = labels.weights[copies] if len(labels.weights) else np.ones(len(copies))
+    members = sparse.csr_array(
+        (weight.astype(np.float64), (of_row[copies], copies)), shape=(len(chosen), labels.n_rows)
+    )
+    without = sparse.csr_array(members @ labels.matrix().astype(np.float64))
+    without.sort_indices()
+    return without

@@ -1,0 +1,24 @@
+"""Base of records that keep something beside their fields."""
+
+from collections.abc import Callable
+
+
+class Cached:
+    """A record whose fields are saved and copied, and what is made of them is not.
+
+    What is made lies in a slot: ``vars`` shows the fields only, as a file has them.
+    """
+
+    __slots__ = ("__dict__", "_made")
+
+    def once(self, name: str, make: Callable):
+        """Return what `make` has returned under this name, made when first asked for."""
+        made = getattr(self, "_made", None)
+        if made is None:
+            made = self._made = {}
+        if name not in made:
+            made[name] = make()
+        return made[name]
+
+    def __getstate__(self):
+        return vars(self).copy()

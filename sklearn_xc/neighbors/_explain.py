@@ -1,0 +1,113 @@
+"""Why a label got its score: the neighbours that have it, its text, and what each gave."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..inspection._explanation import Explanation, Explanations
+
+TEXT = -1  # the number of a label's text among rows
+
+
+class NeighborExplanation(Explanation):
+    """Why one label got its score on one row: the neighbours that have the label.
+
+    As an :class:`~sklearn_xc.inspection.Explanation`, whose features are training rows here:
+    ``features`` are their numbers, -1 for the label's text, ``values`` the similarities s, and
+    ``weights`` what these are multiplied with, ``s ** (p - 1)`` times the grade, the row's weight
+    and ``f ** -q``. The intercept is 0.
+    """
+
+    @property
+    def rest_label(self):
+        """The neighbours that are not listed, as a text."""
+        return f"({self.n_rest} more neighbour{'s' if self.n_rest > 1 else ''})"
+
+
+class Votes(NamedTuple):
+    """What labels get from the neighbours of one row.
+
+    Attributes
+    ----------
+    ids, similarities : ndarray (n_neighbours,)
+    texts : dict
+        Label -> similarity of its text.
+    """
+
+    ids: np.ndarray
+    similarities: np.ndarray
+    texts: dict
+
+
+def explained(row: int, place: int, votes: Votes, model, k, row_names) -> NeighborExplanation:
+    """Return the explanation of the score of one label on one row.
+
+    Of two classes the decision function is a difference over the sum: neighbours of the other one
+    count down.
+    """
+    parts = [_parts(place, 1.0, votes, model)]
+    if model._encoding.kind == "binary":
+        parts.append(_parts(1 - place, -1.0, votes, model))
+    ids, values, weights = (np.concatenate(some) for some in zip(*parts, strict=True))
+    if model._encoding.kind == "binary":
+        weights = weights / (np.abs(weights * values).sum() or 1.0)
+    parts = weights * values
+    order = np.argsort(-np.abs(parts), kind="stable")
+    listed, rest = (order, order[:0]) if k is None else (order[:k], order[k:])
+    return NeighborExplanation(
+        row=row, label=model.classes_[place : place + 1].tolist()[0], score=float(parts.sum()),
+        intercept=0.0, feature_names=_names(ids[listed], row_names), features=ids[listed],
+        values=values[listed], weights=weights[listed].astype(np.float32),
+        contributions=parts[listed], rest=float(parts[rest].sum()), n_rest=len(rest),
+    )  # fmt: skip
+
+
+def _parts(place, sign, votes, model):
+    """Return numbers, similarities and weights of the rows, and of the text, of one label."""
+    labels, settings = model._row_labels, model._settings()
+    ids, similarities, weights = [], [], []
+    for number, similarity in zip(votes.ids.tolist(), votes.similarities.tolist(), strict=True):
+        part = slice(labels.starts[number], labels.starts[number + 1])
+        there = np.flatnonzero(labels.labels[part] == place)
+        if similarity > 0 and len(there):
+            weight = float(labels.grades[part][there[0]]) if len(labels.grades) else 1.0
+            weight *= float(labels.weights[number]) if len(labels.weights) else 1.0
+            ids.append(number), similarities.append(similarity), weights.append(weight)
+    if settings.text_weight > 0 and votes.texts.get(place, 0) > 0:
+        ids.append(TEXT), similarities.append(votes.texts[place])
+        weights.append(settings.text_weight)
+    values = np.array(similarities, dtype=np.float32)
+    weights = sign * np.array(weights) * values.astype(np.float64) ** (settings.power - 1)
+    return np.array(ids, dtype=np.int64), values, weights * model._model().factors[place]
+
+
+def _names(ids, row_names):
+    return np.array([_name(i, row_names) for i in ids.tolist()], dtype=object)
+
+
+def _name(i, row_names):
+    if i == TEXT:
+        return "(text of the label)"
+    return f"row {i}" if row_names is None else row_names[i : i + 1].tolist()[0]
+
+
+def explain_rows(model, rows, places, k, row_names, n_threads) -> Explanations:
+    """Return the explanations of some labels of each row, by falling score."""
+    n = min(model.n_neighbors_, model._row_parts.n_rows)
+    ids = np.empty((rows.shape[0], 0), np.int32)
+    similarities = np.empty((rows.shape[0], 0), np.float32)
+    if n:
+        ids, similarities = model._row_parts.nearest(rows, n, n_threads)
+    starts, labels, values = None, None, None
+    if model._texts is not None:
+        starts, labels, values = model._texts.matches(rows, n_threads)
+    found = []
+    for i, of_row in enumerate(places):
+        texts = {}
+        if starts is not None:
+            part = slice(starts[i], starts[i + 1])
+            texts = dict(zip(labels[part].tolist(), values[part].tolist(), strict=True))
+        votes = Votes(ids[i], similarities[i], texts)
+        some = [explained(i, place, votes, model, k, row_names) for place in of_row]
+        found += sorted(some, key=lambda item: -item.score)
+    return Explanations(found)

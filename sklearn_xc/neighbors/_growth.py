@@ -1,0 +1,162 @@
+"""Rows and labels that join a fitted TopKNeighborsClassifier."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from ..base._labels import encode_indicator
+from ..base._multiclass import known_codes
+from ..base._new_classes import append_names
+from ..base._validation import grades_of, validate_more
+from ..utils._label_places import check_names
+from ._auto import DEFAULTS
+from ._input import (
+    encoding_of,
+    grown_classes,
+    indicator_of,
+    read_classes,
+    read_texts,
+    wider_encoding,
+)
+from ._row_parts import unit_rows
+from ._scorer import Settings
+from ._texts import LabelTexts
+
+
+class Growth:
+    """Mixin of ``partial_fit`` and ``add_labels``."""
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None, label_features=None):
+        """Append rows, whose labels may be new; the model knows both at once.
+
+        The cost follows the number of new rows: all others are copied once each time that their
+        number doubles. New classes among sorted ones renumber the labels of all rows. The settings
+        stay as they are; before any :meth:`fit` "auto" is 100, 3, 0 and 1.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
+            An indicator with more columns than before has new labels in the last ones.
+        classes : array-like of shape (n_classes,), default=None
+            All classes from this call on, also those without rows; by default those of before and
+            those in y. With an indicator the names of all its columns.
+        sample_weight : array-like of shape (n_samples,), default=None
+        label_features : as of :meth:`fit`, default=None
+            Further texts of the labels.
+
+        Returns
+        -------
+        self : TopKNeighborsClassifier
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described, `classes` leaves out one of before or does not name
+            a class of y, or the labels are of another kind than before.
+        """
+        with self._all_or_nothing():
+            if not self.__sklearn_is_fitted__():
+                given = {name: getattr(self, name) for name in Settings._fields}
+                auto = [name for name, value in given.items() if value == "auto"]
+                given |= {name: getattr(DEFAULTS, name) for name in auto}
+                self._fit(X, y, sample_weight, label_features, classes, given)
+                return self
+            rows, y, weight = validate_more(self, X, y, sample_weight)
+            self._require_rows(self._row_parts.in_form(rows))
+            Y = self._classes_of_part(y, classes)
+            if label_features is not None:
+                given = label_features, self.n_features_in_, self._row_parts.dense, classes
+                self._add_texts(self._texts_of(*given))
+            self._append(rows, Y, weight)
+            vars(self).pop("_scorer", None)
+        return self
+
+    def _classes_of_part(self, y, classes):
+        """Return the indicator of y of a later call; takes in its new labels."""
+        known = self._encoding
+        if known.kind == "multilabel":
+            if y.ndim != 2:
+                raise ValueError(
+                    f"y of the calls before was an indicator, but now has shape {y.shape}"
+                )
+            names = None if classes is None else np.asarray(classes)
+            Y = encode_indicator(y, None, grades_of(self))[1]
+            encoding = wider_encoding(known, Y.shape[1], names)
+            self._grow(encoding, np.arange(known.n_classes))
+            return Y
+        if sparse.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
+            raise ValueError(
+                f"y of the calls before held one class a row, but now has shape {y.shape}"
+            )
+        y = column_or_1d(y, warn=True)
+        named = None if classes is None else read_classes(classes)
+        grown, places = grown_classes(known.classes_, y, named)
+        self._grow(encoding_of(grown), places)
+        return indicator_of(known_codes(y, grown), len(grown))
+
+    def _grow(self, encoding, places):
+        """Bring all that is kept of labels to their places among more of them."""
+        n_labels = encoding.n_classes
+        if n_labels == len(self.classes_):
+            return
+        frequencies = np.zeros(n_labels)
+        frequencies[places] = self._frequencies
+        self._frequencies = frequencies
+        self._row_labels = self._row_labels.with_labels(n_labels, places)
+        if self._texts is not None:
+            self._texts = self._texts.with_labels(n_labels, places)
+        self._set_encoding(encoding)
+
+    def _add_texts(self, texts):
+        self._texts = texts if self._texts is None else self._texts.joined(texts)
+
+    def add_labels(self, label_features, names=None):
+        """Add labels that no row has, by their texts.
+
+        Parameters
+        ----------
+        label_features : array-like or sparse, shape (n_new, n_features), or sequence of these
+            Their texts, as in :meth:`fit`.
+        names : array-like of shape (n_new,), default=None
+            Classes, where a row has one; otherwise the names of the new columns, where those of
+            before have names.
+
+        Returns
+        -------
+        self : TopKNeighborsClassifier
+
+        Raises
+        ------
+        ValueError
+            If names are missing, given where labels have none, or there already; if the texts do
+            not fit the rows.
+        """
+        check_is_fitted(self)
+        with self._all_or_nothing():
+            self._read_all()
+            parts = self._row_parts
+            rows, line_of, n_new = read_texts(label_features, self.n_features_in_, parts.dense)
+            known = self._encoding
+            names = None if names is None else np.asarray(names)
+            if names is not None:
+                check_names(names, n_new, "names")
+                again = np.flatnonzero(np.isin(names, known.classes_))
+                if len(again):
+                    raise ValueError(
+                        f"names holds {names[again].tolist()[0]!r}, which the model has already"
+                    )
+            if known.kind == "multilabel":
+                joined = None if names is None else append_names(known.classes_, names)
+                encoding = wider_encoding(known, known.n_classes + n_new, joined)
+                places = np.arange(known.n_classes)
+                new = np.arange(known.n_classes, encoding.n_classes)
+            else:
+                if names is None:
+                    raise ValueError("names must be given: fit's y held one class a row")
+                grown, places = grown_classes(known.classes_, names, None)
+                encoding, new = encoding_of(grown), np.searchsorted(grown, names)
+            self._grow(encoding, places)
+            self._add_texts(LabelTexts.of(unit_rows(rows), new[line_of], len(self.classes_)))
+            vars(self).pop("_scorer", None)
+        return self

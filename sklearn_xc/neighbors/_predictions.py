@@ -1,0 +1,275 @@
+"""Predictions of TopKNeighborsClassifier from the scores of its labels."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from ..base._labels import without_grades
+from ..base._nearly_empty import warn_if_nearly_empty
+from ..inspection._explain import check_options, places_of_labels
+from ..topk._inverted_index import row_blocks
+from ..utils._rows import Rows
+from ._explain import explain_rows
+
+SHARE = 0.5  # of all votes that a predicted label has at least
+SCORES_AT_ONCE = 1 << 22
+
+
+class _Inputs:
+    """Bring rows into the form of the training rows, for `topk_predictor`."""
+
+    def __init__(self, parts):
+        self._parts = parts
+
+    def inputs(self, rows: Rows, n_threads: int) -> Rows:
+        """Return the rows in this form."""
+        return self._parts.in_form(rows)
+
+
+class Predictions:
+    """Mixin of what follows from ``_model()``, ``_row_parts`` and ``_encoding``."""
+
+    def _scores_of(self):
+        return _Inputs(self._row_parts)
+
+    def _rows(self, X):
+        """Return rows in the form of the training rows."""
+        check_is_fitted(self)
+        return self._row_parts.in_form(self._feature_rows(X))
+
+    def decision_function(self, X):
+        """Scores of all classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of float32, shape (n_samples, n_classes), or (n_samples,) for two classes
+            For two classes the score of ``classes_[1]`` less that of ``classes_[0]``, over their
+            sum.
+
+        Raises
+        ------
+        MemoryError
+            If the scores would take more than half of the memory available;
+            :meth:`predict_topk` never does.
+        """
+        rows = self._rows(X)
+        self._require_output(rows, np.float32, "decision_function", len(self.classes_))
+        if self._encoding.kind == "binary":
+            return self._balance(rows)
+        return self._model().scores(rows, self._threads())
+
+    def predict(self, X):
+        """Predict classes or labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,), or (n_samples, n_classes) dense or CSR
+            The class with the highest score, of equal ones the first; where y was an indicator,
+            the labels with at least half of all votes, possibly none, in the container and dtype
+            of fit's y.
+
+        Raises
+        ------
+        MemoryError
+            If a dense indicator would take more than half of the memory available.
+        """
+        rows, encoding = self._rows(X), self._encoding
+        if encoding.kind != "multilabel":
+            return self.classes_[self._topk(rows, 1)[0].ravel()]
+        if encoding.container is None:
+            self._require_output(rows, encoding.dtype, "predict")
+        found = [self._shares(block) >= SHARE for block in self._blocks(rows)]
+        parts = [sparse.csr_array(part) for part in found]
+        empty = sparse.csr_array((0, len(self.classes_)), dtype=bool)
+        pattern = sparse.csr_array(sparse.vstack([empty, *parts], format="csr"))
+        warn_if_nearly_empty(self, np.diff(pattern.indptr), "half of the votes")
+        return encoding.indicator(pattern)
+
+    def predict_proba(self, X):
+        """Shares of the votes.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        shares : ndarray of float64, shape (n_samples, n_classes)
+            Of one class a row the scores divided by their sum; all alike where nothing is like
+            the row. Of several labels the share of all votes, of the neighbours and of the best
+            text, that went to the label; before the power of frequencies, so that their order may
+            be another than that of scores.
+
+        Raises
+        ------
+        MemoryError
+            If they would take more than half of the memory available.
+        """
+        rows = self._rows(X)
+        self._require_output(rows, np.float64, "predict_proba", len(self.classes_))
+        shares = np.empty((rows.shape[0], len(self.classes_)))
+        start = 0
+        for block in self._blocks(rows):
+            shares[start : start + block.shape[0]] = self._shares(block)
+            start += block.shape[0]
+        return shares
+
+    def score(self, X, y, sample_weight=None):
+        """Share of samples whose class, or whole set of labels, is predicted.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
+            With ``graded=True`` every label that is not 0 is true.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        score : float
+        """
+        return super().score(X, without_grades(y) if self.graded else y, sample_weight)
+
+    def kneighbors(self, X, n_neighbors=None, return_similarity=True):
+        """The training rows of largest inner product, all of unit length.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        n_neighbors : int, default=None
+            From 1 to the number of training rows; by default ``n_neighbors_`` or all, if these are
+            fewer.
+        return_similarity : bool, default=True
+
+        Returns
+        -------
+        similarities : ndarray of float32, shape (n_samples, n_neighbors)
+            Best first; left out with ``return_similarity=False``.
+        ids : ndarray of int32, shape (n_samples, n_neighbors)
+            Numbers of training rows, in the order in which they came; ties to the smaller.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer training rows.
+        """
+        rows, n = self._rows(X), self._row_parts.n_rows
+        k = min(self.n_neighbors_, n) if n_neighbors is None else n_neighbors
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n:
+            raise ValueError(
+                f"n_neighbors must be an integer from 1 to the number of training rows, {n}; got "
+                f"{n_neighbors!r}"
+            )
+        ids, similarities = self._row_parts.nearest(rows, int(k), self._threads())
+        return (similarities, ids) if return_similarity else ids
+
+    @property
+    def n_samples_fit_(self):
+        """The number of training rows."""
+        check_is_fitted(self)
+        return self._row_parts.n_rows
+
+    @property
+    def nbytes_(self):
+        """The bytes that rows, labels and texts take."""
+        check_is_fitted(self)
+        return self._model().n_bytes
+
+    def explain(self, X, labels=None, k=5, *, row_names=None):
+        """The neighbours that a label has its score from, and what each gave.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        labels : label, sequence of labels, one sequence of labels a row, or sparse indicator, \
+                default=None
+            What to explain, as in :meth:`PPDSparseClassifier.explain`; by default the best label.
+        k : int or None, default=5
+            Neighbours to list for a label; the others are summed up. None lists all.
+        row_names : array-like of shape (n_samples_fit_,), default=None
+            What to call the training rows, such as their titles; by default ``row 0, row 1, ...``.
+
+        Returns
+        -------
+        explanations : Explanations
+            Of :class:`sklearn_xc.inspection.Explanation`, row by row, the labels of a row by
+            falling score. Features are training rows there, -1 is the text of the label.
+
+        Raises
+        ------
+        ValueError
+            If a label is not in ``classes_`` or named twice for a row, or k or row_names are not
+            as described.
+        """
+        rows, n_threads = self._rows(X), self._threads()
+        names = check_options(k, row_names, self._row_parts.n_rows, "row_names", "training rows")
+        if labels is None:
+            places = self._topk(rows, 1)[0].tolist()
+        else:
+            places = places_of_labels(labels, self.classes_, rows.shape[0])
+        return explain_rows(self, rows, places, k, names, n_threads)
+
+    # ------------------------------------------------------------------------ shares of votes
+
+    def _blocks(self, rows):
+        """Yield rows of which all scores are held at once."""
+        for _, block in row_blocks(rows, max(1, SCORES_AT_ONCE // len(self.classes_))):
+            yield block
+
+    def _shares(self, rows):
+        """Return the shares of all labels of some rows, float64."""
+        model = self._model()
+        return self._shares_of(*model.scores_and_totals(rows, self._threads()), slice(None))
+
+    def _shares_of(self, scores, totals, labels):
+        """Return the shares that belong to scores of some labels, float64."""
+        scores = scores.astype(np.float64)
+        if self._encoding.kind == "multilabel":
+            scores, total = scores / self._model().factors[labels], totals[:, :1]
+        else:
+            total = totals[:, 1:]
+        shares = np.minimum(scores / np.where(total > 0, total, 1), 1)
+        if self._encoding.kind == "multilabel":
+            return shares
+        return np.where(total > 0, shares, 1 / len(self.classes_))
+
+    def _balance(self, rows):
+        """Return the share of the second of two classes less that of the first, float32."""
+        first, second = self._model().scores(rows, self._threads()).astype(np.float64).T
+        both = first + second
+        return ((second - first) / np.where(both > 0, both, 1)).astype(np.float32)
+
+    # -------------------------------------------------------------------- for predict_topk
+
+    def _topk(self, rows, k, only=None):
+        """Return numbers and scores of the k best classes of each row."""
+        model, n_threads = self._model(), self._threads()
+        if self._encoding.kind != "binary":
+            if only is None:
+                return model.topk(rows, k, n_threads)
+            return only.topk(model, None, rows, k, n_threads)
+        scores = self._balance(rows)[:, None]
+        scores = np.hstack([-scores, scores])
+        if only is not None:
+            return only.best_columns(scores, k)
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return best, np.take_along_axis(scores, best, axis=1)
+
+    def _topk_probabilities(self, rows, k, only=None):
+        """Return numbers of the k best classes by score, and their shares."""
+        best, _ = self._topk(rows, k, only)
+        places = np.maximum(best, 0).astype(np.int64)
+        starts = np.arange(0, places.size + 1, k)
+        found, totals = self._model().scores_and_totals_at(
+            rows, starts, places.ravel(), self._threads()
+        )
+        shares = self._shares_of(found.reshape(best.shape), totals, places)
+        return best, np.where(best >= 0, shares, 0).astype(np.float32)

@@ -1,0 +1,120 @@
+"""Labels of the training rows, to which those of more rows can be appended."""
+
+import numpy as np
+from scipy import sparse
+
+from ..utils._records import is_array, is_count, record
+from ._cached import Cached
+
+GROWTH = 1.5  # times the numbers that there are is the room of an array that grows
+
+
+class Growing:
+    """A vector that is appended to without a copy, but for few times.
+
+    Parameters
+    ----------
+    values : ndarray (n,)
+        Never changed.
+    """
+
+    def __init__(self, values, room=None):
+        self.values = values
+        self._room = room  # [ndarray of which `values` is the beginning, how much of it is used]
+
+    def extended(self, more: np.ndarray) -> "Growing":
+        """Return the vector with more numbers behind it."""
+        n, n_more = len(self.values), len(more)
+        room = self._room
+        if room is None or room[1] != n or n + n_more > len(room[0]):
+            room = [np.empty(int(GROWTH * (n + n_more)) + 1, dtype=self.values.dtype), n]
+            room[0][:n] = self.values
+        room[0][n : n + n_more] = more
+        room[1] = n + n_more
+        return Growing(room[0][: n + n_more], room)
+
+
+@record(
+    starts=is_array(np.int64, least=0), labels=is_array(np.int32, least=0),
+    grades=is_array(np.float32), weights=is_array(np.float32, least=0), n_labels=is_count,
+)  # fmt: skip
+class RowLabels(Cached):
+    """Which labels each row has, with which grades, and what a row weighs; never changed.
+
+    Parameters
+    ----------
+    starts : ndarray of int64 (n_rows + 1,)
+    labels : ndarray of int32 (n_entries,)
+    grades : ndarray of float32 (n_entries,), or empty where all are 1
+    weights : ndarray of float32 (n_rows,), or empty where all are 1
+    n_labels : int
+    """
+
+    def __init__(self, starts, labels, grades, weights, n_labels, growing=None):
+        self.starts, self.labels, self.grades, self.weights = starts, labels, grades, weights
+        self.n_labels = n_labels
+        self.once("growing", lambda: growing)
+
+    @classmethod
+    def of(cls, Y: sparse.csr_array, weight: np.ndarray | None) -> "RowLabels":
+        """Return the labels in an indicator; grades where it holds floats."""
+        grades = Y.data.astype(np.float32) if Y.dtype.kind == "f" else np.empty(0, np.float32)
+        weights = np.empty(0, np.float32) if weight is None else weight
+        starts, labels = Y.indptr.astype(np.int64), Y.indices.astype(np.int32)
+        return cls(starts, labels, grades, weights, Y.shape[1])
+
+    def _check_record(self):
+        if len(self.grades) not in (0, len(self.labels)):
+            raise ValueError("grades of another number of labels")
+        if len(self.weights) not in (0, len(self.starts) - 1) or not len(self.starts):
+            raise ValueError("weights or labels of another number of rows")
+
+    @property
+    def n_rows(self):
+        """Return the number of rows."""
+        return len(self.starts) - 1
+
+    def with_labels(self, n_labels: int, places: np.ndarray | None = None) -> "RowLabels":
+        """Return the same for more labels, each label at its place; by default the first ones."""
+        labels = self.labels
+        if places is not None and not np.array_equal(places, np.arange(len(places))):
+            labels = places.astype(np.int32)[labels]
+        return RowLabels(self.starts, labels, self.grades, self.weights, n_labels)
+
+    def extended(self, other: "RowLabels") -> "RowLabels":
+        """Return the labels of these rows and, behind them, those of `other`."""
+        mine, others = self._filled(other), other._filled(self)
+        growing = self.once("growing", lambda: None)
+        if growing is None or any(a.values is not b for a, b in zip(growing, mine, strict=True)):
+            growing = [Growing(values) for values in mine]
+        starts = others[0][1:] + self.starts[-1]
+        grown = [
+            part.extended(more) for part, more in zip(growing, (starts, *others[1:]), strict=True)
+        ]
+        arrays = [part.values for part in grown]
+        return RowLabels(*arrays, max(self.n_labels, other.n_labels), grown)
+
+    def _filled(self, other):
+        """Return the arrays, with ones where only `other` has grades or weights."""
+        grades, weights = self.grades, self.weights
+        if len(other.grades) and not len(grades):
+            grades = np.ones(len(self.labels), dtype=np.float32)
+        if len(other.weights) and not len(weights):
+            weights = np.ones(self.n_rows, dtype=np.float32)
+        return self.starts, self.labels, grades, weights
+
+    def frequencies(self, n_rows_before: int = 0) -> np.ndarray:
+        """Return the weight of the rows that have each label, from some row on."""
+        first = self.starts[n_rows_before]
+        labels, weight = self.labels[first:], None
+        if len(self.weights):
+            lengths = np.diff(self.starts[n_rows_before:])
+            weight = np.repeat(self.weights[n_rows_before:], lengths)
+        return np.bincount(labels, weight, self.n_labels).astype(np.float64)
+
+    def matrix(self) -> sparse.csr_array:
+        """Return the indicator, with ones for grades."""
+        ones = np.ones(len(self.labels), dtype=np.float32)
+        return sparse.csr_array(
+            (ones, self.labels, self.starts), shape=(self.n_rows, self.n_labels)
+        )

@@ -1,0 +1,189 @@
+"""Sparse rows as inverted lists: which rows have a feature, and with which value."""
+
+import numpy as np
+from scipy import sparse
+
+from .._kernels.neighbors import _row_search as kernel
+from .._kernels.neighbors._lists import Lists, words_of_a_term
+from .._kernels.neighbors._row_matches import matches
+from ..utils._csr import narrow_pointers
+from ..utils._records import is_array, is_count, is_truth, record
+from ..utils._rows import Rows
+from ._cached import Cached
+
+# Features that this share of the rows have are columns, as many as take half of what lists take.
+COLUMN_SHARE, COLUMNS_SHARE = 1 / 8, 1.0
+LEAST_ROWS = 8192  # of fewer, lists are as fast
+
+
+@record(
+    features=is_array(np.int32, least=0), starts=is_array(np.int64, least=0),
+    rows=is_array(np.int32, least=0), values=is_array(np.float32), n_rows=is_count,
+    column_of=is_array(np.int32, least=-1), columns=is_array(np.float32, ndim=2), signed=is_truth,
+)  # fmt: skip
+class RowLists(Cached):
+    """Consecutive sparse rows, feature by feature; never changed, so that threads can share it.
+
+    An entry takes 8 bytes. Only features that some row has are listed: a few rows among a million
+    features take little. Features that many rows have are columns instead, with a number for each
+    row: these can be looked up, where a list has to be read from its beginning.
+
+    Parameters
+    ----------
+    features : ndarray of int32 (n_listed,), ascending
+    starts : ndarray of int64 (n_listed + 1,)
+        Feature ``features[i]`` has the entries ``starts[i]`` to ``starts[i + 1] - 1``.
+    rows : ndarray of int32 (n_entries,), ascending in a list
+    values : ndarray of float32 (n_entries,)
+    n_rows : int
+    column_of : ndarray of int32 (n_listed,), default=None
+        The column of each feature, -1 where it has a list; None for lists only.
+    columns : C-contiguous ndarray of float32 (n_columns, n_rows), default=None
+    """
+
+    def __init__(self, features, starts, rows, values, n_rows, column_of=None, columns=None):
+        self.features, self.starts = features, starts
+        self.rows, self.values, self.n_rows = rows, values, n_rows
+        if column_of is None:
+            column_of = np.full(len(features), -1, dtype=np.int32)
+            columns = np.empty((0, n_rows), dtype=np.float32)
+        self.column_of, self.columns = column_of, columns
+        self.signed = bool((columns < 0).any())
+
+    @classmethod
+    def of(cls, rows: Rows):
+        """Return the lists of some rows, sparse or dense, without columns."""
+        rows = rows.as_sparse()
+        columns = rows.columns()
+        listed = np.flatnonzero(np.diff(columns.indptr))
+        starts = np.append(columns.indptr[listed], columns.indptr[-1])
+        return cls(listed.astype(np.int32), starts, columns.rows, columns.data, rows.shape[0])
+
+    def _check_record(self):
+        if len(self.starts) != len(self.features) + 1 or len(self.rows) != len(self.values):
+            raise ValueError("inverted lists whose arrays differ in length")
+        if self.columns.shape[1] != self.n_rows or len(self.column_of) != len(self.features):
+            raise ValueError("inverted lists whose columns differ in length")
+        if self.n_rows > np.iinfo(np.int32).max:
+            raise ValueError(f"inverted lists of {self.n_rows} rows")
+
+    @property
+    def _lists(self):
+        arrays = self.features, self.starts, self.rows, self.values, self.column_of, self.columns
+        return self.once("lists", lambda: Lists(*arrays, self.n_rows, self.signed))
+
+    def with_columns(self) -> "RowLists":
+        """Return the same with columns for the features that most rows have."""
+        lengths = np.diff(self.starts)
+        n_columns = int(COLUMNS_SHARE * len(self.rows)) // max(1, self.n_rows)
+        order = np.argsort(-lengths, kind="stable")[:n_columns]
+        chosen = np.sort(order[lengths[order] >= COLUMN_SHARE * self.n_rows])
+        if self.n_rows < LEAST_ROWS or not len(chosen):
+            return self
+        column_of = np.full(len(self.features), -1, dtype=np.int32)
+        column_of[chosen] = np.arange(len(chosen))
+        columns = np.zeros((len(chosen), self.n_rows), dtype=np.float32)
+        for column, feature in zip(columns, chosen, strict=True):
+            part = slice(self.starts[feature], self.starts[feature + 1])
+            column[self.rows[part]] = self.values[part]
+        kept = np.repeat(column_of < 0, lengths)
+        starts = np.append(0, np.cumsum(np.where(column_of < 0, lengths, 0)))
+        parts = self.features, starts, self.rows[kept], self.values[kept], self.n_rows
+        return RowLists(*parts, column_of, columns)
+
+    def without_columns(self) -> "RowLists":
+        """Return the same as lists only."""
+        if not len(self.columns):
+            return self
+        rows = [np.flatnonzero(column).astype(np.int32) for column in self.columns]
+        values = [column[of] for column, of in zip(self.columns, rows, strict=True)]
+        lengths = np.diff(self.starts)
+        kept = np.repeat(self.column_of < 0, [*lengths])
+        there = self.column_of >= 0
+        all_lengths = lengths.copy()
+        all_lengths[there] = [len(of) for of in rows]
+        starts = np.append(0, np.cumsum(all_lengths))
+        is_kept = np.repeat(~there, all_lengths)
+        out = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
+        for array, old, new in zip(out, (self.rows, self.values), (rows, values), strict=True):
+            array[is_kept] = old[kept]
+            array[~is_kept] = np.concatenate(new)
+        return RowLists(self.features, starts, *out, self.n_rows)
+
+    def joined(self, other: "RowLists") -> "RowLists":
+        """Return these rows and, behind them, those of `other`, with columns."""
+        return self.without_columns().appended(other.without_columns()).with_columns()
+
+    def appended(self, other: "RowLists") -> "RowLists":
+        """Return the lists of these rows and, behind them, those of `other`; none has columns."""
+        features = np.union1d(self.features, other.features)
+        lengths = np.zeros((2, len(features)), dtype=np.int64)
+        parts = self, other
+        for part, length in zip(parts, lengths, strict=True):
+            length[np.searchsorted(features, part.features)] = np.diff(part.starts)
+        starts = np.append(0, np.cumsum(lengths.sum(axis=0)))
+        rows, values = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
+        free = starts[:-1]
+        for part, length in zip(parts, lengths, strict=True):
+            counts = length[length > 0]
+            places = np.repeat(free[length > 0] - part.starts[:-1], counts)
+            places += np.arange(len(places))
+            rows[places] = part.rows if part is self else part.rows + np.int32(self.n_rows)
+            values[places] = part.values
+            free = free + length
+        return RowLists(features, starts, rows, values, self.n_rows + other.n_rows)
+
+    @property
+    def size(self):
+        """Return the number of entries, which decides when parts are joined."""
+        return len(self.rows) + self.columns.size
+
+    def offer(self, queries: Rows, heaps, base: int, n_threads: int):
+        """Offer all rows, numbered from `base` on, to the heaps of sparse queries."""
+        n_threads = max(1, min(n_threads, queries.shape[0]))
+        kernel.nearest(
+            *queries[:3], self._lists, base, heaps.scores, heaps.ids,
+            np.zeros((n_threads, 2 * kernel.block_of_rows()), dtype=np.float32),
+            np.empty((n_threads, kernel.block_of_rows() + kernel.bins() + 2), dtype=np.int32),
+            _terms(queries, n_threads), n_threads,
+        )  # fmt: skip
+
+    def matches(self, queries: Rows, n_threads: int) -> sparse.csr_array:
+        """Return the scores of the rows that share a feature with each sparse query.
+
+        Columns are the rows, in the order in which they were found.
+        """
+        n_queries = queries.shape[0]
+        n_threads = max(1, min(n_threads, n_queries))
+        lengths = self._entries_of(queries)
+        starts = np.append(0, np.cumsum(np.minimum(lengths, self.n_rows)))
+        ids, scores = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
+        counts = np.zeros(n_queries, dtype=np.int64)
+        matches(
+            *queries[:3], self._lists, starts, ids, scores, counts,
+            np.zeros((n_threads, max(1, self.n_rows)), dtype=np.int32),
+            _terms(queries, n_threads), n_threads,
+        )  # fmt: skip
+        kept = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))
+        kept = kept < np.repeat(counts, np.diff(starts))
+        indptr = narrow_pointers(np.append(0, np.cumsum(counts)))
+        return sparse.csr_array(
+            (scores[kept], ids[kept], indptr), shape=(n_queries, max(1, self.n_rows))
+        )
+
+    def _entries_of(self, queries):
+        """Return the number of entries in the lists of each query's features."""
+        first, last = queries.indptr[0], queries.indptr[-1]
+        features = queries.indices[first:last]
+        lengths = np.zeros(len(features), dtype=np.int64)
+        if len(self.features):
+            place = np.minimum(np.searchsorted(self.features, features), len(self.features) - 1)
+            there = self.features[place] == features
+            lengths[there] = np.diff(self.starts)[place[there]]
+        sums = np.append(0, np.cumsum(lengths))[queries.indptr - first]
+        return np.diff(sums)
+
+
+def _terms(queries, n_threads):
+    longest = int(np.diff(queries.indptr).max(initial=1))
+    return np.empty((n_threads, max(1, longest), words_of_a_term()), dtype=np.int64)

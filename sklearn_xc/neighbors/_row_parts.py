@@ -1,0 +1,102 @@
+"""Training rows in parts, to which rows can be appended at a cost that follows their number."""
+
+import numpy as np
+
+from ..mips._row_store import Heaps
+from ..utils._csr import LARGEST_INDEX
+from ..utils._records import is_a, is_count, record
+from ..utils._rows import Rows
+from ._dense_rows import DenseRows, GraphRows
+from ._row_lists import RowLists
+
+PARTS = RowLists, DenseRows, GraphRows
+
+
+def unit_rows(rows: Rows) -> Rows:
+    """Return the rows divided by their lengths; rows of zeros stay."""
+    lengths = np.sqrt(rows.squared_norms())
+    lengths[lengths == 0] = 1
+    if rows.dense:
+        data = (rows.matrix() / lengths[:, None]).astype(np.float32).ravel()
+    else:
+        data = (rows.data / np.repeat(lengths, np.diff(rows.indptr))).astype(np.float32)
+    return rows._replace(data=data)
+
+
+def part_of(rows: Rows, seed: int | None):
+    """Return unit rows as a part: lists of sparse rows, a matrix of dense ones, or a graph."""
+    if not rows.dense:
+        return RowLists.of(rows).with_columns()
+    return DenseRows(rows.matrix()) if seed is None else GraphRows(rows.matrix(), seed)
+
+
+@record(parts=is_a(list), dense=is_a(bool), n_features=is_count, seed=is_a(int, type(None)))
+class RowParts:
+    """Rows of unit length in parts; never changed.
+
+    A part is at least twice as large as the next: a row is copied once each time that the part in
+    which it lies doubles, and there are few parts to search.
+
+    Parameters
+    ----------
+    parts : list of RowLists, or list of DenseRows
+    dense : bool
+    n_features : int
+    seed : int or None
+        Of the graphs of dense rows; None for exact search.
+    """
+
+    def __init__(self, parts, dense, n_features, seed):
+        self.parts, self.dense, self.n_features, self.seed = parts, dense, n_features, seed
+
+    def _check_record(self):
+        kinds = (RowLists,) if not self.dense else (DenseRows, GraphRows)
+        if not all(isinstance(part, kinds) for part in self.parts):
+            raise ValueError("the parts of the training rows are of the wrong kind")
+        if self.n_rows > LARGEST_INDEX or self.n_features > LARGEST_INDEX:
+            raise ValueError(f"{self.n_rows} training rows of {self.n_features} features")
+        for part in self.parts:
+            if self.dense and part.matrix.shape[1] != self.n_features:
+                raise ValueError(f"training rows of {part.matrix.shape[1]} features")
+
+    @property
+    def n_rows(self):
+        """Return the number of rows of all parts."""
+        return sum(part.n_rows for part in self.parts)
+
+    @property
+    def n_bytes(self):
+        """Return the bytes of the arrays of all parts."""
+        arrays = [value for part in self.parts for value in vars(part).values()]
+        return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+
+    def in_form(self, rows: Rows) -> Rows:
+        """Return rows in the form of these, sparse or dense, of unit length."""
+        rows = unit_rows(rows)
+        return rows.as_dense() if self.dense else rows.as_sparse()
+
+    def extended(self, rows: Rows) -> "RowParts":
+        """Return the parts with unit rows of this form appended."""
+        parts = [*self.parts, part_of(rows, self.seed)]
+        while len(parts) > 1 and parts[-2].size + parts[-2].n_rows < 2 * (
+            parts[-1].size + parts[-1].n_rows
+        ):
+            last = parts.pop()
+            parts[-1] = parts[-1].joined(last)
+        return RowParts(parts, self.dense, self.n_features, self.seed)
+
+    def nearest(self, queries: Rows, k: int, n_threads: int):
+        """Return the k rows of largest inner product with each query of this form.
+
+        Returns
+        -------
+        ids : ndarray of int32 (n_queries, k)
+            Best first, ties to the smaller.
+        similarities : ndarray of float32 (n_queries, k)
+        """
+        heaps, base = Heaps(queries.shape[0], k), 0
+        for part in self.parts:
+            if part.n_rows:
+                part.offer(queries, heaps, base, n_threads)
+            base += part.n_rows
+        return heaps.sorted()

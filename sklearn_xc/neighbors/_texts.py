@@ -1,0 +1,103 @@
+"""Texts of labels, and how much a row is like them."""
+
+import numpy as np
+from scipy import sparse
+
+from ..utils._records import is_a, is_array, is_count, record
+from ..utils._rows import Rows
+from ._cached import Cached
+from ._dense_rows import DenseRows
+from ._row_lists import RowLists
+
+
+@record(
+    rows=is_a(RowLists, DenseRows), label_of=is_array(np.int32, least=0), n_labels=is_count,
+)  # fmt: skip
+class LabelTexts(Cached):
+    """Unit rows, each the text of a label, in the order of labels; never changed.
+
+    Parameters
+    ----------
+    rows : RowLists or DenseRows
+    label_of : ndarray of int32 (n_texts,), ascending
+    n_labels : int
+    """
+
+    def __init__(self, rows, label_of, n_labels):
+        self.rows, self.label_of, self.n_labels = rows, label_of, n_labels
+
+    @classmethod
+    def of(cls, rows: Rows, label_of: np.ndarray, n_labels: int) -> "LabelTexts":
+        """Return texts of labels in any order; rows of zeros are none."""
+        there = np.flatnonzero(rows.squared_norms() > 0)
+        there = there[np.argsort(label_of[there], kind="stable")]
+        taken = rows.take(there)
+        part = DenseRows(taken.matrix()) if rows.dense else RowLists.of(taken)
+        return cls(part, label_of[there].astype(np.int32), n_labels)
+
+    def _check_record(self):
+        if len(self.label_of) != self.rows.n_rows:
+            raise ValueError(f"{self.rows.n_rows} texts for {len(self.label_of)} labels")
+
+    @property
+    def _one_each(self):
+        return self.once("one each", lambda: bool((np.diff(self.label_of) > 0).all()))
+
+    def with_labels(self, n_labels: int, places: np.ndarray) -> "LabelTexts":
+        """Return the same for more labels, each at its place; places ascend."""
+        return LabelTexts(self.rows, places.astype(np.int32)[self.label_of], n_labels)
+
+    def joined(self, other: "LabelTexts") -> "LabelTexts":
+        """Return these texts and those of `other`, which has as many labels."""
+        label_of = np.concatenate([self.label_of, other.label_of])
+        rows = self.rows.appended(other.rows)
+        if (np.diff(label_of) < 0).any():
+            order = np.argsort(label_of, kind="stable")
+            rows, label_of = _reordered(rows, order), label_of[order]
+        return LabelTexts(rows, label_of, self.n_labels)
+
+    def matches(self, queries: Rows, n_threads: int) -> tuple:
+        """Return the labels whose best text is like each query.
+
+        Returns
+        -------
+        starts : ndarray of int64 (n_queries + 1,)
+        labels : ndarray of int32 (n_matches,)
+            Each once for a query.
+        similarities : ndarray of float32 (n_matches,), above zero
+        """
+        if not len(self.label_of):
+            return no_pairs(queries.shape[0])
+        if isinstance(self.rows, RowLists):
+            found = self.rows.matches(queries, n_threads)
+        else:
+            found = sparse.csr_array(np.maximum(self.rows.scores(queries, n_threads), 0))
+        row = np.repeat(np.arange(queries.shape[0]), np.diff(found.indptr))
+        labels, values = self.label_of[found.indices], found.data
+        kept = values > 0
+        row, labels, values = row[kept], labels[kept], values[kept]
+        if not self._one_each:
+            order = np.lexsort((-values, labels, row))
+            row, labels, values = row[order], labels[order], values[order]
+            first = np.ones(len(row), dtype=bool)
+            first[1:] = (np.diff(row) != 0) | (np.diff(labels) != 0)
+            row, labels, values = row[first], labels[first], values[first]
+        counts = np.bincount(row, minlength=queries.shape[0])
+        return np.append(0, np.cumsum(counts)).astype(np.int64), labels, values
+
+
+def _reordered(part, order):
+    """Return the rows of a part in another order."""
+    if isinstance(part, DenseRows):
+        return DenseRows(part.matrix[order])
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    feature = np.repeat(np.arange(len(part.features)), np.diff(part.starts))
+    rows = place[part.rows]
+    by_list = np.lexsort((rows, feature))
+    return RowLists(part.features, part.starts, rows[by_list], part.values[by_list], part.n_rows)
+
+
+def no_pairs(n_queries: int) -> tuple:
+    """Return what `LabelTexts.matches` does where nothing is alike."""
+    return np.zeros(n_queries + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32)
