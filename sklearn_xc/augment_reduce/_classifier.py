@@ -83,7 +83,9 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
 
         "auto" takes steps that are free of the scale of X. Columns are brought to size 1, all by
         one factor, or each by its own where they are measured in very different units (the largest
-        more than 30 times the median one), and dense columns without zeros are centred; rho_0
+        more than 30 times the median one), and dense columns without zeros are centred; a row of
+        more than ten typical lengths is taken as one of just ten, so that one corrupt row does not
+        decide. rho_0
         is ``0.02 * 69 / (1 + n)`` for rows of n entries on average, so that a step moves scores as
         much as on Bibtex. The logistic model takes four times that, since its variables lag
         behind the weights, and so does the softmax with drawn classes of more than 50 times the
@@ -286,6 +288,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             n_visited = len(codes) if sample_weight is None else np.count_nonzero(sample_weight)
             max_iter = number_of_passes(self.max_iter, PASSES, n_visited, batch_size_of(self))
             progress.start(max_iter, set_model=type(self)._set_copies)
+            if self.learning_rate == "auto":
+                rows = rows.shortened(sample_weight)
             self._seen = RowsSeen().with_hashes(rows.hashes(), sample_weight)
             weight = np.ones(len(codes)) if sample_weight is None else sample_weight.astype(float)
             sums = rows.feature_sums(weight)

@@ -79,6 +79,10 @@ class Data(NamedTuple):
         hardly = not self.rows.dense and len(self.rows.data) >= FULL * np.prod(self.rows.shape)
         return self._replace(rows=self.rows.as_dense()) if hardly else self
 
+    def shortened(self, typical=None):
+        """The samples with no row much longer than a typical one, by default the median."""
+        return self._replace(rows=self.rows.shortened(self.sample_weight(), typical))
+
     def inside(self, coordinates):
         return self._replace(rows=self.rows.inside(coordinates))
 

@@ -184,12 +184,12 @@ default="auto"
     Notes
     -----
     Steps are made in coordinates in which rows have length 1 about (the median), and weights are
-    brought back in the end: neither the scale of X nor a few rows that are far longer than the rest
-    decide what is learnt. With intercepts, rows of which a quarter or more is not zero are taken
-    from their mean, which changes the way and not the optimum; where dense columns are in very
-    different units, as measurements often are, each is scaled by its deviation (with a number for
-    `alpha` only by "exact", as only it has a ridge for each feature). Other sparse rows are neither
-    shifted nor scaled by columns.
+    brought back in the end: the scale of X does not decide what is learnt. Nor do corrupt rows: one
+    of more than ten median lengths (of all calls so far) is taken as one of just ten. With
+    intercepts, rows of which a quarter or more is not zero are taken from their mean, which changes
+    the way and not the optimum; where dense columns are in very different units, as measurements
+    often are, each is scaled by its deviation (with a number for `alpha` only by "exact", as only
+    it has a ridge for each feature). Other sparse rows are neither shifted nor scaled by columns.
 
     `partial_fit` means `fit`: a part carries its share of the ridge among all different samples of
     all calls, told apart by a hash, and the auxiliary variables of up to 2**22 samples are kept
@@ -326,7 +326,8 @@ default="auto"
         progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
             rows, codes, sample_weight, start = validate_warm_start(self, X, y, sample_weight)
-            data = Data(rows, codes, NONE if sample_weight is None else sample_weight).full()
+            data = Data(rows, codes, NONE if sample_weight is None else sample_weight)
+            data = data.full().shortened()
             settings = settings_of(self, data.entries_a_row(), None)
             n_epochs = passes(self.max_iter, settings, len(data.visited()))
             shares = shares_of_epochs(self.decay, n_epochs)

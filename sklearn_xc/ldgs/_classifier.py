@@ -19,7 +19,7 @@ from ._parameters import CONSTRAINTS, SEARCH_PARAMS
 from ._partial_fit import partial_fit
 from ._prediction import embedded, has_probabilities
 from ._scores import EmbeddedScores
-from ._train import Problem, first_state, fit_ldgs, require_weights
+from ._train import Problem, first_state, fit_ldgs, require_weights, without_far_rows
 
 
 @savable
@@ -109,8 +109,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         columns of mean zero and the same deviation), and what they learn is brought back exactly.
         The rates of "adagrad" are then 0.5 with a layer, 2 on sparse rows and 10 on dense ones
         without; those of "sgd" 1 and 4. For squared distances X is taken as it is, and the rate of
-        "adagrad" is half the length of a row. In a step a row of more than ten typical lengths
-        counts no more than one of just ten, so that one corrupt row does not decide. X of which at
+        "adagrad" is half the length of a row. A row of more than ten typical lengths is taken as
+        one of just ten, so that one corrupt row does not decide. X of which at
         least four entries in five are zero counts as sparse, whatever holds it.
     decay : {"linear", "inverse"} or float, default="linear"
         "linear" brings the rate to zero over `max_iter` passes, "inverse" makes it
@@ -321,6 +321,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
                 require_same_data(self, *before[:2])
                 start = before[2]
             state = first_state(self, rows, len(self.classes_))
+            rows = without_far_rows(state, rows, sample_weight)
             rng = check_random_state(self.random_state)
             positives = positives_of(Y, self._encoding)
             held_out = held_out_of(self, positives, sample_weight, rng)

@@ -18,7 +18,7 @@ from ._features import FeatureSteps, FeatureWeights
 from ._layers import Layout, Settings, Weights
 from ._prediction import N_VALIDATION, best_threshold, precision_at_1
 from ._steps import Steps
-from ._units import Change, Units, held_back
+from ._units import Change, Units
 
 ENTRIES_AT_ONCE = 2**20
 NAMED_TOGETHER = 4  # times the root of the number of classes: what all chunks name for a sample
@@ -107,7 +107,7 @@ class Problem(NamedTuple):
         lengths = self.lengths()[samples]
         units = units.with_lengths(lengths, weight)
         if units.by_column:
-            for moments in self.moments(samples, weight * units.shares(lengths)):
+            for moments in self.moments(samples, weight):
                 units = units.with_columns(*moments)
         return units
 
@@ -210,6 +210,16 @@ def first_state(params, rows, n_classes):
     if params.similarity != "linear" and params.learning_rate == "auto":
         units = Units()  # not for X: distances have its unit, and so have steps
     return State(plan, units, RowsSeen(), 0.0, False)
+
+
+def without_far_rows(state, rows, sample_weight, known=False):
+    """Rows with none far longer than typical ones, if the scale of the rows is measured.
+
+    `known` says that earlier calls have told the length of a typical row.
+    """
+    if state.units is None:
+        return rows
+    return rows.shortened(sample_weight, state.units.length if known else None)
 
 
 def having_seen(state, problem):
@@ -345,14 +355,12 @@ def _prepare(problem, params, state, start, seed, n_threads):
     mean_weight = None
     if weight is not None and not problem.whole:
         mean_weight = seen.weight_of_visits / max(1, seen.n_visits)
-    inside, held = problem.in_units(change), None
-    if units is not None:
-        held = held_back(inside.lengths(), 1.0 if linear else units.length)
+    inside = problem.in_units(change)
     make = FeatureSteps if plan.form == "features" else Steps
     steps = make(
         inside.rows, problem.positives, weight, visited, weights, layout, settings, seed, n_threads,
         searching=start is not None and state.searching, mean_weight=mean_weight,
-        strengths=strengths, held_back=held, shuffled=problem.whole,
+        strengths=strengths, shuffled=problem.whole,
     )  # fmt: skip
     return state._replace(plan=plan), steps, change, alpha
 

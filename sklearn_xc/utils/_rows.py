@@ -8,6 +8,7 @@ from scipy import sparse
 from .._kernels.common import _sparse_rows as kernel
 from ._coordinates import UNEVEN, Coordinates
 from ._csr import IN_CACHE, narrow_pointers, stretches
+from ._far_rows import shares
 
 MOST_ENTRIES = 1 / 3  # of dense rows that are taken as sparse ones
 ALREADY = 1e-3  # rows of length 1 but for so much are taken as they are
@@ -187,6 +188,21 @@ class Rows(NamedTuple):
         X = self.matrix()
         shifted = X if coordinates.mean is None else X - coordinates.mean
         return self._replace(data=np.ascontiguousarray(shifted / scale, dtype=np.float32).ravel())
+
+    def shortened(self, sample_weight=None, typical=None):
+        """The rows, none longer than `_far_rows.FAR` typical ones; themselves where none is.
+
+        A softmax moves its scores by the square of a row's length: one corrupt row would throw off
+        those of all others, and the mean and the size of every column with them. `typical` is the
+        length that earlier calls know, by default the weighted median.
+        """
+        if typical is None:
+            typical = self.typical_length(sample_weight)
+        of_row = shares(np.sqrt(self.squared_norms()), typical)
+        if of_row.min(initial=1) == 1:
+            return self
+        of_entry = np.repeat(of_row, np.diff(self.indptr))
+        return self._replace(data=(self.data * of_entry).astype(np.float32))
 
     # ------------------------------------------------------------------------ a number a row
 
