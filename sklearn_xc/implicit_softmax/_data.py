@@ -288,4 +288,9 @@ def rows_of_part(n_rows, n_classes):
     On fewer the best rate is one for steps that see each class hardly ever.
     """
     of_classes = min(FEWEST_A_CLASS * n_classes, n_rows // 3)
-    return min(n_rows, max(FEWEST_ROWS, int(np.ceil(SHARE * n_rows)), of_classes))
+    return min(n_rows, max(share_of_part(n_rows), of_classes))
+
+
+def share_of_part(n_rows):
+    """The tenth, or what a tenth must be at least to say anything."""
+    return max(FEWEST_ROWS, int(np.ceil(SHARE * n_rows)))

@@ -5,12 +5,12 @@ Every function takes the estimator as `model`, and reads its parameters only.
 
 import numpy as np
 
+from ..softmax._full_softmax import RIDGE
 from ..utils._convergence import warn_not_converged
 from ._solvers import Settings
 from ._train import PUBLISHED, WITH_RAMAN, chosen_solver
 
 SHARE_OF_LENGTH = 0.1  # of a row, for the constant feature of the intercepts
-RIDGE = 0.05  # of alpha="auto", on rows of length 1
 
 
 def settings_of(model, entries_a_row, before):
