@@ -8,10 +8,10 @@ from sklearn.utils import check_random_state
 
 from ..base._validation import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
+from ..softmax._coordinates import weights_inside, weights_outside
 from ..utils._callbacks import Progress, with_callbacks
 from ..utils._convergence import warn_not_converged
 from ..utils._records import savable
-from ._coordinates import weights_inside, weights_outside
 from ._data import NONE, Data
 from ._fitted import check_loaded
 from ._parameters import CONSTRAINTS

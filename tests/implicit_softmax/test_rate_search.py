@@ -192,6 +192,7 @@ def test_loss_curve(small):
     assert not hasattr(watched, "loss_curve_")
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_exact_steps_on_classes_of_few_rows_have_a_rate_without_a_search():
     assert is_searched("exact", 1797, 10)
     assert is_searched("exact", 60_000, 1000)

@@ -14,10 +14,13 @@ cdef enum:
 cdef class Buffers:
     """The memory of a mini-batch, reused by the next one."""
 
-    def __init__(self, n_rows, n_places, n_tiles, n_features, n_entries, n_threads, rounded):
+    def __init__(
+        self, n_rows, n_places, n_tiles, n_features, n_entries, n_threads, rounded, noise
+    ):
         n_distinct = min(n_features, n_entries)
         n_scored = n_threads if rounded else n_rows
         self.scores = np.empty(n_scored * n_places + CACHE_LINE, dtype=np.float32)
+        self.spare = np.empty(n_threads * n_places if noise else 1, dtype=np.float32)
         self.own, self.mass = np.empty((2, n_rows), dtype=np.float32)
         self.highest, self.total = np.empty((2, n_tiles * n_rows))
         self.log_normaliser = np.empty(n_rows)
@@ -38,6 +41,7 @@ cdef class Buffers:
         cdef uintptr_t address = <uintptr_t>&self.scores[0]
         address = (address + 4 * CACHE_LINE - 1) // (4 * CACHE_LINE) * (4 * CACHE_LINE)
         scratch.scores = <float*>address
+        scratch.spare = &self.spare[0]
         scratch.own = &self.own[0]
         scratch.mass = &self.mass[0]
         scratch.classes = &self.classes[0]

@@ -317,7 +317,7 @@ def epoch(
         pace = Pace(1)
     buffers = Buffers(
         most_rows, n_places, scratch.n_tiles, weights.n_features, most_entries, n_threads,
-        weights.scales != NULL,
+        weights.scales != NULL, weights.noise != 0,
     )
     buffers.point(&batch, &scratch)
     with nogil:

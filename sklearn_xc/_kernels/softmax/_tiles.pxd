@@ -27,6 +27,7 @@ cdef struct Scratch:
     float* scores  # (n_rows, n_places); in rounded steps (n_threads, n_places)
     double* highest  # (n_tiles, n_rows): highest score in the tile
     double* total  # (n_tiles, n_rows): sum of exp(score - highest)
+    float* spare  # (n_threads, n_places), of steps with noise
     float* own  # (n_rows,): score of the sample's own class
     double* log_normaliser  # (n_rows,)
     float* mass  # (n_rows,): the gradient is that of a softmax times this, which is 1 for softmax
