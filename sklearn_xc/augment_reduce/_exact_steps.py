@@ -54,9 +54,8 @@ def plain_settings(model, scale, n_classes):
 
     Where classes are alike, utilities of a probit are smaller by the slope of its noise than those
     of a softmax, and gradients longer by as much: its rate is that of a softmax over the square of
-    the slope. Half of it, since gradients of a probit are not bounded: 1.5 times the whole diverged
-    on omniglot, and the log-loss of half was within 2 % of that of the whole. Where one class is
-    nearly sure utilities of all models are about the same, and so is the ridge.
+    the slope. Where one class is nearly sure utilities of all models are about the same, and so is
+    the ridge.
 
     Parameters
     ----------
@@ -65,8 +64,7 @@ def plain_settings(model, scale, n_classes):
         Of the coordinates.
     n_classes : int
     """
-    slope = slope_of_noise(model.model, n_classes)
-    rate = RATE if model.model != "probit" else RATE / (2 * slope**2)
+    rate = RATE / slope_of_noise(model.model, n_classes) ** 2
     alpha = RIDGE if model.alpha == "auto" else float(model.alpha) / scale**2
     return {
         "plain": True, "batch_size": BATCH, "learning_rate": rate, "alpha": alpha,

@@ -36,8 +36,9 @@ cdef float DENSITY = <float>0.39894228  # of the Gaussian at zero
 cdef float TAIL = <float>3.2  # Phi is 0.9993 there
 cdef float NOTHING = 400  # n classes with hazards below phi(0) / (n NOTHING) add up to a thousandth
 cdef float FURTHEST = <float>1e15  # difference of scores
-cdef double FAR_OFF = 3  # times what it should be, the sum of hazards asks for another step
+cdef double FAR_OFF = 1.5  # times what it should be, the sum of hazards asks for another step
 cdef double SMALL = 0.01  # a sum of hazards that leaves a sample nearly no gradient
+cdef double MOST_MASS = 2  # times about the largest of all noises, no gradient is longer
 cdef double WIDEST = 2
 cdef double LEAST_PLACE = 1e-6  # of q: at zero the slope is that of the other classes, above 0
 
@@ -238,7 +239,7 @@ cdef void noise_row(
 ) noexcept nogil:
     """h_k of a sample, and in the scratch memory H and 1 / H as the factor of all tiles."""
     cdef int64_t row = batch.rows[i]
-    cdef int32_t t, n = <int32_t>weights.n_places
+    cdef int32_t t, _step, n = <int32_t>weights.n_places
     cdef float lowest
     cdef double highest, target, mass
     cdef float* values = scratch.spare + threadid() * weights.n_places
@@ -249,7 +250,7 @@ cdef void noise_row(
     differences(out, n, scratch.own[i], values, &lowest)  # at most 0, that of the own class
     values[samples.y[row]] = FURTHEST
     highest = 2 + log(<double>n) - lowest
-    for t in range(MOST_STEPS):
+    for _step in range(MOST_STEPS):
         sums = sums_at(values, n, mu[0], beta[0], weights.noise, out)
         target = minus_slope(mu[0], weights.noise)
         newton(sums, mu, beta, weights.noise, highest)
@@ -259,6 +260,8 @@ cdef void noise_row(
             break
     # both are the same at the best q; a q that lags must not make the step longer
     mass = min(sums.hazard, minus_slope(mu[0], weights.noise))
+    # a probit's grows with how far a sample is off: one at the largest of n noises begins there
+    mass = min(mass, MOST_MASS * sqrt(2 * log(<double>n)))
     scratch.mass[i] = <float>mass
     scratch.log_normaliser[i] = log(sums.hazard) if sums.hazard > 1e-30 else 0
     scratch.own[i] = <float>(scratch.log_normaliser[i] - mass)
