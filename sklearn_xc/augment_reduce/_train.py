@@ -93,7 +93,8 @@ class Result(NamedTuple):
     n_steps: int
     losses: list  # minus the mean bound of some training samples, after each pass
     scores: list  # the mean log-likelihood of samples kept apart, where there are any
-    start: float  # of the scores, or minus the losses, before the first pass
+    start: float  # the mean log-likelihood of a few samples before the first pass
+    end: float  # and after the last one
     ended_by_itself: bool  # or by a callback: not by the number of passes
     bound: str  # that ran
     learning_rate: float
@@ -385,7 +386,8 @@ def run(steps, watched, settings, progress, coordinates):
     trained, held_out = watched
     # Another order in every call: mini-batches that come again and again are learnt by heart.
     rng = stream(settings.seed, "passes", settings.n_steps)
-    start = steps.bound(held_out or trained) if settings.max_iter > 1 else -np.inf
+    likelihood = (held_out or trained)._replace(held_out=True)
+    start = steps.bound(likelihood) if settings.max_iter > 1 else -np.inf
     met_tol = False
 
     def outside():
@@ -407,6 +409,7 @@ def run(steps, watched, settings, progress, coordinates):
     kept = steps.averages() if settings.keeps_averages else None
     scores = [] if held_out is None else watch.curve
     return Result(
-        *steps.weights(), kept, steps.n_steps, losses, scores, start, met_tol or stop,
+        *steps.weights(), kept, steps.n_steps, losses, scores, start,
+        steps.bound(likelihood) if settings.max_iter > 1 else start, met_tol or stop,
         settings.bound, float(settings.learning_rate), None,
     )  # fmt: skip
