@@ -54,8 +54,9 @@ def plain_settings(model, scale, n_classes):
 
     Where classes are alike, utilities of a probit are smaller by the slope of its noise than those
     of a softmax, and gradients longer by as much: its rate is that of a softmax over the square of
-    the slope. Where one class is nearly sure utilities of all models are about the same, and so is
-    the ridge.
+    the slope. Where one class is nearly sure utilities of all models are about the same. A ridge,
+    on squares, is stronger by the square of the slope for the one and the same for the other: it
+    has the slope.
 
     Parameters
     ----------
@@ -64,8 +65,9 @@ def plain_settings(model, scale, n_classes):
         Of the coordinates.
     n_classes : int
     """
-    rate = RATE / slope_of_noise(model.model, n_classes) ** 2
-    alpha = RIDGE if model.alpha == "auto" else float(model.alpha) / scale**2
+    slope = slope_of_noise(model.model, n_classes)
+    rate = RATE / slope**2
+    alpha = RIDGE * slope if model.alpha == "auto" else float(model.alpha) / scale**2
     return {
         "plain": True, "batch_size": BATCH, "learning_rate": rate, "alpha": alpha,
         "falls_to_zero": True,
