@@ -72,6 +72,7 @@ EXTENSIONS = {
     "softmax._class_sampling": ("c", True),
     "softmax._full_memory": ("c", False),
     "softmax._full_step": ("c", True),
+    "softmax._noise_row": ("c", True),
     "softmax._one_vs_each": ("c", True),
     "softmax._rounded_step": ("c", True),
     "softmax._sampled_scores": ("c", True),

@@ -59,14 +59,16 @@ def load(name, form="tfidf"):
     return rows_of(X, y[labelled], X_test, y_test[labelled_test])
 
 
-def docstrings():
-    """The passages of examples/quickstart.py, with its words and pairs of words."""
+def docstrings(ngram_range=(1, 2), min_df=2):
+    """The passages of examples/quickstart.py, by default with its words and pairs of words."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     from sklearn_xc.datasets import load_docstrings
 
     docs = load_docstrings()
-    words = TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True, dtype=np.float32)
+    words = TfidfVectorizer(
+        ngram_range=ngram_range, min_df=min_df, sublinear_tf=True, dtype=np.float32
+    )
     X = words.fit_transform(docs.data_train)
     return rows_of(X, docs.target_train, words.transform(docs.data_test), docs.target_test)
 

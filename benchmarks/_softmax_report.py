@@ -3,6 +3,7 @@
 import _common
 import _runner
 import _softmax_data as data
+import _softmax_many as many
 import _softmax_speed as speed
 import numpy as np
 from _softmax_models import (
@@ -155,10 +156,12 @@ def seeds_text(every):
 def report():
     every = data.read(SCRIPT)
     curves, fast = data.read("softmax_curves"), data.read(speed.SCRIPT)
+    of_many = data.read(many.SCRIPT)
     if not every and not curves and not fast:
         print("no figures yet: nothing to write")
         return
     parts = [data.head("Probabilities over many classes", SCRIPT, every | curves | fast), FIRST]
+    parts += many.text(of_many)
     for name in SETS + WITHOUT_ARGUMENTS:
         parts += table_text(name, every)
     parts += seeds_text(data.read("softmax_seeds"))

@@ -1,6 +1,6 @@
 """Probabilities over many classes: quality, seconds and memory of every model of both estimators.
 
-    python benchmarks/softmax.py [--part table curves classes speed] [--data NAME ...]
+    python benchmarks/softmax.py [--part table curves classes speed many] [--data NAME ...]
                                  [--models NAME ...] [--scale 0.1] [--threads 1] [--retune]
                                  [--report]
 
@@ -18,6 +18,7 @@ from functools import partial
 import _common
 import _runner
 import _softmax_data as data
+import _softmax_many as many
 import _softmax_speed as speed
 import numpy as np
 from _softmax_models import (
@@ -215,8 +216,8 @@ def run_child(part, name, model, options):
 
 
 def main():
-    parts = ["table", "curves", "seeds", "classes", "speed"]
-    parser = _runner.parser(__doc__, data=(), data_default=SETS + WITHOUT_ARGUMENTS, parts=parts)
+    parts = ["table", "curves", "seeds", "classes", "speed", "many"]
+    parser = _runner.parser(__doc__, data=(), data_default=[], parts=parts)
     add = parser.add_argument
     add("--models", nargs="+", choices=list(TITLES), default=list(TITLES), metavar="NAME")
     add("--scale", type=float, default=1.0, help="factor on epochs and rows, for a quick try")
@@ -230,6 +231,9 @@ def main():
         CHILDREN[options.child](options.data[0], options.models[0], options.scale, *threads)
         return
     if not options.report:
+        if "many" in options.part:
+            many.run(options.data or many.MANY)
+        options.data = options.data or SETS + WITHOUT_ARGUMENTS
         for part in options.part:
             if part in ("table", "curves"):
                 run_children(part, options)

@@ -4,7 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..softmax._full_softmax import BATCH as BATCH_OF_PLAIN
+from ..utils._convergence import number_of_passes
 from ..utils._coordinates import Coordinates
+from ._exact_steps import PLAIN_PASSES
 
 PUBLISHED_RATE, PUBLISHED_LENGTH = 0.02, 68  # on Bibtex, with this many ones in a row
 # Times that, where it serves: with all classes, for gradients have no noise of drawing and rates
@@ -21,6 +24,11 @@ RIDGE = 1.0  # of alpha="auto", as LogisticRegression() has on standardised colu
 # With some 30 times the classes that a sample of A&R sees, a step of all classes, whose weights
 # stand one beside the other, takes as long; with this many it still repays what more it takes.
 EXACT_CLASSES = 50
+# Beyond, plain steps of all classes, in mini-batches of a few samples and without averages of
+# squares, take a quarter to a half of the time of the steps on drawn classes that lead as far, and
+# far less than any that lead so far: up to so many classes a class seen by a sample. What is seen
+# of more has to suffice.
+PLAIN_CLASSES = 2000
 # Samples that gradients of automatic steps are scaled to, where there are more: so a step does not
 # depend on how much data is still to come. With 500 to 5000 of them, models were about the same;
 # one for each class where these are more, or a class's own samples would be a part of one.
@@ -49,25 +57,50 @@ class Settings:
     n_whole: float  # samples that a gradient is scaled to
     entries: np.ndarray | None = None  # of each feature in all parts; None for a whole
     keeps_averages: bool = False
+    plain: bool = False  # steps of one rate on all classes (see `_exact_steps`)
     falls_to_zero: bool = False  # the rate, by the end of the call; with all classes only
     shuffled: bool = True  # whether passes visit the samples in random order
 
 
-def check_bound(model):
-    """Refuse a bound that is not one of the model."""
-    if model.model != "softmax" and model.bound not in ("auto", "augment_reduce"):
+def check_bound(model, part=False):
+    """Refuse a bound that is not one of the model, or of a part."""
+    if model.model != "softmax" and model.bound == "one_vs_each":
         raise ValueError(
             f"bound={model.bound!r} is one of the softmax; with model={model.model!r} only "
-            "bound='augment_reduce' is possible"
+            "bound='augment_reduce' and bound='exact' are possible"
+        )
+    if model.model != "softmax" and model.bound == "exact" and (part or not is_automatic(model)):
+        raise ValueError(
+            f"bound='exact' of model={model.model!r} has steps of its own, for fit only, with "
+            "batch_size and learning_rate at 'auto'; use bound='augment_reduce'"
         )
 
 
-def bound_of(model, n_classes):
-    """The bound, where it is "auto" by what the steps cost."""
+def is_automatic(model):
+    """Whether neither the size of the steps nor that of the mini-batches is given."""
+    return model.learning_rate == "auto" and model.batch_size == "auto"
+
+
+def bound_of(model, n_classes, part=False):
+    """The bound, where it is "auto" by what the steps cost; those of a stream are on drawn classes.
+
+    A stream of many classes goes on with the averages of squares that plain steps do not have.
+    """
     if model.bound != "auto":
         return model.bound
-    all_of_them = model.model == "softmax" and are_few(n_classes, model)
-    return "exact" if all_of_them else "augment_reduce"
+    if model.model == "softmax" and are_few(n_classes, model):
+        return "exact"
+    return "exact" if is_plain(model, "exact", n_classes, part) else "augment_reduce"
+
+
+def is_plain(model, bound, n_classes, part=False):
+    """Whether the steps of a call are the plain ones of `_exact_steps`."""
+    if bound != "exact" or part or not is_automatic(model):
+        return False
+    if model.model != "softmax" and model.bound == "exact":
+        return True
+    few, seen = are_few(n_classes, model), model.n_sampled_classes + 1
+    return not few and (model.bound == "exact" or n_classes <= PLAIN_CLASSES * seen)
 
 
 def are_few(n_classes, model):
@@ -82,6 +115,14 @@ def batch_size_of(model, part=False):
     if not part:
         return BATCH
     return min(max(BATCH_OF_PARTS, len(model.classes_) // CLASSES_OF_A_SAMPLE), BATCH)
+
+
+def passes_of(model, n_visited):
+    """The passes of a fit over this many samples."""
+    n_classes = len(model.classes_)
+    if is_plain(model, bound_of(model, n_classes), n_classes):
+        return number_of_passes(model.max_iter, PLAIN_PASSES, n_visited, BATCH_OF_PLAIN)
+    return number_of_passes(model.max_iter, PASSES, n_visited, batch_size_of(model))
 
 
 def automatic_rate(entries_of_row):

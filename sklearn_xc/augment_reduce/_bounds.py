@@ -92,14 +92,18 @@ class AugmentedSoftmax:
 class AugmentedNoise:
     """Eq. 7 with Gaussian or logistic noise: mean and scale of it for each sample.
 
-    At first the mean is about that of the largest of n_classes noises, as for equal utilities. With
-    `first` 0 a sample begins at what suits the classes that it draws first.
+    At first they are those of equal utilities, by Laplace's approximation: a scale of 1, where
+    `unit` asks for it, is several times too wide for many classes, and costs most of the first
+    passes. With `first` 0 a sample begins at what suits the classes that it draws first.
     """
 
-    def __init__(self, model, n_samples, n_classes, n_draws, n_threads, step, first=1):
-        largest = ndtri(1 - 1 / (n_classes + 1)) if model == "probit" else np.log(n_classes)
-        self.mu = np.full(n_samples, largest)
-        self.gamma = np.full(n_samples, UNIT_SCALE)
+    def __init__(self, model, n_samples, n_classes, n_draws, n_threads, step, first=1, unit=False):
+        if unit:
+            largest = ndtri(1 - 1 / (n_classes + 1)) if model == "probit" else np.log(n_classes)
+            mu, gamma = np.array([largest]), np.array([UNIT_SCALE])
+        else:
+            mu, gamma = at_equal_utilities(model, n_classes)
+        self.mu, self.gamma = np.repeat(mu, n_samples), np.repeat(gamma, n_samples)
         self.n_draws, self._step, self._first = n_draws, step, first
         self._name, self._model, self._n_threads = model, MODELS[model], n_threads
         self._expectation = expectation(model)
@@ -162,8 +166,17 @@ def bound_for(settings, y, b, sampler):
         decay = SOFTMAX_DECAY[settings.local_steps]
         return AugmentedSoftmax(log_eta, n_draws, left_out, n_threads, decay, first)
     step = LOCAL_STEPS[settings.local_steps]
-    size = len(y), sampler.n_classes
-    return AugmentedNoise(settings.model, *size, n_draws, n_threads, step, first)
+    unit, size = settings.local_steps == "published", (len(y), sampler.n_classes)
+    return AugmentedNoise(settings.model, *size, n_draws, n_threads, step, first, unit)
+
+
+def at_equal_utilities(model, n_classes):
+    """Mean and gamma of the noise of the class chosen among equal ones, arrays of size 1."""
+    psi, others = np.zeros((1, 2), np.float32), np.full((1, 1), n_classes - 1, np.float32)
+    mu, gamma = np.empty((2, 1))
+    only = np.zeros(1, dtype=np.int32)
+    noise_kernel.start_noise(psi, others, only, mu, gamma, MODELS[model], 1)
+    return mu, gamma
 
 
 def _all_count(psi):

@@ -16,9 +16,7 @@ def warn_of_end(model, result, max_iter, cold):
     max_iter : int
     cold : bool
     """
-    measure, reached = "bound", -result.losses[-1]
-    if result.scores:
-        measure, reached = "log-likelihood of the samples kept apart", result.scores[-1]
+    measure = "log-likelihood of the samples kept apart" if result.scores else "bound"
     if (model.tol is not None or result.scores) and not result.ended_by_itself:
         tol = 0 if model.tol is None else model.tol
         warn_not_converged(
@@ -27,9 +25,11 @@ def warn_of_end(model, result, max_iter, cold):
             "max_iter ended: increase max_iter or tol",
             stacklevel=FIT_CALLER + 1,
         )
-    if cold and reached < result.start - NOISE * abs(result.start):
+    if cold and result.end < result.start - NOISE * abs(result.start):
+        if not result.scores:  # variables that jitter may leave the bound below a good start
+            measure = "log-likelihood"
         warn_not_converged(
-            f"the {measure} ended at {reached:.4g} a sample, below the {result.start:.4g} of "
+            f"the {measure} ended at {result.end:.4g} a sample, below the {result.start:.4g} of "
             "its start: use a smaller learning_rate"
             + (" or a larger alpha" if model.early_stopping else ""),
             stacklevel=FIT_CALLER + 1,

@@ -83,6 +83,12 @@ class FeatureMoments:
         return Coordinates(mean if mean.any() else None, scale)
 
     @property
+    def length(self):
+        """Root mean square length of a row; None before any is known."""
+        square = self.second.sum() / self.weight_of_rows if self.weight_of_rows else 0.0
+        return float(np.sqrt(square)) or None
+
+    @property
     def entries_of_row(self):
         """Entries of a row on average."""
         return float(self.weight.sum() / self.weight_of_rows) if self.weight_of_rows else 0.0

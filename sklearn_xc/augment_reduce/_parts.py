@@ -32,11 +32,13 @@ def train_on_part(model, X, codes, sample_weight, first):
         Whether no fit or part came before.
     """
     X, codes, sample_weight, n_new, cold = with_waiting(model, X, codes, sample_weight, first)
-    rows = as_rows(X if cold else X[len(codes) - n_new :])
     if cold:
         model.n_steps_, model._averages = 0, None
     seen = None if cold else vars(model).get("_seen")  # not of models of other origin
     moments = None if cold else vars(model).get("_moments")
+    if model.learning_rate == "auto":
+        X = as_rows(X).shortened(sample_weight, moments and moments.length).matrix()
+    rows = as_rows(X if cold else X[len(codes) - n_new :])
     new_weight = None if sample_weight is None else sample_weight[len(codes) - rows.shape[0] :]
     model._seen = (seen or RowsSeen()).with_hashes(rows.hashes(), new_weight)
     weight = np.ones(rows.shape[0]) if new_weight is None else new_weight.astype(float)

@@ -18,7 +18,7 @@ def in_memory(zeros):
     return zeros
 
 
-def start_of(model, codes, sample_weight, seed):
+def start_of(model, codes, sample_weight, seed, made=True):
     """Weights and intercepts of a cold start.
 
     Parameters
@@ -28,9 +28,14 @@ def start_of(model, codes, sample_weight, seed):
     codes : ndarray of int32 (n_samples,)
     sample_weight : ndarray of float32 (n_samples,), or None
     seed : int
+    made : bool, default=True
+        Whether weights of zero are made; None in their place otherwise.
     """
     n_classes = len(model.classes_)
-    W, b = initial_weights(n_classes, model.n_features_in_, model.init_scale, seed)
+    if made:
+        W, b = initial_weights(n_classes, model.n_features_in_, model.init_scale, seed)
+    else:
+        W, b = None, np.zeros(n_classes, dtype=np.float32)
     if model.init_scale == "auto":
         frequencies = np.bincount(codes, weights=sample_weight, minlength=n_classes)
         b[:] = utilities_of_frequencies(frequencies, model.model)

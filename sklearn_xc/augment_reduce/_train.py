@@ -1,5 +1,6 @@
 """Algorithms 1 and 2 of Augment-and-Reduce, one-vs-each and the exact softmax: the passes."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +19,17 @@ from ..topk._inverted_index import InvertedIndex
 from ..utils._random import stream
 from ..utils._rows import Rows
 from ..utils._schedules import share_of_rate
-from ._auto import bound_of, coordinates_of, entries_of, require_memory_for, ridge_of, settings_of
+from ._auto import (
+    bound_of,
+    coordinates_of,
+    entries_of,
+    is_plain,
+    require_memory_for,
+    ridge_of,
+    settings_of,
+)
 from ._bounds import bound_for
+from ._exact_steps import PlainSteps, plain_coordinates, plain_settings
 from ._fitted import averages_of
 from ._start import in_memory, start_of, to_inside, to_outside
 
@@ -83,7 +93,8 @@ class Result(NamedTuple):
     n_steps: int
     losses: list  # minus the mean bound of some training samples, after each pass
     scores: list  # the mean log-likelihood of samples kept apart, where there are any
-    start: float  # of the scores, or minus the losses, before the first pass
+    start: float  # the mean log-likelihood of a few samples before the first pass
+    end: float  # and after the last one
     ended_by_itself: bool  # or by a callback: not by the number of passes
     bound: str  # that ran
     learning_rate: float
@@ -306,19 +317,25 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
     result : Result
         With weights for X as it was given.
     """
-    bound, n_features = bound_of(model, len(model.classes_)), rows.shape[1]
-    keeps = part is not None or model.warm_start
+    n_classes, n_features, is_part = len(model.classes_), rows.shape[1], part is not None
+    bound = bound_of(model, n_classes, is_part)
+    plain = is_plain(model, bound, n_classes, is_part)
+    keeps = not plain and (is_part or model.warm_start)
     require_memory_for(model, bound, rows.shape[0], len(rows.data), keeps)
     rng = check_random_state(model.random_state)
     seed = rng.randint(2**31)
     held_out = np.zeros(rows.shape[0], dtype=bool)
     if model.early_stopping and max_iter > 1:
         held_out = held_out_samples(codes, model.validation_fraction, rng, sample_weight)
-    coordinates = coordinates_of(model, n_features, rows.dense)
+    if plain:
+        coordinates = plain_coordinates(rows, sample_weight)
+    else:
+        coordinates = coordinates_of(model, n_features, rows.dense)
     ridge = ridge_of(model, n_features, rows.dense)
     starts_at_zero = weights is None and model.init_scale in ("auto", 0)
     if weights is None:
-        weights = start_of(model, codes, sample_weight, rng.randint(2**31))
+        made = not (plain and starts_at_zero)
+        weights = start_of(model, codes, sample_weight, rng.randint(2**31), made)
     if model.learning_rate == "auto":
         rows = rows.inside(coordinates)
     samples = Samples(rows, codes, sample_weight, held_out)
@@ -328,14 +345,19 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
         entries=None if part is None else entries_of(model, coordinates),
         keeps_averages=keeps, seed=seed,
     )  # fmt: skip
+    if plain:
+        settings = replace(settings, **plain_settings(model, coordinates.scale, n_classes))
     if not starts_at_zero:
         to_inside(*weights, coordinates)
     averages, squares = averages_of(model), coordinates.scale**2
-    if averages is not None:  # of gradients by the weights as they are
+    if averages is not None and not plain:  # of gradients by the weights as they are
         averages = averages[0] / squares.astype(np.float32), averages[1]
     watched = samples.few(len(weights[1]), seed)
-    make_steps = AllClasses if bound == "exact" else SampledSteps
-    steps = make_steps(samples, *weights, averages, settings)
+    if plain:
+        steps = PlainSteps(samples, *weights, settings)
+    else:
+        make_steps = AllClasses if bound == "exact" else SampledSteps
+        steps = make_steps(samples, *weights, averages, settings)
     result = run(steps, watched, settings, progress, coordinates)
     W, b = to_outside(result.W, result.b, coordinates)
     if keeps:
@@ -348,7 +370,7 @@ def run(steps, watched, settings, progress, coordinates):
 
     Parameters
     ----------
-    steps : AllClasses or SampledSteps
+    steps : AllClasses, PlainSteps or SampledSteps
     watched : tuple of Watched and Watched or None
         Some samples that are trained on, and some that are held out.
     settings : Settings
@@ -364,7 +386,8 @@ def run(steps, watched, settings, progress, coordinates):
     trained, held_out = watched
     # Another order in every call: mini-batches that come again and again are learnt by heart.
     rng = stream(settings.seed, "passes", settings.n_steps)
-    start = steps.bound(held_out or trained) if settings.max_iter > 1 else -np.inf
+    likelihood = (held_out or trained)._replace(held_out=True)
+    start = steps.bound(likelihood) if settings.max_iter > 1 else -np.inf
     met_tol = False
 
     def outside():
@@ -386,6 +409,7 @@ def run(steps, watched, settings, progress, coordinates):
     kept = steps.averages() if settings.keeps_averages else None
     scores = [] if held_out is None else watch.curve
     return Result(
-        *steps.weights(), kept, steps.n_steps, losses, scores, start, met_tol or stop,
+        *steps.weights(), kept, steps.n_steps, losses, scores, start,
+        steps.bound(likelihood) if settings.max_iter > 1 else start, met_tol or stop,
         settings.bound, float(settings.learning_rate), None,
     )  # fmt: skip

@@ -8,8 +8,8 @@ import numpy as np
 from ..utils._coordinates import Coordinates
 from ..utils._far_rows import FAR
 from ..utils._random import stream
-from ..utils._rows import Rows
-from ._sizes import FULL, scale_of
+from ..utils._rows import FULL, Rows
+from ._sizes import scale_of
 from ._stream import Stream, Whole, keys_of
 
 NONE = np.empty(0, dtype=np.float32)
@@ -79,6 +79,10 @@ class Data(NamedTuple):
         hardly = not self.rows.dense and len(self.rows.data) >= FULL * np.prod(self.rows.shape)
         return self._replace(rows=self.rows.as_dense()) if hardly else self
 
+    def shortened(self, typical=None):
+        """The samples with no row much longer than a typical one, by default the median."""
+        return self._replace(rows=self.rows.shortened(self.sample_weight(), typical))
+
     def inside(self, coordinates):
         return self._replace(rows=self.rows.inside(coordinates))
 
@@ -87,28 +91,8 @@ class Data(NamedTuple):
         return self.rows.coordinates_of_length(self.sample_weight()).scale
 
     def coordinates(self, columns, fit_intercept):
-        """Coordinates of a fit.
-
-        Parameters
-        ----------
-        columns : bool
-            Whether each column may get a scale of its own, which a ridge of one strength for all
-            does not allow in every solver.
-        fit_intercept : bool
-            Dense rows, unless they are mostly zeros, are then taken from their mean, which
-            intercepts without penalty take up: what all rows share would have most of their length,
-            and of the steps.
-        """
-        if not self.rows.dense or not fit_intercept:
-            return self.rows.coordinates_of_length(self.sample_weight())
-        rows = self.rows.take(self.weight > 0) if self.weight.size else self.rows
-        found = rows.coordinates()
-        if columns and np.ndim(found.scale):
-            return found
-        if np.count_nonzero(rows.data) < FULL * rows.data.size:
-            return rows.coordinates_of_length()
-        mean = self._typical_mean()
-        return Coordinates(mean, rows.inside(Coordinates(mean)).coordinates_of_length().scale)
+        """`Rows.coordinates_for_steps` of the samples."""
+        return self.rows.coordinates_for_steps(self.sample_weight(), columns, fit_intercept)
 
     def stream(self, model, settings, before):
         """The record with these samples after those of the calls before.
@@ -181,16 +165,6 @@ class Data(NamedTuple):
         off = rows.matrix() - sizes.near
         distances = np.einsum("ij,ij->i", off, off, dtype=np.float64)
         return sizes.replaced(distances=sizes.distances.with_squares(distances, weight))
-
-    def _typical_mean(self):
-        """Mean of the dense rows but for those much longer than most, one of which could move it.
-
-        Any mean leaves the problem as it is.
-        """
-        rows = self.rows.take(self.weight > 0) if self.weight.size else self.rows
-        squares = rows.squared_norms()
-        counted = squares <= FAR**2 * np.median(squares)
-        return rows.matrix()[counted].mean(axis=0, dtype=np.float64)
 
     # ----------------------------------------------------------------------- the objective
 
@@ -284,4 +258,9 @@ def rows_of_part(n_rows, n_classes):
     On fewer the best rate is one for steps that see each class hardly ever.
     """
     of_classes = min(FEWEST_A_CLASS * n_classes, n_rows // 3)
-    return min(n_rows, max(FEWEST_ROWS, int(np.ceil(SHARE * n_rows)), of_classes))
+    return min(n_rows, max(share_of_part(n_rows), of_classes))
+
+
+def share_of_part(n_rows):
+    """The tenth, or what a tenth must be at least to say anything."""
+    return max(FEWEST_ROWS, int(np.ceil(SHARE * n_rows)))

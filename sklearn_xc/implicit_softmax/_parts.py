@@ -34,10 +34,11 @@ def train_on_part(model, X, codes, sample_weight, first):
     """
     X, codes, sample_weight, n_new, cold = with_waiting(model, X, codes, sample_weight, first)
     weight = NONE if sample_weight is None else sample_weight
-    data, n_calls = Data(as_rows(X), codes, weight).full(), 0 if first else model.n_iter_
+    before, n_calls = None if cold else model._stream, 0 if first else model.n_iter_
+    data = Data(as_rows(X), codes, weight).full().shortened(before and before.typical)
     solver = None if first else vars(model).get("solver_")
     settings = settings_of(model, data.entries_a_row(), solver)
-    before, started = None if cold else model._stream, not cold
+    started = not cold
     new = data if cold else data.take(np.arange(len(codes) - n_new, len(codes)))
     model._stream = new.stream(model, settings, before)
     seed = check_random_state(model.random_state).randint(2**31)

@@ -5,12 +5,10 @@ Every function takes the estimator as `model`, and reads its parameters only.
 
 import numpy as np
 
+from ..softmax._full_softmax import INTERCEPT, RIDGE
 from ..utils._convergence import warn_not_converged
 from ._solvers import Settings
 from ._train import PUBLISHED, WITH_RAMAN, chosen_solver
-
-SHARE_OF_LENGTH = 0.1  # of a row, for the constant feature of the intercepts
-RIDGE = 0.05  # of alpha="auto", on rows of length 1
 
 
 def settings_of(model, entries_a_row, before):
@@ -73,7 +71,7 @@ def inside_of(model, empty, stream):
     if model.intercept_scaling != "auto":
         intercept = float(model.intercept_scaling) / stream.typical
     else:
-        intercept = 1.0 if empty else SHARE_OF_LENGTH
+        intercept = 1.0 if empty else INTERCEPT
     return {"alpha": alpha, "intercept": intercept}
 
 

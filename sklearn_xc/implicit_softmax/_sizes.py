@@ -4,10 +4,8 @@ import numpy as np
 
 from ..utils._coordinates import Coordinates
 from ..utils._records import is_a, is_array, is_not_negative, record
-from ..utils._rows import ALREADY
+from ..utils._rows import ALREADY, FULL
 from ..utils._sizes_seen import Columns, Lengths
-
-FULL = 0.25  # of the entries are not zero in rows that are taken as dense
 
 
 @record(

@@ -16,7 +16,7 @@ from .._kernels.common._pace import Pace
 from .._kernels.implicit_softmax import _coefficients, _single_steps
 from .._kernels.softmax import _one_vs_each, _sampled_scores
 from ..softmax._class_sampling import SAMPLINGS, ClassSampler, alias_table
-from ..softmax._full_softmax import BEYOND, ExactSteps
+from ..softmax._full_softmax import BEYOND, ExactSteps, calmed_weights
 from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
 from ..utils._lazy_scale import fold
 from ..utils._random import stream
@@ -25,7 +25,6 @@ from ._stream import Whole
 
 NO_DOUBLES = np.empty(0)
 NO_DRAWS = np.empty(0, dtype=np.uint64)
-LONGEST_MOVE = 16.0  # of a score, in a step on its own row
 METHODS = {"implicit": 0, "umax": 1, "sgd": 2}  # of the kernel `_single_steps`
 
 
@@ -387,7 +386,6 @@ class ExactBatches(Solver):
         self.squares = data.rows.squared_norms()
         if data.weight.size:
             self.squares *= data.weight
-        self.largest_square = self.squares.max(initial=0)
 
     def begin(self, start=None):
         super().begin(start)
@@ -419,23 +417,11 @@ class ExactBatches(Solver):
         if self.steps.rounded:
             seed = stream(self.seed, "rounding", number).integers(2**63)
         loss = self.steps.epoch(
-            self.order(number), self.settings.batch_size, rate, seed, self.weights_at(rate)
-        )
+            self.order(number), self.settings.batch_size, rate, seed,
+            calmed_weights(self.data.sample_weight(), self.squares, rate),
+        )  # fmt: skip
         if not np.isfinite(loss):
             raise DivergenceError(f"a step of epoch {number + 1} was not finite")
-
-    def weights_at(self, rate):
-        """Weights of the samples that keep a step from moving the scores of its own row far.
-
-        A score moves by up to the rate times ||x||^2. The log-loss asks for no more than some tens;
-        what goes beyond, on rows much longer than the others, throws all other scores off. An
-        implicit step would stop by itself. As the rate falls the weights come back.
-        """
-        if rate * self.largest_square <= LONGEST_MOVE:
-            return None
-        moves = rate * self.squares
-        weight = self.data.weight if self.data.weight.size else np.ones(len(moves), np.float32)
-        return (weight * np.minimum(1, LONGEST_MOVE / np.maximum(moves, 1e-30))).astype(np.float32)
 
     def weights(self):
         self.steps.finish()

@@ -6,11 +6,12 @@ grid of rates, one ridge and one constant feature suit data of any scale.
 
 import numpy as np
 
-from ..softmax._full_softmax import BATCH, ROUNDED_FROM
+from ..softmax._full_softmax import BATCH, RATE, ROUNDED_FROM
 from ..utils._callbacks import SILENT
 from ..utils._convergence import number_of_passes
 from ..utils._parallel import single_threaded_blas
 from ..utils._schedules import share_of_rate
+from ._data import rows_of_part, share_of_part
 from ._implicit_batches import ImplicitBatches
 from ._solvers import ExactBatches, SampledBatches, SingleSteps
 
@@ -34,7 +35,7 @@ RATES_OF_STREAMS = dict.fromkeys(PUBLISHED, 1.0) | {"umax": 0.1, "sgd": 0.01}
 # Operations of a step on one sample and one class, beside four for each entry of the row, and how
 # many times the operations of "implicit" those of "exact" may be for the sake of the better model.
 STEP_COST = 100
-WORTH = 500
+WORTH = 2000
 SEARCH = 1.7  # a fit with its rate search, in fits
 
 
@@ -55,6 +56,26 @@ def chosen_solver(n_classes, entries_a_row):
     exact = (1.5 if rounded else 3) * (entries_a_row + 1) * n_classes * USUAL_PASSES["exact"]
     singly = (STEP_COST + 4 * entries_a_row) * USUAL_PASSES["implicit"]
     return "exact" if exact <= WORTH * singly else "implicit"
+
+
+def is_searched(solver, n_visited, n_classes):
+    """Whether rates are tried on a part of the rows before a fit.
+
+    A tenth of them says little of classes of a few rows each, and more of them would take longer
+    than the fit: exact steps then have a rate that no search improves much.
+    """
+    return solver != "exact" or rows_of_part(n_visited, n_classes) <= share_of_part(n_visited)
+
+
+def known_rate(model, settings, stream, start, part):
+    """The rate of the first epoch, in the coordinates, where none is searched."""
+    if model.learning_rate != "auto":
+        return float(model.learning_rate) * stream.typical**2
+    if not part:
+        return RATE
+    if start is not None and hasattr(model, "learning_rate_"):  # of a fit, or a part
+        return model.learning_rate_ * stream.length**2
+    return RATES_OF_STREAMS[settings.solver]
 
 
 def solver_class(settings):

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..softmax._full_softmax import BATCH, RATE
 from ..utils._convergence import number_of_passes
 
 # X with fewer entries other than zero, as a share, is taken feature by feature, whatever holds it.
@@ -13,6 +14,9 @@ MOST_WEIGHTS = 2**27  # of words by classes without a layer: half a GB, and as m
 # A class that is searched for costs as much time as so many that a matrix product scores: measured
 # on 1600 to 20 000 classes, see the user guide.
 SEARCHED = 20
+# Classes from which on, and up to which, steps of one rate on all of them are taken where "auto"
+# may choose, and how many weights they may have: 4 GB.
+PLAIN_FROM, PLAIN_TO, PLAIN_WEIGHTS = 1000, 50_000, 2**30
 PASSES = 10
 # Few weights learnt from more samples bear many steps, and need them to come near the optimum; with
 # more weights than samples the passes are part of the regularisation.
@@ -38,6 +42,8 @@ class Plan(NamedTuple):
     learning_rate : float
     in_units : bool
         Whether that is for rows in units of their own (`_units`).
+    plain : bool
+        Whether steps are those of `_plain_steps`.
     """
 
     form: str
@@ -45,9 +51,19 @@ class Plan(NamedTuple):
     gradient: str
     learning_rate: float
     in_units: bool
+    plain: bool = False
 
 
-def make_plan(model, few, n_features, n_classes):
+def is_plain(model, n_features, n_classes):
+    """Whether steps of one rate on all classes serve, where rows have one label each."""
+    free = (model.solver, model.learning_rate) == ("auto", "auto")
+    free = free and model.gradient in ("auto", "exact") and model.hidden_dim in ("auto", None)
+    of_loss = (model.loss, model.similarity) == ("cross_entropy", "linear")
+    fits = n_classes * n_features <= PLAIN_WEIGHTS
+    return free and of_loss and fits and PLAIN_FROM <= n_classes <= PLAIN_TO
+
+
+def make_plan(model, few, n_features, n_classes, single=False):
     """The plan of a fit, from the parameters of the model and what X is.
 
     Parameters
@@ -56,7 +72,12 @@ def make_plan(model, few, n_features, n_classes):
     few : bool
         Whether rows have few entries other than zero, or, where the rate is given, are sparse.
     n_features, n_classes : int
+    single : bool, default=False
+        Whether all rows, of one label each, are at hand.
     """
+    if single and is_plain(model, n_features, n_classes):
+        rate = RATE * min(1.0, BATCH / model.batch_size)
+        return Plan("features" if few else "columns", None, "exact", rate, True, True)
     linear, automatic = model.similarity == "linear", model.learning_rate == "auto"
     hidden_dim = model.hidden_dim
     if hidden_dim == "auto":
@@ -80,7 +101,7 @@ def rate_of(model, form):
     """The first rate."""
     if model.learning_rate != "auto":
         return float(model.learning_rate)
-    rates = RATES_SGD if model.solver == "sgd" else RATES
+    rates = RATES_SGD if model.solver == "sgd" else RATES  # "auto" is Adagrad elsewhere
     return rates["hidden" if model.similarity == "sqeuclidean" else form]
 
 

@@ -123,7 +123,7 @@ def set_model(model, coef, intercept, table, threshold):
             )
     if model._encoding.kind == "binary" and model.similarity == "linear":
         coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-    elif model.similarity == "linear":
+    elif model.similarity == "linear" and coef.strides[0] != coef.itemsize:
         coef = feature_major(coef)[:, : len(coef)].T
     model._set_linear_model(coef, intercept.astype(np.float32))
 

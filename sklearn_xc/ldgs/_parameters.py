@@ -22,7 +22,7 @@ CONSTRAINTS = {
     "fit_intercept": ["boolean"],
     "warmup": [StrOptions({"auto"}), Interval(Real, 0, 1e9, closed="both")],
     "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
-    "solver": [StrOptions({"adagrad", "sgd"})],
+    "solver": [StrOptions({"auto", "adagrad", "sgd"})],
     "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="right")],
     "decay": DECAY,
     "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],

@@ -13,7 +13,7 @@ from ..utils._waiting import Waiting, keep_beginning, take_back, with_beginning
 from ._candidate_gradients import Positives
 from ._data import chosen, in_runs, of_weight, validated_part
 from ._fitted import keep, keep_weights, put_back, start_of, state_of, tables_of
-from ._train import Problem, first_state, fit_ldgs, having_seen, state_of_part
+from ._train import Problem, first_state, fit_ldgs, having_seen, state_of_part, without_far_rows
 
 
 def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -93,6 +93,8 @@ def train_on_part(model, X, positives, sample_weight, first):
         state = first_state(model, as_rows(samples[0]), len(model.classes_))
     else:
         state = state_of_part(model, state_of(model))
+    rows = without_far_rows(state, as_rows(samples[0]), samples[2], known=not cold)
+    samples = rows.matrix(), *samples[1:]
     new = np.arange(n_samples - n_new, n_samples)
     state = having_seen(state, problem_of(model, samples, new))
     seed = check_random_state(model.random_state).randint(2**31)

@@ -59,8 +59,6 @@ class Steps:
         Of a sample, over all calls; None takes that of the samples visited.
     strengths : (float or ndarray of float (dim,), float), default=None
         Of the ridge on W, for each dimension, and on U; None takes alpha for both.
-    held_back : ndarray of float32 (n_samples,), default=None
-        Factors on what samples count in a step, not in the loss that is told; None for 1.
     shuffled : bool, default=True
         Whether passes visit the samples in random order.
 
@@ -72,7 +70,7 @@ class Steps:
 
     def __init__(
         self, rows, positives, sample_weight, visited, weights, layout, settings, seed, n_threads,
-        searching=False, mean_weight=None, strengths=None, held_back=None, shuffled=True,
+        searching=False, mean_weight=None, strengths=None, shuffled=True,
     ):  # fmt: skip
         self.rows, self.positives, self.weights = rows, positives, weights
         self.layout, self.settings, self.seed, self.n_threads = layout, settings, seed, n_threads
@@ -87,8 +85,6 @@ class Steps:
         self.sum_of_factors = self.factor[self.visited].sum(dtype=np.float64)
         # weight of each sample's loss in a step
         self.shares = self.factor / np.float32(settings.batch_size)
-        if held_back is not None:
-            self.shares *= held_back
         self.n_batches = max(1, -(-len(self.visited) // settings.batch_size))
         self.shuffled = shuffled and self.n_batches > 1
         self.n_passes = self.n_visited = self.n_scored = 0

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base._validation import search_params
+from ..softmax._full_softmax import RIDGE
 from ..utils._csr import stretches
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import single_threaded_blas
@@ -16,9 +17,10 @@ from ._auto import MOSTLY_ZEROS, PRIOR, Plan, make_plan, passes, rate_of
 from ._candidate_gradients import Positives
 from ._features import FeatureSteps, FeatureWeights
 from ._layers import Layout, Settings, Weights
+from ._plain_steps import PlainSteps, Unchanged
 from ._prediction import N_VALIDATION, best_threshold, precision_at_1
 from ._steps import Steps
-from ._units import Change, Units, held_back
+from ._units import Change, Units
 
 ENTRIES_AT_ONCE = 2**20
 NAMED_TOGETHER = 4  # times the root of the number of classes: what all chunks name for a sample
@@ -107,7 +109,7 @@ class Problem(NamedTuple):
         lengths = self.lengths()[samples]
         units = units.with_lengths(lengths, weight)
         if units.by_column:
-            for moments in self.moments(samples, weight * units.shares(lengths)):
+            for moments in self.moments(samples, weight):
                 units = units.with_columns(*moments)
         return units
 
@@ -198,18 +200,31 @@ class Outcome(NamedTuple):
     stopped: bool
 
 
-def first_state(params, rows, n_classes):
-    """The state before a cold start; `params` is the estimator, whose parameters are read."""
+def first_state(params, rows, n_classes, single=False):
+    """The state before a cold start; `params` is the estimator, whose parameters are read.
+
+    `single` says that the rows are all, and have one label each.
+    """
     few = not rows.dense
     if params.learning_rate == "auto":
         n_entries = len(rows.data) if few else np.count_nonzero(rows.data)
         few = n_entries < MOSTLY_ZEROS * max(1, rows.shape[0] * rows.shape[1])
-    plan = make_plan(params, few, rows.shape[1], n_classes)
+    plan = make_plan(params, few, rows.shape[1], n_classes, single)
     by_column = plan.form == "columns"
     units = Units(by_column, by_column and params.fit_intercept) if plan.in_units else None
     if params.similarity != "linear" and params.learning_rate == "auto":
         units = Units()  # not for X: distances have its unit, and so have steps
     return State(plan, units, RowsSeen(), 0.0, False)
+
+
+def without_far_rows(state, rows, sample_weight, known=False):
+    """Rows with none far longer than typical ones, if the scale of the rows is measured.
+
+    `known` says that earlier calls have told the length of a typical row.
+    """
+    if state.units is None:
+        return rows
+    return rows.shortened(sample_weight, state.units.length if known else None)
 
 
 def having_seen(state, problem):
@@ -263,7 +278,13 @@ def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threa
     """
     if start is not None:
         require_same_layer(params.hidden_dim, start, state.plan)
-    state, steps, change, alpha = _prepare(problem, params, state, start, seed, n_threads)
+    if state.plan.plain:
+        require_weights(None, problem.n_classes, *[problem.rows.shape[1]] * 2)
+        state, change = having_seen(state, problem), Unchanged()
+        steps = PlainSteps(problem, start, params, state.plan, n_passes, seed, n_threads)
+        alpha = RIDGE / len(steps.visited) if params.alpha == "auto" else params.alpha
+    else:
+        state, steps, change, alpha = _prepare(problem, params, state, start, seed, n_threads)
     visited, kept = steps.visited, np.flatnonzero(problem.held_out)
     n_threshold, part_of_threshold = len(kept) or len(visited), 1.0
     if not problem.whole:  # the mean of the last samples
@@ -326,7 +347,7 @@ def _prepare(problem, params, state, start, seed, n_threads):
     plan, units, seen = state.plan, state.units, state.seen
     n_seen = len(visited) if problem.whole else round(seen.n_rows)
     linear, hidden = params.similarity == "linear", plan.hidden_dim is not None
-    if units is not None and not linear and params.solver == "adagrad":
+    if units is not None and not linear and params.solver != "sgd":
         plan = plan._replace(learning_rate=rate_of(params, plan.form) * units.length)
     few = not problem.whole and seen.n_visits < BEGINNING
     change = Change(units if linear else None, hidden, seen.n_visits if few else None)
@@ -341,18 +362,16 @@ def _prepare(problem, params, state, start, seed, n_threads):
     layout = Layout(dim, settings.n_chunks, params.similarity, settings.fit_intercept)
     require_weights(plan.hidden_dim, problem.n_classes, n_features, layout.n_columns)
     shape = problem.n_classes, n_features
-    weights = _initial(start, plan, layout, shape, seed, change, params.solver == "adagrad")
+    weights = _initial(start, plan, layout, shape, seed, change, params.solver != "sgd")
     mean_weight = None
     if weight is not None and not problem.whole:
         mean_weight = seen.weight_of_visits / max(1, seen.n_visits)
-    inside, held = problem.in_units(change), None
-    if units is not None:
-        held = held_back(inside.lengths(), 1.0 if linear else units.length)
+    inside = problem.in_units(change)
     make = FeatureSteps if plan.form == "features" else Steps
     steps = make(
         inside.rows, problem.positives, weight, visited, weights, layout, settings, seed, n_threads,
         searching=start is not None and state.searching, mean_weight=mean_weight,
-        strengths=strengths, held_back=held, shuffled=problem.whole,
+        strengths=strengths, shuffled=problem.whole,
     )  # fmt: skip
     return state._replace(plan=plan), steps, change, alpha
 
@@ -381,7 +400,8 @@ def settings_of(params, plan, problem, n_samples, seen):
         query_size=min(query_size, n_classes), index=params.index,
         n_centroids=min(n_centroids, n_classes), n_probes=of_search["n_probes"],
         tau=float(params.tau), mu=float(params.mu), unretrieved=params.unretrieved,
-        fit_intercept=bool(params.fit_intercept), solver=params.solver, warmup=params.warmup,
+        fit_intercept=bool(params.fit_intercept), warmup=params.warmup,
+        solver="sgd" if params.solver == "sgd" else "adagrad",
         batch_size=batch_size, learning_rate=rate,
         decay=params.decay, max_iter=passes(params, plan.form, n_samples, n_classes * n_features),
         alpha=0.0, of_parts=not problem.whole,

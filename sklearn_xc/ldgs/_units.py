@@ -10,7 +10,6 @@ from copy import copy
 
 import numpy as np
 
-from ..utils import _far_rows
 from ..utils._records import is_array, is_not_negative, is_number, is_truth, record
 
 NO_COLUMNS = np.zeros(0)
@@ -57,10 +56,6 @@ class Units:
         units.weight += float(weight[known].sum())
         units.log_lengths += float(weight[known] @ np.log(lengths[known]))
         return units
-
-    def shares(self, lengths):
-        """Factors on the weights with which rows of these lengths count in the columns' units."""
-        return _far_rows.shares(lengths, self.length) ** 2
 
     def with_columns(self, total, mean, squares):
         """The units with the columns of some rows.
@@ -152,21 +147,3 @@ class Change:
         """The ridge on the weights inside that is alpha on those outside: of W, of U."""
         on_X = alpha * np.square(self.scale)
         return (alpha, on_X) if self._hidden else (on_X, 0.0)
-
-
-def held_back(lengths, typical):
-    """Weights of long rows in a step, float32 (n_samples,); None where all count in full.
-
-    The gradient of a sample is as long as its row. One of more than FAR typical lengths counts no
-    more than one of just these: else a single corrupt row would be most of what a step, and the
-    squares by which Adagrad divides all later ones, are made of.
-
-    Parameters
-    ----------
-    lengths : ndarray of float64 (n_samples,)
-        Of the rows.
-    typical : float
-        The length of a typical row.
-    """
-    shares = _far_rows.shares(lengths, typical)
-    return shares.astype(np.float32) if shares.min(initial=1) < 1 else None

@@ -66,7 +66,8 @@ class Data(NamedTuple):
         """
         if not self.rows.dense or not model.fit_intercept or model.normalize_scores:
             return Coordinates()
-        suited = self.rows.coordinates(self.weight if self.weight.size else None)
+        weight = self.weight if self.weight.size else None
+        suited = self.rows.shortened(weight).coordinates(weight)
         return Coordinates() if suited.mean is None else suited
 
     def inside(self, coordinates):

@@ -3,6 +3,7 @@
 import numpy as np
 
 FAR = 10.0  # typical lengths
+LONGEST = 3.0  # median ones, beyond which a row does not count more for the sizes of columns
 
 
 def shares(lengths, typical):
@@ -27,3 +28,12 @@ def typical_length(squares):
     """The median length of the rows that are not zero; 0 if all are."""
     known = squares[squares > 0]
     return float(np.sqrt(np.median(known))) if len(known) else 0.0
+
+
+def factors(squares, weight):
+    """Factors that shorten rows of these squared lengths to LONGEST times the median length."""
+    usual = squares[(squares > 0) & (weight > 0)]
+    if not usual.size:
+        return np.ones(len(squares))
+    limit = LONGEST**2 * np.median(usual)
+    return np.sqrt(limit / np.maximum(squares, limit))

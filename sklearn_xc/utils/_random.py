@@ -26,3 +26,11 @@ def stream(seed, name, *numbers):
     if max(words) < 2**32:  # the same generator in half of the time
         words = np.array(words, dtype=np.uint32)
     return np.random.default_rng(words)
+
+
+def mixed(bits):
+    """splitmix64 of each number."""
+    z = bits + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

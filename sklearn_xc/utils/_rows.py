@@ -8,10 +8,12 @@ from scipy import sparse
 from .._kernels.common import _sparse_rows as kernel
 from ._coordinates import UNEVEN, Coordinates
 from ._csr import IN_CACHE, narrow_pointers, stretches
+from ._far_rows import FAR, factors, shares
+from ._random import mixed
 
 MOST_ENTRIES = 1 / 3  # of dense rows that are taken as sparse ones
 ALREADY = 1e-3  # rows of length 1 but for so much are taken as they are
-LONGEST = 3.0  # median lengths, beyond which a row does not count more
+FULL = 0.25  # of the entries of dense rows that are centred
 HASHED_AT_ONCE, SUMMED_AT_ONCE = 2**20, 2**22  # entries
 
 
@@ -188,6 +190,21 @@ class Rows(NamedTuple):
         shifted = X if coordinates.mean is None else X - coordinates.mean
         return self._replace(data=np.ascontiguousarray(shifted / scale, dtype=np.float32).ravel())
 
+    def shortened(self, sample_weight=None, typical=None):
+        """The rows, none longer than `_far_rows.FAR` typical ones; themselves where none is.
+
+        A softmax moves its scores by the square of a row's length: one corrupt row would throw off
+        those of all others, and the mean and the size of every column with them. `typical` is the
+        length that earlier calls know, by default the weighted median.
+        """
+        if typical is None:
+            typical = self.typical_length(sample_weight)
+        of_row = shares(np.sqrt(self.squared_norms()), typical)
+        if of_row.min(initial=1) == 1:
+            return self
+        of_entry = np.repeat(of_row, np.diff(self.indptr))
+        return self._replace(data=(self.data * of_entry).astype(np.float32))
+
     # ------------------------------------------------------------------------ a number a row
 
     def squared_norms(self):
@@ -214,13 +231,13 @@ class Rows(NamedTuple):
             part = slice(self.indptr[start], self.indptr[stop])
             values = self.data[part]
             features = np.tile(self.indices, stop - start) if self.dense else self.indices[part]
-            entries = _mixed(features.astype(np.uint64) << np.uint64(32) | values.view(np.uint32))
+            entries = mixed(features.astype(np.uint64) << np.uint64(32) | values.view(np.uint32))
             entries[values == 0] = 0
             sums = np.append(np.uint64(0), np.cumsum(entries))  # modulo 2**64
             bounds = np.append(0, np.cumsum(lengths[start:stop]))
             hashes[start:stop] = sums[bounds[1:]] - sums[bounds[:-1]]
             start = stop
-        return _mixed(hashes)
+        return mixed(hashes)
 
     # --------------------------------------------------------------------- a number a feature
 
@@ -272,7 +289,7 @@ class Rows(NamedTuple):
     def feature_sums(self, weight):
         """Of each feature how many rows have it, their weights, and the first two moments.
 
-        No row counts as longer than LONGEST times the median row: none decides alone.
+        No row counts as longer than `_far_rows.LONGEST` median ones: none decides alone.
 
         Parameters
         ----------
@@ -300,10 +317,10 @@ class Rows(NamedTuple):
             sums = np.append(0, np.cumsum((values / typical[features]) ** 2))
             ends = self.indptr[some.start : some.stop + 1] - self.indptr[some.start]
             squares[some] = np.diff(sums[ends])
-        factors, sums = _factors(squares, weight), np.zeros((3, n_features))
+        shorter, sums = factors(squares, weight), np.zeros((3, n_features))
         for _, features, values, of_row in self._pieces():
             of_entry = (values != 0) * of_row(weight)
-            values *= of_row(factors)
+            values *= of_row(shorter)
             for power in range(3):
                 sums[power] += np.bincount(features, of_entry, n_features)
                 of_entry *= values
@@ -331,10 +348,10 @@ class Rows(NamedTuple):
         typical = magnitude / np.maximum(n_entries, 1)
         typical[typical == 0] = 1
         lengths = [np.einsum("ij,ij->i", part, part) for part in (X[p] / typical for p in parts)]
-        factors = _factors(np.concatenate(lengths) if lengths else np.zeros(0), weight)
+        shorter = factors(np.concatenate(lengths) if lengths else np.zeros(0), weight)
         sums = np.zeros((3, X.shape[1]))
         for part in parts:
-            values = X[part] * factors[part][:, None]
+            values = X[part] * shorter[part][:, None]
             sums[0] += weight[part] @ (X[part] != 0)
             sums[1] += weight[part] @ values
             sums[2] += weight[part] @ (values * values)
@@ -357,6 +374,26 @@ class Rows(NamedTuple):
         """`Coordinates` in which the median row has length 1, with nothing else changed."""
         length = self.typical_length(sample_weight)
         return Coordinates(scale=1.0 if abs(length - 1) < ALREADY else length)
+
+    def coordinates_for_steps(self, sample_weight=None, columns=True, fit_intercept=True):
+        """`Coordinates` of a fit by steps of one rate for all weights.
+
+        Dense rows, unless they are mostly zeros, are taken from their mean, which intercepts
+        without penalty take up: what all share would have most of their length, and of the steps.
+        `columns` says whether each column may get a scale of its own.
+        """
+        if not self.dense or not fit_intercept:
+            return self.coordinates_of_length(sample_weight)
+        rows = self if sample_weight is None else self.take(sample_weight > 0)
+        found = rows.coordinates()
+        if columns and np.ndim(found.scale):
+            return found
+        if np.count_nonzero(rows.data) < FULL * rows.data.size:
+            return rows.coordinates_of_length()
+        squares = rows.squared_norms()
+        near = squares <= FAR**2 * np.median(squares)  # a far row could move the mean
+        mean = rows.matrix()[near].mean(axis=0, dtype=np.float64)
+        return Coordinates(mean, rows.inside(Coordinates(mean)).coordinates_of_length().scale)
 
     def typical_length(self, sample_weight=None):
         """The weighted median length of the rows that are not zero; 1 if all are."""
@@ -411,20 +448,3 @@ def _of_dense(values):
         True,
         values.shape,
     )
-
-
-def _factors(squares, weight):
-    """Factors that shorten rows of these squared lengths to LONGEST times the median length."""
-    usual = squares[(squares > 0) & (weight > 0)]
-    if not usual.size:
-        return np.ones(len(squares))
-    limit = LONGEST**2 * np.median(usual)
-    return np.sqrt(limit / np.maximum(squares, limit))
-
-
-def _mixed(bits):
-    """splitmix64 of each number."""
-    z = bits + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))

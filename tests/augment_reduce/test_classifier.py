@@ -279,7 +279,7 @@ def test_zero_start(small):
 
 
 @pytest.mark.parametrize("model", ["probit", "logistic"])
-@pytest.mark.parametrize("bound", ["exact", "one_vs_each"])
+@pytest.mark.parametrize("bound", ["one_vs_each"])
 def test_bounds_of_the_softmax_are_refused_with_other_noise(model, bound, small):
     estimator = AugmentReduceClassifier(model, bound)
     message = f"bound='{bound}' is one of the softmax; with model='{model}' only"
@@ -288,6 +288,22 @@ def test_bounds_of_the_softmax_are_refused_with_other_noise(model, bound, small)
     with pytest.raises(ValueError, match=message):
         estimator.partial_fit(*small, classes=np.arange(10))
     assert not hasattr(estimator, "classes_")
+
+
+@pytest.mark.parametrize("model", ["probit", "logistic"])
+def test_exact_steps_of_other_noise_are_for_fits_without_a_rate(model, small):
+    X, y = small
+    estimator = AugmentReduceClassifier(model, "exact", random_state=0)
+    message = f"bound='exact' of model='{model}' has steps of its own, for fit only"
+    with pytest.raises(ValueError, match=message):
+        estimator.partial_fit(X, y, classes=np.arange(10))
+    for options in {"learning_rate": 0.1}, {"batch_size": 100}:
+        with pytest.raises(ValueError, match=message):
+            AugmentReduceClassifier(model, "exact", **options).fit(X, y)
+    assert estimator.fit(X, y).bound_ == "exact"
+    drawn = AugmentReduceClassifier(model, random_state=0).fit(X, y)
+    assert drawn.bound_ == "augment_reduce"
+    assert estimator.log_likelihood(X, y) > drawn.log_likelihood(X, y) - 0.05
 
 
 @pytest.mark.parametrize(

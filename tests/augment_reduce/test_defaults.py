@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
 from sklearn_xc import AugmentReduceClassifier
+from sklearn_xc.augment_reduce import _auto
 from sklearn_xc.augment_reduce._feature_moments import FeatureMoments
 from sklearn_xc.softmax._class_sampling import ClassSampler
 from sklearn_xc.utils._matrix import as_rows, normalise
@@ -91,12 +92,35 @@ def test_a_few_rows_too_many_are_no_step_of_their_own():
 
 def test_bound_auto_goes_by_the_number_of_classes():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(1200, 4))
-    for n_classes, n_sampled, bound in ((100, 1, "exact"), (101, 1, "augment_reduce")):
-        y = np.arange(1200) % n_classes
-        model = AugmentReduceClassifier(n_sampled_classes=n_sampled, max_iter=1, random_state=0)
-        assert model.fit(X, y).bound_ == bound
+    X, y = rng.normal(size=(1200, 4)), np.arange(1200)
+    options = {"n_sampled_classes": 1, "max_iter": 1, "random_state": 0}
+    for n_classes, rate in ((100, None), (101, 10.0)):
+        model = AugmentReduceClassifier(**options).fit(X, np.arange(1200) % n_classes)
+        assert model.bound_ == "exact"
+        assert (model.learning_rate_ == 10.0) == (rate is not None)
+    assert AugmentReduceClassifier("probit", **options).fit(X, np.arange(1200)).bound_ == "exact"
+    for given in {"learning_rate": 0.01}, {"batch_size": 50}:
+        model = AugmentReduceClassifier(**options | given).fit(X, np.arange(1200))
+        assert model.bound_ == "augment_reduce"
     assert AugmentReduceClassifier("probit", max_iter=1).fit(X, y % 3).bound_ == "augment_reduce"
+
+
+def test_steps_of_all_classes_end_where_there_are_very_many():
+    model, n_classes = AugmentReduceClassifier(n_sampled_classes=1), 4000
+    assert _auto.bound_of(model, n_classes) == "exact"
+    assert _auto.bound_of(model, n_classes + 1) == "augment_reduce"
+    assert _auto.bound_of(model, n_classes, part=True) == "augment_reduce"
+
+
+def test_a_stream_goes_on_from_exact_steps():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((3000, 200), density=0.05, rng=rng, format="csr", dtype=np.float32)
+    y = np.arange(3000) % 1100
+    model = AugmentReduceClassifier(random_state=0).fit(X, y)
+    before = model.log_likelihood(X, y)
+    model.partial_fit(X[:600], y[:600])
+    assert model.bound_ == "augment_reduce"
+    assert model.log_likelihood(X, y) > before - 0.5
 
 
 def test_passes_follow_the_size_of_the_data():

@@ -10,6 +10,7 @@ from sklearn_xc import ImplicitSoftmaxRegressor
 from sklearn_xc.implicit_softmax._data import NONE, Data
 from sklearn_xc.implicit_softmax._rate_search import RATES, Trials, climb, search_rate
 from sklearn_xc.implicit_softmax._solvers import DivergenceError
+from sklearn_xc.implicit_softmax._train import is_searched
 from sklearn_xc.utils._matrix import as_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
@@ -189,3 +190,16 @@ def test_loss_curve(small):
         np.testing.assert_allclose(watched.coef_, unwatched.coef_, rtol=1e-4, atol=1e-5)
     watched.set_params(compute_loss=False).fit(X, y)
     assert not hasattr(watched, "loss_curve_")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_exact_steps_on_classes_of_few_rows_have_a_rate_without_a_search():
+    assert is_searched("exact", 1797, 10)
+    assert is_searched("exact", 60_000, 1000)
+    assert is_searched("implicit", 28_291, 3734)
+    assert not is_searched("exact", 28_291, 3734)
+    rng = np.random.default_rng(0)
+    X, y = 3 * rng.normal(size=(6000, 4)), np.arange(6000) % 1500
+    model = ImplicitSoftmaxRegressor(max_iter=1, random_state=0).fit(X, y)
+    length = np.median(np.linalg.norm(X, axis=1))
+    assert model.learning_rate_ == pytest.approx(10 / length**2, rel=1e-3)

@@ -8,8 +8,6 @@ from sklearn.datasets import load_digits
 
 from sklearn_xc import LDGSClassifier
 from sklearn_xc.ldgs._train import Problem
-from sklearn_xc.ldgs._units import held_back
-from sklearn_xc.utils._far_rows import FAR
 from sklearn_xc.utils._matrix import as_rows
 
 
@@ -59,9 +57,3 @@ def test_lengths_of_sparse_rows_do_not_round_off_beside_a_long_one():
     for part, expected in ((X[1:], [5e-4, 0, 2]), (X, [1e18, 5e-4, 0, 2])):
         problem = Problem(as_rows(part), None, None, None, 2, False, True)
         np.testing.assert_allclose(problem.lengths(), expected)
-
-
-def test_a_long_row_counts_no_more_than_one_of_far_typical_lengths():
-    lengths = np.array([1, 2, FAR, 4 * FAR])
-    np.testing.assert_allclose(held_back(lengths, 1.0), [1, 1, 1, 0.25])
-    assert held_back(lengths, 4.0) is None

@@ -2,11 +2,20 @@
 
 import numpy as np
 import pytest
+from _full import rest_in_full
 from scipy import sparse
-from sklearn.datasets import load_digits
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_wine
 
-from sklearn_xc import MemoirSVC, PPDSparseClassifier
+from sklearn_xc import (
+    AugmentReduceClassifier,
+    ImplicitSoftmaxRegressor,
+    LDGSClassifier,
+    MemoirSVC,
+    PPDSparseClassifier,
+)
 from sklearn_xc.utils._far_rows import FAR, shares, typical_length
+from sklearn_xc.utils._matrix import as_rows, normalise
 
 
 def test_no_row_is_longer_than_some_typical_ones():
@@ -19,24 +28,93 @@ def test_no_row_is_longer_than_some_typical_ones():
 
 
 @pytest.mark.parametrize("to_matrix", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize(
-    "model",
-    [
-        PPDSparseClassifier(random_state=0),
-        PPDSparseClassifier(l2=1.0, random_state=0),
-        MemoirSVC(random_state=0),
-        MemoirSVC(alpha=1e-4, random_state=0),
-    ],
-    ids=["ppdsparse", "ppdsparse-l2", "memoir", "memoir-alpha"],
-)
-def test_one_corrupt_row_decides_nothing(model, to_matrix):
+def test_far_rows_are_shortened_and_others_stay(to_matrix):
+    X = np.diag(np.arange(6.0))
+    X[5] *= 1e6
+    rows = as_rows(normalise(to_matrix(X)))
+    np.testing.assert_allclose(
+        np.sqrt(rows.shortened().squared_norms()), [0, 1, 2, 3, 4, 3 * FAR], rtol=1e-6
+    )
+    few = rows.take([0, 1, 2, 3, 4])
+    assert few.shortened() is few
+    bounded = np.sqrt(rows.shortened(typical=0.01).squared_norms())
+    np.testing.assert_allclose(bounded[1:], 0.01 * FAR, rtol=1e-6)
+    weight = np.array([0, 1, 0, 0, 0, 0.1])
+    assert rows.shortened(weight).squared_norms()[5] == pytest.approx(FAR**2)
+
+
+def topics():
+    """Counts of words, twelve topics."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(12, size=600)
+    words = rng.random((12, 200)) ** 12
+    return rng.poisson(words[y] * 20 / words.sum(axis=1)[y][:, None]).astype(float), y
+
+
+def measurements():
+    X, y = load_wine(return_X_y=True)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def digits():
     X, y = load_digits(return_X_y=True)
-    X, train, test = X / 16, slice(1200), slice(1200, None)
+    return X / 16, y
+
+
+MODELS = {
+    "ppdsparse": PPDSparseClassifier(),
+    "ppdsparse-l2": PPDSparseClassifier(l2=1.0),
+    "memoir": MemoirSVC(),
+    "memoir-alpha": MemoirSVC(alpha=1e-4),
+    "implicit-exact": ImplicitSoftmaxRegressor(),
+    "implicit": ImplicitSoftmaxRegressor(solver="implicit"),
+    "ldgs": LDGSClassifier(),
+    "ldgs-hidden": LDGSClassifier(hidden_dim=16),
+    "augment-reduce": AugmentReduceClassifier(),
+    "augment-reduce-drawn": AugmentReduceClassifier(bound="augment_reduce"),
+    "probit": AugmentReduceClassifier("probit"),
+}
+DATA = {"digits": digits, "topics": topics, "measurements": measurements}
+CORRUPT = {"one": lambda n: [11], "a hundredth": lambda n: np.arange(5, n, 100)}
+
+
+def corrupted(X, rows):
     corrupt = X.copy()
-    corrupt[7] *= 1e4
-    expected = model.fit(to_matrix(X[train]), y[train]).score(to_matrix(X[test]), y[test])
-    found = model.fit(to_matrix(corrupt[train]), y[train]).score(to_matrix(X[test]), y[test])
+    corrupt[rows] *= 3e4
+    return corrupt
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("to_matrix", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("data", rest_in_full(DATA, "digits"))
+@pytest.mark.parametrize("which", rest_in_full(CORRUPT, "one"))
+@pytest.mark.parametrize("name", MODELS)
+def test_corrupt_rows_decide_nothing(name, which, data, to_matrix):
+    X, y = DATA[data]()
+    rows = CORRUPT[which](len(y))
+    others = np.delete(np.arange(len(y)), rows)
+    model = clone(MODELS[name]).set_params(random_state=0)
+    X_others = to_matrix(X[others])
+    expected = model.fit(X_others, y[others]).score(X_others, y[others])
+    found = model.fit(to_matrix(corrupted(X, rows)), y).score(X_others, y[others])
     assert found > expected - 0.02
+
+
+@pytest.mark.parametrize("data", rest_in_full(DATA, "digits"))
+@pytest.mark.parametrize(
+    "name", rest_in_full(["memoir", "implicit-exact", "implicit", "ldgs", "augment-reduce"], "ldgs")
+)
+@pytest.mark.parametrize("row", [11, 170])
+def test_a_corrupt_row_of_a_stream_decides_nothing(name, row, data):
+    X, y = DATA[data]()
+    others = np.delete(np.arange(len(y)), row)
+    scores = []
+    for seen in (X, corrupted(X, [row])):
+        model = clone(MODELS[name]).set_params(random_state=0)
+        for part in [*np.array_split(np.arange(len(y)), 8)] * 3:
+            model.partial_fit(seen[part], y[part], classes=np.unique(y))
+        scores.append(model.score(X[others], y[others]))
+    assert scores[1] > scores[0] - 0.02
 
 
 def test_parts_know_how_long_rows_were_before():

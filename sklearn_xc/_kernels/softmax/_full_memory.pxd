@@ -5,7 +5,7 @@ from sklearn_xc._kernels.softmax._tiles cimport Scratch, Weights
 
 
 cdef class Buffers:
-    cdef float[::1] scores, kept, own, value, factors
+    cdef float[::1] scores, spare, kept, own, mass, value, factors
     cdef double[::1] highest, total, log_normaliser
     cdef int32_t[::1] features, row_of, place_of, classes, counts
     cdef int64_t[::1] starts, streams, ends

@@ -14,11 +14,14 @@ cdef enum:
 cdef class Buffers:
     """The memory of a mini-batch, reused by the next one."""
 
-    def __init__(self, n_rows, n_places, n_tiles, n_features, n_entries, n_threads, rounded):
+    def __init__(
+        self, n_rows, n_places, n_tiles, n_features, n_entries, n_threads, rounded, noise
+    ):
         n_distinct = min(n_features, n_entries)
         n_scored = n_threads if rounded else n_rows
         self.scores = np.empty(n_scored * n_places + CACHE_LINE, dtype=np.float32)
-        self.own = np.empty(n_rows, dtype=np.float32)
+        self.spare = np.empty(n_threads * n_places if noise else 1, dtype=np.float32)
+        self.own, self.mass = np.empty((2, n_rows), dtype=np.float32)
         self.highest, self.total = np.empty((2, n_tiles * n_rows))
         self.log_normaliser = np.empty(n_rows)
         self.classes = np.empty(n_rows * n_places if rounded else 1, dtype=np.int32)
@@ -38,7 +41,9 @@ cdef class Buffers:
         cdef uintptr_t address = <uintptr_t>&self.scores[0]
         address = (address + 4 * CACHE_LINE - 1) // (4 * CACHE_LINE) * (4 * CACHE_LINE)
         scratch.scores = <float*>address
+        scratch.spare = &self.spare[0]
         scratch.own = &self.own[0]
+        scratch.mass = &self.mass[0]
         scratch.classes = &self.classes[0]
         scratch.kept = &self.kept[0]
         scratch.counts = &self.counts[0]
@@ -101,13 +106,16 @@ cdef class FullWeights:
     scales : (n_features,), factors of the rows of W; or of size 0. With them, steps are plain ones
         on rounded probabilities (see `_rounded_step`).
     intercept : the constant feature of the intercepts; 0 without
+    noise : 0 for the softmax, 1 for the probit and 2 for the logistic model, with plain steps
+    mu, beta : (n_samples,), of the noise of each sample; of size 0 for the softmax
     """
 
     def __init__(
         self, float[:, ::1] W, float[::1] b, const float[::1] ridge, float[:, ::1] averages,
-        int64_t[::1] touched, float[::1] scales, double intercept,
+        int64_t[::1] touched, float[::1] scales, double intercept, int noise, double[::1] mu,
+        double[::1] beta,
     ):
-        self.arrays = W, b, ridge, averages, touched, scales
+        self.arrays = W, b, ridge, averages, touched, scales, mu, beta
         self.pointers.n_features, self.pointers.n_places = W.shape[0], W.shape[1]
         self.pointers.W = &W[0, 0] if W.shape[0] else NULL
         self.pointers.b = &b[0]
@@ -116,3 +124,6 @@ cdef class FullWeights:
         self.pointers.scales = &scales[0] if scales.shape[0] else NULL
         self.pointers.ridge = &ridge[0] if W.shape[0] else NULL
         self.pointers.intercept = <float>(intercept * intercept)
+        self.pointers.noise = noise
+        self.pointers.mu = &mu[0] if mu.shape[0] else NULL
+        self.pointers.beta = &beta[0] if beta.shape[0] else NULL

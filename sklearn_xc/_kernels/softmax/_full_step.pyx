@@ -20,12 +20,13 @@ from sklearn_xc._kernels.common._math cimport average_of_squares, one_and_root
 from sklearn_xc._kernels.softmax._full_memory cimport Buffers, FullSamples, FullWeights
 from sklearn_xc._kernels.softmax._mini_batch cimport Batch, Samples, gather_columns
 from sklearn_xc._kernels.common._pace cimport Pace
+from sklearn_xc._kernels.softmax._noise_row cimport noise_row
 from sklearn_xc._kernels.softmax._rounded_step cimport (
     round_row, rounded_step, shrink_scales,
 )
 from sklearn_xc._kernels.softmax._tiles cimport (
     TILE, Scratch, Step, Weights, factor_of, first_tile, list_streams,
-    normalise_row, score_tile, tile_of,
+    normalise_row, score_tile, tile_of, weight_of,
 )
 
 cdef enum:
@@ -140,8 +141,7 @@ cdef inline void step_single(
     cdef float own = weights.intercept if intercept else batch.value[at]
     cdef float shrink = 1
     cdef float* w
-    if samples.weight != NULL:
-        own = own * samples.weight[batch.rows[i]]
+    own = own * weight_of(samples, batch, scratch, i)
     if intercept:
         w = weights.b + start
     else:
@@ -182,7 +182,7 @@ cdef void step_tile(
             i = <int32_t>at if u == batch.n_features else batch.row_of[at]
             value = weights.intercept if u == batch.n_features else batch.value[at]
             row = batch.rows[i]
-            own = value if samples.weight == NULL else value * samples.weight[row]
+            own = value * weight_of(samples, batch, scratch, i)
             y = samples.y[row]
             if start <= y < start + size:
                 gradient[y - start] -= own
@@ -232,17 +232,23 @@ cdef double batch_step(
     Samples samples, Batch* batch, const Weights* weights, const Scratch* scratch,
     Step step, int n_threads
 ) noexcept nogil:
-    """One mini-batch; the sum of its samples' log-losses before the step."""
+    """One mini-batch; the sum of its samples' log-losses before the step (with noise, of H)."""
     cdef int32_t i, u
     cdef int thread
     cdef double loss, sum_of_losses = 0
     gather_columns(samples, batch)
     list_streams(samples, batch, weights, scratch)
     if weights.scales == NULL:
-        for thread in prange(n_threads, schedule="static", chunksize=1, num_threads=n_threads):
-            score_tiles(samples, batch, weights, scratch, thread, n_threads)
-        for i in range(batch.n_rows):
-            normalise_row(batch, scratch, i)
+        if weights.noise:
+            for i in prange(batch.n_rows, schedule="dynamic", chunksize=1, num_threads=n_threads):
+                noise_row(
+                    samples, batch, weights, scratch, i, scratch.scores + i * weights.n_places
+                )
+        else:
+            for thread in prange(n_threads, schedule="static", chunksize=1, num_threads=n_threads):
+                score_tiles(samples, batch, weights, scratch, thread, n_threads)
+            for i in range(batch.n_rows):
+                normalise_row(batch, scratch, i)
         for thread in prange(n_threads, schedule="static", chunksize=1, num_threads=n_threads):
             step_tiles(samples, batch, weights, scratch, step, thread, n_threads)
     else:
@@ -289,7 +295,8 @@ def epoch(
     Returns
     -------
     loss : float
-        Sum of the samples' log-losses, each before its mini-batch's step.
+        Sum of the samples' log-losses, each before its mini-batch's step; of probit and logistic
+        models of their hazards, which is finite where all is.
     """
     cdef Samples samples = data.pointers
     cdef Weights weights = changed.pointers
@@ -310,7 +317,7 @@ def epoch(
         pace = Pace(1)
     buffers = Buffers(
         most_rows, n_places, scratch.n_tiles, weights.n_features, most_entries, n_threads,
-        weights.scales != NULL,
+        weights.scales != NULL, weights.noise != 0,
     )
     buffers.point(&batch, &scratch)
     with nogil:

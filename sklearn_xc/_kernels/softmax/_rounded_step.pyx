@@ -18,8 +18,9 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from sklearn_xc._kernels.common._common cimport dispatched, random_unit, seed_for
 from sklearn_xc._kernels.common._lazy_scale cimport is_tiny, multiply_weights
 from sklearn_xc._kernels.softmax._mini_batch cimport Batch, Samples
+from sklearn_xc._kernels.softmax._noise_row cimport noise_row
 from sklearn_xc._kernels.softmax._tiles cimport (
-    LANES, Scratch, Step, Weights, factor_of, normalise_row, score_row,
+    LANES, Scratch, Step, Weights, factor_of, normalise_row, score_row, weight_of,
 )
 
 cdef enum:
@@ -113,10 +114,6 @@ cdef void shrink_scales(const Batch* batch, const Weights* weights, Step step) n
         weights.scales[batch.features[u]] = 1 if is_tiny(scale) else scale
 
 
-cdef inline float weight_of(Samples samples, const Batch* batch, int32_t i) noexcept nogil:
-    return 1 if samples.weight == NULL else samples.weight[batch.rows[i]]
-
-
 cdef void round_row(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
     Step step, int32_t i, float* p
@@ -125,8 +122,11 @@ cdef void round_row(
     cdef uint64_t state, seed = seed_for(step.seed, step.number)
     cdef int64_t start, first = i * weights.n_places
     cdef int32_t t
-    score_row(samples, batch, weights, scratch, i, p)
-    normalise_row(batch, scratch, i)
+    if weights.noise:
+        noise_row(samples, batch, weights, scratch, i, p)
+    else:
+        score_row(samples, batch, weights, scratch, i, p)
+        normalise_row(batch, scratch, i)
     scratch.counts[i] = 0
     for t in range(scratch.n_tiles):
         start = <int64_t>t * scratch.tile
@@ -167,7 +167,7 @@ cdef void rounded_step(
         w = weights.W + batch.features[u] * weights.n_places
         for at in range(batch.starts[u], batch.starts[u + 1]):
             i = batch.row_of[at]
-            own = step.rate * weight_of(samples, batch, i) * batch.value[at]
+            own = step.rate * weight_of(samples, batch, scratch, i) * batch.value[at]
             own /= weights.scales[batch.features[u]]
             step_row(samples, batch, weights.n_places, scratch, i, own, w)
         scale = next_scale(batch, weights, step, <int32_t>u)
@@ -175,7 +175,7 @@ cdef void rounded_step(
             multiply_weights(w, weights.n_places, 1, scale)
     if weights.intercept > 0 and thread == 0:
         for i in range(batch.n_rows):
-            own = step.rate * weight_of(samples, batch, i) * weights.intercept
+            own = step.rate * weight_of(samples, batch, scratch, i) * weights.intercept
             step_row(samples, batch, weights.n_places, scratch, i, own, weights.b)
 
 

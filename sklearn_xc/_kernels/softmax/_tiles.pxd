@@ -19,13 +19,18 @@ cdef struct Weights:
     int64_t n_features
     int64_t n_places
     float intercept  # squared: the constant feature of the intercepts; 0: none
+    int noise  # 0: softmax; probit and logistic: see `_noise_row`
+    double* mu  # (n_samples,), of the noise of each sample, with `noise`
+    double* beta
 
 cdef struct Scratch:
     float* scores  # (n_rows, n_places); in rounded steps (n_threads, n_places)
     double* highest  # (n_tiles, n_rows): highest score in the tile
     double* total  # (n_tiles, n_rows): sum of exp(score - highest)
+    float* spare  # (n_threads, n_places), of steps with noise
     float* own  # (n_rows,): score of the sample's own class
     double* log_normaliser  # (n_rows,)
+    float* mass  # (n_rows,): the gradient is that of a softmax times this, which is 1 for softmax
     int32_t* classes  # (n_rows, n_places): first those that a rounded step touches
     float* kept  # (n_rows, n_places): their rounded probabilities
     int32_t* counts  # (n_rows,): how many they are
@@ -49,6 +54,10 @@ cdef void list_streams(
 cdef void score_tile(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch, int32_t t
 ) noexcept nogil
+cdef void plain_scores(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
+    int32_t i, float* out
+) noexcept nogil
 cdef void score_row(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
     int32_t i, float* out
@@ -59,6 +68,14 @@ cdef void normalise_row(
 cdef float factor_of(
     const Batch* batch, const Scratch* scratch, int32_t t, int32_t i
 ) noexcept nogil
+
+
+cdef inline float weight_of(
+    Samples samples, const Batch* batch, const Scratch* scratch, int32_t i
+) noexcept nogil:
+    """What the gradient of a sample of the mini-batch is multiplied by."""
+    cdef float mass = scratch.mass[i]
+    return mass if samples.weight == NULL else mass * samples.weight[batch.rows[i]]
 
 
 cdef inline int32_t first_tile(const Scratch* scratch, int thread, int n_threads) noexcept nogil:

@@ -122,11 +122,11 @@ cdef inline int64_t beginning(const Scratch* scratch, int32_t i) noexcept nogil:
     return 0 if i == 0 else scratch.ends[i - 1]
 
 
-cdef inline void score_part(
+cdef inline int32_t plain_part(
     Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
     int32_t t, int32_t i, float* out
 ) noexcept nogil:
-    """Exponentials of the scores of sample i in tile t."""
+    """Scores of sample i in tile t; returns how many."""
     cdef int64_t start = <int64_t>t * scratch.tile
     cdef int32_t size = <int32_t>min(scratch.tile, weights.n_places - start)
     cdef const float* base = weights.b + start
@@ -140,6 +140,15 @@ cdef inline void score_part(
         at += FOUR
     if start <= y < start + size:
         scratch.own[i] = out[y - start]
+    return size
+
+
+cdef inline void score_part(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
+    int32_t t, int32_t i, float* out
+) noexcept nogil:
+    """Exponentials of the scores of sample i in tile t."""
+    cdef int32_t size = plain_part(samples, batch, weights, scratch, t, i, out)
     exponentials(
         out, size, &scratch.highest[t * batch.n_rows + i], &scratch.total[t * batch.n_rows + i]
     )
@@ -167,6 +176,16 @@ cdef void score_row(
         score_part(samples, batch, weights, scratch, t, i, out + <int64_t>t * scratch.tile)
 
 
+cdef void plain_scores(
+    Samples samples, const Batch* batch, const Weights* weights, const Scratch* scratch,
+    int32_t i, float* out
+) noexcept nogil:
+    """The scores of a sample in all tiles."""
+    cdef int32_t t
+    for t in range(scratch.n_tiles):
+        plain_part(samples, batch, weights, scratch, t, i, out + <int64_t>t * scratch.tile)
+
+
 cdef void normalise_row(
     const Batch* batch, const Scratch* scratch, int32_t i
 ) noexcept nogil:
@@ -180,6 +199,7 @@ cdef void normalise_row(
             scratch.highest[t * batch.n_rows + i] - highest
         )
     scratch.log_normaliser[i] = highest + log(total)
+    scratch.mass[i] = 1
 
 
 cdef float factor_of(

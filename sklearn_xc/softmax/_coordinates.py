@@ -1,4 +1,4 @@
-"""Weights of ImplicitSoftmaxRegressor in the coordinates of its samples, and back."""
+"""Weights of softmax models in the coordinates of their samples, and back."""
 
 import numpy as np
 

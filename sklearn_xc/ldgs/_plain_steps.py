@@ -1,0 +1,136 @@
+"""Steps of one rate on all classes, for one label of very many a row: those of the exact softmax.
+
+With a thousand classes and more, rates that Adagrad lowers row by row leave those of rare features
+far from the optimum after ten passes, and a step of the steps in `_features` takes several times as
+long as one that reads and writes weights once.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from ..softmax._coordinates import weights_inside, weights_outside
+from ..softmax._full_softmax import BEYOND, INTERCEPT, RIDGE, ExactSteps, calmed_weights, cuts_at
+from ..topk._feature_major import feature_major, n_places, padded_intercept, untouched_zeros
+from ..utils._random import stream
+from ..utils._rows import FULL
+from ..utils._schedules import share_of_rate
+
+
+class Unchanged:
+    """In the place of a `Change`: weights are for X as it is."""
+
+    @staticmethod
+    def outside(W, b, U):
+        return W, b, U
+
+
+class PlainSteps:
+    """Passes over all samples of a fit; as `_steps.Steps`.
+
+    Parameters
+    ----------
+    problem : Problem
+        With one label a sample.
+    start : Start or None
+    params : LDGSClassifier
+    plan : Plan
+    n_passes, seed, n_threads : int
+    """
+
+    searching = False
+
+    def __init__(self, problem, start, params, plan, n_passes, seed, n_threads):
+        rows = problem.rows
+        if not rows.dense and len(rows.data) >= FULL * np.prod(rows.shape):
+            rows = rows.as_dense()
+        weight, self.visited = problem.sample_weight, problem.visited()
+        self._weight = None
+        if weight is not None:
+            mean = weight[self.visited].mean(dtype=np.float64)
+            self._weight = (weight / mean).astype(np.float32)
+        self._coordinates = rows.coordinates_for_steps(
+            self._weight, fit_intercept=params.fit_intercept
+        )
+        self.positives, self._y = problem.positives, problem.positives.ids
+        self.rows = rows.inside(self._coordinates)
+        self._squares = self.rows.squared_norms()
+        if self._weight is not None:
+            self._squares *= self._weight
+        self._plan, self._seed, self._decay = plan, seed, params.decay
+        self._n_passes, self._batch_size = n_passes, min(params.batch_size, len(self.visited))
+        self.n_classes, self.n_visited, self._done = problem.n_classes, 0, False
+        alpha = RIDGE
+        if params.alpha != "auto":
+            alpha = params.alpha * len(self.visited) / np.square(self._coordinates.scale)
+        self._steps = ExactSteps(
+            self.rows, self._y, self._weight, *self._start(start), self.visited, alpha=alpha,
+            intercept=INTERCEPT if params.fit_intercept else 0.0, adaptive=False,
+            n_threads=n_threads,
+        )  # fmt: skip
+
+    def _start(self, start):
+        if start is None:
+            W = untouched_zeros((self.rows.shape[1], n_places(self.n_classes)))
+            return W, padded_intercept(np.zeros(self.n_classes), BEYOND)
+        inside = weights_inside(self._coordinates, start.coef.copy(), start.intercept.copy())
+        return feature_major(inside[0]), padded_intercept(inside[1], BEYOND)
+
+    @property
+    def n_scored(self):
+        return self.n_visited * self.n_classes
+
+    @property
+    def weights(self):
+        """Squares in the place of those that Adagrad sums up, about as large.
+
+        A part that follows takes steps of Adagrad, in the form of the plan: without squares its
+        first one would be as long as the first of all.
+        """
+        n_gradients = self.n_visited / max(len(self.visited), 1) / self._batch_size**2
+        counts = np.bincount(self._y[self.visited], minlength=self.n_classes)
+        of_classes = (n_gradients * counts).astype(np.float32)
+        if self._plan.form != "features":
+            return SimpleNamespace(squares_W=of_classes, squares_U=np.zeros(0, np.float32))
+        weight = np.zeros(self.rows.shape[0], dtype=np.float32)
+        weight[self.visited] = n_gradients
+        of_features = np.square(self.rows.weighted_norms(weight))
+        return SimpleNamespace(squares_W=of_classes, squares_U=of_features)
+
+    def epoch(self, number, start=None, span=1.0):
+        """Visit all samples once; returns their mean loss, each before the step on it."""
+        order = stream(self._seed, "pass", number).permutation(self.visited).astype(np.int32)
+        n_batches = len(cuts_at(len(order), self._batch_size)) - 1
+        passes = number + np.arange(n_batches) / n_batches
+        rates = self._plan.learning_rate * share_of_rate(self._decay, passes, self._n_passes)
+        seed = stream(self._seed, "rounding", number).integers(2**63)
+        weight = calmed_weights(self._weight, self._squares, rates[0])
+        loss = self._steps.epoch(order, self._batch_size, rates, int(seed), weight)
+        if not np.isfinite(loss):
+            raise FloatingPointError(f"the loss in pass {number + 1} was not finite")
+        self.n_visited += len(order)
+        total = len(order) if weight is None else weight[self.visited].sum(dtype=np.float64)
+        return loss / total
+
+    def finish(self):
+        """Make what `model` returns the weights themselves, not copies."""
+        self._done = True
+
+    def forget_untouched(self):
+        """Nothing: weights that no step touches stay at zero."""
+
+    def model(self):
+        """Label embeddings and intercepts so far, for X as it is; there is no table of features."""
+        W, b = self._inside()
+        if not self._done:
+            W, b = W.copy(), b.copy()
+        return *weights_outside(self._coordinates, W, b), None
+
+    def scores(self, samples):
+        """Scores (n, n_classes) of samples."""
+        W, b = self._inside()
+        return self.rows.take(samples).matrix() @ W.T + b
+
+    def _inside(self):
+        self._steps.finish()
+        return self._steps.W[:, : self.n_classes].T, self._steps.b[: self.n_classes]
