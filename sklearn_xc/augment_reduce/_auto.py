@@ -25,9 +25,8 @@ RIDGE = 1.0  # of alpha="auto", as LogisticRegression() has on standardised colu
 # stand one beside the other, takes as long; with this many it still repays what more it takes.
 EXACT_CLASSES = 50
 # Beyond, plain steps of all classes, in mini-batches of a few samples and without averages of
-# squares, take a quarter to a half of the time of the steps on drawn classes that lead as far, and
-# far less than any that lead so far: up to so many classes a class seen by a sample. What is seen
-# of more has to suffice.
+# squares, lead further in less time (esco_occupations, 3,025 classes, held out: log-loss 1.76 in
+# 1.9 s, drawn classes 2.43 in 6.3 s), up to so many classes a class that a sample sees.
 PLAIN_CLASSES = 2000
 # Samples that gradients of automatic steps are scaled to, where there are more: so a step does not
 # depend on how much data is still to come. With 500 to 5000 of them, models were about the same;
