@@ -22,6 +22,7 @@ DATA = {
     "labels of dense rows": (DENSE, Y, None),
 }
 MOST_FILES = 6
+PILOT = 1  # a file more of PPDSparse, which chooses penalties before its solver runs
 ESTIMATORS = {
     "PPDSparseClassifier": "ppdsparse/_classifier",
     "MemoirSVC": "memoir/_classifier",
@@ -47,7 +48,7 @@ def fitted_road(name, data):
 def test_rows_pass_few_files_and_none_twice(name, data):
     road = fitted_road(name, data)
     assert n_returns(road) == 0, road
-    assert len(road) <= MOST_FILES, road
+    assert len(road) <= MOST_FILES + PILOT * (name == "PPDSparseClassifier"), road
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -6,6 +6,7 @@ from ..base._labels import check_labels, codes_of, is_indicator
 from ..base._multiclass import held_out_samples, validate_part
 from ..base._validation import grades_of, validate_fit
 from ..mips._row_store import ranges
+from ..utils._given_labels import in_order_of
 from ..utils._minibatches import sorted_by_class
 from ._candidate_gradients import Positives
 
@@ -67,6 +68,7 @@ def _part_of_indicator(estimator, X, y, classes, sample_weight, first):
     n_features, support = (None if first else estimator.n_features_in_), estimator._support
     beginning = vars(estimator).get("_beginning")
     require_graded_loss(estimator)
+    y = y if first else in_order_of(y, known)
     rows, Y, sample_weight = validate_fit(estimator, X, y, sample_weight)
     X = rows.matrix()
     if not first:

@@ -66,9 +66,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         1.5 times the mean of ``||x||^2``: about 1 for TF-IDF rows; less where rows differ in fewer
         than 50 directions, such as those of a table of few columns. "auto" is 0.1 to 10 times
         "rows", by the labels of held-out samples: little for labels whose samples are nearly
-        alike, much for labels that are mostly chance. The held-out samples, up to 2000, are those
-        of up to 1000 classes or a sixteenth of all classes; with fewer than 100 of them "auto" is
-        "rows", or 0.2 and 0.3 times "rows" if most labels have one sample.
+        alike, much for labels that are mostly chance. With fewer than 100 samples to hold out
+        "auto" is "rows", or 0.2 and 0.3 times "rows" if most labels have one sample.
         A text, in place of a number, also brings rows to unit length before the fit and the
         weights back after it (so that the intercept is penalised like the weight of a feature as
         long as the rows); dense rows are centred where the mean row is most of them, and where l1
@@ -180,8 +179,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         The penalties used, in units of X; where columns were brought to one size, of those columns.
         Where l2 is a text, the intercept's is ``l2_`` divided by the squared length of rows.
     penalty_factors_ : tuple of two floats
-        What "auto" has multiplied "rows" with, for l1 and l2; 1 for a penalty that was given.
-        `add_labels` takes these factors too.
+        By what "auto" multiplied "rows", for l1 and l2, also in `add_labels`; 1 if it was given.
     classes_ : ndarray, shape (n_classes,)
         Labels, or the column numbers or names of the indicator.
     dual_gap_ : ndarray of float64, shape (n_classes,) or (1,)
@@ -225,14 +223,9 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     classes a worker, and about 24 bytes a non-zero of the weights at the end. Nothing is N x K or
     D x K.
 
-    Two bounds of the paper are not right as printed, since the trivial solution w = 0, b = -1 has
-    the loss 2, not 1, for each positive. With n_p positives, every w that is no worse than that
-    solution has ``l1 * sum_j |w_j| <= l2 / 2 + 2 * n_p`` (Theorem 3.2 says ``||w||_1 <= 2 * n_p /
-    l1``), and at the optimum ``||a||_1 <= l2 + 4 * n_p`` (Theorem 3.3 says ``4 * n_p``). Both
-    printed bounds fail for one positive at x = 0 and twenty negatives at x = 10 with ``l1=40,
-    l2=20`` and the squared hinge: ``l1 * |w|`` is 2.578 (printed 2), ``||a||_1`` 5.278 (printed 4).
-    Inequality (16) of Theorem 4.1 holds trivially; what a search needs is given under `delta`. The
-    user guide has more.
+    Theorems 3.2 and 3.3 of the paper hold with ``2 * n_p + l2 / 2`` and ``4 * n_p + l2`` in place of
+    the printed ``2 * n_p`` and ``4 * n_p``, n_p being the positives of a class: the trivial solution
+    w = 0, b = -1 has the loss 2, not 1, for each positive. The user guide has counter-examples.
 
     References
     ----------

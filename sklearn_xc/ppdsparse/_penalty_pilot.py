@@ -36,6 +36,7 @@ MOST_DRAWN, FEWEST_HELD = 500, 100  # held-out samples that are drawn; fewest of
 MOST_MORE = 3  # further samples of a label of each drawn one: they cost no further classes
 HELD_SHARE = 5  # one in so many positives of a label is held out, or one of two to nine
 N_NEIGHBOURS, MOST_SEARCHED = 3, 50_000  # neighbours of a held-out sample, among so many samples
+FEW_CLASSES = 100  # which are those of the drawn samples anyway
 FEWEST_CLASSES, CLASS_SHARE = 1000, 16  # at most so many classes are fitted, or one in so many
 FEWEST_POSITIVES, POSITIVES_SHARE = 20_000, 10  # likewise of their positives
 MOST_POSITIVES = 50  # of a class that are sure to be kept
@@ -123,7 +124,9 @@ def pilot_of(problem: Problem) -> Pilot | None:
     if len(drawn) < FEWEST_HELD // 2:
         return None
     others = np.setdiff1d(np.arange(Y.shape[0]), drawn)
-    near = _nearest(problem.rows, drawn, rng.permutation(others)[:MOST_SEARCHED])
+    near = np.zeros((len(drawn), 0), dtype=np.int64)
+    if Y.shape[1] > FEW_CLASSES:
+        near = _nearest(problem.rows, drawn, rng.permutation(others)[:MOST_SEARCHED])
     n_drawn, classes = _candidates(Y, draw.counts, drawn, near)
     held, share = draw.with_more_of_their_labels(drawn[:n_drawn])
     if len(held) < FEWEST_HELD:

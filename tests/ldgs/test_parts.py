@@ -168,3 +168,15 @@ def test_many_parts_predict_as_many_labels_as_one(loss):
         f1.append(2 * found.multiply(Y).sum() / (found.sum() + Y.sum()))
     np.testing.assert_allclose(n_labels[1:], n_labels[0], rtol=0.02)
     np.testing.assert_allclose(f1[1:], f1[0], atol=0.005)
+
+
+def test_columns_of_a_later_table_go_by_their_names():
+    pandas = pytest.importorskip("pandas")
+    X, Y = make_xc_classification(200, 60, 8, n_labels=2, random_state=0)
+    table = pandas.DataFrame(Y.toarray(), columns=list("abcdefgh"))
+    models = [LDGSClassifier(random_state=0).partial_fit(X, table) for _ in range(2)]
+    models[0].partial_fit(X, table)
+    models[1].partial_fit(X, table[list("hgfedcba")])
+    np.testing.assert_array_equal(*(model.decision_function(X) for model in models))
+    with pytest.raises(ValueError, match="y has"):
+        models[0].partial_fit(X, table.rename(columns={"a": "z"}))
