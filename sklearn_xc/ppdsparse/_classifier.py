@@ -223,9 +223,9 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     classes a worker, and about 24 bytes a non-zero of the weights at the end. Nothing is N x K or
     D x K.
 
-    Theorems 3.2 and 3.3 of the paper hold with ``2 * n_p + l2 / 2`` and ``4 * n_p + l2`` in place of
-    the printed ``2 * n_p`` and ``4 * n_p``, n_p being the positives of a class: the trivial solution
-    w = 0, b = -1 has the loss 2, not 1, for each positive. The user guide has counter-examples.
+    Theorems 3.2 and 3.3 of the paper hold with ``2 * n_p + l2 / 2`` and ``4 * n_p + l2``, not
+    ``2 * n_p`` and ``4 * n_p`` as printed, n_p being the positives of a class: the trivial solution
+    w = 0, b = -1 has the loss 2, not 1, for each. The user guide has counter-examples.
 
     References
     ----------
