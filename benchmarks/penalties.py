@@ -138,9 +138,9 @@ def page(grids, trees):
     header += ["cpu s / given", "given s"]
     return "\n\n".join([
         "# Penalties that the data choose",
-        _result("of all", lost, by_rows)
+        _result("sets", lost, by_rows)
         + " "
-        + _result("of those that were not in sight when the rule was chosen", lost[unseen],
+        + _result("sets that were not in sight when the rule was chosen", lost[unseen],
                   by_rows[unseen]),
         f"The bar is {BAR_GRID:g} point on every set. It is missed on "
         + (", ".join(n for n, points in zip(names, lost, strict=True) if points.max() > BAR_GRID)
@@ -153,12 +153,11 @@ def page(grids, trees):
 
 def _result(which, lost, by_rows):
     within = int((lost.max(axis=1) <= BAR_GRID).sum())
+    ours, theirs = ("{:.1f} and {:.1f}".format(*points.mean(axis=0)) for points in (lost, by_rows))
     return (
-        f"On {within} {which} {len(lost)} sets the default penalties are within {BAR_GRID:g} point "
-        "of the best of a grid in precision@1 and nDCG@5; on average they lose {:.1f} and {:.1f} "
-        "points, where penalties that follow the rows alone lose {:.1f} and {:.1f}.".format(
-            *lost.mean(axis=0), *by_rows.mean(axis=0)
-        )
+        f"Of {len(lost)} {which}, the default penalties are within {BAR_GRID:g} point of the best "
+        f"of a grid on {within}, in precision@1 and nDCG@5. On average they lose {ours} points; "
+        f"penalties that follow the rows alone lose {theirs}."
     )
 
 
