@@ -47,7 +47,7 @@ class SaveMixin:
         ----------
         path : str, path-like or binary file object
             Name of the file, replaced if it exists; or an object with ``write``, such as
-            :class:`io.BytesIO`, that the bytes are written to.
+            ``io.BytesIO``, that the bytes are written to.
         dtype : {"float32", "float16"}, default="float32"
             How the weights are stored. float16 rounds them to eleven binary digits; the loaded
             model computes in float32 again.
@@ -218,7 +218,7 @@ def save(estimator, path, *, names=None, dtype="float32", threshold=0.0):
         ``n_jobs`` of scikit-learn's steps, ``scratch`` and ``checkpoint`` of ours, are left out.
     path : str, path-like or binary file object
         Name of the file, replaced if it exists; complete or not there, as by the method ``save``.
-        Or an object with ``write``, such as :class:`io.BytesIO`.
+        Or an object with ``write``, such as ``io.BytesIO``.
     names : array-like of shape (n_classes,) or MultiLabelBinarizer, default=None
         What the classifier calls its labels from then on, in the order of its ``classes_``.
     dtype : {"float32", "float16"}, default="float32"
