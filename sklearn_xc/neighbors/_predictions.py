@@ -194,7 +194,7 @@ class Predictions:
             What to explain, as in :meth:`PPDSparseClassifier.explain`; by default the best label.
         k : int or None, default=5
             Neighbours to list for a label; the others are summed up. None lists all.
-        row_names : array-like of shape (n_samples_fit_,), default=None
+        row_names : array-like, one a training row, default=None
             What to call the training rows, such as their titles; by default ``row 0, row 1, ...``.
 
         Returns
