@@ -39,7 +39,7 @@ N_NEIGHBOURS, MOST_SEARCHED = 3, 50_000  # neighbours of a held-out sample, amon
 FEW_CLASSES = 100  # which are those of the drawn samples anyway
 FEWEST_CLASSES, CLASS_SHARE = 1000, 16  # at most so many classes are fitted, or one in so many
 FEWEST_POSITIVES, POSITIVES_SHARE = 20_000, 10  # likewise of their positives
-MOST_POSITIVES = 50  # of a class that are sure to be kept
+MOST_POSITIVES = 50  # of a class that are sure to be kept, or a quarter of them
 OTHERS_SHARE, MOST_OTHERS = 2, 50_000  # one in so many of the other samples is kept, or fewer
 PRODUCTS_AT_ONCE, SCORES_AT_ONCE = 1 << 18, 1 << 18
 SEED = 0  # the same samples are held out whatever the seed of the descent
@@ -266,10 +266,14 @@ def _training_samples(Y, samples, near, rng) -> tuple[np.ndarray, np.ndarray]:
     order = rng.permutation(len(samples))
     columns = sparse.csc_array(Y[order])
     place = np.arange(columns.nnz) - np.repeat(columns.indptr[:-1], np.diff(columns.indptr))
-    kept = np.zeros(len(samples), dtype=bool)
-    kept[order[columns.indices[place < MOST_POSITIVES]]] = True
+    n_labels, budget = np.diff(Y.indptr), 2 * max(FEWEST_POSITIVES, Y.nnz // POSITIVES_SHARE)
+    for most in MOST_POSITIVES, MOST_POSITIVES // 2, MOST_POSITIVES // 4:  # of many labels a sample
+        kept = np.zeros(len(samples), dtype=bool)
+        kept[order[columns.indices[place < most]]] = True
+        if n_labels[kept].sum() <= budget:
+            break
     kept[np.searchsorted(samples, np.intersect1d(near, samples))] = True
-    negative = np.flatnonzero(~kept & (np.diff(Y.indptr) == 0))
+    negative = np.flatnonzero(~kept & (n_labels == 0))
     drawn = rng.permutation(negative)[: min(MOST_OTHERS, -(-len(negative) // OTHERS_SHARE))]
     kept[drawn] = True
     factor = np.ones(len(samples), dtype=np.float32)
