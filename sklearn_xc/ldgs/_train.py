@@ -257,6 +257,14 @@ def require_same_layer(hidden_dim, start, plan):
         )
 
 
+def _begin_and_span(problem, state, n_visited):
+    """Return where the passes begin and how long one is, in passes over all samples seen."""
+    if problem.whole:
+        return None, 1.0
+    n_rows = max(1, state.seen.n_rows)
+    return state.n_visited / n_rows, n_visited / n_rows
+
+
 def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threads, progress):
     """Make passes over the samples.
 
@@ -301,10 +309,7 @@ def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threa
         return *change.outside(*steps.model()), threshold
 
     curve, scores, stop = [], [], False
-    begin, span = None, 1.0  # in passes over all samples that there are
-    if not problem.whole:
-        n_rows = max(1, state.seen.n_rows)
-        begin, span = state.n_visited / n_rows, len(visited) / n_rows
+    begin, span = _begin_and_span(problem, state, len(visited))
     with single_threaded_blas():  # once, not with every mini-batch
         for number in range(n_before, n_before + n_passes):
             progress.begin()

@@ -27,7 +27,7 @@ class _Inputs:
 
 
 class Predictions:
-    """Mixin of what follows from ``_model()``, ``_row_parts`` and ``_encoding``."""
+    """Mixin of predictions, made from ``_model()``, ``_row_parts`` and ``_encoding``."""
 
     def _scores_of(self):
         return _Inputs(self._row_parts)
