@@ -1,8 +1,8 @@
 """What every benchmark is run by: its parser, the figures that are kept, its page and pictures.
 
-Figures are kept in the repository, in ``doc/benchmark_<name>.json`` beside the page that shows
-them. A run replaces those that it measured and leaves the others, and a page keeps the sections and
-rows that there are no figures for, so that nothing is lost on a machine where only some was run.
+Figures are kept in the repository, in ``benchmarks/results/<name>.json``; pages show them. A run
+replaces those that it measured and leaves the others, and a page keeps the sections and rows that
+there are no figures for, so that nothing is lost on a machine where only some was run.
 """
 
 import argparse
@@ -17,6 +17,8 @@ from pathlib import Path
 import _common
 
 DOC = _common.DOC
+RESULTS = _common.ROOT / "benchmarks" / "results"
+MEASUREMENTS = DOC / "development" / "measurements"  # pages of the laboratory
 PAGES = {"run": "peers", "annif_titles": "annif"}  # scripts whose page has another name
 KEPT = "Kept from before:"
 MEASURED = "measured"  # group of what the commands were that measured, when and where
@@ -119,7 +121,7 @@ def source(name):
 
 
 def _path_of(name):
-    return DOC / f"benchmark_{name}.json"
+    return RESULTS / f"{name}.json"
 
 
 def _short(value):
@@ -135,8 +137,8 @@ def _short(value):
 
 
 def write_page(name, text):
-    """Write ``doc/benchmark_<name>.md``; what `text` lacks of the page that is there stays."""
-    path = DOC / f"benchmark_{name}.md"
+    """Write ``<name>.md`` of MEASUREMENTS; what `text` lacks of the page that is there stays."""
+    path = MEASUREMENTS / f"{name}.md"
     if path.exists():
         text = merged(path.read_text(), text)
     path.write_text(text.rstrip() + "\n")
@@ -244,4 +246,4 @@ def picture(figure, name, text):
 
 def shown(name, text):
     """The line that shows a picture: alone, where no curves are kept to draw it anew from."""
-    return f"![{text}](images/{name}.png)"
+    return f"![{text}](/images/{name}.png)"

@@ -6,7 +6,7 @@
 Generated data (`make_xc_classification(preset="amazon-670k")`), TF-IDF; 2,000 rows to test on.
 Systems as in run.py, each in a process of its own, two threads. Beside them `cluster`: the fit of
 `ppdsparse_2` on a Dask cluster of two worker processes of at most 3 GB, each of which is killed
-once. Writes doc/benchmark_amazon670k_shape.md.
+once. Writes measurements/amazon670k_shape.md.
 """
 
 import os

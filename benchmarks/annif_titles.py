@@ -4,7 +4,7 @@
 
 Titles of a library catalogue with their subjects (yso_finna_en_small), as `annif train` and
 `annif eval` read them. `train`: all at once. `learn`: nine tenths, then the rest. Annif has an
-environment of its own, build/annif, which the first run makes. Writes doc/benchmark_annif.md.
+environment of its own, build/annif, which the first run makes. Writes measurements/annif.md.
 """
 
 import json

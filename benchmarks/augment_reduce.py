@@ -3,7 +3,7 @@
     python benchmarks/augment_reduce.py [--part synthetic bibtex omniglot] [--epochs 5] [--report]
 
 Section 4.1 (intercepts only), tables 2 and 3 and figure 2. One thread, as in the paper. Figures are
-kept; the page doc/benchmark_augment_reduce.md is written from all of them.
+kept; the page measurements/augment_reduce.md is written from all of them.
 """
 
 import time

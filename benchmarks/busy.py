@@ -4,7 +4,7 @@
 
 Each fit and each prediction is timed with n_jobs=1 and n_jobs=2 by turns, first as the machine is
 and then beside as many endless loops as it has processors. Generated data. Writes
-doc/benchmark_busy.md; it takes some minutes.
+measurements/busy.md; it takes some minutes.
 """
 
 import os

@@ -2,7 +2,7 @@
 
     python benchmarks/calibration.py [--data NAME ...] [--report]
 
-Figures are kept; the page doc/benchmark_calibration.md and its picture
+Figures are kept; the page measurements/calibration.md and its picture
 are written from all of them.
 """
 

@@ -3,7 +3,7 @@
     python benchmarks/coming_from.py [--data bibtex ...] [--systems ppdsparse ovr_sgd ...]
 
 The figures of the pages for those who come from another library. Systems, data and measures are
-those of run.py, everything with its defaults. Figures are kept in doc/benchmark_coming_from.json.
+those of run.py, everything with its defaults. Figures are kept in results/coming_from.json.
 """
 
 import _runner

@@ -5,7 +5,7 @@
 `constants`: phases of fits on parts of the shape of Amazon-670K, one thread, and the constants that
 fit them best. `workers`: fits on Dask clusters of one, two and four worker processes beside what
 the model says. `ratio`: two worker processes beside two threads, by turns, on sets of titles.
-Writes doc/benchmark_costs.md, which reads the model out for larger sets.
+Writes measurements/costs.md, which reads the model out for larger sets.
 """
 
 import time
@@ -192,7 +192,7 @@ def write_page(found):
         "## What it was made from",
         "Shares of the rows and labels of the shape of Amazon-670K, one thread; the last row is "
         "the whole of it, the processor time of two threads "
-        "([more](benchmark_amazon670k_shape.md)).",
+        "([more](amazon670k_shape.md)).",
         _table_of_fits(c, fits),
     ]
     if workers:

@@ -3,7 +3,7 @@
     python benchmarks/defaults.py [--data bibtex ...] [--stage tol pruning]
 
 A fifth of each training part is held out (fixed seed). `tol` and `pruning` vary one parameter at a
-pair of penalties. Figures are kept; the page doc/benchmark_defaults.md is written from all of them.
+pair of penalties. Figures are kept; the page measurements/defaults.md is written from all of them.
 penalties.py measures how l1 and l2 are chosen.
 """
 

@@ -5,7 +5,7 @@
 Rows are TF-IDF brought to 256 dimensions by a truncated SVD, of unit length; `docstrings` are
 passages as a sentence encoder (all-MiniLM-L6-v2, 384 dimensions) has them, from an environment of
 its own, build/encoder. Of larger sets a sample of rows. One thread; processor seconds, and what is
-not fitted and asked within a limit of them is cut off. Writes doc/benchmark_embeddings.md.
+not fitted and asked within a limit of them is cut off. Writes measurements/embeddings.md.
 """
 
 import json

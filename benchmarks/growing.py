@@ -2,7 +2,7 @@
 
     python benchmarks/growing.py [--data NAME ...] [--part path add prune partial] [--report]
 
-The page doc/benchmark_growing.md is written from all figures kept. Seconds are CPU time of one
+The page measurements/growing.md is written from all figures kept. Seconds are CPU time of one
 thread, so that other work on the machine matters less.
 """
 

@@ -3,7 +3,7 @@
     python benchmarks/implicit.py [--data bibtex delicious] [--epochs 5] [--report]
 
 Table 3, figures 1 and 2 and appendix G on rows of unit length with their first label. Figures are
-kept; the page doc/benchmark_implicit.md is written from all of them.
+kept; the page measurements/implicit.md is written from all of them.
 """
 
 import _common

@@ -5,7 +5,7 @@
 `titles`: TF-IDF and PPDSparseClassifier fitted on yso_finna_en_small (14,303 labels). `million`: a
 model of 1,000,000 labels with 30 random weights each over the same words. A string is that of the
 words of a test row; one thread, and eight that call one model at once. Writes
-doc/benchmark_latency.md.
+measurements/latency.md.
 """
 
 import time

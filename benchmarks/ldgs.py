@@ -4,7 +4,7 @@
                               [--systems NAME ...] [--peer PYTHON] [--note TEXT]
                               [--report]
 
-Figures are kept; the page doc/benchmark_ldgs.md is written from all of
+Figures are kept; the page measurements/ldgs.md is written from all of
 them. fastText needs an environment of its own: ``--peer`` (or SKLEARN_XC_FASTTEXT) names its
 Python, with numpy before 2, scipy and fasttext-wheel.
 """

@@ -7,7 +7,7 @@ fits of the first classes of 100,000 on 500,000 rows in clusters, by rows rounde
 float32 and through a graph. Part "index": an hnswlib index over 100,000 of these rows beside them.
 Part "memoir": MemoirSVC by exact search, hnsw and lsh on rows in clusters, for growing numbers of
 classes. Part "ldgs": LDGSClassifier by gradient on the same rows. The page is
-doc/benchmark_many_classes.md.
+measurements/many_classes.md.
 """
 
 import time

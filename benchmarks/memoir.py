@@ -5,7 +5,7 @@
                                 [--report]
 
 Every fit runs in a process of its own and has ten minutes, or `--patience`. Figures are kept in
-the repository; the page doc/benchmark_memoir.md is written from all of them.
+the repository; the page measurements/memoir.md is written from all of them.
 """
 
 import argparse

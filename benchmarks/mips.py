@@ -4,7 +4,7 @@
 
 Trained weights of each estimator and generated rows, 10^4 to 10^6 of them. The figures of each case
 are kept; a run replaces those it was asked for and writes
-doc/benchmark_mips.md and doc/images/benchmark_mips.png from all of them.
+measurements/mips.md and doc/images/benchmark_mips.png from all of them.
 """
 
 import time

@@ -5,7 +5,7 @@
 `classes`: labels of sparse text rows, beside KNeighborsClassifier and NearestNeighbors of
 scikit-learn. `rows`: neighbours alone, of dense rows, beside NearestNeighbors, hnswlib and faiss,
 which has an environment of its own, build/faiss. One thread; processor seconds. Writes
-doc/benchmark_neighbors.md.
+measurements/neighbors.md.
 """
 
 import json

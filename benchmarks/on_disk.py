@@ -5,7 +5,7 @@
 Generated data, written as a folder of mapped CSR (`load_xc(path, to=folder)` makes such ones). Each
 of the pieces has 200,000 rows of about 500 non-zeros and 2,000 classes of its own. The fit runs in
 a process that ends when its private memory in use passes the limit. Writes
-doc/benchmark_on_disk.md.
+measurements/on_disk.md.
 """
 
 import json

@@ -3,7 +3,7 @@
     python benchmarks/parse.py [--data delicious yso_finna_en] [--repeats 3]
 
 Both readers get the same plain text (scikit-learn's without the header line, which it does not
-know); decompression is left out. Writes doc/benchmark_parse.md.
+know); decompression is left out. Writes measurements/parse.md.
 """
 
 import lzma

@@ -4,7 +4,7 @@
 
 `grid`: PPDSparseClassifier() and all pairs of L1 and L2, in units of the rows, on test rows; two
 threads. `trees`: PECOS XR-Linear and omikuji (three wide trees) on the same rows, two threads.
-Writes doc/benchmark_penalties.md.
+Writes measurements/penalties.md.
 """
 
 import subprocess
@@ -176,9 +176,8 @@ def main():
             _runner.keep("penalties", "trees", name, found)
             print(name, found, flush=True)
     kept = _runner.kept("penalties")
-    (_common.DOC / "benchmark_penalties.md").write_text(
-        page(kept["grid"], kept.get("trees", {})).rstrip() + "\n"
-    )
+    text = page(kept["grid"], kept.get("trees", {})).rstrip() + "\n"
+    (_runner.MEASUREMENTS / "penalties.md").write_text(text)
 
 
 if __name__ == "__main__":

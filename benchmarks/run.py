@@ -5,7 +5,7 @@
     python benchmarks/run.py --report               only the page, from the figures there are
 
 Each system runs in its own process. A part can be run again without the
-rest. Writes doc/benchmark_peers.md.
+rest. Writes measurements/peers.md.
 """
 
 import json

@@ -3,7 +3,7 @@
     python benchmarks/saving.py [--data bibtex ...] [--gigabytes 1.0] [--note TEXT]
 
 Trains PPDSparseClassifier with its defaults on each data set and saves it in every way; and opens
-made-up models of a gigabyte in processes of their own. Writes doc/benchmark_saving.md.
+made-up models of a gigabyte in processes of their own. Writes measurements/saving.md.
 """
 
 import json

@@ -2,7 +2,7 @@
 
     python benchmarks/scaling.py [--repeats 2]
 
-Generated data (make_xc_classification), one and two threads. Writes doc/benchmark_scaling.md and
+Generated data (make_xc_classification), one and two threads. Writes measurements/scaling.md and
 doc/images/benchmark_scaling.png; the exponent is the slope of the line fitted to the logarithms.
 """
 

@@ -3,7 +3,7 @@
     python benchmarks/simd.py [--data delicious yso_finna_en_small] [--repeats 3]
 
 Each build (SKLEARN_XC_SIMD, see setup.py) goes into a folder of its own, build/simd-<name>, and is
-timed in a process of its own. Writes doc/benchmark_simd.md.
+timed in a process of its own. Writes measurements/simd.md.
 """
 
 import argparse

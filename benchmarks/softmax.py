@@ -6,7 +6,7 @@
 
 Every fit runs in a process of its own, on two threads or `--threads`. Parameters are chosen on a
 tenth of the training rows, held out, and kept for the next run. Figures are kept; the page
-doc/benchmark_softmax.md is written from all of them.
+measurements/softmax.md is written from all of them.
 """
 
 import argparse

@@ -4,7 +4,7 @@
 
 Five folds, shuffled. The peers (iterative-stratification, scikit-multilearn) get a dense indicator
 and an environment of their own, build/splitting-peers; on the large set it would take
-13 GB and more, so they are left out. Writes doc/benchmark_splitting.md.
+13 GB and more, so they are left out. Writes measurements/splitting.md.
 """
 
 import argparse

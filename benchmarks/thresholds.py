@@ -2,7 +2,7 @@
 
     python benchmarks/thresholds.py [--data NAME ...] [--report]
 
-Figures are kept; the page doc/benchmark_thresholds.md is written from all
+Figures are kept; the page measurements/thresholds.md is written from all
 of them.
 """
 

@@ -6,7 +6,7 @@
 `l2`: PPDSparseClassifier with multiples of the l2 of the rows.
 `labelled`: the same, trained on the rows alone that have a label; of data where many have none.
 `propensity`: PPDSparseClassifier with and without class_weight="propensity". On test rows. Writes
-doc/benchmark_tuning.md.
+measurements/tuning.md.
 """
 
 import time

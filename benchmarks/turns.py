@@ -5,7 +5,7 @@
 
 Each system has a process of its own, with its number of threads, and fits once as a warm-up. Then
 one after the other fits again, or, loaded as it is for prediction only, predicts the five best
-labels of all test rows. Writes doc/benchmark_turns.md.
+labels of all test rows. Writes measurements/turns.md.
 """
 
 import subprocess

@@ -3,8 +3,8 @@
     python benchmarks/without_arguments.py [--data iris_raw bibtex ...] [--systems memoir ...]
 
 One class a sample. Everything runs with its defaults, only `random_state` is given, on one thread.
-The bars are those of `BARS`. Figures are kept in doc/benchmark_without_arguments.json; the page
-doc/benchmark_without_arguments.md is written from all of them.
+The bars are those of `BARS`. Figures are kept in results/without_arguments.json; the page
+measurements/without_arguments.md is written from all of them.
 """
 
 import time

@@ -5,7 +5,7 @@
 
 Without --peer, a Python that has gensim, its systems are left out, or evaluated anew if named in
 --systems and run before. Figures are kept, by the number of times a word must
-occur; doc/benchmark_word_embedding.md and its pictures are made from all of them.
+occur; measurements/word_embedding.md and its pictures are made from all of them.
 """
 
 import subprocess

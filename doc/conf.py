@@ -13,7 +13,8 @@ from sklearn_xc import __version__
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent / "examples"
-sys.path.insert(0, str(EXAMPLES))  # _gallery, and what programs among the examples share
+MEASUREMENTS = HERE / "development" / "measurements"
+sys.path[:0] = [str(EXAMPLES), str(HERE)]  # _gallery; extensions of these pages
 
 from _gallery import ORDER, PROGRAMS  # noqa: E402
 
@@ -32,6 +33,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "redirects",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates", "_ten_lines.rst", "_good_at.rst"]
@@ -108,7 +110,7 @@ html_static_path = ["_static", str(mathjax_script)]
 html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
 html_show_sphinx = False
-html_sidebars = {"index": [], "start": [], "whats_new": []}
+html_sidebars = {"index": [], "start/install": [], "development/whats_new": []}
 html_theme_options = {
     "logo": {
         "text": "sklearn-xc",
@@ -126,7 +128,7 @@ html_theme_options = {
         "**": ["page-toc", "edit-this-page", "sourcelink"],
         "index": [],
         # room for wide tables and for code
-        **{page.stem: [] for page in HERE.glob("benchmark_*.md")},
+        **{f"development/measurements/{page.stem}": [] for page in MEASUREMENTS.glob("*.md")},
         **{f"auto_examples/{name}": [] for name in ["index", *ORDER]},
     },
     "footer_start": ["copyright"],
@@ -149,7 +151,9 @@ if repository:
 
 def no_edit_link_of_what_is_made(app, pagename, templatename, context, doctree):
     """Pages of the gallery and of the API have no file of their own in the repository."""
-    if pagename.startswith(("auto_examples/", "api/generated/", "_modules/", "whats_new")):
+    if pagename.startswith(
+        ("auto_examples/", "api/generated/", "_modules/", "development/whats_new")
+    ):
         context["theme_use_edit_page_button"] = False
 
 

@@ -35,7 +35,7 @@ def figures(text, data):
 
 
 def main():
-    text = (DOC / "benchmark_peers.md").read_text()
+    text = (DOC / "development/measurements/peers.md").read_text()
     figure, panels = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
     for axes, (data, title) in zip(panels, SHOWN.items(), strict=True):
         found = figures(text, data)

@@ -8,7 +8,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
-KEPT = sorted((FOLDER.parent / "doc").glob("benchmark_*.json"))
+KEPT = sorted((FOLDER / "results").glob("*.json"))
 PAGE = """# Title
 
 Measured by
@@ -34,7 +34,8 @@ def runner(monkeypatch, tmp_path):
     monkeypatch.delitem(sys.modules, "_runner", raising=False)
     import _runner
 
-    monkeypatch.setattr(_runner, "DOC", tmp_path)
+    for folder in "DOC", "RESULTS", "MEASUREMENTS":
+        monkeypatch.setattr(_runner, folder, tmp_path)
     monkeypatch.setattr(_runner._common, "ROOT", tmp_path)
     monkeypatch.setattr(sys, "argv", ["benchmarks/some.py", "--data", "a"])
     return _runner
@@ -48,7 +49,7 @@ def test_figures_are_replaced_one_by_one(runner, tmp_path):
     some = {"s": 0.333333, "n": 3, "none": None, "5": [0.1, [2, 3]]}
     assert runner.kept("some") == {"group": {"a": some, "b": 3}}
     assert "* `python benchmarks/some.py --data a`: 2" in runner.source("some")
-    text = (tmp_path / "benchmark_some.json").read_text()
+    text = (tmp_path / "some.json").read_text()
     assert list(json.loads(text)) == ["group", "measured"]
 
 
@@ -64,19 +65,19 @@ def test_a_note_is_kept_beside_the_figures(runner):
 def test_kept_figures_have_a_key_a_line(runner, tmp_path, path):
     """So that figures of two branches can be merged."""
     runner._write("some", json.loads(path.read_text()))
-    assert (tmp_path / "benchmark_some.json").read_text() == path.read_text()
+    assert (tmp_path / "some.json").read_text() == path.read_text()
 
 
 def test_a_page_keeps_what_a_run_did_not_measure(runner, tmp_path):
     runner.write_page("some", PAGE)
     runner.write_page("some", PAGE)
-    assert (tmp_path / "benchmark_some.md").read_text() == PAGE
+    assert (tmp_path / "some.md").read_text() == PAGE
     part = (
         PAGE.replace("| a | 1 |\n", "").replace("| b | 2 |", "| b | 5 |").replace(": then", ": now")
     )
     runner.write_page("some", part.partition("\n## Two")[0])
     for _ in range(2):  # no row, section or origin comes twice
-        text = (tmp_path / "benchmark_some.md").read_text()
+        text = (tmp_path / "some.md").read_text()
         assert "| b | 5 |\n| a | 1 |" in text
         assert "| b | 2 |" not in text
         assert text.count("## Two\n\nText.") == text.count("## One") == 1

@@ -32,7 +32,7 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn_xc import PPDSparseClassifier
 from sklearn_xc.metrics import make_topk_scorer
 
-PAGE = Path(__file__).resolve().parents[1] / "doc" / "scikit_learn.rst"
+PAGE = Path(__file__).resolve().parents[1] / "doc" / "guide/scikit_learn.rst"
 MODEL = PPDSparseClassifier(random_state=0)
 GRID = {"l1": [0.1, 0.2]}
 SCORE = {"scoring": make_topk_scorer("precision_at_k", 1), "cv": 2}

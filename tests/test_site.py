@@ -61,8 +61,9 @@ def pages():
 
 
 def written_pages():
-    """Names of the pages but those of source code."""
-    names = [path.relative_to(SITE).as_posix() for path in pages()]
+    """Names of the pages but those of source code and those that lead to another one."""
+    written = [path for path in pages() if 'http-equiv="refresh"' not in path.read_text("utf-8")]
+    names = [path.relative_to(SITE).as_posix() for path in written]
     return [name for name in names if not name.startswith("_modules/")]
 
 

@@ -1,8 +1,8 @@
 """Cost of a search, in counted operations.
 
 The unit is one multiply-add of a matrix product by BLAS; everything else is this many of them.
-The weights were fitted to the times of the benchmark page `doc/benchmark_mips.md`, which also shows
-what they predict beside what was measured. They are for many queries at a time and one thread.
+The weights were fitted to the times in `benchmarks/results/mips.json`; its page also shows what
+they predict beside what was measured. They are for many queries at a time and one thread.
 """
 
 import numpy as np

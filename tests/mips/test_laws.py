@@ -205,7 +205,7 @@ def test_many_rows_are_sketched_block_by_block(monkeypatch):
 
 
 def test_structures_take_the_memory_stated():
-    """Bytes of the table in doc/mips.rst, for 2000 rows of 9 features."""
+    """Bytes of the table in doc/estimators/mips.rst, for 2000 rows of 9 features."""
     n, d, n_clusters = 2000, 9, 45
     rows = lognormal(n, d, 0)
     mapped = reduction("xbox", rows).rows(rows)

@@ -243,7 +243,7 @@ def test_pickle_and_joblib(models, name, tmp_path):
     assert_same_predictions(models[name], joblib.load(tmp_path / "model", mmap_mode="r"))
 
 
-# As doc/saving.rst has them.
+# As doc/guide/saving.rst has them.
 TRUSTED = [
     "numpy.dtype",
     "scipy.sparse._csr.csr_array",
@@ -289,7 +289,7 @@ def test_skops(models, name):
 
 
 def test_types_to_trust_are_documented():
-    text = (Path(__file__).parents[2] / "doc/saving.rst").read_text()
+    text = (Path(__file__).parents[2] / "doc/guide/saving.rst").read_text()
     assert [name for name in TRUSTED if f'"{name}"' not in text] == []
 
 

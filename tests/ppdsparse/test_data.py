@@ -28,7 +28,7 @@ def load(data_folder):
 
 
 # At least so many per cent at k = 1, 3, 5: the bar of the paper's data set, and for the others what
-# the one-vs-all of PECOS reaches (doc/benchmark_peers.md), less 0.3.
+# the one-vs-all of PECOS reaches (doc/development/measurements/peers.md), less 0.3.
 @pytest.mark.parametrize(
     ("name", "least"),
     [
