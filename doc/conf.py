@@ -34,6 +34,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "redirects",
+    "figures",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates", "_ten_lines.rst", "_good_at.rst"]
@@ -139,14 +140,20 @@ html_theme_options = {
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-# Address of a public repository, for links to edit a page: https://host/owner/name
+# Address of a public repository, https://host/owner/name: links to it, to its issues, to edit a page.
 repository = os.environ.get("SKLEARN_XC_REPOSITORY", "").rstrip("/")
+source = "source and issues: the repository that you have this page from"
 if repository:
     html_theme_options["use_edit_page_button"] = True
+    html_theme_options["icon_links"] = [
+        {"name": "Repository", "url": repository, "icon": "fa-brands fa-git-alt"},
+    ]
     html_context = {
         "edit_page_url_template": repository + "/edit/main/doc/{{ file_name }}",
         "edit_page_provider_name": repository.partition("://")[2].partition("/")[0],
     }
+    source = f"`source <{repository}>`__ · `issues <{repository}/issues>`__"
+rst_prolog = f".. |source| replace:: {source}\n"
 
 
 def no_edit_link_of_what_is_made(app, pagename, templatename, context, doctree):

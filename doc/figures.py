@@ -1,0 +1,78 @@
+"""Figures on pages, read from benchmarks/results at build time; an extension of Sphinx.
+
+The role ``:figure:`peers; bibtex; ppdsparse; precision; 0 | 100 .1f``` shows one number of
+``benchmarks/results/peers.json``: the keys that lead to it, then a factor, if any, and a format.
+"best" and "median" in the place of a key take the least and the middle of a list. A figure that is
+not there is a warning, which fails ``make docs``: no page can quote what no run has measured.
+
+The directive ``.. measured:: peers`` makes the footer: programs, days, machines, all figures.
+"""
+
+import json
+from pathlib import Path
+from statistics import median
+
+from docutils import nodes
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
+LISTS = {"best": min, "median": median}
+LOGGER = logging.getLogger(__name__)
+
+
+def value(keys):
+    """Return the number that the keys lead to, the first of which names the file."""
+    found = json.loads((RESULTS / f"{keys[0]}.json").read_text())
+    for key in keys[1:]:
+        if isinstance(found, list):
+            found = LISTS[key](found) if key in LISTS else found[int(key)]
+        else:
+            found = found[key]
+    return found
+
+
+def shown(text):
+    """Return the text of a figure: keys, a bar, a factor that may be left out, a format."""
+    path, _, style = text.partition("|")
+    *factor, spec = style.split() or [",g"]
+    return format(float(*factor or ["1"]) * value([key.strip() for key in path.split(";")]), spec)
+
+
+class Figure(SphinxRole):
+    """One number of a run that is kept."""
+
+    def run(self):
+        try:
+            return [nodes.Text(shown(self.text))], []
+        except (OSError, LookupError, TypeError, ValueError) as error:
+            where = self.get_location()
+            LOGGER.warning("no figure %r: %r", self.text, error, location=where, type="figures")
+            return [nodes.Text("?")], []
+
+
+class Measured(SphinxDirective):
+    """The footer of a page: which programs measured the figures of some files, when and where."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self):
+        names, runs = self.arguments[0].split(), {}
+        for name in names:
+            self.env.note_dependency(str(RESULTS / f"{name}.json"))
+            runs |= json.loads((RESULTS / f"{name}.json").read_text())["measured"]
+        programs = sorted({" ".join(command.split()[:2]) for command in runs})
+        days = sorted(about.partition(",")[0] for about in runs.values())
+        machines = sorted({about.split(", ", 2)[2].partition(";")[0] for about in runs.values()})
+        pages = ", ".join(f":doc:`/development/measurements/{name}`" for name in names)
+        return self.parse_text_to_nodes(
+            f".. rst-class:: measured\n\nMeasured by ``{'``, ``'.join(programs)}`` from {days[0]} to "
+            f"{days[-1]} on {'; '.join(machines)}. All figures: {pages}.\n"
+        )
+
+
+def setup(app):
+    app.add_role("figure", Figure())
+    app.add_directive("measured", Measured)
+    return {"parallel_read_safe": True}
