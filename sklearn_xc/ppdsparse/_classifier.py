@@ -59,12 +59,12 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         Strength of the L1 penalty, from 0 to 1e12; the intercept is not part of it. Larger values
         give fewer weights. "rows" is a twentieth of the length of a row, at most half the size of
         an entry, ``sum x_ij^2 / sum |x_ij|``, which larger penalties would keep at zero. "auto" is
-        0.2, 1 or 4 times "rows", whichever ranks the labels of held-out samples best.
+        0.02 to 4 times "rows", whichever ranks the labels of held-out samples best.
     l2 : float, "auto", "rows" or a multiple of these such as "0.3*rows", default="auto"
         Strength of the L2 penalty, from 1e-12 to 1e12; the intercept is part of it. "rows" is 30
         times the root mean square of ``<x_i, x_j>`` over pairs of rows less their mean, at most
         1.5 times the mean of ``||x||^2``: about 1 for TF-IDF rows; less where rows differ in fewer
-        than 50 directions, such as those of a table of few columns. "auto" is 0.1 to 10 times
+        than 50 directions, such as those of a table of few columns. "auto" is 0.03 to 10 times
         "rows", by the labels of held-out samples: little for labels whose samples are nearly
         alike, much for labels that are mostly chance. With fewer than 100 samples to hold out
         "auto" is "rows", or 0.2 and 0.3 times "rows" if most labels have one sample.
