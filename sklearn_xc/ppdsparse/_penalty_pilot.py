@@ -327,7 +327,7 @@ class PilotScores:
         of_pair = {"l1": pair[0] * penalties.l1, "l2": pair[1] * penalties.l2}
         with Scratch() as scratch:
             return fit_classes(
-                problem, self._settings | of_pair, search="exact", feature_threshold=0.0,
+                problem, self._settings | of_pair, feature_threshold=0.0,
                 dual=dual, keep_dual=True, n_jobs=self._n_jobs, progress=Progress(),
                 scratch=scratch,
             )  # fmt: skip
