@@ -140,7 +140,7 @@ html_theme_options = {
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-# Address of a public repository, https://host/owner/name: links to it, to its issues, to edit a page.
+# Address of a public repository, https://host/owner/name, which pages then link to.
 repository = os.environ.get("SKLEARN_XC_REPOSITORY", "").rstrip("/")
 source = "source and issues: the repository that you have this page from"
 if repository:

@@ -66,9 +66,10 @@ class Measured(SphinxDirective):
         days = sorted(about.partition(",")[0] for about in runs.values())
         machines = sorted({about.split(", ", 2)[2].partition(";")[0] for about in runs.values()})
         pages = ", ".join(f":doc:`/development/measurements/{name}`" for name in names)
+        by, on = "``, ``".join(programs), "; ".join(machines)
         return self.parse_text_to_nodes(
-            f".. rst-class:: measured\n\nMeasured by ``{'``, ``'.join(programs)}`` from {days[0]} to "
-            f"{days[-1]} on {'; '.join(machines)}. All figures: {pages}.\n"
+            f".. rst-class:: measured\n\nMeasured by ``{by}`` from {days[0]} to {days[-1]} on "
+            f"{on}. All figures: {pages}.\n"
         )
 
 
