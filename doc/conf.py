@@ -109,6 +109,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "sklearn-xc"
 html_static_path = ["_static", str(mathjax_script)]
 html_css_files = ["site.css"]
+html_search_scorer = str(HERE / "scorer.js")
 html_favicon = "_static/logo.svg"
 html_show_sphinx = False
 html_sidebars = {"index": [], "start/install": [], "development/whats_new": []}

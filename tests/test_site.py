@@ -5,21 +5,17 @@
 
 import functools
 import html
-import http.server
 import json
 import os
 import re
-import shutil
-import subprocess
-import threading
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from _browser import BROWSER, NO_BROWSER, look
 
 SITE = Path(os.environ.get("SKLEARN_XC_SITE", "no site")).resolve()
-BROWSER = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "chrome"])), None)
 # Elements that make the browser fetch something, and the attribute that says what.
 FETCHED = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src"}
 FETCHED |= {"video": "src", "audio": "src", "embed": "src", "object": "data"}
@@ -157,64 +153,13 @@ async function look(name, width) {
 </script>"""
 
 
-class Handler(http.server.SimpleHTTPRequestHandler):
-    """The site, the probe, and a list of what was asked for in vain."""
-
-    def __init__(self, *arguments, probe, failed, done, **options):
-        self.probe, self.failed, self.done = probe, failed, done
-        super().__init__(*arguments, directory=str(SITE), **options)
-
-    def do_GET(self):
-        if self.path != "/probe":
-            return super().do_GET()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.end_headers()
-        self.wfile.write(self.probe.encode())
-
-    def do_POST(self):
-        text = self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(204)
-        self.end_headers()
-        self.done.append(json.loads(text))
-        self.server.reported.set()
-
-    def send_error(self, code, message=None, explain=None):
-        if self.path != "/favicon.ico":  # which a browser asks for beside the one of the page
-            self.failed.append((code, self.path))
-        super().send_error(code, message, explain)
-
-    def log_message(self, *arguments):
-        pass
-
-
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory):
+def seen():
     """Measures of every page at every width, and the requests that failed."""
     if BROWSER is None:
-        pytest.skip("there is no Chromium; the Debian package chromium has it")
-    failed, done = [], []
+        pytest.skip(NO_BROWSER)
     probe = PROBE.replace("NAMES", json.dumps(written_pages())).replace("WIDTHS", str(WIDTHS))
-    handler = functools.partial(Handler, probe=probe, failed=failed, done=done)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        server.reported = threading.Event()
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        port = server.server_address[1]
-        command = [BROWSER, "--headless", "--disable-gpu", "--hide-scrollbars", "--no-first-run"]
-        command += ["--no-sandbox"] if os.geteuid() == 0 else []
-        command += [f"--user-data-dir={tmp_path_factory.mktemp('browser')}"]
-        command += ["--remote-debugging-port=0", "--disable-dev-shm-usage"]
-        command += ["--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"]
-        with subprocess.Popen(
-            [*command, f"http://127.0.0.1:{port}/probe"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        ) as browser:
-            reported = server.reported.wait(timeout=300)
-            browser.terminate()
-        server.shutdown()
-    assert reported, "the browser did not look at all pages in 300 s"
-    return done[0], failed
+    return look(SITE, probe)
 
 
 def test_no_request_fails(seen):
@@ -239,3 +184,79 @@ def test_nothing_is_scrolled_sideways_on_a_desktop(seen):
 def test_every_formula_is_set(seen):
     assert sum(m["formulas"] for m in seen[0]) > 100
     assert [m["name"] for m in seen[0] if m["set"] < m["formulas"]] == []
+
+
+# ------------------------------------------------------------------------------------- its search
+
+FINDS = {  # what people type -> the page that answers, among the first three
+    "threshold": "guide/label_sets",
+    "probability": "guide/probabilities",
+    "calibration": "guide/probabilities",
+    "confidence": "guide/probabilities",
+    "abstain": "guide/label_sets",
+    "save model": "guide/saving",
+    "load model": "guide/saving",
+    "memory limit": "reference/environment",
+    "environment variables": "reference/environment",
+    "OMP_NUM_THREADS": "reference/environment",
+    "n_jobs": "reference/threads",
+    "unknown label": "reference/faq",
+    "new category": "reference/faq",
+    "label names": "guide/restrictions",
+    "exclude items": "guide/restrictions",
+    "early stopping": "estimators/index",
+    "docker": "guide/serving",
+    "fastapi": "guide/serving",
+    "duplicates": "guide/preparing",
+    "missing values": "guide/preparing",
+    "time split": "guide/evaluating",
+    "cross validation": "guide/evaluating",
+    "hit rate": "howto/recommend",
+    "MRR": "howto/recommend",
+    "license": "reference/faq",
+    "deprecated": "development/versions",
+    "cite": "development/citing",
+    "install": "start/install",
+    "imbalanced": "howto/rare_labels",
+    "embeddings": "howto/embeddings",
+    "partial_fit": "guide/growing",
+    "fasttext": "coming_from/fasttext",
+}
+SEARCH = """<!doctype html><title>probe</title><body><script>
+async function ask(query) {
+  const frame = document.createElement("iframe");
+  frame.src = "search.html?q=" + encodeURIComponent(query);
+  const loaded = new Promise(done => frame.onload = done);
+  document.body.append(frame); await loaded;
+  const page = frame.contentDocument;
+  for (let tries = 0; tries < 100; tries++) {
+    await new Promise(done => setTimeout(done, 50));
+    const links = [...page.querySelectorAll("#search-results ul.search li > a")];
+    const summary = page.querySelector(".search-summary");
+    if (links.length > 5 || (summary && /finished|match/.test(summary.textContent))) {
+      const found = links.map(a => a.getAttribute("href").replace(/\\.html.*/, ""));
+      frame.remove();
+      return [query, [...new Set(found)].slice(0, 5)];
+    }
+  }
+  return [query, []];
+}
+(async () => {
+  const found = [];
+  for (const query of QUERIES) found.push(await ask(query));
+  await fetch("/report", {method: "POST", body: JSON.stringify(Object.fromEntries(found))});
+})();
+</script>"""
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Pages that the site's search answers each query with, best first."""
+    if BROWSER is None:
+        pytest.skip(NO_BROWSER)
+    return look(SITE, SEARCH.replace("QUERIES", json.dumps(list(FINDS))))[0]
+
+
+@pytest.mark.parametrize("query", FINDS)
+def test_search_finds_the_page_that_answers(found, query):
+    assert FINDS[query] in found[query][:3]
