@@ -177,7 +177,9 @@ def test_no_page_is_wider_than_the_screen(seen, width):
 
 
 def test_nothing_is_scrolled_sideways_on_a_desktop(seen):
-    found = [(m["name"], m["scrolled"]) for m in seen[0] if m["width"] == 1200 and m["scrolled"]]
+    laboratory = "development/measurements/"  # tables of all that was measured
+    wide = [m for m in seen[0] if m["width"] == 1200 and m["scrolled"]]
+    found = [(m["name"], m["scrolled"]) for m in wide if not m["name"].startswith(laboratory)]
     assert found == []
 
 
