@@ -41,7 +41,8 @@ __all__ = [
 
 def __getattr__(name):
     """Return a public module when it is first used, or the estimator of another name."""
-    if name in ("dask", "datasets", "inspection", "metrics", "mips", "model_selection"):
+    modules = "dask", "datasets", "inspection", "metrics", "mips", "model_selection", "serve"
+    if name in modules:
         return _import_module(f"{__name__}.{name}")
     if name == "ImplicitSoftmaxClassifier":  # softmax regression classifies
         return ImplicitSoftmaxRegressor

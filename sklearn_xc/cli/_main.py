@@ -7,9 +7,9 @@ import warnings
 from contextlib import suppress
 
 from .._version import __version__
-from . import _add_labels, _convert, _evaluate, _explain, _info, _predict, _train, _tune
+from . import _add_labels, _convert, _evaluate, _explain, _info, _predict, _serve, _train, _tune
 
-COMMANDS = _train, _evaluate, _predict, _explain, _tune, _add_labels, _info, _convert
+COMMANDS = _train, _evaluate, _predict, _explain, _tune, _add_labels, _info, _convert, _serve
 # Errors of input, whose text says what is wrong; all others are ours, and show where they arose.
 REFUSED = ValueError, TypeError, OSError, MemoryError, ImportError
 DESCRIPTION = """\
@@ -17,6 +17,7 @@ Train, measure and use models with very many labels.
 
   sklearn-xc train titles.csv --text title --labels subjects --separator ";" -o tagger.sxc
   echo "a history of lighthouses" | sklearn-xc predict tagger.sxc -k 3
+  sklearn-xc serve tagger.sxc
 
 `sklearn-xc COMMAND --help` has the options and examples of a command."""
 

@@ -118,6 +118,12 @@ def classifier(options, calibration, names):
     return cls().set_params(**parameters)
 
 
+def quiet(model):
+    """Return parameters of the run, as a model is saved with them."""
+    values = {"n_jobs": None, "verbose": 0, "scratch": None}
+    return {name: value for name, value in values.items() if name in model.get_params(deep=False)}
+
+
 def vectorizer(options):
     """Return the vectorizer that options describe."""
     shape = {"ngram_range": (1, options.ngrams)}
@@ -166,6 +172,7 @@ class Texts:
         with told(what):
             X = words.fit_transform(self._texts(places))
             last.fit(X, self._y[places])
+        last.set_params(**quiet(last))
         return Pipeline([("words", words), ("labels", last)])
 
     def parts(self, places):
@@ -198,7 +205,8 @@ class Numbers:
         """Return a classifier trained on some samples."""
         model = classifier(self.options, calibration, None)
         with told(what):
-            return model.fit(self._X[places], self._Y[places])
+            model.fit(self._X[places], self._Y[places])
+        return model.set_params(**quiet(model))
 
     def parts(self, places):
         """Yield features and labels of some samples."""
