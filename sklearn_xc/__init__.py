@@ -16,6 +16,7 @@ from .ppdsparse._classifier import PPDSparseClassifier
 from .ppdsparse._classifier_cv import PPDSparseClassifierCV
 from .ppdsparse._merge import merge
 from .topk._predict import predict_topk, topk_predictor
+from .utils._show_versions import show_versions
 from .word_embedding._estimator import LDGSWordEmbedding
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "predict_topk",
     "save",
     "save_problems",
+    "show_versions",
     "topk_predictor",
 ]
 

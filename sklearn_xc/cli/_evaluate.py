@@ -6,7 +6,8 @@ import numpy as np
 
 from ..datasets import iter_xc
 from ..datasets._text_rows import format_of, read
-from ._model import AT_ONCE, add_columns, batches, columns_of, measured, opened, table
+from ..inspection._measures import measured, table
+from ._model import AT_ONCE, add_columns, batches, columns_of, opened
 
 HELP = """Measure a model on samples that it has not seen.
 Examples:
@@ -21,6 +22,7 @@ def add(command):
     """Add the options of the command."""
     command.add_argument("model", metavar="MODEL")
     command.add_argument("file", metavar="FILE")
+    command.add_argument("--threshold", type=float, help="also F1 of the labels from it on")
     command.add_argument("--json", action="store_true", help="print one object of JSON")
     add_columns(command)
     command.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads; -1 is all")
@@ -36,7 +38,7 @@ def run(options):
         if columns.labels is None and columns.format != "fasttext":
             raise ValueError("--labels is needed: the column of the labels")
         parts = _texts(options.file, columns)
-    found = measured(model, parts, notes.get("samples"))
+    found = measured(model, parts, notes.get("samples"), options.threshold)
     print(json.dumps(found, indent=2) if options.json else table(found))
 
 

@@ -5,8 +5,9 @@ import os
 
 from sklearn.pipeline import Pipeline
 
+from ..inspection._measures import support_of, table
 from ..utils._unwrap import find_inner
-from ._model import opened, support_of, table
+from ._model import opened
 
 HELP = """Describe a model file.
 Example:

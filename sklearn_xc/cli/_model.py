@@ -12,14 +12,9 @@ from scipy import sparse
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from ..datasets._text_rows import FORMATS, Columns
-from ..inspection._label_frequency import counts_by_frequency
-from ..metrics import f1_at_k, macro_f1, micro_f1, ndcg_at_k, precision_at_k, psprecision_at_k
 from ..persistence import load, read_notes
-from ..topk._predict import predict_topk
-from ..utils._propensity import propensities_of
 from ..utils._unwrap import find_inner
 
-CUTS = 1, 3, 5
 AT_ONCE = 1024  # texts that are predicted together
 STEP = re.compile(r"(\d+) of (\d+),.* (about .* left)")  # of a line of `verbose`
 
@@ -108,93 +103,3 @@ def batches(rows, size: int = AT_ONCE):
             waiting = []
     if waiting:
         yield waiting
-
-
-def support_of(model) -> np.ndarray | None:
-    """Return the training samples of each label, where the model has kept them."""
-    try:
-        linear = find_inner(model, "explain", into_meta_estimators=True).estimator
-        return linear.label_report_.support
-    except (TypeError, AttributeError, ValueError):
-        return None
-
-
-def measured(model, parts, n_train: int | None) -> dict:
-    """Return the measures of a model on samples that come in parts of (X, lists of labels).
-
-    Labels that the model does not know count as true, and are never found.
-    """
-    classes = find_inner(model, "predict_topk").estimator.classes_
-    most, truth, best, sets = min(max(CUTS), len(classes)), [], [], []
-    for X, labels in parts:
-        truth += labels
-        best.append(predict_topk(model, X, most)[0])
-        decided = model.predict(X)
-        if sparse.issparse(decided):
-            decided = sparse.csr_array(decided)
-            found = np.split(decided.indices, decided.indptr[1:-1])
-            sets += [classes[one].tolist() for one in found]
-        else:
-            sets += [[one] for one in decided.tolist()]
-    if not truth:
-        raise ValueError("there are no samples with labels to measure with")
-    best = np.concatenate(best)
-    cuts, support = [k for k in CUTS if k <= most], support_of(model)
-    found = {"samples": len(truth), "labels": len(classes)}
-    found |= {f"P@{k}": precision_at_k(truth, best, k, classes=classes) for k in cuts}
-    found |= {f"nDCG@{k}": ndcg_at_k(truth, best, k, classes=classes) for k in cuts}
-    if support is not None and (n_train or 0) >= 3:  # labels that training lacks have one too
-        more = sorted({label for one in truth for label in one} - set(classes.tolist()))
-        values = propensities_of(np.append(support, np.zeros(len(more))), n_train)
-        options = {"classes": [*classes.tolist(), *more], "propensities": values}
-        found |= {f"PSP@{k}": psprecision_at_k(truth, best, k, **options) for k in cuts}
-    found |= {f"F1@{k}": f1_at_k(truth, best, k, classes=classes) for k in cuts}
-    indicators = _indicators(truth, sets)
-    found |= {"micro-F1": micro_f1(*indicators), "macro-F1": macro_f1(*indicators)}
-    found = {
-        name: value if isinstance(value, int) else float(value) for name, value in found.items()
-    }
-    if support is not None:
-        found["by frequency"] = _by_frequency(truth, best, classes, support)
-    return found
-
-
-def _indicators(truth, sets):
-    """Return true and predicted labels as indicators with the columns of all labels in them."""
-    names = MultiLabelBinarizer(sparse_output=True).fit([*truth, *sets])
-    return names.transform(truth), names.transform(sets)
-
-
-def _by_frequency(truth, best, classes, support):
-    """Return the share of true labels among the best, by training samples of the label."""
-    parts = counts_by_frequency(truth, best, best.shape[1], classes, None, support, None, True)
-    bins, n_labels, n_true, _, n_hits = parts
-    return [
-        {
-            "training samples": [int(low), int(high)],
-            "labels": int(n),
-            "recall": float(hits / true) if true else None,
-        }
-        for (low, high), n, true, hits in zip(bins, n_labels, n_true, n_hits, strict=True)
-    ]
-
-
-def table(found: dict) -> str:
-    """Return measures as lines of text."""
-    lines = [f"{found['samples']:,} samples, {found['labels']:,} labels known"]
-    cuts = [k for k in CUTS if f"P@{k}" in found]
-    lines.append("".join(["measure".ljust(10), *(f"{f'at {k}':>8}" for k in cuts)]))
-    for name in ("P", "nDCG", "PSP", "F1"):
-        if f"{name}@{cuts[0]}" in found:
-            values = [f"{found[f'{name}@{k}']:8.3f}" for k in cuts]
-            lines.append("".join([name.ljust(10), *values]))
-    sets = [f"{kind} {found[kind]:.3f}" for kind in ("micro-F1", "macro-F1")]
-    lines.append(f"sets of labels: {', '.join(sets)}")
-    if found.get("by frequency"):
-        lines.append(f"{'training samples of a label':29}{'labels':>8}{'recall':>8}")
-        for line in found["by frequency"]:
-            low, high = line["training samples"]
-            span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-            recall = "-" if line["recall"] is None else f"{line['recall']:.3f}"
-            lines.append(f"  {span:27}{line['labels']:8,}{recall:>8}")
-    return "\n".join(lines)

@@ -8,11 +8,12 @@ from sklearn.pipeline import Pipeline
 
 from ..datasets import load_xc
 from ..datasets._text_rows import format_of, read
+from ..inspection._measures import measured, table
 from ..memoir._classifier import MemoirSVC
 from ..neighbors._classifier import TopKNeighborsClassifier
 from ..persistence import save_with_notes
 from ..ppdsparse._classifier import PPDSparseClassifier
-from ._model import add_columns, columns_of, encoded, measured, say, table, told
+from ._model import add_columns, columns_of, encoded, say, told
 
 HELP = """Train a model on a file of samples.
 Examples:

@@ -5,7 +5,8 @@ import json
 
 import numpy as np
 
-from ._model import CUTS, add_columns, columns_of, measured, say
+from ..inspection._measures import CUTS, measured
+from ._model import add_columns, columns_of, say
 from ._train import Texts, add_text_options, held_out, source_of
 
 HELP = """Find which features and penalties suit a file, on held-out samples.

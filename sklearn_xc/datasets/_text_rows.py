@@ -225,7 +225,11 @@ def _of_fasttext(line, number):
 
 
 def _parquet(path, columns):
-    frame = optional_import("pandas", "reading Parquet").read_parquet(path)
+    pandas = optional_import("pandas", "reading Parquet")
+    try:
+        frame = pandas.read_parquet(path)
+    except ImportError as error:
+        raise ImportError("reading Parquet needs pyarrow: pip install pyarrow") from error
     names = [*columns.text, *([] if columns.labels is None else [columns.labels])]
     _places(list(map(str, frame.columns)), columns, path)
     for number, values in enumerate(zip(*(frame[name] for name in names), strict=True), 1):

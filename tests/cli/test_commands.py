@@ -192,8 +192,27 @@ def test_labels_that_training_lacks_count_as_true(run, folder):
     more = [(text, [f"new {label}" for label in labels]) for text, labels in samples(20, seed=1)]
     write_csv(folder / "new.csv", more)
     found = json.loads(run("evaluate", "tagger.sxc", "new.csv", "--json")[1])
-    assert found["P@1"] == found["micro-F1"] == 0
+    assert found["P@1"] == found["PSP@5"] == 0
     assert found["by frequency"][-1]["training samples"] == [0, 0]
+
+
+def test_f1_is_of_labels_from_a_threshold_on_or_of_the_best_of_one(run, folder):
+    from sklearn.metrics import f1_score
+    from sklearn.preprocessing import MultiLabelBinarizer
+
+    model, found = load(folder / "tagger.sxc"), samples(40, seed=1)
+    best, p = predict_topk(model, [text for text, _ in found], 8, scores="proba")
+    sets = [row[values >= 0.3].tolist() for row, values in zip(best, p, strict=True)]
+    names = MultiLabelBinarizer().fit([labels for _, labels in found])
+    both = names.transform([labels for _, labels in found]), names.transform(sets)
+    output = run("evaluate", "tagger.sxc", "more.csv", "--threshold", 0.3, "--json")[1]
+    for average in ("micro", "macro"):
+        expected = f1_score(*both, average=average)
+        assert json.loads(output)[f"{average}-F1"] == pytest.approx(expected)
+    assert "micro-F1" not in run("evaluate", "tagger.sxc", "more.csv", "--json")[1]
+    write_csv(folder / "single.csv", [(text, labels[:1]) for text, labels in found])
+    single = json.loads(run("evaluate", "tagger.sxc", "single.csv", "--json")[1])
+    assert single["micro-F1"] == pytest.approx(single["P@1"])
 
 
 def test_other_columns_than_in_training(run, folder):
