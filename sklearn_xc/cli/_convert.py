@@ -1,9 +1,6 @@
 """`sklearn-xc convert`: samples in the formats of other programs, and back."""
 
-import csv
-import json
 import os
-import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,7 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from ..datasets import dump_xc, load_xc
-from ..datasets._text_rows import PREFIX, format_of, read
+from ..datasets._text_rows import format_of, read
+from ..datasets._text_writers import WRITERS
+from ..persistence._file import MAGIC
+from ..persistence._pecos import write_pecos
 from ..utils._unwrap import find_inner
 from ._add_labels import indicator
 from ._model import add_columns, columns_of, opened, say
@@ -22,19 +22,18 @@ Examples:
   sklearn-xc convert titles.csv --model tagger.sxc --to omikuji -o titles.txt
   sklearn-xc convert titles.txt --to pecos -o folder
   sklearn-xc convert folder --to xc -o titles.txt
+  sklearn-xc convert tagger.sxc --to pecos -o model
 
 fasttext, csv and jsonl hold texts. xc (which omikuji and napkinXC read) and pecos (X.npz and Y.npz
 in a folder) hold numbers: texts become what --model makes of them, in the order of its labels,
-whose names are written beside. Models are not converted."""
+whose names are written beside. A linear model goes to PECOS, without its vectorizer; other models
+and programs are refused by name."""
 KINDS = "csv", "fasttext", "jsonl", "omikuji", "pecos", "xc"
 REASONS = {
     "omikuji": "its models are trees whose nodes multiply probabilities",
-    "xc": "that is a format of samples",
-    "pecos": "its models are trees whose nodes multiply probabilities",
     "fasttext": "its models are two dense layers over its own hashes of words",
-    "csv": "that is a format of samples", "jsonl": "that is a format of samples",
-    "onnx": "its operators hold dense weights only, labels times features of them",
-}  # fmt: skip
+    "onnx": "its operators hold dense weights only, here {gigabytes:.3g} GB",
+}
 
 
 def add(command):
@@ -49,10 +48,10 @@ def add(command):
 def run(options):
     """Convert a file of texts or of numbers."""
     with suppress(OSError), open(options.file, "rb") as file:
-        if file.read(5) == b"\x89SKXC":
-            raise ValueError(f"a model cannot be written for {options.to}: {REASONS[options.to]}")
+        if file.read(len(MAGIC)) == MAGIC:
+            return _write_model(options, *opened(options.file))
     if options.to == "onnx":
-        raise ValueError(f"samples cannot be written for onnx: {REASONS['onnx']}")
+        raise ValueError("onnx holds models, and this is a file of samples")
     if os.path.isdir(options.file):
         X, Y = (sparse.load_npz(Path(options.file, f"{name}.npz")) for name in "XY")
         return _write_numbers(options, X, Y, None)
@@ -73,6 +72,24 @@ def run(options):
     return _write_numbers(options, inner.transform([row.text for row in rows]), Y, names)
 
 
+def _write_model(options, model, _):
+    """Write a linear model for PECOS; others are refused by name."""
+    last = find_inner(model, "predict_topk").estimator
+    n_labels, n_features = len(last.classes_), getattr(last, "n_features_in_", 0)
+    if options.to != "pecos":
+        reason = REASONS.get(options.to, "that is a format of samples")
+        reason = reason.format(gigabytes=4e-9 * n_labels * n_features)
+        raise ValueError(f"a model cannot be written for {options.to}: {reason}")
+    write_pecos(last, Path(options.output))
+    _write_names(Path(options.output, "labels.txt"), last.classes_)
+    say(f"{options.output} is written for PECOS: {n_features:,} features, {n_labels:,} labels")
+
+
+def _write_names(path, names):
+    lines = (" ".join(str(name).split()) for name in names)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
 def _write_numbers(options, X, Y, names):
     if options.to == "pecos":
         os.makedirs(options.output, exist_ok=True)
@@ -85,43 +102,6 @@ def _write_numbers(options, X, Y, names):
     else:
         raise ValueError(f"{options.to} holds texts, and {options.file} holds numbers")
     if names is not None:
-        lines = (" ".join(str(name).split()) for name in names)
-        beside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        _write_names(beside, names)
     say(f"{options.output}: {X.shape[0]:,} samples, {X.shape[1]:,} features, {Y.shape[1]:,} labels")
     return None
-
-
-def _as_csv(file, rows, separator):
-    writer = csv.writer(file)
-    writer.writerow(["text", "labels"])
-    for row in rows:
-        cells = [
-            one if separator not in one and '"' not in one else _quoted(one) for one in row.labels
-        ]
-        writer.writerow([row.text, separator.join(cells)])
-
-
-def _quoted(label):
-    return '"' + label.replace('"', '""') + '"'
-
-
-def _as_jsonl(file, rows, _):
-    for row in rows:
-        json.dump({"text": row.text, "labels": row.labels}, file, ensure_ascii=False)
-        file.write("\n")
-
-
-def _as_fasttext(file, rows, _):
-    """Write a line a sample; blanks in labels become "_", and two labels never the same word."""
-    words = {}
-    for row in rows:
-        for label in row.labels:
-            word = re.sub(r"\s", "_", label)
-            if words.setdefault(word, label) != label:
-                raise ValueError(f"{label!r} and {words[word]!r} would be one label of fastText")
-        labels = " ".join(PREFIX + re.sub(r"\s", "_", label) for label in row.labels)
-        text = " ".join(word for word in row.text.split() if not word.startswith(PREFIX))
-        file.write(f"{labels} {text}\n")
-
-
-WRITERS = {"csv": _as_csv, "fasttext": _as_fasttext, "jsonl": _as_jsonl}

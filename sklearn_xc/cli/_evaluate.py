@@ -5,9 +5,10 @@ import json
 import numpy as np
 
 from ..datasets import iter_xc
+from ..datasets._samples import AT_ONCE, batches
 from ..datasets._text_rows import format_of, read
 from ..inspection._measures import measured, table
-from ._model import AT_ONCE, add_columns, batches, columns_of, opened
+from ._model import add_columns, columns_of, opened
 
 HELP = """Measure a model on samples that it has not seen.
 Examples:

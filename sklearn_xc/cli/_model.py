@@ -7,15 +7,10 @@ import time
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 
-import numpy as np
-from scipy import sparse
-from sklearn.preprocessing import MultiLabelBinarizer
-
 from ..datasets._text_rows import FORMATS, Columns
 from ..persistence import load, read_notes
 from ..utils._unwrap import find_inner
 
-AT_ONCE = 1024  # texts that are predicted together
 STEP = re.compile(r"(\d+) of (\d+),.* (about .* left)")  # of a line of `verbose`
 
 
@@ -53,14 +48,6 @@ def opened(path: str, jobs: int | None = None):
     return model, read_notes(path)
 
 
-def encoded(labels: list[list[str]], several: bool):
-    """Return y and the names of its columns, None where a sample has one label."""
-    if not several:
-        return np.array([one for (one,) in labels], dtype=object), None
-    names = MultiLabelBinarizer(sparse_output=True)
-    return sparse.csr_matrix(names.fit_transform(labels)), names.classes_
-
-
 def say(text: str):
     """Tell the user about the progress."""
     print(text, file=sys.stderr, flush=True)
@@ -93,13 +80,7 @@ def told(what: str):
         + "\x1b[K" * shown)  # fmt: skip
 
 
-def batches(rows, size: int = AT_ONCE):
-    """Yield lists of rows."""
-    waiting = []
-    for row in rows:
-        waiting.append(row)
-        if len(waiting) == size:
-            yield waiting
-            waiting = []
-    if waiting:
-        yield waiting
+def counted(number: int):
+    """Tell on a terminal how many samples have been read."""
+    if number % 10_000 == 0 and sys.stderr.isatty():
+        print(f"\r{number:,} samples read\x1b[K\r", end="", file=sys.stderr, flush=True)

@@ -6,10 +6,11 @@ import sys
 from dataclasses import replace
 
 from ..datasets import iter_xc
+from ..datasets._samples import AT_ONCE, batches
 from ..datasets._text_rows import format_of, read
 from ..topk._predict import predict_topk
 from ..utils._unwrap import find_inner
-from ._model import AT_ONCE, add_columns, batches, columns_of, opened
+from ._model import add_columns, columns_of, opened
 
 HELP = """Write the best labels of samples.
 Examples:

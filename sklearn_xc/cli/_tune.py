@@ -5,9 +5,10 @@ import json
 
 import numpy as np
 
+from ..datasets._samples import TextSamples
 from ..inspection._measures import CUTS, measured
 from ._model import add_columns, columns_of, say
-from ._train import Texts, add_text_options, held_out, source_of
+from ._train import add_text_options, fitted, held_out, source_of
 
 HELP = """Find which features and penalties suit a file, on held-out samples.
 Example:
@@ -38,13 +39,13 @@ def run(options):
     train, tried = np.setdiff1d(np.arange(source.n), test), []
 
     def score(flags, **changes):
-        source.options = argparse.Namespace(**{**vars(options), **changes})
-        model = source.fit(train, "none", f"tried {flags or 'no options'}")
+        changed = argparse.Namespace(**{**vars(options), **changes})
+        model = fitted(source, changed, train, "none", f"tried {flags or 'no options'}")
         found = measured(model, source.parts(test), len(train))
         k = max(k for k in CUTS if f"nDCG@{k}" in found)
         tried.append({"options": flags, "k": k, "nDCG": found[f"nDCG@{k}"], "P@1": found["P@1"]})
 
-    for flags, features in FEATURES.items() if isinstance(source, Texts) else [("", {})]:
+    for flags, features in FEATURES.items() if isinstance(source, TextSamples) else [("", {})]:
         score(flags, **features)
     best = max(tried, key=lambda one: one["nDCG"])["options"]
     for l2 in PENALTIES:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import sklearn_xc
 from sklearn_xc import load, predict_topk
@@ -160,7 +161,13 @@ def test_numbers(run, folder, header):
     if not header:
         text = (folder / "n.txt").read_text()
         (folder / "n.txt").write_text(text.partition("\n")[2])
-    assert run("train", "n.txt", "-o", "n.sxc", "--jobs", 1, "--scratch", folder)[0] == 0
+    (folder / "scratch").mkdir(exist_ok=True)
+    call = "train", "n.txt", "-o", "n.sxc", "--jobs", 1
+    assert run(*call, "--scratch", folder / "scratch")[0] == 0
+    assert list((folder / "scratch").iterdir()) == []
+    on_disk = (folder / "n.sxc").read_bytes()
+    assert run(*call)[0] == 0
+    assert (folder / "n.sxc").read_bytes() == on_disk
     if header:
         code, output, _ = run("evaluate", "n.sxc", "n.txt", "--json")
         best = load(folder / "n.sxc").predict_topk(X, 5)[0]
@@ -363,7 +370,20 @@ def test_numbers_go_to_other_programs_and_back(run, folder):
     assert (folder / "again.xc").read_text() == (folder / "more.xc").read_text()
 
 
-@pytest.mark.parametrize("kind", ["onnx", "fasttext", "omikuji", "pecos"])
+def test_a_linear_model_goes_to_pecos_with_its_scores(run, folder):
+    assert run("convert", "tagger.sxc", "--to", "pecos", "-o", "model")[0] == 0
+    W, C = (sparse.load_npz(folder / f"model/ranker/0.model/{name}.npz") for name in "WC")
+    values = json.loads((folder / "model/ranker/0.model/param.json").read_text())
+    model = load(folder / "tagger.sxc")
+    X = model[0].transform(["soil tree", "sea", ""])
+    scores = X @ W[:-1].toarray() + values["bias"] * W[-1].toarray()
+    np.testing.assert_allclose(scores, model[-1].decision_function(X), atol=1e-6)
+    assert (W.format, C.shape) == ("csc", (8, 1))
+    assert (values["nr_labels"], values["nr_features"]) == W.T[:, :-1].shape
+    assert (folder / "model/labels.txt").read_text().splitlines() == model.classes_.tolist()
+
+
+@pytest.mark.parametrize("kind", ["onnx", "fasttext", "omikuji", "csv"])
 def test_models_are_refused_by_name(run, kind):
     code, _, errors = run("convert", "tagger.sxc", "--to", kind, "-o", "m")
     assert code == 2
@@ -397,6 +417,7 @@ def test_two_labels_are_never_one_word(run, folder):
         (["predict", "tagger.sxc", "-k", "0"], "-k and --batch must be 1 at least"),
         (["predict", "tagger.sxc", "more.csv", "--only", "none"], "'none', which is not in"),
         (["explain", "tagger.sxc", "sea", "--label", "none"], "'none', which is not in"),
+        (["train", "-", "--format", "csv", *COLUMNS, "-o", "x"], "reads its file several times"),
         (["tune", "titles.csv", *COLUMNS, "--held-out", "0"], "--held-out must be above 0"),
         (["convert", "more.csv", *COLUMNS, "--to", "xc", "-o", "x"], "--model is needed"),
         (["info", "."], "is no regular file"),
