@@ -1,12 +1,13 @@
 """`sklearn-xc train`: from a file of samples to a model file."""
 
 import ast
+from inspect import signature
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import Pipeline
 
-from ..datasets._samples import NumberSamples, TextSamples
+from ..datasets._samples import NumberSamples, TextSamples, texts_of_labels
 from ..datasets._text_rows import format_of
 from ..inspection._measures import measured, table
 from ..memoir._classifier import MemoirSVC
@@ -24,7 +25,8 @@ Examples:
 
 Columns go by their names. The file ends in .csv, .tsv, .jsonl or .parquet, also with .gz, .bz2 or
 .xz. A label that holds the separator stands in double quotes within its cell. A tenth of the
-samples is held out and measured first; the model that is saved is then trained on all."""
+samples is held out and measured first; the model that is saved is then trained on all. With
+--label-texts labels without samples are found too, by their texts."""
 METHODS = {
     "ppdsparse": PPDSparseClassifier, "neighbors": TopKNeighborsClassifier, "memoir": MemoirSVC,
 }  # fmt: skip
@@ -45,6 +47,7 @@ def add(command):
     more(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the method"
     )
+    more("--label-texts", metavar="FILE", help="a table with the columns label and text")
     more("--scratch", metavar="FOLDER", help="on a disk, for what is larger than memory")
 
 
@@ -88,11 +91,14 @@ def source_of(options, columns):
     if options.file == "-":
         raise ValueError("training reads its file several times: give a file, not '-'")
     if kind in ("xc", "libsvm"):
+        if options.label_texts:
+            raise ValueError("--label-texts is for files of texts")
         source = NumberSamples(options.file, kind == "xc", options.scratch)
     elif kind != "fasttext" and (not columns.text or columns.labels is None):
         raise ValueError("--text and --labels are needed: the columns of texts and of labels")
     else:
-        source = TextSamples(options.file, columns, counted)
+        texts_of = texts_of_labels(options.label_texts) if options.label_texts else {}
+        source = TextSamples(options.file, columns, counted, texts_of)
     left_out = f"; {source.n_empty:,} without labels are left out" if source.n_empty else ""
     say(f"{source.n:,} samples, {source.n_labels:,} labels in {options.file}{left_out}")
     return source
@@ -103,7 +109,14 @@ def fitted(source, options, places, calibration, what):
     last, X = classifier(options, calibration, source.names), source.rows(places)
     words = vectorizer(options) if isinstance(source, TextSamples) else None
     with told(what):
-        last.fit(X if words is None else words.fit_transform(X), source.y[places])
+        X, more = X if words is None else words.fit_transform(X), {}
+        if source.texts_of:
+            if "label_features" not in signature(last.fit).parameters:
+                raise ValueError(f"--label-texts is not for --method {options.method}")
+            more["label_features"] = words.transform(source.label_texts())
+            if source.names is None:
+                more["classes"] = source.classes
+        last.fit(X, source.y[places], **more)
     values = {"n_jobs": None, "verbose": 0, "scratch": None}  # of this run, not of the model
     known = last.get_params(deep=False)
     last.set_params(**{name: value for name, value in values.items() if name in known})

@@ -27,7 +27,7 @@ def add(command):
     add_text_options(command)
     command.add_argument("--held-out", type=float, default=0.2, metavar="SHARE")
     command.add_argument("--json", action="store_true", help="print one object of JSON")
-    command.set_defaults(method="ppdsparse", scratch=None, set=[])
+    command.set_defaults(method="ppdsparse", scratch=None, set=[], label_texts=None)
 
 
 def run(options):

@@ -26,6 +26,15 @@ def batches(rows, size: int = AT_ONCE):
         yield waiting
 
 
+def texts_of_labels(path: str) -> dict[str, str]:
+    """Return the texts of labels in a table with the columns label and text; several are joined."""
+    found = {}
+    for row in read(path, Columns(["text"], "label")):
+        for label in row.labels:
+            found[label] = f"{found[label]} {row.text}" if label in found else row.text
+    return found
+
+
 class TextSamples:
     """The samples with labels of a file of texts.
 
@@ -35,6 +44,8 @@ class TextSamples:
     columns : Columns
     seen : callable
         Called with the number of rows read so far, in the first pass.
+    texts_of : dict
+        Label -> text, of labels that may have no sample.
 
     Attributes
     ----------
@@ -43,11 +54,12 @@ class TextSamples:
     labels : list of list of str
     y : ndarray of str or csr_matrix
         One label a sample where no separator is given and each has one, else an indicator.
-    names : ndarray of str or None
-        Of the columns of the indicator.
+    names, classes : ndarray of str or None
+        Of the columns of the indicator, or all classes; the other is None.
     """
 
-    def __init__(self, path: str, columns: Columns, seen):
+    def __init__(self, path: str, columns: Columns, seen, texts_of=None):
+        self.texts_of = texts_of or {}
         self._path, self._columns = path, columns
         self.labels, self._hashes, self.n_empty = [], [], 0
         for number, row in enumerate(read(path, columns), 1):
@@ -58,15 +70,16 @@ class TextSamples:
                 self._hashes.append(hash(row.text))
         if not self.labels:
             raise ValueError(f"{path} has no samples with labels")
-        self.n, self.names = len(self.labels), None
+        self.n, self.names, self.classes = len(self.labels), None, None
+        known = sorted({one for some in self.labels for one in some} | self.texts_of.keys())
         if columns.separator is None and all(len(some) == 1 for some in self.labels):
             self.y = np.array([one for (one,) in self.labels], dtype=object)
-            self.n_labels = len(set(self.y.tolist()))
+            self.classes = np.array(known, dtype=object)
         else:
-            binarizer = MultiLabelBinarizer(sparse_output=True)
+            binarizer = MultiLabelBinarizer(classes=known, sparse_output=True)
             self.y = sparse.csr_matrix(binarizer.fit_transform(self.labels))
             self.names = binarizer.classes_
-            self.n_labels = len(self.names)
+        self.n_labels = len(known)
 
     def rows(self, places):
         """Yield the texts of some samples, which are ascending numbers."""
@@ -77,6 +90,11 @@ class TextSamples:
             if row.labels and number == following:
                 yield row.text
                 following = next(wanted, None)
+
+    def label_texts(self) -> list[str]:
+        """Return the text of each label, empty where it has none."""
+        known = self.classes if self.names is None else self.names
+        return [self.texts_of.get(label, "") for label in known.tolist()]
 
     def parts(self, places):
         """Yield texts and labels of some samples."""
@@ -103,8 +121,7 @@ class NumberSamples:
         A folder where they are put and mapped.
     """
 
-    names = None
-    n_empty = 0
+    names, n_empty, texts_of = None, 0, None
 
     def __init__(self, path: str, header: bool, scratch: str | None):
         to = None

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy import sparse
 import sklearn_xc
 from sklearn_xc import load, predict_topk
 from sklearn_xc.cli import main
+from sklearn_xc.cli._train import METHODS
 from sklearn_xc.datasets import dump_xc, load_xc, make_xc_classification
 from sklearn_xc.metrics import precision_at_k
 from sklearn_xc.persistence import read_notes
@@ -143,6 +145,40 @@ def test_other_methods(run, folder, method):
     call = "train", "t.tsv", "--text", "title", "--labels", "tag", "-o", "m.sxc", "--jobs", 1
     assert run(*call, "--method", method)[0] == 0
     assert len(lines_of(run("predict", "m.sxc", "-k", 2, stdin="soil\n")[1])[0]["labels"]) == 2
+
+
+TAKE_TEXTS = [
+    name for name, cls in METHODS.items() if "label_features" in signature(cls.fit).parameters
+]
+
+
+@pytest.mark.parametrize("method", TAKE_TEXTS)
+def test_labels_without_samples_are_found_by_their_texts(run, folder, method):
+    (folder / "texts.tsv").write_text(
+        "label\ttext\nsand\tdesert dune\ntag 1\tlight house\nsand\tsahara\n"
+    )
+    found = [(f"{text} desert dune" if i < 3 else text, labels) for i, (text, labels) in
+             enumerate(samples(60))]  # fmt: skip
+    for name, rows in (
+        ("two.csv", found),
+        ("one.csv", [(text, labels[:1]) for text, labels in found]),
+    ):
+        path = write_csv(folder / name, rows)
+        columns = COLUMNS if name == "two.csv" else COLUMNS[:4]
+        call = "train", path, *columns, "-o", "l.sxc", "--jobs", 1, "--method", method
+        if method == "memoir" and name == "two.csv":
+            continue
+        assert run(*call, "--label-texts", "texts.tsv", "--probabilities", "none")[0] == 0
+        best = lines_of(run("predict", "l.sxc", "-k", 1, stdin="a dune of the desert\n")[1])
+        assert best[0]["labels"][0]["label"] == "sand"
+
+
+def test_label_texts_are_refused_where_they_are_not_taken(run, folder):
+    dump_xc(folder / "x.txt", np.eye(4), np.eye(4))
+    (folder / "texts.tsv").write_text("label\ttext\na\tb\n")
+    call = "train", "x.txt", "-o", "x.sxc", "--label-texts", "texts.tsv"
+    code, _, errors = run(*call)
+    assert (code, "--label-texts is for files of texts" in errors) == (2, True)
 
 
 def test_samples_without_labels_are_left_out_and_copies_told(run, folder):
