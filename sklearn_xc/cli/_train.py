@@ -99,6 +99,10 @@ def source_of(options, columns):
     else:
         texts_of = texts_of_labels(options.label_texts) if options.label_texts else {}
         source = TextSamples(options.file, columns, counted, texts_of)
+    for mark in "" if columns.separator or source.classes is None else ";|":
+        share = np.mean([mark in label for label in source.y.tolist()])
+        if share >= 0.1:
+            say(f"note: {share:.0%} of the labels hold {mark!r}; --separator {mark!r} splits them")
     left_out = f"; {source.n_empty:,} without labels are left out" if source.n_empty else ""
     say(f"{source.n:,} samples, {source.n_labels:,} labels in {options.file}{left_out}")
     return source

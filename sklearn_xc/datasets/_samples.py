@@ -121,7 +121,7 @@ class NumberSamples:
         A folder where they are put and mapped.
     """
 
-    names, n_empty, texts_of = None, 0, None
+    names, classes, texts_of, n_empty = None, None, None, 0
 
     def __init__(self, path: str, header: bool, scratch: str | None):
         to = None

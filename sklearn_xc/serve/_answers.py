@@ -24,8 +24,7 @@ class Answers:
 
     def __init__(self, path: str):
         self._model = load(path, mmap_mode="r")
-        inner = find_inner(self._model, "predict_topk")
-        self._last, self._vectorizer = inner.estimator, (inner.transformers or [None])[0]
+        self._last, self._vectorizer = find_inner(self._model, "predict_topk").estimator, None
         if "n_jobs" in self._last.get_params(deep=False):
             self._last.set_params(n_jobs=1)  # requests run side by side
         self.classes = self._last.classes_
@@ -45,9 +44,10 @@ class Answers:
 
     def _can_explain(self):
         try:
-            find_inner(self._model, "explain", into_meta_estimators=True)
+            inner = find_inner(self._model, "explain", into_meta_estimators=True)
         except TypeError:
             return False
+        self._vectorizer = (inner.transformers or [None])[0]  # also inside a wrapper
         return True
 
     def about(self) -> dict:

@@ -147,6 +147,12 @@ def test_other_methods(run, folder, method):
     assert len(lines_of(run("predict", "m.sxc", "-k", 2, stdin="soil\n")[1])[0]["labels"]) == 2
 
 
+def test_a_separator_that_was_forgotten_is_told(run, folder):
+    code, _, errors = run("train", "titles.csv", *COLUMNS[:4], "-o", "s.sxc", "--jobs", 1)
+    assert code == 0
+    assert "of the labels hold ';'; --separator ';' splits them" in errors
+
+
 TAKE_TEXTS = [
     name for name, cls in METHODS.items() if "label_features" in signature(cls.fit).parameters
 ]

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MultiLabelBinarizer
 
 import sklearn_xc
-from sklearn_xc import PPDSparseClassifier, save
+from sklearn_xc import PPDSparseClassifier, TopKNeighborsClassifier, save
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
@@ -220,6 +220,36 @@ def test_errors_and_large_texts_are_told(page):
     page.value("at('text').value = 'word3'")
     page.value("ask()")
     assert page.value("at('error').textContent") == ""
+
+
+@pytest.mark.parametrize(
+    ("last", "proba", "what"),
+    [
+        (TopKNeighborsClassifier(random_state=0), True, "neighbour"),
+        (PPDSparseClassifier(random_state=0), False, "word"),
+    ],
+    ids=["neighbours", "scores"],
+)
+def test_neighbours_and_scores_are_shown(browser, tmp_path, last, proba, what):
+    model = make_pipeline(TfidfVectorizer(), last)
+    save(model.fit(TEXTS, [NAMES[i % 6] for i in range(300)]), tmp_path / "model.sxc")
+    browser.screen(1000)
+    with running(tmp_path / "model.sxc") as port:
+        browser.open(f"http://127.0.0.1:{port}/")
+        browser.until("at('about').textContent.includes('6 labels')")
+        assert browser.value("at('about').textContent.includes('not probabilities')") != proba
+        assert browser.value("at('threshold').disabled") != proba
+        browser.value("at('text').focus()")
+        browser.type("word3 word4")
+        browser.until("document.querySelectorAll('#answers li').length === 5")
+        assert browser.value("at('what').textContent") == what
+        assert browser.value("at('words').textContent").startswith("row " if proba else "word")
+        assert browser.value("at('marked').hidden") == proba
+        widths = "[...document.querySelectorAll('.fill')].map(f => parseFloat(f.style.width))"
+        widths = browser.value(widths)
+        assert widths == sorted(widths, reverse=True)
+        assert min(widths) >= 0
+        assert max(widths) <= 100
 
 
 @pytest.mark.parametrize("width", [390, 1200])

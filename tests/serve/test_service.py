@@ -10,13 +10,21 @@ from _service import asked, running
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
-from sklearn_xc import PPDSparseClassifier, TopKNeighborsClassifier, explain, predict_topk, save
+from sklearn_xc import (
+    PPDSparseClassifier,
+    TopKCalibratedClassifier,
+    TopKNeighborsClassifier,
+    explain,
+    predict_topk,
+    save,
+)
 
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from sklearn_xc.serve import make_app, serve
-from sklearn_xc.serve._requests import LIMITS, RefusedError, many, one_of_address
+from sklearn_xc.serve._answers import Answers
+from sklearn_xc.serve._requests import LIMITS, Question, RefusedError, many, one_of_address
 
 TEXTS = [f"word{i % 7} word{i % 11} and word{i % 13}" for i in range(120)]
 NAMES = np.array([f"label {i % 7}" for i in range(120)])
@@ -230,6 +238,15 @@ def test_neighbours_are_told(tmp_path):
         (line,) = asked(port, "POST", "/answer", {"text": "word3 word4", "k": 1})[1]["labels"]
     assert all(name.startswith("row ") and part > 0 for name, part in line["neighbours"])
     assert "words" not in line
+
+
+def test_a_wrapper_around_a_pipeline_has_probabilities_and_marks(tmp_path):
+    inner = make_pipeline(TfidfVectorizer(), PPDSparseClassifier(random_state=0))
+    save(TopKCalibratedClassifier(inner, cv=0.2).fit(TEXTS, NAMES), tmp_path / "model")
+    answers = Answers(str(tmp_path / "model"))
+    (line,) = answers.answer(Question(["Word3"], 1, {}))["labels"]
+    assert 0 < line["probability"] < 1
+    assert line["text"] == [["Word3", line["words"][0][1]]]
 
 
 def test_two_processes_serve_one_file(saved):
