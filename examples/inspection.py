@@ -78,6 +78,40 @@ for (name, model), colour in zip(models.items(), ("C0", "C1"), strict=True):
 plt.show()
 
 # %%
+# Which labels are mixed up?
+# --------------------------
+# A model of the part of the package that a passage belongs to. Each bar is a pair: the first label
+# is true, and the second was suggested in its place.
+
+from sklearn_xc.inspection import CoverageDisplay, LabelConfusionDisplay, LabelSupportDisplay
+
+parts_train, parts_test = (
+    [name.rpartition(".")[0] for name in names] for names in (train[1], test[1])
+)
+parts = make_pipeline(TfidfVectorizer(sublinear_tf=True), PPDSparseClassifier(random_state=0))
+LabelConfusionDisplay.from_estimator(
+    parts.fit(train[0], parts_train), test[0], parts_test, n_pairs=8
+)
+plt.show()
+
+# %%
+# How many labels are rare, and how many answers are right if only the surest are given?
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2))
+LabelSupportDisplay.from_estimator(ovr, ax=left, color="C0")
+for (name, model), colour in zip(models.items(), ("C0", "C1"), strict=True):
+    CoverageDisplay.from_estimator(model, *test, name=name, ax=right, color=colour)
+plt.show()
+
+# %%
+# Would more training samples help?
+
+from sklearn_xc.model_selection import TopKLearningCurveDisplay
+
+TopKLearningCurveDisplay.from_estimator(ovr, *train, train_sizes=[0.2, 0.5, 1.0], random_state=0)
+plt.show()
+
+# %%
 # Are the probabilities of the softmax to be trusted? More on this in
 # :ref:`sphx_glr_auto_examples_probabilities.py`.
 

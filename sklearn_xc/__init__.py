@@ -16,6 +16,7 @@ from .ppdsparse._classifier import PPDSparseClassifier
 from .ppdsparse._classifier_cv import PPDSparseClassifierCV
 from .ppdsparse._merge import merge
 from .topk._predict import predict_topk, topk_predictor
+from .utils._show_versions import show_versions
 from .word_embedding._estimator import LDGSWordEmbedding
 
 __all__ = [
@@ -35,13 +36,15 @@ __all__ = [
     "predict_topk",
     "save",
     "save_problems",
+    "show_versions",
     "topk_predictor",
 ]
 
 
 def __getattr__(name):
     """Return a public module when it is first used, or the estimator of another name."""
-    if name in ("dask", "datasets", "inspection", "metrics", "mips", "model_selection"):
+    modules = "dask", "datasets", "inspection", "metrics", "mips", "model_selection", "serve"
+    if name in modules:
         return _import_module(f"{__name__}.{name}")
     if name == "ImplicitSoftmaxClassifier":  # softmax regression classifies
         return ImplicitSoftmaxRegressor

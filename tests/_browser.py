@@ -1,88 +1,144 @@
-"""A headless Chromium that looks at a folder of pages and reports what a probe has measured."""
+"""A Chromium that tests drive through pipes, by the DevTools protocol; needs no package."""
 
-import functools
-import http.server
 import json
 import os
+import select
 import shutil
 import subprocess
-import tempfile
-import threading
+import time
+from contextlib import contextmanager
 
-BROWSER = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "chrome"])), None)
-NO_BROWSER = "there is no Chromium; the Debian package chromium has it"
-SECONDS = 300
-
-
-class Handler(http.server.SimpleHTTPRequestHandler):
-    """The folder, the probe, and a list of requests that failed."""
-
-    def __init__(self, *arguments, probe, failed, done, **options):
-        self.probe, self.failed, self.done = probe, failed, done
-        super().__init__(*arguments, **options)
-
-    def do_GET(self):
-        if self.path != "/probe":
-            return super().do_GET()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.end_headers()
-        self.wfile.write(self.probe.encode())
-
-    def do_POST(self):
-        text = self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(204)
-        self.end_headers()
-        self.done.append(json.loads(text))
-        self.server.reported.set()
-
-    def send_error(self, code, message=None, explain=None):
-        if self.path != "/favicon.ico":  # which a browser asks for beside the one of the page
-            self.failed.append((code, self.path))
-        super().send_error(code, message, explain)
-
-    def log_message(self, *arguments):
-        pass
+PATH = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "chrome"])), None)
+OPTIONS = [
+    "--headless", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--remote-debugging-pipe",
+    "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+]  # fmt: skip
+LONGEST = 20  # seconds until something happens
 
 
-def look(folder, probe):
-    """Open a probe beside the pages of a folder.
+class Browser:
+    """Context of a browser with one page.
 
     Parameters
     ----------
-    folder : Path
-        Served at the address of the probe.
-    probe : str
-        A page that ends with ``fetch("/report", {method: "POST", body: JSON.stringify(found)})``.
-
-    Returns
-    -------
-    found : object
-        As the probe reports.
-    failed : list of tuple (int, str)
-        Status and path of requests that failed.
+    folder : path
+        For the profile of the browser.
     """
-    failed, done = [], []
-    handler = functools.partial(
-        Handler, probe=probe, failed=failed, done=done, directory=str(folder)
-    )
-    with (
-        http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server,
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
-    ):
-        server.reported = threading.Event()
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        command = [BROWSER, "--headless", "--disable-gpu", "--hide-scrollbars", "--no-first-run"]
-        command += ["--no-sandbox"] if os.geteuid() == 0 else []
-        command += [f"--user-data-dir={profile}", "--disable-dev-shm-usage"]
-        command += ["--remote-debugging-port=0", "--disable-background-networking"]
-        command += ["--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"]
-        address = f"http://127.0.0.1:{server.server_address[1]}/probe"
-        with subprocess.Popen(
-            [*command, address], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as browser:
-            reported = server.reported.wait(timeout=SECONDS)
-            browser.terminate()
-        server.shutdown()
-    assert reported, f"the browser did not report in {SECONDS} s"
-    return done[0], failed
+
+    def __init__(self, folder):
+        self._folder, self._number, self.problems = folder, 0, []
+
+    def __enter__(self):
+        theirs, self._commands = os.pipe()
+        self._replies, theirs_too = os.pipe()
+
+        def become_3_and_4():
+            ends = [os.dup(theirs), os.dup(theirs_too)]
+            for place, end in enumerate(ends, 3):
+                os.dup2(end, place)
+
+        more = ["--no-sandbox"] if os.geteuid() == 0 else []
+        self._process = subprocess.Popen(
+            [PATH, *OPTIONS, *more, f"--user-data-dir={self._folder}", "about:blank"],
+            preexec_fn=become_3_and_4, pass_fds=(3, 4), stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        os.close(theirs), os.close(theirs_too)
+        self._waiting, self._session = b"", None
+        self._session = self._attach(self.target(lambda one: True))
+        for domain in ("Page", "Runtime", "Log", "Accessibility"):
+            self.call(f"{domain}.enable")
+        return self
+
+    def __exit__(self, *_):
+        self._process.terminate()
+        self._process.wait(LONGEST)
+        os.close(self._commands), os.close(self._replies)
+
+    def call(self, method, **parameters):
+        """Call a method of the protocol, and return its result."""
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": parameters}
+        if self._session is not None:
+            message["sessionId"] = self._session
+        os.write(self._commands, json.dumps(message).encode() + b"\0")
+        while True:
+            reply = self._next()
+            if reply.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded"):
+                self.problems.append(reply["params"])
+            if reply.get("id") == self._number:
+                assert "error" not in reply, reply
+                return reply["result"]
+
+    def _next(self):
+        while b"\0" not in self._waiting:
+            ready, _, _ = select.select([self._replies], [], [], LONGEST)
+            assert ready, "the browser does not answer"
+            self._waiting += os.read(self._replies, 2**16)
+        message, _, self._waiting = self._waiting.partition(b"\0")
+        return json.loads(message)
+
+    def target(self, fits):
+        """Return the first page of which something is true, once there is one."""
+        end = time.monotonic() + LONGEST
+        while time.monotonic() < end:
+            for one in self.call("Target.getTargets")["targetInfos"]:
+                if one["type"] == "page" and fits(one):
+                    return one["targetId"]
+            time.sleep(0.05)
+        raise AssertionError("there is no such page")
+
+    def _attach(self, target):
+        return self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+
+    @contextmanager
+    def attached(self, target):
+        """Context in which calls go to another page."""
+        before, self._session = self._session, self._attach(target)
+        yield
+        self._session = before
+
+    def open(self, address):
+        """Open a page, and wait until it is there."""
+        self.call("Page.navigate", url=address)
+        there = f"location.href === {json.dumps(address)}"
+        self.until(f"{there} && document.readyState === 'complete'")
+
+    def value(self, expression):
+        """Return the value of an expression of JavaScript."""
+        options = {"returnByValue": True, "awaitPromise": True}
+        found = self.call("Runtime.evaluate", expression=expression, **options)
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
+
+    def until(self, expression):
+        """Wait until an expression is true."""
+        end = time.monotonic() + LONGEST
+        while not self.value(f"Boolean({expression})"):
+            assert time.monotonic() < end, f"never true: {expression}"
+            time.sleep(0.02)
+
+    def type(self, text):
+        """Type into what has the focus."""
+        self.call("Input.insertText", text=text)
+
+    def press(self, key, code=0):
+        """Press and release a key."""
+        text = {"Enter": "\r", " ": " "}.get(key, "")
+        same = {"key": key, "code": key, "windowsVirtualKeyCode": code, "text": text}
+        self.call("Input.dispatchKeyEvent", type="keyDown", **same)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **{**same, "text": ""})
+
+    def screen(self, width, height=900, dark=False):
+        """Set the size of the screen, and whether it is dark."""
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                  deviceScaleFactor=1, mobile=width < 500)  # fmt: skip
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[scheme])
+
+    def picture(self, path):
+        """Write a picture of the page."""
+        import base64
+
+        data = self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
+        path.write_bytes(base64.b64decode(data))

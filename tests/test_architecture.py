@@ -24,6 +24,7 @@ METHODS = {
     for cls in vars(sklearn_xc).values()
     if isinstance(cls, type) and hasattr(cls, "get_params")
 } - {"meta"}  # the wrappers stand above the methods: one of them is their default
+PROGRAMS = {"cli", "serve", "__main__"}  # at the top: they import what they need, nobody them
 ARROWS = python_arrows()
 KERNEL_ARROWS = kernel_arrows()
 
@@ -58,10 +59,15 @@ def test_a_circle_would_be_found():
 
 def test_shared_rooms_and_methods_import_no_method():
     """But for word vectors, which train on LDGS's candidates, and a wrapper's default."""
-    rooms = by_room(ARROWS, python_room)
+    rooms = {room: to for room, to in by_room(ARROWS, python_room).items() if room not in PROGRAMS}
     allowed = {("word_embedding", "ldgs"), ("meta", "ppdsparse")}
     arrows = {(room, other) for room, others in rooms.items() for other in others & METHODS}
     assert arrows - allowed == set()
+
+
+def test_nothing_imports_the_programs_but_one_another():
+    rooms = by_room(ARROWS, python_room)
+    assert {room for room, to in rooms.items() if to & PROGRAMS} <= PROGRAMS
 
 
 def test_kernels_need_common_ones_only():

@@ -30,7 +30,7 @@ PICTURES = {
     "decisions": 1,
     "rare_labels": 1,
     "nearest_rows": 2,
-    "inspection": 3,
+    "inspection": 6,
     "growing": 1,
     "mapped_file": 1,
     "augment_reduce": 1,

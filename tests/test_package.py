@@ -61,14 +61,32 @@ def test_version_is_written_once(tracked):
 
 
 def test_nothing_generated_is_tracked(tracked):
-    assert [p for p in tracked if p.parts[0] == "sklearn_xc" and p.suffix in GENERATED] == []
+    ours = [p for p in tracked if p.parts[0] == "sklearn_xc" and p.parent.name != "page"]
+    assert [p for p in ours if p.suffix in GENERATED] == []
+
+
+def test_files_of_the_page_are_installed():
+    assert {path.name for path in (PACKAGE / "serve" / "page").iterdir()} == {
+        "index.html",
+        "page.css",
+        "page.js",
+    }
 
 
 def test_public_names_exist_and_are_documented():
     pages = [page.read_text() for page in (ROOT / "doc/api").glob("*.rst")]
     parts = [part.split() for page in pages for part in page.split(".. currentmodule:: ")[1:]]
     listed = {f"{module}.{name}" for module, *names in parts for name in names}
-    modules = ["", ".metrics", ".datasets", ".mips", ".inspection", ".model_selection", ".dask"]
+    modules = [
+        "",
+        ".metrics",
+        ".datasets",
+        ".mips",
+        ".inspection",
+        ".model_selection",
+        ".dask",
+        ".serve",
+    ]
     if importlib.util.find_spec("dask") is None:
         modules.remove(".dask")
     for module in map(importlib.import_module, (f"sklearn_xc{name}" for name in modules)):

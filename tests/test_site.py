@@ -5,15 +5,17 @@
 
 import functools
 import html
+import http.server
 import json
 import os
 import re
+import threading
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from _browser import BROWSER, NO_BROWSER, look
+from _browser import PATH, Browser
 
 SITE = Path(os.environ.get("SKLEARN_XC_SITE", "no site")).resolve()
 # Elements that make the browser fetch something, and the attribute that says what.
@@ -116,8 +118,8 @@ def test_examples_ran_and_have_pictures():
 
 # ----------------------------------------------------------------------------------- in a browser
 
-# Opens every page in a frame of each width, waits for its formulas, and reports what it measured.
-PROBE = """<!doctype html><title>probe</title><body><script>
+# Opens a page in a frame, waits for its formulas, and returns what it measures.
+LOOK = """
 async function look(name, width) {
   const frame = document.createElement("iframe");
   frame.width = width; frame.height = 900; frame.src = name;
@@ -145,21 +147,51 @@ async function look(name, width) {
   frame.remove();
   return found;
 }
-(async () => {
-  const names = NAMES, widths = WIDTHS, found = [];
-  for (const width of widths) for (const name of names) found.push(await look(name, width));
-  await fetch("/report", {method: "POST", body: JSON.stringify(found)});
-})();
-</script>"""
+"""
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """The site, and a list of requests that failed."""
+
+    def __init__(self, *arguments, failed, **options):
+        self.failed = failed
+        super().__init__(*arguments, directory=str(SITE), **options)
+
+    def send_error(self, code, message=None, explain=None):
+        if self.path != "/favicon.ico":  # which a browser asks for beside the one of the page
+            self.failed.append((code, self.path))
+        super().send_error(code, message, explain)
+
+    def log_message(self, *arguments):
+        pass
 
 
 @pytest.fixture(scope="module")
-def seen():
+def site(tmp_path_factory):
+    """A browser that has opened a page of the site, and the requests that failed."""
+    if PATH is None:
+        pytest.skip("there is no Chromium; the Debian package chromium has it")
+    failed = []
+    handler = functools.partial(Handler, failed=failed)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with Browser(tmp_path_factory.mktemp("browser")) as browser:
+            browser.open(f"http://127.0.0.1:{server.server_address[1]}/genindex.html")
+            yield browser, failed
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def seen(site):
     """Measures of every page at every width, and the requests that failed."""
-    if BROWSER is None:
-        pytest.skip(NO_BROWSER)
-    probe = PROBE.replace("NAMES", json.dumps(written_pages())).replace("WIDTHS", str(WIDTHS))
-    return look(SITE, probe)
+    browser, failed = site
+    browser.value(f"(() => {{ {LOOK}; window.look = look; }})()")
+    measures = [
+        browser.value(f"look({json.dumps(name)}, {width})")
+        for width in WIDTHS
+        for name in written_pages()
+    ]
+    return measures, failed
 
 
 def test_no_request_fails(seen):
@@ -224,7 +256,7 @@ FINDS = {  # what people type -> the page that answers, among the first three
     "partial_fit": "guide/growing",
     "fasttext": "coming_from/fasttext",
 }
-SEARCH = """<!doctype html><title>probe</title><body><script>
+SEARCH = """
 async function ask(query) {
   const frame = document.createElement("iframe");
   frame.src = "search.html?q=" + encodeURIComponent(query);
@@ -238,25 +270,20 @@ async function ask(query) {
     if (links.length > 5 || (summary && /finished|match/.test(summary.textContent))) {
       const found = links.map(a => a.getAttribute("href").replace(/\\.html.*/, ""));
       frame.remove();
-      return [query, [...new Set(found)].slice(0, 5)];
+      return [...new Set(found)].slice(0, 5);
     }
   }
-  return [query, []];
+  return [];
 }
-(async () => {
-  const found = [];
-  for (const query of QUERIES) found.push(await ask(query));
-  await fetch("/report", {method: "POST", body: JSON.stringify(Object.fromEntries(found))});
-})();
-</script>"""
+"""
 
 
 @pytest.fixture(scope="module")
-def found():
+def found(site):
     """Pages that the site's search answers each query with, best first."""
-    if BROWSER is None:
-        pytest.skip(NO_BROWSER)
-    return look(SITE, SEARCH.replace("QUERIES", json.dumps(list(FINDS))))[0]
+    browser, _ = site
+    browser.value(f"(() => {{ {SEARCH}; window.ask = ask; }})()")
+    return {query: browser.value(f"ask({json.dumps(query)})") for query in FINDS}
 
 
 @pytest.mark.parametrize("query", FINDS)

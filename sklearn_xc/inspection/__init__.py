@@ -6,20 +6,26 @@ made by ``from_estimator`` or ``from_predictions`` (here also ``from_explanation
 ``plot(ax=None)``, and keep the figure and axes in ``figure_`` and ``ax_``. They need matplotlib.
 """
 
+from ._confusion import LabelConfusionDisplay
 from ._contributions import ContributionsDisplay
+from ._coverage import CoverageDisplay
 from ._explanation import Explanation, Explanations
 from ._label_counts import LabelReport
 from ._label_frequency import LabelFrequencyDisplay
 from ._label_report import label_report
+from ._label_support import LabelSupportDisplay
 from ._precision_at_k import PrecisionAtKDisplay
 from ._reliability import ReliabilityDisplay
 
 __all__ = [
     "ContributionsDisplay",
+    "CoverageDisplay",
     "Explanation",
     "Explanations",
+    "LabelConfusionDisplay",
     "LabelFrequencyDisplay",
     "LabelReport",
+    "LabelSupportDisplay",
     "PrecisionAtKDisplay",
     "ReliabilityDisplay",
     "label_report",

@@ -1,7 +1,10 @@
 """Performance on frequent and on rare labels."""
 
+from itertools import chain
+
 import numpy as np
 
+from ..metrics._label_sets import label_sets
 from ..metrics._ranking import rank, true_labels
 from ..utils._unwrap import find_inner
 from ._display import axes_for, default_k, draw_curve, has_curves, name_of, ranked
@@ -117,7 +120,9 @@ class LabelFrequencyDisplay:
         if support is None:
             linear = find_inner(estimator, "explain", into_meta_estimators=True).estimator
             support = linear.label_report_.support
-        counts = _counts(y, labels, k, inner.classes_, sample_weight, support, bins, True)
+        counts = counts_by_frequency(
+            y, labels, k, inner.classes_, sample_weight, support, bins, True
+        )
         return cls(*counts, k=k, name=name_of(estimator, name)).plot(ax, metric=metric, **kwargs)
 
     @classmethod
@@ -130,7 +135,7 @@ class LabelFrequencyDisplay:
         Parameters
         ----------
         y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-            Class labels, or an indicator of zeros and ones.
+            Class labels, a list of labels for each row, or an indicator of zeros and ones.
         y_pred : array-like of shape (n, m) with m >= k, or array-like or sparse of shape (n, K)
             Top-k labels, best first; or scores. See :mod:`sklearn_xc.metrics`.
         support : array-like of shape (K,)
@@ -156,7 +161,9 @@ class LabelFrequencyDisplay:
         _check_metric(metric)
         if k is None:
             k = default_k(y_pred, K)
-        counts = _counts(y_true, y_pred, k, classes, sample_weight, support, bins, False)
+        counts = counts_by_frequency(
+            y_true, y_pred, k, classes, sample_weight, support, bins, False
+        )
         return cls(*counts, k=k, name=name).plot(ax, metric=metric, **kwargs)
 
     def plot(self, ax=None, *, metric="recall", name=None, **kwargs):
@@ -211,17 +218,20 @@ def _check_metric(metric):
         raise ValueError(f"metric must be 'recall' or 'precision', got {metric!r}")
 
 
-def _counts(y_true, y_pred, k, classes, sample_weight, support, bins, from_predict_topk):
+def counts_by_frequency(
+    y_true, y_pred, k, classes, sample_weight, support, bins, from_predict_topk
+):
     """Bins, and what is in each: labels, true ones, predicted ones, hits."""
-    truth = true_labels(y_true, "y_true", grades=True)
-    if truth.ndim == 1 and classes is None:
+    given = _labels_given(y_true)
+    if given is not None and classes is None:
         raise ValueError("1-D y_true needs classes, the label of each entry of support")
     ranking = rank(y_true, y_pred, k, classes, sample_weight, from_predict_topk=from_predict_topk)
     n_classes = ranking.truth.shape[1] - 1
     support = _checked_support(support, n_classes)
     n_unknown = 0
-    if truth.ndim == 1:
-        n_unknown = len(set(truth.tolist()) - set(np.asarray(classes).tolist()))
+    if given is not None:
+        names = getattr(classes, "classes_", classes)
+        n_unknown = len(given - set(np.asarray(names).tolist()))
     bins = _bins(support, n_unknown, bins)
     # The last column holds all labels that the model does not know.
     of_label = np.searchsorted(-bins[:, 1], -np.append(support, 0), side="right") - 1
@@ -238,6 +248,15 @@ def _counts(y_true, y_pred, k, classes, sample_weight, support, bins, from_predi
     if n_unknown:
         n_labels[-1] += n_unknown
     return bins, n_labels, n_true, n_predicted, n_hits
+
+
+def _labels_given(y_true):
+    """Return the labels of 1-D y_true, one a row or a list a row; None of an indicator."""
+    sets = label_sets(y_true)
+    if sets is not None:
+        return set(chain.from_iterable(sets))
+    truth = true_labels(y_true, "y_true", grades=True)
+    return set(truth.tolist()) if truth.ndim == 1 else None
 
 
 def _checked_support(support, n_classes):

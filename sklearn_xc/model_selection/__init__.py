@@ -6,12 +6,14 @@ refuse a sparse y. What stands here does neither; the splitters also serve as ``
 """
 
 from ._cross_val_topk import cross_val_topk
+from ._learning_curve import TopKLearningCurveDisplay
 from ._split import IterativeStratifiedKFold, RareLabelKFold, train_test_split
 from ._validation import cross_val_score, cross_validate
 
 __all__ = [
     "IterativeStratifiedKFold",
     "RareLabelKFold",
+    "TopKLearningCurveDisplay",
     "cross_val_score",
     "cross_val_topk",
     "cross_validate",

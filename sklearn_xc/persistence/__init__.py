@@ -6,15 +6,17 @@ inherit, beside `save` and `load`. An estimator takes part by inheriting from :c
 with the decorator `savable`.
 """
 
-from ._mixin import SaveMixin, load, save, save_problems
+from ._mixin import SaveMixin, load, read_notes, save, save_problems, save_with_notes
 from ._weights import LoadedWeights, require_lists, weights_to_store
 
 __all__ = [
     "LoadedWeights",
     "SaveMixin",
     "load",
+    "read_notes",
     "require_lists",
     "save",
     "save_problems",
+    "save_with_notes",
     "weights_to_store",
 ]

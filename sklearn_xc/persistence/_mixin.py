@@ -164,7 +164,7 @@ class SaveMixin:
         super().__setstate__(state)
 
 
-def _write(estimator, path, dtype, threshold):
+def _write(estimator, path, dtype, threshold, notes=None):
     if dtype not in DTYPES:
         raise ValueError(f"dtype must be one of {list(DTYPES)}, got {dtype!r}")
     if isinstance(threshold, bool) or not isinstance(threshold, Real) or not threshold >= 0:
@@ -178,6 +178,8 @@ def _write(estimator, path, dtype, threshold):
             f"{type(estimator).__name__} has none"
         )
     manifest = {"library": "sklearn-xc", "version": __version__, "model": model}
+    if notes is not None:
+        manifest["notes"] = notes
     write(path, manifest, encoder.segments, _require_loadable)
 
 
@@ -264,6 +266,18 @@ def save(estimator, path, *, names=None, dtype="float32", threshold=0.0):
     if names is not None:
         estimator = with_names(estimator, names)
     _write(estimator, path, dtype, threshold)
+
+
+def save_with_notes(estimator, path, notes: dict):
+    """Save a fitted estimator as :func:`save` does, and an object of JSON that `load` ignores."""
+    check_is_fitted(estimator)
+    _write(estimator, path, "float32", 0.0, notes)
+
+
+def read_notes(path) -> dict:
+    """Return the object of JSON that a model was saved with, empty if there was none."""
+    notes = Reader(path, True).manifest.get("notes")
+    return notes if isinstance(notes, dict) else {}
 
 
 def save_problems(estimator):

@@ -12,6 +12,8 @@ HOW_TO_GET = {
     ),
     "matplotlib": 'Install it with `pip install matplotlib` or `pip install "sklearn-xc[plots]"`.',
     "pandas": "Install it with `pip install pandas`.",
+    "starlette": 'Install it with `pip install starlette` or `pip install "sklearn-xc[serve]"`.',
+    "uvicorn": 'Install it with `pip install uvicorn` or `pip install "sklearn-xc[serve]"`.',
 }
 
 
@@ -20,7 +22,7 @@ def optional_import(name, feature):
 
     Parameters
     ----------
-    name : {"dask.<module>", "hnswlib", "matplotlib", "matplotlib.<module>", "pandas"}
+    name : {"dask", "hnswlib", "matplotlib", "pandas", "starlette", "uvicorn"}, or a module of it
         Module to import.
     feature : str
         What needs it, as the start of the message ``"<feature> needs <package>, ..."``.

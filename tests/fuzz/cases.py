@@ -15,6 +15,7 @@ from _model_file import File
 from _sparse_calls import CALLS, ROWS
 from fuzz.pipeline_files import pipeline_files
 from fuzz.slow_reader import slow_reader
+from fuzz.text_files import text_files
 from fuzz.walks import threads, walks
 from scipy import sparse
 from sklearn.utils._param_validation import Interval, Options, StrOptions
@@ -408,6 +409,7 @@ KINDS = {
     "model_files": model_files,
     "pipeline_files": pipeline_files,
     "xc_text": xc_text,
+    "text_files": text_files,
     "sparse_input": sparse_input,
     "odd_arrays": odd_arrays,
     "parameters": parameters,

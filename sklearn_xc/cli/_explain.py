@@ -1,0 +1,46 @@
+"""`sklearn-xc explain`: the words that made the scores of labels."""
+
+import json
+import sys
+
+from ..inspection._explain import explain
+from ..topk._predict import predict_topk
+from ..utils._unwrap import find_inner
+from ._model import opened
+from ._predict import as_label
+
+HELP = """Show which words made the scores of the labels of a text.
+Examples:
+  sklearn-xc explain tagger.sxc "a history of lighthouses"
+  sklearn-xc explain tagger.sxc "a history of lighthouses" --label geography --json
+
+Without --label the best labels are explained; without TEXT the standard input is the text."""
+
+
+def add(command):
+    """Add the options of the command."""
+    more = command.add_argument
+    more("model", metavar="MODEL")
+    more("text", metavar="TEXT", nargs="?")
+    more("--label", action="append", metavar="LABEL", help="a label to explain")
+    more("-k", type=int, default=3, help="best labels to explain (default: 3)")
+    more("--words", type=int, default=8, metavar="N", help="words of a label to list (default: 8)")
+    more("--json", action="store_true", help="print one object of JSON a label")
+
+
+def run(options):
+    """Explain the labels of one text."""
+    model, _ = opened(options.model)
+    text = sys.stdin.read() if options.text is None else options.text
+    classes = find_inner(model, "predict_topk").estimator.classes_
+    if options.label:
+        labels = [as_label(one, classes) for one in options.label]
+    else:
+        labels = predict_topk(model, [text], min(options.k, len(classes)))[0][0].tolist()
+    for found in explain(model, [text], labels, options.words):
+        if options.json:
+            pairs = zip(found.feature_names.tolist(), found.contributions.tolist(), strict=True)
+            print(json.dumps({"label": found.label, "score": found.score, "words": list(pairs),
+                              "rest": found.rest, "intercept": found.intercept}))  # fmt: skip
+        else:
+            print(repr(found).partition(", ")[2])

@@ -1,0 +1,166 @@
+"""`sklearn-xc train`: from a file of samples to a model file."""
+
+import ast
+from inspect import signature
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import Pipeline
+
+from ..datasets._samples import NumberSamples, TextSamples, texts_of_labels
+from ..datasets._text_rows import format_of
+from ..inspection._measures import measured, table
+from ..memoir._classifier import MemoirSVC
+from ..neighbors._classifier import TopKNeighborsClassifier
+from ..persistence import save_with_notes
+from ..ppdsparse._classifier import PPDSparseClassifier
+from ._model import add_columns, columns_of, counted, say, told
+
+HELP = """Train a model on a file of samples.
+Examples:
+  sklearn-xc train titles.csv --text title --labels subjects --separator ";" -o tagger.sxc
+  sklearn-xc train products.jsonl --text name --text brand --labels category -o products.sxc
+  sklearn-xc train train.txt -o model.sxc             (XC or LIBSVM text, or lines of fastText)
+  sklearn-xc train titles.tsv --text title --labels tag -o tags.sxc --set l2=0.5*rows
+
+Columns go by their names. The file ends in .csv, .tsv, .jsonl or .parquet, also with .gz, .bz2 or
+.xz. A label that holds the separator stands in double quotes within its cell. A tenth of the
+samples is held out and measured first; the model that is saved is then trained on all. With
+--label-texts labels without samples are found too, by their texts."""
+METHODS = {
+    "ppdsparse": PPDSparseClassifier, "neighbors": TopKNeighborsClassifier, "memoir": MemoirSVC,
+}  # fmt: skip
+CALIBRATION_SHARE = 0.1  # of the samples, held out once to calibrate
+
+
+def add(command):
+    """Add the options of the command."""
+    command.add_argument("file", metavar="FILE")
+    command.add_argument("-o", "--output", metavar="MODEL", required=True, help="the model file")
+    add_columns(command)
+    add_text_options(command)
+    more = command.add_argument
+    more("--method", choices=METHODS, default="ppdsparse", help="default: ppdsparse")
+    more("--probabilities", choices=["isotonic", "sigmoid", "temperature", "none"],
+         default="isotonic", help="how scores become probabilities (one more fit)")  # fmt: skip
+    more("--held-out", type=float, default=0.1, metavar="SHARE", help="to measure; 0 for none")
+    more(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the method"
+    )
+    more("--label-texts", metavar="FILE", help="a table with the columns label and text")
+    more("--scratch", metavar="FOLDER", help="on a disk, for what is larger than memory")
+
+
+def add_text_options(command):
+    """Add the options of how texts become features, and of the run."""
+    more = command.add_argument
+    more("--ngrams", type=int, default=1, metavar="N", help="also sequences of up to N words")
+    more("--chars", action="store_true", help="pieces of words instead of words")
+    more("--min-df", type=int, default=1, metavar="N", help="drop words of fewer samples")
+    more("--jobs", type=int, default=-1, metavar="N", help="threads; -1 (default) is all")
+    more("--seed", type=int, default=0)
+
+
+def run(options):
+    """Read, measure, train on all samples and save."""
+    if not 0 <= options.held_out <= 0.5:
+        raise ValueError(f"--held-out must be from 0 to 0.5, got {options.held_out:g}")
+    columns = columns_of(options)
+    source = source_of(options, columns)
+    notes, found = {"samples": source.n}, None
+    if isinstance(source, TextSamples):
+        notes["columns"] = columns.notes()
+    if options.held_out:
+        test = held_out(source.n, options.held_out, options.seed)
+        train = np.setdiff1d(np.arange(source.n), test)
+        model = fitted(source, options, train, "none", "trained on the samples not held out")
+        found = measured(model, source.parts(test), len(train))
+        share = source.share_of_copies(test)
+        if share >= 0.1:
+            say(f"note: {share:.0%} of the held-out texts are in training too, which makes the "
+                "measures too high; drop duplicates to see what new texts get")  # fmt: skip
+        print("Held-out samples, by a model of the others:", table(found), sep="\n")
+    whole = np.arange(source.n), options.probabilities, "trained on all samples"
+    save_with_notes(fitted(source, options, *whole), options.output, {**notes, "held out": found})
+    say(f"{options.output} is written")
+
+
+def source_of(options, columns):
+    """Return the samples of a file: texts, or numbers."""
+    kind = format_of(options.file, columns)
+    if options.file == "-":
+        raise ValueError("training reads its file several times: give a file, not '-'")
+    if kind in ("xc", "libsvm"):
+        if options.label_texts:
+            raise ValueError("--label-texts is for files of texts")
+        source = NumberSamples(options.file, kind == "xc", options.scratch)
+    elif kind != "fasttext" and (not columns.text or columns.labels is None):
+        raise ValueError("--text and --labels are needed: the columns of texts and of labels")
+    else:
+        texts_of = texts_of_labels(options.label_texts) if options.label_texts else {}
+        source = TextSamples(options.file, columns, counted, texts_of)
+    for mark in "" if columns.separator or source.classes is None else ";|":
+        share = np.mean([mark in label for label in source.y.tolist()])
+        if share >= 0.1:
+            say(f"note: {share:.0%} of the labels hold {mark!r}; --separator {mark!r} splits them")
+    left_out = f"; {source.n_empty:,} without labels are left out" if source.n_empty else ""
+    say(f"{source.n:,} samples, {source.n_labels:,} labels in {options.file}{left_out}")
+    return source
+
+
+def fitted(source, options, places, calibration, what):
+    """Return a model of some samples: a pipeline that takes texts, or a classifier."""
+    last, X = classifier(options, calibration, source.names), source.rows(places)
+    words = vectorizer(options) if isinstance(source, TextSamples) else None
+    with told(what):
+        X, more = X if words is None else words.fit_transform(X), {}
+        if source.texts_of:
+            if "label_features" not in signature(last.fit).parameters:
+                raise ValueError(f"--label-texts is not for --method {options.method}")
+            more["label_features"] = words.transform(source.label_texts())
+            if source.names is None:
+                more["classes"] = source.classes
+        last.fit(X, source.y[places], **more)
+    values = {"n_jobs": None, "verbose": 0, "scratch": None}  # of this run, not of the model
+    known = last.get_params(deep=False)
+    last.set_params(**{name: value for name, value in values.items() if name in known})
+    return last if words is None else Pipeline([("words", words), ("labels", last)])
+
+
+def held_out(n, share, seed):
+    """Return the numbers of the samples to measure with, ascending."""
+    if n < 3:
+        raise ValueError(f"{n} samples with labels are too few; at least 3 are needed")
+    return np.sort(np.random.default_rng(seed).permutation(n)[: max(1, round(share * n))])
+
+
+def classifier(options, calibration, names):
+    """Return the classifier that options describe."""
+    cls = METHODS[options.method]
+    parameters = {"random_state": options.seed, "n_jobs": options.jobs}
+    known = cls().get_params()
+    if "calibration" in known and calibration != "none":
+        parameters |= {"calibration": calibration, "calibration_cv": CALIBRATION_SHARE}
+    if "verbose" in known:
+        parameters["verbose"] = 1
+    if options.scratch is not None:
+        parameters["scratch"] = options.scratch
+    if names is not None:
+        parameters["label_names"] = names
+    for text in options.set:
+        name, equals, value = text.partition("=")
+        if not equals or name not in known:
+            raise ValueError(f"--set {text}: {cls.__name__} has the parameters {', '.join(known)}")
+        try:
+            parameters[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            parameters[name] = value
+    return cls().set_params(**parameters)
+
+
+def vectorizer(options):
+    """Return the vectorizer that options describe."""
+    shape = {"ngram_range": (1, options.ngrams)}
+    if options.chars:
+        shape = {"analyzer": "char_wb", "ngram_range": (3, 5)}
+    return TfidfVectorizer(sublinear_tf=True, dtype=np.float32, min_df=options.min_df, **shape)

@@ -1,0 +1,147 @@
+"""Samples of a file for training: labels in memory, texts read again for each pass."""
+
+import shutil
+import tempfile
+import weakref
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import MultiLabelBinarizer
+
+from ._text_rows import Columns, read
+from ._xc_format import load_xc
+
+AT_ONCE = 1024  # samples that are predicted together
+
+
+def batches(rows, size: int = AT_ONCE):
+    """Yield lists of rows."""
+    waiting = []
+    for row in rows:
+        waiting.append(row)
+        if len(waiting) == size:
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting
+
+
+def texts_of_labels(path: str) -> dict[str, str]:
+    """Return the texts of labels in a table with the columns label and text; several are joined."""
+    found = {}
+    for row in read(path, Columns(["text"], "label")):
+        for label in row.labels:
+            found[label] = f"{found[label]} {row.text}" if label in found else row.text
+    return found
+
+
+class TextSamples:
+    """The samples with labels of a file of texts.
+
+    Parameters
+    ----------
+    path : str
+    columns : Columns
+    seen : callable
+        Called with the number of rows read so far, in the first pass.
+    texts_of : dict
+        Label -> text, of labels that may have no sample.
+
+    Attributes
+    ----------
+    n, n_empty : int
+        Samples with labels, and without, which are left out.
+    labels : list of list of str
+    y : ndarray of str or csr_matrix
+        One label a sample where no separator is given and each has one, else an indicator.
+    names, classes : ndarray of str or None
+        Of the columns of the indicator, or all classes; the other is None.
+    """
+
+    def __init__(self, path: str, columns: Columns, seen, texts_of=None):
+        self.texts_of = texts_of or {}
+        self._path, self._columns = path, columns
+        self.labels, self._hashes, self.n_empty = [], [], 0
+        for number, row in enumerate(read(path, columns), 1):
+            seen(number)
+            self.n_empty += not row.labels
+            if row.labels:
+                self.labels.append(row.labels)
+                self._hashes.append(hash(row.text))
+        if not self.labels:
+            raise ValueError(f"{path} has no samples with labels")
+        self.n, self.names, self.classes = len(self.labels), None, None
+        known = sorted({one for some in self.labels for one in some} | self.texts_of.keys())
+        if columns.separator is None and all(len(some) == 1 for some in self.labels):
+            self.y = np.array([one for (one,) in self.labels], dtype=object)
+            self.classes = np.array(known, dtype=object)
+        else:
+            binarizer = MultiLabelBinarizer(classes=known, sparse_output=True)
+            self.y = sparse.csr_matrix(binarizer.fit_transform(self.labels))
+            self.names = binarizer.classes_
+        self.n_labels = len(known)
+
+    def rows(self, places):
+        """Yield the texts of some samples, which are ascending numbers."""
+        wanted, number = iter(places.tolist()), -1
+        following = next(wanted, None)
+        for row in read(self._path, self._columns):
+            number += bool(row.labels)
+            if row.labels and number == following:
+                yield row.text
+                following = next(wanted, None)
+
+    def label_texts(self) -> list[str]:
+        """Return the text of each label, empty where it has none."""
+        known = self.classes if self.names is None else self.names
+        return [self.texts_of.get(label, "") for label in known.tolist()]
+
+    def parts(self, places):
+        """Yield texts and labels of some samples."""
+        some = ((text, self.labels[i]) for text, i in zip(self.rows(places), places, strict=True))
+        for batch in batches(some):
+            yield tuple(map(list, zip(*batch, strict=True)))
+
+    def share_of_copies(self, places) -> float:
+        """Return the share of some samples whose texts are those of others too."""
+        outside = set(places.tolist())
+        known = {value for i, value in enumerate(self._hashes) if i not in outside}
+        return float(np.mean([self._hashes[i] in known for i in places]))
+
+
+class NumberSamples:
+    """The samples of a file of features and labels that are numbers.
+
+    Parameters
+    ----------
+    path : str
+    header : bool
+        As of `load_xc`.
+    scratch : str or None
+        A folder where they are put and mapped.
+    """
+
+    names, classes, texts_of, n_empty = None, None, None, 0
+
+    def __init__(self, path: str, header: bool, scratch: str | None):
+        to = None
+        if scratch is not None and header:
+            to = tempfile.mkdtemp(dir=scratch)
+            weakref.finalize(self, shutil.rmtree, to, ignore_errors=True)
+        self.X, self.y = load_xc(path, header=header, to=to)
+        self.n, self.n_labels = self.y.shape
+
+    def rows(self, places):
+        """Return the features of some samples, as they lie there if these are all."""
+        return self.X if len(places) == self.n else self.X[places]
+
+    def parts(self, places):
+        """Yield features and labels of some samples."""
+        for start in range(0, len(places), AT_ONCE):
+            Y = self.y[places[start : start + AT_ONCE]]
+            labels = np.split(Y.indices, Y.indptr[1:-1])
+            yield self.X[places[start : start + AT_ONCE]], [one.tolist() for one in labels]
+
+    def share_of_copies(self, places) -> float:
+        """Return 0: rows of numbers are not compared."""
+        return 0.0

@@ -1,0 +1,42 @@
+"""Rows of texts and labels, written as CSV, JSON lines or lines of fastText."""
+
+import csv
+import json
+import re
+
+from ._text_rows import PREFIX
+
+
+def as_csv(file, rows, separator):
+    """Write a header and a line a sample; a label that holds the separator is quoted."""
+    writer = csv.writer(file)
+    writer.writerow(["text", "labels"])
+    for row in rows:
+        cells = [
+            '"' + one.replace('"', '""') + '"' if separator in one or '"' in one else one
+            for one in row.labels
+        ]
+        writer.writerow([row.text, separator.join(cells)])
+
+
+def as_jsonl(file, rows, _):
+    """Write an object a sample."""
+    for row in rows:
+        json.dump({"text": row.text, "labels": row.labels}, file, ensure_ascii=False)
+        file.write("\n")
+
+
+def as_fasttext(file, rows, _):
+    """Write a line a sample; blanks in labels become "_", and two labels never the same word."""
+    words = {}
+    for row in rows:
+        for label in row.labels:
+            word = re.sub(r"\s", "_", label)
+            if words.setdefault(word, label) != label:
+                raise ValueError(f"{label!r} and {words[word]!r} would be one label of fastText")
+        labels = " ".join(PREFIX + re.sub(r"\s", "_", label) for label in row.labels)
+        text = " ".join(word for word in row.text.split() if not word.startswith(PREFIX))
+        file.write(f"{labels} {text}\n")
+
+
+WRITERS = {"csv": as_csv, "fasttext": as_fasttext, "jsonl": as_jsonl}

@@ -1,0 +1,200 @@
+"""Which labels are mixed up."""
+
+from itertools import chain
+
+import numpy as np
+
+from ..metrics._label_sets import label_sets
+from ..metrics._ranking import rank, true_labels
+from ._display import VERMILION, axes_for, ranked
+from ._explanation import shortened
+
+MOST_RANKS = 10  # best labels of a row that are looked at
+LONGEST_NAME = 28  # characters of a label's name
+UNKNOWN = "(not in training)"
+
+
+class LabelConfusionDisplay:
+    """The pairs of labels that are mixed up most: one is true and missed, the other suggested.
+
+    Of a row with t true labels the t best suggestions count. Each true label that is not among
+    them is shared out evenly to those of them that are wrong, so that a pair's number is how often
+    the second label stood in the place of the first. Nothing of size (K, K) is built.
+
+    Parameters
+    ----------
+    true : ndarray of shape (n_pairs,)
+        The label that was missed, in pairs by falling number.
+    suggested : ndarray of shape (n_pairs,)
+        The label in its place.
+    number : ndarray of float64, shape (n_pairs,)
+        How often, each row counted with its weight.
+    n_true : ndarray of float64, shape (n_pairs,)
+        How often the missed label is true.
+
+    Attributes
+    ----------
+    bars_ : matplotlib BarContainer
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    See Also
+    --------
+    label_report : Precision and recall of each label.
+
+    Examples
+    --------
+    >>> from sklearn_xc.inspection import LabelConfusionDisplay
+    >>> y_true = ["cat", "cat", "cat", "dog", "fox"]
+    >>> y_pred = [["dog"], ["dog"], ["cat"], ["dog"], ["dog"]]
+    >>> display = LabelConfusionDisplay.from_predictions(y_true, y_pred)
+    >>> display.true.tolist(), display.suggested.tolist(), display.number.tolist()
+    (['cat', 'fox'], ['dog', 'dog'], [2.0, 1.0])
+    """
+
+    def __init__(self, true, suggested, number, n_true):
+        self.true = true
+        self.suggested = suggested
+        self.number = number
+        self.n_true = n_true
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, n_pairs=12, sample_weight=None, ax=None, **kwargs):
+        """Find and draw the pairs of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            One that :func:`sklearn_xc.predict_topk` accepts, such as a Pipeline.
+        X : array-like, sparse, or whatever the first step of a pipeline takes
+        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
+            True labels, or a list of labels for each row.
+        n_pairs : int, default=12
+            Pairs to draw; the display keeps all.
+        sample_weight : array-like of shape (n_samples,), default=None
+        ax : matplotlib Axes, default=None
+            By default those of a new figure.
+        **kwargs : dict
+            For ``ax.barh``.
+
+        Returns
+        -------
+        display : LabelConfusionDisplay
+        """
+        labels, inner = ranked(estimator, X, None, MOST_RANKS)
+        pairs = _pairs(y, labels, inner.classes_, sample_weight)
+        return cls(*pairs).plot(ax, n_pairs=n_pairs, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls, y_true, y_pred, *, n_pairs=12, classes=None, sample_weight=None, ax=None, **kwargs
+    ):
+        """Find and draw the pairs of predictions.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
+            Class labels, a list of labels for each row, or an indicator of zeros and ones.
+        y_pred : array-like of shape (n, m)
+            Top-k labels, best first.
+        n_pairs : int, default=12
+            Pairs to draw; the display keeps all.
+        classes : array-like of shape (K,), default=None
+            Names of the columns of an indicator, and the labels that can be predicted. By default
+            column numbers, or all labels that occur.
+        sample_weight : array-like of shape (n,), default=None
+        ax : matplotlib Axes, default=None
+            By default those of a new figure.
+        **kwargs : dict
+            For ``ax.barh``.
+
+        Returns
+        -------
+        display : LabelConfusionDisplay
+        """
+        if classes is None:
+            classes = _labels_of(y_true, y_pred)
+        pairs = _pairs(
+            y_true, y_pred, np.asarray(getattr(classes, "classes_", classes)), sample_weight
+        )
+        return cls(*pairs).plot(ax, n_pairs=n_pairs, **kwargs)
+
+    def plot(self, ax=None, *, n_pairs=12, **kwargs):
+        """Draw the most frequent pairs as bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            By default those of a new figure, as tall as the bars need.
+        n_pairs : int, default=12
+        **kwargs : dict
+            For ``ax.barh``.
+
+        Returns
+        -------
+        display : LabelConfusionDisplay
+            self, with the attributes.
+        """
+        new = ax is None
+        ax = axes_for(self, ax)
+        n = min(n_pairs, len(self.number))
+        if new:
+            self.figure_.set_figheight(1.2 + 0.3 * max(n, 1))
+        names = [
+            f"{shortened(one, LONGEST_NAME, '…')} → {shortened(other, LONGEST_NAME, '…')}"
+            for one, other in zip(self.true[:n], self.suggested[:n], strict=True)
+        ]
+        places, style = np.arange(n), {"color": VERMILION, "height": 0.7, **kwargs}
+        self.bars_ = ax.barh(places, self.number[:n], **style)
+        shares = self.number[:n] / self.n_true[:n]
+        ax.bar_label(self.bars_, [f"{share:.0%}" for share in shares], padding=3, fontsize="small")
+        ax.set_yticks(places, names)
+        ax.invert_yaxis()
+        ax.margins(x=0.12)
+        ax.set_xlabel("samples (share of those of the first)")
+        ax.set_title("true → suggested in its place")
+        ax.spines[["top", "right"]].set_visible(False)
+        return self
+
+
+def _labels_of(y_true, y_pred):
+    """Return all labels that occur, or the column numbers of an indicator."""
+    predicted = set(np.asarray(y_pred).ravel().tolist())
+    sets = label_sets(y_true)
+    if sets is not None:
+        return sorted(predicted | set(chain.from_iterable(sets)))
+    truth = true_labels(y_true, "y_true", grades=True)
+    if truth.ndim == 2:
+        return np.arange(truth.shape[1])
+    return sorted(predicted | set(truth.tolist()))
+
+
+def _pairs(y_true, y_pred, classes, sample_weight):
+    """Return missed and suggested labels, how often, and how often the missed ones are true."""
+    n_ranks = min(MOST_RANKS, np.shape(y_pred)[1])
+    ranking = rank(y_true, y_pred, n_ranks, classes, sample_weight, from_predict_topk=True)
+    truth, n_classes = ranking.truth, ranking.truth.shape[1] - 1
+    counted = np.arange(ranking.columns.shape[1]) < ranking.n_true[:, None]
+    wrong = counted & ~ranking.hits & (ranking.columns >= 0)
+    rows, ranks = np.nonzero(counted & ranking.hits)
+    found = rows * (n_classes + 1) + ranking.columns[rows, ranks]
+    row_of = np.repeat(np.arange(truth.shape[0]), ranking.n_true)
+    is_missed = ~np.isin(row_of * (n_classes + 1) + truth.indices, found)
+    is_missed &= wrong.any(axis=1)[row_of]
+    missed_rows, missed = row_of[is_missed], truth.indices[is_missed]
+    n_wrong = wrong.sum(axis=1)
+    starts = np.append(0, np.cumsum(n_wrong))
+    others = ranking.columns[wrong]
+    repeats = n_wrong[missed_rows]
+    within = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    suggested = others[np.repeat(starts[missed_rows], repeats) + within]
+    keys = np.repeat(missed.astype(np.int64), repeats) * (n_classes + 1) + suggested
+    weights = np.repeat(ranking.weight[missed_rows] / repeats, repeats)
+    keys, inverse = np.unique(keys, return_inverse=True)
+    number = np.bincount(inverse, weights=weights, minlength=len(keys))
+    order = np.argsort(-number, kind="stable")
+    keys, number = keys[order], number[order]
+    names = np.array([*classes.tolist(), UNKNOWN], dtype=object)
+    n_true = np.bincount(truth.indices, np.repeat(ranking.weight, ranking.n_true), n_classes + 1)
+    true, other = keys // (n_classes + 1), keys % (n_classes + 1)
+    return names[true], names[other], number, n_true[true]

@@ -1,0 +1,42 @@
+"""Linear models in the folder that PECOS reads: a tree of one level, scores as they are."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+PECOS = {  # one matrix of weights: a tree of one level, whose scores stay as they are
+    "": {"__meta__": {"class_fullname": "pecos.xmc.xlinear.model###XLinearModel"}},
+    "ranker": {
+        "__meta__": {"class_fullname": "pecos.xmc.base###HierarchicalMLModel"},
+        "model": "HierarchicalMLModel", "depth": 1, "nr_codes": 1,
+    },
+    "ranker/0.model": {
+        "__meta__": {"class_fullname": "pecos.xmc.base###MLModel"}, "model": "MLModel",
+        "nr_codes": 1, "bias": 1.0,
+        "pred_kwargs": {
+            "__meta__": {"class_fullname": "pecos.xmc.base###MLModel.PredParams"},
+            "only_topk": 10, "post_processor": "noop",
+        },
+    },
+}  # fmt: skip
+
+
+def write_pecos(model, folder: Path):
+    """Write the weights of a linear classifier; ValueError for one that has other weights."""
+    n_labels, n_features = len(model.classes_), getattr(model, "n_features_in_", 0)
+    if getattr(getattr(model, "coef_", None), "shape", None) != (n_labels, n_features):
+        name = type(model).__name__
+        raise ValueError(f"{name} with {n_labels} labels has no weights for each label and feature")
+    coef = sparse.csr_matrix(model.coef_)
+    intercept = np.broadcast_to(getattr(model, "intercept_", 0), n_labels).astype(np.float32)
+    W = sparse.vstack([coef.T, sparse.csr_matrix(intercept)], format="csc", dtype=np.float32)
+    for place, values in PECOS.items():
+        inner = folder / place
+        inner.mkdir(parents=True, exist_ok=True)
+        sizes = {"nr_features": n_features, "nr_labels": n_labels} if place else {}
+        (inner / "param.json").write_text(json.dumps({**values, **sizes}))
+    ones = sparse.csc_matrix(np.ones((n_labels, 1), np.float32))
+    sparse.save_npz(inner / "W.npz", W, compressed=False)  # or PECOS does not read it
+    sparse.save_npz(inner / "C.npz", ones, compressed=False)

@@ -1,0 +1,135 @@
+"""A model that answers questions in values that JSON takes."""
+
+from functools import cache
+
+from ..inspection._explain import explain
+from ..persistence import load
+from ..topk._predict import predict_topk, topk_predictor
+from ..utils._unwrap import find_inner
+from ._marked_text import marked
+from ._requests import LIMITS, Question, RefusedError
+
+MOST_WORDS = 12  # listed with a label
+REFUSED = ValueError, MemoryError  # an unknown label, fewer left than k, too much
+
+
+class Answers:
+    """A saved model, mapped, and what it says about texts.
+
+    Parameters
+    ----------
+    path : str
+        A file of :func:`sklearn_xc.save`, with a pipeline that takes texts.
+    """
+
+    def __init__(self, path: str):
+        self._model = load(path, mmap_mode="r")
+        self._last, self._vectorizer = find_inner(self._model, "predict_topk").estimator, None
+        if "n_jobs" in self._last.get_params(deep=False):
+            self._last.set_params(n_jobs=1)  # requests run side by side
+        self.classes = self._last.classes_
+        self.kind = "probability" if hasattr(self._last, "predict_proba") else "score"
+        self._predictors = cache(lambda k: topk_predictor(self._model, k))  # LIMITS["k"] at most
+        try:
+            predict_topk(self._model, ["a text"], 1)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"{path} does not answer for texts: save a pipeline that begins with a "
+                f"vectorizer ({error})"
+            ) from error
+        self.explains = self._can_explain()
+        self._known = set(self.classes.tolist())
+        self._names = [str(name) for name in self.classes.tolist()]
+        self._lowered = [name.lower() for name in self._names]
+
+    def _can_explain(self):
+        try:
+            inner = find_inner(self._model, "explain", into_meta_estimators=True)
+        except TypeError:
+            return False
+        self._vectorizer = (inner.transformers or [None])[0]  # also inside a wrapper
+        return True
+
+    def about(self) -> dict:
+        """Return what a page has to know of the model."""
+        limits = {name: LIMITS[name] for name in ("characters", "explained", "letters")}
+        return {
+            "labels": len(self.classes), "scores": self.kind, "explains": self.explains,
+            "model": type(self._last).__name__, "limits": limits,
+        }  # fmt: skip
+
+    def topk(self, question: Question) -> dict:
+        """Return labels and scores of several texts."""
+        try:
+            if question.only:
+                only = self._with_labels(question.only)
+                found = predict_topk(self._model, question.texts, question.k, **only)
+            else:
+                found = self._predictors(question.k)(question.texts)
+        except REFUSED as error:
+            raise _refusal(error) from error
+        labels, scores = found
+        return {"labels": labels.tolist(), "scores": scores.astype(float).round(6).tolist()}
+
+    def answer(self, question: Question) -> dict:
+        """Return the labels of a text, with probabilities or scores, and what made them."""
+        only = self._with_labels(question.only)
+        excluded = set(only.get("exclude", ()))
+        if "labels" in only:
+            k = min(question.k, len(set(only["labels"]) - excluded))
+        else:
+            k = min(question.k, len(self.classes) - len(excluded & self._known))
+        if k < 1:
+            raise RefusedError("no label is left: all that are allowed are excluded")
+        scores = "proba" if self.kind == "probability" else "decision"
+        try:
+            labels, values = predict_topk(self._model, question.texts, k, scores=scores, **only)
+            kept = [
+                (label, round(value, 6))
+                for label, value in zip(labels[0].tolist(), values[0].tolist(), strict=True)
+                if question.threshold is None or round(value, 6) >= question.threshold
+            ]
+            found = [{"label": label, self.kind: value} for label, value in kept]
+            if self.explains and found:
+                self._explain(question.texts[0], found)
+        except REFUSED as error:
+            raise _refusal(error) from error
+        return {"scores": self.kind, "labels": found}
+
+    def _explain(self, text, found):
+        """Add to each label the features that made its score, and the text with their marks."""
+        labels = [line["label"] for line in found]
+        lines = {line["label"]: line for line in found}
+        for item in explain(self._model, [text], labels, None):
+            names, line = [str(name) for name in item.feature_names], lines[item.label]
+            parts = dict(zip(names, item.contributions.tolist(), strict=True))
+            line["decision"] = round(item.score, 6)
+            features = [[name, round(part, 6)] for name, part in parts.items()][:MOST_WORDS]
+            if hasattr(item, "rest_label") and type(item).__name__ == "NeighborExplanation":
+                line["neighbours"] = features
+            else:
+                line["words"] = features
+                line["text"] = marked(text, self._vectorizer, parts)
+
+    def _with_labels(self, only):
+        """Return allowed and excluded labels as the model has them: integers where they are."""
+        if self.classes.dtype.kind not in "iu":
+            return only
+        try:
+            return {name: [int(label) for label in labels] for name, labels in only.items()}
+        except ValueError as error:
+            raise RefusedError(f"labels of this model are integers: {error}") from error
+
+    def suggestions(self, start: str) -> list[str]:
+        """Return some labels that hold a text, those that begin with it first."""
+        start, found = start[: LIMITS["letters"]].lower(), []
+        for place, name in enumerate(self._lowered):
+            if start in name:
+                found.append((not name.startswith(start), len(name), place))
+                if len(found) >= 50 * LIMITS["suggestions"]:
+                    break
+        return [self._names[place] for *_, place in sorted(found)[: LIMITS["suggestions"]]]
+
+
+def _refusal(error):
+    return RefusedError(str(error)[: LIMITS["letters"]] or "out of memory")

@@ -1,0 +1,141 @@
+"""The application: which address gives what, and the headers of all of them."""
+
+import asyncio
+import os
+from pathlib import Path
+
+from ..utils._optional_import import optional_import
+from ._answers import Answers
+from ._requests import LIMITS, RefusedError, body_of, many, one, one_of_address
+
+MODEL = "SKLEARN_XC_MODEL"  # environment variables by which workers learn the file
+HOSTS = "SKLEARN_XC_HOSTS"  # and the names that a request may call this server by
+PAGE = Path(__file__).parent / "page"
+KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+def make_app(path=None, hosts=None):
+    """Make the application of a saved model.
+
+    Parameters
+    ----------
+    path : str or path-like, default=None
+        A file of :func:`sklearn_xc.save` with a pipeline that takes texts; by default that of the
+        environment variable ``SKLEARN_XC_MODEL``.
+    hosts : sequence of str, default=None
+        Names by which a request may call the server: without a list, a page of another site can
+        make its own name mean this machine, and read answers. By default those of the environment
+        variable ``SKLEARN_XC_HOSTS``, separated by commas; all names where there are none.
+
+    Returns
+    -------
+    app : callable
+        An ASGI application.
+
+    Raises
+    ------
+    ImportError
+        If Starlette is not installed.
+    ValueError
+        If the file is no model, or one that does not take texts.
+    """
+    applications = optional_import("starlette.applications", "sklearn_xc.serve")
+    from starlette.concurrency import run_in_threadpool
+    from starlette.requests import ClientDisconnect
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import Route
+
+    answers = Answers(os.fspath(os.environ[MODEL] if path is None else path))
+    if hosts is None:
+        hosts = [name for name in os.environ.get(HOSTS, "").split(",") if name]
+    n_labels = len(answers.classes)
+
+    def replying(reply):
+        """Return an endpoint that turns what is wrong into an answer with a sentence."""
+
+        async def endpoint(request):
+            try:
+                return JSONResponse(await reply(request))
+            except RefusedError as error:
+                return JSONResponse({"error": str(error)}, status_code=error.status)
+            except TimeoutError:
+                message = f"the body did not come within {LIMITS['seconds']} seconds"
+                close = {"connection": "close"}
+                return JSONResponse({"error": message}, status_code=408, headers=close)
+            except ClientDisconnect:  # nobody is there to answer
+                return Response(status_code=400)
+
+        return endpoint
+
+    async def health(request):
+        return {"status": "ok", "labels": n_labels}
+
+    async def about(request):
+        return answers.about()
+
+    async def topk(request):
+        body = await asyncio.wait_for(body_of(request), LIMITS["seconds"])
+        return await run_in_threadpool(answers.topk, many(body, n_labels))
+
+    async def answer(request):
+        if request.method == "GET":
+            question = one_of_address(request.url.query, n_labels)
+        else:
+            body = await asyncio.wait_for(body_of(request), LIMITS["seconds"])
+            question = one(body, n_labels)
+        return await run_in_threadpool(answers.answer, question)
+
+    async def labels(request):
+        start = request.query_params.get("start", "")
+        return await run_in_threadpool(answers.suggestions, start)
+
+    def file(name):
+        content, kind = (PAGE / name).read_bytes(), KINDS[name.rpartition(".")[2]]
+        return lambda request: Response(content, media_type=kind)
+
+    routes = [Route("/health", replying(health)), Route("/model", replying(about))]
+    routes += [Route("/topk", replying(topk), methods=["POST"])]
+    routes += [Route("/answer", replying(answer), methods=["GET", "POST"])]
+    routes += [Route("/labels", replying(labels)), Route("/", file("index.html"))]
+    routes += [Route(f"/{name}", file(name)) for name in ("page.css", "page.js")]
+    return _Guard(applications.Starlette(routes=routes), hosts)
+
+
+class _Guard:
+    """Application around another: refuses other hosts, and adds the headers of all answers."""
+
+    def __init__(self, app, hosts):
+        self._app, self._hosts = app, {name.lower() for name in hosts}
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        more = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+
+        async def with_headers(message):
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", []), *more]}
+            await send(message)
+
+        named = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+        if self._hosts and any(_name(host) not in self._hosts for host in named):
+            start = {"type": "http.response.start", "status": 421}
+            await with_headers({**start, "headers": [(b"content-type", b"text/plain")]})
+            await send({"type": "http.response.body", "body": b"this server has another name\n"})
+            return
+        await self._app(scope, receive, with_headers)
+
+
+def _name(host):
+    """Return the name in the header Host, without the port."""
+    start, _, port = host.rpartition(":")
+    return (start if port.isdecimal() and start else host).lower()

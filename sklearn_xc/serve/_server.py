@@ -1,0 +1,63 @@
+"""The server: one socket that all worker processes accept from."""
+
+import os
+import socket
+
+from ..utils._optional_import import optional_import
+from ._answers import Answers
+from ._app import HOSTS, MODEL
+from ._requests import LIMITS
+
+LOOPBACK = "localhost", "127.0.0.1", "[::1]"
+
+
+def serve(path, *, host="127.0.0.1", port=8000, workers=1, hosts=()):
+    """Serve a saved model over HTTP, until it is interrupted.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file of :func:`sklearn_xc.save` with a pipeline that takes texts.
+    host : str, default="127.0.0.1"
+        The address to listen at: by default this machine only. ``"0.0.0.0"`` is all networks, which
+        wants a proxy in front: this server knows no users and no TLS.
+    port : int, default=8000
+    workers : int, default=1
+        Processes; all map the same file.
+    hosts : sequence of str, default=()
+        Names by which requests may call the server. At the loopback addresses ``localhost`` and
+        these are always among them, and other names are refused.
+
+    Raises
+    ------
+    ImportError
+        If Starlette or uvicorn is not installed.
+    OSError
+        If the port is in use.
+    ValueError
+        If the file is no model, or one that does not take texts.
+    """
+    uvicorn = optional_import("uvicorn", "sklearn_xc.serve")
+    optional_import("starlette", "sklearn_xc.serve")
+    Answers(os.fspath(path))  # what is wrong with the file is told here, not by each worker
+    if host in ("localhost", "127.0.0.1", "::1"):
+        hosts = *LOOPBACK, *hosts
+    os.environ[MODEL], os.environ[HOSTS] = os.path.abspath(path), ",".join(hosts)
+    with listening(host, port) as one:
+        uvicorn.run(
+            "sklearn_xc.serve:make_app", factory=True, fd=one.fileno(), workers=workers,
+            log_level="warning", access_log=False, limit_concurrency=LIMITS["connections"],
+            server_header=False,
+        )  # fmt: skip
+
+
+def listening(host: str, port: int):
+    """Return the socket that all workers accept from.
+
+    A response is two packets, and with Nagle's algorithm the second waits for a client that puts
+    off its acknowledgement by 40 ms; sockets that uvicorn opens for several workers have it on.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    one = socket.create_server((host, port), family=family)
+    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return one
