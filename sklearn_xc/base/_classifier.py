@@ -17,7 +17,7 @@ from ..inspection._label_counts import counts_of_codes, report_of
 from ..persistence import SaveMixin, weights_to_store
 from ..topk._inverted_index import InvertedIndex
 from ..utils._callbacks import CallbackSupportMixin, Progress
-from ..utils._given_labels import in_order_of, plain_labels
+from ..utils._given_labels import in_order_of, plain_indicator, plain_labels
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
@@ -312,7 +312,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         """
         check_is_fitted(self)
         if self._encoding.kind == "multilabel":
-            y = in_order_of(y, self.classes_)
+            y = plain_labels(plain_indicator(in_order_of(y, self.classes_)))
         y = without_grades(y) if getattr(self, "graded", False) else plain_labels(y)
         return super().score(X, y, sample_weight)
 

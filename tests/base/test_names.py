@@ -17,7 +17,14 @@ from sklearn_xc import (
     topk_predictor,
 )
 from sklearn_xc.inspection import label_report
-from sklearn_xc.metrics import macro_f1, precision_at_k, propensities
+from sklearn_xc.metrics import (
+    example_f1,
+    macro_f1,
+    micro_f1,
+    ndcg_at_k,
+    precision_at_k,
+    propensities,
+)
 from sklearn_xc.utils._given_labels import in_order_of, plain_labels
 
 RNG = np.random.default_rng(0)
@@ -275,3 +282,31 @@ def test_texts_in_the_place_of_rows(texts):
     for estimator in ESTIMATORS:
         with pytest.raises(ValueError, match=r"X holds texts, such as .*put a vectorizer before"):
             estimator.fit(texts, [0, 1])
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "boolean", "Float32", "int64[pyarrow]"])
+def test_indicators_of_nullable_columns_are_scored_by_their_names(dtype):
+    if "pyarrow" in dtype:
+        pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 10))
+    Y = pd.DataFrame((X[:, :4] > 0.5).astype(int), columns=list("dbca"))
+    model = PPDSparseClassifier(random_state=0).fit(X, Y.astype(dtype))
+    assert model.classes_.tolist() == list("dbca")
+    other = Y[list("abcd")].astype(dtype)
+    assert model.score(X, other) == model.score(X, Y)
+    found = model.predict_topk(X, k=2)[0]
+    assert ndcg_at_k(other, found, k=2) == ndcg_at_k(Y, found, k=2)
+    predicted = model.predict(X)
+    for metric in (macro_f1, micro_f1, example_f1):
+        assert metric(other, predicted, classes=model) == metric(Y, predicted)
+
+
+@pytest.mark.parametrize("largest", [3, 2**60, 2**63 + 3])
+def test_whole_numbers_in_an_object_array_are_numbers(largest):
+    rows, codes = np.eye(4)[np.arange(40) % 4], np.arange(40) % 4
+    y = np.array([largest - int(code) for code in codes], dtype=object)
+    for given in (y, pd.Series(y, dtype=object), y.tolist()):
+        model = PPDSparseClassifier(random_state=0).fit(rows, given)
+        assert model.classes_.dtype.kind in "iu"
+        assert model.score(rows, given) == 1
