@@ -10,7 +10,13 @@ from sklearn import get_config
 from sklearn.exceptions import DataConversionWarning
 
 from ..utils._csr import LARGEST_INDEX
-from ..utils._given_labels import is_missing, is_polars_frame, plain_labels
+from ..utils._given_labels import (
+    in_order_of,
+    is_missing,
+    is_polars_frame,
+    plain_indicator,
+    plain_labels,
+)
 from ..utils._matrix import checked_csr, narrow_indices
 from ..utils._records import is_a, is_labels, is_one_of, record
 
@@ -175,6 +181,14 @@ def _is_entry(value, grades):
     if not isinstance(value, (Real, np.bool_)):
         return False
     return value in (0, 1) if grades == REFUSED else 0 <= value <= 1
+
+
+def labels_to_score(model, y):
+    """True labels as `score` of scikit-learn takes them: columns by their names, no grades."""
+    if model._encoding.kind == "multilabel":
+        y = plain_indicator(in_order_of(y, model.classes_))
+    y = plain_labels(y)
+    return without_grades(y) if getattr(model, "graded", False) else y
 
 
 def codes_of(Y):

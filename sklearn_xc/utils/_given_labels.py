@@ -98,7 +98,7 @@ def in_order_of(y, classes, what="y", missing="refused", unknown="refused"):
     if names is None or (len(names) == len(classes) and _same(names, classes)):
         return y
     known = set(classes.tolist())
-    nameless = _numbered(names) or (_numbered(classes) and known != set(names.tolist()))
+    nameless = is_numbered(names) or (is_numbered(classes) and known != set(names.tolist()))
     if nameless and len(names) == len(classes):
         return y
     place = {name: i for i, name in enumerate(names.tolist())}
@@ -122,7 +122,8 @@ def _same(names, classes):
     return names.tolist() == classes.tolist()
 
 
-def _numbered(names):
+def is_numbered(names):
+    """Whether names of columns are the numbers of these, that is none."""
     return names.dtype.kind in "iu" and (names == np.arange(len(names))).all()
 
 

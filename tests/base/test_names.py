@@ -12,6 +12,7 @@ from sklearn_xc import (
     MemoirSVC,
     PPDSparseClassifier,
     TopKCalibratedClassifier,
+    TopKNeighborsClassifier,
     TopKThresholdClassifier,
     load,
     topk_predictor,
@@ -295,6 +296,8 @@ def test_indicators_of_nullable_columns_are_scored_by_their_names(dtype):
     assert model.classes_.tolist() == list("dbca")
     other = Y[list("abcd")].astype(dtype)
     assert model.score(X, other) == model.score(X, Y)
+    wrapped = TopKCalibratedClassifier(PPDSparseClassifier(random_state=0)).fit(X, Y)
+    assert wrapped.score(X, Y.astype(dtype)) == wrapped.score(X, other) == wrapped.score(X, Y)
     found = model.predict_topk(X, k=2)[0]
     assert ndcg_at_k(other, found, k=2) == ndcg_at_k(Y, found, k=2)
     predicted = model.predict(X)
@@ -310,3 +313,22 @@ def test_whole_numbers_in_an_object_array_are_numbers(largest):
         model = PPDSparseClassifier(random_state=0).fit(rows, given)
         assert model.classes_.dtype.kind in "iu"
         assert model.score(rows, given) == 1
+
+
+def test_neighbors_go_by_the_names_of_columns():
+    rng = np.random.default_rng(0)
+    X = rng.random((120, 8))
+    Y = pd.DataFrame((X[:, :4] > 0.6).astype(int), columns=list("wzyx"))
+    other = Y[list("xyzw")]
+    model = TopKNeighborsClassifier().fit(X, Y)
+    assert model.score(X, other) == model.score(X, Y) > 0.5
+    again = TopKNeighborsClassifier().fit(X, Y).partial_fit(X, Y)
+    turned = TopKNeighborsClassifier().fit(X, Y).partial_fit(X, other)
+    np.testing.assert_array_equal(turned.predict_topk(X)[0], again.predict_topk(X)[0])
+    grown = TopKNeighborsClassifier().fit(X, Y).partial_fit(X, other.assign(new=1))
+    assert grown.classes_.tolist() == ["w", "z", "y", "x", "new"]
+    assert grown.score(X, Y.assign(new=1)[["new", *"xyzw"]]) == grown.score(X, Y.assign(new=1))
+    with pytest.raises(ValueError, match="y has no column 'w'"):
+        model.partial_fit(X, Y.drop(columns="w"))
+    plain = TopKNeighborsClassifier().fit(X, Y.to_numpy()).partial_fit(X, Y)
+    assert plain.classes_.tolist() == [0, 1, 2, 3]
