@@ -34,6 +34,9 @@ SYSTEMS = {
     "published": ("MemoirSVC, published l2, exact search", PUBLISHED["l2"] | EXACT),
     "published_l1": ("MemoirSVC, published l1, exact search", PUBLISHED["l1"] | EXACT),
     "published_lsh": ("MemoirSVC, published lsh", PUBLISHED["lsh"]),
+    "published_lsh_average": (
+        "MemoirSVC, published lsh, averaged", PUBLISHED["lsh"] | {"average": True}
+    ),
 }  # fmt: skip
 PEERS = {
     "ppdsparse": "PPDSparseClassifier",

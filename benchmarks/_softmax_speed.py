@@ -18,7 +18,7 @@ import sklearn_xc.augment_reduce._train as augment_reduce
 from sklearn_xc import AugmentReduceClassifier
 from sklearn_xc.implicit_softmax._data import NONE, Data
 from sklearn_xc.implicit_softmax._solvers import Settings
-from sklearn_xc.implicit_softmax._train import PUBLISHED, solver_class
+from sklearn_xc.implicit_softmax._train import PUBLISHED_SIZES, solver_class
 from sklearn_xc.softmax._full_softmax import BATCH
 from sklearn_xc.utils._matrix import as_rows, normalise
 
@@ -64,11 +64,9 @@ def pass_of_augment_reduce(X, y, threads, n_passes=3, **options):
     """Seconds of a pass after the first, the best of some."""
     seconds = []
     watch = clocked_watch(n_passes, seconds)
-    published = {"learning_rate": 0.02, "alpha": 0.0, "init_scale": 0.1, "local_steps": "published"}
-    model = AugmentReduceClassifier(
-        bound="augment_reduce", max_iter=n_passes + 1, tol=None, n_jobs=threads,
-        random_state=data.SEED, **published, **options,
-    )  # fmt: skip
+    published = AugmentReduceClassifier.PUBLISHED["softmax"] | {"shared_draws": False}
+    published |= {"max_iter": n_passes + 1, "n_jobs": threads, "random_state": data.SEED}
+    model = AugmentReduceClassifier(**published | options)
     with mock.patch.multiple(augment_reduce, MOST_WATCHED=1, FEWEST_WATCHED=1, _Watch=watch):
         try:
             model.fit(X, y)
@@ -79,7 +77,7 @@ def pass_of_augment_reduce(X, y, threads, n_passes=3, **options):
 
 def pass_of_solver(solver, X, y, n_classes, threads, n_passes=3, rate=0.1):
     """Seconds of a pass of a solver of ImplicitSoftmaxRegressor after the first, the best."""
-    batch_size, n_sampled = PUBLISHED[solver]
+    batch_size, n_sampled = PUBLISHED_SIZES[solver]
     settings = Settings(
         solver=solver, raman=False, batch_size=batch_size, n_sampled=n_sampled,
         sampling="uniform", alpha=0.0, delta=1.0, intercept=1.0, shuffle=True,

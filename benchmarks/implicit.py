@@ -43,14 +43,14 @@ PAPER_RATES = {  # table 2
 
 
 def estimator(solver, epochs, **options):
-    """As in section 4.1: rates that fall by a tenth, no intercepts, no ridge, uniform draws."""
-    name, _, kind = solver.partition("-")
-    if kind == "single":
-        options = {"batch_size": 1, "n_sampled_classes": 1} | options
-    return ImplicitSoftmaxRegressor(
-        name, "raman" if kind == "raman" else "pairwise", max_iter=epochs, fit_intercept=False,
-        decay=0.9, random_state=data.SEED, **{"alpha": 0.0, "sampling": "uniform"} | options,
-    )  # fmt: skip
+    """As in section 4.1; "exact", which the paper lacks, with its rate, decay and no ridge."""
+    published = ImplicitSoftmaxRegressor.PUBLISHED
+    of_solver = published.get(solver.replace("-", "_"))
+    if of_solver is None:
+        of_solver = published["implicit"] | {"solver": solver, "batch_size": None}
+        of_solver |= {"n_sampled_classes": None}
+    options = of_solver | {"max_iter": epochs} | options
+    return ImplicitSoftmaxRegressor(random_state=data.SEED, **options)
 
 
 def fitted(solver, rows, epochs, **options):

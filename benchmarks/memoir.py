@@ -139,8 +139,11 @@ def n_weights(model):
 def measure(rows, model):
     data.release()
     with _common.PeakMemory() as memory:
+        before = time.process_time()
         seconds, model = _common.timed(model.fit, rows.X, rows.y)
-    figures = {"seconds": seconds, "memory_mb": memory.mb, "n_weights": n_weights(model)}
+        cpu = time.process_time() - before
+    figures = {"seconds": seconds, "cpu_s": cpu, "memory_mb": memory.mb}
+    figures["n_weights"] = n_weights(model)
     figures |= evaluated(model, rows)
     for name in ("search_", "n_scored_", "recall_", "n_iter_"):
         if hasattr(model, name):

@@ -14,7 +14,7 @@ from ._convergence import warn_of_end
 from ._feature_moments import FeatureMoments
 from ._fitted import check_loaded, grown_averages
 from ._noise_models import log_probabilities
-from ._parameters import CONSTRAINTS
+from ._parameters import CONSTRAINTS, PUBLISHED, PUBLISHED_SIZES
 from ._parts import train_on_part
 from ._start import initial_weights
 from ._train import train
@@ -176,6 +176,10 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     With exact steps q is Gaussian, and its expectations are means over two points: the bound of
     all classes is then free of noise from drawing, and within a hundredth of the log-likelihood.
 
+    ``AugmentReduceClassifier.PUBLISHED`` holds the settings of the paper under "softmax",
+    "one_vs_each", "exact", "probit" and "logistic", and ``PUBLISHED_SIZES`` the mini-batches and
+    passes of its table 1 by data set: ``PUBLISHED["probit"] | PUBLISHED_SIZES["bibtex"]``.
+
     References
     ----------
     .. [1] F. J. R. Ruiz, M. K. Titsias, A. B. Dieng and D. M. Blei. "Augment and Reduce: Stochastic
@@ -197,6 +201,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     0
     """
 
+    PUBLISHED, PUBLISHED_SIZES = PUBLISHED, PUBLISHED_SIZES
     _parameter_constraints = CONSTRAINTS
     # Against lighter samples the ridge decides; gradients of heavier ones overflow when squared.
     _range_of_weights = 1e-8, 1e15

@@ -17,13 +17,12 @@ from ..inspection._label_counts import counts_of_codes, report_of
 from ..persistence import SaveMixin, weights_to_store
 from ..topk._inverted_index import InvertedIndex
 from ..utils._callbacks import CallbackSupportMixin, Progress
-from ..utils._given_labels import in_order_of, plain_labels
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
 from . import _weight_format as weight_format
 from ._fitted import check_labels_and_counts, check_shape, take_loaded_weights
-from ._labels import without_grades
+from ._labels import labels_to_score
 from ._linear_model import IndexCache, LinearScores, arrays_of, checked_weights, trust
 from ._nearly_empty import warn_if_nearly_empty
 from ._predict_topk import predict_topk, topk_of_scores
@@ -311,10 +310,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         score : float
         """
         check_is_fitted(self)
-        if self._encoding.kind == "multilabel":
-            y = in_order_of(y, self.classes_)
-        y = without_grades(y) if getattr(self, "graded", False) else plain_labels(y)
-        return super().score(X, y, sample_weight)
+        return super().score(X, labels_to_score(self, y), sample_weight)
 
     predict_topk = predict_topk
     topk_predictor = topk_predictor

@@ -10,7 +10,13 @@ from sklearn import get_config
 from sklearn.exceptions import DataConversionWarning
 
 from ..utils._csr import LARGEST_INDEX
-from ..utils._given_labels import is_missing, plain_labels
+from ..utils._given_labels import (
+    in_order_of,
+    is_missing,
+    is_polars_frame,
+    plain_indicator,
+    plain_labels,
+)
 from ..utils._matrix import checked_csr, narrow_indices
 from ..utils._records import is_a, is_labels, is_one_of, record
 
@@ -109,8 +115,12 @@ def check_labels(y, grades=REFUSED):
             "`labels, has_label = first_label(Y)` and give X[has_label] and labels[has_label] to "
             "fit; if from repeat_per_label, `X, y, rows = repeat_per_label(X, Y)`"
         )
-    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 0:
+    if len(getattr(y, "shape", ())) == 2 and y.shape[1] == 0:
         raise ValueError(f"y has no columns (shape {y.shape}): at least one class is required")
+    if is_polars_frame(y):
+        if sum(map(_count_missing, y)):
+            raise ValueError("Input y contains NaN: every sample needs a label")
+        return
     if sparse.issparse(y):
         if y.ndim == 1:
             raise ValueError("a sparse y must be an indicator matrix; give 1d labels as an array")
@@ -129,9 +139,14 @@ def _has_missing(y):
     """Whether a Series or an array of dates says that labels are missing."""
     if hasattr(y, "isna"):
         return bool(y.isna().any())
-    if (count := getattr(y, "null_count", None)) is not None:  # a method of polars, not of Arrow
-        return bool(count() if callable(count) else count)
+    if hasattr(y, "null_count"):
+        return bool(_count_missing(y))
     return getattr(getattr(y, "dtype", None), "kind", None) in ("m", "M") and np.isnat(y).any()
+
+
+def _count_missing(y):
+    """The labels that a column of polars or Arrow lacks."""
+    return y.null_count() if callable(y.null_count) else y.null_count
 
 
 def is_indicator(y):
@@ -166,6 +181,14 @@ def _is_entry(value, grades):
     if not isinstance(value, (Real, np.bool_)):
         return False
     return value in (0, 1) if grades == REFUSED else 0 <= value <= 1
+
+
+def labels_to_score(model, y):
+    """True labels as `score` of scikit-learn takes them: columns by their names, no grades."""
+    if model._encoding.kind == "multilabel":
+        y = plain_indicator(in_order_of(y, model.classes_))
+    y = plain_labels(y)
+    return without_grades(y) if getattr(model, "graded", False) else y
 
 
 def codes_of(Y):

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
     Options,
+    RealNotInt,
     StrOptions,
     validate_parameter_constraints,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "HasMethods",
     "Interval",
     "Options",
+    "RealNotInt",
     "StrOptions",
     "all_or_nothing",
     "as_it_is",

@@ -175,7 +175,7 @@ def implicit_step(
         if not new.size < point.size:
             break  # rounding: the gradient does not fall any more
         point = new
-    return (*problem.step_of(point.x), u - rates + point.v)
+    return (*problem.step_of(point.x), problem.u_of(point))
 
 
 class _Point:
@@ -186,9 +186,11 @@ class _Point:
         own = np.arange(len(problem.own)), problem.own
         log_p = log_softmax(problem.scores + problem.spread(x) + problem.log_factor, axis=1)
         self.p = np.exp(log_p)
-        self.v = wrightomega(problem.log_rates - log_p[own] + problem.rates - problem.u)
-        self.slope = self.p.copy()  # of log d = -log p_y
-        self.slope[own] -= 1
+        self.log_d = -log_p[own]
+        self.v = wrightomega(problem.log_rates + self.log_d + problem.rates - problem.u)
+        self.slope = self.p.copy()  # of log d; p_y - 1 would lose its digits near 0
+        self.slope[own] = 0
+        self.slope[own] = -self.slope.sum(axis=1)
         self.gradient = x + problem.gather(self.v[:, None] * self.slope)
         self.size = np.linalg.norm(self.gradient)
 
@@ -228,6 +230,12 @@ class _Problem:
 
     def point(self, x):
         return _Point(self, x)
+
+    def u_of(self, point):
+        """``u - rates + v``; where v is as large as the rates, by v + log v = its argument."""
+        large = point.v > 1
+        log_v = np.log(point.v, where=large, out=np.zeros_like(point.v))
+        return np.where(large, self.log_rates + point.log_d - log_v, self.u - self.rates + point.v)
 
     def newton_direction(self, point):
         """Minus the inverse Hessian times the gradient, to a falling relative accuracy."""

@@ -6,10 +6,23 @@ from ..base._validation import Interval, StrOptions
 from ..softmax._class_sampling import SAMPLINGS
 from ..utils._csr import LARGEST_INDEX
 from ..utils._schedules import DECAY
-from ._train import PUBLISHED
+from ._train import PUBLISHED_SIZES
 
+# Section 4.1 of the paper, for rows of unit length; rates are tuned for each data set.
+_OF_ALL = {
+    "sampling": "uniform", "alpha": 0.0, "learning_rate": "auto", "decay": 0.9, "max_iter": 50,
+    "delta": 1.0, "fit_intercept": False,
+}  # fmt: skip
+PUBLISHED = {
+    solver: {"solver": solver, "batch_size": n, "n_sampled_classes": m, **_OF_ALL}
+    for solver, (n, m) in PUBLISHED_SIZES.items()
+    if solver != "exact"
+}
+# Figure 2 and appendix G
+PUBLISHED["umax_raman"] = PUBLISHED["umax"] | {"formulation": "raman"}
+PUBLISHED["nce_single"] = PUBLISHED["nce"] | {"batch_size": 1, "n_sampled_classes": 1}
 CONSTRAINTS = {
-    "solver": [StrOptions({"auto", *PUBLISHED})],
+    "solver": [StrOptions({"auto", *PUBLISHED_SIZES})],
     "formulation": [StrOptions({"pairwise", "raman"})],
     "batch_size": [Interval(Integral, 1, LARGEST_INDEX, closed="both"), None],
     "n_sampled_classes": [Interval(Integral, 1, LARGEST_INDEX, closed="both"), None],

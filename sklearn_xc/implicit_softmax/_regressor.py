@@ -14,7 +14,7 @@ from ..utils._convergence import warn_not_converged
 from ..utils._records import savable
 from ._data import NONE, Data
 from ._fitted import check_loaded
-from ._parameters import CONSTRAINTS
+from ._parameters import CONSTRAINTS, PUBLISHED
 from ._parts import train_on_part
 from ._rate_search import FIRST, MOST_TRIED, Trials, search_rate
 from ._settings import (
@@ -205,15 +205,17 @@ default="auto"
     worker; and ``16 * (N + K)`` bytes of auxiliary variables. A fit that needs more than the limit
     is refused before anything is allocated.
 
+    ``ImplicitSoftmaxRegressor.PUBLISHED`` holds the settings of the paper by solver, for rows of
+    unit length (and those of its figure 2 and appendix G as "umax_raman" and "nce_single").
+
     Where [1]_ is in error: in the ridge of its appendix F.3 the learning rate is lost between the
     definition and (19); the shrinkage is ``1 / (1 + eta * alpha * beta_k)``. F.3 also takes the
-    labels of a mini-batch to be distinct; with repetitions, K minus the number of distinct labels
-    stands for K - n. Lemma 2's bound of u does not hold with free intercepts; "umax" then uses that
-    of the losses at W = 0.
+    labels of a mini-batch to be distinct (K minus their number stands for K - n). Lemma 2's bound
+    of u does not hold with free intercepts; "umax" then uses that of the losses at W = 0.
 
     References
     ----------
-    .. [1] Anonymous authors. "Unbiased scalable softmax optimization". Under review at ICLR, 2018.
+    .. [1] F. Fagan, G. Iyengar. "Unbiased scalable softmax optimization". arXiv:1803.08577, 2018.
     .. [2] P. Raman, S. Matsushima, X. Zhang, H. Yun and S. Vishwanathan. "DS-MLR: Exploiting double
        separability for scaling up distributed multinomial logistic regression". arXiv:1604.04706,
        2016.
@@ -242,6 +244,7 @@ default="auto"
     _stream = None  # see `_stream.Stream`
     _waiting = None
 
+    PUBLISHED = PUBLISHED
     _parameter_constraints = CONSTRAINTS
     _range_of_weights = 1e-30, 1e30  # float32 holds their products with values of X
 

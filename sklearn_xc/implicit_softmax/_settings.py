@@ -8,13 +8,13 @@ import numpy as np
 from ..softmax._full_softmax import INTERCEPT, RIDGE
 from ..utils._convergence import warn_not_converged
 from ._solvers import Settings
-from ._train import PUBLISHED, WITH_RAMAN, chosen_solver
+from ._train import PUBLISHED_SIZES, WITH_RAMAN, chosen_solver
 
 
 def settings_of(model, entries_a_row, before):
     """The solver's settings but for `inside_of`; refuses what it does not have."""
     solver = _solver_of(model, entries_a_row, before)
-    n, m = PUBLISHED[solver]
+    n, m = PUBLISHED_SIZES[solver]
     n = n if model.batch_size is None else model.batch_size
     if solver == "exact" and model.n_sampled_classes is not None:
         raise ValueError(

@@ -16,7 +16,7 @@ from ._implicit_batches import ImplicitBatches
 from ._solvers import ExactBatches, SampledBatches, SingleSteps
 
 # Section 4.1: samples and classes of a mini-batch.
-PUBLISHED = {
+PUBLISHED_SIZES = {
     "implicit": (1, 1),
     "umax": (1, 1),
     "sgd": (1, 1),
@@ -29,9 +29,9 @@ STEPPED_SINGLY = "implicit", "umax", "sgd"
 WITH_RAMAN = "umax", "sgd"
 # Passes of max_iter="auto" on data of a thousand steps a pass: the published 50, or fewer where a
 # step sees all classes.
-USUAL_PASSES = dict.fromkeys(PUBLISHED, 50) | {"exact": 10}
+USUAL_PASSES = dict.fromkeys(PUBLISHED_SIZES, 50) | {"exact": 10}
 # Rates of a stream, of which nothing is known when its first part comes.
-RATES_OF_STREAMS = dict.fromkeys(PUBLISHED, 1.0) | {"umax": 0.1, "sgd": 0.01}
+RATES_OF_STREAMS = dict.fromkeys(PUBLISHED_SIZES, 1.0) | {"umax": 0.1, "sgd": 0.01}
 # Operations of a step on one sample and one class, beside four for each entry of the row, and how
 # many times the operations of "implicit" those of "exact" may be for the sake of the better model.
 STEP_COST = 100

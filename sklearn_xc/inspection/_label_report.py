@@ -5,7 +5,7 @@ from scipy import sparse
 
 from ..metrics._ranking import codes, true_labels
 from ..topk._predict import predict_topk
-from ..utils._given_labels import in_order_of, plain_labels
+from ..utils._given_labels import in_order_of
 from ..utils._unwrap import find_inner
 from ._label_counts import LabelReport
 
@@ -51,7 +51,7 @@ def label_report(estimator, X, y, k=None):
     inner = find_inner(estimator, "explain", into_meta_estimators=True).estimator
     known = inner.label_report_
     predicted = estimator.predict(X) if k is None else predict_topk(estimator, X, k)[0]
-    y = in_order_of(plain_labels(y), known.labels, missing="zero", unknown="dropped")
+    y = in_order_of(y, known.labels, missing="zero", unknown="dropped")
     truth = _indicator(y, known.labels, "y", grades=True)
     predicted = _indicator(predicted, known.labels, "the prediction", top=k is not None)
     if truth.shape[0] != predicted.shape[0]:

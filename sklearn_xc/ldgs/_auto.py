@@ -28,6 +28,8 @@ RATES_SGD = {"features": 4.0, "columns": 4.0, "rows": 4.0, "hidden": 1.0}  # 2 o
 # Of the ridge "auto": a score is as likely 5 as the own class of one sample in 20 is missed.
 PRIOR = 0.04
 
+NAMED_TOGETHER = 4  # times the root of the number of classes: what all chunks name for a sample
+
 
 class Plan(NamedTuple):
     """How a model is trained.
@@ -103,6 +105,17 @@ def rate_of(model, form):
         return float(model.learning_rate)
     rates = RATES_SGD if model.solver == "sgd" else RATES  # "auto" is Adagrad elsewhere
     return rates["hidden" if model.similarity == "sqeuclidean" else form]
+
+
+def query_size_of(model, gradient, n_classes, n_chunks):
+    """How many classes an index names, or are drawn."""
+    size = model.query_size
+    if size == "auto":
+        size = NAMED_TOGETHER / n_chunks if gradient == "decomposed" else 1
+        size *= np.sqrt(n_classes)
+    elif size < 1:
+        size *= n_classes
+    return min(int(np.ceil(size)), n_classes)
 
 
 def passes(model, form, n_samples, n_weights):

@@ -5,6 +5,7 @@ inner products holds each chunk of W, and names for each chunk of h the classes 
 there. On these and the positives :func:`set_gradients` takes the gradient of a loss.
 """
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -252,3 +253,18 @@ class ChunkIndexes:
             for index, rows in zip(self._indexes, self._chunks(H), strict=True)
         ]
         return np.stack(found, axis=1)
+
+    def beyond(self, W, H, n, threshold):
+        """The classes of which a chunk's score is beyond a threshold, of either sign.
+
+        Of the n best and the n lowest in each chunk, int32 (n_rows, n_chunks, 2 n); -1: padding.
+        """
+        sides = []
+        for sign in (1, -1):
+            queries = sign * H
+            named = self.candidates(queries, n)
+            for h, of_row in zip(queries, named, strict=True):
+                for j, (a, b) in enumerate(itertools.pairwise(self.bounds)):
+                    of_row[j, W[of_row[j], a:b] @ h[a:b] <= threshold] = -1
+            sides.append(named)
+        return np.concatenate(sides, axis=2)

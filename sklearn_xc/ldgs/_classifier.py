@@ -15,7 +15,7 @@ from ._auto import HIDDEN_DIM, passes
 from ._data import held_out_of, positives_of, require_graded_loss
 from ._fitted import check_loaded, keep, place_classes, set_model, start_of
 from ._index_search import predict_topk
-from ._parameters import CONSTRAINTS, SEARCH_PARAMS
+from ._parameters import CONSTRAINTS, PUBLISHED, SEARCH_PARAMS
 from ._partial_fit import partial_fit
 from ._prediction import embedded, has_probabilities
 from ._scores import EmbeddedScores
@@ -59,11 +59,18 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     n_message_passes : int, default=0
         T of Algorithm 2, in which each chunk knows the scores of its own classes only and learns
         the others' from T messages; published: 1. 0 scores all retrieved classes exactly.
-    query_size : "auto" or int, default="auto"
-        Classes that an index retrieves, or that are drawn ("sampled"). "auto": the indexes of
-        all chunks together retrieve ``4 sqrt(n_classes)``, a single one, or the draw, for
-        ``sqrt(n_classes)``. Published: a hundredth of the classes, and at least that. With a few
-        hundred classes the chunks together come to a good part of them: "exact" is faster there.
+    query_size : "auto", int or float, default="auto"
+        Classes that an index retrieves, or that are drawn ("sampled"); a float below 1 is a share
+        of all classes. "auto": the indexes of all chunks together retrieve ``4 sqrt(n_classes)``, a
+        single one, or the draw, for ``sqrt(n_classes)``. Published: 0.01, and at least the root.
+        With a few hundred classes the chunks together come to a good part of them: "exact" is
+        faster there.
+    query_threshold : float or None, default=None
+        tau_1 of Algorithms 1 and 2: of the `query_size` best and as many lowest classes that an
+        index names, those count whose score in its chunk is beyond it in size. With
+        ``unretrieved="zero"``, where no query is cut off by its size, scores are off by at most
+        this for each chunk. None, as in the experiments of [1]_, takes the best whatever they
+        score, which costs half as much.
     index : {"spherical", "hnsw", "exact"}, default="spherical"
         "spherical", the published one: lists of rows by spherical k-means, as those of
         :class:`~sklearn_xc.mips.SphericalIndex`, of all chunks in one; or another.
@@ -118,10 +125,10 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         of "adagrad" is half the length of a row. A row of more than ten typical lengths is taken as
         one of just ten, so that one corrupt row does not decide. X of which at least four entries
         in five are zero counts as sparse, whatever holds it.
-    decay : {"linear", "inverse"} or float, default="linear"
+    decay : {"linear", "inverse", "inverse_steps"} or float, default="linear"
         "linear" brings the rate to zero over `max_iter` passes, "inverse" makes it
-        ``learning_rate / (1 + t)`` after t passes, as published; a number is multiplied with it
-        after each pass.
+        ``learning_rate / (1 + t)`` after t passes, "inverse_steps" after t mini-batches, as
+        printed; a number is multiplied with it after each pass.
     max_iter : "auto" or int, default="auto"
         Passes over the samples. "auto": 10, and at least as many as make 1000 steps; on dense rows
         without a layer up to 5000 steps where there are fewer weights than samples. There is no
@@ -211,6 +218,11 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     for "margin" and "triplet" where there is room, and what a mini-batch scores; see the user
     guide.
 
+    ``LDGSClassifier.PUBLISHED`` holds the settings of the paper's systems "softmax",
+    "sampled_softmax", "margin", "mips" and "decomposed", each with "_multiclass" or "_multilabel"
+    behind, all but the rate, which there was the best of 1 (taken here), 0.1 and 0.01, and the
+    number of passes: ``LDGSClassifier(**LDGSClassifier.PUBLISHED["decomposed_multiclass"])``.
+
     The signs of the paper's eqs. 3 and 7 are wrong; these are meant.
 
     References
@@ -232,17 +244,18 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     ((3, 16), (10, 16))
     """
 
+    PUBLISHED = PUBLISHED
     _parameter_constraints = CONSTRAINTS
     _search_params = SEARCH_PARAMS
 
     def __init__(
         self, loss="cross_entropy", *, similarity="linear", gradient="auto", n_chunks=4,
-        n_message_passes=0, query_size="auto", index="spherical", search_params=None, tau=1e-3,
-        unretrieved="sampled", mu=1.0, hidden_dim="auto", fit_intercept=True, warmup=0.1,
-        batch_size=32, solver="auto", learning_rate="auto", decay="linear", max_iter="auto",
-        alpha="auto", early_stopping=False, validation_fraction=0.1, n_iter_no_change=5,
-        n_jobs=None, random_state=None, verbose=0, warm_start=False, label_names=None,
-        graded=False,
+        n_message_passes=0, query_size="auto", query_threshold=None, index="spherical",
+        search_params=None, tau=1e-3, unretrieved="sampled", mu=1.0, hidden_dim="auto",
+        fit_intercept=True, warmup=0.1, batch_size=32, solver="auto", learning_rate="auto",
+        decay="linear", max_iter="auto", alpha="auto", early_stopping=False,
+        validation_fraction=0.1, n_iter_no_change=5, n_jobs=None, random_state=None, verbose=0,
+        warm_start=False, label_names=None, graded=False,
     ):  # fmt: skip
         self.loss = loss
         self.similarity = similarity
@@ -250,6 +263,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         self.n_chunks = n_chunks
         self.n_message_passes = n_message_passes
         self.query_size = query_size
+        self.query_threshold = query_threshold
         self.index = index
         self.search_params = search_params
         self.tau = tau

@@ -34,6 +34,7 @@ class Settings(NamedTuple):
     max_iter: int
     alpha: float
     of_parts: bool = False  # one of them is at hand, not all samples
+    query_threshold: float | None = None
 
 
 class Layout:

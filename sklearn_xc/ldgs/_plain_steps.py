@@ -102,7 +102,11 @@ class PlainSteps:
         order = stream(self._seed, "pass", number).permutation(self.visited).astype(np.int32)
         n_batches = len(cuts_at(len(order), self._batch_size)) - 1
         passes = number + np.arange(n_batches) / n_batches
-        rates = self._plan.learning_rate * share_of_rate(self._decay, passes, self._n_passes)
+        if self._decay == "inverse_steps":
+            shares = 1 / (1.0 + number * n_batches + np.arange(n_batches))
+        else:
+            shares = share_of_rate(self._decay, passes, self._n_passes)
+        rates = self._plan.learning_rate * shares
         seed = stream(self._seed, "rounding", number).integers(2**63)
         weight = calmed_weights(self._weight, self._squares, rates[0])
         loss = self._steps.epoch(order, self._batch_size, rates, int(seed), weight)

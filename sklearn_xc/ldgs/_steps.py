@@ -166,13 +166,16 @@ class Steps:
             if self.searching:
                 self.reindex()  # not a part of the step: it takes as long as many
             with self.pace.on(len(batch)):
-                loss += self.step(batch, self.rate(start + span * b / self.n_batches), rng)
+                time, step = start + span * b / self.n_batches, start * self.n_batches / span + b
+                loss += self.step(batch, self.rate(time, step), rng)
             if not np.isfinite(loss):
                 raise FloatingPointError(f"the loss in pass {number + 1} was not finite")
         return loss / self.sum_of_factors
 
-    def rate(self, passes):
+    def rate(self, passes, step):
         s = self.settings
+        if s.decay == "inverse_steps":
+            return s.learning_rate / (1 + step)
         if s.of_parts:  # the share of the part is in it
             return s.learning_rate
         return s.learning_rate * share_of_rate(s.decay, passes, s.max_iter)
@@ -370,7 +373,11 @@ class Steps:
         widens = s.loss == "cross_entropy" and s.tau > 0 and not weighs
         if widens:
             size = min(WIDENED * size, most)
-        retrieved = self.indexes.candidates(H, size, n_first)
+        if s.query_threshold is None:
+            retrieved = self.indexes.candidates(H, size, n_first)
+        else:
+            retrieved = self.indexes.beyond(self.weights.W, H, n_first, s.query_threshold)
+            widens, n_first = False, None
         drawn = self.draw(len(H), s.query_size, rng) if weighs else None
         candidates = Candidates(retrieved, drawn, n_first)
         found = self.gradients(H, positives, candidates, s.n_message_passes, widens)

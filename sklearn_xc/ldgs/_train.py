@@ -13,7 +13,7 @@ from ..utils._rows import Rows
 from ..utils._rows_seen import RowsSeen
 from ..utils._schedules import share_of_part
 from ..utils._waiting import BEGINNING
-from ._auto import MOSTLY_ZEROS, PRIOR, Plan, make_plan, passes, rate_of
+from ._auto import MOSTLY_ZEROS, PRIOR, Plan, make_plan, passes, query_size_of, rate_of
 from ._candidate_gradients import Positives
 from ._features import FeatureSteps, FeatureWeights
 from ._layers import Layout, Settings, Weights
@@ -23,7 +23,6 @@ from ._steps import Steps
 from ._units import Change, Units
 
 ENTRIES_AT_ONCE = 2**20
-NAMED_TOGETHER = 4  # times the root of the number of classes: what all chunks name for a sample
 
 
 class Problem(NamedTuple):
@@ -387,14 +386,11 @@ def settings_of(params, plan, problem, n_samples, seen):
     if problem.whole:
         batch_size = max(1, min(batch_size, n_samples))
     else:
-        rate *= share_of_part(params.decay, seen)
+        if params.decay != "inverse_steps":  # of which steps know by themselves
+            rate *= share_of_part(params.decay, seen)
     n_classes, n_features, gradient = problem.n_classes, problem.rows.shape[1], plan.gradient
     dim = n_features if plan.hidden_dim is None else plan.hidden_dim
     n_chunks = min(params.n_chunks, dim) if gradient == "decomposed" else 1
-    query_size = params.query_size
-    if query_size == "auto":
-        share = NAMED_TOGETHER / n_chunks if gradient == "decomposed" else 1
-        query_size = int(np.ceil(share * np.sqrt(n_classes)))
     of_search = search_params(params)
     n_centroids = of_search["n_centroids"]
     if n_centroids is None:
@@ -402,14 +398,14 @@ def settings_of(params, plan, problem, n_samples, seen):
     return Settings(
         loss=params.loss, score=params.similarity, gradient=gradient, n_chunks=n_chunks,
         n_message_passes=params.n_message_passes if gradient == "decomposed" else 0,
-        query_size=min(query_size, n_classes), index=params.index,
+        query_size=query_size_of(params, gradient, n_classes, n_chunks), index=params.index,
         n_centroids=min(n_centroids, n_classes), n_probes=of_search["n_probes"],
         tau=float(params.tau), mu=float(params.mu), unretrieved=params.unretrieved,
         fit_intercept=bool(params.fit_intercept), warmup=params.warmup,
         solver="sgd" if params.solver == "sgd" else "adagrad",
         batch_size=batch_size, learning_rate=rate,
         decay=params.decay, max_iter=passes(params, plan.form, n_samples, n_classes * n_features),
-        alpha=0.0, of_parts=not problem.whole,
+        alpha=0.0, of_parts=not problem.whole, query_threshold=params.query_threshold,
     )  # fmt: skip
 
 

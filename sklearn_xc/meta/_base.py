@@ -21,7 +21,7 @@ from ..ppdsparse._classifier import PPDSparseClassifier
 from ..topk._predict import predict_topk, topk_predictor
 from ..topk._restriction import best_of_each
 from ..utils._callbacks import FIT_CALLER, CallbackSupportMixin, InnerFits
-from ..utils._given_labels import in_order_of, plain_labels
+from ..utils._given_labels import in_order_of, plain_indicator, plain_labels
 from ..utils._matrix import in_rows
 from ..utils._records import is_a, is_count, is_labels, is_number, require_attributes
 from ..utils._unwrap import find_inner
@@ -162,7 +162,7 @@ class BaseTopKWrapper(
         """
         check_is_fitted(self)
         if self._labels.kind == "multilabel":
-            y = in_order_of(y, self.classes_)
+            y = plain_indicator(in_order_of(y, self.classes_))
         return super().score(X, plain_labels(y), sample_weight)
 
     def _check_loaded(self, mapped):

@@ -3,12 +3,21 @@
 import numbers
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..utils._given_labels import in_order_of, label_names
-from ._ranking import check_sample_weight, codes, distinct, one_per_row, true_labels
+from ._ranking import (
+    check_sample_weight,
+    codes,
+    distinct,
+    one_per_row,
+    table_of,
+    true_labels,
+    truth_in_columns,
+)
 
 
-def macro_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
+def macro_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=0.0):
     r"""F1 of every label, averaged over the labels.
 
     .. math:: \frac{1}{K} \sum_l \frac{2\,tp_l}{2\,tp_l + fp_l + fn_l}
@@ -20,7 +29,12 @@ def macro_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
     ----------
     y_true, y_pred : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
         Both class labels, or both indicators of zeros and ones. The labels of 1-D input are those
-        that occur in either; those of an indicator are its columns.
+        that occur in either; those of an indicator are its columns. Of two tables the names of the
+        columns decide; a matrix has none, and goes by the places of columns: give `classes`.
+    classes : array-like of shape (K,) or fitted estimator, default=None
+        Names of the columns of `y_pred`. A DataFrame `y_true` is then put in their order, and may
+        have further columns; `y_true` may be lists of labels. True labels that are not among the
+        classes count as missed, together as one label more.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
     zero_division : {0.0, 1.0, nan}, default=0.0
@@ -49,13 +63,13 @@ def macro_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
     >>> macro_f1([[1, 0, 1], [0, 1, 0]], [[1, 0, 0], [0, 1, 0]])
     0.6666666666666666
     """
-    tp, n_true, n_pred = _label_totals(y_true, y_pred, sample_weight)
+    tp, n_true, n_pred = _label_totals(y_true, y_pred, sample_weight, classes)
     f1 = _f1(tp, n_true + n_pred, _check_zero_division(zero_division))
     kept = f1[~np.isnan(f1)]
     return float(kept.mean()) if len(kept) else float("nan")
 
 
-def micro_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
+def micro_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=0.0):
     r"""F1 of all pairs of row and label taken together.
 
     .. math:: \frac{2 \sum_l tp_l}{\sum_l (2\,tp_l + fp_l + fn_l)}
@@ -67,6 +81,8 @@ def micro_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
     ----------
     y_true, y_pred : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
         Both class labels, or both indicators of zeros and ones.
+    classes : array-like of shape (K,) or fitted estimator, default=None
+        As in `macro_f1`; each true label that is not among the classes counts as missed.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
     zero_division : {0.0, 1.0, nan}, default=0.0
@@ -93,12 +109,12 @@ def micro_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
     >>> micro_f1([[1, 0, 1], [0, 1, 0]], [[1, 0, 0], [0, 1, 0]])
     0.8
     """
-    tp, n_true, n_pred = _label_totals(y_true, y_pred, sample_weight)
+    tp, n_true, n_pred = _label_totals(y_true, y_pred, sample_weight, classes)
     total = np.array([n_true.sum() + n_pred.sum()])
     return float(_f1(tp.sum(keepdims=True), total, _check_zero_division(zero_division))[0])
 
 
-def example_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
+def example_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=0.0):
     r"""F1 of the set of labels of each row, averaged over the rows.
 
     .. math:: \frac{1}{n} \sum_i \frac{2 |P_i \cap Y_i|}{|P_i| + |Y_i|}
@@ -110,6 +126,8 @@ def example_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
     ----------
     y_true, y_pred : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
         Both class labels, or both indicators of zeros and ones.
+    classes : array-like of shape (K,) or fitted estimator, default=None
+        As in `macro_f1`; each true label that is not among the classes counts as missed.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
     zero_division : {0.0, 1.0, nan}, default=0.0
@@ -131,7 +149,7 @@ def example_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
     >>> example_f1([[1, 0, 1], [0, 1, 0]], [[1, 0, 0], [0, 1, 0]])
     0.8333333333333333
     """
-    y_true, y_pred, weight = _sets_of_labels(y_true, y_pred, sample_weight)
+    y_true, y_pred, weight = _sets_of_labels(y_true, y_pred, sample_weight, classes)
     n_labels = np.diff(y_true.indptr) + np.diff(y_pred.indptr)
     both = np.diff(y_true.multiply(y_pred).tocsr().indptr)
     of_row = _f1(both, n_labels, _check_zero_division(zero_division))
@@ -144,18 +162,21 @@ def _f1(tp, total, zero_division):
     return np.divide(2 * tp, total, out=np.full(len(tp), zero_division), where=total > 0)
 
 
-def _label_totals(y_true, y_pred, sample_weight):
+def _label_totals(y_true, y_pred, sample_weight, classes):
     """Weights of the true positives, of the true and of the predicted rows of every label."""
-    y_true, y_pred, weight = _sets_of_labels(y_true, y_pred, sample_weight)
+    y_true, y_pred, weight = _sets_of_labels(y_true, y_pred, sample_weight, classes)
     both = y_true.multiply(y_pred).tocsr()
     return tuple(_column_weights(matrix, weight) for matrix in (both, y_true, y_pred))
 
 
-def _sets_of_labels(y_true, y_pred, sample_weight):
+def _sets_of_labels(y_true, y_pred, sample_weight, classes):
     """Both as indicators in CSR of one shape, and the weights of their rows."""
-    if (names := label_names(y_true)) is not None:
+    if classes is not None:
+        y_true, y_pred = _in_columns_of(y_true, y_pred, getattr(classes, "classes_", classes))
+    elif (names := label_names(y_true)) is not None:
         y_pred = in_order_of(y_pred, names, "y_pred")
-    y_true, y_pred = true_labels(y_true, "y_true", grades=True), true_labels(y_pred, "y_pred")
+    if classes is None:
+        y_true, y_pred = true_labels(y_true, "y_true", grades=True), true_labels(y_pred, "y_pred")
     if y_true.shape != y_pred.shape:
         raise ValueError(
             "y_true and y_pred must both be 1-D labels or both indicators, of the same shape; "
@@ -168,6 +189,20 @@ def _sets_of_labels(y_true, y_pred, sample_weight):
         y_true = one_per_row(codes(y_true, table), len(table))
         y_pred = one_per_row(codes(y_pred, table), len(table))
     return y_true, y_pred, check_sample_weight(sample_weight, y_true.shape[0])
+
+
+def _in_columns_of(y_true, y_pred, classes):
+    """Both in columns of the classes, and one more if there are true labels of no class."""
+    table = table_of(classes)
+    truth = truth_in_columns(y_true, table)
+    predicted = true_labels(in_order_of(y_pred, np.asarray(classes), "y_pred"), "y_pred")
+    if predicted.ndim == 1:
+        predicted = one_per_row(codes(predicted, table), len(table))
+    width = len(table) + bool((truth.indices == len(table)).any())
+    return (
+        sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width))
+        for matrix in (truth, predicted)
+    )
 
 
 def _column_weights(indicator, weight):

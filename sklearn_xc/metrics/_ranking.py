@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..utils._given_labels import label_names
+from ..utils._given_labels import label_names, plain_indicator
 from ..utils._matrix import checked_csr
 from ._label_sets import distinct_labels, label_sets, truth_of_columns, truth_of_sets
 from ._top_columns import top_columns
@@ -96,10 +96,10 @@ def _of_tested(y_true, predicted, k, classes, sample_weight):
     if not len(rows):
         raise ValueError("y_pred tests no row")
     table = table_of(predicted.classes)
-    truth, _ = _truth(y_true, table)
+    truth = truth_in_columns(y_true, table)
     if truth.shape[0] != len(predicted.tested):
         raise ValueError(f"y_true has {truth.shape[0]} rows and y_pred {len(predicted.tested)}")
-    truth = _with_all_columns(truth, table, "y_true")[rows]
+    truth = truth[rows]
     columns = predicted.codes[rows, :k].astype(np.int64)
     columns[columns == len(table)] = -1  # of a fold with fewer classes than k
     weight = check_sample_weight(sample_weight, len(predicted.tested))[rows]
@@ -186,7 +186,7 @@ def true_labels(y, name, grades=False):
     if sp.issparse(y):
         y = canonical_csr(y, name)
     else:
-        y = _as_array(y, name)
+        y = _as_array(plain_indicator(y), name)
         if y.ndim == 1:
             return _check_label_vector(y, name)
         if y.ndim != 2:
@@ -323,6 +323,11 @@ def _with_all_columns(truth, names, of):
         return truth.matrix
     check_number_of_names(names, truth.shape[1], of)
     return _with_column_for_unknown(truth)
+
+
+def truth_in_columns(y_true, table):
+    """True labels of any form as (n, K + 1) CSR by a table of the K columns."""
+    return _with_all_columns(_truth(y_true, table)[0], table, "y_true")
 
 
 def _encode_truth(labels, names):

@@ -42,7 +42,8 @@ def reliability_curve(
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width in [0, 1], or of about equal numbers of predictions.
     classes : array-like of shape (K,), default=None
-        Names of the columns; required for 1-D y_true without `y_prob`.
+        Names of the columns; required for 1-D y_true without `y_prob`. A matrix `y_pred` has none
+        itself: without them the columns of a DataFrame `y_true` go by their places.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
 
@@ -119,7 +120,8 @@ def expected_calibration_error(
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width in [0, 1], or of about equal numbers of predictions.
     classes : array-like of shape (K,), default=None
-        Names of the columns; required for 1-D y_true without `y_prob`.
+        Names of the columns; required for 1-D y_true without `y_prob`. A matrix `y_pred` has none
+        itself: without them the columns of a DataFrame `y_true` go by their places.
     sample_weight : array-like of shape (n,), default=None
         Weights of the rows.
 

@@ -10,6 +10,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from ..topk._predict import predict_topk
 from ._at_k import hit_rate, ndcg, precision, psndcg, psprecision, recall
 from ._found_at_k import average_precision, f1, reciprocal_rank
+from ._label_sets import label_sets
 from ._propensities import check_propensities
 from ._ranking import check_k, rank
 
@@ -147,18 +148,27 @@ class TopkScorer:
 
 def _n_ranks(k, estimator, y):
     """The k to ask for: a training fold may have fewer classes than the metric's k."""
-    shape = np.shape(y)
-    if len(shape) == 2:
-        return min(k, shape[1])
+    if (width := _n_columns(y)) is not None:
+        return min(k, width)
     return min(k, len(getattr(estimator, "classes_", range(k))))
 
 
 def _column_names(estimator, y):
     """What the estimator calls the columns of an indicator that has no names of its own."""
-    if len(np.shape(y)) != 2 or hasattr(y, "columns"):
+    classes, width = getattr(estimator, "classes_", None), _n_columns(y)
+    if label_sets(y) is not None:
+        return classes
+    if width is None or hasattr(y, "columns"):
         return None
-    classes = getattr(estimator, "classes_", None)
-    return classes if classes is not None and len(classes) == np.shape(y)[1] else None
+    return classes if classes is not None and len(classes) == width else None
+
+
+def _n_columns(y):
+    """Columns of an indicator or a table; None of one label a row, and of lists of labels."""
+    if label_sets(y) is not None:
+        return None
+    shape = np.shape(y)
+    return shape[1] if len(shape) == 2 else None
 
 
 def make_topk_scorer(metric="ndcg_at_k", k=5, *, propensities=None, classes=None):

@@ -10,6 +10,7 @@ from ..base._labels import is_indicator
 from ..topk._predict import predict_topk
 from ..utils._matrix import in_rows
 from ..utils._validation import check_k
+from ._duplicates import warn_of_duplicates
 from ._fold_assignment import label_pattern
 from ._routing import fit_with, route, splitter
 from ._take_rows import take
@@ -120,16 +121,19 @@ def cross_val_topk(
     if scores not in ("decision", "proba"):
         raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
     found = out_of_fold_topk(
-        estimator, X, y, k=k, cv=cv, n_jobs=n_jobs, params=params, scores=scores
+        estimator, X, y, k=k, cv=cv, n_jobs=n_jobs, params=params, scores=scores, warns=True
     )
     # -1 would be the last class in classes[codes]
     codes = np.where(found.codes < 0, np.int32(len(found.classes)), found.codes)
     return found._replace(codes=codes)
 
 
-def out_of_fold_topk(estimator, X, y, *, k, cv, n_jobs, params, scores="decision", next_fit=None):
+def out_of_fold_topk(
+    estimator, X, y, *, k, cv, n_jobs, params, scores="decision", next_fit=None, warns=False
+):
     """As :func:`cross_val_topk`, with -1 where there is no label.
 
+    With `warns` of rows of the first fold that equal a training row, if these are many.
     ``next_fit("fold")`` is an `InnerFit` to tell callbacks of the fit of a fold.
     """
     X, y = in_rows(X, y, names="Xy")
@@ -138,6 +142,8 @@ def out_of_fold_topk(estimator, X, y, *, k, cv, n_jobs, params, scores="decision
     cv = splitter(cv)
     routed = route(estimator, params, owner="cross_val_topk", cv=cv)
     folds = list(cv.split(X, y, **routed.split))
+    if warns and folds:
+        warn_of_duplicates(X, *folds[0], stacklevel=4)
     times = np.zeros(Y.shape[0], dtype=np.int64)
     for _, test in folds:
         np.add.at(times, test, 1)

@@ -11,15 +11,17 @@ LEAST_SHARE = 0.1  # of the test rows, from which on a warning is due
 LEAST_ROWS = 20  # tested; of fewer nothing is said
 
 
-def warn_of_duplicates(X, train, test):
+def warn_of_duplicates(X, train, test, stacklevel=3):
     """Warn if many test rows equal a training row.
 
     Parameters
     ----------
     X : object
-        Texts, or a matrix of two features and more; of anything else nothing is said.
+        Texts, a table with a column of them, or a matrix of two features and more; of anything
+        else nothing is said.
     train, test : ndarray of int
         Rows of both parts.
+    stacklevel : int, default=3
     """
     hashes = _hashes(X) if len(test) >= LEAST_ROWS else None
     if hashes is None:
@@ -31,12 +33,26 @@ def warn_of_duplicates(X, train, test):
             "a score on them tells what is known by heart. Drop duplicates before the split, such "
             "as with pandas.DataFrame.drop_duplicates",
             UserWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
+
+
+def _tuples(X):
+    """The rows of a table."""
+    if hasattr(X, "itertuples"):
+        return X.itertuples(index=False, name=None)
+    return X.iter_rows()
 
 
 def _hashes(X):
     """64 bits for each row, the same for equal ones; None for what has no rows to compare."""
+    if hasattr(X, "itertuples") or hasattr(X, "iter_rows"):  # tables of pandas and polars
+        first = next(_tuples(X), ())
+        if any(isinstance(value, str) for value in first):
+            try:
+                return np.fromiter(map(hash, _tuples(X)), dtype=np.int64, count=len(X))
+            except TypeError:  # a list, say
+                return None
     if sparse.issparse(X) or getattr(X, "ndim", 1) == 2:
         if X.shape[1] < 2:
             return None

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import sparse
 
+from ..utils._given_labels import is_polars_frame
 from ..utils._matrix import checked_csr
 
 
@@ -26,6 +27,6 @@ def take(data, rows):
         return checked_csr(data, "sparse data to take rows of")[rows]
     if isinstance(data, (list, tuple)):
         return type(data)(data[row] for row in rows)
-    if hasattr(data, "__dataframe__") and not hasattr(data, "__array_interface__"):
-        return data[rows]  # polars
+    if is_polars_frame(data):
+        return data[rows]
     return np.asarray(data)[rows]

@@ -8,6 +8,7 @@ from ..base._labels import encode_indicator
 from ..base._multiclass import known_codes
 from ..base._new_classes import append_names
 from ..base._validation import grades_of, validate_more
+from ..utils._given_labels import in_order_of, is_numbered, label_names
 from ..utils._label_places import check_names
 from ._auto import DEFAULTS
 from ._input import (
@@ -37,7 +38,8 @@ class Growth:
         ----------
         X : array-like or sparse, shape (n_samples, n_features)
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
-            An indicator with more columns than before has new labels in the last ones.
+            An indicator with more columns than before has new labels in the last ones; columns of
+            a DataFrame go by their names.
         classes : array-like of shape (n_classes,), default=None
             All classes from this call on, also those without rows; by default those of before and
             those in y. With an indicator the names of all its columns.
@@ -62,6 +64,7 @@ class Growth:
                 given |= {name: getattr(DEFAULTS, name) for name in auto}
                 self._fit(X, y, sample_weight, label_features, classes, given)
                 return self
+            y, classes = self._by_names(y, classes)
             rows, y, weight = validate_more(self, X, y, sample_weight)
             self._require_rows(self._row_parts.in_form(rows))
             Y = self._classes_of_part(y, classes)
@@ -71,6 +74,22 @@ class Growth:
             self._append(rows, Y, weight)
             vars(self).pop("_scorer", None)
         return self
+
+    def _by_names(self, y, classes):
+        """The columns of a table in the order of the labels, new ones behind, and all names."""
+        known, names = self.classes_, label_names(y)
+        if self._encoding.kind != "multilabel" or names is None:
+            return y, classes
+        if classes is not None:
+            return in_order_of(y, np.asarray(classes)), classes
+        there = set(known.tolist())
+        new = [name not in there for name in names.tolist()]
+        if is_numbered(names) or (is_numbered(known) and all(new)):  # one of them has no names
+            return y, None
+        if all(new) or not any(new):
+            return in_order_of(y, known), None
+        classes = append_names(known, names[new])
+        return in_order_of(y, classes), classes
 
     def _classes_of_part(self, y, classes):
         """Return the indicator of y of a later call; takes in its new labels."""

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from ..base._labels import without_grades
+from ..base._labels import labels_to_score
 from ..base._nearly_empty import warn_if_nearly_empty
 from ..inspection._explain import check_options, places_of_labels
 from ..topk._inverted_index import row_blocks
@@ -129,14 +129,16 @@ class Predictions:
         ----------
         X : array-like or sparse, shape (n_samples, n_features)
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
-            With ``graded=True`` every label that is not 0 is true.
+            The columns of a DataFrame go by their names. With ``graded=True`` every label that is
+            not 0 is true.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns
         -------
         score : float
         """
-        return super().score(X, without_grades(y) if self.graded else y, sample_weight)
+        check_is_fitted(self)
+        return super().score(X, labels_to_score(self, y), sample_weight)
 
     def kneighbors(self, X, n_neighbors=None, return_similarity=True):
         """The training rows of largest inner product, all of unit length.

@@ -25,7 +25,7 @@ from ..utils._scratch import Scratch
 from ._add_labels import add_labels
 from ._assembly import grown_duals
 from ._checkpoint import Checkpoint
-from ._parameters import CONSTRAINTS
+from ._parameters import CONSTRAINTS, PUBLISHED
 from ._penalty_pilot import choose_penalties
 from ._problem import Problem
 from ._solver import fit_classes, require_workspace
@@ -72,8 +72,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         is a text too, dense columns measured in very different units (deviations 30 times the
         median) are brought to one size. No row counts as longer than ten times the median row: a
         corrupt one decides nothing. Multiplying X by a number changes no prediction.
-        The published settings are ``l1=0.01, l2=1``. How the defaults were chosen: see the page
-        on benchmarks.
+        How the defaults were chosen: see the page on benchmarks.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         ``0.5 * max(0, 1 - y z)^2`` or ``max(0, 1 - y z)``. The paper found the squared hinge better
         (section 5.2).
@@ -208,9 +207,9 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     classes a worker, and about 24 bytes a non-zero of the weights at the end. Nothing is N x K or
     D x K.
 
-    Theorems 3.2 and 3.3 of the paper hold with ``2 * n_p + l2 / 2`` and ``4 * n_p + l2``, not
-    ``2 * n_p`` and ``4 * n_p`` as printed, n_p being the positives of a class: the trivial solution
-    w = 0, b = -1 has the loss 2, not 1, for each. The user guide has counter-examples.
+    ``PPDSparseClassifier.PUBLISHED`` holds the published settings, ``l1=0.01, l2=1`` for unit rows,
+    under "squared_hinge", "sparsified" (Algorithm 3) and "hinge". Theorems 3.2 and 3.3 hold with
+    ``2 * n_p + l2 / 2`` and ``4 * n_p + l2``, n_p the positives of a class; see the user guide.
 
     References
     ----------
@@ -231,6 +230,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     """
 
     _not_merged_since = None
+    PUBLISHED = PUBLISHED
     _parameter_constraints = CONSTRAINTS
 
     def __init__(

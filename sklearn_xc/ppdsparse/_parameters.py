@@ -6,6 +6,15 @@ from numbers import Integral, Real
 from ..base._validation import Interval, StrOptions
 from ..calibration._mixin import CalibratedMixin
 
+# Section 6 of the paper: lambda = 0.01 and tau = 1 "for most of data sets", of the grid
+# {0.01, 0.1, 1} x {0.1, 1, 10}, for rows of unit length; no weight is dropped afterwards. The
+# second has the search of Algorithm 3, of which no precision is given.
+_OF_ALL = {"l1": 0.01, "l2": 1.0, "fit_intercept": True, "feature_threshold": 0.0, "pruning": 0.0}
+PUBLISHED = {
+    "squared_hinge": {"loss": "squared_hinge", "sparsification": None, **_OF_ALL},
+    "sparsified": {"loss": "squared_hinge", "sparsification": "random", **_OF_ALL},
+    "hinge": {"loss": "hinge", "sparsification": None, **_OF_ALL},
+}
 CONSTRAINTS = {
     # the kernels compute in float32: beyond these bounds a square would overflow
     "l1": [str, Interval(Real, 0, 1e12, closed="both")],

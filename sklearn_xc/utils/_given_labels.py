@@ -98,7 +98,7 @@ def in_order_of(y, classes, what="y", missing="refused", unknown="refused"):
     if names is None or (len(names) == len(classes) and _same(names, classes)):
         return y
     known = set(classes.tolist())
-    nameless = _numbered(names) or (_numbered(classes) and known != set(names.tolist()))
+    nameless = is_numbered(names) or (is_numbered(classes) and known != set(names.tolist()))
     if nameless and len(names) == len(classes):
         return y
     place = {name: i for i, name in enumerate(names.tolist())}
@@ -111,7 +111,7 @@ def in_order_of(y, classes, what="y", missing="refused", unknown="refused"):
         )
     if unknown == "refused" and (strange := [n for n in names.tolist() if n not in known]):
         raise ValueError(f"{what} has the column {strange[0]!r}, which the model was not fitted on")
-    values = np.asarray(y)
+    values = np.asarray(plain_indicator(y))
     found = np.zeros((len(values), len(order)), dtype=values.dtype)
     there = np.array(order) >= 0
     found[:, there] = values[:, list(compress(order, there))]
@@ -122,7 +122,8 @@ def _same(names, classes):
     return names.tolist() == classes.tolist()
 
 
-def _numbered(names):
+def is_numbered(names):
+    """Whether names of columns are the numbers of these, that is none."""
     return names.dtype.kind in "iu" and (names == np.arange(len(names))).all()
 
 
@@ -130,10 +131,13 @@ def plain_labels(y):
     """One class a sample as NumPy has it: whole numbers of pandas and Arrow stay whole.
 
     scikit-learn makes floats of them, and rounds what has more than 53 bits. One long text does not
-    widen all others. Indicators come back as they are.
+    widen all others. Indicators come back as they are, but for those of polars as an array.
     """
     if sparse.issparse(y):
         return y
+    if is_polars_frame(y):
+        one = y.shape[1] == 1
+        return np.asarray(plain_labels(y.to_series(0)))[:, None] if one else y.to_numpy()
     if isinstance(y, (list, tuple)):
         return _not_widened(y)
     dtype = getattr(y, "dtype", None)
@@ -142,6 +146,8 @@ def plain_labels(y):
     if getattr(y, "ndim", 1) != 1 or dtype is None:
         return y
     if isinstance(dtype, np.dtype):
+        if dtype.kind == "O":
+            return _whole_numbers(y)
         return y.astype(object) if dtype.kind == "T" else y  # texts of any length, since NumPy 2
     if not hasattr(y, "to_numpy"):
         return y
@@ -150,6 +156,32 @@ def plain_labels(y):
     if plain.dtype.kind == "O" and kind in ("i", "u", "b"):
         plain = plain.astype({"i": np.int64, "u": np.uint64, "b": bool}[kind])
     return plain
+
+
+def is_polars_frame(y):
+    """Whether y is a table that has neither `ndim` nor `iloc`, as one of polars."""
+    return hasattr(y, "columns") and hasattr(y, "to_series") and not hasattr(y, "iloc")
+
+
+def plain_indicator(y):
+    """An indicator of nullable or Arrow columns as floats: as it is, NumPy makes objects of it."""
+    if hasattr(y, "iloc") and y.ndim == 2 and y.shape[1] > 1:
+        kinds = [getattr(dtype, "kind", "O") for dtype in y.dtypes]
+        numbers = all(kind in "biuf" for kind in kinds)
+        if numbers and not all(isinstance(dtype, np.dtype) for dtype in y.dtypes):
+            return y.to_numpy(dtype=np.float64, na_value=np.nan)
+    return y
+
+
+def _whole_numbers(y):
+    """Python's integers in an object array or Series as NumPy's, if all labels are such."""
+    values = np.asarray(y)
+    if not len(values) or not all(
+        isinstance(label, (int, np.integer)) and not isinstance(label, bool) for label in values
+    ):
+        return y
+    plain = np.array(values.tolist())  # of 64 bits, or objects where these do not do
+    return plain if plain.dtype.kind in "iu" else y
 
 
 def _not_widened(y):

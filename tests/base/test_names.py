@@ -12,12 +12,20 @@ from sklearn_xc import (
     MemoirSVC,
     PPDSparseClassifier,
     TopKCalibratedClassifier,
+    TopKNeighborsClassifier,
     TopKThresholdClassifier,
     load,
     topk_predictor,
 )
 from sklearn_xc.inspection import label_report
-from sklearn_xc.metrics import macro_f1, precision_at_k, propensities
+from sklearn_xc.metrics import (
+    example_f1,
+    macro_f1,
+    micro_f1,
+    ndcg_at_k,
+    precision_at_k,
+    propensities,
+)
 from sklearn_xc.utils._given_labels import in_order_of, plain_labels
 
 RNG = np.random.default_rng(0)
@@ -275,3 +283,52 @@ def test_texts_in_the_place_of_rows(texts):
     for estimator in ESTIMATORS:
         with pytest.raises(ValueError, match=r"X holds texts, such as .*put a vectorizer before"):
             estimator.fit(texts, [0, 1])
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "boolean", "Float32", "int64[pyarrow]"])
+def test_indicators_of_nullable_columns_are_scored_by_their_names(dtype):
+    if "pyarrow" in dtype:
+        pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 10))
+    Y = pd.DataFrame((X[:, :4] > 0.5).astype(int), columns=list("dbca"))
+    model = PPDSparseClassifier(random_state=0).fit(X, Y.astype(dtype))
+    assert model.classes_.tolist() == list("dbca")
+    other = Y[list("abcd")].astype(dtype)
+    assert model.score(X, other) == model.score(X, Y)
+    wrapped = TopKCalibratedClassifier(PPDSparseClassifier(random_state=0)).fit(X, Y)
+    assert wrapped.score(X, Y.astype(dtype)) == wrapped.score(X, other) == wrapped.score(X, Y)
+    found = model.predict_topk(X, k=2)[0]
+    assert ndcg_at_k(other, found, k=2) == ndcg_at_k(Y, found, k=2)
+    predicted = model.predict(X)
+    for metric in (macro_f1, micro_f1, example_f1):
+        assert metric(other, predicted, classes=model) == metric(Y, predicted)
+
+
+@pytest.mark.parametrize("largest", [3, 2**60, 2**63 + 3])
+def test_whole_numbers_in_an_object_array_are_numbers(largest):
+    rows, codes = np.eye(4)[np.arange(40) % 4], np.arange(40) % 4
+    y = np.array([largest - int(code) for code in codes], dtype=object)
+    for given in (y, pd.Series(y, dtype=object), y.tolist()):
+        model = PPDSparseClassifier(random_state=0).fit(rows, given)
+        assert model.classes_.dtype.kind in "iu"
+        assert model.score(rows, given) == 1
+
+
+def test_neighbors_go_by_the_names_of_columns():
+    rng = np.random.default_rng(0)
+    X = rng.random((120, 8))
+    Y = pd.DataFrame((X[:, :4] > 0.6).astype(int), columns=list("wzyx"))
+    other = Y[list("xyzw")]
+    model = TopKNeighborsClassifier().fit(X, Y)
+    assert model.score(X, other) == model.score(X, Y) > 0.5
+    again = TopKNeighborsClassifier().fit(X, Y).partial_fit(X, Y)
+    turned = TopKNeighborsClassifier().fit(X, Y).partial_fit(X, other)
+    np.testing.assert_array_equal(turned.predict_topk(X)[0], again.predict_topk(X)[0])
+    grown = TopKNeighborsClassifier().fit(X, Y).partial_fit(X, other.assign(new=1))
+    assert grown.classes_.tolist() == ["w", "z", "y", "x", "new"]
+    assert grown.score(X, Y.assign(new=1)[["new", *"xyzw"]]) == grown.score(X, Y.assign(new=1))
+    with pytest.raises(ValueError, match="y has no column 'w'"):
+        model.partial_fit(X, Y.drop(columns="w"))
+    plain = TopKNeighborsClassifier().fit(X, Y.to_numpy()).partial_fit(X, Y)
+    assert plain.classes_.tolist() == [0, 1, 2, 3]

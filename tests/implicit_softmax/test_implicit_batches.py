@@ -8,10 +8,12 @@ from _full import rest_in_full
 from _tiny import GO, K, Y, data_of, settings, tiny
 from scipy import sparse
 from scipy.optimize import minimize
+from scipy.special import logsumexp
 
 from sklearn_xc._kernels.implicit_softmax._single_steps import solve_step
 from sklearn_xc.implicit_softmax._implicit_batches import (
     ImplicitBatches,
+    _Problem,
     draw_others,
     implicit_step,
 )
@@ -126,6 +128,29 @@ def test_batch_step_is_finite_and_never_longer_than_the_vanilla_one(rate, size):
             vanilla = np.concatenate([(slope.T @ (size * X)).ravel(), slope.sum(axis=0), fall])
             longest = rate * np.linalg.norm(vanilla)
         assert not np.isfinite(longest) or length <= longest * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("rate", [1e6, 1e10, 1e12])
+def test_batch_step_keeps_its_digits_at_the_largest_rates(rate, monkeypatch):
+    """v is as large as the rate, and 1 - p as small: neither u nor the gradient may lose them."""
+    rng = np.random.default_rng(0)
+    points, point = [], _Problem.point
+    monkeypatch.setattr(_Problem, "point", lambda self, x: points.append(1) or point(self, x))
+    for _ in range(5):
+        X = rng.normal(size=(10, 30))
+        X /= np.linalg.norm(X, axis=1)[:, None]
+        old = 3 * np.abs(rng.normal(size=10))
+        log_factor = np.where(np.arange(14) < 10, 0, 5.0)
+        scores, own = rng.normal(size=(10, 14)), np.arange(10)
+        lengths, shifts, u = implicit_step(
+            scores, own, old, np.full(10, rate), log_factor, X @ X.T, np.ones(14), 0.1
+        )
+        after = scores + X @ (X.T @ lengths) + shifts
+        log_d = logsumexp(after + log_factor, axis=1) - after[np.arange(10), own]
+        assert (u >= 0).all()
+        # the first equation of the step: u + rate (1 - d e^-u) = u_old, divided by the rate
+        np.testing.assert_allclose(np.expm1(log_d - u), (u - old) / rate, rtol=1e-3, atol=1e-14)
+    assert len(points) < 5 * 100
 
 
 def test_gradient_of_mini_batches_is_unbiased():

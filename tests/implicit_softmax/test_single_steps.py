@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
+from scipy.special import wrightomega
 
 from sklearn_xc._kernels.implicit_softmax._single_steps import (
     Draws,
@@ -84,6 +85,29 @@ def test_scalar_step_solves_its_equations_in_extreme_draws():
             rng.integers(1, 10**6), rng.choice([0, 10 ** rng.uniform(-8, 8)]),
             rng.choice([0, 10 ** rng.uniform(-6, 4)]),
         )  # fmt: skip
+
+
+def interval(eta_n, z, n_others, square, u_old):
+    """The interval of F.1 that holds the new u, for the rate of the equations times N."""
+    log_a = np.log(2 * eta_n * n_others * square) + z - u_old
+    a = wrightomega(log_a)  # a + log a
+    if 2 * eta_n * -np.expm1(-u_old) - a / square < 0:
+        return u_old, np.logaddexp(0, np.log(n_others) + z)
+    return max(0.0, np.log(n_others) + z - 2 * eta_n * square), u_old
+
+
+@given(rate=rates, z=scores, n_others=st.integers(1, 10**6), u_old=st.floats(0, 60))
+def test_proposition_4_counts_the_interval_with_log_2(rate, z, n_others, u_old):
+    """What is printed lacks log 2; see the guide's errata."""
+    low, high = interval(rate, z, n_others, 1.0, u_old)
+    printed = abs(z - u_old) + 2 * rate + np.log(n_others)
+    assert high - low <= printed + np.log(2) + 1e-9
+
+
+def test_the_printed_length_of_proposition_4_can_be_too_small():
+    low, high = interval(1e-6, 0.0, 1, 1.0, 0.0)
+    assert high - low == pytest.approx(np.log(2))
+    assert high - low > 0 + 2e-6 + np.log(1)
 
 
 @given(rates, st.floats(-1e30, 1e30), st.integers(1, 10**6), st.floats(0, 1e24), st.floats(0, 1e6))

@@ -45,8 +45,11 @@ def losses_of(W, X, y, rho=1.0):
     return np.maximum(0, 1 - (own - scores.max(axis=1)) / rho)
 
 
-def trained(X, y, settings, n_passes, epsilon=None, delta=0.0):
-    """The average of the iterates after passes of steps of one sample each."""
+def trained(X, y, settings, n_passes, epsilon=None, delta=0.0, iterates=None):
+    """The average of the iterates after passes of steps of one sample each.
+
+    A list `iterates` gets the weights after each step.
+    """
     X = normalise(X.astype(np.float32))
     n_classes = y.max() + 1
     weights = GrowingWeights(n_classes, X.shape[1], averaged=True)
@@ -54,6 +57,15 @@ def trained(X, y, settings, n_passes, epsilon=None, delta=0.0):
     problem = Problem(as_rows(X), y.astype(np.int32), NO_WEIGHTS, n_classes, 1.0)
     steps = Steps(problem, weights, settings, 0)
     steps.search = search
+    if iterates is not None:
+        step = steps.batch
+
+        def watched(samples, t):
+            loss = step(samples, t)
+            iterates.append(weights.values().toarray()[:, :-1] * weights.state[0])
+            return loss
+
+        steps.batch = watched
     for number in range(n_passes):
         steps.epoch(number, number * len(y))
     return weights.save().model(n_classes, True)[0].toarray()
@@ -127,9 +139,11 @@ def test_theorem_2_with_inexact_margins(epsilon, delta):
     assert objective(W) <= objective(exact) + epsilon + 2 * delta + 0.02
 
 
+@pytest.mark.parametrize("eta_step", [0.0, 0.02, 1.0])
 @pytest.mark.parametrize("epsilon", [None, 0.1])
-def test_theorem_3_for_steps_of_one_rate(epsilon):
-    """With the distance of the optimum for R, and 1 / n in the second term, as the proof has it."""
+def test_theorem_3_with_the_largest_distance_of_an_iterate(epsilon, eta_step):
+    """With 1 / n in the second term, and for R the distance of the optimum, of all iterates where
+    rates fall: of the first alone only where they do not."""
     n_samples, n_features, n_classes, alpha = 40, 6, 3, 0.02
     y = np.arange(n_samples) % n_classes
     centres = RNG.normal(size=(n_classes, n_features))
@@ -139,17 +153,19 @@ def test_theorem_3_for_steps_of_one_rate(epsilon):
         V = V.reshape(n_classes, n_features)
         return alpha * np.abs(V).sum() + losses_of(V, X, y).mean()
 
-    eta, n_passes = 0.05, 60
-    W = trained(
-        X, y, settings_of(penalty="l1", alpha=alpha, eta0=eta, eta_step=0.0), n_passes, epsilon
-    )
+    eta, n_passes, iterates = 0.05 if eta_step == 0 else 1.0, 60, []
+    settings = settings_of(penalty="l1", alpha=alpha, eta0=eta, eta_step=eta_step)
+    W = trained(X, y, settings, n_passes, epsilon, iterates=iterates)
     start = W.ravel()
     best = optimize.minimize(objective, start, method="Powell", options={"maxiter": 20}).x
     n = n_passes * n_samples
+    rates = eta / (1 + eta_step * np.arange(n))
     R = np.linalg.norm(best)
+    if eta_step:
+        R = max(R, max(np.linalg.norm(V.ravel() - best) for V in iterates))
     # The classes of a step are two at most, or all: their share of the penalty makes up for it.
     G = np.sqrt(2) + alpha * n_classes / 2 * np.sqrt(2 * n_features)
     error = 0 if epsilon is None else epsilon
-    bound = objective(best) + R**2 / (2 * n * eta) + G**2 / 2 * eta + error
+    bound = objective(best) + R**2 / (2 * n * rates[-1]) + G**2 / 2 * rates.mean() + error
     assert objective(W) <= bound
     assert objective(best) <= objective(W) + 1e-9

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import MultiLabelBinarizer
 
@@ -10,9 +11,11 @@ from sklearn_xc import PPDSparseClassifier, predict_topk
 from sklearn_xc.inspection import label_report
 from sklearn_xc.metrics import (
     example_f1,
+    expected_calibration_error,
     f1_at_k,
     macro_f1,
     make_topk_scorer,
+    micro_f1,
     mrr_at_k,
     ndcg_at_k,
     precision_at_k,
@@ -83,6 +86,7 @@ def test_grades_are_true_labels():
     assert report.n_true.tolist() == [1, 1, 1]
 
 
+@pytest.mark.filterwarnings("ignore:.*equal a training row")
 def test_rows_that_were_never_tested_do_not_count():
     code = np.r_[np.repeat(np.arange(20), 10), np.arange(20, 40)]
     y = np.array([f"class {c:02d}" for c in code])
@@ -115,6 +119,7 @@ def test_folds_with_fewer_classes_have_empty_places():
     assert recall_at_k(y, found, k=3) == 0
 
 
+@pytest.mark.filterwarnings("ignore:.*equal a training row")
 def test_probabilities_out_of_fold():
     model = PPDSparseClassifier(random_state=0, calibration="sigmoid", calibration_cv=2)
     y = np.repeat(list("abcd"), 10)
@@ -164,3 +169,37 @@ def test_functions_as_metrics_of_scorers(model):
     assert "misses" in repr(scorer)
     assert scorer(model, np.eye(4), Y) == 0
     assert scorer(model, np.eye(4), Y, np.ones(4)) == 0
+
+
+def test_f1_goes_by_the_names_of_classes_and_counts_labels_of_none():
+    names = ["a", "b", "c"]
+    truth = np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0]])
+    predicted = np.array([[1, 0, 0], [0, 1, 1], [0, 0, 0]])
+    table = pd.DataFrame(truth, columns=names)
+    lists = [["a", "c"], ["b"], []]
+    unseen = [["a", "c"], ["b"], ["z", "y"]]
+    for metric in (macro_f1, micro_f1, example_f1):
+        expected = metric(truth, predicted)
+        assert metric(table[["c", "a", "b"]], predicted, classes=names) == expected
+        assert metric(lists, csr_array(predicted), classes=names) == expected
+        widened = table.assign(z=[0, 0, 1], y=[0, 0, 1])
+        assert metric(unseen, predicted, classes=names) == metric(widened, predicted, classes=names)
+    # 2 pairs are right, of 3 predicted and 3 + 2 true ones
+    assert micro_f1(unseen, predicted, classes=names) == pytest.approx(2 * 2 / 8)
+    assert macro_f1(unseen, predicted, classes=names) == pytest.approx((1 + 1 + 0 + 0) / 4)
+    labels, others = ["a", "b", "z"], ["a", "c", "c"]
+    assert micro_f1(labels, others, classes=names) == pytest.approx(1 / 3)
+
+
+def test_calibration_error_goes_by_the_names_of_classes():
+    rng = np.random.default_rng(0)
+    truth = pd.DataFrame((rng.random((50, 3)) < 0.3).astype(int), columns=["a", "b", "c"])
+    proba = rng.random((50, 3))
+    error = expected_calibration_error(truth, proba)
+    other = truth[["c", "a", "b"]]
+    assert expected_calibration_error(other, proba, classes=["a", "b", "c"]) == error
+
+
+def test_scorers_take_lists_of_labels(model):
+    scorer = make_topk_scorer("recall_at_k", k=1)
+    assert scorer(model, np.eye(4), TEST) == 0.75

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from sklearn_xc import PPDSparseClassifier
 from sklearn_xc.model_selection import (
     IterativeStratifiedKFold,
     RareLabelKFold,
+    cross_val_topk,
     train_test_split,
 )
 from sklearn_xc.model_selection._take_rows import take
@@ -166,3 +168,14 @@ def test_rows_on_both_sides_are_warned_of(make):
         train_test_split(np.zeros(200), y[:200], random_state=0)
     with pytest.warns(UserWarning, match=r"of 58 test rows \(\d\d%\) equal a training row"):
         train_test_split(make(twice), y, random_state=0)
+
+
+def test_folds_and_tables_of_texts_are_looked_through_for_duplicates():
+    texts = [str(i % 50) for i in range(200)]
+    table = pd.DataFrame({"text": texts, "n": np.arange(200) % 50})
+    for rows in (table, table[["text"]]):
+        with pytest.warns(UserWarning, match="equal a training row"):
+            train_test_split(rows, np.arange(200) % 4, random_state=0)
+    X = np.random.default_rng(0).random((50, 6)).repeat(4, axis=0)
+    with pytest.warns(UserWarning, match="equal a training row"):
+        cross_val_topk(PPDSparseClassifier(random_state=0), X, np.arange(200) % 4, k=1, cv=3)
