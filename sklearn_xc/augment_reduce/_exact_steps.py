@@ -30,12 +30,12 @@ PLAIN_PASSES = 10  # of max_iter="auto"
 
 
 def largest_noise(model, n_classes):
-    """About the largest of the noises of all classes."""
+    """Return about the largest of the noises of all classes."""
     return float(ndtri(1 - 1 / (n_classes + 1))) if model == "probit" else np.log(n_classes)
 
 
 def slope_of_noise(model, n_classes):
-    """How fast the logarithm of the tail falls at the largest noise.
+    """Return how fast the logarithm of the tail falls at the largest noise.
 
     Near it, utilities of a probit times this are those of a softmax; Gumbel's and the logistic
     tail fall with 1.
@@ -44,13 +44,13 @@ def slope_of_noise(model, n_classes):
 
 
 def plain_coordinates(rows, sample_weight):
-    """Those in which rows have length 1 about, one scale for each column."""
+    """Return coordinates in which rows have length 1 about, one scale for each column."""
     found = rows.coordinates_for_steps(sample_weight)
     return Coordinates(found.mean, np.full(rows.shape[1], 1.0) * found.scale)
 
 
 def plain_settings(model, scale, n_classes):
-    """The settings of plain steps that are other than those of other steps.
+    """Return the settings of plain steps that are other than those of other steps.
 
     Where classes are alike, utilities of a probit are smaller by the slope of its noise than those
     of a softmax, and gradients longer by as much: its rate is that of a softmax over the square of
@@ -107,7 +107,7 @@ class PlainSteps:
         self.n_steps = settings.n_steps
 
     def epoch(self, rng, number):
-        """A pass over the samples, the `number`-th of the call, from 1 on."""
+        """Make a pass over the samples, the `number`-th of the call, from 1 on."""
         training, settings = self._samples.training, self.settings
         order = rng.permutation(training).astype(np.int32)
         n_batches = len(cuts_at(len(order), settings.batch_size)) - 1
@@ -121,7 +121,7 @@ class PlainSteps:
         self.n_steps += n_batches
 
     def bound(self, watched):
-        """The mean log-likelihood of the watched samples."""
+        """Return the mean log-likelihood of the watched samples."""
         psi = np.ascontiguousarray(watched.scores(self.weights(), self.settings.n_threads))
         if self._noise is None:
             own = np.arange(len(watched.y)), watched.y
@@ -130,6 +130,6 @@ class PlainSteps:
         return watched.mean(log_probability_of(psi, watched.y, self.settings.model, threads))
 
     def weights(self):
-        """W and b, which further steps will change."""
+        """Return W and b, which further steps will change."""
         self._steps.finish()
         return self._steps.W[:, : self._n_classes].T, self._steps.b[: self._n_classes]

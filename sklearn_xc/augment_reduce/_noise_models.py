@@ -12,7 +12,7 @@ ROW_BLOCK = 256
 
 
 def log_probabilities(scores, model, n_threads, out=None):
-    """Log-probabilities of all classes, by quadrature (A&R, eq. 5).
+    """Return log-probabilities of all classes, by quadrature (A&R, eq. 5).
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def log_probabilities(scores, model, n_threads, out=None):
 
 
 def log_probability_of(scores, codes, model, n_threads):
-    """Log-probability of one class a row.
+    """Return the log-probability of one class a row.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def _blocks(scores):
 
 
 def expectation(model):
-    """Nodes and weights that turn an expectation over standard noise into a sum.
+    """Return nodes and weights that turn an expectation over standard noise into a sum.
 
     The trapezoidal rule: in u for the Gaussian, in s with u = 4 sinh(s) for the logistic
     distribution, whose tails are long. For log Phi(mu + beta u) the error is below 1e-6 while beta

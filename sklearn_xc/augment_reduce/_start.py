@@ -19,7 +19,7 @@ def in_memory(zeros):
 
 
 def start_of(model, codes, sample_weight, seed, made=True):
-    """Weights and intercepts of a cold start.
+    """Return weights and intercepts of a cold start.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def start_of(model, codes, sample_weight, seed, made=True):
 
 
 def initial_weights(n_classes, n_features, scale, seed):
-    """Normal weights, and intercepts of a hundredth of their deviation (section 4)."""
+    """Draw normal weights, and intercepts of a hundredth of their deviation (section 4)."""
     generator = np.random.default_rng(seed)
     W = untouched_zeros((n_classes, n_features))
     if scale == "auto" or scale == 0:
@@ -57,7 +57,7 @@ def initial_weights(n_classes, n_features, scale, seed):
 
 
 def utilities_of_frequencies(counts, model):
-    """Intercepts under which classes are chosen about as often as in the samples.
+    """Return intercepts under which classes are chosen about as often as in the samples.
 
     With features that are zero, those of the softmax are the logarithms of the frequencies; the
     tail of the logistic distribution is that of Gumbel's, and the Gaussian's near the largest of
@@ -79,7 +79,7 @@ def to_inside(W, b, coordinates):
 
 
 def to_outside(W, b, coordinates):
-    """The inverse, in place too; returns W and b."""
+    """Return the inverse, in place too; returns W and b."""
     for block, intercepts in _blocks(W, b):
         block /= coordinates.scale.astype(np.float32)
         if coordinates.mean is not None:

@@ -13,7 +13,7 @@ def predict_topk(
     self, X, k=None, scores="decision", sparse_output=False, *,
     labels=None, exclude=None, label_weight=None,
 ):  # fmt: skip
-    """The k best classes of each sample, best first; never builds all scores.
+    """Return the k best classes of each sample, best first; never builds all scores.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def predict_topk(
 
 
 def topk_of_scores(model, rows, k, only=None):
-    """Numbers and scores of the k best classes of each row.
+    """Find the numbers and scores of the k best classes of each row.
 
     Parameters
     ----------

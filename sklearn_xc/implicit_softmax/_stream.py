@@ -88,18 +88,18 @@ class Stream:
             raise ValueError("the draws of a Stream are not one state")
 
     def replaced(self, **changes):
-        """A record with other attributes; this one stays as it is."""
+        """Return a record with other attributes; this one stays as it is."""
         found = Stream(self.coordinates)
         vars(found).update(vars(self) | changes)
         return found
 
     def stepped_on(self, n_epochs, solver):
-        """A record after these epochs of a solver."""
+        """Return a record after these epochs of a solver."""
         n_stepped = self.n_stepped + n_epochs * len(solver.visited)
         return self.replaced(draws=solver.draws, n_stepped=n_stepped)
 
     def with_samples(self, hashes, sample_weight, entries):
-        """A record with another call's samples too, but for their sizes.
+        """Return a record with another call's samples too, but for their sizes.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Stream:
         return self.replaced(seen=seen, entries=entries)
 
     def with_auxiliary(self, keys, u):
-        """A record with the auxiliary variables of some samples, of equal ones the last."""
+        """Return a record with the auxiliary variables of some samples, of equal ones the last."""
         keys, first = np.unique(keys[::-1], return_index=True)
         u = u[::-1][first]
         others = ~np.isin(self.keys, keys)
@@ -127,7 +127,7 @@ class Stream:
         return self.replaced(keys=keys[order], u=u)
 
     def auxiliary(self, keys, unknown):
-        """The auxiliary variables of these samples, `unknown` for those that never came by."""
+        """Return auxiliary variables of these samples, `unknown` for those that never came by."""
         u = np.full(len(keys), unknown)
         if len(self.keys):
             place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
@@ -136,7 +136,7 @@ class Stream:
         return u
 
     def whole(self, class_counts):
-        """Totals of all calls, if its rows come equally often."""
+        """Return totals of all calls, if its rows come equally often."""
         n_samples, entries = self.seen.n_rows, self.entries
         if entries is not None:
             entries = entries * (n_samples / max(self.seen.n_visits, 1))
@@ -146,7 +146,7 @@ class Stream:
 
 
 def keys_of(hashes, y, classes):
-    """A hash of each row with its label, uint64 (n_samples,).
+    """Return a hash of each row with its label, uint64 (n_samples,).
 
     Parameters
     ----------

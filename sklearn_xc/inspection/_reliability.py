@@ -72,7 +72,8 @@ class ReliabilityDisplay:
         cls, estimator, X, y, *, k=5, n_bins=N_BINS, strategy="uniform", sample_weight=None,
         name=None, ax=None, **kwargs,
     ):  # fmt: skip
-        """Reliability of a fitted estimator with ``predict_topk(X, k, scores="proba")``.
+        """Display the reliability of a fitted estimator with ``predict_topk(X, k,
+        scores="proba")``.
 
         Parameters
         ----------
@@ -112,7 +113,7 @@ class ReliabilityDisplay:
         cls, y_true, y_pred, y_prob=None, *, k=5, n_bins=N_BINS, strategy="uniform", classes=None,
         sample_weight=None, name=None, ax=None, **kwargs,
     ):  # fmt: skip
-        """Reliability of predicted probabilities.
+        """Display the reliability of predicted probabilities.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ def predict_topk(
     self, X, k=None, scores="decision", sparse_output=False, search="exact", *,
     labels=None, exclude=None, label_weight=None,
 ):  # fmt: skip
-    """The k best classes of each sample, best first; never builds all scores of all samples.
+    """Return the k best classes of each sample, best first; never builds all scores of all samples.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Search:
         self._lock, self._built = ForkSafeLock(), (None, None, None)  # of what, and the index
 
     def topk(self, rows, k, coef, intercept, squared):
-        """The k best classes of each row, their scores, and the recall@10 that was measured.
+        """Return the k best classes of each row, their scores, and the recall@10 that was measured.
 
         Parameters
         ----------

@@ -89,7 +89,7 @@ class ChunkLists:
         )
 
     def _clusters(self, W, j):
-        """The cluster of each row, and the centroids in blocks.
+        """Return the cluster of each row, and the centroids in blocks.
 
         A centroid is a direction times the root mean square of the norms of its rows, as in
         SphericalIndex: of two in the same direction the one with longer rows is read first.
@@ -109,7 +109,7 @@ class ChunkLists:
         return assigned, as_blocks(directions * scale[:, None])
 
     def candidates(self, H, n, n_first=None):
-        """The rows that score best in each chunk, int32 (n_queries, n_chunks, n); -1: padding.
+        """Return rows that score best in each chunk, int32 (n_queries, n_chunks, n); -1: padding.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class ChunkLists:
 
 
 def as_blocks(rows):
-    """Rows (n, d) in blocks (n_blocks, d, LANES), filled up with zeros."""
+    """Return rows (n, d) in blocks (n_blocks, d, LANES), filled up with zeros."""
     n_blocks = -(-len(rows) // LANES)
     blocks = np.zeros((n_blocks * LANES, rows.shape[1]), dtype=np.float32)
     blocks[: len(rows)] = rows
@@ -144,14 +144,14 @@ def as_blocks(rows):
 
 
 def assign(rows, directions, n_threads, start=0):
-    """The direction of largest inner product with columns of each row, int32 (n_rows,)."""
+    """Return the direction of largest inner product with columns of each row, int32 (n_rows,)."""
     assigned = np.empty(len(rows), dtype=np.int32)
     kernel.assign(rows, start, as_blocks(directions), len(directions), assigned, n_threads)
     return assigned
 
 
 def grouped(assigned, n_clusters):
-    """The first block of each cluster, and the rows in blocks (n_blocks, LANES), ascending.
+    """Return the first block of each cluster, and the rows in blocks (n_blocks, LANES), ascending.
 
     A cluster begins with a block of its own; -1 fills up the last.
     """

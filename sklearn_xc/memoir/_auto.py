@@ -63,18 +63,18 @@ class DataSeen:
 
 
 def passes_of(model, n_samples):
-    """How many passes over this many samples."""
+    """Return how many passes over this many samples."""
     usual = PASSES_TO_STOP if model.early_stopping else PASSES
     return number_of_passes(model.max_iter, usual, n_samples, SAMPLES_OF_A_STEP)
 
 
 def bias_of(model, seen):
-    """The value of the constant feature; 0 for none."""
+    """Return the value of the constant feature; 0 for none."""
     return float(CONSTANT * np.sqrt(seen.mean_square)) if model.fit_intercept else 0.0
 
 
 def batch_size_of(model, seen):
-    """The size of batches that are equal parts of the rows."""
+    """Return the size of batches that are equal parts of the rows."""
     n_rows, size = round(seen.rows.n_rows), model.batch_size
     if size == "auto":
         # With "sum" the size is part of the objective: it stays the published one.
@@ -84,7 +84,7 @@ def batch_size_of(model, seen):
 
 
 def settings_of(model, seen, bias):
-    """The settings of the passes, and what the model reports of them.
+    """Return the settings of the passes, and what the model reports of them.
 
     While rows are new, an unknown number of others is to come. In a pass over all of
     them half have come at the mean, and weights that they shrink and rates that they slow down are

@@ -146,7 +146,7 @@ def fit_memoir(
 
 
 def run_passes(steps, n_passes, progress, validate):
-    """Passes until `validate` or a callback ends them; losses, scores, ended or not."""
+    """Make passes until `validate` or a callback ends them; losses, scores, ended or not."""
     losses, scores, stopped = [], [], False
     weights, settings = steps.weights, steps.settings
     n_visited = steps.problem.n_before
@@ -204,7 +204,7 @@ class Steps:
         self.n_scored = self.n_visited = 0
 
     def order(self, epoch):
-        """The samples of a pass: each once, or each class equally often."""
+        """Return the samples of a pass: each once, or each class equally often."""
         rng = stream(self.seed, "pass", epoch)
         if self.settings.sampling == "uniform":
             return rng.permutation(self.visited) if self.problem.shuffled else self.visited
@@ -215,7 +215,7 @@ class Steps:
         return by_class[ends[drawn] - 1 - rng.integers(counts[drawn])]
 
     def epoch(self, number, n_before):
-        """A pass; returns the mean loss of the samples, each before its step.
+        """Return a pass; returns the mean loss of the samples, each before its step.
 
         Parameters
         ----------
@@ -233,7 +233,7 @@ class Steps:
         return loss / (counted or len(order))
 
     def batch(self, samples, t):
-        """One round of the outer loop of Algorithm 1 or 2; returns the sum of the losses.
+        """Run one round of the outer loop of Algorithm 1 or 2; returns the sum of the losses.
 
         A batch of fewer samples than the settings speak of, as a part of the data may be, carries
         its share of the penalty and of the time t, so that parts add up to the whole.
@@ -262,7 +262,7 @@ class Steps:
         return loss
 
     def shares_of_average(self, samples):
-        """What the first of these samples, and all, count in the average of the iterates."""
+        """Return how much the first sample, and all, count in the average of the iterates."""
         if not self.sample_weight.size:
             return 1 / self.problem.mean_weight, len(samples) / self.problem.mean_weight
         weight = self.sample_weight[samples].astype(np.float64) / self.problem.mean_weight

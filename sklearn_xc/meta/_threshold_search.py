@@ -38,17 +38,17 @@ class Pairs:
     label_true: np.ndarray
 
     def take(self, chosen):
-        """Some of the pairs."""
+        """Take some of the pairs."""
         names = "score", "hit", "sample", "label"
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
     def falling(self):
-        """The pairs by falling score."""
+        """Return the pairs by falling score."""
         return self.take(np.argsort(-self.score, kind="stable"))
 
 
 def global_threshold(metric, pairs, beta=1.0):
-    """The one threshold that is best for all labels.
+    """Return the one threshold that is best for all labels.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def global_threshold(metric, pairs, beta=1.0):
 
 
 def measure_curve(metric, pairs, beta):
-    """The measure when the first 1, 2, ... pairs, by falling score, are predicted."""
+    """Return the measure when the first 1, 2, ... pairs, by falling score, are predicted."""
     weight = pairs.weight[pairs.sample]
     if metric == "micro_f1":
         n_true = pairs.weight @ pairs.sample_true
@@ -89,7 +89,7 @@ def measure_curve(metric, pairs, beta):
 
 
 def label_thresholds(metric, pairs, beta=1.0, min_positives=5):
-    """The thresholds, one a label, that are best together.
+    """Return the thresholds, one a label, that are best together.
 
     The macro average is a sum over labels, each of which has its own best threshold. The micro
     average is a ratio of sums: with the best ratio r, ``(1 + beta^2) tp - r n_pred`` is largest
@@ -119,7 +119,7 @@ def label_thresholds(metric, pairs, beta=1.0, min_positives=5):
 
 
 def _macro_groups(pairs, group, beta):
-    """The threshold of each group of labels, and the macro average."""
+    """Return the threshold of each group of labels, and the macro average."""
     n_labels = len(pairs.label_true)
     own = group < n_labels
     shared, value = global_threshold("macro_f1", pairs.take(~own[pairs.label]), beta)
@@ -137,7 +137,7 @@ def _macro_groups(pairs, group, beta):
 
 
 def _micro_groups(pairs, group, beta):
-    """The threshold of each group of labels, and the micro average."""
+    """Return the threshold of each group of labels, and the micro average."""
     sorted_pairs, starts, which = _by_group(pairs, group)
     n_true = pairs.weight @ pairs.sample_true
     thresholds = np.full(len(group) + 1, np.inf)
@@ -163,7 +163,7 @@ def _micro_groups(pairs, group, beta):
 
 
 def _by_group(pairs, group):
-    """The pairs by group and falling score, the first place of each group, and its number."""
+    """Return pairs by group and falling score, the first place of each group, and its number."""
     of_pair = group[pairs.label]
     order = np.lexsort((-pairs.score, of_pair))
     which, starts = np.unique(of_pair[order], return_index=True)
@@ -171,14 +171,14 @@ def _by_group(pairs, group):
 
 
 def _sums_within(values, starts):
-    """Cumulative sums that begin anew at each start."""
+    """Return cumulative sums that begin anew at each start."""
     sums = np.cumsum(values)
     before = np.append(0.0, sums)[starts]
     return sums - np.repeat(before, np.diff(np.append(starts, len(values))))
 
 
 def _best_ends(values, pairs, starts):
-    """The first place of the highest value in each group, and the place where the group ends.
+    """Return first place of the highest value in each group, and the place where the group ends.
 
     Only places where a threshold can be: the last of those with equal scores.
     """
@@ -192,7 +192,9 @@ def _best_ends(values, pairs, starts):
 
 
 def _below(score, places, ends):
-    """Thresholds that keep the scores up to some places of falling scores, before their ends."""
+    """Return thresholds that keep the scores up to some places of falling scores, before their
+    ends.
+    """
     following = np.minimum(places + 1, ends - 1)
     return score[places] + (score[following] - score[places]) / 2
 
@@ -202,7 +204,7 @@ def _last_of_equal(score):
 
 
 def _steps(group, tp, n_pred, n_true, beta):
-    """By how much each pair, added after those before it, changes the F of its group."""
+    """Return by how much each pair, added after the ones before, changes the F of its group."""
     order = np.argsort(group, kind="stable")
     starts = np.unique(group[order], return_index=True)[1]
     after = _f(

@@ -10,7 +10,7 @@ _BLOCK_ENTRIES = 1 << 20
 
 
 def top_columns(scores, k):
-    """Columns of the k highest scores of every row, best first, ties to the smaller column.
+    """Return columns of the k highest scores of every row, best first, ties to the smaller column.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class Trial(NamedTuple):
     recall: float
 
     def rank(self, wanted):
-        """Smaller is better: enough recall at little effort, otherwise much recall."""
+        """Return a key, the smaller the better: enough recall at little effort, or much recall."""
         if self.recall >= wanted:
             return (0, self.effort, -self.recall)
         return (1, -self.recall, self.effort)
@@ -131,7 +131,7 @@ class ApproximateIndex(BaseIndex):
         self._settle(best, reporting)
 
     def _pilot(self, modes, rng, n_threads):
-        """The reductions with their recall on some of the rows, the best first."""
+        """Return the reductions with their recall on some of the rows, the best first."""
         chosen = np.sort(rng.permutation(self.n_rows_)[:PILOT_ROWS])
         rows = self._store.take(chosen)
         choosing, _ = recall_estimators(RowStore(rows, None), self._queries, rng, n_threads)
@@ -154,7 +154,7 @@ class ApproximateIndex(BaseIndex):
         return best
 
     def _measured(self, trial, vectors, estimator):
-        """The trial with its recall on the queries of an estimator."""
+        """Return the trial with its recall on the queries of an estimator."""
         n = min(vectors.shape[0], self._n_candidates(estimator.k, trial.effort))
 
         def find(queries):
@@ -265,11 +265,11 @@ class ApproximateIndex(BaseIndex):
         return self._store.take(np.arange(self._store.shape[0]))
 
     def _to_vectors(self, matrix):
-        """Rows or queries as the dense vectors that are searched with."""
+        """Return rows or queries as the dense vectors that are searched with."""
         return as_dense(matrix) if self._sketch is None else self._sketch.transform(matrix)
 
     def _width(self):
-        """The length of the vectors that are searched with."""
+        """Return the length of the vectors that are searched with."""
         n_features = self._store.shape[1]
         return n_features if self._sketch is None else self.n_components
 
@@ -278,6 +278,6 @@ class ApproximateIndex(BaseIndex):
 
 
 def doublings(first, last):
-    """first, 2 first, 4 first, ... up to `last`, at most DOUBLINGS doublings."""
+    """Return first, 2 first, 4 first, ... up to `last`, at most DOUBLINGS doublings."""
     first = max(1, min(first, last))
     return [first << i for i in range(DOUBLINGS + 1) if first << i <= last]

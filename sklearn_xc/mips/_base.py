@@ -62,7 +62,7 @@ class BaseIndex(BaseEstimator):
         return self
 
     def _build(self, rows, queries):
-        """`build`, without the warning that it may leave."""
+        """Build, without the warning that it may leave."""
         built = type(self)(**self.get_params(deep=False))
         built._build_new(rows, queries)
         # Only now, and in one step: what was built before stays if anything fails, and a query that
@@ -71,7 +71,7 @@ class BaseIndex(BaseEstimator):
         return self
 
     def _as_it_is(self):
-        """This index as it is now: `build` puts another state in its place, and leaves this one."""
+        """Return this index as it is now: `build` replaces the state and leaves this one."""
         now = object.__new__(type(self))
         now.__dict__ = vars(self)
         return now
@@ -100,7 +100,7 @@ class BaseIndex(BaseEstimator):
             self._set_up()
 
     def query(self, Q, k):
-        """The k rows of largest inner product with each query.
+        """Return the k rows of largest inner product with each query.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class BaseIndex(BaseEstimator):
         return now._query(Q, k)
 
     def candidates(self, Q, n):
-        """The rows that the structure alone names, without their scores.
+        """Return the rows that the structure alone names, without their scores.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ class BaseIndex(BaseEstimator):
 
 
 def drawn(queries, seed):
-    """At most `SAMPLE` of the queries: all of a training set would be kept and pickled."""
+    """Draw at most `SAMPLE` queries: all of a training set would be kept and pickled."""
     if not sparse.issparse(queries):
         queries = np.asarray(queries)
     if queries.ndim != 2 or queries.shape[0] <= SAMPLE:

@@ -33,7 +33,9 @@ class Codes:
         self.codes = np.concatenate(parts)
 
     def search(self, queries, n, effort, n_threads):
-        """Candidates int32 (n_queries, n): least Hamming distance first, ties to smaller ids."""
+        """Return candidates int32 (n_queries, n): least Hamming distance first, ties to smaller
+        ids.
+        """
         n_queries, n_rows = len(queries.reduced), len(self.codes)
         n_threads = max(1, min(n_threads, n_queries))
         ids = np.empty((n_queries, n), dtype=np.int32)
@@ -48,12 +50,12 @@ class Codes:
         return ids
 
     def replace(self, ids, rows):
-        """New codes for the rows given."""
+        """Compute new codes for these rows."""
         self.codes[ids] = encode(rows, self._projection)
 
 
 def encode(vectors, projection):
-    """Codes of uint64 (n, n_bits / 64)."""
+    """Return codes of uint64 (n, n_bits / 64)."""
     codes = np.empty((len(vectors), len(projection) // 64), dtype=np.uint64)
     kernel.pack_signs(product(vectors, projection), codes)
     return codes

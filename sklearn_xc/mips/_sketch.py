@@ -119,7 +119,7 @@ class LinearSketch(BaseEstimator):
         return self
 
     def transform(self, vectors):
-        """The sketches of some vectors.
+        """Return the sketches of some vectors.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class LinearSketch(BaseEstimator):
 
 
 def heavy_features(rows, queries, n_components):
-    """The features that a sketch should keep, for the least variance of inner products.
+    """Return the features that a sketch should keep, for the least variance of inner products.
 
     With a_j and b_j the sums of squares of feature j over rows and queries, the variance of the
     mean inner product goes with sum(a_j) sum(b_j) / m, where the sums are over the features that
@@ -180,7 +180,7 @@ def heavy_features(rows, queries, n_components):
 
 
 def _shares(matrix):
-    """Of the sum of all squares, that of each feature; zero where all are."""
+    """Return the share of each feature in the sum of all squares; zero where all are."""
     if sparse.issparse(matrix):
         squares = np.bincount(
             matrix.indices, weights=matrix.data.astype(np.float64) ** 2, minlength=matrix.shape[1]

@@ -61,7 +61,7 @@ class Lists:
         self._group()
 
     def search(self, queries, n, effort, n_threads):
-        """Candidates int32 (n_queries, n) with the best inner products in `effort` lists."""
+        """Return candidates int32 (n_queries, n) with the best inner products in `effort` lists."""
         n_queries, effort = len(queries.reduced), min(effort, len(self.centroids))
         if n_queries == 0:
             return np.empty((0, n), dtype=np.int32)
@@ -75,7 +75,7 @@ class Lists:
         return np.concatenate(parts)
 
     def probes(self, reduced, n_probes):
-        """The clusters to read for each query, int (n_queries, n_probes)."""
+        """Return the clusters to read for each query, int (n_queries, n_probes)."""
         scores = product(reduced, self.centroids)
         if n_probes == len(self.centroids):
             return np.broadcast_to(np.arange(n_probes), scores.shape)
@@ -92,7 +92,9 @@ class Lists:
 
 
 def search_block(block, lists, reduced, plain, vectors, n, n_probes):
-    """Candidates of a block of queries: a matrix product for each list that any of them reads."""
+    """Return candidates of a block of queries: a matrix product for each list that any of them
+    reads.
+    """
     reduced, plain = reduced[block.start : block.stop], plain[block.start : block.stop]
     top = Heaps(len(block), n)
     clusters = lists.probes(reduced, n_probes).ravel()
@@ -114,7 +116,7 @@ def search_block(block, lists, reduced, plain, vectors, n, n_probes):
 
 
 def assign(rows, directions, n_threads):
-    """The direction of largest inner product with each row, int32 (n_rows,)."""
+    """Return the direction of largest inner product with each row, int32 (n_rows,)."""
     parts = for_blocks(assign_block, len(rows), ASSIGNED, rows, directions, n_threads=n_threads)
     return np.concatenate([np.empty(0, dtype=np.int32), *parts])
 
@@ -125,7 +127,7 @@ def assign_block(block, rows, directions):
 
 
 def train(rows, n_clusters, seed, n_threads, start=None, n_iterations=ITERATIONS, assign=assign):
-    """Directions of clusters by spherical k-means on some of the rows.
+    """Return directions of clusters by spherical k-means on some of the rows.
 
     Zero rows have no direction and take no part. A cluster that loses all its rows goes on from
     one of the rows that fit their own clusters worst.
@@ -175,7 +177,7 @@ def train(rows, n_clusters, seed, n_threads, start=None, n_iterations=ITERATIONS
 
 
 def worst(points, directions, assigned, n):
-    """The n points with the least inner product with their own direction."""
+    """Return the n points with the least inner product with their own direction."""
     fit = np.einsum("ij,ij->i", points, directions[assigned])
     return points[np.argsort(fit, kind="stable")[:n]]
 

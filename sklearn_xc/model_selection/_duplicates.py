@@ -36,7 +36,9 @@ def warn_of_duplicates(X, train, test):
 
 
 def _hashes(X):
-    """64 bits for each row, the same for equal ones; None for what has no rows to compare."""
+    """Return 64 bits for each row, the same for equal ones; None for what has no rows to
+    compare.
+    """
     if sparse.issparse(X) or getattr(X, "ndim", 1) == 2:
         if X.shape[1] < 2:
             return None

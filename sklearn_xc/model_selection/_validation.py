@@ -142,7 +142,7 @@ TIMES = "fit_time", "score_time"
 
 
 def cross_val_score(estimator, X, y, *, scoring=None, cv=None, **options):
-    """The test scores of one metric, from :func:`cross_validate`.
+    """Return the test scores of one metric, from :func:`cross_validate`.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def cross_val_score(estimator, X, y, *, scoring=None, cv=None, **options):
 
 
 def _by_name(scoring):
-    """A list of names of scorers, with scorers of the top k among them, as a dict."""
+    """Return a list of names of scorers, with scorers of the top k among them, as a dict."""
     names = [repr(scorer) if isinstance(scorer, TopkScorer) else scorer for scorer in scoring]
     if len(set(names)) < len(names):
         raise ValueError(f"scoring names a metric twice: {sorted(map(str, names))}")
@@ -190,7 +190,7 @@ def _by_name(scoring):
 
 
 def _largest_k(scoring):
-    """The largest k of several scorers of the top k, None where there are not several."""
+    """Return the largest k of several scorers of the top k, None where there are not several."""
     if not isinstance(scoring, dict):
         return None
     found = [scorer.k for scorer in scoring.values() if isinstance(scorer, TopkScorer)]
@@ -221,7 +221,7 @@ def _fit_and_score(
 
 
 def _score(estimator, X, y, rows, scorer, params, error_score):
-    """The scores of a fitted estimator on some rows, by name."""
+    """Return the scores of a fitted estimator on some rows, by name."""
     params = part_of(params, n_rows(X), rows)
     try:
         scores = scorer(estimator, take(X, rows), take(y, rows), **params)

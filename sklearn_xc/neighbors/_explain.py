@@ -25,7 +25,7 @@ class NeighborExplanation(Explanation):
 
 
 class Votes(NamedTuple):
-    """What labels get from the neighbours of one row.
+    """Votes of labels from the neighbours of one row.
 
     Attributes
     ----------

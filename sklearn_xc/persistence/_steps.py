@@ -54,7 +54,7 @@ ENCODINGS = "utf-8", "utf-16", "ascii", "latin-1", "iso-8859-1", "iso-8859-15", 
 
 
 class Rule(NamedTuple):
-    """What the value of a parameter may be.
+    """Rule for the value of a parameter.
 
     Attributes
     ----------
@@ -77,7 +77,9 @@ def _same(value, one):
 
 
 def _is_part(value):
-    """Whether a value can stand in the place of a step; what kind it is, is another question."""
+    """Return whether a value can stand in the place of a step; what kind it is, is another
+    question.
+    """
     return isinstance(value, BaseEstimator) or value is None or is_text(value)
 
 
@@ -123,7 +125,7 @@ def _are_weights(value):
 
 
 def _is_own_output(value):
-    """Whether it is what ``set_output`` leaves."""
+    """Return whether it is what ``set_output`` leaves."""
     return isinstance(value, dict) and all(map(is_text, [*value, *value.values()]))
 
 
@@ -168,7 +170,7 @@ MADE_ANEW = {"_stop_words_id", "_cached_dict"}
 
 
 class Step(NamedTuple):
-    """What a file may say of one class.
+    """Row of the table: the content that a file may have for one class.
 
     Attributes
     ----------
@@ -184,7 +186,7 @@ class Step(NamedTuple):
     attributes: dict
 
     def rule(self, name):
-        """The rule of a parameter or an attribute; None if there is none."""
+        """Return the rule of a parameter or an attribute; None if there is none."""
         return self.parameters.get(name) or self.attributes.get(name)
 
 
@@ -196,7 +198,7 @@ COMMON = {
 
 
 def _step(cls, parameters="", attributes="", **rules):
-    """A row of the table: names of plain parameters and attributes, and rules for others."""
+    """Return a row of the table: names of plain parameters and attributes, and rules for others."""
     of_parameters = dict.fromkeys(parameters.split(), PLAIN)
     of_attributes = COMMON | dict.fromkeys(attributes.split(), PLAIN)
     for name, rule in rules.items():
@@ -308,7 +310,7 @@ STEPS = {step.cls.__name__: step for step in _ROWS}
 
 
 def is_step(value):
-    """Whether a value is an estimator of scikit-learn that a model file may hold."""
+    """Return whether a value is an estimator of scikit-learn that a model file may hold."""
     step = STEPS.get(type(value).__name__)
     return step is not None and type(value) is step.cls
 

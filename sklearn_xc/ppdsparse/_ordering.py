@@ -23,7 +23,7 @@ class Order(NamedTuple):
 
 
 def fast_order(lengths, frequency, seed, sample_weight):
-    """Frequent features first, so that their weights share the caches; samples shuffled.
+    """Order frequent features first, so that weights share the caches; samples shuffled.
 
     Any stretch of the samples is then a random one. Inside stretches the rows are sorted by
     length, which makes the ends of their loops predictable.
@@ -49,6 +49,6 @@ def fast_order(lengths, frequency, seed, sample_weight):
 
 
 def order_given(n_features, sample_weight):
-    """The samples of weight above zero, and all features, in the order that they have."""
+    """Return the samples of weight above zero, and all features, in the order that they have."""
     there = np.flatnonzero(sample_weight > 0).astype(np.int32)
     return Order(there, np.arange(n_features, dtype=np.int32))

@@ -28,7 +28,7 @@ LONGEST_MOVE = 16.0  # of a score, in a step on its own row
 
 
 def shares_of_ridge(rows, alpha, samples, entries=None):
-    """One sample's share of the penalty alpha / 2 |W|^2 on the weights of its features.
+    """Return a sample's share of the penalty alpha / 2 |W|^2 on the weights of its features.
 
     A feature that n samples have gets alpha / n from each of them, so that a pass over the data
     adds up to the gradient of the penalty while a step touches its own features only.
@@ -56,7 +56,7 @@ def shares_of_ridge(rows, alpha, samples, entries=None):
 
 
 def calmed_weights(sample_weight, squares, rate):
-    """Weights with which a step moves no score of its own row far; None where none would.
+    """Return weights with which a step moves no score of its own row far; None where none would.
 
     A score moves by up to the rate times ||x||^2. The log-loss asks for no more than some tens;
     what goes beyond, on rows much longer than the others, throws all other scores off. An implicit
@@ -77,7 +77,7 @@ def calmed_weights(sample_weight, squares, rate):
 
 
 def equal_cuts(n_samples, batch_size):
-    """Where mini-batches of about equal size begin, and the end.
+    """Return where mini-batches of about equal size begin, and the end.
 
     A gradient that is scaled to all samples must not come from the few that are left over.
     """
@@ -86,7 +86,7 @@ def equal_cuts(n_samples, batch_size):
 
 
 def cuts_at(n_samples, batch_size):
-    """Where mini-batches of `batch_size` samples and of those left over begin, and the end."""
+    """Return where mini-batches of `batch_size`, and the leftover one, begin, and the end."""
     return np.append(np.arange(0, n_samples, batch_size, dtype=np.int64), n_samples)
 
 
@@ -179,7 +179,7 @@ class ExactSteps:
         return loss
 
     def averages(self):
-        """The running averages of the squared gradients as of now, (n_features + 1, n_places).
+        """Return running averages of the squared gradients as of now, (n_features + 1, n_places).
 
         Those of the intercepts come last. They may be changed in place.
         """

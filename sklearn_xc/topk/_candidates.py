@@ -6,7 +6,7 @@ from .._kernels.topk import _candidate_scores as kernel
 
 
 def candidate_scores(index, coef, rows, starts, places, n_threads):
-    """As `InvertedIndex.scores_at`.
+    """Score candidates as `InvertedIndex.scores_at` does.
 
     Parameters
     ----------

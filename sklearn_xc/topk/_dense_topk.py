@@ -4,7 +4,7 @@ import numpy as np
 
 
 def best_columns(values, k, counted=None):
-    """Columns of the k highest values of each row, best first, ties to the smaller column.
+    """Return columns of the k highest values of each row, best first, ties to the smaller column.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def best_columns(values, k, counted=None):
 
 
 def _first_of_ties(chosen, above, k):
-    """Of the entries equal to the k-th best, the first ones fill the places that are left."""
+    """Mark entries equal to the k-th best, the first ones, that fill the places left."""
     ties = chosen & ~above
     places_left = k - np.count_nonzero(above, axis=1)
     return above | (ties & (ties.cumsum(axis=1) <= places_left[:, None]))

@@ -6,7 +6,7 @@ SURPRISING = 5.0  # standard deviations
 
 
 def sorted_by_class(y):
-    """Whether neighbours share their class much more often than in a random order.
+    """Return whether neighbours share their class much more often than in a random order.
 
     In a random order the share of such pairs is about the sum of the squared frequencies.
     """
@@ -19,7 +19,7 @@ def sorted_by_class(y):
 
 
 def in_parts(n_samples, batch_size, rng=None):
-    """The samples of a part: those that fill mini-batches, and the rest; ndarrays of int.
+    """Return the samples of a part: those that fill mini-batches, and the rest; ndarrays of int.
 
     Parameters
     ----------

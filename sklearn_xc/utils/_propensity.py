@@ -6,7 +6,7 @@ A, B = 0.55, 1.5  # as the extreme classification repository uses them
 
 
 def propensities_of(counts, n_rows, A=A, B=B):
-    """Propensities of labels by how many of the rows have them.
+    """Return propensities of labels by how many of the rows have them.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class RowsSeen:
             raise ValueError("the registers of a RowsSeen are out of range")
 
     def with_hashes(self, hashes, sample_weight=None):
-        """A record with the rows of another call; this one stays as it is.
+        """Return a record with the rows of another call; this one stays as it is.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class RowsSeen:
         return self.n_rows * self.weight_of_visits / self.n_visits
 
     def new_since(self, before):
-        """Which share of the rows that came after an earlier record had not come before it."""
+        """Return the share of rows after an earlier record that had not come before it."""
         n_visits = self.n_visits - before.n_visits
         if not n_visits or (self.registers == before.registers).all():
             return 0.0

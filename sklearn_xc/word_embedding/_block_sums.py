@@ -78,7 +78,9 @@ class BatchSums:
         self._parts = [[(rows, mean, next(retrieved)) for rows, mean in blocks] for blocks in parts]
 
     def _clusters(self, U, n_rows, seed):
-        """Numbers of clusters of words by direction, as many as a part of this many has blocks."""
+        """Return numbers of clusters of words by direction, as many as a part of this many has
+        blocks.
+        """
         n_blocks = -(-n_rows // self.batch_size)
         if n_blocks == 1 or not self._options.query_size:
             return np.zeros(len(U), dtype=np.int32)
@@ -87,7 +89,7 @@ class BatchSums:
         return assign(centred, directions, self.n_threads)
 
     def _blocks(self, rows, cluster, U):
-        """Words of the same clusters together, and their mean vectors."""
+        """Return words of the same clusters together, and their mean vectors."""
         rows = rows[np.argsort(cluster, kind="stable")]
         # The most work first, so that no thread is left with it in the end.
         blocks = np.array_split(rows, -(-len(rows) // self.batch_size))
@@ -95,7 +97,7 @@ class BatchSums:
         return [(block, U[block].mean(axis=0)) for block in blocks]
 
     def _retrieved(self, means, U, V, seed):
-        """For each block the contexts that its mean asks for, beside the most frequent."""
+        """Return the contexts that the mean of each block retrieves, and the most frequent."""
         options, n_others = self._options, len(self._others)
         n = min(options.query_size, n_others)
         if not n or (self._number == 1 and not self._trained):
@@ -118,7 +120,7 @@ class BatchSums:
             self.n_scored += laid.n_scored() / len(U)
 
     def _lay_out(self, words, retrieved, offsets):
-        """The shared contexts of some blocks, and their words' own: a Blocks.
+        """Return the shared contexts of some blocks, and their words' own: a Blocks.
 
         Parameters
         ----------
@@ -181,7 +183,7 @@ class Blocks(NamedTuple):
 
     @classmethod
     def empty(cls, words, capacity, n_pairs):
-        """To be filled, with capacity for `capacity` shared contexts and the pairs of each word."""
+        """Return an empty record with room for `capacity` shared contexts and pairs of words."""
         rows = np.concatenate(words)
         entry_starts = np.append(0, np.cumsum(n_pairs))
         n_entries = max(1, entry_starts[-1])
@@ -198,12 +200,12 @@ class Blocks(NamedTuple):
         return _block_layout.Blocks(*self[1:])
 
     def n_scored(self):
-        """Scores of the sums of contexts."""
+        """Return scores of the sums of contexts."""
         return np.diff(self.row_starts) @ self.sizes[:, -1] + self.n_own.sum()
 
 
 def starts(arrays):
-    """Where each begins when they are put together, and the end."""
+    """Return where each begins when they are put together, and the end."""
     return np.append(0, np.cumsum([len(array) for array in arrays]))
 
 

@@ -346,7 +346,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             )
 
     def _goes_on(self, before):
-        """Whether there are vectors to begin with."""
+        """Return whether there are vectors to begin with."""
         return before[1] is not None and before[1].shape[1] == self.dim
 
     def _start(self, pairs, counts, before, seed, n_threads):
@@ -388,7 +388,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     # -------------------------------------------------------------------------------- afterwards
 
     def score(self, X, y=None):
-        """The mean log-probability of a context given its word; the objective, negated.
+        """Return the mean log-probability of a context given its word; the objective, negated.
 
         Parameters
         ----------

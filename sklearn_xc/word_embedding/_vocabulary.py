@@ -7,7 +7,7 @@ from . import _cooccurrence as counting
 
 
 def count_pairs(X, params, seed):
-    """The vocabulary and the counts of pairs.
+    """Return the vocabulary and the counts of pairs.
 
     Parameters
     ----------
@@ -50,14 +50,14 @@ def _places(words):
 
 
 def _counted(documents, word_counts):
-    """The documents, whose words are counted on the way."""
+    """Yield the documents, counting their words."""
     for document in documents:
         np.add.at(word_counts, document, 1)
         yield document
 
 
 def given_vocabulary(vocabulary):
-    """The parameter `vocabulary` as a list of distinct words, None where it is None."""
+    """Return the parameter `vocabulary` as a list of distinct words, None where it is None."""
     if vocabulary is None:
         return None
     words = [] if isinstance(vocabulary, str) else list(vocabulary)
