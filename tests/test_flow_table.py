@@ -84,6 +84,24 @@ TOOLS = {
 }  # fmt: skip
 
 
+SPARSE_Y = "Sparse data was passed for y"
+# What a tool says of the forms that it refuses.
+NO = dict.fromkeys(
+    ["cross_val_score", "cross_validate", "learning_curve", "validation_curve"]
+    + ["permutation_importance"],
+    "The 'y' parameter of .* must be an array-like",
+) | {
+    "HalvingGridSearchCV": f"y should be a 1d array|{SPARSE_Y}",
+    "MultiOutputClassifier": "y must have at least two dimensions|must be an indicator matrix",
+    "ClassifierChain": "tuple index out of range|must be an indicator matrix",
+    "CalibratedClassifierCV": f"y should be a 1d array|{SPARSE_Y}",
+    "StackingClassifier": SPARSE_Y,
+    "VotingClassifier": "only supports binary or multiclass classification",
+    "BaggingClassifier": f"y should be a 1d array|{SPARSE_Y}",
+    "TunedThresholdClassifierCV": "Only binary classification is supported",
+}
+
+
 def table():
     """Tool -> what the page says of a 1-D y, a dense and a sparse indicator."""
     rows = re.findall(r"^(``.*?)  +(\S.*?)  +(\S.*?)  +(\S.*)$", PAGE.read_text(), re.M)
@@ -115,7 +133,9 @@ def test_what_the_table_says_is_so(bibtex, tool, form):
         TOOLS[tool](X, y == 0)
         claim = "no"
     if claim == "no":
-        with pytest.raises((TypeError, ValueError, NotImplementedError, IndexError)):
+        with pytest.raises(
+            (TypeError, ValueError, NotImplementedError, IndexError), match=NO[tool]
+        ):
             TOOLS[tool](X, y)
     else:
         TOOLS[tool](X, y)
