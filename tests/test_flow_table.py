@@ -67,8 +67,11 @@ TOOLS = {
         MODEL, X, y, param_name="l1", param_range=[0.1, 0.2], **SCORE
     ),
     "permutation_importance": lambda X, y: permutation_importance(
-        clone(MODEL).fit(X[:, :3].toarray(), y), X[:, :3].toarray(), y,
-        scoring=SCORE["scoring"], n_repeats=1,
+        clone(MODEL).fit(X[:, :3].toarray(), y),
+        X[:, :3].toarray(),
+        y,
+        scoring=SCORE["scoring"],
+        n_repeats=1,
     ),
     "OneVsRestClassifier": predicted(OneVsRestClassifier(MODEL)),
     "MultiOutputClassifier": one_output_a_label,
@@ -81,7 +84,7 @@ TOOLS = {
     "FrozenEstimator": lambda X, y: FrozenEstimator(clone(MODEL).fit(X, y)).predict(X),
     "SelectFromModel": lambda X, y: SelectFromModel(MODEL).fit(X, y).transform(X),
     "RFE": lambda X, y: RFE(MODEL, step=0.5).fit(X, y).transform(X),
-}  # fmt: skip
+}
 
 
 SPARSE_Y = "Sparse data was passed for y"

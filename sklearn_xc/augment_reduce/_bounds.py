@@ -137,9 +137,16 @@ class AugmentedNoise:
         """The bound of each row, with psi of all classes."""
         out = np.empty(len(psi))
         noise_kernel.bound_noise(
-            psi, _all_count(psi), batch, self.mu, self.gamma, *self._expectation, out,
-            self._model, self._n_threads,
-        )  # fmt: skip
+            psi,
+            _all_count(psi),
+            batch,
+            self.mu,
+            self.gamma,
+            *self._expectation,
+            out,
+            self._model,
+            self._n_threads,
+        )
         return out
 
     def at_best(self, psi):

@@ -69,9 +69,12 @@ def plain_settings(model, scale, n_classes):
     rate = RATE / slope**2
     alpha = RIDGE * slope if model.alpha == "auto" else float(model.alpha) / scale**2
     return {
-        "plain": True, "batch_size": BATCH, "learning_rate": rate, "alpha": alpha,
+        "plain": True,
+        "batch_size": BATCH,
+        "learning_rate": rate,
+        "alpha": alpha,
         "falls_to_zero": True,
-    }  # fmt: skip
+    }
 
 
 class PlainSteps:
@@ -100,10 +103,18 @@ class PlainSteps:
         else:
             W = feature_major(W)
         self._steps = ExactSteps(
-            rows, samples.y, samples.weight, W, padded_intercept(b, BEYOND),
-            samples.training, alpha=settings.alpha, intercept=INTERCEPT, adaptive=False,
-            n_threads=settings.n_threads, noise=self._noise,
-        )  # fmt: skip
+            rows,
+            samples.y,
+            samples.weight,
+            W,
+            padded_intercept(b, BEYOND),
+            samples.training,
+            alpha=settings.alpha,
+            intercept=INTERCEPT,
+            adaptive=False,
+            n_threads=settings.n_threads,
+            noise=self._noise,
+        )
         self.n_steps = settings.n_steps
 
     def epoch(self, rng, number):

@@ -15,9 +15,13 @@ SUMS = is_array(np.float64, least=0)
 
 
 @record(
-    n_entries=SUMS, weight=SUMS, first=is_array(np.float64), second=SUMS,
-    n_rows=is_not_negative, weight_of_rows=is_not_negative,
-)  # fmt: skip
+    n_entries=SUMS,
+    weight=SUMS,
+    first=is_array(np.float64),
+    second=SUMS,
+    n_rows=is_not_negative,
+    weight_of_rows=is_not_negative,
+)
 class FeatureMoments:
     """Sums over the rows of all calls, without those of weight zero.
 

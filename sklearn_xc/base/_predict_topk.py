@@ -10,9 +10,16 @@ from ._validation import as_it_is
 
 
 def predict_topk(
-    self, X, k=None, scores="decision", sparse_output=False, *,
-    labels=None, exclude=None, label_weight=None,
-):  # fmt: skip
+    self,
+    X,
+    k=None,
+    scores="decision",
+    sparse_output=False,
+    *,
+    labels=None,
+    exclude=None,
+    label_weight=None,
+):
     """Return the k best classes of each sample, best first; never builds all scores.
 
     Parameters

@@ -19,9 +19,17 @@ from ..utils._validation import check_k
 
 
 def predict_topk(
-    estimator, X, k=None, scores="decision", sparse_output=False, *,
-    labels=None, exclude=None, label_weight=None, names=None,
-):  # fmt: skip
+    estimator,
+    X,
+    k=None,
+    scores="decision",
+    sparse_output=False,
+    *,
+    labels=None,
+    exclude=None,
+    label_weight=None,
+    names=None,
+):
     """Return k best classes of each row of a Dask array, computed block by block when asked for.
 
     Parameters

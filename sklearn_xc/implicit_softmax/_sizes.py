@@ -9,10 +9,14 @@ from ..utils._sizes_seen import Columns, Lengths
 
 
 @record(
-    lengths=is_a(Lengths), distances=is_a(Lengths), columns=is_a(Columns),
-    n_near=is_not_negative, near=is_array(np.float64), n_nonzero=is_not_negative,
+    lengths=is_a(Lengths),
+    distances=is_a(Lengths),
+    columns=is_a(Columns),
+    n_near=is_not_negative,
+    near=is_array(np.float64),
+    n_nonzero=is_not_negative,
     n_entries=is_not_negative,
-)  # fmt: skip
+)
 class Sizes:
     """Sizes of the rows of all calls, which `Data.coordinates` needs.
 

@@ -324,9 +324,15 @@ class SampledBatches(Solver):
             self.catch_up(touched, number, rate)
         _sampled_scores.ascend(
             _sampled_scores.MiniBatch(*self.row_arrays(), batch, classes, len(self.b)),
-            coefs, rate, self.shrink, self.W, self.scale, self.b, self.settings.intercept,
+            coefs,
+            rate,
+            self.shrink,
+            self.W,
+            self.scale,
+            self.b,
+            self.settings.intercept,
             self.n_threads,
-        )  # fmt: skip
+        )
         if self.bounded:
             self.project(batch, classes, coefs, rate)
         return True
@@ -397,10 +403,19 @@ class ExactBatches(Solver):
         if entries is None:
             alpha = alpha * self.share
         self.steps = ExactSteps(
-            data.rows, data.y, data.sample_weight(), self.W, self.b, self.visited, alpha=alpha,
-            intercept=self.settings.intercept, adaptive=False, n_threads=self.n_threads,
-            stop=self.stop, entries=entries,
-        )  # fmt: skip
+            data.rows,
+            data.y,
+            data.sample_weight(),
+            self.W,
+            self.b,
+            self.visited,
+            alpha=alpha,
+            intercept=self.settings.intercept,
+            adaptive=False,
+            n_threads=self.n_threads,
+            stop=self.stop,
+            entries=entries,
+        )
         return self
 
     @staticmethod
@@ -421,9 +436,12 @@ class ExactBatches(Solver):
         if self.steps.rounded:
             seed = stream(self.seed, "rounding", number).integers(2**63)
         loss = self.steps.epoch(
-            self.order(number), self.settings.batch_size, rate, seed,
+            self.order(number),
+            self.settings.batch_size,
+            rate,
+            seed,
             calmed_weights(self.data.sample_weight(), self.squares, rate),
-        )  # fmt: skip
+        )
         if not np.isfinite(loss):
             raise DivergenceError(f"a step of epoch {number + 1} was not finite")
 

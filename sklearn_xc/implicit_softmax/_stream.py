@@ -43,11 +43,17 @@ class Whole(NamedTuple):
 
 
 @record(
-    coordinates=is_a(Coordinates), length=is_positive, typical=is_positive,
+    coordinates=is_a(Coordinates),
+    length=is_positive,
+    typical=is_positive,
     sizes=is_a(Sizes),
-    seen=is_a(RowsSeen), entries=either(None, is_array(np.int64, least=0)),
-    keys=is_array(np.uint64), u=is_array(np.float64), draws=is_array(np.uint64), n_stepped=is_count,
-)  # fmt: skip
+    seen=is_a(RowsSeen),
+    entries=either(None, is_array(np.int64, least=0)),
+    keys=is_array(np.uint64),
+    u=is_array(np.float64),
+    draws=is_array(np.uint64),
+    n_stepped=is_count,
+)
 class Stream:
     """The samples of all calls of a fit and what followed it.
 

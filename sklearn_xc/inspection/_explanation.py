@@ -186,8 +186,11 @@ class Explanations(Sequence):
             "label": [
                 item.label for item, n in zip(self.items, sizes, strict=True) for _ in range(n)
             ],
-            "feature": [], "value": [], "weight": [], "contribution": [],
-        }  # fmt: skip
+            "feature": [],
+            "value": [],
+            "weight": [],
+            "contribution": [],
+        }
         for item in self.items:
             rest = [(REST, np.nan, np.nan, item.rest)] if item.n_rest else []
             lines = [*rest, (INTERCEPT, 1.0, item.intercept, item.intercept)]

@@ -93,9 +93,17 @@ class PrecisionAtKDisplay:
 
     @classmethod
     def from_predictions(
-        cls, y_true, y_pred, *, k=None, classes=None, sample_weight=None, name=None, ax=None,
+        cls,
+        y_true,
+        y_pred,
+        *,
+        k=None,
+        classes=None,
+        sample_weight=None,
+        name=None,
+        ax=None,
         **kwargs,
-    ):  # fmt: skip
+    ):
         """Display precision at 1 to k of predictions.
 
         Parameters

@@ -107,9 +107,17 @@ class FeatureSteps(Steps):
         ids, gradient = (buffer[:n] for buffer in self.buffers)
         counts = np.empty(n, dtype=np.int64)
         _full_gradient.sparse_gradients(
-            KINDS[s.loss], s.mu, Z, _full_gradient.Positives(*positives), ids, counts, gradient,
-            losses, _full_gradient.RowScratch(*self.row_buffers, self.places), self.n_threads,
-        )  # fmt: skip
+            KINDS[s.loss],
+            s.mu,
+            Z,
+            _full_gradient.Positives(*positives),
+            ids,
+            counts,
+            gradient,
+            losses,
+            _full_gradient.RowScratch(*self.row_buffers, self.places),
+            self.n_threads,
+        )
         Z[...] = 0
         for z, own, values, count in zip(Z, ids, gradient, counts, strict=True):
             z[own[:count]] = values[:count]

@@ -12,9 +12,17 @@ from ._prediction import dense
 
 
 def predict_topk(
-    self, X, k=None, scores="decision", sparse_output=False, search="exact", *,
-    labels=None, exclude=None, label_weight=None,
-):  # fmt: skip
+    self,
+    X,
+    k=None,
+    scores="decision",
+    sparse_output=False,
+    search="exact",
+    *,
+    labels=None,
+    exclude=None,
+    label_weight=None,
+):
     """Return the k best classes of each sample, best first; never builds all scores of all samples.
 
     Parameters

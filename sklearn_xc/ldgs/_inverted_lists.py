@@ -72,10 +72,12 @@ class ChunkLists:
         self._scratch = tuple(
             np.empty((self._n_threads, size), dtype=dtype)
             for size, dtype in [
-                (LANES * longest, np.float32), (LANES * longest, np.uint64),
-                (self._n_probes, np.float32), (self._n_probes, np.int32),
+                (LANES * longest, np.float32),
+                (LANES * longest, np.uint64),
+                (self._n_probes, np.float32),
+                (self._n_probes, np.int32),
             ]
-        )  # fmt: skip
+        )
         self.work_of_query = (LANES * longest + n_clusters) * int(bounds[-1])
         return self
 
@@ -97,9 +99,14 @@ class ChunkLists:
         a, b = int(self._bounds[j]), int(self._bounds[j + 1])
         before, n_clusters = self._directions[j], self._n_clusters
         directions = train(
-            W[:, a:b], n_clusters, self._seed, self._n_threads, before,
-            ITERATIONS if before is None else AGAIN, assign,
-        )  # fmt: skip
+            W[:, a:b],
+            n_clusters,
+            self._seed,
+            self._n_threads,
+            before,
+            ITERATIONS if before is None else AGAIN,
+            assign,
+        )
         assigned = assign(W, directions, self._n_threads, a)
         squares = np.einsum("ij,ij->i", W[:, a:b], W[:, a:b])
         total = np.bincount(assigned, squares, minlength=n_clusters)

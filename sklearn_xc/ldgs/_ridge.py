@@ -66,9 +66,14 @@ class Ridge:
             return False
         if self._adaptive:
             _row_updates.settle(
-                self._table, self._squares, self._norms, self._of_kernel, self._settled, self._now,
+                self._table,
+                self._squares,
+                self._norms,
+                self._of_kernel,
+                self._settled,
+                self._now,
                 n_threads,
-            )  # fmt: skip
+            )
             known = self._squares > 0
             self._typical = float(np.sqrt(self._squares[known].mean())) if known.any() else 0.0
             return True

@@ -17,9 +17,14 @@ CONSTANT = 1e-7  # of the mean, a deviation that is rounding
 
 
 @record(
-    by_column=is_truth, centred=is_truth, weight=is_not_negative, log_lengths=is_number,
-    column_weight=is_not_negative, mean=is_array(np.float64), squares=is_array(np.float64, least=0),
-)  # fmt: skip
+    by_column=is_truth,
+    centred=is_truth,
+    weight=is_not_negative,
+    log_lengths=is_number,
+    column_weight=is_not_negative,
+    mean=is_array(np.float64),
+    squares=is_array(np.float64, least=0),
+)
 class Units:
     """Lengths of rows and, if by column, means and deviations of columns.
 
@@ -72,9 +77,7 @@ class Units:
             units.mean, units.squares = np.zeros((2, len(mean)))
         both = units.column_weight + total
         change = mean - units.mean
-        units.squares = (
-            units.squares + squares + change**2 * (units.column_weight * total / both)
-        )  # fmt: skip
+        units.squares = units.squares + squares + change**2 * (units.column_weight * total / both)
         units.mean = units.mean + change * (total / both)
         units.column_weight = both
         return units

@@ -21,10 +21,15 @@ ENTRIES_AT_ONCE = 2**18
 
 
 @record(
-    indptr=is_array(np.int64), classes=is_array(np.int32), values=is_array(np.float32),
-    sums=is_array(np.float32), scale=is_number, sum_of_scales=is_number, square=is_number,
+    indptr=is_array(np.int64),
+    classes=is_array(np.int32),
+    values=is_array(np.float32),
+    sums=is_array(np.float32),
+    scale=is_number,
+    sum_of_scales=is_number,
+    square=is_number,
     n_iterates=is_not_negative,
-)  # fmt: skip
+)
 @dataclass(frozen=True, eq=False)
 class Iterates:
     """The last iterate W = scale V and the sum of all, which is sum_of_scales V - U.
@@ -65,9 +70,11 @@ class Iterates:
     def in_weights_of(self, factor):
         """Return a record whose mean weight of samples is divided by this factor."""
         return replace(
-            self, sums=self.sums * np.float32(factor), sum_of_scales=self.sum_of_scales * factor,
+            self,
+            sums=self.sums * np.float32(factor),
+            sum_of_scales=self.sum_of_scales * factor,
             n_iterates=self.n_iterates * factor,
-        )  # fmt: skip
+        )
 
     def with_classes_at(self, places):
         """Return a record with each class at its new place, ascending as before."""

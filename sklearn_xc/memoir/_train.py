@@ -134,15 +134,25 @@ def fit_memoir(
     )
     steps = Steps(problem, weights, settings, seed)
     search = make_search(
-        problem.rows, problem.codes, settings.bias, weights, search_settings, n_jobs=n_jobs,
+        problem.rows,
+        problem.codes,
+        settings.bias,
+        weights,
+        search_settings,
+        n_jobs=n_jobs,
         seed=seed,
-    )  # fmt: skip
+    )
     steps.search = search
     losses, scores, stopped = run_passes(steps, n_passes, progress, validate)
     return Outcome(
-        weights.save(), losses, scores, stopped, steps.n_scored / max(1, steps.n_visited),
-        search.search_, search.recall_,
-    )  # fmt: skip
+        weights.save(),
+        losses,
+        scores,
+        stopped,
+        steps.n_scored / max(1, steps.n_visited),
+        search.search_,
+        search.recall_,
+    )
 
 
 def run_passes(steps, n_passes, progress, validate):
@@ -195,9 +205,16 @@ class Steps:
         self.y, self.sample_weight = problem.codes, problem.sample_weight
         rows, bias, weight = problem.rows, settings.bias, problem.sample_weight
         self.samples = kernel.Samples(
-            rows.indptr, rows.indices, rows.data, rows.dense, problem.codes, weight,
-            rows.squared_norms() + bias**2, bias, problem.mean_weight,
-        )  # fmt: skip
+            rows.indptr,
+            rows.indices,
+            rows.data,
+            rows.dense,
+            problem.codes,
+            weight,
+            rows.squared_norms() + bias**2,
+            bias,
+            problem.mean_weight,
+        )
         counted = np.flatnonzero(weight) if weight.size else np.arange(len(self.y))
         self.visited = counted.astype(np.int32)
         self.stop = np.zeros(1, dtype=np.int32)
@@ -271,10 +288,19 @@ class Steps:
     def visit(self, samples, rate, violators, continued, t):
         weights = self.weights
         loss, n_scored, bad = kernel.run_batch(
-            self.samples, samples, self.search.candidates(samples), self.search.shared,
-            weights.lists, weights.state, weights.scores, rate, self.settings.rho, violators,
-            continued, self.stop,
-        )  # fmt: skip
+            self.samples,
+            samples,
+            self.search.candidates(samples),
+            self.search.shared,
+            weights.lists,
+            weights.state,
+            weights.scores,
+            rate,
+            self.settings.rho,
+            violators,
+            continued,
+            self.stop,
+        )
         if bad >= 0:
             raise FloatingPointError(f"the margin of a sample in batch {int(t) + 1} was not finite")
         self.search.changed(self.y[samples], violators)

@@ -85,9 +85,15 @@ class Lists:
         top = Heaps(len(queries.reduced), n)
         probes = np.ascontiguousarray(self.probes(queries.reduced, n_probes), dtype=np.int64)
         kernel.search_lists(
-            queries.plain, queries.vectors.matrix, self.members, self.starts, probes, top.scores,
-            top.ids, min(n_threads, len(probes)),
-        )  # fmt: skip
+            queries.plain,
+            queries.vectors.matrix,
+            self.members,
+            self.starts,
+            probes,
+            top.scores,
+            top.ids,
+            min(n_threads, len(probes)),
+        )
         return top.sorted()[0]
 
 

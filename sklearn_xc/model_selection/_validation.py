@@ -112,11 +112,19 @@ def cross_validate(
     largest = _largest_k(scoring)
     results = Parallel(n_jobs=n_jobs, verbose=verbose)(
         delayed(_fit_and_score)(
-            clone(estimator), X, y, train, test, scorer, largest, routed,
-            return_train_score, error_score,
+            clone(estimator),
+            X,
+            y,
+            train,
+            test,
+            scorer,
+            largest,
+            routed,
+            return_train_score,
+            error_score,
         )
         for train, test in folds
-    )  # fmt: skip
+    )
     _tell_failures([result["error"] for result in results], error_score)
     found = {name: np.array([result[name] for result in results]) for name in TIMES}
     if return_estimator:

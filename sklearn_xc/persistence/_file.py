@@ -53,8 +53,14 @@ LONGEST_FRONT = 2**30  # bytes
 JSON = "json"
 # What values in the place of others lead to, before anything is made of them.
 DAMAGES = (
-    ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError,
-)  # fmt: skip
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
 
 
 def padded(size):

@@ -73,9 +73,14 @@ class MappedIndex(InvertedIndex):
         features, rows = _compact(rows)
         *weights, full = self._weights_of(features)
         postings = kernel.Postings(
-            *weights, np.atleast_2d(full),
-            self.n_stored, self.intercept, self.by_intercept, self.order, self._lowest,
-        )  # fmt: skip
+            *weights,
+            np.atleast_2d(full),
+            self.n_stored,
+            self.intercept,
+            self.by_intercept,
+            self.order,
+            self._lowest,
+        )
         return rows.indptr, rows.indices, rows.data, rows.dense, postings
 
     def _lists_of(self, features):

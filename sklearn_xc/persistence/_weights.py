@@ -246,8 +246,11 @@ def _of_prefixes(array, full, shape, used):
     if full.shape != (size,):
         raise ValueError(f"full_weights has the shape {full.shape}")
     return {
-        "order": order, "full_stop": stops, "full_start": starts, "n_stored": n_places(shape[0])
-    }  # fmt: skip
+        "order": order,
+        "full_stop": stops,
+        "full_start": starts,
+        "n_stored": n_places(shape[0]),
+    }
 
 
 def _typed(array, name, dtypes, length):

@@ -40,9 +40,17 @@ def require_workspace(n_classes, n_features, n_jobs):
 
 
 def fit_classes(
-    problem, settings, *, feature_threshold, dual, keep_dual, n_jobs, progress, scratch,
+    problem,
+    settings,
+    *,
+    feature_threshold,
+    dual,
+    keep_dual,
+    n_jobs,
+    progress,
+    scratch,
     checkpoint=None,
-):  # fmt: skip
+):
     """Solve all classes, block by block, but for those that a `Checkpoint` has.
 
     With a `Scratch` on disk, rows, columns, finished blocks and weights lie there.
@@ -250,7 +258,10 @@ def _assemble(finished, sizes, scratch):
         of_blocks, each("n_duals"), finished.take("duals"), (n_columns, n_samples)
     )
     result["coef"] = weights_of_classes(
-        of_blocks, each("n_weights"), finished.take("weights"), (n_columns, n_features),
+        of_blocks,
+        each("n_weights"),
+        finished.take("weights"),
+        (n_columns, n_features),
         scratch.lasting,
-    )  # fmt: skip
+    )
     return result

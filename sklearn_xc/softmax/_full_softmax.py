@@ -124,9 +124,23 @@ class ExactSteps:
     """
 
     def __init__(
-        self, rows, y, sample_weight, W, b, samples, *, alpha, intercept, adaptive, n_threads,
-        stop=None, entries=None, n_whole=None, noise=None,
-    ):  # fmt: skip
+        self,
+        rows,
+        y,
+        sample_weight,
+        W,
+        b,
+        samples,
+        *,
+        alpha,
+        intercept,
+        adaptive,
+        n_threads,
+        stop=None,
+        entries=None,
+        n_whole=None,
+        noise=None,
+    ):
         self.W, self.b = W, b
         weight = np.empty(0, np.float32) if sample_weight is None else sample_weight
         self._data = rows.indptr, rows.indices, rows.data, rows.dense, y, weight
@@ -172,9 +186,17 @@ class ExactSteps:
         n_batches = len(cuts) - 1
         rates = np.full(n_batches, rates, dtype=np.float64)
         loss = kernel.epoch(
-            data, order, cuts, rates, self.n_steps + 1, self._n_whole, self._weights, seed,
-            self._stop, self._pace,
-        )  # fmt: skip
+            data,
+            order,
+            cuts,
+            rates,
+            self.n_steps + 1,
+            self._n_whole,
+            self._weights,
+            seed,
+            self._stop,
+            self._pace,
+        )
         self.n_steps += n_batches
         return loss
 

@@ -159,9 +159,17 @@ class InvertedIndex:
         self.classes = empty(self.indptr[-1], class_dtype(n_classes))
         self.weights = empty(self.indptr[-1], np.float32)
         fill_lists(
-            indptr, csr.indices, csr.data, order, self.full_stop, self.full_start,
-            self.indptr[:-1].copy(), self.classes, self.weights, self.full_weights,
-        )  # fmt: skip
+            indptr,
+            csr.indices,
+            csr.data,
+            order,
+            self.full_stop,
+            self.full_start,
+            self.indptr[:-1].copy(),
+            self.classes,
+            self.weights,
+            self.full_weights,
+        )
 
     def _set_full(self, coef):
         n_classes, n_features = coef.shape

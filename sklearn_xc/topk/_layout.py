@@ -50,9 +50,15 @@ class Layout:
         order = np.argsort(-np.diff(csr.indptr), kind="stable")
         stops = np.zeros(n_features, dtype=np.int32)
         kernel.dense_prefixes(
-            csr.indptr.astype(np.int64), csr.indices, order, FULL_SHARE, LEAST_GAIN,
-            np.zeros(n_features), np.zeros(n_features, dtype=np.int64), stops,
-        )  # fmt: skip
+            csr.indptr.astype(np.int64),
+            csr.indices,
+            order,
+            FULL_SHARE,
+            LEAST_GAIN,
+            np.zeros(n_features),
+            np.zeros(n_features, dtype=np.int64),
+            stops,
+        )
         is_plain = (order == np.arange(n_classes)).all()
         return cls(None if is_plain else order.astype(np.int32), stops)
 

@@ -16,9 +16,11 @@ ERROR = 1.04 / N_REGISTERS**0.5  # relative standard error of the number
 
 
 @record(
-    registers=is_array(np.uint8), n_visits=is_count, weight_of_visits=is_not_negative,
+    registers=is_array(np.uint8),
+    n_visits=is_count,
+    weight_of_visits=is_not_negative,
     largest_call=is_count,
-)  # fmt: skip
+)
 class RowsSeen:
     """The rows of all calls, without those of weight zero.
 

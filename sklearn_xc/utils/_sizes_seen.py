@@ -14,9 +14,10 @@ NO_COLUMNS = np.zeros(0)
 
 
 @record(
-    bins=is_array(np.int64), weight=is_array(np.float64, least=0),
+    bins=is_array(np.int64),
+    weight=is_array(np.float64, least=0),
     squares=is_array(np.float64, least=0),
-)  # fmt: skip
+)
 class Lengths:
     """A histogram of the lengths of rows that are not zero.
 
@@ -63,9 +64,12 @@ class Lengths:
 
 
 @record(
-    weight=is_not_negative, mean=is_array(np.float64), squares=is_array(np.float64, least=0),
-    lowest=is_array(np.float64), highest=is_array(np.float64),
-)  # fmt: skip
+    weight=is_not_negative,
+    mean=is_array(np.float64),
+    squares=is_array(np.float64, least=0),
+    lowest=is_array(np.float64),
+    highest=is_array(np.float64),
+)
 class Columns:
     """Moments and limits of the columns of dense rows.
 

@@ -73,11 +73,15 @@ def _as_table(array):
 
 
 @record(
-    X=either(is_a(sparse.csr_array), is_array(np.float32, ndim=2)), indptr=is_array(np.int64),
-    ids=is_array(np.int32), grades=is_array(np.float32, least=0),
-    weight=either(None, is_array(np.float32, least=0)), cold=is_truth, replaced=is_a(tuple),
+    X=either(is_a(sparse.csr_array), is_array(np.float32, ndim=2)),
+    indptr=is_array(np.int64),
+    ids=is_array(np.int32),
+    grades=is_array(np.float32, least=0),
+    weight=either(None, is_array(np.float32, least=0)),
+    cold=is_truth,
+    replaced=is_a(tuple),
     digest=is_count,
-)  # fmt: skip
+)
 class Waiting:
     """Samples of calls before on which no lasting step was taken.
 

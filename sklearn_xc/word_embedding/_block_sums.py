@@ -138,10 +138,18 @@ class BatchSums:
             pairs.indptr, pairs.ids, pairs.share, self._frequent, self._others, self._ends
         )
         _block_layout.lay_out(
-            rows, contexts, np.concatenate(retrieved), starts(retrieved), -(-n_drawn // FEWER),
-            n_drawn, offsets, blocks.of_kernel(), scratch_places(n_threads, pairs.n_words),
-            np.empty((n_threads, 2, pairs.n_words), dtype=np.int32), n_threads,
-        )  # fmt: skip
+            rows,
+            contexts,
+            np.concatenate(retrieved),
+            starts(retrieved),
+            -(-n_drawn // FEWER),
+            n_drawn,
+            offsets,
+            blocks.of_kernel(),
+            scratch_places(n_threads, pairs.n_words),
+            np.empty((n_threads, 2, pairs.n_words), dtype=np.int32),
+            n_threads,
+        )
         return blocks
 
 
@@ -188,13 +196,17 @@ class Blocks(NamedTuple):
         entry_starts = np.append(0, np.cumsum(n_pairs))
         n_entries = max(1, entry_starts[-1])
         return cls(
-            rows, starts(words), np.empty((len(words), 4), dtype=np.int64),
+            rows,
+            starts(words),
+            np.empty((len(words), 4), dtype=np.int64),
             np.empty((len(words), capacity), dtype=np.int32),
             *np.empty((2, len(words), capacity), dtype=np.float32),
-            entry_starts, np.empty(len(rows), dtype=np.int64),
-            np.empty(n_entries, dtype=np.int32), np.empty(n_entries, dtype=np.float32),
+            entry_starts,
+            np.empty(len(rows), dtype=np.int64),
             np.empty(n_entries, dtype=np.int32),
-        )  # fmt: skip
+            np.empty(n_entries, dtype=np.float32),
+            np.empty(n_entries, dtype=np.int32),
+        )
 
     def of_kernel(self):
         return _block_layout.Blocks(*self[1:])

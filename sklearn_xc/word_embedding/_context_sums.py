@@ -147,9 +147,13 @@ def chunk_indexes(options, bounds, n_rows, seed, n_threads):
     n_centroids = min(options.n_centroids, n_rows)
     n_probes = 1 + int(SPARE * min(options.query_size, n_rows) * n_centroids / n_rows)
     return ChunkIndexes(
-        options.index, bounds, n_centroids=n_centroids, n_probes=min(n_probes, n_centroids),
-        seed=seed, n_jobs=n_threads,
-    )  # fmt: skip
+        options.index,
+        bounds,
+        n_centroids=n_centroids,
+        n_probes=min(n_probes, n_centroids),
+        seed=seed,
+        n_jobs=n_threads,
+    )
 
 
 class NamedSums:
@@ -246,13 +250,21 @@ class NamedSums:
         if not options.n_message_passes:  # no chunk's score is needed by itself
             bounds, retrieved = bounds[[0, -1]], retrieved.reshape(len(u), 1, -1)
         loss = SetLoss(
-            "cross_entropy", n_message_passes=options.n_message_passes, tau=options.tau,
+            "cross_entropy",
+            n_message_passes=options.n_message_passes,
+            tau=options.tau,
             zero_rest=options.unretrieved == "zero",
-        )  # fmt: skip
+        )
         sets = set_gradients(
-            V, u, bounds, Candidates(retrieved), positives, loss, n_threads=self.n_threads,
+            V,
+            u,
+            bounds,
+            Candidates(retrieved),
+            positives,
+            loss,
+            n_threads=self.n_threads,
             places=self._places,
-        )  # fmt: skip
+        )
         p = sets.values
         # The gradient of a positive is p(y|x) - q(y|x), and positives stand first.
         columns = np.arange(len(own.rows)) - own.indptr[own.rows]
@@ -294,9 +306,18 @@ class NamedSums:
         rows, values = np.empty(n_entries, np.int32), np.empty(n_entries, np.float32)
         begin = np.arange(len(p), dtype=np.int64) * p.shape[1]
         n_touched = rows_kernel.group(
-            sets.ids.ravel(), p.ravel(), begin, sets.counts, False, weight, self._place,
-            touched, starts, rows, values,
-        )  # fmt: skip
+            sets.ids.ravel(),
+            p.ravel(),
+            begin,
+            sets.counts,
+            False,
+            weight,
+            self._place,
+            touched,
+            starts,
+            rows,
+            values,
+        )
         starts = starts[: n_touched + 1]
         sums = np.empty((n_touched, u.shape[1]), dtype=np.float32)
         rows_kernel.combine(

@@ -106,9 +106,18 @@ def _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads):
     for number in range(n_rounds):
         with pace.on(1):
             kernel.negative_sampling(
-                cells, noise, number % n_parts, inner_U, inner_V, n_negatives, rates[number],
-                rates[number + 1], int(rng.integers(2**63)), change, n_threads,
-            )  # fmt: skip
+                cells,
+                noise,
+                number % n_parts,
+                inner_U,
+                inner_V,
+                n_negatives,
+                rates[number],
+                rates[number + 1],
+                int(rng.integers(2**63)),
+                change,
+                n_threads,
+            )
     U[:, :-1], V[:, :-1] = inner_U, inner_V
 
 

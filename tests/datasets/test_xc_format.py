@@ -447,11 +447,19 @@ def test_files_without_a_header(tmp_path):
     path.write_text("0,2 1:0.5 4:2\n 2:1\n1\n\n3 4:1e1")
     X, Y = load_xc(path, header=False)
     assert X.toarray().tolist() == [
-        [0.5, 0, 0, 2], [0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 10],
-    ]  # fmt: skip
+        [0.5, 0, 0, 2],
+        [0, 1, 0, 0],
+        [0, 0, 0, 0],
+        [0, 0, 0, 0],
+        [0, 0, 0, 10],
+    ]
     assert Y.toarray().tolist() == [
-        [1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1],
-    ]  # fmt: skip
+        [1, 0, 1, 0],
+        [0, 0, 0, 0],
+        [0, 1, 0, 0],
+        [0, 0, 0, 0],
+        [0, 0, 0, 1],
+    ]
     path.write_text("0 0:0.5 3:2\n1 1:1\n")
     assert load_xc(path, header=False)[0].toarray().tolist() == [[0.5, 0, 0, 2], [0, 1, 0, 0]]
     with pytest.raises(ValueError, match=r"line 1: expected the header.*header=False"):

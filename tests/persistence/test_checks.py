@@ -188,12 +188,15 @@ def options_of(model):
     [
         (estimator, name, option)
         for estimator in (
-            AugmentReduceClassifier, ImplicitSoftmaxRegressor, LDGSClassifier, MemoirSVC,
+            AugmentReduceClassifier,
+            ImplicitSoftmaxRegressor,
+            LDGSClassifier,
+            MemoirSVC,
             PPDSparseClassifier,
         )
         for name, option in options_of(estimator())
     ],
-)  # fmt: skip
+)
 @pytest.mark.filterwarnings("ignore")
 def test_training_goes_on_from_a_file_with_every_option(
     estimator, name, option, tmp_path, pytestconfig

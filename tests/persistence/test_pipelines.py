@@ -61,16 +61,25 @@ PPDSPARSE = PPDSparseClassifier(random_state=0)
 PIPELINES = {
     "tfidf": make_pipeline(TfidfVectorizer(), PPDSPARSE),
     "counts": make_pipeline(
-        CountVectorizer(max_features=15, dtype=np.float32), TfidfTransformer(),
-        SelectKBest(chi2, k=8), FunctionTransformer(np.log1p), Normalizer(), MaxAbsScaler(),
+        CountVectorizer(max_features=15, dtype=np.float32),
+        TfidfTransformer(),
+        SelectKBest(chi2, k=8),
+        FunctionTransformer(np.log1p),
+        Normalizer(),
+        MaxAbsScaler(),
         MemoirSVC(random_state=0, max_iter=3),
     ),
     "union": make_pipeline(
-        FeatureUnion([
-            ("hashes", HashingVectorizer(n_features=64)), ("none", "drop"),
-            ("pairs", TfidfVectorizer(ngram_range=(1, 2), stop_words=["and"])),
-        ]),
-        TruncatedSVD(5, random_state=0), StandardScaler(), LDGSClassifier(random_state=0),
+        FeatureUnion(
+            [
+                ("hashes", HashingVectorizer(n_features=64)),
+                ("none", "drop"),
+                ("pairs", TfidfVectorizer(ngram_range=(1, 2), stop_words=["and"])),
+            ]
+        ),
+        TruncatedSVD(5, random_state=0),
+        StandardScaler(),
+        LDGSClassifier(random_state=0),
     ),
     "columns": make_pipeline(
         ColumnTransformer(
@@ -84,11 +93,14 @@ PIPELINES = {
     ),
     "wrapper inside": make_pipeline(TfidfVectorizer(), TopKCalibratedClassifier(PPDSPARSE, cv=2)),
     "wrapper outside": TopKCalibratedClassifier(make_pipeline(TfidfVectorizer(), PPDSPARSE), cv=2),
-    "nested": Pipeline([
-        ("words", make_pipeline(CountVectorizer(vocabulary=["word1", "word0"]), Normalizer())),
-        ("skipped", "passthrough"), ("last", make_pipeline(PPDSPARSE)),
-    ]),
-}  # fmt: skip
+    "nested": Pipeline(
+        [
+            ("words", make_pipeline(CountVectorizer(vocabulary=["word1", "word0"]), Normalizer())),
+            ("skipped", "passthrough"),
+            ("last", make_pipeline(PPDSPARSE)),
+        ]
+    ),
+}
 
 
 @pytest.mark.parametrize("mmap_mode", rest_in_full([None, "r"], "r"))
@@ -170,10 +182,11 @@ def test_weights_are_rounded_and_cut(tmp_path):
         (make_pipeline(FunctionTransformer(str.lower), PPDSPARSE), TypeError, "parameter 'func'"),
         (
             make_pipeline(TfidfVectorizer(tokenizer=str.split, token_pattern=None), PPDSPARSE),
-            TypeError, "parameter 'tokenizer' of TfidfVectorizer",
+            TypeError,
+            "parameter 'tokenizer' of TfidfVectorizer",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_on_the_list_is_refused_by_name(estimator, error, message, tmp_path):
     (problem,) = save_problems(estimator)  # before a fit
     assert re.search(message, problem)
@@ -203,7 +216,7 @@ STEPS = {
     "variance": (VarianceThreshold(), ["year", "pages"]),
     "binarizer": (Binarizer(threshold=50), ["year"]),
     "pca": (PCA(2, random_state=0), ["year", "pages"]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("mode", [None, "r"])
@@ -231,9 +244,10 @@ def test_steps_for_tables(name, mode, tmp_path):
 def test_dicts_and_labels(tmp_path):
     things = [{"colour": "red", "size": 3}, {"colour": "blue"}]
     for step, given in (
-        (DictVectorizer(), things), (FeatureHasher(8), things),
+        (DictVectorizer(), things),
+        (FeatureHasher(8), things),
         (LabelBinarizer(sparse_output=True), ["a", "b", "c"]),
-    ):  # fmt: skip
+    ):
         expected = step.fit_transform(given)
         save(step, tmp_path / "model")
         assert (load(tmp_path / "model").transform(given) != expected).nnz == 0
@@ -246,8 +260,9 @@ def test_columns_of_a_table_with_encoders(tmp_path):
             ("kind", OneHotEncoder(handle_unknown="ignore"), ["kind"]),
             ("year", make_pipeline(SimpleImputer(), RobustScaler()), slice(1, 2)),
         ],
-        remainder="drop", transformer_weights={"title": 2.0},
-    )  # fmt: skip
+        remainder="drop",
+        transformer_weights={"title": 2.0},
+    )
     table = FRAME.assign(kind=np.array(["a", "b", "c"])[np.arange(120) % 3])
     pipeline = make_pipeline(columns, PPDSPARSE)
     assert save_problems(pipeline) == []
@@ -264,8 +279,9 @@ def test_problems_of_a_search_and_of_parameters():
     search = GridSearchCV(make_pipeline(words, PPDSparseClassifier()), {})
     problems = save_problems(search)
     assert [problem.split(" is ")[0] for problem in problems] == [
-        "parameter 'encoding' of TfidfVectorizer", "parameter 'ngram_range' of TfidfVectorizer",
-    ]  # fmt: skip
+        "parameter 'encoding' of TfidfVectorizer",
+        "parameter 'ngram_range' of TfidfVectorizer",
+    ]
     assert save_problems(PPDSparseClassifier(class_weight={(1, 2): 3.0}))[0].startswith(
         "parameter 'class_weight' of PPDSparseClassifier has the key (1, 2)"
     )
@@ -370,7 +386,7 @@ def changed(data, cls, key, value, kind="parameters"):
         ("HashingVectorizer", "n_features", 0, "'n_features' parameter"),  # divides by it
         ("Pipeline", "steps", [["a", 3]], "a list of"),
     ],
-)  # fmt: skip
+)
 def test_parameters_of_a_step_that_no_file_may_have(cls, name, value, match, data, tmp_path):
     assert_refused(changed(data, cls, name, value), tmp_path / "model", match)
 
@@ -391,10 +407,13 @@ def test_parameters_of_a_step_that_no_file_may_have(cls, name, value, match, dat
         ("_tfidf", {"$": "function", "name": 3}, "no function"),
         ("_tfidf", {"$": "step"}, "has the keys"),
         ("_tfidf", {"$": "array", "number": 0, "x": 1}, "has the keys"),
-        ("_tfidf", {"$": "step", "class": "Popen", "parameters": {}, "attributes": {},
-                    "version": "1"}, "no step of scikit-learn"),
+        (
+            "_tfidf",
+            {"$": "step", "class": "Popen", "parameters": {}, "attributes": {}, "version": "1"},
+            "no step of scikit-learn",
+        ),
     ],
-)  # fmt: skip
+)
 def test_attributes_of_a_step_that_no_file_may_have(name, value, match, data, tmp_path):
     forged = changed(data, "TfidfVectorizer", name, value, "attributes")
     assert_refused(forged, tmp_path / "model", match)

@@ -142,8 +142,10 @@ def run(program, *arguments):
     """Return the exit status of a program, and what it said where it failed."""
     done = subprocess.run(
         [sys.executable, "-c", COMMON + program, *arguments],
-        capture_output=True, text=True, timeout=600,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     return done.returncode, done.stderr[-2000:] if done.returncode else ""
 
 
