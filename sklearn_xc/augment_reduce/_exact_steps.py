@@ -49,7 +49,7 @@ def plain_coordinates(rows, sample_weight):
     return Coordinates(found.mean, np.full(rows.shape[1], 1.0) * found.scale)
 
 
-def plain_settings(model, scale, n_classes):
+def plain_settings(model, scale, n_classes: int):
     """Return the settings of plain steps that are other than those of other steps.
 
     Where classes are alike, utilities of a probit are smaller by the slope of its noise than those
@@ -63,7 +63,6 @@ def plain_settings(model, scale, n_classes):
     model : AugmentReduceClassifier
     scale : ndarray (n_features,)
         Of the coordinates.
-    n_classes : int
     """
     slope = slope_of_noise(model.model, n_classes)
     rate = RATE / slope**2

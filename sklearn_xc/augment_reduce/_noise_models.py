@@ -11,7 +11,7 @@ MODELS = {"probit": 0, "logistic": 1}
 ROW_BLOCK = 256
 
 
-def log_probabilities(scores, model, n_threads, out=None):
+def log_probabilities(scores, model, n_threads: int, out=None):
     """Return log-probabilities of all classes, by quadrature (A&R, eq. 5).
 
     Parameters
@@ -19,7 +19,6 @@ def log_probabilities(scores, model, n_threads, out=None):
     scores : C-contiguous ndarray of float32 (n_rows, n_classes), finite
         Mean utilities.
     model : {"probit", "logistic"}
-    n_threads : int
     out : ndarray of float32 or float64 (n_rows, n_classes), default=None
         Where they go; `scores` itself may be given. None: a new float32 array.
 

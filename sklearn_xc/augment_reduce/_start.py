@@ -18,7 +18,7 @@ def in_memory(zeros):
     return zeros
 
 
-def start_of(model, codes, sample_weight, seed, made=True):
+def start_of(model, codes, sample_weight, seed: int, made=True):
     """Return weights and intercepts of a cold start.
 
     Parameters
@@ -27,7 +27,6 @@ def start_of(model, codes, sample_weight, seed, made=True):
         Whose parameters, classes and number of features are read.
     codes : ndarray of int32 (n_samples,)
     sample_weight : ndarray of float32 (n_samples,), or None
-    seed : int
     made : bool, default=True
         Whether weights of zero are made; None in their place otherwise.
     """

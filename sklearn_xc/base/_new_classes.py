@@ -118,7 +118,7 @@ def append_names(known, names):
     return joined
 
 
-def rows_in_places(rows, places, n_rows):
+def rows_in_places(rows, places, n_rows: int):
     """Return a sparse matrix with its rows in other places, empty rows in between.
 
     Parameters
@@ -126,7 +126,6 @@ def rows_in_places(rows, places, n_rows):
     rows : CSR of shape (n_known, n_columns)
     places : ndarray of int (n_known,)
         Each once.
-    n_rows : int
 
     Returns
     -------

@@ -84,7 +84,7 @@ def predict_topk(
     return now.classes_[best], values
 
 
-def topk_of_scores(model, rows, k, only=None):
+def topk_of_scores(model, rows, k: int, only=None):
     """Find the numbers and scores of the k best classes of each row.
 
     Parameters
@@ -92,7 +92,6 @@ def topk_of_scores(model, rows, k, only=None):
     model : BaseXCClassifier
     rows : Rows
         As it scores them.
-    k : int
     only : Restriction, default=None
 
     Returns

@@ -30,7 +30,7 @@ def predict_topk(
     label_weight=None,
     names=None,
 ):
-    """Return k best classes of each row of a Dask array, computed block by block when asked for.
+    """Find the k best classes of each row of a Dask array, block by block when computed.
 
     Parameters
     ----------

@@ -151,7 +151,7 @@ class Stream:
         return Whole(n_samples, self.seen.weight, class_counts, entries, self.n_stepped)
 
 
-def keys_of(hashes, y, classes):
+def keys_of(hashes, y, classes: np.ndarray):
     """Return a hash of each row with its label, uint64 (n_samples,).
 
     Parameters
@@ -160,7 +160,6 @@ def keys_of(hashes, y, classes):
         Of the rows.
     y : ndarray of int (n_samples,)
         Places in `classes`, which change when others join; the labels themselves do not.
-    classes : ndarray
     """
     present, place = np.unique(y, return_inverse=True)
     digests = (hashlib.blake2b(str(label).encode(), digest_size=8) for label in classes[present])

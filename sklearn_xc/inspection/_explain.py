@@ -19,7 +19,7 @@ def places_of_labels(labels, classes, n_rows):
     return [row.tolist() for row in np.split(places, starts[1:-1])]
 
 
-def explain_rows(X, places, classes, weights_of_label, k, names):
+def explain_rows(X, places, classes, weights_of_label, k: int | None, names) -> Explanations:
     """Explain scores by features: the result of `BaseXCClassifier.explain`.
 
     Parameters
@@ -30,12 +30,7 @@ def explain_rows(X, places, classes, weights_of_label, k, names):
     classes : ndarray (n_classes,)
     weights_of_label : callable
         ``(place, features, values)`` of a row to the weights at these features and the intercept.
-    k : int or None
     names : ndarray of str (n_features,), or None
-
-    Returns
-    -------
-    explanations : Explanations
     """
     found = []
     for i, of_row in enumerate(places):
@@ -49,7 +44,7 @@ def explain_rows(X, places, classes, weights_of_label, k, names):
     return Explanations(found)
 
 
-def predicted_places(model, kind, rows, n_threads):
+def predicted_places(model, kind, rows, n_threads: int):
     """Return the places in classes_ of the predicted labels of each row, or of the best label.
 
     Parameters
@@ -58,7 +53,6 @@ def predicted_places(model, kind, rows, n_threads):
         Has ``scores``, ``topk`` and ``positives``.
     kind : {"binary", "multiclass", "multilabel"}
     rows : Rows
-    n_threads : int
 
     Returns
     -------
@@ -123,14 +117,13 @@ def _explanation(i, classes, place, features, values, weights, intercept, names,
     )
 
 
-def weights_at(coef, k, features):
+def weights_at(coef, k: int, features):
     """Return weights of class k at some features.
 
     Parameters
     ----------
     coef : ndarray or sparse matrix of shape (n_classes, n_features)
         Looks at nothing but row k, where the matrix is dense or CSR.
-    k : int
     features : ndarray of int, ascending
 
     Returns

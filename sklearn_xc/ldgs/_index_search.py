@@ -98,14 +98,13 @@ class Search:
         self._n_jobs = n_jobs
         self._lock, self._built = ForkSafeLock(), (None, None, None)  # of what, and the index
 
-    def topk(self, rows, k, coef, intercept, squared):
+    def topk(self, rows, k: int, coef, intercept, squared):
         """Return the k best classes of each row, their scores, and the recall@10 that was measured.
 
         Parameters
         ----------
         rows : Rows
             Embeddings.
-        k : int
         coef, intercept : ndarray of float32 (n_classes, dim) and (n_classes,)
         squared : bool
             Whether scores are minus squared distances.

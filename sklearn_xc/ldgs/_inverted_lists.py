@@ -115,13 +115,12 @@ class ChunkLists:
         self._directions[j] = directions
         return assigned, as_blocks(directions * scale[:, None])
 
-    def candidates(self, H, n, n_first=None):
+    def candidates(self, H, n: int, n_first=None):
         """Return rows that score best in each chunk, int32 (n_queries, n_chunks, n); -1: padding.
 
         Parameters
         ----------
         H : C-contiguous ndarray of float32 (n_queries, n_columns)
-        n : int
         n_first : int, default=None
             The best `n_first` of them stand first, then the next up to twice as many, and so on;
             None puts them in any order.

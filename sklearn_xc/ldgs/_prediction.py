@@ -11,14 +11,13 @@ N_VALIDATION = 2000  # samples that choose the threshold above which labels are 
 HIGHEST = 100  # of the scores of a sample that take part
 
 
-def embedded(rows, table, n_threads):
+def embedded(rows, table, n_threads: int):
     """Return embeddings of samples, ndarray of float32 (n_rows, dim).
 
     Parameters
     ----------
     rows : Rows
     table : ndarray of float32 (n_features, dim), or None: the samples themselves
-    n_threads : int
     """
     if table is None:
         X = rows.matrix()
@@ -62,7 +61,7 @@ def precision_at_1(steps, samples, sample_weight):
 
 
 def best_threshold(steps, samples, sample_weight):
-    """Return score above which labels are best predicted: that of the highest micro-averaged F1.
+    """Find the score above which predicted labels have the highest micro-averaged F1.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ def batch_size_of(model, seen):
     return n_rows / max(1, round(n_rows / max(1, int(size))))
 
 
-def settings_of(model, seen, bias):
+def settings_of(model, seen: DataSeen, bias: float):
     """Return the settings of the passes, and what the model reports of them.
 
     While rows are new, an unknown number of others is to come. In a pass over all of
@@ -120,8 +120,6 @@ def settings_of(model, seen, bias):
     Parameters
     ----------
     model : MemoirSVC
-    seen : DataSeen
-    bias : float
 
     Returns
     -------

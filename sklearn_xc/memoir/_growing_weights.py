@@ -191,7 +191,7 @@ class GrowingWeights:
         self.lists.truncate(chosen, scaled, self.state[1], False)
 
     def _cut(self, chosen, threshold):
-        """Return length of what a threshold would cut, and the square of what it would leave."""
+        """Return the length that a threshold would cut, and the square of what it would leave."""
         square, left = self.lists.truncate(chosen, threshold, self.state[1], True)
         return np.sqrt(square), left
 

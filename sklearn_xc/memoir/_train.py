@@ -106,27 +106,28 @@ def require_lists_of_features(n_classes, n_features):
 
 
 def fit_memoir(
-    problem, settings, search_settings, start, *, n_passes, seed, n_jobs, progress, validate=None
-):
+    problem: Problem,
+    settings: Settings,
+    search_settings: SearchSettings,
+    start,
+    *,
+    n_passes: int,
+    seed: int,
+    n_jobs,
+    progress,
+    validate=None,
+) -> Outcome:
     """Make passes over the samples.
 
     Parameters
     ----------
-    problem : Problem
-    settings : Settings
-    search_settings : SearchSettings
     start : Iterates or None
         To go on from.
-    n_passes, seed : int
     n_jobs : int or None
         Of the index.
     progress : Progress
     validate : callable or None
         From the weights to a score; passes end when it no longer rises.
-
-    Returns
-    -------
-    outcome : Outcome
     """
     n_features = problem.rows.shape[1]
     weights = GrowingWeights(

@@ -226,7 +226,7 @@ class LaggingIndex(IndexedClasses):
         self.moved[classes] = True
 
 
-def make_search(rows, y, bias, weights, settings, *, n_jobs, seed):
+def make_search(rows, y, bias, weights, settings, *, n_jobs: int | None, seed: int):
     """Return the search that gives `Steps` its candidates.
 
     Parameters
@@ -237,8 +237,6 @@ def make_search(rows, y, bias, weights, settings, *, n_jobs, seed):
         The constant feature.
     weights : GrowingWeights
     settings : SearchSettings
-    n_jobs : int or None
-    seed : int
 
     Returns
     -------
@@ -288,8 +286,8 @@ FEWEST_CLASSES = {
 }
 
 
-def choose_search(search, rows, y, shape, sketch_dim):
-    """Return search itself where an index can pay, or for "auto" that of fewer operations a sample.
+def choose_search(search, rows, y, shape, sketch_dim: int):
+    """Choose the search: the requested one where an index can pay, the cheapest for "auto".
 
     Exact search follows the lists of the features of a sample. A class is in the list of a feature
     when one of its samples has it, or when it violated the margin of one that has: about twice the
@@ -304,7 +302,6 @@ def choose_search(search, rows, y, shape, sketch_dim):
     rows : Rows
     y : ndarray of int32 (n_samples,)
     shape : tuple (n_classes, n_features)
-    sketch_dim : int
 
     Returns
     -------

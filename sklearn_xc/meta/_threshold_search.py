@@ -47,14 +47,12 @@ class Pairs:
         return self.take(np.argsort(-self.score, kind="stable"))
 
 
-def global_threshold(metric, pairs, beta=1.0):
+def global_threshold(metric, pairs: Pairs, beta: float = 1.0):
     """Return the one threshold that is best for all labels.
 
     Parameters
     ----------
     metric : {"micro_f1", "macro_f1", "example_f1"}
-    pairs : Pairs
-    beta : float, default=1.0
 
     Returns
     -------
@@ -88,7 +86,7 @@ def measure_curve(metric, pairs, beta):
     return np.cumsum(steps * weight) / pairs.weight.sum()
 
 
-def label_thresholds(metric, pairs, beta=1.0, min_positives=5):
+def label_thresholds(metric, pairs: Pairs, beta: float = 1.0, min_positives: int = 5):
     """Return the thresholds, one a label, that are best together.
 
     The macro average is a sum over labels, each of which has its own best threshold. The micro
@@ -99,9 +97,6 @@ def label_thresholds(metric, pairs, beta=1.0, min_positives=5):
     Parameters
     ----------
     metric : {"micro_f1", "macro_f1"}
-    pairs : Pairs
-    beta : float, default=1.0
-    min_positives : int, default=5
 
     Returns
     -------
@@ -178,7 +173,7 @@ def _sums_within(values, starts):
 
 
 def _best_ends(values, pairs, starts):
-    """Return first place of the highest value in each group, and the place where the group ends.
+    """Find the first place of the highest value in each group, and where the group ends.
 
     Only places where a threshold can be: the last of those with equal scores.
     """

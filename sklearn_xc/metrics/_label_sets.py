@@ -94,7 +94,7 @@ def truth_of_sets(sets, names):
     return _sorted(columns, indptr, unknown + 1)
 
 
-def truth_of_columns(truth, places, n_columns):
+def truth_of_columns(truth, places, n_columns: int):
     """Return an indicator with its columns at other places, as CSR (n, n_columns + 1).
 
     Parameters
@@ -102,7 +102,6 @@ def truth_of_columns(truth, places, n_columns):
     truth : csr_array (n, n_given)
     places : ndarray of int (n_given,)
         Of each column, `n_columns` for those that are unknown.
-    n_columns : int
     """
     return _sorted(places[truth.indices], truth.indptr, n_columns + 1)
 

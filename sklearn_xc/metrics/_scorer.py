@@ -91,7 +91,7 @@ class TopkScorer:
         return _PROPENSITY_METRICS[self.metric](ranking, self.propensities)
 
     def _predict(self, estimator, X, y):
-        """Return k best labels; from what an earlier scorer left, where predictions are shared."""
+        """Find the k best labels; from what an earlier scorer left, where these are shared."""
         shared = _shared.get()
         if shared is None:
             return predict_topk(estimator, X, _n_ranks(self.k, estimator, y))[0]

@@ -97,7 +97,7 @@ class ExactSearch:
             return
         self._changed, self._lists = changed, masked(self._lists, ids)
 
-    def topk(self, queries, k, n_threads):
+    def topk(self, queries, k, n_threads: int):
         """Return the k best rows of each query, best first, ties to the smaller id.
 
         Parameters
@@ -105,7 +105,6 @@ class ExactSearch:
         queries : ndarray or csr_array, float32
         k : int
             At most the number of rows.
-        n_threads : int
 
         Returns
         -------

@@ -79,7 +79,7 @@ class RecallEstimator:
         return worst
 
 
-def recall_estimators(store, queries, rng, n_threads, exact=None):
+def recall_estimators(store, queries, rng, n_threads: int, exact=None):
     """Return two estimators of recall, to choose by and to report, on different queries if
     possible.
 
@@ -88,7 +88,6 @@ def recall_estimators(store, queries, rng, n_threads, exact=None):
     store : RowStore
     queries : ndarray or csr_array, float32, or None
     rng : numpy.random.Generator
-    n_threads : int
     exact : ExactSearch, default=None
         Of that store; None makes one for the occasion.
 

@@ -220,7 +220,7 @@ class RowStore:
         self._room = self.lengths.copy()
         self._end = len(places)
 
-    def score(self, queries, candidates, n_threads):
+    def score(self, queries, candidates, n_threads: int):
         """Return inner products of queries with the rows given for each.
 
         Parameters
@@ -228,7 +228,6 @@ class RowStore:
         queries : ndarray or csr_array, float32
         candidates : C-contiguous ndarray of int32 (n_queries, n), or (1, n) the same for all
             -1 scores minus infinity.
-        n_threads : int
 
         Returns
         -------
@@ -246,7 +245,7 @@ class RowStore:
         )
         return scores
 
-    def best(self, queries, candidates, k, n_threads):
+    def best(self, queries, candidates, k: int, n_threads: int):
         """Return the k best of the rows given for each query, best first, ties to the smaller id.
 
         Parameters
@@ -254,7 +253,6 @@ class RowStore:
         queries : ndarray or csr_array, float32
         candidates : ndarray of int32 (n_queries, n), or (1, n) the same for all
             Distinct in a line but for -1.
-        k, n_threads : int
 
         Returns
         -------

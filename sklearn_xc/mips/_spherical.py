@@ -132,7 +132,15 @@ def assign_block(block, rows, directions):
     return scores.argmax(axis=1).astype(np.int32)
 
 
-def train(rows, n_clusters, seed, n_threads, start=None, n_iterations=ITERATIONS, assign=assign):
+def train(
+    rows,
+    n_clusters: int,
+    seed: int,
+    n_threads: int,
+    start=None,
+    n_iterations: int = ITERATIONS,
+    assign=assign,
+):
     """Return directions of clusters by spherical k-means on some of the rows.
 
     Zero rows have no direction and take no part. A cluster that loses all its rows goes on from
@@ -141,10 +149,8 @@ def train(rows, n_clusters, seed, n_threads, start=None, n_iterations=ITERATIONS
     Parameters
     ----------
     rows : ndarray of float32 (n_rows, d)
-    n_clusters, seed, n_threads : int
     start : ndarray of float32 (n_clusters, d), default=None
         Directions to go on from; None takes those of some rows.
-    n_iterations : int, default=10
     assign : callable
         What assigns rows to directions, as :func:`assign` does.
 

@@ -157,7 +157,7 @@ def place_by_shares(problem, sizes, seed, shares=None):
     return part, counts
 
 
-def keep_labels(problem, part, counts, seed, pin):
+def keep_labels(problem: Problem, part, counts, seed: int, pin):
     """Exchange rows until every label that is needed is in every training part.
 
     Where no way is found, rows are taken out of the test parts if `pin`, and otherwise labels
@@ -165,10 +165,8 @@ def keep_labels(problem, part, counts, seed, pin):
 
     Parameters
     ----------
-    problem : Problem
     part, counts
         From :func:`deal` or :func:`place_by_shares`; changed in place.
-    seed : int
     pin : int or None
         The part, or ``PINNED``, that takes the rows taken out; None to take none out.
     """

@@ -69,7 +69,7 @@ def padded(size):
 
 
 def dtype_of(text):
-    """Return dtype of an array in a file; ValueError for others than numbers, texts and dates."""
+    """Read the dtype of an array in a file; ValueError but for numbers, texts and dates."""
     known = isinstance(text, str) and (DTYPES.fullmatch(text) or DATES.fullmatch(text))
     dtype = np.dtype(text) if known else None
     if dtype is None or dtype.itemsize == 0:
@@ -100,7 +100,7 @@ class Segment(NamedTuple):
 
 
 def array_segment(array, dtype=None):
-    """Return segment of an array of any layout, which is in C order in the file, and of `dtype`."""
+    """Return the segment of an array of any layout, in C order in the file, and of `dtype`."""
     dtype = array.dtype if dtype is None else np.dtype(dtype)
     dtype_of(dtype.str)
     flat = array.reshape(-1) if array.flags.c_contiguous else array.ravel()

@@ -188,7 +188,7 @@ class _ClassesOf(MappedIndex):
         return there[of], own[hits] - 1, starts[of] + (hits - bounds[of])
 
     def _searched(self, starts, lengths, feature):
-        """Return same of a list in which each class is looked for; within bounds in any case."""
+        """Search a list for each class in the same way; within bounds in any case."""
         start, length = int(starts[feature]), int(lengths[feature])
         classes = self._whole.classes[start : start + length]
         at = np.minimum(np.searchsorted(classes, self._ranks), length - 1)

@@ -346,12 +346,11 @@ def is_step(value):
     return step is not None and type(value) is step.cls
 
 
-def made_step(name, parameters, attributes, version):
+def made_step(name: str, parameters, attributes, version):
     """Make an estimator of scikit-learn of what a file says.
 
     Parameters
     ----------
-    name : str
     parameters, attributes : dict
         Name -> value, decoded; whoever wrote them.
     version : str

@@ -43,10 +43,10 @@ def fit_classes(
     problem,
     settings,
     *,
-    feature_threshold,
+    feature_threshold: float,
     dual,
-    keep_dual,
-    n_jobs,
+    keep_dual: bool,
+    n_jobs: int | None,
     progress,
     scratch,
     checkpoint=None,
@@ -60,11 +60,8 @@ def fit_classes(
     problem : Problem of `_problem`
     settings : dict
         The kernel's `Settings`.
-    feature_threshold : float
     dual : csr_array of float32 (n_columns, n_samples), or None
         To start from.
-    keep_dual : bool
-    n_jobs : int or None
     progress : Progress
         Each block is a step of it.
     scratch : Scratch
@@ -130,7 +127,7 @@ def _order_of(problem, seed):
     return fast_order(np.diff(rows.indptr), rows.entry_counts(weight), seed, weight)
 
 
-def rounded_rows(rows, n_classes, empty=np.empty):
+def rounded_rows(rows, n_classes: int, empty=np.empty):
     """Dense rows as the arguments of `ByteRows`, or None for rows that are searched in float32.
 
     Rounding costs about as many operations as searches of FEWEST_CLASSES, and the lists that a
@@ -140,7 +137,6 @@ def rounded_rows(rows, n_classes, empty=np.empty):
     Parameters
     ----------
     rows : Rows
-    n_classes : int
     empty : callable
         Makes an array as large as the values of X, as :func:`numpy.empty`.
 

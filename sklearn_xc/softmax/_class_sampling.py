@@ -92,14 +92,13 @@ class ClassSampler:
         return classes, (1 / (self.n_sampled * drawn)).astype(np.float32)
 
 
-def side_by_side(rows, batch, n_threads=1):
+def side_by_side(rows, batch, n_threads: int = 1):
     """Return the rows of a mini-batch as the kernels take them, sparse ones copied together.
 
     Parameters
     ----------
     rows : Rows
     batch : ndarray of int32 (n_rows,)
-    n_threads : int, default=1
 
     Returns
     -------

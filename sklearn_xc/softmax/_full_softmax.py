@@ -55,7 +55,7 @@ def shares_of_ridge(rows, alpha, samples, entries=None):
     return (alpha / np.maximum(entries, 1)).astype(np.float32)
 
 
-def calmed_weights(sample_weight, squares, rate):
+def calmed_weights(sample_weight, squares, rate: float):
     """Return weights with which a step moves no score of its own row far; None where none would.
 
     A score moves by up to the rate times ||x||^2. The log-loss asks for no more than some tens;
@@ -67,7 +67,6 @@ def calmed_weights(sample_weight, squares, rate):
     sample_weight : ndarray of float32 (n_samples,), or None
     squares : ndarray of float64 (n_samples,)
         Squared lengths of the rows, times their weights.
-    rate : float
     """
     moves = rate * squares
     if moves.max(initial=0) <= LONGEST_MOVE:
@@ -165,13 +164,12 @@ class ExactSteps:
             return 0, NO_NOISE, NO_NOISE
         return NOISES[noise[0]], *noise[1:]
 
-    def epoch(self, order, batch_size, rates, seed=0, weight=None):
+    def epoch(self, order, batch_size: int, rates, seed=0, weight=None):
         """Visit the samples of `order`; returns the sum of their log-losses before each step.
 
         Parameters
         ----------
         order : ndarray of int32
-        batch_size : int
         rates : float or ndarray (n_batches,)
         seed : int, default=0
             Of the rounding of small probabilities, if `rounded`; another one for each epoch.

@@ -100,7 +100,7 @@ def _all(model, X, method, logarithms):
     return out
 
 
-def topk_probabilities(model, rows, k, only=None):
+def topk_probabilities(model, rows, k: int, only=None):
     """Return the k most probable classes of each row, and their probabilities.
 
     Parameters
@@ -108,7 +108,6 @@ def topk_probabilities(model, rows, k, only=None):
     model : BaseXCClassifier
         As for `log_probability_blocks`.
     rows : Rows
-    k : int
     only : Restriction, default=None
         Of the labels; the probabilities are still those among all.
 

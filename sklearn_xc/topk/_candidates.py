@@ -5,7 +5,7 @@ import numpy as np
 from .._kernels.topk import _candidate_scores as kernel
 
 
-def candidate_scores(index, coef, rows, starts, places, n_threads):
+def candidate_scores(index, coef, rows, starts, places, n_threads: int):
     """Score candidates as `InvertedIndex.scores_at` does.
 
     Parameters
@@ -16,7 +16,6 @@ def candidate_scores(index, coef, rows, starts, places, n_threads):
     rows : Rows
         Of as many features.
     starts, places : ndarray of int64
-    n_threads : int
 
     Returns
     -------

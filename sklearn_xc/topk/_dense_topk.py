@@ -3,14 +3,13 @@
 import numpy as np
 
 
-def best_columns(values, k, counted=None):
+def best_columns(values, k: int, counted=None):
     """Return columns of the k highest values of each row, best first, ties to the smaller column.
 
     Parameters
     ----------
     values : ndarray of floats (n_rows, n_columns)
         Without NaN.
-    k : int
     counted : ndarray of bool (n_rows, n_columns), default=None
         Entries that are there; by default all. The value of one that is not is minus infinity.
 

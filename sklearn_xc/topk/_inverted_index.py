@@ -194,7 +194,7 @@ class InvertedIndex:
         scratch[:, : len(self.intercept)] = self.intercept
         return scratch
 
-    def topk(self, rows, k, n_threads, way=0):
+    def topk(self, rows, k, n_threads: int, way=0):
         """Return the k best classes of each row, best first, ties to the smaller class.
 
         Parameters
@@ -202,7 +202,6 @@ class InvertedIndex:
         rows : Rows
         k : int
             At most the number of classes.
-        n_threads : int
         way : {0, 1, 2}, default=0
             Read all scores (1), or only those of classes the row touches (2); 0 takes the cheaper
             for each row. The results are the same to the last bit.
@@ -232,7 +231,7 @@ class InvertedIndex:
         return classes, scores
 
     def _way(self, rows, n_threads, grouped=True):
-        """Return kernel for these rows, its scratch memory, and in a list how many it groups."""
+        """Choose the kernel for these rows, its scratch memory, and how many it groups."""
         together = self._together(rows, n_threads) if grouped else 1
         if together == 1:
             return kernel, self._scratch(n_threads), []
@@ -342,7 +341,7 @@ class InvertedIndex:
         layout = Layout.of_some(ranks, self.full_stop)
         return Part(InvertedIndex(coef()[places], intercept, layout=layout), places)
 
-    def scores_at(self, coef, rows, starts, places, n_threads):
+    def scores_at(self, coef, rows, starts, places, n_threads: int):
         """Return scores of the candidates of each row, at a cost that grows with their number.
 
         Parameters
@@ -354,7 +353,6 @@ class InvertedIndex:
             Where the candidates of each row begin.
         places : ndarray of int64 (n_candidates,)
             Their classes.
-        n_threads : int
 
         Returns
         -------
@@ -397,7 +395,7 @@ class Part:
         return self._places[best], scores
 
 
-def topk_matrix(classes, scores, n_classes):
+def topk_matrix(classes, scores, n_classes: int):
     """Return the k best classes of each row as one sparse matrix.
 
     Parameters
@@ -405,7 +403,6 @@ def topk_matrix(classes, scores, n_classes):
     classes : ndarray of integers (n_rows, k)
         Different ones in a row; -1 where a row has fewer.
     scores : ndarray (n_rows, k)
-    n_classes : int
 
     Returns
     -------

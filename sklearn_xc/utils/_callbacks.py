@@ -63,7 +63,7 @@ class Progress:
         return cls(estimator, estimator.verbose, told)
 
     def start(self, n_steps, name="epoch", set_model=None, n_before=0):
-        """Return the steps are about to begin, as the data have been checked.
+        """Begin the steps, after the data have been checked.
 
         Parameters
         ----------
@@ -106,14 +106,13 @@ class Progress:
         """Whether a line is printed for each step, so that a loss is worth its computation."""
         return bool(self._verbose)
 
-    def before(self, n_steps, name):
+    def before(self, n_steps, name: str):
         """Return progress of steps that come before those of the fit itself, such as rates tried.
 
         Parameters
         ----------
         n_steps : int
             At most `n_before`.
-        name : str
 
         Returns
         -------
@@ -133,7 +132,7 @@ class Progress:
             self._step = self._root.subcontext(task_name=self._name)
             self._step.call_on_fit_task_begin(**self._data)
 
-    def end(self, *weights, **reached):
+    def end(self, *weights, **reached) -> bool:
         """Return a step is done; whether a callback wants it to be the last.
 
         Parameters
@@ -142,10 +141,6 @@ class Progress:
             What `set_model` takes; looked at only if a callback asks for a fitted estimator.
         **reached : float or None
             What the step has come to, by name, such as ``loss=1.234``: printed with `verbose`.
-
-        Returns
-        -------
-        stop : bool
         """
         self._done += 1
         if self._verbose:

@@ -121,9 +121,7 @@ def _run(call, function, number, block, shared):
 
 
 def _aligned(value):
-    """Return an array out of a message may begin anywhere, and kernels read numbers at their
-    places.
-    """
+    """Align an array: one out of a message may begin anywhere, and kernels read it in place."""
     return np.require(value, requirements="A") if isinstance(value, np.ndarray) else value
 
 

@@ -28,7 +28,7 @@ LABELS_AT_ONCE = 2**24  # bytes of labels, as wide as the classes, that are look
 LONGEST_SHOWN = 80  # letters of a label in a message
 
 
-def named_labels(labels, classes, n_rows, name="labels", missing="refused"):
+def named_labels(labels, classes, n_rows: int, name="labels", missing="refused") -> Named:
     """Read labels that a user names.
 
     Memory follows the labels and the classes, however long a single label is.
@@ -37,15 +37,10 @@ def named_labels(labels, classes, n_rows, name="labels", missing="refused"):
     ----------
     labels : a label; a sequence of labels; one sequence of labels a row; or a sparse indicator
     classes : ndarray of shape (n_classes,)
-    n_rows : int
     name : str
         What the errors call them.
     missing : {"refused", "left out"}, default="refused"
         What becomes of labels that are not in `classes`; numbers among texts are always refused.
-
-    Returns
-    -------
-    named : Named
 
     Raises
     ------
@@ -203,13 +198,11 @@ def _of_indicator(labels, shape, name):
     return Named(labels.indptr.astype(np.int64), labels.indices.astype(np.int64))
 
 
-def check_names(names, n_classes, argument="names"):
+def check_names(names: np.ndarray, n_classes: int, argument="names"):
     """Refuse names that are not one for each label, or name two alike.
 
     Parameters
     ----------
-    names : ndarray
-    n_classes : int
     argument : str
         What the error calls them.
     """

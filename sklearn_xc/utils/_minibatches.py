@@ -18,12 +18,11 @@ def sorted_by_class(y):
     return float((y[1:] == y[:-1]).mean()) > by_chance + SURPRISING * deviation
 
 
-def in_parts(n_samples, batch_size, rng=None):
+def in_parts(n_samples: int, batch_size: int, rng=None):
     """Return the samples of a part: those that fill mini-batches, and the rest; ndarrays of int.
 
     Parameters
     ----------
-    n_samples, batch_size : int
     rng : numpy.random.Generator, default=None
         For a random order. By default that given, in which parts of a stream do what the whole
         would do.

@@ -216,7 +216,7 @@ def tell(progress, result, reached):
         progress.end(**({} if reached is None or not progress.verbose else reached(result)))
 
 
-def in_threads(function, items, *shared, n_threads, n_ahead=None):
+def in_threads(function, items, *shared, n_threads: int, n_ahead=None):
     """Call ``function(item, *shared)`` for every item in threads of this process.
 
     For calls of milliseconds that change arrays in place: joblib looks whether results are there
@@ -228,7 +228,6 @@ def in_threads(function, items, *shared, n_threads, n_ahead=None):
     items : sequence
     *shared : objects
         Passed on to every call.
-    n_threads : int
     n_ahead : int, default=None
         Calls that may be begun or done before their results are taken; None for all.
 

@@ -105,7 +105,7 @@ def _described(value):
 
 
 def is_number(value):
-    """Return a finite number, no truth value."""
+    """Say whether a value is a finite number, no truth value."""
     kinds = int, float, np.integer, np.floating
     return isinstance(value, kinds) and not isinstance(value, bool) and isfinite(value)
 
@@ -119,13 +119,13 @@ def is_not_negative(value):
 
 
 def is_count(value):
-    """Return a whole number from 0 on, as can be counted."""
+    """Say whether a value is a whole number from 0 on, as can be counted."""
     kinds = int, np.integer
     return isinstance(value, kinds) and not isinstance(value, bool) and 0 <= value < 2**53
 
 
 def is_int32(value):
-    """Return a whole number from 0 on that a kernel may count further in 32 bits."""
+    """Say whether a whole number from 0 on leaves a kernel room to count in 32 bits."""
     return is_count(value) and value < 2**30
 
 
@@ -138,7 +138,7 @@ def is_text(value):
 
 
 def is_labels(value):
-    """Return a vector whose items, if they are objects, can be looked up and compared."""
+    """Say whether a value is a vector whose items, as objects, can be looked up and compared."""
     if not isinstance(value, np.ndarray) or value.ndim != 1:
         return False
     simple = str, bytes, bool, int, float, np.generic
@@ -149,13 +149,12 @@ def is_sparse(value):
     return sparse.issparse(value)
 
 
-def is_array(dtype, ndim=1, finite=True, least=None):
+def is_array(dtype, ndim: int = 1, finite=True, least=None):
     """Return a test for arrays of one dtype.
 
     Parameters
     ----------
     dtype : dtype-like
-    ndim : int, default=1
     finite : bool, default=True
         Whether every number must be.
     least : number, default=None

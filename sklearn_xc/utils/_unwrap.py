@@ -32,7 +32,7 @@ class Inner(NamedTuple):
         return X
 
 
-def find_inner(estimator, method, *, into_meta_estimators=False):
+def find_inner(estimator, method: str, *, into_meta_estimators=False) -> Inner:
     """Return the estimator that has a method of ours, and what is on the way to it.
 
     Looks into a fitted Pipeline (its last step), a search (its ``best_estimator_``) and a
@@ -41,13 +41,8 @@ def find_inner(estimator, method, *, into_meta_estimators=False):
     Parameters
     ----------
     estimator : estimator
-    method : str
     into_meta_estimators : bool, default=False
         Also look into the ``estimator_`` of a meta-estimator, such as one that tunes a threshold.
-
-    Returns
-    -------
-    inner : Inner
 
     Raises
     ------

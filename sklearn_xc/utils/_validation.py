@@ -16,13 +16,12 @@ def check_k(k, n_classes):
     )
 
 
-def check_sample_weight(sample_weight, n_samples, allowed=(0, np.inf)):
+def check_sample_weight(sample_weight, n_samples: int, allowed=(0, np.inf)):
     """Check the weights of samples: float32, finite, not negative, not all zero.
 
     Parameters
     ----------
     sample_weight : array-like of shape (n_samples,)
-    n_samples : int
     allowed : tuple (lowest, highest)
         Of the largest of them; where training beyond that overflows float32, or learns nothing.
 

@@ -29,7 +29,7 @@ def rate_at(params, time):
     return params.learning_rate * share
 
 
-def passes_of(params, pairs, U, V, seed, n_threads, trained=False):
+def passes_of(params, pairs, U, V, seed: int, n_threads: int, trained=False) -> SkipGram:
     """Return the object that makes the passes, and changes U and V.
 
     Parameters
@@ -37,13 +37,8 @@ def passes_of(params, pairs, U, V, seed, n_threads, trained=False):
     params : LDGSWordEmbedding
     pairs : Pairs
     U, V : ndarray of float32 (n_words, dim)
-    seed, n_threads : int
     trained : bool, default=False
         Whether the vectors are more than a start.
-
-    Returns
-    -------
-    passes : SkipGram
     """
     n_parts = params.n_parts
     if n_parts == "auto":

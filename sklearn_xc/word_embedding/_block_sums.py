@@ -221,17 +221,15 @@ def starts(arrays):
     return np.append(0, np.cumsum([len(array) for array in arrays]))
 
 
-def visit_blocks(blocks, step, means, V, of_contexts, n_threads):
+def visit_blocks(blocks: Blocks, step, means, V, of_contexts, n_threads: int):
     """Have the words of some blocks step, and add up the gradient of contexts.
 
     Parameters
     ----------
-    blocks : Blocks
     step : callable
     means : ndarray of float32 (n_blocks, dim)
         Of the vectors of a block's words.
     V, of_contexts : ndarray of float32 (n_words, dim)
-    n_threads : int
     """
     n_busy = min(n_threads, len(means))
     n_rows, capacity = int(np.diff(blocks.row_starts).max()), blocks.shared.shape[1]

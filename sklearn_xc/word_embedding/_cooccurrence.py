@@ -56,19 +56,13 @@ def count_words(X):
     return counts
 
 
-def frequent_words(counts, min_count, max_vocabulary):
+def frequent_words(counts: Counter, min_count: int, max_vocabulary) -> list[str]:
     """Return the words to keep, the most frequent first, those of equal frequency by alphabet.
 
     Parameters
     ----------
-    counts : Counter
-    min_count : int
     max_vocabulary : int or None
         So many at most.
-
-    Returns
-    -------
-    words : list of str
     """
     kept = [word for word, n in counts.items() if n >= min_count]
     kept.sort(key=lambda word: (-counts[word], word))
@@ -119,13 +113,12 @@ def encoded(X, vocabulary, kept=None, rng=None):
         yield document
 
 
-def cooccurrences(encoded_documents, n_words, window):
+def cooccurrences(encoded_documents, n_words: int, window: int):
     """Return how often each word has each other within `window` places: a symmetric matrix.
 
     Parameters
     ----------
     encoded_documents : iterable of ndarray of int32
-    n_words, window : int
 
     Returns
     -------

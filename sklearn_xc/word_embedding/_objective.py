@@ -87,22 +87,16 @@ class OwnPairs(NamedTuple):
     indptr: np.ndarray
 
 
-def objective(pairs, U, V, batch_size, n_threads, sample=None):
+def objective(pairs: Pairs, U, V, batch_size, n_threads: int, sample=None) -> float:
     """Return F(U, V), evaluated block by block.
 
     Parameters
     ----------
-    pairs : Pairs
     U, V : ndarray of float32 (n_words, dim)
     batch_size : int
         Words of a block, which takes ``4 * batch_size * n_words`` bytes a thread.
-    n_threads : int
     sample : ndarray of int64 (n,), default=None
         Words drawn with the probabilities q(x), whose mean is an estimate; by default F itself.
-
-    Returns
-    -------
-    value : float
     """
     words = np.arange(pairs.n_words) if sample is None else sample
     weight = pairs.word_share if sample is None else np.full(pairs.n_words, 1 / len(sample))

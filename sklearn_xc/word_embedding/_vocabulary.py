@@ -6,7 +6,7 @@ from ..utils._random import stream
 from . import _cooccurrence as counting
 
 
-def count_pairs(X, params, seed):
+def count_pairs(X, params, seed: int):
     """Return the vocabulary and the counts of pairs.
 
     Parameters
@@ -14,7 +14,6 @@ def count_pairs(X, params, seed):
     X : iterable of iterables of str, or sparse matrix of shape (n_words, n_words)
     params : LDGSWordEmbedding
         Whose parameters are read.
-    seed : int
 
     Returns
     -------

@@ -63,7 +63,7 @@ def numbers_of(words, vocabulary, what="words"):
     return [vocabulary[word] for word in words]
 
 
-def write_word2vec(path, words, vectors, binary):
+def write_word2vec(path, words, vectors, binary: bool):
     """Write vectors in the text or the binary format of word2vec.
 
     Both begin with a line of the number of words and of dimensions. A text line is a word and its
@@ -75,7 +75,6 @@ def write_word2vec(path, words, vectors, binary):
     path : str or path
     words : iterable of str
     vectors : ndarray of float32 (n_words, dim)
-    binary : bool
 
     Raises
     ------
