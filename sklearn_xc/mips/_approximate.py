@@ -4,6 +4,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..utils._csr import as_dense
 from ..utils._memory_limit import require_memory
@@ -65,10 +66,10 @@ class ApproximateIndex(BaseIndex):
     and how many bytes a structure takes (``_structure_bytes``).
     """
 
-    _allowed = BaseIndex._allowed | {
-        "reduction": ("auto", *MODES),
-        "n_components": (Integral, 4, None),
-        "rebuild_share": (Real, 0, 1),
+    _parameter_constraints = BaseIndex._parameter_constraints | {
+        "reduction": [StrOptions({"auto", *MODES})],
+        "n_components": [Interval(Integral, 4, None, closed="left")],
+        "rebuild_share": [Interval(Real, 0, 1, closed="both")],
     }
     _modes = MODES
     _what = "structure"

@@ -8,12 +8,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
 
+from ..base._validation import check_parameters
 from ..utils._locks import ForkSafeLock
 from ..utils._matrix import checked_csr
 from ..utils._parallel import effective_threads, single_threaded_blas
 from ._exact_search import ExactSearch
-from ._parameters import check_parameters
 from ._recall import SAMPLE
 from ._row_store import RowStore, check_ids, check_vectors, require_rows
 
@@ -21,13 +22,14 @@ from ._row_store import RowStore, check_ids, check_vectors, require_rows
 class BaseIndex(BaseEstimator):
     """Checks, the store of the current rows, and the exact answer.
 
-    A subclass lists its parameters in ``_allowed``, builds its structure in ``_construct``, keeps
-    it up to date in ``_replaced``, and names the rows it finds in ``_find``.
+    A subclass lists its parameters in ``_parameter_constraints``, builds its structure in
+    ``_construct``, keeps it up to date in ``_replaced``, and names the rows it finds in ``_find``.
     """
 
-    _allowed = {  # noqa: RUF012
-        "min_recall": (Real, 0, 1),
-        "n_jobs": frozenset([(Integral, None, None)]),
+    _parameter_constraints = {  # noqa: RUF012
+        "min_recall": [Interval(Real, 0, 1, closed="both")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
     }
 
     # --------------------------------------------------------------------------- the interface

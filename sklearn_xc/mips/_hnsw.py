@@ -3,6 +3,7 @@
 from numbers import Integral
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..utils._optional_import import optional_import
 from . import _cost as cost
@@ -229,11 +230,11 @@ class HNSWIndex(ApproximateIndex):
     (True, (100, 5))
     """
 
-    _allowed = ApproximateIndex._allowed | {
-        "reduction": ("auto", *MODES, RANGES),
-        "M": (Integral, 2, 512),
-        "ef_construction": (Integral, 1, None),
-        "n_candidates": frozenset([(Integral, 1, None)]),
+    _parameter_constraints = ApproximateIndex._parameter_constraints | {
+        "reduction": [StrOptions({"auto", *MODES, RANGES})],
+        "M": [Interval(Integral, 2, 512, closed="both")],
+        "ef_construction": [Interval(Integral, 1, None, closed="left")],
+        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
     }
     _what = "graph"
 

@@ -3,6 +3,7 @@
 from numbers import Integral
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._kernels.mips import _hamming as kernel
 from . import _cost as cost
@@ -132,10 +133,10 @@ class SimpleLSHIndex(ApproximateIndex):
     (True, (100, 5))
     """
 
-    _allowed = ApproximateIndex._allowed | {
-        "reduction": ("auto", "xbox", "xbox-centred"),
-        "n_bits": (Integral, 64, 1024),
-        "n_candidates": frozenset([(Integral, 1, None)]),
+    _parameter_constraints = ApproximateIndex._parameter_constraints | {
+        "reduction": [StrOptions({"auto", "xbox", "xbox-centred"})],
+        "n_bits": [Interval(Integral, 64, 1024, closed="both")],
+        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
     }
     _modes = ("xbox", "xbox-centred")
     _what = "set of codes"

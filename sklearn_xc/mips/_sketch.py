@@ -6,9 +6,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
 
+from ..base._validation import check_parameters
 from ..utils._memory_limit import require_memory
-from ._parameters import check_parameters
 from ._row_store import check_ids, check_vectors
 
 COMMON = 0.1  # share of the queries that have a feature which is worth keeping
@@ -60,9 +61,10 @@ class LinearSketch(BaseEstimator):
     True
     """
 
-    _allowed = {  # noqa: RUF012
-        "n_components": (Integral, 1, None),
-        "n_nonzeros": (Integral, 1, None),
+    _parameter_constraints = {  # noqa: RUF012
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_nonzeros": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
     }
 
     def __init__(self, n_components=256, n_nonzeros=4, random_state=None):

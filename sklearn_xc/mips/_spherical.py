@@ -4,6 +4,7 @@ from numbers import Integral
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils._param_validation import Interval
 
 from .._kernels.mips import _scores as kernel
 from ..utils._parallel import single_threaded_blas
@@ -263,9 +264,9 @@ class SphericalIndex(ApproximateIndex):
     (True, (100, 5))
     """
 
-    _allowed = ApproximateIndex._allowed | {
-        "n_clusters": frozenset([(Integral, 1, None)]),
-        "n_probes": frozenset([(Integral, 1, None)]),
+    _parameter_constraints = ApproximateIndex._parameter_constraints | {
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "n_probes": [Interval(Integral, 1, None, closed="left"), None],
     }
     _what = "set of inverted lists"
 
