@@ -7,7 +7,6 @@ of all classes take a Newton step a visit or more (`_kernels/softmax/_noise_row.
 """
 
 import numpy as np
-from scipy.special import ndtri
 
 from ..softmax._full_softmax import (
     BATCH,
@@ -24,23 +23,9 @@ from ..topk._feature_major import feature_major, n_places, padded_intercept, unt
 from ..utils._coordinates import Coordinates
 from ..utils._random import stream
 from ..utils._schedules import share_of_rate
-from ._noise_models import log_probability_of
+from ._noise_models import NOISES, log_probability_of, slope_of_noise
 
 PLAIN_PASSES = 10  # of max_iter="auto"
-
-
-def largest_noise(model, n_classes):
-    """Return about the largest of the noises of all classes."""
-    return float(ndtri(1 - 1 / (n_classes + 1))) if model == "probit" else np.log(n_classes)
-
-
-def slope_of_noise(model, n_classes):
-    """Return how fast the logarithm of the tail falls at the largest noise.
-
-    Near it, utilities of a probit times this are those of a softmax; Gumbel's and the logistic
-    tail fall with 1.
-    """
-    return max(1.0, largest_noise(model, n_classes)) if model == "probit" else 1.0
 
 
 def plain_coordinates(rows, sample_weight):
@@ -94,9 +79,10 @@ class PlainSteps:
         if samples.weight is not None:
             self._squares *= samples.weight
         if settings.model != "softmax":
-            mu = largest_noise(settings.model, self._n_classes)
-            beta = (1 + mu**2) ** -0.5 if settings.model == "probit" else 1.0
-            self._noise = settings.model, *(np.full(rows.shape[0], x) for x in (mu, beta))
+            noise = NOISES[settings.model]
+            mu = noise.largest(self._n_classes)
+            start = mu, noise.spread(mu)
+            self._noise = settings.model, *(np.full(rows.shape[0], x) for x in start)
         if W is None:
             W = untouched_zeros((rows.shape[1], n_places(self._n_classes)))
         else:

@@ -1,9 +1,9 @@
 """The weights that Augment-and-Reduce starts from, and their way into coordinates and back."""
 
 import numpy as np
-from scipy.special import ndtri
 
 from ..topk._feature_major import untouched_zeros
+from ._noise_models import slope_of_noise
 
 CLASSES_AT_ONCE = 256  # so that Ctrl-C is heard between them
 
@@ -64,8 +64,7 @@ def utilities_of_frequencies(counts, model):
     """
     logarithms = np.log((counts + 0.5) / (counts.sum() + 0.5 * len(counts)))
     logarithms -= logarithms.mean()
-    if model == "probit":
-        logarithms /= max(1.0, ndtri(1 - 1 / len(counts)))
+    logarithms /= slope_of_noise(model, len(counts) - 1)  # of one draw less
     return logarithms.astype(np.float32)
 
 
