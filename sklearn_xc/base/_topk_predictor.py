@@ -13,7 +13,7 @@ from ._validation import as_it_is
 
 
 def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None):
-    """Return an object that answers for single rows in less time than :meth:`predict_topk`.
+    """An object that answers for single rows in less time than :meth:`predict_topk`.
 
     Checks of the estimator, the weights of some labels only, and changed intercepts are made once,
     here; a call checks the row and searches, on one thread. It is for rows of the form that ``fit``
@@ -81,7 +81,7 @@ class TopkPredictor:
         self._index = index
 
     def __call__(self, X):
-        """Find the k best classes of each row, and their scores.
+        """The k best classes of each row, and their scores.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class TopkPredictor:
 
 
 def _places(labels, classes, name):
-    """Return labels for all rows, as places."""
+    """Labels for all rows, as places."""
     missing = "left out" if name == "exclude" else "refused"
     named = None if sparse.issparse(labels) else named_labels(labels, classes, 0, name, missing)
     if named is None or named.starts is not None:

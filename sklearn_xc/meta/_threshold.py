@@ -43,7 +43,7 @@ def _estimator_has(method):
 
 @savable
 class TopKThresholdClassifier(BaseTopKWrapper):
-    """Classifier of the labels whose scores reach thresholds, tuned for an F measure.
+    """Predict the labels whose scores reach thresholds, which are tuned for an F measure.
 
     The best threshold on scores is seldom 0, and there is none on the number of labels: how many
     labels a sample gets follows from its scores. Thresholds are chosen on the scores of the best
@@ -304,7 +304,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
             )
 
     def _response(self):
-        """Return the `scores` argument of `predict_topk`."""
+        """The `scores` argument of `predict_topk`."""
         # a model saved before there was a choice has thresholds on scores
         return RESPONSES[vars(self).get("response_method_", "decision_function")]
 
@@ -338,7 +338,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
         return codes, held_out, test[samples]
 
     def predict(self, X):
-        """Return the labels whose probabilities or scores reach the thresholds, possibly none.
+        """The labels whose probabilities or scores reach the thresholds, possibly none.
 
         Parameters
         ----------
@@ -365,7 +365,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
         self, X, k=None, scores="decision", sparse_output=False, *,
         labels=None, exclude=None, label_weight=None,
     ):  # fmt: skip
-        """Return the k best classes of the estimator, whatever the thresholds.
+        """The k best classes of the estimator, whatever the thresholds.
 
         Parameters
         ----------
@@ -393,7 +393,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X):
-        """Return probabilities of all classes by the estimator, where it gives them.
+        """Probabilities of all classes by the estimator, where it gives them.
 
         Parameters
         ----------
@@ -408,7 +408,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
 
 
 def _pairs(labels, codes, held_out, samples):
-    """Return the held-out scores as pairs of sample and label."""
+    """The held-out scores as pairs of sample and label."""
     truth = labels.truth[samples]
     if labels.kind == "binary":  # the second class is the only label
         truth, codes = truth[:, [1]], np.zeros_like(codes)

@@ -9,7 +9,7 @@ from ._ranking import check_sample_weight, codes, distinct, one_per_row, true_la
 
 
 def macro_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
-    r"""Return the F1 of every label, averaged over the labels.
+    r"""F1 of every label, averaged over the labels.
 
     .. math:: \frac{1}{K} \sum_l \frac{2\,tp_l}{2\,tp_l + fp_l + fn_l}
 
@@ -56,7 +56,7 @@ def macro_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
 
 
 def micro_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
-    r"""Return the F1 of all pairs of row and label taken together.
+    r"""F1 of all pairs of row and label taken together.
 
     .. math:: \frac{2 \sum_l tp_l}{\sum_l (2\,tp_l + fp_l + fn_l)}
 
@@ -99,7 +99,7 @@ def micro_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
 
 
 def example_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
-    r"""Return the F1 of the set of labels of each row, averaged over the rows.
+    r"""F1 of the set of labels of each row, averaged over the rows.
 
     .. math:: \frac{1}{n} \sum_i \frac{2 |P_i \cap Y_i|}{|P_i| + |Y_i|}
 
@@ -140,21 +140,19 @@ def example_f1(y_true, y_pred, *, sample_weight=None, zero_division=0.0):
 
 
 def _f1(tp, total, zero_division):
-    """Return 2 tp / total, where total is the number of true plus that of predicted labels."""
+    """2 tp / total, where total is the number of true plus that of predicted labels."""
     return np.divide(2 * tp, total, out=np.full(len(tp), zero_division), where=total > 0)
 
 
 def _label_totals(y_true, y_pred, sample_weight):
-    """Return weights of the true positives, of the true and of the predicted rows of every
-    label.
-    """
+    """Weights of the true positives, of the true and of the predicted rows of every label."""
     y_true, y_pred, weight = _sets_of_labels(y_true, y_pred, sample_weight)
     both = y_true.multiply(y_pred).tocsr()
     return tuple(_column_weights(matrix, weight) for matrix in (both, y_true, y_pred))
 
 
 def _sets_of_labels(y_true, y_pred, sample_weight):
-    """Return both as indicators in CSR of one shape, and the weights of their rows."""
+    """Both as indicators in CSR of one shape, and the weights of their rows."""
     if (names := label_names(y_true)) is not None:
         y_pred = in_order_of(y_pred, names, "y_pred")
     y_true, y_pred = true_labels(y_true, "y_true", grades=True), true_labels(y_pred, "y_pred")

@@ -29,7 +29,7 @@ _shared = ContextVar("the predictions that scorers share", default=None)
 
 @contextmanager
 def shared_predictions(k):
-    """Share predictions: scorers called inside ask once for the k best of an estimator and X.
+    """Scorers called inside ask for the predictions of an estimator and X once, for the k best.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class TopkScorer:
         self._sample_weight_request = None
 
     def __call__(self, estimator, X, y, sample_weight=None):
-        """Compute the metric of ``predict_topk(estimator, X)`` against the true labels y.
+        """The metric of ``predict_topk(estimator, X)`` against the true labels y.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class TopkScorer:
         return _PROPENSITY_METRICS[self.metric](ranking, self.propensities)
 
     def _predict(self, estimator, X, y):
-        """Find the k best labels; from what an earlier scorer left, where these are shared."""
+        """The k best labels; from what an earlier scorer left, where predictions are shared."""
         shared = _shared.get()
         if shared is None:
             return predict_topk(estimator, X, _n_ranks(self.k, estimator, y))[0]
@@ -119,7 +119,7 @@ class TopkScorer:
         return self
 
     def get_metadata_routing(self):
-        """Return requests of this scorer, for scikit-learn's metadata routing.
+        """Requests of this scorer, for scikit-learn's metadata routing.
 
         Returns
         -------
@@ -146,7 +146,7 @@ class TopkScorer:
 
 
 def _n_ranks(k, estimator, y):
-    """Return the k to ask for: a training fold may have fewer classes than the metric's k."""
+    """The k to ask for: a training fold may have fewer classes than the metric's k."""
     shape = np.shape(y)
     if len(shape) == 2:
         return min(k, shape[1])
@@ -154,7 +154,7 @@ def _n_ranks(k, estimator, y):
 
 
 def _column_names(estimator, y):
-    """Return the estimator's names of the columns of an indicator without names."""
+    """What the estimator calls the columns of an indicator that has no names of its own."""
     if len(np.shape(y)) != 2 or hasattr(y, "columns"):
         return None
     classes = getattr(estimator, "classes_", None)
@@ -162,7 +162,7 @@ def _column_names(estimator, y):
 
 
 def make_topk_scorer(metric="ndcg_at_k", k=5, *, propensities=None, classes=None):
-    """Return a scorer of the k best predictions, for ``scoring=`` of GridSearchCV and similar.
+    """A scorer of the k best predictions, for ``scoring=`` of GridSearchCV and similar.
 
     The scorer asks the estimator for its k best labels, never for an (n, K) matrix. It takes
     sparse and 1-D y, looks through a Pipeline or a search, and works when a fold lacks classes: a

@@ -36,9 +36,7 @@ def warn_of_duplicates(X, train, test):
 
 
 def _hashes(X):
-    """Return 64 bits for each row, the same for equal ones; None for what has no rows to
-    compare.
-    """
+    """64 bits for each row, the same for equal ones; None for what has no rows to compare."""
     if sparse.issparse(X) or getattr(X, "ndim", 1) == 2:
         if X.shape[1] < 2:
             return None

@@ -9,18 +9,10 @@ from ._restriction import weights_by_name
 
 
 def predict_topk(
-    estimator,
-    X,
-    k=None,
-    scores="decision",
-    sparse_output=False,
-    *,
-    labels=None,
-    exclude=None,
-    label_weight=None,
-    names=None,
-):
-    """Return the k best classes of each sample, also through pipelines and searches.
+    estimator, X, k=None, scores="decision", sparse_output=False, *,
+    labels=None, exclude=None, label_weight=None, names=None,
+):  # fmt: skip
+    """The k best classes of each sample, also through pipelines and searches.
 
     Looks for an estimator with the method ``predict_topk`` inside a fitted
     :class:`~sklearn.pipeline.Pipeline` (X goes through its other steps first), a search such as
@@ -88,20 +80,16 @@ def predict_topk(
         )
         label_weight = weights_by_name(label_weight, names)
     options = {
-        "scores": None if scores == "decision" else scores,
-        "sparse_output": sparse_output or None,
-        "labels": labels,
-        "exclude": exclude,
-        "label_weight": label_weight,
-    }
+        "scores": None if scores == "decision" else scores, "sparse_output": sparse_output or None,
+        "labels": labels, "exclude": exclude, "label_weight": label_weight,
+    }  # fmt: skip
     options = {name: value for name, value in options.items() if value is not None}
     found = inner.estimator.predict_topk(X, k, **options)
     return found if sparse_output or names is None else (names[found[0]], found[1])
 
 
 def topk_predictor(estimator, k=None, *, labels=None, exclude=None, label_weight=None):
-    """Return an object that answers for single rows, or texts, in less time than
-    :func:`predict_topk`.
+    """An object that answers for single rows, or texts, in less time than :func:`predict_topk`.
 
     What does not depend on the row is done once: checks of the estimator, the search for it inside
     pipelines and searches, the weights of some labels only, changed intercepts.
@@ -165,9 +153,7 @@ def checked_names(names, estimator):
 
 
 def _numbers_of(labels, names, n_rows, argument):
-    """Return labels that were given by name, as the columns of an indicator that the estimator
-    knows.
-    """
+    """Labels that were given by name, as the columns of an indicator that the estimator knows."""
     if labels is None or sparse.issparse(labels):
         return labels
     missing = "left out" if argument == "exclude" else "refused"
