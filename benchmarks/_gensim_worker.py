@@ -38,22 +38,35 @@ def main():
     loss = {"hs": 1, "negative": 0} if system == "hs" else {"negative": int(system[3:])}
     taken = Snapshots()
     model = Word2Vec(
-        documents, vector_size=dim, window=window, sg=1, sample=subsample, min_count=min_count,
-        workers=threads, epochs=epochs, shrink_windows=False, seed=1, callbacks=[taken], **loss,
-    )  # fmt: skip
+        documents,
+        vector_size=dim,
+        window=window,
+        sg=1,
+        sample=subsample,
+        min_count=min_count,
+        workers=threads,
+        epochs=epochs,
+        shrink_windows=False,
+        seed=1,
+        callbacks=[taken],
+        **loss,
+    )
     arrays = {
-        "words": np.array(model.wv.index_to_key), "seconds": taken.times,
-        "U": np.array(taken.U), "V": np.array(taken.V),
-    }  # fmt: skip
+        "words": np.array(model.wv.index_to_key),
+        "seconds": taken.times,
+        "U": np.array(taken.U),
+        "V": np.array(taken.V),
+    }
     if model.hs:
         steps = [
             (row, node, code)
             for row, word in enumerate(model.wv.index_to_key)
             for node, code in zip(
-                model.wv.get_vecattr(word, "point"), model.wv.get_vecattr(word, "code"),
+                model.wv.get_vecattr(word, "point"),
+                model.wv.get_vecattr(word, "code"),
                 strict=True,
             )
-        ]  # fmt: skip
+        ]
         arrays["steps"] = np.array(steps, dtype=np.int64)
     np.savez(out, **arrays)
 

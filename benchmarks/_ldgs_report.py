@@ -18,13 +18,21 @@ from _ldgs_systems import (
 )
 
 TWINS = {
-    "decomposed": "margin", "messages": "margin", "mips": "margin", "mips_wide": "margin",
-    "mips_printed": "margin", "decomposed_softmax": "softmax", "sampled": "softmax",
-}  # fmt: skip
+    "decomposed": "margin",
+    "messages": "margin",
+    "mips": "margin",
+    "mips_wide": "margin",
+    "mips_printed": "margin",
+    "decomposed_softmax": "softmax",
+    "sampled": "softmax",
+}
 CLASS_TWINS = {
-    "mips": "margin", "decomposed": "margin", "half": "margin",
-    "decomposed_softmax": "softmax", "half_softmax": "softmax",
-}  # fmt: skip
+    "mips": "margin",
+    "decomposed": "margin",
+    "half": "margin",
+    "decomposed_softmax": "softmax",
+    "half_softmax": "softmax",
+}
 
 
 # -------------------------------------------------------------------------------------- report
@@ -40,8 +48,9 @@ def report(note):
 def report_curves(results):
     lines = ["## Precision by seconds and by passes", ""]
     for name in CURVES:
-        found = {s: results[f"curves-{name}-{s}"] for s in SYSTEMS
-                 if f"curves-{name}-{s}" in results}  # fmt: skip
+        found = {
+            s: results[f"curves-{name}-{s}"] for s in SYSTEMS if f"curves-{name}-{s}" in results
+        }
         if not found:
             continue
         n_classes = next(iter(found.values()))["n_classes"]
@@ -54,15 +63,35 @@ def report_curves(results):
             factor = _common.CUTS if name in MULTICLASS else (1, 1, 1)
             last = (f"{100 * p * n:.2f}" for p, n in zip(last, factor, strict=True))
             rows.append(
-                [title, len(p1), f"{result['seconds'][-1]:.1f}", *last,
-                 kept, f"{result['n_scored'] / n_classes:.3f}"]
-            )  # fmt: skip
+                [
+                    title,
+                    len(p1),
+                    f"{result['seconds'][-1]:.1f}",
+                    *last,
+                    kept,
+                    f"{result['n_scored'] / n_classes:.3f}",
+                ]
+            )
         figure = draw_curves(found)
         figure.suptitle(f"{name}, {n_classes} classes")
-        header = ["gradient", "passes", "seconds", "P@1", "P@3", "P@5", "of its exact twin",
-                  "classes scored / K"]  # fmt: skip
-        lines += [f"### {name}", "", _common.table(header, rows), "",
-                  _runner.picture(figure, f"ldgs_{name}", f"Precision on {name}"), ""]  # fmt: skip
+        header = [
+            "gradient",
+            "passes",
+            "seconds",
+            "P@1",
+            "P@3",
+            "P@5",
+            "of its exact twin",
+            "classes scored / K",
+        ]
+        lines += [
+            f"### {name}",
+            "",
+            _common.table(header, rows),
+            "",
+            _runner.picture(figure, f"ldgs_{name}", f"Precision on {name}"),
+            "",
+        ]
     if any("training" in result for result in results.values()):
         lines += [f"Precision on training rows is that of {EVALUATED} of them, at random.", ""]
     lines += [
@@ -137,10 +166,19 @@ def report_classes(results):
     clock = "two threads"
     if any(point.get("busy") for points in curves.values() for point in points):
         clock = "in time of the processor on one thread, since the machine was busy"
-    header = ["gradient", "K", "ms a sample", "classes scored", "times as fast as exact",
-              "gradient missed", "first build, s", "of it building again, ms"]  # fmt: skip
+    header = [
+        "gradient",
+        "K",
+        "ms a sample",
+        "classes scored",
+        "times as fast as exact",
+        "gradient missed",
+        "first build, s",
+        "of it building again, ms",
+    ]
     return [
-        "## Time by number of classes", "",
+        "## Time by number of classes",
+        "",
         "Synthetic label embeddings of 128 dimensions in sqrt(K) clusters: normal centres, plus",
         "0.7 times normal noise for a class, plus normal noise for a sample, scaled so that the",
         "score of its own class is 1.5 log K on average. Gradients are thus concentrated on some",
@@ -151,11 +189,15 @@ def report_classes(results):
         "again when the steps have cost four times as much; the share of a sample is counted.",
         "The gradient missed is the sum of all errors of the gradients in scores of 64 samples",
         "over the sum of those gradients; with softmax it is mostly the noise of drawn classes,",
-        "which has no bias.", "",
-        _common.table(header, rows), "", *crossings, "",
+        "which has no bias.",
+        "",
+        _common.table(header, rows),
+        "",
+        *crossings,
+        "",
         _runner.picture(figure, "ldgs_classes", "Time of a training sample by number of classes"),
         "",
-    ]  # fmt: skip
+    ]
 
 
 def crossing(sizes, gains):

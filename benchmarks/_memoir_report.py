@@ -122,8 +122,12 @@ def l1_text(found):
         for a, r in kept
     ]
     header = ["alpha", "accuracy %", "macro-F1 %", "non-zeros", "fit s", "peak MB"]
-    return ["## Strength of the l1 penalty (the paper's figure 1)", L1_TEXT, shown,
-            _common.table(header, rows)]  # fmt: skip
+    return [
+        "## Strength of the l1 penalty (the paper's figure 1)",
+        L1_TEXT,
+        shown,
+        _common.table(header, rows),
+    ]
 
 
 def threads_text(found):

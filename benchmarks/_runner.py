@@ -45,8 +45,14 @@ def parser(description, *, data=None, data_default=None, parts=None, note=False,
     made = _Parser(description=description.splitlines()[0])
     if data is not None:
         default = list(data) or None if data_default is None else data_default
-        made.add_argument("--data", nargs="+", choices=data or None, default=default,
-                          metavar="NAME", help=" ".join(data))  # fmt: skip
+        made.add_argument(
+            "--data",
+            nargs="+",
+            choices=data or None,
+            default=default,
+            metavar="NAME",
+            help=" ".join(data),
+        )
     if parts is not None:
         made.add_argument("--part", nargs="+", choices=list(parts), default=list(parts))
     if note:

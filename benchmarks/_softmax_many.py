@@ -15,9 +15,13 @@ from sklearn_xc import AugmentReduceClassifier, ImplicitSoftmaxRegressor, LDGSCl
 
 SCRIPT = "softmax_many"
 BASES = [
-    "docstrings", "omniglot", "oewn_hypernym", "yso_finna_en_small", "codespell_fix",
+    "docstrings",
+    "omniglot",
+    "oewn_hypernym",
+    "yso_finna_en_small",
+    "codespell_fix",
     "esco_occupations",
-]  # fmt: skip
+]
 FORMS = {"": "", "30": ", 30 % of the rows", "svd": ", 128 singular vectors", "raw": ", counts"}
 MANY = [f"{base}-{form}".rstrip("-") for form in ("", "30", "svd") for base in BASES]
 MANY += ["esco_occupations-raw"]

@@ -234,10 +234,12 @@ class LibMultiLabel:
 
     def predict(self, X):
         X = sp.csr_matrix(X, dtype=np.float64)
-        return np.concatenate([
-            best_places(self.model.predict_values(X[start : start + ROWS]))
-            for start in range(0, X.shape[0], ROWS)
-        ])  # fmt: skip
+        return np.concatenate(
+            [
+                best_places(self.model.predict_values(X[start : start + ROWS]))
+                for start in range(0, X.shape[0], ROWS)
+            ]
+        )
 
     def labels(self, raw):
         return raw

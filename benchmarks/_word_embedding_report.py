@@ -34,33 +34,56 @@ def report():
         passes = max(1, curve[-1][0])
         each = seconds_of_pass(result)
         to_best = None if best is None else seconds_to(curve, best)
-        rows.append([
-            TITLES[name], passes, _common.figure(each), _common.figure(result.get("n_scored")),
-            _common.figure(min(f for _, _, f in curve), 5), _common.figure(curve[-1][1]),
-            _common.figure(to_best),
-        ])  # fmt: skip
+        rows.append(
+            [
+                TITLES[name],
+                passes,
+                _common.figure(each),
+                _common.figure(result.get("n_scored")),
+                _common.figure(min(f for _, _, f in curve), 5),
+                _common.figure(curve[-1][1]),
+                _common.figure(to_best),
+            ]
+        )
     header = ["system", "passes", "s a pass", "words scored a word", "best objective", "s in all"]
     text = _common.table([*header, "s to gensim's best"], rows)
     quality = []
     for name, result in results.items():
-        for kind, which in (("tasks", ""), ("tasks_plain", ", mean left in"),
-                            ("tasks_centred", ", mean taken out")):  # fmt: skip
+        for kind, which in (
+            ("tasks", ""),
+            ("tasks_plain", ", mean left in"),
+            ("tasks_centred", ", mean taken out"),
+        ):
             if kind in result:
                 t = result[kind]
-                quality.append([
-                    TITLES[name] + which, *(f"{t[k]:.3f}" for k in ("wordsim", "simlex")),
-                    f"{100 * t['analogy']:.1f} %",
-                ])  # fmt: skip
+                quality.append(
+                    [
+                        TITLES[name] + which,
+                        *(f"{t[k]:.3f}" for k in ("wordsim", "simlex")),
+                        f"{100 * t['analogy']:.1f} %",
+                    ]
+                )
     counts = next(
-        ([r["tasks"][f"{k}_n"] for k in ("wordsim", "simlex", "analogy")]
-         for r in results.values() if "tasks" in r), [],
-    )  # fmt: skip
+        (
+            [r["tasks"][f"{k}_n"] for k in ("wordsim", "simlex", "analogy")]
+            for r in results.values()
+            if "tasks" in r
+        ),
+        [],
+    )
     ratio = ratio_text(results, best)
-    _runner.write_page("word_embedding", PAGE.format(
-        source=_runner.source("word_embedding"), ratio=ratio, table=text,
-        quality=_common.table(["vectors", "WordSim-353", "SimLex-999", "analogies"], quality),
-        counts=", ".join(f"{n} of {m}" for n, m in counts), vocabularies=vocabularies(), **facts,
-    ))  # fmt: skip
+    _runner.write_page(
+        "word_embedding",
+        PAGE.format(
+            source=_runner.source("word_embedding"),
+            ratio=ratio,
+            table=text,
+            quality=_common.table(["vectors", "WordSim-353", "SimLex-999", "analogies"], quality),
+            counts=", ".join(f"{n} of {m}" for n, m in counts),
+            vocabularies=vocabularies(),
+            **facts,
+        ),
+    )
     draw(results, best)
 
 
@@ -87,10 +110,17 @@ def vocabularies():
         costs = [seconds_of_pass(result) for result in both]
         times = [seconds_to(result["curve"], best) for result in both]
         ratio = None if None in times else times[0] / times[1]
-        rows.append([
-            min_count, facts["n_words"], facts["n_pairs"], *map(_common.figure, costs),
-            f"{best:.4f}", *map(_common.figure, times), _common.figure(ratio, 2),
-        ])  # fmt: skip
+        rows.append(
+            [
+                min_count,
+                facts["n_words"],
+                facts["n_pairs"],
+                *map(_common.figure, costs),
+                f"{best:.4f}",
+                *map(_common.figure, times),
+                _common.figure(ratio, 2),
+            ]
+        )
     header = ["a word occurs at least", "words", "pairs", "exact, s a pass", "decomposed"]
     return _common.table([*header, "gensim's best", "exact, s to it", "decomposed", "ratio"], rows)
 

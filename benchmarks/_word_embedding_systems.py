@@ -10,23 +10,20 @@ OURS = {
     "mips": ("MIPS", {"gradient": "mips"}),
     "sampled": ("sampled", {"gradient": "sampled"}),
     "mips_zero": (
-        "MIPS, others scored 0 (Algorithm 1)", {"gradient": "mips", "unretrieved": "zero"}
+        "MIPS, others scored 0 (Algorithm 1)",
+        {"gradient": "mips", "unretrieved": "zero"},
     ),
-    "decomposed_none": (
-        "decomposed, others left out (as the authors)", {"unretrieved": "exclude"}
-    ),
+    "decomposed_none": ("decomposed, others left out (as the authors)", {"unretrieved": "exclude"}),
     "decomposed_passes": (
         "decomposed, one message pass, others left out",
         {"unretrieved": "exclude", "n_message_passes": 1},
     ),
-    "default": (
-        f"decomposed, {DEFAULT_PASSES} passes (the default)", {"max_iter": DEFAULT_PASSES}
-    ),
+    "default": (f"decomposed, {DEFAULT_PASSES} passes (the default)", {"max_iter": DEFAULT_PASSES}),
     "published_start": (
         f"an epoch of negative sampling (published), then {DEFAULT_PASSES} passes",
         {"max_iter": DEFAULT_PASSES, "n_init_epochs": 1},
     ),
-}  # fmt: skip
+}
 PEERS = {
     "neg5": "gensim, negative sampling (5)",
     "neg15": "gensim, negative sampling (15)",

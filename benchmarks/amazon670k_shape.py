@@ -27,8 +27,18 @@ NAMES = ["ppdsparse_2", "ppdsparse", CLUSTER, "pecos_xr", "omikuji", "omikuji_wi
 TITLES = {name: system.title for name, system in SYSTEMS.items()} | {
     CLUSTER: "PPDSparseClassifier (l1=0.1, l2=1) on a cluster, two kills"
 }
-HEADER = ["system", "wall s", "core-hours", "resident GB", "model GB", "ms a row", "P@1", "P@3",
-          "P@5", "PSP@5"]  # fmt: skip
+HEADER = [
+    "system",
+    "wall s",
+    "core-hours",
+    "resident GB",
+    "model GB",
+    "ms a row",
+    "P@1",
+    "P@3",
+    "P@5",
+    "PSP@5",
+]
 
 
 KILLS = 300, 600  # seconds after the start
@@ -78,11 +88,14 @@ def measure_cluster():
     labels = model.predict_topk(split.X_test, k=_common.TOP)[0]
     best = min(_common.timed(model.predict_topk, split.X_test, _common.TOP)[0] for _ in range(3))
     result = run.scores(split, np.asarray(labels)) | {
-        "train_s": [seconds], "train_cpu_s": here + sum(processor.values()),
+        "train_s": [seconds],
+        "train_cpu_s": here + sum(processor.values()),
         "predict_ms": [1e3 * best / split.X_test.shape[0]],
-        "resident_mb": memory.resident_mb, "largest_worker_gb": peak[0], "model_mb": None,
+        "resident_mb": memory.resident_mb,
+        "largest_worker_gb": peak[0],
+        "model_mb": None,
         "workers": len(processor),
-    }  # fmt: skip
+    }
     print(result)
     _runner.keep(DATA, DATA, CLUSTER, result)
 
@@ -114,8 +127,9 @@ def row(name, result):
 
 def parse_arguments():
     parser = _runner.parser(__doc__)
-    parser.add_argument("--systems", nargs="+", choices=NAMES, default=NAMES, metavar="NAME",
-                        help=" ".join(NAMES))  # fmt: skip
+    parser.add_argument(
+        "--systems", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=" ".join(NAMES)
+    )
     parser.add_argument("--repeats", type=int, default=3, help="timed predictions; the best counts")
     parser.add_argument("--timeout", type=float, default=4 * 3600, help="seconds for one system")
     parser.set_defaults(long=0, some_labels=0)  # one fit

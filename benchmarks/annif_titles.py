@@ -49,9 +49,11 @@ def write_files(n_titles=10**6):
     n = min(n_titles, X.shape[0])
     nine = 9 * n // 10
     parts = {
-        "train": (X[:n], Y[:n]), "first": (X[:nine], Y[:nine]), "rest": (X[nine:n], Y[nine:n]),
+        "train": (X[:n], Y[:n]),
+        "first": (X[:nine], Y[:nine]),
+        "rest": (X[nine:n], Y[nine:n]),
         "test": (X_test[:n_titles], Y_test[:n_titles]),
-    }  # fmt: skip
+    }
     words = lines_of(DATA, "features.txt")
     for name, part in parts.items():
         with open(WORK / f"{name}.tsv", "w", encoding="utf-8") as file:
@@ -90,9 +92,11 @@ def titles(X, Y, words, uris):
 def annif(python, *arguments):
     """Seconds and peak memory in MB of a command of Annif."""
     environment = {
-        **os.environ, "PYTHONPATH": str(_common.ROOT), "NLTK_DATA": str(_environment.NLTK_DATA),
+        **os.environ,
+        "PYTHONPATH": str(_common.ROOT),
+        "NLTK_DATA": str(_environment.NLTK_DATA),
         "OMP_NUM_THREADS": "2",
-    }  # fmt: skip
+    }
     start, mb = time.perf_counter(), 0
     with open(WORK / "log.txt", "w", encoding="utf-8") as log:
         call = [python, BACKEND, *arguments]

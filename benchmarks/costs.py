@@ -38,9 +38,12 @@ def data(rows, labels):
     from sklearn_xc.datasets import make_xc_classification
 
     X, Y = make_xc_classification(
-        490_449 // rows, n_classes=670_091 // labels, n_topics=12_000 // labels,
-        preset="amazon-670k", random_state=0,
-    )  # fmt: skip
+        490_449 // rows,
+        n_classes=670_091 // labels,
+        n_topics=12_000 // labels,
+        preset="amazon-670k",
+        random_state=0,
+    )
     return _common.tfidf_rows(X)[0], Y
 
 
@@ -77,9 +80,12 @@ def fit(rows, labels, **options):
         model.fit(X, Y)
     sizes = np.bincount(Y.indices, minlength=Y.shape[1])
     found |= {
-        "rows": X.shape[0], "nnz": X.nnz, "labels": int((sizes > 0).sum()),
-        "positives": Y.nnz, "weights": model.coef_.nnz,
-    }  # fmt: skip
+        "rows": X.shape[0],
+        "nnz": X.nnz,
+        "labels": int((sizes > 0).sum()),
+        "positives": Y.nnz,
+        "weights": model.coef_.nnz,
+    }
     del found["begin"], found["end"]
     print(found, flush=True)
     return found
@@ -105,9 +111,13 @@ def whole_set():
     found = _runner.kept("amazon670k_shape")["amazon670k_shape"]["ppdsparse_2"]
     n, _, k, words, labels = SETS["Amazon-670K"]
     return {
-        "rows": n, "nnz": int(n * words), "labels": k, "positives": int(n * labels),
-        "weights": int(found["model_mb"] * 1e6 / 8), "solve_s": found["train_cpu_s"],
-    }  # fmt: skip
+        "rows": n,
+        "nnz": int(n * words),
+        "labels": k,
+        "positives": int(n * labels),
+        "weights": int(found["model_mb"] * 1e6 / 8),
+        "solve_s": found["train_cpu_s"],
+    }
 
 
 def measure_workers():

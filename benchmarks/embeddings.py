@@ -241,11 +241,18 @@ def in_process(sender, name, title, most, limit):
         asked = time.process_time()
     truth = indicator(y_test, 1 + max(y.max(), y_test.max()))
     precision = [100 * precision_at_k(truth, best, k=k) for k in (1, 5)]
-    sender.send({
-        "fit_s": fitted - start, "ms": 1e3 * (asked - fitted) / len(X_test), "mb": memory.mb,
-        "precision": precision, "n": len(X), "n_test": len(X_test), "d": X.shape[1],
-        "k": int((indicator(y).sum(axis=0) > 0).sum()),
-    })  # fmt: skip
+    sender.send(
+        {
+            "fit_s": fitted - start,
+            "ms": 1e3 * (asked - fitted) / len(X_test),
+            "mb": memory.mb,
+            "precision": precision,
+            "n": len(X),
+            "n_test": len(X_test),
+            "d": X.shape[1],
+            "k": int((indicator(y).sum(axis=0) > 0).sum()),
+        }
+    )
 
 
 # ------------------------------------------------------------------------------------------ page
@@ -255,9 +262,12 @@ def row(title, found):
     if "failure" in found:
         return [title, found["failure"], "-", "-", "-", "-"]
     return [
-        title, f"{found['fit_s']:.1f}", f"{found['ms']:.2f}", f"{found['mb']:.0f}",
+        title,
+        f"{found['fit_s']:.1f}",
+        f"{found['ms']:.2f}",
+        f"{found['mb']:.0f}",
         *(f"{value:.2f}" for value in found["precision"]),
-    ]  # fmt: skip
+    ]
 
 
 def write_page(kept):

@@ -171,8 +171,12 @@ def prune_page(rows):
 
 def partial_page(rows):
     header = [
-        "data, estimator", "grown: early classes", "late", "declared: early classes", "late",
-    ]  # fmt: skip
+        "data, estimator",
+        "grown: early classes",
+        "late",
+        "declared: early classes",
+        "late",
+    ]
     cells = [[f"{d}, {name}", *(f"{s:.1f}" for s in scores)] for d, name, *scores in rows]
     return (
         f"{PASSES} passes over the rows of half of the classes, then {PASSES} over all: accuracy "

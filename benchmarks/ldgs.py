@@ -124,15 +124,21 @@ def curves(names, systems, passes):
             model = LDGSClassifier(**options).set_callbacks(clock, on_test, on_train).fit(X, y)
             seconds = np.cumsum(clock.seconds).tolist()
             data.save(
-                SCRIPT, f"curves-{name}-{system}", seconds=seconds, precision=on_test.points,
-                training=on_train.points, n_scored=model.n_scored_, n_classes=n_classes,
+                SCRIPT,
+                f"curves-{name}-{system}",
+                seconds=seconds,
+                precision=on_test.points,
+                training=on_train.points,
+                n_scored=model.n_scored_,
+                n_classes=n_classes,
                 options={key: str(value) for key, value in options.items()},
-            )  # fmt: skip
+            )
             found = " ".join(f"{100 * p:.2f}" for p in on_test.points[-1])
             print(
                 f"{name:20}{SYSTEMS[system][0]:38}{seconds[-1]:8.1f} s  P@ {found}, "
-                f"{model.n_scored_ / n_classes:.3f} K scored", flush=True,
-            )  # fmt: skip
+                f"{model.n_scored_ / n_classes:.3f} K scored",
+                flush=True,
+            )
 
 
 def query_size(n_classes, options, wide):
@@ -267,9 +273,11 @@ def fasttext(names, peer, passes, dims, modes):
             print(key, seconds, found, flush=True)
         seconds, model = _common.timed(PPDSparseClassifier(**OF_ALL).fit, X, y)
         data.save(
-            SCRIPT, f"fasttext-{name}-ppdsparse", seconds=seconds,
+            SCRIPT,
+            f"fasttext-{name}-ppdsparse",
+            seconds=seconds,
             precision=precision(model, X_test, Y_test),
-        )  # fmt: skip
+        )
         for loss in modes if peer else []:
             result = ask_fasttext(name, loss, peer)
             data.save(SCRIPT, f"fasttext-{name}-{loss}", **result)
@@ -315,8 +323,11 @@ def main():
     parser.add_argument("--passes", type=int)
     parser.add_argument("--dims", nargs="*", type=int, default=[100, 300, 1000])
     parser.add_argument("--modes", nargs="*", choices=FASTTEXT, default=FASTTEXT)
-    parser.add_argument("--busy", action="store_true", help="time by number of classes: count "
-                        "seconds of the processor on one thread")  # fmt: skip
+    parser.add_argument(
+        "--busy",
+        action="store_true",
+        help="time by number of classes: count seconds of the processor on one thread",
+    )
     parser.add_argument("--peer", default=os.environ.get("SKLEARN_XC_FASTTEXT"))
     options = parser.parse_args()
     if not options.report:

@@ -49,9 +49,12 @@ LARGE = (500_000, 256, 100_000)  # rows, dimensions, classes of the part "rows"
 WAYS = {"bytes": rounded_rows, "floats": lambda *args: None}
 # Rows, dimensions, classes of the part "topk"
 PREDICTED = [
-    (4000, 64, 1000), (4000, 128, 4000), (1000, 256, 14_383), (500, 768, 30_000),
+    (4000, 64, 1000),
+    (4000, 128, 4000),
+    (1000, 256, 14_383),
+    (500, 768, 30_000),
     (500, 64, 100_000),
-]  # fmt: skip
+]
 MOST_EXACT = 100_000  # classes, beyond which exact search is timed by some samples
 REPEATED = 5
 
@@ -171,9 +174,14 @@ def run_dense(options):
         best = model.predict_topk(X_test, 1)[0][:, 0]
         hits = Y_test[np.arange(len(best)), best]
         figures = {
-            "n": len(X), "d": X.shape[1], "k": Y.shape[1], "fit": seconds, "product": product,
-            "ratio": seconds / product, "p1": float(np.mean(np.asarray(hits) > 0)),
-        }  # fmt: skip
+            "n": len(X),
+            "d": X.shape[1],
+            "k": Y.shape[1],
+            "fit": seconds,
+            "product": product,
+            "ratio": seconds / product,
+            "p1": float(np.mean(np.asarray(hits) > 0)),
+        }
         print(name, figures, flush=True)
         _runner.keep(NAME, "dense", name, figures)
 
@@ -188,9 +196,11 @@ def run_topk(_):
         X, W = (rng.standard_normal((m, d), dtype=np.float32) for m in (n, k))
         index, rows = InvertedIndex(np.asfortranarray(W), np.zeros(k, np.float32)), as_rows(X)
         ways = {
-            "best": (index.topk, rows, 5, 1), "all": (index.scores, rows, 1),
-            "product": (product, X, W, None), "partition": (product, X, W, 5),
-        }  # fmt: skip
+            "best": (index.topk, rows, 5, 1),
+            "all": (index.scores, rows, 1),
+            "product": (product, X, W, None),
+            "partition": (product, X, W, 5),
+        }
         seconds = {way: [] for way in ways}
         for _ in range(REPEATED):
             for way, (function, *arguments) in ways.items():
@@ -223,11 +233,15 @@ def run_rows(options):
         seconds = time.perf_counter() - start
         best = model.predict_topk(X_test[tested], 1)[0][:, 0]
         figures = {
-            "n": len(X), "d": X.shape[1], "k": k, "fit": seconds,
+            "n": len(X),
+            "d": X.shape[1],
+            "k": k,
+            "fit": seconds,
             "ms": 2e3 * seconds / k,
-            "p1": float(np.mean(best == y_test[tested])), "gap": float(model.dual_gap_.max()),
+            "p1": float(np.mean(best == y_test[tested])),
+            "gap": float(model.dual_gap_.max()),
             "reads": model._n_visits / len(X) / k,
-        }  # fmt: skip
+        }
         print(way, figures, flush=True)
         _runner.keep(NAME, "rows", f"{k:>7} {way}", figures)
 
@@ -252,9 +266,12 @@ def fitted(rows, search, n_passes):
     model = MemoirSVC(**SEARCHES[search], max_iter=n_passes, n_jobs=1, random_state=0)
     seconds, _ = cpu(model.fit, X, y)
     return {
-        "ran": model.search_, "fit": seconds, "sample_ms": 1e3 * seconds / (len(X) * n_passes),
-        "accuracy": model.score(X_test, y_test), "recall": model.recall_,
-    }  # fmt: skip
+        "ran": model.search_,
+        "fit": seconds,
+        "sample_ms": 1e3 * seconds / (len(X) * n_passes),
+        "accuracy": model.score(X_test, y_test),
+        "recall": model.recall_,
+    }
 
 
 def exact_by_samples(model, rows, n_classes, n_passes):
@@ -267,8 +284,13 @@ def exact_by_samples(model, rows, n_classes, n_passes):
         seconds.append(cpu(model.partial_fit, X[:n], y[:n])[0])
     of_sample = (seconds[1] - seconds[0]) / 1500
     fit = of_sample * len(X) * n_passes
-    return {"ran": "1500 samples", "fit": fit, "sample_ms": 1e3 * of_sample, "accuracy": None,
-            "recall": 1.0}  # fmt: skip
+    return {
+        "ran": "1500 samples",
+        "fit": fit,
+        "sample_ms": 1e3 * of_sample,
+        "accuracy": None,
+        "recall": 1.0,
+    }
 
 
 def run_ldgs(options):
@@ -285,9 +307,11 @@ def run_ldgs(options):
             else:
                 seconds, _ = cpu(model.fit, X, y)
                 figures |= {
-                    "ran": model.gradient_, "fit": seconds, "accuracy": model.score(X_test, y_test),
+                    "ran": model.gradient_,
+                    "fit": seconds,
+                    "accuracy": model.score(X_test, y_test),
                     "sample_ms": 1e3 * seconds / (n * options.passes),
-                }  # fmt: skip
+                }
             print(figures, flush=True)
             _runner.keep(NAME, "ldgs", f"{n_classes:>7} {name} {d} {options.passes}", figures)
 
@@ -309,24 +333,43 @@ def page():
         parts += ["## A search of dense rows", _common.table(header, rows)]
     if "dense" in kept:
         columns = "n", "d", "k", "fit", "product", "ratio", "p1"
-        rows = [[name, *(show(f[c]) if isinstance(f[c], float) else f[c] for c in columns)]
-                for name, f in kept["dense"].items()]  # fmt: skip
+        rows = [
+            [name, *(show(f[c]) if isinstance(f[c], float) else f[c] for c in columns)]
+            for name, f in kept["dense"].items()
+        ]
         header = ["data", "rows", "dimensions", "classes", "fit, s", "X @ W.T, s", "ratio", "P@1"]
         parts += ["## PPDSparseClassifier on embeddings", _common.table(header, rows)]
     if "topk" in kept:
         columns = "best", "partition", "all", "product"
-        rows = [[f["k"], f["d"], f["n"], *(show(f[c]) for c in columns)]
-                for _, f in sorted(kept["topk"].items())]  # fmt: skip
-        header = ["classes", "dimensions", "rows", "five best", "product and partition",
-                  "all scores", "product"]  # fmt: skip
+        rows = [
+            [f["k"], f["d"], f["n"], *(show(f[c]) for c in columns)]
+            for _, f in sorted(kept["topk"].items())
+        ]
+        header = [
+            "classes",
+            "dimensions",
+            "rows",
+            "five best",
+            "product and partition",
+            "all scores",
+            "product",
+        ]
         parts += ["## Prediction of dense rows", TOPK_TEXT, _common.table(header, rows)]
     if "rows" in kept:
         rows = []
         for key, f in kept["rows"].items():
             measured = [show(f[c]) if c in f else "" for c in ("fit", "ms", "p1", "gap")]
             rows.append([key.split()[1], f["n"], f["d"], f["k"], *measured])
-        header = ["search", "rows", "dimensions", "classes fitted", "fit, s",
-                  "core-ms a class", "P@1 among them", "largest gap"]  # fmt: skip
+        header = [
+            "search",
+            "rows",
+            "dimensions",
+            "classes fitted",
+            "fit, s",
+            "core-ms a class",
+            "P@1 among them",
+            "largest gap",
+        ]
         parts += ["## Many rows", ROWS_TEXT, _common.table(header, rows)]
     if "memoir" in kept:
         parts += ["## MemoirSVC by search", MEMOIR_TEXT, memoir_table(kept["memoir"])]
@@ -370,12 +413,25 @@ def memoir_table(kept):
     show = _common.figure
     columns = "n", "passes", "fit", "sample_ms", "accuracy", "recall"
     rows = [
-        [f["k"], f["search"], f["ran"],
-         *(f[c] if isinstance(f[c], int) else show(f[c]) for c in columns)]
+        [
+            f["k"],
+            f["search"],
+            f["ran"],
+            *(f[c] if isinstance(f[c], int) else show(f[c]) for c in columns),
+        ]
         for f in kept.values()
-    ]  # fmt: skip
-    header = ["classes", "search", "ran", "rows", "passes", "fit, s", "ms a sample",
-              "accuracy", "recall@10"]  # fmt: skip
+    ]
+    header = [
+        "classes",
+        "search",
+        "ran",
+        "rows",
+        "passes",
+        "fit, s",
+        "ms a sample",
+        "accuracy",
+        "recall@10",
+    ]
     return _common.table(header, rows)
 
 

@@ -134,9 +134,12 @@ def run_classes(name):
         fitted, seconds, top, size = measure(split, asked)
         ndcg, precision = ndcg_at_5(top, split.Y_test[asked])
         results[system] = {
-            "fit_s": fitted, "ms": 1e3 * seconds / len(asked), "ndcg5": ndcg, "p1": precision,
+            "fit_s": fitted,
+            "ms": 1e3 * seconds / len(asked),
+            "ndcg5": ndcg,
+            "p1": precision,
             "bytes_an_entry": size / split.X.nnz,
-        }  # fmt: skip
+        }
     shape = [*split.X.shape, split.Y.shape[1]]
     _runner.keep("neighbors", "classes", name, {"shape": shape, "systems": results})
 
@@ -251,10 +254,17 @@ def report():
     for name, result in kept.get("classes", {}).items():
         shape = ", ".join(f"{n:,}" for n in result["shape"])
         for system, found in result["systems"].items():
-            lines.append([
-                f"{name} ({shape})", system, figure(found["fit_s"]), figure(found["ms"]),
-                f"{found['ndcg5']:.1f}", f"{found['p1']:.1f}", f"{found['bytes_an_entry']:.1f}",
-            ])  # fmt: skip
+            lines.append(
+                [
+                    f"{name} ({shape})",
+                    system,
+                    figure(found["fit_s"]),
+                    figure(found["ms"]),
+                    f"{found['ndcg5']:.1f}",
+                    f"{found['p1']:.1f}",
+                    f"{found['bytes_an_entry']:.1f}",
+                ]
+            )
     parts.append(f"## Labels of sparse rows\n\n{_common.table(header, lines)}")
     header = ["rows", "system", "build s", "ms a row", "recall@10"]
     lines = [

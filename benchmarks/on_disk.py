@@ -32,9 +32,16 @@ def piece(number, n_pieces, n_rows):
     from sklearn_xc.datasets import make_xc_classification
 
     X, Y = make_xc_classification(
-        n_rows, WORDS, CLASSES, n_labels=1, n_tokens=580, signal=0.05, class_exponent=0.5,
-        feature_shift=20, random_state=number,
-    )  # fmt: skip
+        n_rows,
+        WORDS,
+        CLASSES,
+        n_labels=1,
+        n_tokens=580,
+        signal=0.05,
+        class_exponent=0.5,
+        feature_shift=20,
+        random_state=number,
+    )
     shape = Y.shape[0], n_pieces * CLASSES
     return X, sp.csr_matrix((Y.data, Y.indices + number * CLASSES, Y.indptr), shape=shape)
 
@@ -87,11 +94,21 @@ def fit(folder, limit_gb):
     row = np.arange(0, X.shape[0], max(1, X.shape[0] // ASKED))
     best = model.predict_topk(X[row], k=1)[0].ravel()
     right = np.mean(best == Y[row].indices)
-    print(json.dumps({
-        "x_gb": X.nnz * 8 / 1e9, "rows": X.shape[0], "classes": Y.shape[1], "fit_s": seconds,
-        "cpu_s": processor, "limit_gb": limit_gb, "private_mb": watch.private,
-        "weights": model.coef_.nnz, "training_accuracy": float(right),
-    }))  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "x_gb": X.nnz * 8 / 1e9,
+                "rows": X.shape[0],
+                "classes": Y.shape[1],
+                "fit_s": seconds,
+                "cpu_s": processor,
+                "limit_gb": limit_gb,
+                "private_mb": watch.private,
+                "weights": model.coef_.nnz,
+                "training_accuracy": float(right),
+            }
+        )
+    )
 
 
 def main():
@@ -122,10 +139,17 @@ def main():
         "private memory used MB",
     ]
     rows = [
-        [_common.figure(f["x_gb"]), f"{f['rows']:,}", f"{f['classes']:,}", f"{f['fit_s']:.0f}",
-         f"{f['cpu_s'] / 3600:.3f}", f"{f['limit_gb']:g}", f"{f['private_mb']:.0f}"]
+        [
+            _common.figure(f["x_gb"]),
+            f"{f['rows']:,}",
+            f"{f['classes']:,}",
+            f"{f['fit_s']:.0f}",
+            f"{f['cpu_s'] / 3600:.3f}",
+            f"{f['limit_gb']:g}",
+            f"{f['private_mb']:.0f}",
+        ]
         for f in sorted(_runner.kept("on_disk")["fits"].values(), key=lambda f: f["x_gb"])
-    ]  # fmt: skip
+    ]
     parts = [
         "# X on disk",
         _runner.source("on_disk"),

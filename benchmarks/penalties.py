@@ -67,10 +67,15 @@ def measure_grid(split):
             pair = f"{l1 * length / units[0]:.8g}*rows", f"{l2 * length**2 / units[1]:.8g}*rows"
             grid[f"{l1:g}, {l2:g}"] = fitted(split, l1=pair[0], l2=pair[1])[0][:2]
     return {
-        "sizes": [*split.X.shape, split.Y.shape[1]], "auto": auto, "given": given, "rows": rows,
-        "l1, l2": [model.l1_ / length, model.l2_ / length**2], "factors": list(times),
-        "weights": [model.coef_.nnz, plain.coef_.nnz], "grid": grid,
-    }  # fmt: skip
+        "sizes": [*split.X.shape, split.Y.shape[1]],
+        "auto": auto,
+        "given": given,
+        "rows": rows,
+        "l1, l2": [model.l1_ / length, model.l2_ / length**2],
+        "factors": list(times),
+        "weights": [model.coef_.nnz, plain.coef_.nnz],
+        "grid": grid,
+    }
 
 
 def _squares(X):
@@ -95,9 +100,11 @@ def measure_trees(split):
             Path(folder, "model").mkdir()
             worker = Path(__file__).with_name("_peer_worker.py")
             subprocess.run(
-                [python, worker, folder, system], check=True, capture_output=True,
+                [python, worker, folder, system],
+                check=True,
+                capture_output=True,
                 env=_environment.variables(2),
-            )  # fmt: skip
+            )
             best, seconds = np.load(Path(folder, "best.npy")), np.load(Path(folder, "seconds.npy"))
         found[system] = [*measures(split.Y_test, best.astype(np.int64)), *seconds]
     return found
@@ -129,26 +136,39 @@ def page(grids, trees):
     names = sorted(grids, key=lambda name: -losses(grids[name]).max())
     lost = np.array([losses(grids[name]) for name in names])
     unseen = np.array([name not in _penalties_data.DECIDED for name in names])
-    by_rows = np.array([
-        np.max(list(g["grid"].values()), axis=0) - g["rows"][:2] for g in (grids[n] for n in names)
-    ])  # fmt: skip
+    by_rows = np.array(
+        [
+            np.max(list(g["grid"].values()), axis=0) - g["rows"][:2]
+            for g in (grids[n] for n in names)
+        ]
+    )
     header = ["data", "rows", "labels", "in sight", "P@1", "nDCG@5", "l1, l2", "P@1 lost"]
     header += ["nDCG@5 lost", "P@1 lost by rows", "nDCG@5 lost by rows"]
     header += [f"{name} {what}" for name in TREES.values() for what in ("P@1", "nDCG@5")]
     header += ["cpu s / given", "given s"]
-    return "\n\n".join([
-        "# Penalties that the data choose",
-        _result("sets", lost, by_rows)
-        + " "
-        + _result("sets that were not in sight when the rule was chosen", lost[unseen],
-                  by_rows[unseen]),
-        f"The bar is {BAR_GRID:g} point on every set. It is missed on "
-        + (", ".join(n for n, points in zip(names, lost, strict=True) if points.max() > BAR_GRID)
-           or "none") + ".",
-        _common.table(header, [row_of(name, grids[name], trees) for name in names]),
-        CAPTION,
-        _runner.source("penalties"),
-    ])  # fmt: skip
+    return "\n\n".join(
+        [
+            "# Penalties that the data choose",
+            _result("sets", lost, by_rows)
+            + " "
+            + _result(
+                "sets that were not in sight when the rule was chosen",
+                lost[unseen],
+                by_rows[unseen],
+            ),
+            f"The bar is {BAR_GRID:g} point on every set. It is missed on "
+            + (
+                ", ".join(
+                    n for n, points in zip(names, lost, strict=True) if points.max() > BAR_GRID
+                )
+                or "none"
+            )
+            + ".",
+            _common.table(header, [row_of(name, grids[name], trees) for name in names]),
+            CAPTION,
+            _runner.source("penalties"),
+        ]
+    )
 
 
 def _result(which, lost, by_rows):

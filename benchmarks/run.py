@@ -140,9 +140,12 @@ def parse_arguments():
         "--long-runs", action="store_true", help="also what is left out for its time or memory"
     )
     parser.add_argument(
-        "--some-labels", type=int, default=0, metavar="N",
+        "--some-labels",
+        type=int,
+        default=0,
+        metavar="N",
         help="where one-vs-rest is left out: train N labels, and tell the time of all by them",
-    )  # fmt: skip
+    )
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     return parser.parse_args()
 

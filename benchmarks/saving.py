@@ -109,8 +109,12 @@ def large_models(gigabytes):
         shape = f"{model.coef_.shape[0]:,} x {model.coef_.shape[1]:,}"
         print(f"{name} {shape}: saved in {saving:.1f} s", flush=True)
         del model
-        for how, file in (("r", path), ("r, not in the page cache", path), ("None", path),
-                          ("joblib", pickled)):  # fmt: skip
+        for how, file in (
+            ("r", path),
+            ("r, not in the page cache", path),
+            ("None", path),
+            ("joblib", pickled),
+        ):
             found = in_process(file, how)
             if how == "None":
                 found["how"] += f" (save took {saving:.1f} s)"
@@ -118,8 +122,16 @@ def large_models(gigabytes):
             print(rows[-1], flush=True)
         path.unlink()
         pickled.unlink()
-    header = ["model, K x D", "GB", "opened with", "open s", "first row ms", "row ms", "95 % ms",
-              "memory MB"]  # fmt: skip
+    header = [
+        "model, K x D",
+        "GB",
+        "opened with",
+        "open s",
+        "first row ms",
+        "row ms",
+        "95 % ms",
+        "memory MB",
+    ]
     text = "## Models of a gigabyte"
     text += (
         f"\n\nOpened in a process of its own; then the five best classes of {N_ROWS} rows of "

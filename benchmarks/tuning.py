@@ -48,9 +48,11 @@ def penalties(name):
     )
     seconds = timed_fit(plain, split), timed_fit(chosen, split)
     return {
-        "seconds": seconds, "plain": measures(plain, split), "chosen": measures(chosen, split),
+        "seconds": seconds,
+        "plain": measures(plain, split),
+        "chosen": measures(chosen, split),
         "l1, l2": [chosen.l1_, chosen.l2_],
-    }  # fmt: skip
+    }
 
 
 def labelled(split):
@@ -94,10 +96,17 @@ def write_page(found):
     rows = []
     for name, f in found.get("penalties", {}).items():
         (plain_s, chosen_s), (l1, l2) = f["seconds"], f["l1, l2"]
-        rows.append([
-            name, f"{plain_s:.2f}", f"{chosen_s:.2f}", f"{chosen_s / plain_s:.1f}",
-            f"{f['plain'][0]:.2f}", f"{f['chosen'][0]:.2f}", f"{l1:.3g}, {l2:.3g}",
-        ])  # fmt: skip
+        rows.append(
+            [
+                name,
+                f"{plain_s:.2f}",
+                f"{chosen_s:.2f}",
+                f"{chosen_s / plain_s:.1f}",
+                f"{f['plain'][0]:.2f}",
+                f"{f['chosen'][0]:.2f}",
+                f"{l1:.3g}, {l2:.3g}",
+            ]
+        )
     parts = [
         "# Choosing penalties, weighting labels",
         _runner.source("tuning"),

@@ -35,11 +35,17 @@ def worker(what, name, data, folder):
         raise SystemExit(reason)
     folder.mkdir()
     script = Path(__file__).with_name("_turn_worker.py")
-    with open(folder / "log.txt", "w") as log, subprocess.Popen(
-        [python, script, what, name, data, folder],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
-        env=_environment.variables(SYSTEMS[name].threads),
-    ) as process:  # fmt: skip
+    with (
+        open(folder / "log.txt", "w") as log,
+        subprocess.Popen(
+            [python, script, what, name, data, folder],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env=_environment.variables(SYSTEMS[name].threads),
+        ) as process,
+    ):
 
         def answer():
             for line in process.stdout:

@@ -84,9 +84,14 @@ def run_ours(problem, system, n_passes):
     model = LDGSWordEmbedding(DIM, WINDOW, n_jobs=THREADS, **options)
     start = time.perf_counter()
     U, V = negative_sampling(
-        problem.pairs, problem.counts, DIM, n_epochs=model.n_init_epochs,
-        n_negatives=model.n_negatives, seed=SEED, n_threads=THREADS,
-    )  # fmt: skip
+        problem.pairs,
+        problem.counts,
+        DIM,
+        n_epochs=model.n_init_epochs,
+        n_negatives=model.n_negatives,
+        seed=SEED,
+        n_threads=THREADS,
+    )
     passes = passes_of(model, problem.pairs, U, V, SEED, THREADS, model.n_init_epochs > 0)
     seconds = init = time.perf_counter() - start
     curve = [(0, seconds, objective(problem.pairs, U, V, BATCH, THREADS))]
@@ -104,9 +109,12 @@ def run_ours(problem, system, n_passes):
         keep(problem, system, so_far)
     centred = U - U.mean(axis=0)
     return {
-        "curve": curve, "init_s": init, "n_scored": passes.sums.n_scored,
-        "tasks": tasks(centred, problem.number), "tasks_plain": tasks(U, problem.number),
-    }  # fmt: skip
+        "curve": curve,
+        "init_s": init,
+        "n_scored": passes.sums.n_scored,
+        "tasks": tasks(centred, problem.number),
+        "tasks_plain": tasks(U, problem.number),
+    }
 
 
 # --------------------------------------------------------------------------------------- gensim
@@ -137,10 +145,12 @@ def run_peer(problem, system, python, n_epochs):
             plain = objective(problem.pairs, U[-1], V[-1], BATCH, THREADS)
         curve = list(zip(range(1, len(U) + 1), map(float, seconds), values, strict=True))
     return {
-        "curve": curve, "plain": plain, "fit": fit,
+        "curve": curve,
+        "plain": plain,
+        "fit": fit,
         "tasks": tasks(U[-1], problem.number),
         "tasks_centred": tasks(U[-1] - U[-1].mean(axis=0), problem.number),
-    }  # fmt: skip
+    }
 
 
 def fitted_objective(problem, U, V):
@@ -214,9 +224,10 @@ def tasks(vectors, number):
         found[name] = float(stats.spearmanr(cosines, human).statistic)
         found[f"{name}_n"] = [len(known), len(rows)]
     questions = [
-        line.lower().split() for line in _common.read_corpus("questions-words.txt.xz").splitlines()
+        line.lower().split()
+        for line in _common.read_corpus("questions-words.txt.xz").splitlines()
         if line and line[0] != ":"
-    ]  # fmt: skip
+    ]
     known = np.array([[number[w] for w in q] for q in questions if all(w in number for w in q)])
     right = 0
     for start in range(0, len(known), 512):
@@ -266,13 +277,17 @@ def measure(options):
     known = pairs.context_share[pairs.context_share > 0]
     unigram = -float(known @ np.log(known))
     facts = {
-        "n_tokens": f"{problem.n_tokens:,}", "n_words": f"{pairs.n_words:,}",
-        "n_pairs": f"{problem.counts.nnz:,}", "dim": DIM,
-        "batch": LDGSWordEmbedding().batch_size, "points": POINTS,
+        "n_tokens": f"{problem.n_tokens:,}",
+        "n_words": f"{pairs.n_words:,}",
+        "n_pairs": f"{problem.counts.nnz:,}",
+        "dim": DIM,
+        "batch": LDGSWordEmbedding().batch_size,
+        "points": POINTS,
         "count_s": f"{problem.seconds:.1f}",
-        "unigram": f"{unigram:.4f}", "n_parts": min(MAX_PARTS, -(-pairs.n_words // PART)),
+        "unigram": f"{unigram:.4f}",
+        "n_parts": min(MAX_PARTS, -(-pairs.n_words // PART)),
         "bound": f"{-float(share @ np.log(share)) - unigram:.4f}",
-    }  # fmt: skip
+    }
     _runner.keep("word_embedding", str(options.min_count), "problem", facts)
     systems = options.systems or DEFAULT + (list(PEERS) if options.peer else [])
     for name in systems:

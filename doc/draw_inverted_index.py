@@ -30,9 +30,13 @@ def shares(used, order):
 
 def density(axes, used, order, title, label):
     image = axes.imshow(
-        100 * shares(used, order), aspect="auto", vmin=0, vmax=100, cmap="Blues",
+        100 * shares(used, order),
+        aspect="auto",
+        vmin=0,
+        vmax=100,
+        cmap="Blues",
         extent=(0, len(order), N_FEATURES, 0),
-    )  # fmt: skip
+    )
     axes.set(title=title, xlabel=label, ylabel="feature, the most frequent first")
     return image
 
@@ -42,8 +46,7 @@ def stored(axes, stops, lengths, n_classes):
     places = np.arange(N_FEATURES) + 0.5
     axes.barh(places, stops, height=1, color=BLUE, label="weights stored")
     axes.barh(places, lengths, left=stops, height=1, color=ORANGE, label="named by the list")
-    axes.set(title="What is stored", xlabel="classes", xlim=(0, n_classes),
-             ylim=(N_FEATURES, 0))  # fmt: skip
+    axes.set(title="What is stored", xlabel="classes", xlim=(0, n_classes), ylim=(N_FEATURES, 0))
     axes.legend(loc="lower right", fontsize=8)
 
 

@@ -42,15 +42,24 @@ def main():
         for system, (seconds, precision) in found.items():
             name, colour = SYSTEMS[system]
             ours = system == "PPDSparseClassifier"
-            axes.plot(seconds, precision, "*" if ours else "o", color=colour,
-                      markersize=17 if ours else 8, label=name)  # fmt: skip
+            axes.plot(
+                seconds,
+                precision,
+                "*" if ours else "o",
+                color=colour,
+                markersize=17 if ours else 8,
+                label=name,
+            )
         axes.set(title=title, xlabel="training, seconds (log scale)", xscale="log")
         axes.xaxis.set_major_formatter("{x:g}")
         axes.margins(0.12, 0.15)
         axes.grid(alpha=0.3, which="both")
     panels[0].set_ylabel("first label right, %")
-    handles = {name: handle for axes in panels
-               for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}  # fmt: skip
+    handles = {
+        name: handle
+        for axes in panels
+        for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6)
     figure.savefig(DOC / "images" / "peers.png", dpi=80)
     versions = re.search(r"Versions: (.*)", text)

@@ -75,8 +75,11 @@ def entries_and_bounds(axes, search, n_entries):
     stop = share[search.n_left_out]
     axes.axvspan(0, stop, color=GREY, alpha=0.15, label="parts of columns left out")
     axes.axvspan(stop, share[-1], color=ORANGE, alpha=0.3, label="parts read")
-    axes.set(xlabel="entries of the columns, % of X", ylabel="U(S), most that they lift a row by",
-             title="Which columns are read")  # fmt: skip
+    axes.set(
+        xlabel="entries of the columns, % of X",
+        ylabel="U(S), most that they lift a row by",
+        title="Which columns are read",
+    )
     axes.annotate(f"{SLACK:g} T", (0.3 * stop, SLACK * search.threshold), va="bottom", fontsize=9)
     axes.legend(loc="upper left", fontsize=8)
 
@@ -102,8 +105,9 @@ def rows_and_scores(axes, search, parts, positive):
     low, high = axes.get_ylim()
     axes.annotate(" T - U(S)", (limit, 0.95 * high + 0.05 * low), va="top", fontsize=9)
     axes.annotate(" T", (axes.get_xlim()[0], search.threshold), va="bottom", fontsize=9)
-    axes.set(xlabel="sum over the columns read", ylabel="score, <w, x>",
-             title="Which rows are looked at")  # fmt: skip
+    axes.set(
+        xlabel="sum over the columns read", ylabel="score, <w, x>", title="Which rows are looked at"
+    )
     axes.legend(loc="lower right", fontsize=8)
 
 
@@ -111,10 +115,15 @@ def shares_of_classes(axes, shares):
     bins = np.geomspace(0.05, 50, 37)
     axes.hist(np.clip(100 * shares, bins[0], bins[-1]), bins=bins, color=BLUE)
     axes.axvline(100 / LANES, color=GREY, ls="--", lw=1)
-    axes.text(0.03, 0.95, "dashed: a class's share\nof a search in lanes", va="top", fontsize=8,
-              transform=axes.transAxes)  # fmt: skip
-    axes.set(xscale="log", xlabel="entries read, % of X", ylabel="classes",
-             title="All classes")  # fmt: skip
+    axes.text(
+        0.03,
+        0.95,
+        "dashed: a class's share\nof a search in lanes",
+        va="top",
+        fontsize=8,
+        transform=axes.transAxes,
+    )
+    axes.set(xscale="log", xlabel="entries read, % of X", ylabel="classes", title="All classes")
 
 
 def main():

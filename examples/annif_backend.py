@@ -150,16 +150,21 @@ class PPDSparseBackend(AnnifLearningBackend):
 def words(params):
     """TF-IDF of tokens that stand between spaces."""
     return TfidfVectorizer(
-        lowercase=False, token_pattern=r"\S+", min_df=int(params["min_df"]),
-        ngram_range=(1, int(params["ngram"])), dtype=np.float32,
-    )  # fmt: skip
+        lowercase=False,
+        token_pattern=r"\S+",
+        min_df=int(params["min_df"]),
+        ngram_range=(1, int(params["ngram"])),
+        dtype=np.float32,
+    )
 
 
 def classifier(params):
     return PPDSparseClassifier(
-        l1=penalty(params["l1"]), l2=penalty(params["l2"]), random_state=0,
+        l1=penalty(params["l1"]),
+        l2=penalty(params["l2"]),
+        random_state=0,
         warm_start=boolean(params.get("allow_learn", False)),
-    )  # fmt: skip
+    )
 
 
 def penalty(text):

@@ -47,8 +47,10 @@ models = {
     "nearest rows and names": with_names,
 }
 print(f"{len(kept)} passages of {len(rows_alone.classes_)} objects, {hidden.sum()} without any")
-print(f"{with_names.n_neighbors_} neighbours, s ** {with_names.power_:g}, "
-      f"a name counts {with_names.text_weight_:g}")  # fmt: skip
+print(
+    f"{with_names.n_neighbors_} neighbours, s ** {with_names.power_:g}, "
+    f"a name counts {with_names.text_weight_:g}"
+)
 
 # %%
 # How often is the right object among the five best?

@@ -16,9 +16,15 @@ MODELS = {
 def make(name, **changes):
     """Four passes of twelve steps each on the digits of `small`, unless told otherwise."""
     options = {
-        "batch_size": 50, "n_sampled_classes": 5, "max_iter": 4, "tol": None, "random_state": 0,
-        "learning_rate": 0.02, "alpha": 0.0, "init_scale": 0.1,
-    }  # fmt: skip
+        "batch_size": 50,
+        "n_sampled_classes": 5,
+        "max_iter": 4,
+        "tol": None,
+        "random_state": 0,
+        "learning_rate": 0.02,
+        "alpha": 0.0,
+        "init_scale": 0.1,
+    }
     return AugmentReduceClassifier(**{**options, **MODELS[name], **changes})
 
 

@@ -26,9 +26,15 @@ def tiny(seed=0):
 
 def settings(solver="implicit", **changes):
     options = {
-        "raman": False, "batch_size": 1, "n_sampled": 1, "sampling": "uniform", "alpha": 0.0,
-        "delta": 1.0, "intercept": 1.0, "shuffle": True,
-    }  # fmt: skip
+        "raman": False,
+        "batch_size": 1,
+        "n_sampled": 1,
+        "sampling": "uniform",
+        "alpha": 0.0,
+        "delta": 1.0,
+        "intercept": 1.0,
+        "shuffle": True,
+    }
     return Settings(solver=solver, **{**options, **changes})
 
 

@@ -38,9 +38,16 @@ def reference(counts, U, V):
 
 def options(**changes):
     everything = {
-        "n_chunks": 3, "n_message_passes": 0, "query_size": N_WORDS, "index": "exact",
-        "n_centroids": 4, "unretrieved": "exclude", "n_frequent": 7, "n_sampled": 1, "tau": 0.0,
-    }  # fmt: skip
+        "n_chunks": 3,
+        "n_message_passes": 0,
+        "query_size": N_WORDS,
+        "index": "exact",
+        "n_centroids": 4,
+        "unretrieved": "exclude",
+        "n_frequent": 7,
+        "n_sampled": 1,
+        "tau": 0.0,
+    }
     return context_sums.Options(**everything | changes)
 
 

@@ -71,9 +71,13 @@ def annif(folder, *arguments, text=None, fails=False):
     variables = {"PYTHONPATH": os.pathsep.join(paths), "NLTK_DATA": str(folder / "nltk")}
     result = subprocess.run(
         [PYTHON, ROOT / "examples" / "annif_backend.py", *arguments],
-        capture_output=True, text=True, check=False, cwd=folder, input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        input=text,
         env={**os.environ, **variables},
-    )  # fmt: skip
+    )
     assert (result.returncode != 0) == fails, result.stderr
     return result.stderr if fails else result.stdout
 

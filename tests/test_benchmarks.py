@@ -1,12 +1,14 @@
 """The runner that the benchmarks share: figures are kept, and pages written from them."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
+README = FOLDER / "README.md"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
 KEPT = sorted((FOLDER / "results").glob("*.json"))
 
@@ -74,3 +76,11 @@ def test_every_benchmark_is_run_by_it(script):
     assert "_runner.parser(" in text
     assert "_runner.write_page(" in text or "_runner.keep(" in text
     assert "ArgumentParser" not in text
+
+
+def test_the_readme_says_what_each_script_answers():
+    """And its pages are there."""
+    rows = re.findall(r"^\| `(\w+)\.py` \| [^|]* \| ([^|]*) \|$", README.read_text(), re.M)
+    assert sorted(script for script, _ in rows) == SCRIPTS
+    pages = [page.strip("`") for _, page in rows if page != "none is kept"]
+    assert [page for page in pages if not (FOLDER.parent / page).exists()] == []

@@ -112,7 +112,9 @@ def test_scikit_learns_check_of_an_estimator_of_text(estimator, name):
 # as a list, since old scikit-learn versions give a generator and new pytest versions refuse it
 @pytest.mark.parametrize(CHECKS.args[0], list(CHECKS.args[1]), **CHECKS.kwargs)
 def test_scikit_learns_check(estimator, check):
+    before = repr(estimator)
     check(estimator)
+    assert repr(estimator) == before  # what is checked is a copy
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -252,4 +252,8 @@ def test_a_program_starts_in_an_empty_folder(name, tmp_path):
     call = [sys.executable, f"{name}.py", "--help"]
     root = str(FOLDER.parent)
     environment = {**os.environ, "PYTHONPATH": root}
-    subprocess.run(call, cwd=tmp_path, env=environment, check=True, timeout=120)
+    done = subprocess.run(
+        call, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: {name}.py")

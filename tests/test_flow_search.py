@@ -52,9 +52,14 @@ def test_halving_search(bibtex):
 
 def test_halving_search_grows_epochs(bibtex):
     search = HalvingGridSearchCV(
-        MemoirSVC(random_state=0), {"rho": [0.5, 1.0]}, resource="max_iter", max_resources=4,
-        min_resources=1, factor=2, cv=2,
-    ).fit(bibtex.X, bibtex.y)  # fmt: skip
+        MemoirSVC(random_state=0),
+        {"rho": [0.5, 1.0]},
+        resource="max_iter",
+        max_resources=4,
+        min_resources=1,
+        factor=2,
+        cv=2,
+    ).fit(bibtex.X, bibtex.y)
     assert search.n_resources_[0] < search.n_resources_[-1] <= 4
 
 

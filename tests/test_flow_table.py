@@ -67,8 +67,11 @@ TOOLS = {
         MODEL, X, y, param_name="l1", param_range=[0.1, 0.2], **SCORE
     ),
     "permutation_importance": lambda X, y: permutation_importance(
-        clone(MODEL).fit(X[:, :3].toarray(), y), X[:, :3].toarray(), y,
-        scoring=SCORE["scoring"], n_repeats=1,
+        clone(MODEL).fit(X[:, :3].toarray(), y),
+        X[:, :3].toarray(),
+        y,
+        scoring=SCORE["scoring"],
+        n_repeats=1,
     ),
     "OneVsRestClassifier": predicted(OneVsRestClassifier(MODEL)),
     "MultiOutputClassifier": one_output_a_label,
@@ -81,7 +84,25 @@ TOOLS = {
     "FrozenEstimator": lambda X, y: FrozenEstimator(clone(MODEL).fit(X, y)).predict(X),
     "SelectFromModel": lambda X, y: SelectFromModel(MODEL).fit(X, y).transform(X),
     "RFE": lambda X, y: RFE(MODEL, step=0.5).fit(X, y).transform(X),
-}  # fmt: skip
+}
+
+
+SPARSE_Y = "Sparse data was passed for y"
+# What a tool says of the forms that it refuses.
+NO = dict.fromkeys(
+    ["cross_val_score", "cross_validate", "learning_curve", "validation_curve"]
+    + ["permutation_importance"],
+    "The 'y' parameter of .* must be an array-like",
+) | {
+    "HalvingGridSearchCV": f"y should be a 1d array|{SPARSE_Y}",
+    "MultiOutputClassifier": "y must have at least two dimensions|must be an indicator matrix",
+    "ClassifierChain": "tuple index out of range|must be an indicator matrix",
+    "CalibratedClassifierCV": f"y should be a 1d array|{SPARSE_Y}",
+    "StackingClassifier": SPARSE_Y,
+    "VotingClassifier": "only supports binary or multiclass classification",
+    "BaggingClassifier": f"y should be a 1d array|{SPARSE_Y}",
+    "TunedThresholdClassifierCV": "Only binary classification is supported",
+}
 
 
 def table():
@@ -115,7 +136,9 @@ def test_what_the_table_says_is_so(bibtex, tool, form):
         TOOLS[tool](X, y == 0)
         claim = "no"
     if claim == "no":
-        with pytest.raises((TypeError, ValueError, NotImplementedError, IndexError)):
+        with pytest.raises(
+            (TypeError, ValueError, NotImplementedError, IndexError), match=NO[tool]
+        ):
             TOOLS[tool](X, y)
     else:
         TOOLS[tool](X, y)

@@ -160,7 +160,7 @@ def mean_weight(sample_weight):
     return float(sample_weight[sample_weight > 0].mean(dtype="float64"))
 
 
-def settings_of(model, bound, sizes, max_iter, part, **others):
+def settings_of(model, bound, sizes, max_iter: int, part, **others):
     """Settings of the passes.
 
     Parameters
@@ -171,7 +171,6 @@ def settings_of(model, bound, sizes, max_iter, part, **others):
         From `bound_of`.
     sizes : tuple of int, int and ndarray or None
         How many samples there are, how many are trained on, and their weights.
-    max_iter : int
     part : float or None
         None for a fit; for a part how much of a mini-batch its last one is.
     **others : object

@@ -8,14 +8,14 @@ class and then scales the step of this class would correlate the two.
 """
 
 import numpy as np
-from scipy.special import logsumexp, ndtri
+from scipy.special import logsumexp
 
 from .._kernels.augment_reduce import _bounds as kernel
 from .._kernels.augment_reduce import _noise_bounds as noise_kernel
 from .._kernels.augment_reduce._noise import draw
 from .._kernels.softmax._one_vs_each import global_one_vs_each
 from ..softmax._probabilities import log_softmax
-from ._noise_models import MODELS, expectation, log_probability_of
+from ._noise_models import MODELS, NOISES, expectation, log_probability_of
 
 UNIT_SCALE = np.log(np.e - 1)  # gamma of the scale 1
 # First step and decay of the variables of Algorithm 2: rate * (1 + t)^-decay after t passes. The
@@ -102,8 +102,7 @@ class AugmentedNoise:
 
     def __init__(self, model, n_samples, n_classes, n_threads, step, first=1, unit=False):
         if unit:
-            largest = ndtri(1 - 1 / (n_classes + 1)) if model == "probit" else np.log(n_classes)
-            mu, gamma = np.array([largest]), np.array([UNIT_SCALE])
+            mu, gamma = np.array([NOISES[model].largest(n_classes)]), np.array([UNIT_SCALE])
         else:
             mu, gamma = at_equal_utilities(model, n_classes)
         self.mu, self.gamma = np.repeat(mu, n_samples), np.repeat(gamma, n_samples)
@@ -137,9 +136,16 @@ class AugmentedNoise:
         """The bound of each row, with psi of all classes."""
         out = np.empty(len(psi))
         noise_kernel.bound_noise(
-            psi, _all_count(psi), batch, self.mu, self.gamma, *self._expectation, out,
-            self._model, self._n_threads,
-        )  # fmt: skip
+            psi,
+            _all_count(psi),
+            batch,
+            self.mu,
+            self.gamma,
+            *self._expectation,
+            out,
+            self._model,
+            self._n_threads,
+        )
         return out
 
     def at_best(self, psi):

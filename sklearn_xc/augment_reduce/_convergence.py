@@ -6,15 +6,13 @@ from ..utils._convergence import warn_not_converged
 NOISE = 0.01  # share of the bound by which the last steps leave it now higher, now lower
 
 
-def warn_of_end(model, result, max_iter, cold):
+def warn_of_end(model, result, max_iter: int, cold: bool):
     """Warn where a fit ended too early, or lower than it began.
 
     Parameters
     ----------
     model : AugmentReduceClassifier
     result : Result
-    max_iter : int
-    cold : bool
     """
     measure = "log-likelihood of the samples kept apart" if result.scores else "bound"
     if (model.tol is not None or result.scores) and not result.ended_by_itself:

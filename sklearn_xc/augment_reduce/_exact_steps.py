@@ -7,7 +7,6 @@ of all classes take a Newton step a visit or more (`_kernels/softmax/_noise_row.
 """
 
 import numpy as np
-from scipy.special import ndtri
 
 from ..softmax._full_softmax import (
     BATCH,
@@ -24,33 +23,19 @@ from ..topk._feature_major import feature_major, n_places, padded_intercept, unt
 from ..utils._coordinates import Coordinates
 from ..utils._random import stream
 from ..utils._schedules import share_of_rate
-from ._noise_models import log_probability_of
+from ._noise_models import NOISES, log_probability_of, slope_of_noise
 
 PLAIN_PASSES = 10  # of max_iter="auto"
 
 
-def largest_noise(model, n_classes):
-    """About the largest of the noises of all classes."""
-    return float(ndtri(1 - 1 / (n_classes + 1))) if model == "probit" else np.log(n_classes)
-
-
-def slope_of_noise(model, n_classes):
-    """How fast the logarithm of the tail falls at the largest noise.
-
-    Near it, utilities of a probit times this are those of a softmax; Gumbel's and the logistic
-    tail fall with 1.
-    """
-    return max(1.0, largest_noise(model, n_classes)) if model == "probit" else 1.0
-
-
 def plain_coordinates(rows, sample_weight):
-    """Those in which rows have length 1 about, one scale for each column."""
+    """Return coordinates in which rows have length 1 about, one scale for each column."""
     found = rows.coordinates_for_steps(sample_weight)
     return Coordinates(found.mean, np.full(rows.shape[1], 1.0) * found.scale)
 
 
-def plain_settings(model, scale, n_classes):
-    """The settings of plain steps that are other than those of other steps.
+def plain_settings(model, scale, n_classes: int):
+    """Return the settings of plain steps that are other than those of other steps.
 
     Where classes are alike, utilities of a probit are smaller by the slope of its noise than those
     of a softmax, and gradients longer by as much: its rate is that of a softmax over the square of
@@ -63,15 +48,17 @@ def plain_settings(model, scale, n_classes):
     model : AugmentReduceClassifier
     scale : ndarray (n_features,)
         Of the coordinates.
-    n_classes : int
     """
     slope = slope_of_noise(model.model, n_classes)
     rate = RATE / slope**2
     alpha = RIDGE * slope if model.alpha == "auto" else float(model.alpha) / scale**2
     return {
-        "plain": True, "batch_size": BATCH, "learning_rate": rate, "alpha": alpha,
+        "plain": True,
+        "batch_size": BATCH,
+        "learning_rate": rate,
+        "alpha": alpha,
         "falls_to_zero": True,
-    }  # fmt: skip
+    }
 
 
 class PlainSteps:
@@ -92,22 +79,31 @@ class PlainSteps:
         if samples.weight is not None:
             self._squares *= samples.weight
         if settings.model != "softmax":
-            mu = largest_noise(settings.model, self._n_classes)
-            beta = (1 + mu**2) ** -0.5 if settings.model == "probit" else 1.0
-            self._noise = settings.model, *(np.full(rows.shape[0], x) for x in (mu, beta))
+            noise = NOISES[settings.model]
+            mu = noise.largest(self._n_classes)
+            start = mu, noise.spread(mu)
+            self._noise = settings.model, *(np.full(rows.shape[0], x) for x in start)
         if W is None:
             W = untouched_zeros((rows.shape[1], n_places(self._n_classes)))
         else:
             W = feature_major(W)
         self._steps = ExactSteps(
-            rows, samples.y, samples.weight, W, padded_intercept(b, BEYOND),
-            samples.training, alpha=settings.alpha, intercept=INTERCEPT, adaptive=False,
-            n_threads=settings.n_threads, noise=self._noise,
-        )  # fmt: skip
+            rows,
+            samples.y,
+            samples.weight,
+            W,
+            padded_intercept(b, BEYOND),
+            samples.training,
+            alpha=settings.alpha,
+            intercept=INTERCEPT,
+            adaptive=False,
+            n_threads=settings.n_threads,
+            noise=self._noise,
+        )
         self.n_steps = settings.n_steps
 
     def epoch(self, rng, number):
-        """A pass over the samples, the `number`-th of the call, from 1 on."""
+        """Make a pass over the samples, the `number`-th of the call, from 1 on."""
         training, settings = self._samples.training, self.settings
         order = rng.permutation(training).astype(np.int32)
         n_batches = len(cuts_at(len(order), settings.batch_size)) - 1
@@ -121,7 +117,7 @@ class PlainSteps:
         self.n_steps += n_batches
 
     def bound(self, watched):
-        """The mean log-likelihood of the watched samples."""
+        """Return the mean log-likelihood of the watched samples."""
         psi = np.ascontiguousarray(watched.scores(self.weights(), self.settings.n_threads))
         if self._noise is None:
             own = np.arange(len(watched.y)), watched.y
@@ -130,6 +126,6 @@ class PlainSteps:
         return watched.mean(log_probability_of(psi, watched.y, self.settings.model, threads))
 
     def weights(self):
-        """W and b, which further steps will change."""
+        """Return W and b, which further steps will change."""
         self._steps.finish()
         return self._steps.W[:, : self._n_classes].T, self._steps.b[: self._n_classes]

@@ -15,9 +15,13 @@ SUMS = is_array(np.float64, least=0)
 
 
 @record(
-    n_entries=SUMS, weight=SUMS, first=is_array(np.float64), second=SUMS,
-    n_rows=is_not_negative, weight_of_rows=is_not_negative,
-)  # fmt: skip
+    n_entries=SUMS,
+    weight=SUMS,
+    first=is_array(np.float64),
+    second=SUMS,
+    n_rows=is_not_negative,
+    weight_of_rows=is_not_negative,
+)
 class FeatureMoments:
     """Sums over the rows of all calls, without those of weight zero.
 
@@ -40,7 +44,7 @@ class FeatureMoments:
             raise ValueError("the sums of FeatureMoments are of different features")
 
     def with_sums(self, sums, weight):
-        """A record with the rows of another call; this one stays as it is.
+        """Return a record with the rows of another call; this one stays as it is.
 
         Parameters
         ----------
@@ -57,7 +61,7 @@ class FeatureMoments:
         return new
 
     def coordinates(self, dense):
-        """Those in which columns are of size 1 about, and `dense` ones have no common part.
+        """Return coordinates in which columns have size 1 about and `dense` ones no common part.
 
         A dense column without zeros is shifted to its mean. The size of such a column is its
         deviation, that of another the root mean square of its entries: with zeros left where they
@@ -94,7 +98,7 @@ class FeatureMoments:
         return float(self.weight.sum() / self.weight_of_rows) if self.weight_of_rows else 0.0
 
     def entries_of_feature(self, n_rows):
-        """Rows that have each feature, out of `n_rows` rows like those seen."""
+        """Return rows that have each feature, out of `n_rows` rows like those seen."""
         return self.n_entries * (n_rows / max(self.n_rows, 1))
 
     def _deviation(self):

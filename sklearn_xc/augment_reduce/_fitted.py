@@ -30,10 +30,15 @@ def grown_averages(model, places):
 def check_loaded(model):
     """Raise ValueError if attributes that were loaded do not fit together."""
     require_attributes(
-        model, n_steps_=is_int32, _averages=either(None, is_a(tuple)), _seen=is_a(RowsSeen),
-        _moments=is_a(FeatureMoments), bound_=is_text, learning_rate_=is_not_negative,
+        model,
+        n_steps_=is_int32,
+        _averages=either(None, is_a(tuple)),
+        _seen=is_a(RowsSeen),
+        _moments=is_a(FeatureMoments),
+        bound_=is_text,
+        learning_rate_=is_not_negative,
         _waiting=either(None, is_a(Waiting)),
-    )  # fmt: skip
+    )
     n_classes, n_features = len(model.classes_), model.n_features_in_
     averages, moments = model._averages, model._moments
     shapes = (n_classes, n_features), (n_classes,)

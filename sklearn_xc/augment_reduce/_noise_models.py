@@ -1,25 +1,89 @@
 """Probabilities of utilities with Gaussian or logistic noise (multinomial probit and logistic)."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
+from scipy.special import ndtri
 
 from .._kernels.augment_reduce import _quadrature as kernel
 
-# The models by their number in the kernels.
-MODELS = {"probit": 0, "logistic": 1}
+
+class Noise(NamedTuple):
+    """Noise of the utilities of a model: all that differs between models outside kernels.
+
+    Attributes
+    ----------
+    code : int
+        Number of the model in the kernels (`_noise.pxd`).
+    largest : callable
+        ``largest(n)``: about the largest of the noises of n classes.
+    slope : callable
+        ``slope(n)``: how fast the logarithm of the tail falls there. Utilities times this are, near
+        it, those of a softmax.
+    spread : callable
+        ``spread(mu)``: standard scale of the noise of a class, given that its mean is mu.
+    expectation : callable
+        ``expectation()``: nodes and weights, not normalised, of `expectation`.
+    """
+
+    code: int
+    largest: Callable
+    slope: Callable
+    spread: Callable
+    expectation: Callable
+
+
+def _largest_normal(n):
+    return float(ndtri(1 - 1 / (n + 1)))
+
+
+def _normal_expectation():
+    nodes = np.arange(-17, 18) / 2
+    return nodes, np.exp(-(nodes**2) / 2)
+
+
+def _logistic_expectation():
+    s = np.arange(-20, 21) * 0.15
+    nodes = 4 * np.sinh(s)
+    return nodes, np.cosh(s) / np.cosh(nodes / 2) ** 2
+
+
+NOISES = {
+    "probit": Noise(
+        code=0,
+        largest=_largest_normal,
+        slope=lambda n: max(1.0, _largest_normal(n)),
+        spread=lambda mu: (1 + mu**2) ** -0.5,
+        expectation=_normal_expectation,
+    ),
+    "logistic": Noise(
+        code=1,
+        largest=np.log,
+        slope=lambda n: 1.0,
+        spread=lambda mu: 1.0,
+        expectation=_logistic_expectation,
+    ),
+}
+MODELS = {name: noise.code for name, noise in NOISES.items()}
 
 # Rows handed to the kernel at once: between two blocks Python can take an interrupt.
 ROW_BLOCK = 256
 
 
-def log_probabilities(scores, model, n_threads, out=None):
-    """Log-probabilities of all classes, by quadrature (A&R, eq. 5).
+def slope_of_noise(model, n_classes):
+    """Return the slope of the tail of the noise; that of the softmax, Gumbel's, is 1."""
+    return NOISES[model].slope(n_classes) if model in NOISES else 1.0
+
+
+def log_probabilities(scores, model, n_threads: int, out=None):
+    """Return log-probabilities of all classes, by quadrature (A&R, eq. 5).
 
     Parameters
     ----------
     scores : C-contiguous ndarray of float32 (n_rows, n_classes), finite
         Mean utilities.
     model : {"probit", "logistic"}
-    n_threads : int
     out : ndarray of float32 or float64 (n_rows, n_classes), default=None
         Where they go; `scores` itself may be given. None: a new float32 array.
 
@@ -38,7 +102,7 @@ def log_probabilities(scores, model, n_threads, out=None):
 
 
 def log_probability_of(scores, codes, model, n_threads):
-    """Log-probability of one class a row.
+    """Return the log-probability of one class a row.
 
     Parameters
     ----------
@@ -61,7 +125,7 @@ def _blocks(scores):
 
 
 def expectation(model):
-    """Nodes and weights that turn an expectation over standard noise into a sum.
+    """Return nodes and weights that turn an expectation over standard noise into a sum.
 
     The trapezoidal rule: in u for the Gaussian, in s with u = 4 sinh(s) for the logistic
     distribution, whose tails are long. For log Phi(mu + beta u) the error is below 1e-6 while beta
@@ -76,11 +140,5 @@ def expectation(model):
     nodes, weights : ndarrays of float64 (n_nodes,)
         The weights sum to 1.
     """
-    if model == "probit":
-        nodes = np.arange(-17, 18) / 2
-        weights = np.exp(-(nodes**2) / 2)
-    else:
-        s = np.arange(-20, 21) * 0.15
-        nodes = 4 * np.sinh(s)
-        weights = np.cosh(s) / np.cosh(nodes / 2) ** 2
+    nodes, weights = NOISES[model].expectation()
     return nodes, weights / weights.sum()

@@ -1,9 +1,9 @@
 """The weights that Augment-and-Reduce starts from, and their way into coordinates and back."""
 
 import numpy as np
-from scipy.special import ndtri
 
 from ..topk._feature_major import untouched_zeros
+from ._noise_models import slope_of_noise
 
 CLASSES_AT_ONCE = 256  # so that Ctrl-C is heard between them
 
@@ -18,8 +18,8 @@ def in_memory(zeros):
     return zeros
 
 
-def start_of(model, codes, sample_weight, seed, made=True):
-    """Weights and intercepts of a cold start.
+def start_of(model, codes, sample_weight, seed: int, made=True):
+    """Return weights and intercepts of a cold start.
 
     Parameters
     ----------
@@ -27,7 +27,6 @@ def start_of(model, codes, sample_weight, seed, made=True):
         Whose parameters, classes and number of features are read.
     codes : ndarray of int32 (n_samples,)
     sample_weight : ndarray of float32 (n_samples,), or None
-    seed : int
     made : bool, default=True
         Whether weights of zero are made; None in their place otherwise.
     """
@@ -43,7 +42,7 @@ def start_of(model, codes, sample_weight, seed, made=True):
 
 
 def initial_weights(n_classes, n_features, scale, seed):
-    """Normal weights, and intercepts of a hundredth of their deviation (section 4)."""
+    """Draw normal weights, and intercepts of a hundredth of their deviation (section 4)."""
     generator = np.random.default_rng(seed)
     W = untouched_zeros((n_classes, n_features))
     if scale == "auto" or scale == 0:
@@ -57,7 +56,7 @@ def initial_weights(n_classes, n_features, scale, seed):
 
 
 def utilities_of_frequencies(counts, model):
-    """Intercepts under which classes are chosen about as often as in the samples.
+    """Return intercepts under which classes are chosen about as often as in the samples.
 
     With features that are zero, those of the softmax are the logarithms of the frequencies; the
     tail of the logistic distribution is that of Gumbel's, and the Gaussian's near the largest of
@@ -65,8 +64,7 @@ def utilities_of_frequencies(counts, model):
     """
     logarithms = np.log((counts + 0.5) / (counts.sum() + 0.5 * len(counts)))
     logarithms -= logarithms.mean()
-    if model == "probit":
-        logarithms /= max(1.0, ndtri(1 - 1 / len(counts)))
+    logarithms /= slope_of_noise(model, len(counts) - 1)  # of one draw less
     return logarithms.astype(np.float32)
 
 
@@ -79,7 +77,7 @@ def to_inside(W, b, coordinates):
 
 
 def to_outside(W, b, coordinates):
-    """The inverse, in place too; returns W and b."""
+    """Return the inverse, in place too; returns W and b."""
     for block, intercepts in _blocks(W, b):
         block /= coordinates.scale.astype(np.float32)
         if coordinates.mean is not None:

@@ -82,7 +82,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         return all_or_nothing(self)
 
     def _progress_of_part(self):
-        """Lines that `verbose` prints of a call of partial_fit; callbacks are told of fits only."""
+        """Return lines that `verbose` prints of a call of partial_fit; callbacks see fits only."""
         return Progress(self, self.verbose).start(None, name="part")
 
     def _require_size(self, n_classes, n_features):
@@ -182,7 +182,9 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
             check_shape(vars(self), np.shape(value), self._scores_of().n_inputs())
 
     def _check_state(self):
-        """Before training goes on: attributes set by hand have to fit together, as in a file."""
+        """Check, before training goes on, that attributes set by hand fit together, as in a
+        file.
+        """
         check_shape(vars(self), np.shape(self.coef_), self._scores_of().n_inputs())
         self._check_loaded(mapped=False)
 
@@ -192,7 +194,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         return "_encoding" in vars(self)
 
     def _scores_of(self, state=None):
-        """How scores come from rows, as `LinearScores` or in its place.
+        """Return how scores come from rows, as `LinearScores` or in its place.
 
         Parameters
         ----------
@@ -204,7 +206,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         return LinearScores(state["n_features_in_"], state["_encoding"].kind == "binary")
 
     def _model(self):
-        """The object that scores rows: has ``topk``, ``scores`` and ``positives``."""
+        """Return the object that scores rows: has ``topk``, ``scores`` and ``positives``."""
         scores, loaded = self._scores_of(), vars(self).get("_loaded")
         if loaded and "coef_" not in vars(self) and self.intercept_ is loaded.intercept:
             return loaded.index
@@ -216,12 +218,12 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         return self._index_cache.get(self.coef_, self.intercept_, scores.index)
 
     def _rows(self, X):
-        """The rows that :meth:`_model` scores."""
+        """Return the rows that :meth:`_model` scores."""
         rows = self._feature_rows(X)
         return self._scores_of().inputs(rows, self._threads())
 
     def _feature_rows(self, X):
-        """The rows that the user gave."""
+        """Return the rows that the user gave."""
         check_is_fitted(self)
         X = in_checked_csr(X, "X")
         return as_rows(normalise(validate_data(self, X, accept_sparse="csr", reset=False)))
@@ -230,7 +232,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         return effective_threads(self.n_jobs)
 
     def decision_function(self, X):
-        """Scores of all classes.
+        """Return scores of all classes.
 
         Parameters
         ----------
@@ -295,7 +297,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         return encoding.indicator(pattern)
 
     def score(self, X, y, sample_weight=None):
-        """Share of samples whose class, or whole set of labels, is predicted.
+        """Return the share of samples whose class, or whole set of labels, is predicted.
 
         Parameters
         ----------
@@ -317,7 +319,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
     _topk = topk_of_scores
 
     def _topk_probabilities(self, rows, k, only=None):
-        """As :meth:`_topk`, with probabilities; for the estimators that have them."""
+        """Find the k best with probabilities; for the estimators that have them."""
         raise ValueError(f"scores='proba': {type(self).__name__} has no probabilities")
 
     def _require_output(self, rows, dtype, method, n_columns=None):
@@ -331,7 +333,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
     # ------------------------------------------------------------------------------- inspection
 
     def explain(self, X, labels=None, k=5, *, feature_names=None):
-        """The features that contribute most to the scores of labels.
+        """Return the features that contribute most to the scores of labels.
 
         The score of a label is its intercept and the sum of ``w_kj * x_j`` over the features of the
         row. Only the non-zeros of a row and of its labels' weights are looked at.

@@ -63,16 +63,22 @@ def check_labels_and_counts(model, mapped):
     """
     n_classes = len(model._encoding.classes_)
     require_attributes(
-        model, _support=either(None, is_array(np.int64, least=0)),
+        model,
+        _support=either(None, is_array(np.int64, least=0)),
         _held_out_counts=either(None, is_array(np.int64, ndim=2, least=0)),
-        n_iter_=is_int32, loss_curve_=is_array(np.float64, finite=False),
-        _beginning=is_a(Waiting), _encoding=is_a(LabelEncoding), classes_=is_labels,
+        n_iter_=is_int32,
+        loss_curve_=is_array(np.float64, finite=False),
+        _beginning=is_a(Waiting),
+        _encoding=is_a(LabelEncoding),
+        classes_=is_labels,
         coef_=lambda coef: sparse.issparse(coef) or isinstance(coef, np.ndarray),
-        intercept_=is_array(np.float32, finite=False), n_features_in_=is_count,
-        feature_names_in_=is_labels, _share_with_labels=is_number,
+        intercept_=is_array(np.float32, finite=False),
+        n_features_in_=is_count,
+        feature_names_in_=is_labels,
+        _share_with_labels=is_number,
         search_recall_=is_a(float, np.floating),
         validation_scores_=is_array(np.float64, finite=False),
-    )  # fmt: skip
+    )
     classes = model._encoding.classes_
     same = np.shape(model.classes_) == classes.shape
     if not same or not (mapped or np.array_equal(model.classes_, classes)):

@@ -30,23 +30,23 @@ class LinearScores:
         self.n_features, self.binary = n_features, binary
 
     def n_inputs(self):
-        """Columns of coef_."""
+        """Return columns of coef_."""
         return self.n_features
 
     def inputs(self, rows, n_threads):
-        """The rows that weights are multiplied with, in place of some `Rows`; `Rows` as well."""
+        """Return rows that weights are multiplied with, in place of some `Rows`; `Rows` as well."""
         return rows
 
     def index(self, coef, intercept):
-        """The object that scores inputs: has ``topk``, ``scores`` and ``positives``."""
+        """Return the object that scores inputs: has ``topk``, ``scores`` and ``positives``."""
         return InvertedIndex(coef, intercept)
 
     def weights_at(self, coef, row, features):
-        """Weights of some features, ascending, in a row of coef; ndarray of float32."""
+        """Return weights of some features, ascending, in a row of coef; ndarray of float32."""
         return weights_at(coef, row, features)
 
     def weights_of_label(self, coef, intercept, place, features, values):
-        """Terms of the score of the label at a place of ``classes_``.
+        """Return terms of the score of the label at a place of ``classes_``.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class IndexCache:
         self._index = None
 
     def get(self, coef, intercept, make=InvertedIndex):
-        """The index of these weights."""
+        """Return the index of these weights."""
         arrays = arrays_of(coef, intercept)
         with self._lock:
             if not _same(arrays, self._arrays):
@@ -113,7 +113,7 @@ def trust(coef):
 
 
 def checked_weights(coef):
-    """``coef_`` as CSR or ndarray, whose structure was checked if a user put it in place.
+    """Return ``coef_`` as CSR or ndarray, its structure checked if a user put it in place.
 
     Each array is trusted for being the one that was trusted before; that it cannot be written to,
     which anybody can say of any array, only keeps it as it was then.
@@ -131,7 +131,7 @@ def checked_weights(coef):
 
 
 def arrays_of(coef, intercept):
-    """The arrays that weights and intercepts lie in."""
+    """Return the arrays that weights and intercepts lie in."""
     parts = _parts_of(coef) if sparse.issparse(coef) else (coef,)
     return *parts, intercept
 

@@ -27,7 +27,7 @@ def count_rows_with_labels(estimator, Y, sample_weight):
 
 
 def warn_if_nearly_empty(estimator, n_labels, limit):
-    """Once for each fit, where nine rows in ten get no label but training rows had some.
+    """Warn once for each fit, where nine rows in ten get no label but training rows had some.
 
     Called by ``predict`` itself: the warning points to the line that calls it.
 

@@ -11,7 +11,7 @@ NAMES = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers", "U": "
 
 
 def merge_labels(known, labels):
-    """The sorted union of a model's classes and other labels, wide enough for both.
+    """Return the sorted union of a model's classes and other labels, wide enough for both.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def merge_labels(known, labels):
 
 
 def _as_kind_of(known, labels):
-    """The labels, of the same kind as the classes; refuses other kinds."""
+    """Return the labels, of the same kind as the classes; refuses other kinds."""
     if labels.dtype.kind == "b" and known.dtype.kind in "iuf":
         labels = labels.astype(known.dtype)
     kinds = _kind(known), _kind(labels)
@@ -79,7 +79,7 @@ def _as_kind_of(known, labels):
 
 
 def _kind(labels):
-    """Kind of these labels in an error message."""
+    """Return the kind of these labels in an error message."""
     if labels.dtype.kind != "O":
         return NAMES.get(labels.dtype.kind, f"{labels.dtype} values")
     types = {type(label) for label in labels.tolist()}
@@ -102,7 +102,7 @@ def _union_of_objects(known, labels):
 
 
 def _would_waste(known, labels):
-    """Whether new texts would make all known ones as wide as the longest."""
+    """Return whether new texts would make all known ones as wide as the longest."""
     if known.dtype.kind != "U" or labels.dtype.kind != "U":
         return False
     total = (known.nbytes + labels.nbytes) // 4
@@ -110,7 +110,7 @@ def _would_waste(known, labels):
 
 
 def append_names(known, names):
-    """Column names behind others, in one array that cuts none of them short."""
+    """Return the column names behind others, in one array that cuts none of them short."""
     if known.dtype.kind == names.dtype.kind:
         return np.concatenate([known, names])
     joined = np.empty(len(known) + len(names), dtype=object)
@@ -118,15 +118,14 @@ def append_names(known, names):
     return joined
 
 
-def rows_in_places(rows, places, n_rows):
-    """A sparse matrix with its rows in other places, empty rows in between.
+def rows_in_places(rows, places, n_rows: int):
+    """Return a sparse matrix with its rows in other places, empty rows in between.
 
     Parameters
     ----------
     rows : CSR of shape (n_known, n_columns)
     places : ndarray of int (n_known,)
         Each once.
-    n_rows : int
 
     Returns
     -------

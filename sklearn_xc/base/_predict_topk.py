@@ -10,10 +10,17 @@ from ._validation import as_it_is
 
 
 def predict_topk(
-    self, X, k=None, scores="decision", sparse_output=False, *,
-    labels=None, exclude=None, label_weight=None,
-):  # fmt: skip
-    """The k best classes of each sample, best first; never builds all scores.
+    self,
+    X,
+    k=None,
+    scores="decision",
+    sparse_output=False,
+    *,
+    labels=None,
+    exclude=None,
+    label_weight=None,
+):
+    """Return the k best classes of each sample, best first; never builds all scores.
 
     Parameters
     ----------
@@ -77,15 +84,14 @@ def predict_topk(
     return now.classes_[best], values
 
 
-def topk_of_scores(model, rows, k, only=None):
-    """Numbers and scores of the k best classes of each row.
+def topk_of_scores(model, rows, k: int, only=None):
+    """Find the numbers and scores of the k best classes of each row.
 
     Parameters
     ----------
     model : BaseXCClassifier
     rows : Rows
         As it scores them.
-    k : int
     only : Restriction, default=None
 
     Returns

@@ -44,7 +44,7 @@ def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None
 
 
 class TopkPredictor:
-    """What `topk_predictor` returns.
+    """Result of `topk_predictor`.
 
     Parameters
     ----------

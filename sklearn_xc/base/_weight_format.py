@@ -97,7 +97,7 @@ def densify(self):
 
 
 def nbytes_(self):
-    """Bytes of all fitted arrays, with what the solver keeps to train on, and the labels.
+    """Return bytes of all fitted arrays, with what the solver keeps to train on, and the labels.
 
     The index by which sparse weights are searched in prediction, about as large as they are,
     comes on top.
@@ -114,7 +114,7 @@ def _replace_weights(estimator, coef):
 
 
 def pruned(coef, threshold):
-    """A copy of CSR or dense weights without those of a magnitude up to `threshold`."""
+    """Return a copy of CSR or dense weights without those of a magnitude up to `threshold`."""
     if isinstance(threshold, (bool, np.bool_)) or not isinstance(threshold, Real):
         raise ValueError(f"threshold must be a number of zero or more, got {threshold!r}")
     if not 0 <= threshold < np.inf:
@@ -131,7 +131,7 @@ def pruned(coef, threshold):
 
 
 def sparsified(coef):
-    """Weights as CSR, dense ones without their zeros."""
+    """Return weights as CSR, dense ones without their zeros."""
     if not sparse.issparse(coef):
         n_entries = np.count_nonzero(coef)
         require_memory(
@@ -143,12 +143,12 @@ def sparsified(coef):
 
 
 def densified(coef):
-    """Weights as an ndarray of float32, in the layout of prediction."""
+    """Return weights as an ndarray of float32, in the layout of prediction."""
     return _dense_copy(coef, "densify", "leave them sparse")
 
 
 def _dense_copy(coef, method, instead):
-    """The weights in the dense layout of prediction, in memory of their own."""
+    """Return the weights in the dense layout of prediction, in memory of their own."""
     n_classes, n_features = coef.shape
     require_memory(
         4 * n_features * (n_places(n_classes) if n_classes > 1 else 1),
@@ -167,7 +167,7 @@ def _dense_copy(coef, method, instead):
 
 
 def _n_bytes(value, seen):
-    """The bytes of the arrays in a value, each counted once."""
+    """Return the bytes of the arrays in a value, each counted once."""
     if id(value) in seen:
         return 0
     seen.add(id(value))

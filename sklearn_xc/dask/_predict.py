@@ -19,10 +19,18 @@ from ..utils._validation import check_k
 
 
 def predict_topk(
-    estimator, X, k=None, scores="decision", sparse_output=False, *,
-    labels=None, exclude=None, label_weight=None, names=None,
-):  # fmt: skip
-    """The k best classes of each row of a Dask array, computed block by block when asked for.
+    estimator,
+    X,
+    k=None,
+    scores="decision",
+    sparse_output=False,
+    *,
+    labels=None,
+    exclude=None,
+    label_weight=None,
+    names=None,
+):
+    """Find the k best classes of each row of a Dask array, block by block when computed.
 
     Parameters
     ----------
@@ -121,7 +129,7 @@ def predict_topk(
 
 
 def _array(da, blocks, sizes, n_columns, meta):
-    """Blocks of rows as one Dask array."""
+    """Return blocks of rows as one Dask array."""
     arrays = [
         da.from_delayed(block, (size, n_columns), dtype=meta.dtype, meta=meta)
         for block, size in zip(blocks, sizes, strict=True)
@@ -130,7 +138,7 @@ def _array(da, blocks, sizes, n_columns, meta):
 
 
 class _Restrictions:
-    """What `labels`, `exclude` and `label_weight` say, for all rows and for those of a block.
+    """Restrictions by `labels`, `exclude` and `label_weight`, of all rows and of a block.
 
     Parameters
     ----------
@@ -188,7 +196,7 @@ class _Restrictions:
 
 
 def _is_by_row(labels):
-    """Whether labels are given for each row."""
+    """Return whether labels are given for each row."""
     if sparse.issparse(labels):
         return True
     return np.ndim(labels) != 0 and any(isinstance(one, NESTED) for one in labels)
@@ -214,7 +222,7 @@ class _Path(NamedTuple):
 
 
 def _opened(estimator):
-    """The estimator; that of a path is mapped, once in each process."""
+    """Return the estimator; that of a path is mapped, once in each process."""
     return _mapped(estimator) if isinstance(estimator, _Path) else estimator
 
 
@@ -224,7 +232,7 @@ def _mapped(path):
 
 
 def _block(estimator, X, k, scores, sparse_output, names, shared, by_row):
-    """On a worker; a block without rows, as filters leave some, has answers without rows."""
+    """Answer for a block, on a worker; a block without rows has answers without rows."""
     if np.shape(X)[0] == 0:
         inner = find_inner(_opened(estimator), "predict_topk").estimator
         classes = inner.classes_ if names is None else np.asarray(names)

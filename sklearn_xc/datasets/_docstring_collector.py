@@ -38,7 +38,7 @@ _EXPERIMENTAL = frozenset({"HalvingGridSearchCV", "HalvingRandomSearchCV", "Iter
 
 
 def public_docstrings(package):
-    """Docstring of every public function, class and method of a package.
+    """Return the docstring of every public function, class and method of a package.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def public_docstrings(package):
 
 
 def _awkwardness(path, thing):
-    """Key that puts first the name that a user would import."""
+    """Return the key that puts first the name that a user would import."""
     module, _, name = path.rpartition(".")
     return (
         path.count("."),
@@ -84,7 +84,7 @@ def _awkwardness(path, thing):
 
 
 def _public_modules(package):
-    """Names and modules of the public part of a package, imported, in alphabetical order."""
+    """Return names and modules of the public part of a package, imported, in alphabetical order."""
     if package == "stdlib":
         names = _stdlib_roots()
     else:
@@ -112,7 +112,7 @@ def _stdlib_roots():
 
 
 def _imported(name):
-    """The module, or None where it belongs to another platform or lacks a dependency."""
+    """Return the module, or None where it belongs to another platform or lacks a dependency."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -122,7 +122,7 @@ def _imported(name):
 
 
 def _public_names(module):
-    """Functions and classes that a module offers, with the names it offers them under.
+    """Yield functions and classes that a module offers, with the names it offers them under.
 
     What a module makes on demand counts if it is listed in ``__all__``; the rest of that kind are
     deprecated spellings.
@@ -147,7 +147,7 @@ def _public_names(module):
 
 
 def _attributes(module, names):
-    """The attributes of these names, but for those whose very use warns of their end."""
+    """Yield the attributes of these names, but for those whose very use warns of their end."""
     for name in sorted(set(names)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -177,7 +177,9 @@ def _add_docstring(docstrings, path, thing):
 
 
 def _is_deprecated(thing, text):
-    """Whether the object says so: by its decorator (PEP 702), or before its first section."""
+    """Return whether the object says so: by its decorator (PEP 702), or before its first
+    section.
+    """
     summary = text.partition("----")[0].lower()
     return hasattr(thing, "__deprecated__") or any(
         mark in summary

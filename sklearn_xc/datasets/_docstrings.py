@@ -100,7 +100,7 @@ def _joined_sentences(sentences):
 
 
 def _plain(text):
-    """Text without markup."""
+    """Strip markup from a text."""
     text = _CITATION.sub("", _ROLE.sub(r"\1", text))
     return " ".join(text.replace("`", "").replace("**", "").split())
 
@@ -228,7 +228,9 @@ def _docstrings_of(packages):
 
 
 def _distinct_passages(docstrings):
-    """Passages of every object, without those that stand in the docstring of another one too."""
+    """Return passages of every object, without those that stand in the docstring of another one
+    too.
+    """
     objects = {
         name: list(dict.fromkeys(cut_into_passages(docstrings[name]))) for name in docstrings
     }

@@ -216,7 +216,7 @@ def make_xc_classification(
 
 
 def _parameters(preset, given):
-    """What was given, and the preset's values for the rest, as attributes."""
+    """Return the given parameters, and the preset's values for the rest, as attributes."""
     if preset not in PRESETS:
         raise ValueError(f"preset must be one of {', '.join(map(repr, PRESETS))}, got {preset!r}")
     found = {
@@ -255,12 +255,12 @@ class _Topics:
         self.own = ranks.astype(np.int32).reshape(p.n_topics, -1)
 
     def draw(self, rng, n):
-        """Topics, each as often as its classes together."""
+        """Draw topics, each as often as its classes together."""
         position = rng.random(n) * self.before[-1]
         return np.searchsorted(self.before[self.starts[1:-1]], position, side="right")
 
     def labels(self, rng, row_topic, label_ptr, share):
-        """A class for each place, of the topic of its row or of any."""
+        """Return a class for each place, of the topic of its row or of any."""
         topic = np.repeat(row_topic, np.diff(label_ptr))
         other = rng.random(len(topic)) >= share
         topic[other] = self.draw(rng, int(other.sum()))
@@ -271,7 +271,7 @@ class _Topics:
         return self.classes[np.clip(place - 1, self.starts[topic], self.starts[topic + 1] - 1)]
 
     def features(self, rng, topics):
-        """A feature of each of the topics."""
+        """Return a feature of each of the topics."""
         return self.own[topics, rng.integers(self.own.shape[1], size=len(topics))]
 
 
@@ -286,14 +286,14 @@ def _check_number(name, value, kind, smallest, largest):
 
 
 def _row_starts(rng, n_rows, mean):
-    """Row pointer of rows of 1 + Poisson(mean - 1) entries."""
+    """Return the row pointer of rows of 1 + Poisson(mean - 1) entries."""
     indptr = np.zeros(n_rows + 1, dtype=np.int64)
     np.cumsum(1 + rng.poisson(mean - 1, size=n_rows), out=indptr[1:])
     return indptr
 
 
 def _zipf(rng, size, p):
-    """Features that do not depend on the labels."""
+    """Return features that do not depend on the labels."""
     drawn = _power_law(rng, size, p.n_features, p.feature_exponent, p.feature_shift)
     return drawn.astype(np.int32)
 

@@ -34,7 +34,7 @@ class HeaderlessReader(XCReader):
 
 
 def _sizes(path):
-    """Rows, features and labels of a file, and its smallest feature."""
+    """Return rows, features and labels of a file, and its smallest feature."""
     n_rows, last_feature, last_label, first_feature = 0, -1, -1, None
     rest = b""
     with open_text(path, "rb") as stream:
@@ -61,7 +61,7 @@ def _sizes(path):
 
 
 def _counted(text, last_feature, last_label, first_feature):
-    """The largest feature and label and the smallest feature, with those of some lines."""
+    """Return the largest feature and label and the smallest feature, with those of some lines."""
     features = list(map(int, _FEATURE.findall(text)))
     labels = [int(one) for many in _LABELS.findall(text) for one in many.split(b",") if one]
     if features:

@@ -29,7 +29,7 @@ class _GrowingArray:
         self._start = self._write_header()
 
     def _write_header(self):
-        """NumPy leaves room for the length to grow, so that the header can be written again."""
+        """Write a header with room for the length to grow, so that it can be written again."""
         what = {"descr": np.lib.format.dtype_to_descr(self._dtype), "fortran_order": False}
         np.lib.format.write_array_header_1_0(self._file, what | {"shape": (self.n,)})
         return self._file.tell()
@@ -106,7 +106,7 @@ def write_folder(pieces, shape, folder):
 
 
 def open_folder(folder):
-    """X and Y of a folder, read-only and mapped; ValueError if it is not one of `write_folder`."""
+    """Open X and Y of a folder, read-only and mapped; ValueError if not of `write_folder`."""
     folder = Path(folder)
     try:
         about = json.loads((folder / ABOUT).read_text())

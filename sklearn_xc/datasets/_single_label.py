@@ -13,7 +13,7 @@ INDICATOR_DTYPE = np.int32
 
 
 def first_label(Y):
-    """Smallest label of every row of a label indicator.
+    """Return the smallest label of every row of a label indicator.
 
     This turns a multilabel problem with about one label a row into a multiclass one.
 
@@ -60,7 +60,7 @@ def first_label(Y):
 
 
 def repeat_per_label(X, Y):
-    """Each row once for every label that it has, with that label.
+    """Repeat each row for every label that it has, with that label.
 
     This turns a multilabel problem into a multiclass one for training, as the MEMOIR paper does
     with its data. Split into training and test rows before.

@@ -196,7 +196,7 @@ def _stacked(pieces):
 
 
 def _joined(reader, path):
-    """All rows of a reader; MemoryError once they take more than the limit was at the start."""
+    """Return all rows of a reader; MemoryError once they take more than the limit at the start."""
     n_rows, limit = reader.shape[0], memory_limit()
     pieces, n_bytes = [], _POINTER_BYTES * n_rows
     _require_memory(n_bytes, limit, path)
@@ -301,7 +301,9 @@ def _labels_to_write(Y):
 
 
 def _own_csr(matrix, name):
-    """A copy in CSR form, sorted and without duplicates: the caller's arrays stay as they are."""
+    """Return a copy in CSR form, sorted and without duplicates: the caller's arrays stay as they
+    are.
+    """
     matrix = checked(matrix, name) if sp.issparse(matrix) else np.asarray(matrix)
     if matrix.ndim != 2:
         raise ValueError(f"{name} must be two-dimensional, it has shape {matrix.shape}")

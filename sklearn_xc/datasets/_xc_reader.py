@@ -98,7 +98,7 @@ def _read_header(header, path):
 
 
 def _shown(text):
-    """Bytes of a file as they can stand in a message: on one line and of bearable length."""
+    """Return bytes of a file as they can stand in a message: on one line and of bearable length."""
     shown = repr(text[:60].decode("ascii", "backslashreplace")).replace("\\\\x", "\\x")
     return shown if len(text) <= 60 else f"{shown}..."
 
@@ -162,7 +162,7 @@ class XCReader:
             )
 
     def _parse(self, text):
-        """The rows of whole lines."""
+        """Return the rows of whole lines."""
         n_rows, n_features, n_classes = self.shape
         n_lines, n_pairs = text.count(b"\n"), text.count(b":")
         feature_ptr, label_ptr = np.empty((2, n_lines + 1), np.int64)
@@ -218,7 +218,7 @@ class XCReader:
         return value
 
     def _error(self, row, message):
-        """The error about a row; the header is line 1, so row 0 stands on line 2."""
+        """Return the error about a row; the header is line 1, so row 0 stands on line 2."""
         return ValueError(f"{self._path}, line {row + 2}: {message}")
 
 

@@ -10,11 +10,14 @@ from ._stream import Stream
 def check_loaded(model):
     """Raise ValueError if attributes that were loaded do not fit together."""
     require_attributes(
-        model, _stream=either(None, is_a(Stream)), _waiting=either(None, is_a(Waiting)),
+        model,
+        _stream=either(None, is_a(Stream)),
+        _waiting=either(None, is_a(Waiting)),
         solver_=is_text,
-        learning_rate_=is_not_negative, intercept_scaling_=is_not_negative,
+        learning_rate_=is_not_negative,
+        intercept_scaling_=is_not_negative,
         alpha_=either(is_not_negative, is_array(np.float64, least=0)),
-    )  # fmt: skip
+    )
     stream = model._stream
     if stream is None:
         return

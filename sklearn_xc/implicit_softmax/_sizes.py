@@ -9,12 +9,16 @@ from ..utils._sizes_seen import Columns, Lengths
 
 
 @record(
-    lengths=is_a(Lengths), distances=is_a(Lengths), columns=is_a(Columns),
-    n_near=is_not_negative, near=is_array(np.float64), n_nonzero=is_not_negative,
+    lengths=is_a(Lengths),
+    distances=is_a(Lengths),
+    columns=is_a(Columns),
+    n_near=is_not_negative,
+    near=is_array(np.float64),
+    n_nonzero=is_not_negative,
     n_entries=is_not_negative,
-)  # fmt: skip
+)
 class Sizes:
-    """What `Data.coordinates` asks of rows, of those of all calls.
+    """Sizes of the rows of all calls, which `Data.coordinates` needs.
 
     Attributes
     ----------
@@ -40,23 +44,23 @@ class Sizes:
             raise ValueError("the mean of a Sizes is not one number for each feature")
 
     def sizes(self):
-        """The numbers of features that these are of."""
+        """Return the numbers of features that these are of."""
         return {len(self.near)} - {0}
 
     def replaced(self, **changes):
-        """A record with other attributes; this one stays as it is."""
+        """Return a record with other attributes; this one stays as it is."""
         found = Sizes()
         vars(found).update(vars(self) | changes)
         return found
 
     def with_mean(self, n_rows, mean):
-        """A record with the mean of more dense rows that are not much longer than most."""
+        """Return a record with the mean of more dense rows that are not much longer than most."""
         near = self.near if len(self.near) else np.zeros(len(mean))
         n_near = self.n_near + n_rows
         return self.replaced(n_near=n_near, near=near + (mean - near) * (n_rows / n_near))
 
     def coordinates(self, dense, columns, fit_intercept):
-        """What `Data.coordinates` would find for all rows, but for rounding of lengths.
+        """Return what `Data.coordinates` would find for all rows, but for rounding of lengths.
 
         Parameters
         ----------
@@ -75,6 +79,6 @@ class Sizes:
 
 
 def scale_of(lengths):
-    """The typical length, 1 if it is that about."""
+    """Return the typical length, 1 if it is that about."""
     length = lengths.median
     return 1.0 if abs(length - 1) < ALREADY else length

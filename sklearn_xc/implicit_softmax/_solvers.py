@@ -90,7 +90,9 @@ class Solver:
 
     @staticmethod
     def by_feature(dense):
-        """Whether weights lie as prediction wants them, on samples that are dense or sparse."""
+        """Return whether weights lie as prediction wants them, on samples that are dense or
+        sparse.
+        """
         return False
 
     def initial(self, start, n_classes, n_features):
@@ -102,7 +104,7 @@ class Solver:
         )
 
     def order(self, epoch):
-        """The samples in the order of this pass: a seeded permutation, or that of the rows."""
+        """Return samples in the order of this pass: a seeded permutation, or that of the rows."""
         if not self.settings.shuffle:
             return self.visited
         return stream(self.seed, "order", epoch).permutation(self.visited)
@@ -135,7 +137,7 @@ class Projection(NamedTuple):
 
 
 def projection(data, n_classes, settings, squares, total_weight):
-    """Lemmas 1 and 2, and a bound on u that holds with an intercept as well.
+    """Project by lemmas 1 and 2, with a bound on u that holds with an intercept as well.
 
     In the pairwise formulation the best u of a sample is its log-loss, and at the optimum all
     losses together are at most those of W = 0. Lemma 2 needs intercepts bounded like the weights.
@@ -197,7 +199,7 @@ class SingleSteps(Solver):
         return untouched_zeros((n_features, n_places(n_classes))), np.zeros(n_classes, np.float32)
 
     def of_classes(self):
-        """A view of W, class by class."""
+        """Return a view of W, class by class."""
         return self.W if self.data.rows.dense else self.W[:, : self.n_classes].T
 
     def epoch(self, number, rate):
@@ -230,7 +232,8 @@ class SingleSteps(Solver):
 
 
 def chance_of_touch(counts, probability):
-    """How likely a step on one sample and one class touches each class (1 / beta_k of the paper).
+    """Return how likely a step on one sample and one class touches each class (1 / beta_k of the
+    paper).
 
     Parameters
     ----------
@@ -303,7 +306,8 @@ class SampledBatches(Solver):
             self.last_touch[:] = 0
 
     def step(self, batch, number, number_of_all, rate):
-        """A step, the first in its pass being number 1; whether it is finite, otherwise not made.
+        """Return a step, the first in its pass being number 1; whether it is finite, otherwise not
+        made.
 
         `number_of_all` counts from 0 over all passes, for the draws.
         """
@@ -320,9 +324,15 @@ class SampledBatches(Solver):
             self.catch_up(touched, number, rate)
         _sampled_scores.ascend(
             _sampled_scores.MiniBatch(*self.row_arrays(), batch, classes, len(self.b)),
-            coefs, rate, self.shrink, self.W, self.scale, self.b, self.settings.intercept,
+            coefs,
+            rate,
+            self.shrink,
+            self.W,
+            self.scale,
+            self.b,
+            self.settings.intercept,
             self.n_threads,
-        )  # fmt: skip
+        )
         if self.bounded:
             self.project(batch, classes, coefs, rate)
         return True
@@ -393,10 +403,19 @@ class ExactBatches(Solver):
         if entries is None:
             alpha = alpha * self.share
         self.steps = ExactSteps(
-            data.rows, data.y, data.sample_weight(), self.W, self.b, self.visited, alpha=alpha,
-            intercept=self.settings.intercept, adaptive=False, n_threads=self.n_threads,
-            stop=self.stop, entries=entries,
-        )  # fmt: skip
+            data.rows,
+            data.y,
+            data.sample_weight(),
+            self.W,
+            self.b,
+            self.visited,
+            alpha=alpha,
+            intercept=self.settings.intercept,
+            adaptive=False,
+            n_threads=self.n_threads,
+            stop=self.stop,
+            entries=entries,
+        )
         return self
 
     @staticmethod
@@ -417,9 +436,12 @@ class ExactBatches(Solver):
         if self.steps.rounded:
             seed = stream(self.seed, "rounding", number).integers(2**63)
         loss = self.steps.epoch(
-            self.order(number), self.settings.batch_size, rate, seed,
+            self.order(number),
+            self.settings.batch_size,
+            rate,
+            seed,
             calmed_weights(self.data.sample_weight(), self.squares, rate),
-        )  # fmt: skip
+        )
         if not np.isfinite(loss):
             raise DivergenceError(f"a step of epoch {number + 1} was not finite")
 

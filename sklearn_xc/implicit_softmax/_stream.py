@@ -43,11 +43,17 @@ class Whole(NamedTuple):
 
 
 @record(
-    coordinates=is_a(Coordinates), length=is_positive, typical=is_positive,
+    coordinates=is_a(Coordinates),
+    length=is_positive,
+    typical=is_positive,
     sizes=is_a(Sizes),
-    seen=is_a(RowsSeen), entries=either(None, is_array(np.int64, least=0)),
-    keys=is_array(np.uint64), u=is_array(np.float64), draws=is_array(np.uint64), n_stepped=is_count,
-)  # fmt: skip
+    seen=is_a(RowsSeen),
+    entries=either(None, is_array(np.int64, least=0)),
+    keys=is_array(np.uint64),
+    u=is_array(np.float64),
+    draws=is_array(np.uint64),
+    n_stepped=is_count,
+)
 class Stream:
     """The samples of all calls of a fit and what followed it.
 
@@ -88,18 +94,18 @@ class Stream:
             raise ValueError("the draws of a Stream are not one state")
 
     def replaced(self, **changes):
-        """A record with other attributes; this one stays as it is."""
+        """Return a record with other attributes; this one stays as it is."""
         found = Stream(self.coordinates)
         vars(found).update(vars(self) | changes)
         return found
 
     def stepped_on(self, n_epochs, solver):
-        """A record after these epochs of a solver."""
+        """Return a record after these epochs of a solver."""
         n_stepped = self.n_stepped + n_epochs * len(solver.visited)
         return self.replaced(draws=solver.draws, n_stepped=n_stepped)
 
     def with_samples(self, hashes, sample_weight, entries):
-        """A record with another call's samples too, but for their sizes.
+        """Return a record with another call's samples too, but for their sizes.
 
         Parameters
         ----------
@@ -117,7 +123,7 @@ class Stream:
         return self.replaced(seen=seen, entries=entries)
 
     def with_auxiliary(self, keys, u):
-        """A record with the auxiliary variables of some samples, of equal ones the last."""
+        """Return a record with the auxiliary variables of some samples, of equal ones the last."""
         keys, first = np.unique(keys[::-1], return_index=True)
         u = u[::-1][first]
         others = ~np.isin(self.keys, keys)
@@ -127,7 +133,7 @@ class Stream:
         return self.replaced(keys=keys[order], u=u)
 
     def auxiliary(self, keys, unknown):
-        """The auxiliary variables of these samples, `unknown` for those that never came by."""
+        """Return auxiliary variables of these samples, `unknown` for those that never came by."""
         u = np.full(len(keys), unknown)
         if len(self.keys):
             place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
@@ -136,7 +142,7 @@ class Stream:
         return u
 
     def whole(self, class_counts):
-        """Totals of all calls, if its rows come equally often."""
+        """Return totals of all calls, if its rows come equally often."""
         n_samples, entries = self.seen.n_rows, self.entries
         if entries is not None:
             entries = entries * (n_samples / max(self.seen.n_visits, 1))
@@ -145,8 +151,8 @@ class Stream:
         return Whole(n_samples, self.seen.weight, class_counts, entries, self.n_stepped)
 
 
-def keys_of(hashes, y, classes):
-    """A hash of each row with its label, uint64 (n_samples,).
+def keys_of(hashes, y, classes: np.ndarray):
+    """Return a hash of each row with its label, uint64 (n_samples,).
 
     Parameters
     ----------
@@ -154,7 +160,6 @@ def keys_of(hashes, y, classes):
         Of the rows.
     y : ndarray of int (n_samples,)
         Places in `classes`, which change when others join; the labels themselves do not.
-    classes : ndarray
     """
     present, place = np.unique(y, return_inverse=True)
     digests = (hashlib.blake2b(str(label).encode(), digest_size=8) for label in classes[present])

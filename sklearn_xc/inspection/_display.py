@@ -22,7 +22,7 @@ def axes_for(display, ax):
 
 
 def ranked(estimator, X, k, most):
-    """The k best labels of each row, by default at most `most`, and the model's classes."""
+    """Return the k best labels of each row, by default at most `most`, and the model's classes."""
     inner = find_inner(estimator, "predict_topk").estimator
     if k is None:
         k = min(most, len(inner.classes_))
@@ -30,20 +30,20 @@ def ranked(estimator, X, k, most):
 
 
 def default_k(y_pred, most):
-    """The k where none is given: `most`, or the number of columns of the predictions."""
+    """Return the k where none is given: `most`, or the number of columns of the predictions."""
     shape = np.shape(y_pred)
     return min(most, shape[1]) if len(shape) == 2 else most
 
 
 def name_of(estimator, name):
-    """The name in the legend: the one given, or the class of the estimator that predicts."""
+    """Return the name in the legend: the one given, or the class of the estimator that predicts."""
     if name is None:
         name = type(find_inner(estimator, "predict_topk").estimator).__name__
     return name
 
 
 def names_for(y, inner):
-    """`classes` for a ranking: the model's for an indicator, none needed for class labels."""
+    """Return `classes` for a ranking: the model's for an indicator, None for class labels."""
     return inner.classes_ if len(getattr(y, "shape", ())) == 2 else None
 
 
@@ -56,5 +56,5 @@ def draw_curve(ax, x, y, **style):
 
 
 def has_curves(ax):
-    """Whether another display has drawn into the axes before."""
+    """Return whether another display has drawn into the axes before."""
     return any(line.get_gid() == CURVE for line in ax.lines)

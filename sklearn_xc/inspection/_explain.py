@@ -12,15 +12,15 @@ from ._explanation import Explanation, Explanations
 
 
 def places_of_labels(labels, classes, n_rows):
-    """The labels that a user wants explained, as places in `classes`: a list for each row."""
+    """Return labels that a user wants explained, as places in `classes`: a list for each row."""
     starts, places = named_labels(labels, classes, n_rows)
     if starts is None:
         return [places.tolist()] * n_rows
     return [row.tolist() for row in np.split(places, starts[1:-1])]
 
 
-def explain_rows(X, places, classes, weights_of_label, k, names):
-    """Contributions of features to scores: the result of `BaseXCClassifier.explain`.
+def explain_rows(X, places, classes, weights_of_label, k: int | None, names) -> Explanations:
+    """Explain scores by features: the result of `BaseXCClassifier.explain`.
 
     Parameters
     ----------
@@ -30,12 +30,7 @@ def explain_rows(X, places, classes, weights_of_label, k, names):
     classes : ndarray (n_classes,)
     weights_of_label : callable
         ``(place, features, values)`` of a row to the weights at these features and the intercept.
-    k : int or None
     names : ndarray of str (n_features,), or None
-
-    Returns
-    -------
-    explanations : Explanations
     """
     found = []
     for i, of_row in enumerate(places):
@@ -49,8 +44,8 @@ def explain_rows(X, places, classes, weights_of_label, k, names):
     return Explanations(found)
 
 
-def predicted_places(model, kind, rows, n_threads):
-    """The places in classes_ of the predicted labels of each row, or of the best label.
+def predicted_places(model, kind, rows, n_threads: int):
+    """Return the places in classes_ of the predicted labels of each row, or of the best label.
 
     Parameters
     ----------
@@ -58,7 +53,6 @@ def predicted_places(model, kind, rows, n_threads):
         Has ``scores``, ``topk`` and ``positives``.
     kind : {"binary", "multiclass", "multilabel"}
     rows : Rows
-    n_threads : int
 
     Returns
     -------
@@ -90,7 +84,7 @@ def check_options(k, names, n_names, argument="feature_names", what="features"):
 
 
 def _entries(matrix, i):
-    """The non-zero features of a row, ascending, and their values."""
+    """Return the non-zero features of a row, ascending, and their values."""
     if sparse.issparse(matrix):
         part = slice(matrix.indptr[i], matrix.indptr[i + 1])
         features, values = matrix.indices[part], matrix.data[part]
@@ -123,14 +117,13 @@ def _explanation(i, classes, place, features, values, weights, intercept, names,
     )
 
 
-def weights_at(coef, k, features):
-    """Weights of class k at some features.
+def weights_at(coef, k: int, features):
+    """Return weights of class k at some features.
 
     Parameters
     ----------
     coef : ndarray or sparse matrix of shape (n_classes, n_features)
         Looks at nothing but row k, where the matrix is dense or CSR.
-    k : int
     features : ndarray of int, ascending
 
     Returns
@@ -155,7 +148,7 @@ def weights_at(coef, k, features):
 
 
 def explain(estimator, X, labels=None, k=5, *, feature_names=None):
-    """The features that contribute most to the scores of labels, also through pipelines.
+    """Return the features that contribute most to the scores of labels, also through pipelines.
 
     Looks for a linear estimator with the method ``explain`` where :func:`predict_topk` looks for
     its, and in the ``estimator_`` of a meta-estimator. The features are those that reach the
@@ -222,7 +215,7 @@ def explain(estimator, X, labels=None, k=5, *, feature_names=None):
 
 
 def _labels_decided(predicted, linear, rows):
-    """The labels of each row that a meta-estimator predicts; the best where it predicts none."""
+    """Return labels of each row that a meta-estimator predicts; the best where it predicts none."""
     if getattr(predicted, "ndim", 1) == 1:
         return np.reshape(predicted, (-1, 1))
     pattern = sparse.csr_array(predicted, copy=True)

@@ -94,7 +94,7 @@ class Explanation:
         return f"({self.n_rest} more feature{'s' if self.n_rest > 1 else ''})"
 
     def to_frame(self):
-        """The parts of the score as a table.
+        """Return the parts of the score as a table.
 
         Returns
         -------
@@ -152,7 +152,7 @@ class Explanations(Sequence):
         return "\n".join(shown) or "no explanations"
 
     def of_row(self, row):
-        """The explanations of one row.
+        """Return the explanations of one row.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class Explanations(Sequence):
         return Explanations(item for item in self.items if item.row == row)
 
     def to_frame(self):
-        """The parts of all scores as one table.
+        """Return the parts of all scores as one table.
 
         Returns
         -------
@@ -186,8 +186,11 @@ class Explanations(Sequence):
             "label": [
                 item.label for item, n in zip(self.items, sizes, strict=True) for _ in range(n)
             ],
-            "feature": [], "value": [], "weight": [], "contribution": [],
-        }  # fmt: skip
+            "feature": [],
+            "value": [],
+            "weight": [],
+            "contribution": [],
+        }
         for item in self.items:
             rest = [(REST, np.nan, np.nan, item.rest)] if item.n_rest else []
             lines = [*rest, (INTERCEPT, 1.0, item.intercept, item.intercept)]
@@ -200,7 +203,7 @@ class Explanations(Sequence):
 
 
 def _aligned(numbers):
-    """Numbers as texts of one length, with the sign."""
+    """Format numbers as texts of one length, with the sign."""
     largest = max(map(abs, numbers))
     form = "+.4f" if 1e-3 <= largest < 1e6 or largest == 0 else "+.3e"
     texts = [format(number, form) for number in numbers]
@@ -209,7 +212,7 @@ def _aligned(numbers):
 
 
 def shortened(name, longest, ending="..."):
-    """A name for people to read, cut in the middle to at most this many characters.
+    """Return a name for people to read, cut in the middle to at most this many characters.
 
     Paths of categories begin alike, and tell each other apart by their ends.
     """

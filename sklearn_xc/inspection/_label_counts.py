@@ -96,7 +96,7 @@ class LabelReport:
         return "\n".join(lines)
 
     def to_frame(self):
-        """The report as a table.
+        """Return the report as a table.
 
         Returns
         -------
@@ -120,7 +120,9 @@ def _share(part, whole):
 
 
 def training_support(Y, sample_weight, n_classes):
-    """Samples of each class in the pattern of `_labels.encode`, ndarray of int64 (n_classes,)."""
+    """Return samples of each class in the pattern of `_labels.encode`, ndarray of int64
+    (n_classes,).
+    """
     counted = np.ones(Y.shape[0]) if sample_weight is None else sample_weight > 0
     positives = np.asarray(Y.T @ counted.astype(np.float64)).astype(np.int64)
     if Y.shape[1] == n_classes:
@@ -129,7 +131,7 @@ def training_support(Y, sample_weight, n_classes):
 
 
 def extended_support(support, Y, sample_weight, places):
-    """The samples of each class where labels join those of a fit; None where not known.
+    """Return the samples of each class where labels join those of a fit; None where not known.
 
     Parameters
     ----------
@@ -149,7 +151,7 @@ def extended_support(support, Y, sample_weight, places):
 
 
 def weights_per_class(coef, n_classes):
-    """Non-zeros of the weights of each class, ndarray of int64 (n_classes,)."""
+    """Return non-zeros of the weights of each class, ndarray of int64 (n_classes,)."""
     if sparse.issparse(coef):
         coef = coef.tocsr()
         stored = np.append(0, np.cumsum(coef.data != 0))
@@ -163,7 +165,7 @@ def weights_per_class(coef, n_classes):
 
 
 def summed_support(classes, codes, sample_weight, before=None):
-    """Samples of each class, in these data and those before.
+    """Return samples of each class, in these data and those before.
 
     Parameters
     ----------
@@ -189,7 +191,7 @@ def summed_support(classes, codes, sample_weight, before=None):
 
 
 def counts_of_codes(true, predicted, n_classes):
-    """n_true, n_predicted, n_hits of class numbers; -1 is padding.
+    """Count n_true, n_predicted, n_hits of class numbers; -1 is padding.
 
     Returns
     -------
@@ -202,7 +204,7 @@ def counts_of_codes(true, predicted, n_classes):
 
 
 def report_of(classes, coef, support, held_out_counts=None):
-    """The report of an estimator with these weights.
+    """Return the report of an estimator with these weights.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from ._label_counts import LabelReport
 
 
 def label_report(estimator, X, y, k=None):
-    """Training samples, weights and accuracy on held-out rows of every label.
+    """Report training samples, weights and accuracy on held-out rows of every label.
 
     Parameters
     ----------
@@ -64,7 +64,9 @@ def label_report(estimator, X, y, k=None):
 
 
 def _indicator(y, classes, name, top=False, grades=False):
-    """Labels, an indicator, or the k best labels of each row, as CSR (n_samples, n_classes)."""
+    """Return labels, an indicator, or the k best labels of each row, as CSR (n_samples,
+    n_classes).
+    """
     if not top:
         y = true_labels(y, name, grades)
     if y.ndim == 2 and not top:

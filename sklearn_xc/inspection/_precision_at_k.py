@@ -62,7 +62,7 @@ class PrecisionAtKDisplay:
     def from_estimator(
         cls, estimator, X, y, *, k=None, sample_weight=None, name=None, ax=None, **kwargs
     ):
-        """Precision at 1 to k of a fitted estimator.
+        """Display precision at 1 to k of a fitted estimator.
 
         Parameters
         ----------
@@ -93,10 +93,18 @@ class PrecisionAtKDisplay:
 
     @classmethod
     def from_predictions(
-        cls, y_true, y_pred, *, k=None, classes=None, sample_weight=None, name=None, ax=None,
+        cls,
+        y_true,
+        y_pred,
+        *,
+        k=None,
+        classes=None,
+        sample_weight=None,
+        name=None,
+        ax=None,
         **kwargs,
-    ):  # fmt: skip
-        """Precision at 1 to k of predictions.
+    ):
+        """Display precision at 1 to k of predictions.
 
         Parameters
         ----------

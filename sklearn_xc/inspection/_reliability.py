@@ -69,10 +69,21 @@ class ReliabilityDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y, *, k=5, n_bins=N_BINS, strategy="uniform", sample_weight=None,
-        name=None, ax=None, **kwargs,
-    ):  # fmt: skip
-        """Reliability of a fitted estimator with ``predict_topk(X, k, scores="proba")``.
+        cls,
+        estimator,
+        X,
+        y,
+        *,
+        k=5,
+        n_bins=N_BINS,
+        strategy="uniform",
+        sample_weight=None,
+        name=None,
+        ax=None,
+        **kwargs,
+    ):
+        """Display the reliability of a fitted estimator with ``predict_topk(X, k,
+        scores="proba")``.
 
         Parameters
         ----------
@@ -102,17 +113,36 @@ class ReliabilityDisplay:
         n_ranks = min(k, len(inner.classes_))
         labels, probabilities = predict_topk(estimator, X, n_ranks, scores="proba")
         return cls.from_predictions(
-            y, labels, probabilities, k=k, n_bins=n_bins, strategy=strategy,
-            classes=names_for(y, inner), sample_weight=sample_weight,
-            name=name_of(estimator, name), ax=ax, **kwargs,
-        )  # fmt: skip
+            y,
+            labels,
+            probabilities,
+            k=k,
+            n_bins=n_bins,
+            strategy=strategy,
+            classes=names_for(y, inner),
+            sample_weight=sample_weight,
+            name=name_of(estimator, name),
+            ax=ax,
+            **kwargs,
+        )
 
     @classmethod
     def from_predictions(
-        cls, y_true, y_pred, y_prob=None, *, k=5, n_bins=N_BINS, strategy="uniform", classes=None,
-        sample_weight=None, name=None, ax=None, **kwargs,
-    ):  # fmt: skip
-        """Reliability of predicted probabilities.
+        cls,
+        y_true,
+        y_pred,
+        y_prob=None,
+        *,
+        k=5,
+        n_bins=N_BINS,
+        strategy="uniform",
+        classes=None,
+        sample_weight=None,
+        name=None,
+        ax=None,
+        **kwargs,
+    ):
+        """Display the reliability of predicted probabilities.
 
         Parameters
         ----------
@@ -141,9 +171,15 @@ class ReliabilityDisplay:
         display : ReliabilityDisplay
         """
         curve = reliability_curve(
-            y_true, y_pred, y_prob, k, n_bins=n_bins, strategy=strategy, classes=classes,
+            y_true,
+            y_pred,
+            y_prob,
+            k,
+            n_bins=n_bins,
+            strategy=strategy,
+            classes=classes,
             sample_weight=sample_weight,
-        )  # fmt: skip
+        )
         return cls(*curve, k=k, name=name).plot(ax, **kwargs)
 
     def plot(self, ax=None, *, name=None, **kwargs):

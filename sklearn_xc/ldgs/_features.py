@@ -78,7 +78,7 @@ class FeatureSteps(Steps):
         return self.n_threads if n_rows * self.weights.W.shape[1] > WORTH_THREADS else 1
 
     def step(self, batch, rate, rng):
-        """A step on a mini-batch; returns the weighted sum of its losses before the step."""
+        """Return a step on a mini-batch; returns the weighted sum of its losses before the step."""
         lists, positives, w = self.lists_of(batch), self.positives_of(batch), self.weights
         Z = self.Z[: len(batch)]
         n_threads = self.threads(int(lists.count.sum()))
@@ -102,14 +102,22 @@ class FeatureSteps(Steps):
         return float(losses @ self.factor[batch])
 
     def _few_gradients(self, Z, positives, losses):
-        """Gradients of margin and triplets, which most classes have not, in place of scores."""
+        """Put gradients of margin and triplets, which most classes have not, in place of scores."""
         s, n = self.settings, len(Z)
         ids, gradient = (buffer[:n] for buffer in self.buffers)
         counts = np.empty(n, dtype=np.int64)
         _full_gradient.sparse_gradients(
-            KINDS[s.loss], s.mu, Z, _full_gradient.Positives(*positives), ids, counts, gradient,
-            losses, _full_gradient.RowScratch(*self.row_buffers, self.places), self.n_threads,
-        )  # fmt: skip
+            KINDS[s.loss],
+            s.mu,
+            Z,
+            _full_gradient.Positives(*positives),
+            ids,
+            counts,
+            gradient,
+            losses,
+            _full_gradient.RowScratch(*self.row_buffers, self.places),
+            self.n_threads,
+        )
         Z[...] = 0
         for z, own, values, count in zip(Z, ids, gradient, counts, strict=True):
             z[own[:count]] = values[:count]

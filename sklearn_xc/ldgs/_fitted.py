@@ -85,9 +85,14 @@ def state_of(model):
     """State from which training resumes, beside the weights."""
     plan = Plan(model._form, model.hidden_dim_, model.gradient_, model.learning_rate_, False)
     return State(
-        plan, model._units, model._seen, model._n_visited, model._searching,
-        float(model._threshold), model._n_threshold,
-    )  # fmt: skip
+        plan,
+        model._units,
+        model._seen,
+        model._n_visited,
+        model._searching,
+        float(model._threshold),
+        model._n_threshold,
+    )
 
 
 def start_of(model):
@@ -151,21 +156,31 @@ def place_classes(model, places):
 def check_loaded(model):
     """Raise ValueError if attributes that were loaded do not fit together."""
     require_attributes(
-        model, _squares=is_a(tuple), _searching=is_truth,
+        model,
+        _squares=is_a(tuple),
+        _searching=is_truth,
         input_embeddings_=either(None, is_array(np.float32, ndim=2, finite=False)),
-    )  # fmt: skip
+    )
     sizes = [{0, len(model.classes_)}, {0, model.n_features_in_}]
     for squares, allowed in zip(model._squares, sizes, strict=True):
         if not is_array(np.float32, finite=False)(squares) or len(squares) not in allowed:
             raise ValueError("the sums of squared gradients do not fit the weights")
     require_attributes(
-        model, _form=is_one_of("hidden", "features", "columns", "rows"), _seen=is_a(RowsSeen),
-        _n_visited=is_not_negative, _units=either(None, is_a(Units)), _threshold=is_number,
-        _squared=is_truth, hidden_dim_=either(None, is_count),
-        gradient_=is_one_of("exact", "decomposed", "sampled", "mips"), learning_rate_=is_positive,
-        alpha_=is_not_negative, n_scored_=is_not_negative, _n_threshold=is_count,
+        model,
+        _form=is_one_of("hidden", "features", "columns", "rows"),
+        _seen=is_a(RowsSeen),
+        _n_visited=is_not_negative,
+        _units=either(None, is_a(Units)),
+        _threshold=is_number,
+        _squared=is_truth,
+        hidden_dim_=either(None, is_count),
+        gradient_=is_one_of("exact", "decomposed", "sampled", "mips"),
+        learning_rate_=is_positive,
+        alpha_=is_not_negative,
+        n_scored_=is_not_negative,
+        _n_threshold=is_count,
         _waiting=either(None, is_a(Waiting)),
-    )  # fmt: skip
+    )
     table, units = model.input_embeddings_, model._units
     if table is not None and table.shape[0] != model.n_features_in_:
         raise ValueError("the embeddings of features are not one for each feature")

@@ -12,10 +12,18 @@ from ._prediction import dense
 
 
 def predict_topk(
-    self, X, k=None, scores="decision", sparse_output=False, search="exact", *,
-    labels=None, exclude=None, label_weight=None,
-):  # fmt: skip
-    """The k best classes of each sample, best first; never builds all scores of all samples.
+    self,
+    X,
+    k=None,
+    scores="decision",
+    sparse_output=False,
+    search="exact",
+    *,
+    labels=None,
+    exclude=None,
+    label_weight=None,
+):
+    """Return the k best classes of each sample, best first; never builds all scores of all samples.
 
     Parameters
     ----------
@@ -90,14 +98,13 @@ class Search:
         self._n_jobs = n_jobs
         self._lock, self._built = ForkSafeLock(), (None, None, None)  # of what, and the index
 
-    def topk(self, rows, k, coef, intercept, squared):
-        """The k best classes of each row, their scores, and the recall@10 that was measured.
+    def topk(self, rows, k: int, coef, intercept, squared):
+        """Return the k best classes of each row, their scores, and the recall@10 that was measured.
 
         Parameters
         ----------
         rows : Rows
             Embeddings.
-        k : int
         coef, intercept : ndarray of float32 (n_classes, dim) and (n_classes,)
         squared : bool
             Whether scores are minus squared distances.

@@ -25,7 +25,7 @@ class ByteRows:
 
     @staticmethod
     def size_of(W):
-        """The bytes that the rows of W take."""
+        """Return the bytes that the rows of W take."""
         return len(W) * kernel.bytes_of_row(W.shape[1])
 
     def update(self, W, rows):
@@ -34,7 +34,9 @@ class ByteRows:
 
 
 def empty_on_lines(shape):
-    """An array of int8 that begins with a cache line: rows of whole lines touch no others."""
+    """Return an array of int8 that begins with a cache line: rows of whole lines touch no
+    others.
+    """
     size, line = shape[0] * shape[1], 64
     memory = np.empty(size + line, dtype=np.int8)
     first = -memory.ctypes.data % line

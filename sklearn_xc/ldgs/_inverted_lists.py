@@ -72,10 +72,12 @@ class ChunkLists:
         self._scratch = tuple(
             np.empty((self._n_threads, size), dtype=dtype)
             for size, dtype in [
-                (LANES * longest, np.float32), (LANES * longest, np.uint64),
-                (self._n_probes, np.float32), (self._n_probes, np.int32),
+                (LANES * longest, np.float32),
+                (LANES * longest, np.uint64),
+                (self._n_probes, np.float32),
+                (self._n_probes, np.int32),
             ]
-        )  # fmt: skip
+        )
         self.work_of_query = (LANES * longest + n_clusters) * int(bounds[-1])
         return self
 
@@ -89,7 +91,7 @@ class ChunkLists:
         )
 
     def _clusters(self, W, j):
-        """The cluster of each row, and the centroids in blocks.
+        """Return the cluster of each row, and the centroids in blocks.
 
         A centroid is a direction times the root mean square of the norms of its rows, as in
         SphericalIndex: of two in the same direction the one with longer rows is read first.
@@ -97,9 +99,14 @@ class ChunkLists:
         a, b = int(self._bounds[j]), int(self._bounds[j + 1])
         before, n_clusters = self._directions[j], self._n_clusters
         directions = train(
-            W[:, a:b], n_clusters, self._seed, self._n_threads, before,
-            ITERATIONS if before is None else AGAIN, assign,
-        )  # fmt: skip
+            W[:, a:b],
+            n_clusters,
+            self._seed,
+            self._n_threads,
+            before,
+            ITERATIONS if before is None else AGAIN,
+            assign,
+        )
         assigned = assign(W, directions, self._n_threads, a)
         squares = np.einsum("ij,ij->i", W[:, a:b], W[:, a:b])
         total = np.bincount(assigned, squares, minlength=n_clusters)
@@ -108,13 +115,12 @@ class ChunkLists:
         self._directions[j] = directions
         return assigned, as_blocks(directions * scale[:, None])
 
-    def candidates(self, H, n, n_first=None):
-        """The rows that score best in each chunk, int32 (n_queries, n_chunks, n); -1: padding.
+    def candidates(self, H, n: int, n_first=None):
+        """Return rows that score best in each chunk, int32 (n_queries, n_chunks, n); -1: padding.
 
         Parameters
         ----------
         H : C-contiguous ndarray of float32 (n_queries, n_columns)
-        n : int
         n_first : int, default=None
             The best `n_first` of them stand first, then the next up to twice as many, and so on;
             None puts them in any order.
@@ -136,7 +142,7 @@ class ChunkLists:
 
 
 def as_blocks(rows):
-    """Rows (n, d) in blocks (n_blocks, d, LANES), filled up with zeros."""
+    """Return rows (n, d) in blocks (n_blocks, d, LANES), filled up with zeros."""
     n_blocks = -(-len(rows) // LANES)
     blocks = np.zeros((n_blocks * LANES, rows.shape[1]), dtype=np.float32)
     blocks[: len(rows)] = rows
@@ -144,14 +150,14 @@ def as_blocks(rows):
 
 
 def assign(rows, directions, n_threads, start=0):
-    """The direction of largest inner product with columns of each row, int32 (n_rows,)."""
+    """Return the direction of largest inner product with columns of each row, int32 (n_rows,)."""
     assigned = np.empty(len(rows), dtype=np.int32)
     kernel.assign(rows, start, as_blocks(directions), len(directions), assigned, n_threads)
     return assigned
 
 
 def grouped(assigned, n_clusters):
-    """The first block of each cluster, and the rows in blocks (n_blocks, LANES), ascending.
+    """Return the first block of each cluster, and the rows in blocks (n_blocks, LANES), ascending.
 
     A cluster begins with a block of its own; -1 fills up the last.
     """

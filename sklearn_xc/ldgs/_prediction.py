@@ -11,14 +11,13 @@ N_VALIDATION = 2000  # samples that choose the threshold above which labels are 
 HIGHEST = 100  # of the scores of a sample that take part
 
 
-def embedded(rows, table, n_threads):
-    """Embeddings of samples, ndarray of float32 (n_rows, dim).
+def embedded(rows, table, n_threads: int):
+    """Return embeddings of samples, ndarray of float32 (n_rows, dim).
 
     Parameters
     ----------
     rows : Rows
     table : ndarray of float32 (n_features, dim), or None: the samples themselves
-    n_threads : int
     """
     if table is None:
         X = rows.matrix()
@@ -37,12 +36,12 @@ def embedded(rows, table, n_threads):
 
 
 def dense(coef):
-    """Label embeddings, which `sparsify` may have made sparse, as an ndarray of float32."""
+    """Return label embeddings, which `sparsify` may have made sparse, as an ndarray of float32."""
     return np.asarray(coef.toarray() if sparse.issparse(coef) else coef, dtype=np.float32)
 
 
 def score_blocks(steps, samples):
-    """Slices of `samples`, and their scores (n, n_classes) while they are trained."""
+    """Yield slices of `samples`, and their scores (n, n_classes) while they are trained."""
     size = max(1, SCORES_AT_ONCE // steps.n_classes)
     for start in range(0, len(samples), size):
         part = slice(start, start + size)
@@ -50,7 +49,7 @@ def score_blocks(steps, samples):
 
 
 def precision_at_1(steps, samples, sample_weight):
-    """Share of the samples, by their weights, whose best class is one of theirs."""
+    """Return the share of the samples, by their weights, whose best class is one of theirs."""
     hits, positives = np.zeros(len(samples), dtype=bool), steps.positives
     for part, scores in score_blocks(steps, samples):
         hits[part] = [
@@ -62,7 +61,7 @@ def precision_at_1(steps, samples, sample_weight):
 
 
 def best_threshold(steps, samples, sample_weight):
-    """The score above which labels are best predicted: that of the highest micro-averaged F1.
+    """Find the score above which predicted labels have the highest micro-averaged F1.
 
     Parameters
     ----------
@@ -98,7 +97,7 @@ def best_threshold(steps, samples, sample_weight):
 
 
 def has_probabilities(estimator):
-    """Whether there is a `predict_proba`; says why where there is none."""
+    """Return whether there is a `predict_proba`; says why where there is none."""
     if estimator.loss != "cross_entropy":
         raise AttributeError(
             f"loss={estimator.loss!r} gives no probabilities; loss='cross_entropy' does"

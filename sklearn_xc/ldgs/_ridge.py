@@ -42,20 +42,20 @@ class Ridge:
         self._typical = 0.0  # root of the squares of a row, when they last were looked at
 
     def advance(self, rate):
-        """A step at such a rate begins."""
+        """Begin a step at such a rate."""
         self._before, self._now = self._now, self._now + rate
 
     def of_step(self):
-        """The ridge in the form of the kernels of a step."""
+        """Return the ridge in the form of the kernels of a step."""
         return self._norms, self._of_kernel, self._settled, self._before, self._now
 
     def all_are_settled(self):
-        """The step has touched all rows."""
+        """Note that the step has touched all rows."""
         if self._adaptive:
             self._finished = self._now
 
     def is_due(self):
-        """Whether what rows owe that were not touched is worth a pass over all."""
+        """Return whether what rows owe that were not touched is worth a pass over all."""
         owed = (self._now - self._finished) * self._most
         return owed > RIDGE_AT_ONCE * (self._typical if self._adaptive else 1)
 
@@ -66,9 +66,14 @@ class Ridge:
             return False
         if self._adaptive:
             _row_updates.settle(
-                self._table, self._squares, self._norms, self._of_kernel, self._settled, self._now,
+                self._table,
+                self._squares,
+                self._norms,
+                self._of_kernel,
+                self._settled,
+                self._now,
                 n_threads,
-            )  # fmt: skip
+            )
             known = self._squares > 0
             self._typical = float(np.sqrt(self._squares[known].mean())) if known.any() else 0.0
             return True
@@ -81,7 +86,7 @@ class Ridge:
         return True
 
     def taken_off(self, n_threads):
-        """The table without what it still owes; it stays as it is."""
+        """Return the table without what it still owes; it stays as it is."""
         if self._now == self._finished or self._most == 0:
             return self._table
         twin = copy.copy(self)

@@ -67,7 +67,7 @@ class EmbeddedScores(LinearScores):
         return super().weights_at(coef, row, np.arange(coef.shape[1]))
 
     def _of_distance(self, coef, intercept, place, features, values):
-        """Minus the squared distance to a label embedding, as weights and an intercept."""
+        """Return minus the squared distance to a label embedding, as weights and an intercept."""
         w = self._label_embedding(coef, place).astype(np.float64)
         if self._table is None:
             square, weights = values @ values, 2 * w[features]

@@ -17,9 +17,14 @@ CONSTANT = 1e-7  # of the mean, a deviation that is rounding
 
 
 @record(
-    by_column=is_truth, centred=is_truth, weight=is_not_negative, log_lengths=is_number,
-    column_weight=is_not_negative, mean=is_array(np.float64), squares=is_array(np.float64, least=0),
-)  # fmt: skip
+    by_column=is_truth,
+    centred=is_truth,
+    weight=is_not_negative,
+    log_lengths=is_number,
+    column_weight=is_not_negative,
+    mean=is_array(np.float64),
+    squares=is_array(np.float64, least=0),
+)
 class Units:
     """Lengths of rows and, if by column, means and deviations of columns.
 
@@ -44,7 +49,7 @@ class Units:
             raise ValueError("the units of the columns are of the wrong kind")
 
     def with_lengths(self, lengths, weight):
-        """The units with the rows of another call; these stay as they are.
+        """Return the units with the rows of another call; these stay as they are.
 
         Parameters
         ----------
@@ -58,7 +63,7 @@ class Units:
         return units
 
     def with_columns(self, total, mean, squares):
-        """The units with the columns of some rows.
+        """Return the units with the columns of some rows.
 
         Parameters
         ----------
@@ -72,9 +77,7 @@ class Units:
             units.mean, units.squares = np.zeros((2, len(mean)))
         both = units.column_weight + total
         change = mean - units.mean
-        units.squares = (
-            units.squares + squares + change**2 * (units.column_weight * total / both)
-        )  # fmt: skip
+        units.squares = units.squares + squares + change**2 * (units.column_weight * total / both)
         units.mean = units.mean + change * (total / both)
         units.column_weight = both
         return units
@@ -85,7 +88,7 @@ class Units:
         return float(np.exp(self.log_lengths / self.weight)) if self.weight else 1.0
 
     def shift_and_scale(self, n_rows=None):
-        """Offset of X, None or float64 (n_features,), and the factor applied after it.
+        """Return the offset of X, None or float64 (n_features,), and the factor applied after it.
 
         A number, or one for each column; columns that are constant keep the unit of the others.
 
@@ -127,7 +130,7 @@ class Change:
         self._hidden = hidden
 
     def inside(self, W, b, U):
-        """Weights for X in these units, from weights for X as it is."""
+        """Return weights for X in these units, from weights for X as it is."""
         if self._hidden:
             return W, b, U / np.float32(self.scale)
         if self.shift is not None:
@@ -135,7 +138,7 @@ class Change:
         return (W / self.scale).astype(np.float32), b.astype(np.float32), U
 
     def outside(self, W, b, U):
-        """The inverse of :meth:`inside`."""
+        """Return the inverse of :meth:`inside`."""
         if self._hidden:
             return W, b, U * np.float32(self.scale)
         W = W * self.scale
@@ -144,6 +147,6 @@ class Change:
         return W.astype(np.float32, copy=False), b.astype(np.float32), U
 
     def strengths(self, alpha):
-        """The ridge on the weights inside that is alpha on those outside: of W, of U."""
+        """Return the ridge on the weights inside that is alpha on those outside: of W, of U."""
         on_X = alpha * np.square(self.scale)
         return (alpha, on_X) if self._hidden else (on_X, 0.0)

@@ -12,22 +12,49 @@ from ._train import Settings
 # Its rate is that of a sample's step, not divided by the size of the batch.
 PUBLISHED = {
     "l2": {
-        "penalty": "l2", "alpha": 1.0, "rho": 1.0, "search": "hnsw", "batch_size": "auto",
-        "reduction": "sum", "eta0": 0.1, "eta_step": 0.02, "sampling": "uniform",
-        "average": False, "normalize_scores": False, "fit_intercept": False,
+        "penalty": "l2",
+        "alpha": 1.0,
+        "rho": 1.0,
+        "search": "hnsw",
+        "batch_size": "auto",
+        "reduction": "sum",
+        "eta0": 0.1,
+        "eta_step": 0.02,
+        "sampling": "uniform",
+        "average": False,
+        "normalize_scores": False,
+        "fit_intercept": False,
     },
     "l1": {
-        "penalty": "l1", "alpha": 1e-6, "rho": 1.0, "search": "hnsw", "batch_size": "auto",
-        "reduction": "sum", "eta0": 0.1, "eta_step": 0.02, "sampling": "uniform",
-        "average": False, "normalize_scores": False, "fit_intercept": False,
+        "penalty": "l1",
+        "alpha": 1e-6,
+        "rho": 1.0,
+        "search": "hnsw",
+        "batch_size": "auto",
+        "reduction": "sum",
+        "eta0": 0.1,
+        "eta_step": 0.02,
+        "sampling": "uniform",
+        "average": False,
+        "normalize_scores": False,
+        "fit_intercept": False,
     },
     "lsh": {
-        "penalty": "l2", "alpha": 1.0, "rho": 1.0, "search": "lsh",
-        "search_params": {"n_bits": 64, "min_recall": 0.0}, "batch_size": "auto",
-        "reduction": "sum", "eta0": 0.1, "eta_step": 0.02, "sampling": "uniform",
-        "average": False, "normalize_scores": False, "fit_intercept": False,
+        "penalty": "l2",
+        "alpha": 1.0,
+        "rho": 1.0,
+        "search": "lsh",
+        "search_params": {"n_bits": 64, "min_recall": 0.0},
+        "batch_size": "auto",
+        "reduction": "sum",
+        "eta0": 0.1,
+        "eta_step": 0.02,
+        "sampling": "uniform",
+        "average": False,
+        "normalize_scores": False,
+        "fit_intercept": False,
     },
-}  # fmt: skip
+}
 CONSTANT = 1.0  # the value of the constant feature beside the root mean square length of samples
 # alpha="auto", times the mean of ||x||^2 (or its root) over the weight of all samples
 AUTO_ALPHA = {"l2": 0.3, "l1": 0.03}
@@ -63,18 +90,18 @@ class DataSeen:
 
 
 def passes_of(model, n_samples):
-    """How many passes over this many samples."""
+    """Return how many passes over this many samples."""
     usual = PASSES_TO_STOP if model.early_stopping else PASSES
     return number_of_passes(model.max_iter, usual, n_samples, SAMPLES_OF_A_STEP)
 
 
 def bias_of(model, seen):
-    """The value of the constant feature; 0 for none."""
+    """Return the value of the constant feature; 0 for none."""
     return float(CONSTANT * np.sqrt(seen.mean_square)) if model.fit_intercept else 0.0
 
 
 def batch_size_of(model, seen):
-    """The size of batches that are equal parts of the rows."""
+    """Return the size of batches that are equal parts of the rows."""
     n_rows, size = round(seen.rows.n_rows), model.batch_size
     if size == "auto":
         # With "sum" the size is part of the objective: it stays the published one.
@@ -83,8 +110,8 @@ def batch_size_of(model, seen):
     return n_rows / max(1, round(n_rows / max(1, int(size))))
 
 
-def settings_of(model, seen, bias):
-    """The settings of the passes, and what the model reports of them.
+def settings_of(model, seen: DataSeen, bias: float):
+    """Return the settings of the passes, and what the model reports of them.
 
     While rows are new, an unknown number of others is to come. In a pass over all of
     them half have come at the mean, and weights that they shrink and rates that they slow down are
@@ -93,8 +120,6 @@ def settings_of(model, seen, bias):
     Parameters
     ----------
     model : MemoirSVC
-    seen : DataSeen
-    bias : float
 
     Returns
     -------

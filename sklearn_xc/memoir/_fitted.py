@@ -21,12 +21,22 @@ from ._growing_weights import Iterates
 def check_loaded(model, mapped):
     """Raise ValueError if attributes that were loaded do not fit together."""
     require_attributes(
-        model, _saved=is_a(Iterates), _seen=is_a(RowsSeen), _squares=is_not_negative,
-        _n_visited=is_count, _new=is_not_negative, _coordinates=is_a(Coordinates),
-        _bias=is_not_negative, alpha_=is_not_negative, eta0_=is_not_negative,
-        eta_step_=is_not_negative, search_=is_text, recall_=is_number, n_scored_=is_not_negative,
+        model,
+        _saved=is_a(Iterates),
+        _seen=is_a(RowsSeen),
+        _squares=is_not_negative,
+        _n_visited=is_count,
+        _new=is_not_negative,
+        _coordinates=is_a(Coordinates),
+        _bias=is_not_negative,
+        alpha_=is_not_negative,
+        eta0_=is_not_negative,
+        eta_step_=is_not_negative,
+        search_=is_text,
+        recall_=is_number,
+        n_scored_=is_not_negative,
         _totals=is_array(np.float64, least=0),
-    )  # fmt: skip
+    )
     if "_saved" not in vars(model):
         return
     if vars(model).get("_coordinates", Coordinates()).sizes() - {model.n_features_in_}:

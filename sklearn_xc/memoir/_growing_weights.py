@@ -21,10 +21,15 @@ ENTRIES_AT_ONCE = 2**18
 
 
 @record(
-    indptr=is_array(np.int64), classes=is_array(np.int32), values=is_array(np.float32),
-    sums=is_array(np.float32), scale=is_number, sum_of_scales=is_number, square=is_number,
+    indptr=is_array(np.int64),
+    classes=is_array(np.int32),
+    values=is_array(np.float32),
+    sums=is_array(np.float32),
+    scale=is_number,
+    sum_of_scales=is_number,
+    square=is_number,
     n_iterates=is_not_negative,
-)  # fmt: skip
+)
 @dataclass(frozen=True, eq=False)
 class Iterates:
     """The last iterate W = scale V and the sum of all, which is sum_of_scales V - U.
@@ -59,18 +64,20 @@ class Iterates:
         return self.indptr, self.classes, self.values, self.sums
 
     def without_average(self):
-        """The last iterate alone."""
+        """Return the last iterate alone."""
         return replace(self, sums=np.empty(0, dtype=np.float32), sum_of_scales=0.0, n_iterates=0)
 
     def in_weights_of(self, factor):
-        """With the mean weight, which samples are counted beside, divided by this factor."""
+        """Return a record whose mean weight of samples is divided by this factor."""
         return replace(
-            self, sums=self.sums * np.float32(factor), sum_of_scales=self.sum_of_scales * factor,
+            self,
+            sums=self.sums * np.float32(factor),
+            sum_of_scales=self.sum_of_scales * factor,
             n_iterates=self.n_iterates * factor,
-        )  # fmt: skip
+        )
 
     def with_classes_at(self, places):
-        """With each class at its new place, ascending as before."""
+        """Return a record with each class at its new place, ascending as before."""
         return replace(self, classes=places.astype(np.int32)[self.classes])
 
     def require_lists(self, n_features, n_classes):
@@ -78,7 +85,7 @@ class Iterates:
         require_lists(self.arrays, n_features + 1, n_classes)
 
     def model(self, n_classes, average):
-        """The last iterate or the average.
+        """Return the last iterate or the average.
 
         Returns
         -------
@@ -143,7 +150,7 @@ class GrowingWeights:
         return self.lists.n_classes, self.lists.n_features - 1
 
     def shrink(self, factor):
-        """W <- factor W."""
+        """Multiply W by a factor."""
         if not 0 < self.state[0] * factor < np.inf:
             factor = 0.0
         self.state[0] *= factor
@@ -159,13 +166,13 @@ class GrowingWeights:
         self.state[:] = 1, 0, scale**2 * square
 
     def project(self, radius):
-        """On the ball of this radius around zero."""
+        """Project on the ball of this radius around zero."""
         norm = self.state[0] * np.sqrt(max(self.state[2], 0))
         if norm > radius:
             self.shrink(radius / norm)
 
     def truncate(self, classes, threshold):
-        """Eq. 13 on the weights of these classes, by the threshold or the largest that it may be.
+        """Truncate weights of these classes (eq. 13), by the threshold or the largest allowed.
 
         The cut of a threshold t is the root of the sum of min(|v|, t)^2, which divided by t falls:
         thresholds made smaller by wanted / cut come down to the wanted one and never below.
@@ -184,12 +191,12 @@ class GrowingWeights:
         self.lists.truncate(chosen, scaled, self.state[1], False)
 
     def _cut(self, chosen, threshold):
-        """The length of what a threshold would cut, and the square of what it would leave."""
+        """Return the length that a threshold would cut, and the square of what it would leave."""
         square, left = self.lists.truncate(chosen, threshold, self.state[1], True)
         return np.sqrt(square), left
 
     def count_iterates(self, own, total):
-        """W is an iterate of the average, for the first sample of a batch, as the others were.
+        """Count W as an iterate of the average, for the first sample of a batch.
 
         Parameters
         ----------
@@ -200,7 +207,9 @@ class GrowingWeights:
         self.n_iterates += total
 
     def values(self):
-        """V with the column of the intercept last: CSR of float32 (n_classes, n_features + 1)."""
+        """Return V with the column of the intercept last: CSR of float32 (n_classes, n_features +
+        1).
+        """
         indptr, classes, values, _ = self.lists.dump()
         return self._csr(indptr, classes, values)
 
@@ -212,7 +221,9 @@ class GrowingWeights:
 
 
 def of_length_one(coef, constant):
-    """Weights and intercepts divided by the lengths of the classes' weights; changes coef."""
+    """Return weights and intercepts divided by the lengths of the classes' weights; changes
+    coef.
+    """
     lengths = np.sqrt(coef.multiply(coef).sum(axis=1) + constant.astype(np.float64) ** 2)
     lengths[lengths == 0] = 1
     coef.data /= np.repeat(lengths, np.diff(coef.indptr)).astype(np.float32)
@@ -220,7 +231,7 @@ def of_length_one(coef, constant):
 
 
 def outside(coordinates, coef, intercept):
-    """Weights for samples as they were given, from those for the coordinates of the fit."""
+    """Return weights for samples as they were given, from those for the coordinates of the fit."""
     if not coordinates.changes_nothing:
         scale, mean = coordinates.scale, coordinates.mean
         data = coef.data / scale[coef.indices]

@@ -106,27 +106,28 @@ def require_lists_of_features(n_classes, n_features):
 
 
 def fit_memoir(
-    problem, settings, search_settings, start, *, n_passes, seed, n_jobs, progress, validate=None
-):
+    problem: Problem,
+    settings: Settings,
+    search_settings: SearchSettings,
+    start,
+    *,
+    n_passes: int,
+    seed: int,
+    n_jobs,
+    progress,
+    validate=None,
+) -> Outcome:
     """Make passes over the samples.
 
     Parameters
     ----------
-    problem : Problem
-    settings : Settings
-    search_settings : SearchSettings
     start : Iterates or None
         To go on from.
-    n_passes, seed : int
     n_jobs : int or None
         Of the index.
     progress : Progress
     validate : callable or None
         From the weights to a score; passes end when it no longer rises.
-
-    Returns
-    -------
-    outcome : Outcome
     """
     n_features = problem.rows.shape[1]
     weights = GrowingWeights(
@@ -134,19 +135,29 @@ def fit_memoir(
     )
     steps = Steps(problem, weights, settings, seed)
     search = make_search(
-        problem.rows, problem.codes, settings.bias, weights, search_settings, n_jobs=n_jobs,
+        problem.rows,
+        problem.codes,
+        settings.bias,
+        weights,
+        search_settings,
+        n_jobs=n_jobs,
         seed=seed,
-    )  # fmt: skip
+    )
     steps.search = search
     losses, scores, stopped = run_passes(steps, n_passes, progress, validate)
     return Outcome(
-        weights.save(), losses, scores, stopped, steps.n_scored / max(1, steps.n_visited),
-        search.search_, search.recall_,
-    )  # fmt: skip
+        weights.save(),
+        losses,
+        scores,
+        stopped,
+        steps.n_scored / max(1, steps.n_visited),
+        search.search_,
+        search.recall_,
+    )
 
 
 def run_passes(steps, n_passes, progress, validate):
-    """Passes until `validate` or a callback ends them; losses, scores, ended or not."""
+    """Make passes until `validate` or a callback ends them; losses, scores, ended or not."""
     losses, scores, stopped = [], [], False
     weights, settings = steps.weights, steps.settings
     n_visited = steps.problem.n_before
@@ -195,16 +206,23 @@ class Steps:
         self.y, self.sample_weight = problem.codes, problem.sample_weight
         rows, bias, weight = problem.rows, settings.bias, problem.sample_weight
         self.samples = kernel.Samples(
-            rows.indptr, rows.indices, rows.data, rows.dense, problem.codes, weight,
-            rows.squared_norms() + bias**2, bias, problem.mean_weight,
-        )  # fmt: skip
+            rows.indptr,
+            rows.indices,
+            rows.data,
+            rows.dense,
+            problem.codes,
+            weight,
+            rows.squared_norms() + bias**2,
+            bias,
+            problem.mean_weight,
+        )
         counted = np.flatnonzero(weight) if weight.size else np.arange(len(self.y))
         self.visited = counted.astype(np.int32)
         self.stop = np.zeros(1, dtype=np.int32)
         self.n_scored = self.n_visited = 0
 
     def order(self, epoch):
-        """The samples of a pass: each once, or each class equally often."""
+        """Return the samples of a pass: each once, or each class equally often."""
         rng = stream(self.seed, "pass", epoch)
         if self.settings.sampling == "uniform":
             return rng.permutation(self.visited) if self.problem.shuffled else self.visited
@@ -215,7 +233,7 @@ class Steps:
         return by_class[ends[drawn] - 1 - rng.integers(counts[drawn])]
 
     def epoch(self, number, n_before):
-        """A pass; returns the mean loss of the samples, each before its step.
+        """Return a pass; returns the mean loss of the samples, each before its step.
 
         Parameters
         ----------
@@ -233,7 +251,7 @@ class Steps:
         return loss / (counted or len(order))
 
     def batch(self, samples, t):
-        """One round of the outer loop of Algorithm 1 or 2; returns the sum of the losses.
+        """Run one round of the outer loop of Algorithm 1 or 2; returns the sum of the losses.
 
         A batch of fewer samples than the settings speak of, as a part of the data may be, carries
         its share of the penalty and of the time t, so that parts add up to the whole.
@@ -262,7 +280,7 @@ class Steps:
         return loss
 
     def shares_of_average(self, samples):
-        """What the first of these samples, and all, count in the average of the iterates."""
+        """Return how much the first sample, and all, count in the average of the iterates."""
         if not self.sample_weight.size:
             return 1 / self.problem.mean_weight, len(samples) / self.problem.mean_weight
         weight = self.sample_weight[samples].astype(np.float64) / self.problem.mean_weight
@@ -271,10 +289,19 @@ class Steps:
     def visit(self, samples, rate, violators, continued, t):
         weights = self.weights
         loss, n_scored, bad = kernel.run_batch(
-            self.samples, samples, self.search.candidates(samples), self.search.shared,
-            weights.lists, weights.state, weights.scores, rate, self.settings.rho, violators,
-            continued, self.stop,
-        )  # fmt: skip
+            self.samples,
+            samples,
+            self.search.candidates(samples),
+            self.search.shared,
+            weights.lists,
+            weights.state,
+            weights.scores,
+            rate,
+            self.settings.rho,
+            violators,
+            continued,
+            self.stop,
+        )
         if bad >= 0:
             raise FloatingPointError(f"the margin of a sample in batch {int(t) + 1} was not finite")
         self.search.changed(self.y[samples], violators)

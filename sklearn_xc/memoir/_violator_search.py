@@ -39,11 +39,11 @@ class AllClasses:
     shared = np.empty(0, dtype=np.int32)
 
     def candidates(self, samples):
-        """No candidates, which stands for all classes."""
+        """Return None, which stands for all classes."""
         return np.empty((len(samples), 0), dtype=np.int32)
 
     def changed(self, *classes):
-        """Nothing to keep up to date."""
+        """Ignore changes: there is nothing to keep up to date."""
 
 
 class IndexedClasses:
@@ -164,7 +164,7 @@ class LaggingIndex(IndexedClasses):
         return np.hstack([others, self.best_of(moved, samples)])
 
     def others(self, samples):
-        """Candidates that have not moved: of the index, or two of those without weights."""
+        """Return candidates that have not moved: of the index, or two of those without weights."""
         if self.built:
             n = max(FEWEST_CANDIDATES, min(self.index.effort_, self.most))
             return self.index.candidates(self.X[samples], min(self.weights.shape[0], n))
@@ -173,7 +173,7 @@ class LaggingIndex(IndexedClasses):
         )
 
     def best_of(self, classes, samples):
-        """The best of each block of classes for each sample, other than its own."""
+        """Return the best of each block of classes for each sample, other than its own."""
         rows, queries = self.weights.lists.rows, self.X[samples]
         size = min(CLASSES_AT_ONCE, max(1, -(-len(classes) // FEWEST_BLOCKS)))
         places = np.full(self.weights.shape[0], -1)
@@ -206,7 +206,7 @@ class LaggingIndex(IndexedClasses):
             self.price *= 2
 
     def build(self, rows):
-        """The first one: on inner products as they are, on the best reduction where these fail."""
+        """Build the first index: on inner products, or the best reduction where these fail."""
         queries = self.X[self.sample]
         self.index.set_params(reduction="ip")
         self.index._build(rows, queries)
@@ -226,8 +226,8 @@ class LaggingIndex(IndexedClasses):
         self.moved[classes] = True
 
 
-def make_search(rows, y, bias, weights, settings, *, n_jobs, seed):
-    """The search that gives `Steps` its candidates.
+def make_search(rows, y, bias, weights, settings, *, n_jobs: int | None, seed: int):
+    """Return the search that gives `Steps` its candidates.
 
     Parameters
     ----------
@@ -237,8 +237,6 @@ def make_search(rows, y, bias, weights, settings, *, n_jobs, seed):
         The constant feature.
     weights : GrowingWeights
     settings : SearchSettings
-    n_jobs : int or None
-    seed : int
 
     Returns
     -------
@@ -266,7 +264,7 @@ def make_search(rows, y, bias, weights, settings, *, n_jobs, seed):
 
 
 def with_constant(X, bias):
-    """X with one more column of this value."""
+    """Return X with one more column of this value."""
     column = np.full((X.shape[0], 1), bias, dtype=np.float32)
     if sparse.issparse(X):
         return sparse.csr_array(sparse.hstack([X, column], format="csr"))
@@ -288,8 +286,8 @@ FEWEST_CLASSES = {
 }
 
 
-def choose_search(search, rows, y, shape, sketch_dim):
-    """The search itself where an index can pay, or for "auto" that of fewer operations a sample.
+def choose_search(search, rows, y, shape, sketch_dim: int):
+    """Choose the search: the requested one where an index can pay, the cheapest for "auto".
 
     Exact search follows the lists of the features of a sample. A class is in the list of a feature
     when one of its samples has it, or when it violated the margin of one that has: about twice the
@@ -304,7 +302,6 @@ def choose_search(search, rows, y, shape, sketch_dim):
     rows : Rows
     y : ndarray of int32 (n_samples,)
     shape : tuple (n_classes, n_features)
-    sketch_dim : int
 
     Returns
     -------
@@ -331,7 +328,7 @@ def choose_search(search, rows, y, shape, sketch_dim):
 
 
 def dense_costs(n_classes, width):
-    """A sample of exact search and one of a lagging index, in the units of `mips._cost`.
+    """Return a sample of exact search and one of a lagging index, in the units of `mips._cost`.
 
     Where each sample moves two classes, an index that is built anew when a share m has moved costs
     ``build / (m K / 2)`` a sample, and m K / 2 classes are compared beside it: least for the m at

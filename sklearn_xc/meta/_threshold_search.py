@@ -38,23 +38,21 @@ class Pairs:
     label_true: np.ndarray
 
     def take(self, chosen):
-        """Some of the pairs."""
+        """Take some of the pairs."""
         names = "score", "hit", "sample", "label"
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
     def falling(self):
-        """The pairs by falling score."""
+        """Return the pairs by falling score."""
         return self.take(np.argsort(-self.score, kind="stable"))
 
 
-def global_threshold(metric, pairs, beta=1.0):
-    """The one threshold that is best for all labels.
+def global_threshold(metric, pairs: Pairs, beta: float = 1.0):
+    """Return the one threshold that is best for all labels.
 
     Parameters
     ----------
     metric : {"micro_f1", "macro_f1", "example_f1"}
-    pairs : Pairs
-    beta : float, default=1.0
 
     Returns
     -------
@@ -75,7 +73,7 @@ def global_threshold(metric, pairs, beta=1.0):
 
 
 def measure_curve(metric, pairs, beta):
-    """The measure when the first 1, 2, ... pairs, by falling score, are predicted."""
+    """Return the measure when the first 1, 2, ... pairs, by falling score, are predicted."""
     weight = pairs.weight[pairs.sample]
     if metric == "micro_f1":
         n_true = pairs.weight @ pairs.sample_true
@@ -88,8 +86,8 @@ def measure_curve(metric, pairs, beta):
     return np.cumsum(steps * weight) / pairs.weight.sum()
 
 
-def label_thresholds(metric, pairs, beta=1.0, min_positives=5):
-    """The thresholds, one a label, that are best together.
+def label_thresholds(metric, pairs: Pairs, beta: float = 1.0, min_positives: int = 5):
+    """Return the thresholds, one a label, that are best together.
 
     The macro average is a sum over labels, each of which has its own best threshold. The micro
     average is a ratio of sums: with the best ratio r, ``(1 + beta^2) tp - r n_pred`` is largest
@@ -99,9 +97,6 @@ def label_thresholds(metric, pairs, beta=1.0, min_positives=5):
     Parameters
     ----------
     metric : {"micro_f1", "macro_f1"}
-    pairs : Pairs
-    beta : float, default=1.0
-    min_positives : int, default=5
 
     Returns
     -------
@@ -119,7 +114,7 @@ def label_thresholds(metric, pairs, beta=1.0, min_positives=5):
 
 
 def _macro_groups(pairs, group, beta):
-    """The threshold of each group of labels, and the macro average."""
+    """Return the threshold of each group of labels, and the macro average."""
     n_labels = len(pairs.label_true)
     own = group < n_labels
     shared, value = global_threshold("macro_f1", pairs.take(~own[pairs.label]), beta)
@@ -137,7 +132,7 @@ def _macro_groups(pairs, group, beta):
 
 
 def _micro_groups(pairs, group, beta):
-    """The threshold of each group of labels, and the micro average."""
+    """Return the threshold of each group of labels, and the micro average."""
     sorted_pairs, starts, which = _by_group(pairs, group)
     n_true = pairs.weight @ pairs.sample_true
     thresholds = np.full(len(group) + 1, np.inf)
@@ -163,7 +158,7 @@ def _micro_groups(pairs, group, beta):
 
 
 def _by_group(pairs, group):
-    """The pairs by group and falling score, the first place of each group, and its number."""
+    """Return pairs by group and falling score, the first place of each group, and its number."""
     of_pair = group[pairs.label]
     order = np.lexsort((-pairs.score, of_pair))
     which, starts = np.unique(of_pair[order], return_index=True)
@@ -171,14 +166,14 @@ def _by_group(pairs, group):
 
 
 def _sums_within(values, starts):
-    """Cumulative sums that begin anew at each start."""
+    """Return cumulative sums that begin anew at each start."""
     sums = np.cumsum(values)
     before = np.append(0.0, sums)[starts]
     return sums - np.repeat(before, np.diff(np.append(starts, len(values))))
 
 
 def _best_ends(values, pairs, starts):
-    """The first place of the highest value in each group, and the place where the group ends.
+    """Find the first place of the highest value in each group, and where the group ends.
 
     Only places where a threshold can be: the last of those with equal scores.
     """
@@ -192,7 +187,9 @@ def _best_ends(values, pairs, starts):
 
 
 def _below(score, places, ends):
-    """Thresholds that keep the scores up to some places of falling scores, before their ends."""
+    """Return thresholds that keep the scores up to some places of falling scores, before their
+    ends.
+    """
     following = np.minimum(places + 1, ends - 1)
     return score[places] + (score[following] - score[places]) / 2
 
@@ -202,7 +199,7 @@ def _last_of_equal(score):
 
 
 def _steps(group, tp, n_pred, n_true, beta):
-    """By how much each pair, added after those before it, changes the F of its group."""
+    """Return by how much each pair, added after the ones before, changes the F of its group."""
     order = np.argsort(group, kind="stable")
     starts = np.unique(group[order], return_index=True)[1]
     after = _f(

@@ -9,7 +9,7 @@ from ._top_columns import top_columns
 
 
 def precision_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
-    r"""Share of true labels among the k best predictions, averaged over the rows.
+    r"""Return the share of true labels among the k best predictions, averaged over the rows.
 
     .. math:: P@k = \frac{1}{n} \sum_i \frac{|T_i^k \cap Y_i|}{k}
 
@@ -61,7 +61,8 @@ def precision_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
 
 
 def recall_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
-    r"""Share of a row's true labels found among the k best predictions, averaged over the rows.
+    r"""Return the share of a row's true labels found among the k best predictions, averaged over
+    the rows.
 
     .. math:: R@k = \frac{1}{|\{i: Y_i \ne \emptyset\}|} \sum_{i: Y_i \ne \emptyset}
               \frac{|T_i^k \cap Y_i|}{|Y_i|}
@@ -107,7 +108,8 @@ def recall_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
 
 
 def ndcg_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
-    r"""Normalised discounted cumulative gain of the k best predictions, averaged over the rows.
+    r"""Return the normalised discounted cumulative gain of the k best predictions, averaged over
+    the rows.
 
     .. math:: nDCG@k = \frac{1}{n} \sum_i
               \frac{\sum_{r=1}^{k} [t_{ir} \in Y_i] / \log_2(r + 1)}
@@ -156,7 +158,7 @@ def ndcg_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
 
 
 def psprecision_at_k(y_true, y_pred, k=5, *, propensities, classes=None, sample_weight=None):
-    r"""Precision at k in which rare labels count for more, relative to the best attainable.
+    r"""Return precision at k in which rare labels count for more, relative to the best attainable.
 
     .. math:: PSP@k = \frac{\sum_i \sum_{l \in T_i^k \cap Y_i} 1 / p_l}
                            {\sum_i \max_{T \subseteq Y_i, |T| \le k} \sum_{l \in T} 1 / p_l}
@@ -211,7 +213,7 @@ def psprecision_at_k(y_true, y_pred, k=5, *, propensities, classes=None, sample_
 
 
 def psndcg_at_k(y_true, y_pred, k=5, *, propensities, classes=None, sample_weight=None):
-    r"""Discounted cumulative gain in which rare labels count for more, relative to the best.
+    r"""Return discounted cumulative gain in which rare labels count for more, relative to the best.
 
     .. math:: PSnDCG@k = \frac{\sum_i \sum_{r=1}^{k} [t_{ir} \in Y_i] / (p_{t_{ir}} \log_2(r+1))}
                               {\sum_i \sum_{r=1}^{\min(k, |Y_i|)} 1 / (p_{b_{ir}} \log_2(r+1))}
@@ -268,7 +270,7 @@ def psndcg_at_k(y_true, y_pred, k=5, *, propensities, classes=None, sample_weigh
 
 
 def top_k_accuracy(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
-    r"""Share of rows with a true label among the k best predictions.
+    r"""Return the share of rows with a true label among the k best predictions.
 
     .. math:: \frac{1}{n} \sum_i [T_i^k \cap Y_i \ne \emptyset]
 
@@ -314,12 +316,12 @@ def top_k_accuracy(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
 
 
 def precision(ranking):
-    """P@k of a `Ranking`."""
+    """Return P@k of a `Ranking`."""
     return ranking.mean(ranking.hits.sum(axis=1), out_of=ranking.k)
 
 
 def recall(ranking):
-    """R@k of a `Ranking`."""
+    """Return R@k of a `Ranking`."""
     has_true = ranking.n_true > 0
     total = ranking.weight[has_true].sum()
     if total == 0:
@@ -329,29 +331,29 @@ def recall(ranking):
 
 
 def ndcg(ranking):
-    """nDCG@k of a `Ranking`."""
+    """Return nDCG@k of a `Ranking`."""
     ideal = np.concatenate([[1.0], _discounts(ranking.k).cumsum()])  # 0 true labels: 0 / 1
     n_ideal = np.minimum(ranking.n_true, ranking.k)
     return ranking.mean(ranking.hits @ _discounts(ranking.hits.shape[1]) / ideal[n_ideal])
 
 
 def hit_rate(ranking):
-    """Top-k accuracy of a `Ranking`."""
+    """Return top-k accuracy of a `Ranking`."""
     return ranking.mean(ranking.hits.any(axis=1))
 
 
 def psprecision(ranking, propensities):
-    """PSP@k of a `Ranking`."""
+    """Return PSP@k of a `Ranking`."""
     return _relative_gain(ranking, propensities, np.ones(ranking.k))
 
 
 def psndcg(ranking, propensities):
-    """PSnDCG@k of a `Ranking`."""
+    """Return PSnDCG@k of a `Ranking`."""
     return _relative_gain(ranking, propensities, _discounts(ranking.k))
 
 
 def _relative_gain(ranking, propensities, discounts):
-    """Gain of the hits, 1 / p_l times the rank's discount, over that of the best ranking."""
+    """Return gain of the hits, 1 / p_l times the rank's discount, over that of the best ranking."""
     truth = ranking.truth
     unknown = truth.shape[1] - 1
     if not ranking.named:
@@ -377,5 +379,5 @@ def _relative_gain(ranking, propensities, discounts):
 
 
 def _discounts(n_ranks):
-    """1 / log2(r + 1) for the ranks r = 1..n_ranks."""
+    """Return 1 / log2(r + 1) for the ranks r = 1..n_ranks."""
     return 1 / np.log2(np.arange(2, n_ranks + 2))

@@ -6,7 +6,7 @@ from ._ranking import rank
 
 
 def mrr_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
-    r"""Reciprocal rank of the first true label among the k best, averaged over the rows.
+    r"""Return the reciprocal rank of the first true label among the k best, averaged over the rows.
 
     .. math:: MRR@k = \frac{1}{n} \sum_i \max_{r \le k} \frac{[t_{ir} \in Y_i]}{r}
 
@@ -42,7 +42,7 @@ def mrr_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
 
 
 def map_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
-    r"""Mean average precision of the k best predictions.
+    r"""Return the mean average precision of the k best predictions.
 
     .. math:: MAP@k = \frac{1}{n} \sum_i \frac{1}{\min(k, |Y_i|)}
               \sum_{r=1}^{k} [t_{ir} \in Y_i] \, P_i@r
@@ -80,7 +80,7 @@ def map_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
 
 
 def f1_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
-    r"""F1 of the k best predictions of each row, averaged over the rows.
+    r"""Return the F1 of the k best predictions of each row, averaged over the rows.
 
     .. math:: F1@k = \frac{1}{n} \sum_i \frac{2 |T_i^k \cap Y_i|}{k + |Y_i|}
 
@@ -112,18 +112,18 @@ def f1_at_k(y_true, y_pred, k=5, *, classes=None, sample_weight=None):
 
 
 def reciprocal_rank(ranking):
-    """MRR@k of a `Ranking`."""
+    """Return MRR@k of a `Ranking`."""
     first = np.argmax(ranking.hits, axis=1)
     return ranking.mean(np.where(ranking.hits.any(axis=1), 1 / (first + 1), 0))
 
 
 def average_precision(ranking):
-    """MAP@k of a `Ranking`."""
+    """Return MAP@k of a `Ranking`."""
     ranks = np.arange(1, ranking.hits.shape[1] + 1)
     gains = (ranking.hits * ranking.hits.cumsum(axis=1) / ranks).sum(axis=1)
     return ranking.mean(gains / np.clip(ranking.n_true, 1, ranking.k))
 
 
 def f1(ranking):
-    """F1@k of a `Ranking`."""
+    """Return F1@k of a `Ranking`."""
     return ranking.mean(2 * ranking.hits.sum(axis=1) / (ranking.k + ranking.n_true))

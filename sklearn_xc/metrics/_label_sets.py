@@ -11,7 +11,7 @@ NESTED = list, tuple, set, frozenset, np.ndarray
 
 
 def label_sets(y):
-    """The labels of each row, where y holds a list of labels a row; None for any other y.
+    """Return the labels of each row, where y holds a list of labels a row; None for any other y.
 
     A list of lists of 0 and 1, all of one length, is an indicator.
 
@@ -53,7 +53,7 @@ def label_sets(y):
 
 
 def _is_indicator(rows):
-    """Whether lists in lists are numbers of an indicator."""
+    """Return whether lists in lists are numbers of an indicator."""
     if any(isinstance(row, (set, frozenset)) for row in rows):
         return False
     if len(set(map(len, rows))) != 1:
@@ -64,13 +64,13 @@ def _is_indicator(rows):
 
 
 def distinct_labels(sets):
-    """Table label -> number over all labels of the rows, in order of appearance."""
+    """Return the table label -> number over all labels of the rows, in order of appearance."""
     seen = dict.fromkeys(chain.from_iterable(sets))
     return {label: number for number, label in enumerate(seen)}
 
 
 def truth_of_sets(sets, names):
-    """The labels of each row as CSR (n, K + 1).
+    """Return the labels of each row as CSR (n, K + 1).
 
     Parameters
     ----------
@@ -94,21 +94,20 @@ def truth_of_sets(sets, names):
     return _sorted(columns, indptr, unknown + 1)
 
 
-def truth_of_columns(truth, places, n_columns):
-    """An indicator with its columns at other places, as CSR (n, n_columns + 1).
+def truth_of_columns(truth, places, n_columns: int):
+    """Return an indicator with its columns at other places, as CSR (n, n_columns + 1).
 
     Parameters
     ----------
     truth : csr_array (n, n_given)
     places : ndarray of int (n_given,)
         Of each column, `n_columns` for those that are unknown.
-    n_columns : int
     """
     return _sorted(places[truth.indices], truth.indptr, n_columns + 1)
 
 
 def _sorted(columns, indptr, width):
-    """CSR with the columns of each row in order; one may be there several times."""
+    """Return CSR with the columns of each row in order; one may be there several times."""
     row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     order = np.lexsort((columns, row))
     data = np.ones(len(columns), dtype=np.int8)

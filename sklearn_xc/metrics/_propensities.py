@@ -15,7 +15,7 @@ _PRESETS = {"default": (DEFAULT_A, DEFAULT_B), "wikipedia": (0.5, 0.4), "amazon"
 
 
 def propensities(y, preset="default", *, A=None, B=None, classes=None):
-    r"""Propensities of labels, estimated from how often they occur in the training part.
+    r"""Return propensities of labels, estimated from how often they occur in the training part.
 
     .. math:: p_l = \frac{1}{1 + C e^{-A \log(N_l + B)}}, \quad C = (\log N - 1) (B + 1)^A
 
@@ -71,7 +71,7 @@ def propensities(y, preset="default", *, A=None, B=None, classes=None):
 
 
 def _label_counts(y, classes):
-    """Rows that have each label, and the number of rows."""
+    """Return rows that have each label, and the number of rows."""
     if classes is not None:
         y = in_order_of(y, np.asarray(classes))
     names = column_names(y, classes)
@@ -89,7 +89,7 @@ def _label_counts(y, classes):
 
 
 def check_propensities(propensities, n_classes=None):
-    """Propensities as float64 of shape (n_classes,), each in (0, 1]."""
+    """Check propensities: float64 of shape (n_classes,), each in (0, 1]."""
     propensities = np.asarray(propensities, dtype=np.float64)
     if propensities.ndim != 1 or n_classes not in (None, len(propensities)):
         expected = "1-D" if n_classes is None else f"of shape ({n_classes},), one for each class"

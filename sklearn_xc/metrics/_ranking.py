@@ -52,7 +52,7 @@ class Ranking:
         return np.diff(self.truth.indptr)
 
     def mean(self, values, out_of=1):
-        """Weighted mean over the rows of values / out_of, which lie in [0, 1]."""
+        """Return the weighted mean over the rows of values / out_of, which lie in [0, 1]."""
         # Where all values are the highest, rounding may lift the quotient above 1.
         return min(1.0, float(self.weight @ values / (self.weight.sum() * out_of)))
 
@@ -87,7 +87,7 @@ def rank(y_true, y_pred, k, classes=None, sample_weight=None, *, from_predict_to
 
 
 def _of_tested(y_true, predicted, k, classes, sample_weight):
-    """As `rank`, of the rows that `cross_val_topk` has tested."""
+    """Rank the rows that `cross_val_topk` has tested."""
     if classes is not None and not np.array_equal(
         np.asarray(getattr(classes, "classes_", classes)), predicted.classes
     ):
@@ -141,7 +141,8 @@ class Placed(NamedTuple):
 
 
 def _truth(y_true, names):
-    """True labels, 1-D, `Sets`, an indicator or `Placed`, and the names that a table has itself.
+    """Return true labels, 1-D, `Sets`, an indicator or `Placed`, and the names that a table has
+    itself.
 
     Columns of a table that the classes do not name hold true labels that cannot be found.
     """
@@ -165,7 +166,9 @@ def _truth(y_true, names):
 
 
 def _hits(truth, columns):
-    """Whether each entry of columns is a true label, by bisection in the sorted (row, column)."""
+    """Return whether each entry of columns is a true label, by bisection in the sorted (row,
+    column).
+    """
     row = np.arange(truth.shape[0], dtype=np.int64)
     true_keys = np.repeat(row, np.diff(truth.indptr)) * truth.shape[1] + truth.indices
     if len(true_keys) == 0:
@@ -179,7 +182,7 @@ def _hits(truth, columns):
 
 
 def true_labels(y, name, grades=False):
-    """Labels as a canonical CSR indicator (2-D input), or as a 1-D array of class labels.
+    """Return labels as a canonical CSR indicator (2-D input), or as a 1-D array of class labels.
 
     With `grades` values of an indicator between 0 and 1 are grades, and their labels true.
     """
@@ -214,7 +217,9 @@ def true_labels(y, name, grades=False):
 
 
 def canonical_csr(matrix, name):
-    """CSR with sorted indices and duplicates summed; the caller's matrix is left as it is."""
+    """Return CSR with sorted indices and duplicates summed; the caller's matrix is left as it
+    is.
+    """
     if matrix.ndim != 2:
         raise ValueError(f"{name} must be 2-D if it is sparse, got shape {matrix.shape}")
     matrix = sp.csr_array(checked_csr(matrix, name))
@@ -225,14 +230,14 @@ def canonical_csr(matrix, name):
 
 
 def codes(labels, table):
-    """Numbers of labels in the dict `table`, -1 for a label that is not there, int64."""
+    """Return numbers of labels in the dict `table`, -1 for a label that is not there, int64."""
     # A dict keeps 1 apart from "1", which a comparison of NumPy arrays of mixed kinds may not.
     numbers = map(table.get, labels.ravel().tolist(), [-1] * labels.size)
     return np.fromiter(numbers, np.int64, labels.size).reshape(labels.shape)
 
 
 def distinct(*label_arrays):
-    """Table label -> number over all labels that occur, in order of appearance."""
+    """Return the table label -> number over all labels that occur, in order of appearance."""
     seen = {}
     for labels in label_arrays:
         seen |= dict.fromkeys(labels.ravel().tolist())
@@ -240,21 +245,23 @@ def distinct(*label_arrays):
 
 
 def one_per_row(columns, n_columns):
-    """The CSR indicator of rows that have one label each."""
+    """Return the CSR indicator of rows that have one label each."""
     n = len(columns)
     parts = (np.ones(n, dtype=np.int8), columns, np.arange(n + 1))
     return sp.csr_array(parts, shape=(n, n_columns))
 
 
 def column_names(y_true, classes):
-    """Table label -> column from `classes`, else from the columns of a DataFrame, else None."""
+    """Return the table label -> column from `classes`, else from the columns of a DataFrame, else
+    None.
+    """
     if classes is None:
         classes = label_names(y_true)
     return table_of(classes)
 
 
 def table_of(classes):
-    """Table label -> column of the names of columns; None for None."""
+    """Return the table label -> column of the names of columns; None for None."""
     if classes is None:
         return None
     classes = _as_array(classes, "classes")
@@ -267,7 +274,9 @@ def table_of(classes):
 
 
 def _columns_of_labels(truth, labels, names):
-    """The true labels as (n, K + 1) CSR and the predicted labels as columns, on one numbering."""
+    """Return the true labels as (n, K + 1) CSR and the predicted labels as columns, on one
+    numbering.
+    """
     if truth.ndim == 1 and names is None:
         names = (
             distinct_labels([*truth.rows, labels.ravel().tolist()])
@@ -295,7 +304,7 @@ def _columns_of_labels(truth, labels, names):
 
 
 def _match_score_columns(truth, names, n_columns):
-    """The true labels as (n, K + 1) CSR, with the columns of the scores."""
+    """Return the true labels as (n, K + 1) CSR, with the columns of the scores."""
     check_number_of_names(names, n_columns, "y_pred")
     if truth.ndim == 1:
         if names is None:
@@ -314,7 +323,7 @@ def _match_score_columns(truth, names, n_columns):
 
 
 def _with_all_columns(truth, names, of):
-    """True labels of any form as (n, K + 1) CSR; those without a name in column K."""
+    """Return true labels of any form as (n, K + 1) CSR; those without a name in column K."""
     if isinstance(truth, Sets):
         return truth_of_sets(truth.rows, names)
     if truth.ndim == 1:
@@ -331,7 +340,9 @@ def truth_in_columns(y_true, table):
 
 
 def _encode_truth(labels, names):
-    """Class labels as (n, K + 1) CSR; a label without a name, never predicted, in column K."""
+    """Return class labels as (n, K + 1) CSR; a label without a name, never predicted, in column
+    K.
+    """
     columns = codes(labels, names)
     return one_per_row(np.where(columns < 0, len(names), columns), len(names) + 1)
 
@@ -342,7 +353,7 @@ def _with_column_for_unknown(truth):
 
 
 def _prediction(y_pred, n, labels_of_any_dtype):
-    """y_pred as (scores, None) or (None, labels), both 2-D with n rows."""
+    """Return y_pred as (scores, None) or (None, labels), both 2-D with n rows."""
     is_sparse = sp.issparse(y_pred)
     y_pred = canonical_csr(y_pred, "y_pred") if is_sparse else _as_array(y_pred, "y_pred")
     if y_pred.ndim != 2:
@@ -370,14 +381,14 @@ def _prediction(y_pred, n, labels_of_any_dtype):
 
 
 def check_k(k):
-    """k as an int of at least 1."""
+    """Check k, an int of at least 1."""
     if isinstance(k, bool | np.bool_) or not isinstance(k, numbers.Integral) or k < 1:
         raise ValueError(f"k must be an integer of at least 1, got {k!r}")
     return int(k)
 
 
 def check_sample_weight(sample_weight, n):
-    """Weights as float64 of shape (n,); ones for None."""
+    """Check weights: float64 of shape (n,); ones for None."""
     if sample_weight is None:
         return np.ones(n)
     weight = np.asarray(sample_weight, dtype=np.float64)

@@ -19,7 +19,7 @@ def reliability_curve(
     classes=None,
     sample_weight=None,
 ):
-    """Frequency of true labels among the k best predictions, by predicted probability.
+    """Return the frequency of true labels among the k best predictions, by predicted probability.
 
     The k best predictions of all rows are pooled and put into bins by their probability. Where
     probabilities are calibrated, a share of about p of the predictions of probability p is true,
@@ -97,7 +97,8 @@ def expected_calibration_error(
     classes=None,
     sample_weight=None,
 ):
-    r"""Mean distance of probabilities from frequencies, over the k best predictions of every row.
+    r"""Return the mean distance of probabilities from frequencies, over the k best predictions of
+    every row.
 
     .. math:: ECE@k = \sum_b \frac{w_b}{\sum_c w_c} \left| \bar{p}_b - \bar{y}_b \right|
 
@@ -156,7 +157,7 @@ def expected_calibration_error(
 
 
 def _pairs(y_true, y_pred, y_prob, k, classes, sample_weight):
-    """Hit, probability and weight of each of the k best predictions of all rows, 1-D."""
+    """Return hit, probability and weight of each of the k best predictions of all rows, 1-D."""
     if y_prob is None:
         matrix = canonical_csr(y_pred, "y_pred") if sp.issparse(y_pred) else np.asarray(y_pred)
         if matrix.dtype.kind not in "fb" and not sp.issparse(matrix):
@@ -188,7 +189,7 @@ def _pairs(y_true, y_pred, y_prob, k, classes, sample_weight):
 
 
 def _at(matrix, columns):
-    """Entries (i, columns[i, r]) of a matrix, 0 where the column is -1."""
+    """Return entries (i, columns[i, r]) of a matrix, 0 where the column is -1."""
     places = columns.clip(0)
     if not sp.issparse(matrix):
         return np.take_along_axis(matrix, places, axis=1).astype(np.float64)
@@ -200,7 +201,7 @@ def _at(matrix, columns):
 
 
 def _bins(hits, probability, weight, n_bins, strategy):
-    """Sums of hits, probabilities and weights in the bins that hold any."""
+    """Return sums of hits, probabilities and weights in the bins that hold any."""
     if isinstance(n_bins, bool) or not isinstance(n_bins, numbers.Integral) or n_bins < 1:
         raise ValueError(f"n_bins must be an integer of at least 1, got {n_bins!r}")
     if strategy == "uniform":

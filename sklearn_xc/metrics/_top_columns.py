@@ -9,14 +9,13 @@ from ..topk._dense_topk import best_columns
 _BLOCK_ENTRIES = 1 << 20
 
 
-def top_columns(scores, k):
-    """Columns of the k highest scores of every row, best first, ties to the smaller column.
+def top_columns(scores, k: int):
+    """Return columns of the k highest scores of every row, best first, ties to the smaller column.
 
     Parameters
     ----------
     scores : ndarray or canonical csr_array of shape (n, K)
         Floating point, without NaN. Only the stored entries of a sparse matrix count.
-    k : int
 
     Returns
     -------

@@ -4,6 +4,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..utils._csr import as_dense
 from ..utils._memory_limit import require_memory
@@ -50,7 +51,7 @@ class Trial(NamedTuple):
     recall: float
 
     def rank(self, wanted):
-        """Smaller is better: enough recall at little effort, otherwise much recall."""
+        """Return a key, the smaller the better: enough recall at little effort, or much recall."""
         if self.recall >= wanted:
             return (0, self.effort, -self.recall)
         return (1, -self.recall, self.effort)
@@ -65,10 +66,10 @@ class ApproximateIndex(BaseIndex):
     and how many bytes a structure takes (``_structure_bytes``).
     """
 
-    _allowed = BaseIndex._allowed | {
-        "reduction": ("auto", *MODES),
-        "n_components": (Integral, 4, None),
-        "rebuild_share": (Real, 0, 1),
+    _parameter_constraints = BaseIndex._parameter_constraints | {
+        "reduction": [StrOptions({"auto", *MODES})],
+        "n_components": [Interval(Integral, 4, None, closed="left")],
+        "rebuild_share": [Interval(Real, 0, 1, closed="both")],
     }
     _modes = MODES
     _what = "structure"
@@ -131,7 +132,7 @@ class ApproximateIndex(BaseIndex):
         self._settle(best, reporting)
 
     def _pilot(self, modes, rng, n_threads):
-        """The reductions with their recall on some of the rows, the best first."""
+        """Return the reductions with their recall on some of the rows, the best first."""
         chosen = np.sort(rng.permutation(self.n_rows_)[:PILOT_ROWS])
         rows = self._store.take(chosen)
         choosing, _ = recall_estimators(RowStore(rows, None), self._queries, rng, n_threads)
@@ -154,7 +155,7 @@ class ApproximateIndex(BaseIndex):
         return best
 
     def _measured(self, trial, vectors, estimator):
-        """The trial with its recall on the queries of an estimator."""
+        """Return the trial with its recall on the queries of an estimator."""
         n = min(vectors.shape[0], self._n_candidates(estimator.k, trial.effort))
 
         def find(queries):
@@ -265,11 +266,11 @@ class ApproximateIndex(BaseIndex):
         return self._store.take(np.arange(self._store.shape[0]))
 
     def _to_vectors(self, matrix):
-        """Rows or queries as the dense vectors that are searched with."""
+        """Return rows or queries as the dense vectors that are searched with."""
         return as_dense(matrix) if self._sketch is None else self._sketch.transform(matrix)
 
     def _width(self):
-        """The length of the vectors that are searched with."""
+        """Return the length of the vectors that are searched with."""
         n_features = self._store.shape[1]
         return n_features if self._sketch is None else self.n_components
 
@@ -278,6 +279,6 @@ class ApproximateIndex(BaseIndex):
 
 
 def doublings(first, last):
-    """first, 2 first, 4 first, ... up to `last`, at most DOUBLINGS doublings."""
+    """Return first, 2 first, 4 first, ... up to `last`, at most DOUBLINGS doublings."""
     first = max(1, min(first, last))
     return [first << i for i in range(DOUBLINGS + 1) if first << i <= last]

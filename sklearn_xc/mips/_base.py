@@ -8,12 +8,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
 
+from ..base._validation import check_parameters
 from ..utils._locks import ForkSafeLock
 from ..utils._matrix import checked_csr
 from ..utils._parallel import effective_threads, single_threaded_blas
 from ._exact_search import ExactSearch
-from ._parameters import check_parameters
 from ._recall import SAMPLE
 from ._row_store import RowStore, check_ids, check_vectors, require_rows
 
@@ -21,13 +22,14 @@ from ._row_store import RowStore, check_ids, check_vectors, require_rows
 class BaseIndex(BaseEstimator):
     """Checks, the store of the current rows, and the exact answer.
 
-    A subclass lists its parameters in ``_allowed``, builds its structure in ``_construct``, keeps
-    it up to date in ``_replaced``, and names the rows it finds in ``_find``.
+    A subclass lists its parameters in ``_parameter_constraints``, builds its structure in
+    ``_construct``, keeps it up to date in ``_replaced``, and names the rows it finds in ``_find``.
     """
 
-    _allowed = {  # noqa: RUF012
-        "min_recall": (Real, 0, 1),
-        "n_jobs": frozenset([(Integral, None, None)]),
+    _parameter_constraints = {  # noqa: RUF012
+        "min_recall": [Interval(Real, 0, 1, closed="both")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
     }
 
     # --------------------------------------------------------------------------- the interface
@@ -62,7 +64,7 @@ class BaseIndex(BaseEstimator):
         return self
 
     def _build(self, rows, queries):
-        """`build`, without the warning that it may leave."""
+        """Build, without the warning that it may leave."""
         built = type(self)(**self.get_params(deep=False))
         built._build_new(rows, queries)
         # Only now, and in one step: what was built before stays if anything fails, and a query that
@@ -71,7 +73,7 @@ class BaseIndex(BaseEstimator):
         return self
 
     def _as_it_is(self):
-        """This index as it is now: `build` puts another state in its place, and leaves this one."""
+        """Return this index as it is now: `build` replaces the state and leaves this one."""
         now = object.__new__(type(self))
         now.__dict__ = vars(self)
         return now
@@ -100,7 +102,7 @@ class BaseIndex(BaseEstimator):
             self._set_up()
 
     def query(self, Q, k):
-        """The k rows of largest inner product with each query.
+        """Return the k rows of largest inner product with each query.
 
         Parameters
         ----------
@@ -125,7 +127,7 @@ class BaseIndex(BaseEstimator):
         return now._query(Q, k)
 
     def candidates(self, Q, n):
-        """The rows that the structure alone names, without their scores.
+        """Return the rows that the structure alone names, without their scores.
 
         Parameters
         ----------
@@ -240,7 +242,7 @@ class BaseIndex(BaseEstimator):
 
 
 def drawn(queries, seed):
-    """At most `SAMPLE` of the queries: all of a training set would be kept and pickled."""
+    """Draw at most `SAMPLE` queries: all of a training set would be kept and pickled."""
     if not sparse.issparse(queries):
         queries = np.asarray(queries)
     if queries.ndim != 2 or queries.shape[0] <= SAMPLE:

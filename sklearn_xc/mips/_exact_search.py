@@ -28,7 +28,7 @@ CHANGED_SHARE, CHANGED_FEW = 0.01, 64
 
 
 def product(queries, matrix, n_threads=1):
-    """queries @ matrix.T of dense float32 matrices, with results that fit the number of threads.
+    """Compute queries @ matrix.T of dense float32 matrices, the same for any number of threads.
 
     Little work goes through our own kernel, much through BLAS on one thread.
     """
@@ -40,13 +40,13 @@ def product(queries, matrix, n_threads=1):
 
 
 def multiply(queries, matrix):
-    """queries @ matrix.T by BLAS; what overflows is noticed when the best scores are read."""
+    """Compute queries @ matrix.T by BLAS; overflow is noticed when the best scores are read."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.ascontiguousarray(queries @ matrix.T)
 
 
 def for_blocks(function, n, size, *shared, n_threads=1):
-    """function(range, *shared) for ranges of at most `size` below n; results in their order."""
+    """Call function(range, *shared) for ranges of at most `size` below n; results in order."""
     blocks = [range(start, min(start + size, n)) for start in range(0, n, size)]
     if n_threads == 1 or len(blocks) == 1:
         with single_threaded_blas():  # once: the blocks' own limits are then free
@@ -55,7 +55,7 @@ def for_blocks(function, n, size, *shared, n_threads=1):
 
 
 def query_blocks(n_queries, n):
-    """Slices of queries, such that n candidates of each make arrays of bounded size."""
+    """Return slices of queries, such that n candidates of each make arrays of bounded size."""
     size = max(16, min(4096, NUMBERS_AT_ONCE // n))
     return [slice(start, start + size) for start in range(0, n_queries, size)]
 
@@ -97,15 +97,14 @@ class ExactSearch:
             return
         self._changed, self._lists = changed, masked(self._lists, ids)
 
-    def topk(self, queries, k, n_threads):
-        """The k best rows of each query, best first, ties to the smaller id.
+    def topk(self, queries, k, n_threads: int):
+        """Return the k best rows of each query, best first, ties to the smaller id.
 
         Parameters
         ----------
         queries : ndarray or csr_array, float32
         k : int
             At most the number of rows.
-        n_threads : int
 
         Returns
         -------
@@ -168,7 +167,7 @@ class ExactSearch:
 
 
 def masked(lists, ids):
-    """A view of an inverted index in which these rows score minus infinity."""
+    """Return a view of an inverted index in which these rows score minus infinity."""
     view = copy.copy(lists)
     view.intercept = lists.intercept.copy()
     view.intercept[lists.ranks(ids)] = -np.inf
@@ -177,7 +176,7 @@ def masked(lists, ids):
 
 
 def best_of_block(block, matrix, queries, wanted):
-    """The `wanted` best of all dense rows for a block of queries, (len(block), wanted)."""
+    """Return the `wanted` best of all dense rows for a block of queries, (len(block), wanted)."""
     dense = as_dense(queries[block.start : block.stop])
     top = Heaps(len(block), wanted)
     with single_threaded_blas():

@@ -3,6 +3,7 @@
 from numbers import Integral
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..utils._optional_import import optional_import
 from . import _cost as cost
@@ -47,7 +48,8 @@ class Graph:
         return self._graph.get_current_count()
 
     def search(self, queries, n, effort, n_threads):
-        """Candidates int32 (n_queries, n), nearest first; -1 for queries that hnswlib fails on.
+        """Return candidates int32 (n_queries, n), nearest first; -1 for queries that hnswlib fails
+        on.
 
         Its search keeps as many candidates as it is asked for, so `effort`, the width of the
         beam, reaches it as n: the graph's own setting, which threads would share, stays.
@@ -57,7 +59,7 @@ class Graph:
         return np.pad(ids, ((0, 0), (0, lacking)), constant_values=-1)
 
     def nearest(self, queries, wide, n_threads):
-        """Ids int32 and distances float32, (n_queries, wide) or as many as there are rows.
+        """Return ids int32 and distances float32, (n_queries, wide) or as many as there are rows.
 
         -1 and infinity for queries that hnswlib fails on.
         """
@@ -74,13 +76,13 @@ class Graph:
         return ids, distances
 
     def all(self, queries):
-        """The same of all rows, in their order, by comparing each: for graphs on "ip"."""
+        """Return the same of all rows, in their order, by comparing each: for graphs on "ip"."""
         ids = np.arange(self.n_rows, dtype=np.int32)
         rows = np.asarray(self._graph.get_items(ids), dtype=np.float32)
         return np.broadcast_to(ids, (len(queries), len(ids))), 1 - product(queries, rows)
 
     def replace(self, ids, rows):
-        """Nothing: moving a node costs several times what adding it to a new graph does."""
+        """Keep the graph: moving a node costs several times what adding it to a new one does."""
 
 
 class RangedGraphs:
@@ -114,7 +116,7 @@ class RangedGraphs:
         ]
 
     def search(self, queries, n, effort, n_threads):
-        """Candidates int32 (n_queries, n), best first; -1 where there are not so many."""
+        """Return candidates int32 (n_queries, n), best first; -1 where there are not so many."""
         queries = queries.reduced
         wide = -(-SPARE * max(n, effort) // max(1, len(self._graphs)))
         names, scores = [], []
@@ -135,11 +137,11 @@ class RangedGraphs:
         return best_candidates(np.hstack(names), np.hstack(scores), n)
 
     def replace(self, ids, rows):
-        """Nothing, as in `Graph`."""
+        """Keep the graphs, as `Graph` does."""
 
 
 def best_candidates(names, scores, n):
-    """The n of largest score of each line, best first; -1 where there are fewer names."""
+    """Return the n of largest score of each line, best first; -1 where there are fewer names."""
     if names.shape[1] > n:
         chosen = np.argpartition(-scores, n - 1, axis=1)[:, :n]
         names, scores = (np.take_along_axis(a, chosen, axis=1) for a in (names, scores))
@@ -228,11 +230,11 @@ class HNSWIndex(ApproximateIndex):
     (True, (100, 5))
     """
 
-    _allowed = ApproximateIndex._allowed | {
-        "reduction": ("auto", *MODES, RANGES),
-        "M": (Integral, 2, 512),
-        "ef_construction": (Integral, 1, None),
-        "n_candidates": frozenset([(Integral, 1, None)]),
+    _parameter_constraints = ApproximateIndex._parameter_constraints | {
+        "reduction": [StrOptions({"auto", *MODES, RANGES})],
+        "M": [Interval(Integral, 2, 512, closed="both")],
+        "ef_construction": [Interval(Integral, 1, None, closed="left")],
+        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
     }
     _what = "graph"
 

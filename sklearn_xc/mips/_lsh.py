@@ -3,6 +3,7 @@
 from numbers import Integral
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._kernels.mips import _hamming as kernel
 from . import _cost as cost
@@ -33,7 +34,9 @@ class Codes:
         self.codes = np.concatenate(parts)
 
     def search(self, queries, n, effort, n_threads):
-        """Candidates int32 (n_queries, n): least Hamming distance first, ties to smaller ids."""
+        """Return candidates int32 (n_queries, n): least Hamming distance first, ties to smaller
+        ids.
+        """
         n_queries, n_rows = len(queries.reduced), len(self.codes)
         n_threads = max(1, min(n_threads, n_queries))
         ids = np.empty((n_queries, n), dtype=np.int32)
@@ -48,12 +51,12 @@ class Codes:
         return ids
 
     def replace(self, ids, rows):
-        """New codes for the rows given."""
+        """Compute new codes for these rows."""
         self.codes[ids] = encode(rows, self._projection)
 
 
 def encode(vectors, projection):
-    """Codes of uint64 (n, n_bits / 64)."""
+    """Return codes of uint64 (n, n_bits / 64)."""
     codes = np.empty((len(vectors), len(projection) // 64), dtype=np.uint64)
     kernel.pack_signs(product(vectors, projection), codes)
     return codes
@@ -130,10 +133,10 @@ class SimpleLSHIndex(ApproximateIndex):
     (True, (100, 5))
     """
 
-    _allowed = ApproximateIndex._allowed | {
-        "reduction": ("auto", "xbox", "xbox-centred"),
-        "n_bits": (Integral, 64, 1024),
-        "n_candidates": frozenset([(Integral, 1, None)]),
+    _parameter_constraints = ApproximateIndex._parameter_constraints | {
+        "reduction": [StrOptions({"auto", "xbox", "xbox-centred"})],
+        "n_bits": [Interval(Integral, 64, 1024, closed="both")],
+        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
     }
     _modes = ("xbox", "xbox-centred")
     _what = "set of codes"

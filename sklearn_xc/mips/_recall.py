@@ -15,7 +15,7 @@ FILLED = 4  # ... this many times those of an average row
 
 
 def split(queries, rng):
-    """Two samples of the queries at random: one to choose on, one to measure on."""
+    """Split the queries at random: a sample to choose on, one to measure on."""
     n = queries.shape[0]
     if n == 0:
         raise ValueError("queries must have at least one row, or be None")
@@ -27,7 +27,9 @@ def split(queries, rng):
 
 
 def stand_ins(store, rng):
-    """Queries to measure with when none are known: some of the rows, and Gaussian vectors."""
+    """Return queries to measure with when none are known: some of the rows, and Gaussian
+    vectors.
+    """
     n_rows, n_features = store.shape
     rows = store.take(np.sort(rng.permutation(n_rows)[:SAMPLE]))
     if store.dense or n_features <= DENSE_FEATURES:
@@ -67,7 +69,9 @@ class RecallEstimator:
         ]
 
     def recall(self, find):
-        """Recall of ``find(queries)``: candidates of each query, int32 (n, m), -1 for none."""
+        """Return recall of ``find(queries)``: candidates of each query, int32 (n, m), -1 for
+        none.
+        """
         worst = 1.0
         for queries, reached in self._samples:
             ids, scores = self._store.best(queries, find(queries), self.k, self._n_threads)
@@ -75,15 +79,15 @@ class RecallEstimator:
         return worst
 
 
-def recall_estimators(store, queries, rng, n_threads, exact=None):
-    """Two estimators of recall, to choose by and to report, on different queries if possible.
+def recall_estimators(store, queries, rng, n_threads: int, exact=None):
+    """Return two estimators of recall, to choose by and to report, on different queries if
+    possible.
 
     Parameters
     ----------
     store : RowStore
     queries : ndarray or csr_array, float32, or None
     rng : numpy.random.Generator
-    n_threads : int
     exact : ExactSearch, default=None
         Of that store; None makes one for the occasion.
 

@@ -47,7 +47,7 @@ class Reduction(NamedTuple):
         return int(self.extended)
 
     def rows(self, vectors):
-        """The rows as they are searched for, float32 (n, d) or (n, d + 1)."""
+        """Return the rows as they are searched for, float32 (n, d) or (n, d + 1)."""
         n, d = vectors.shape
         out = np.zeros((n, d + self.n_extra), dtype=np.float32)
         out[:, :d] = vectors
@@ -60,7 +60,7 @@ class Reduction(NamedTuple):
         return out
 
     def queries(self, vectors):
-        """The queries as they are asked, float32; a zero query stays zero."""
+        """Return the queries as they are asked, float32; a zero query stays zero."""
         n, d = vectors.shape
         out = np.zeros((n, d + self.n_extra), dtype=np.float32)
         norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
@@ -69,7 +69,7 @@ class Reduction(NamedTuple):
 
 
 def reduction(mode, vectors):
-    """The reduction of this mode for these rows, (n, d) float32."""
+    """Return the reduction of this mode for these rows, (n, d) float32."""
     centre, squares = None, np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
     if mode.endswith("centred"):
         centre = vectors.mean(axis=0, dtype=np.float64).astype(np.float32)

@@ -14,7 +14,7 @@ NOBODY = np.iinfo(np.int32).max  # the id in a place of a heap that was never fi
 
 
 def check_vectors(vectors, name, n_features=None):
-    """Vectors in the form of :func:`sklearn_xc.utils._matrix.normalise`.
+    """Check vectors, in the form of :func:`sklearn_xc.utils._matrix.normalise`.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def require_rows(shape, size):
 
 
 def check_ids(ids, n_rows, name="ids"):
-    """The numbers of distinct rows (or of what else `name` numbers), as int64."""
+    """Return the numbers of distinct rows (or of what else `name` numbers), as int64."""
     ids = np.asarray(ids)
     if ids.size == 0:
         ids = ids.astype(np.int64)
@@ -89,13 +89,13 @@ def check_ids(ids, n_rows, name="ids"):
 
 
 def own(array, original):
-    """The array itself unless the caller could change it, otherwise a copy."""
+    """Return the array itself unless the caller could change it, otherwise a copy."""
     shared = isinstance(original, np.ndarray) and np.may_share_memory(array, original)
     return array.copy() if shared and array.flags.writeable else array
 
 
 def ranges(starts, lengths):
-    """The numbers starts[i], ..., starts[i] + lengths[i] - 1 of all i, one after the other."""
+    """Return numbers starts[i], ..., starts[i] + lengths[i] - 1 of all i, one after the other."""
     ends = np.cumsum(lengths)
     total = ends[-1] if len(ends) else 0
     return np.repeat(starts - (ends - lengths), lengths) + np.arange(total)
@@ -144,7 +144,7 @@ class RowStore:
 
     @classmethod
     def view(cls, matrix):
-        """The rows of a C-contiguous float32 matrix where they are, only to be scored."""
+        """Return the rows of a C-contiguous float32 matrix where they are, only to be scored."""
         store = cls.__new__(cls)
         store.shape, store.dense = matrix.shape, True
         store.data, store.indices = matrix.reshape(-1), np.empty(0, dtype=np.int32)
@@ -163,7 +163,7 @@ class RowStore:
         return sum(array.nbytes for array in arrays) + (0 if self.dense else self._room.nbytes)
 
     def take(self, ids):
-        """Some of the rows as a matrix, dense or CSR; a copy."""
+        """Take some of the rows as a matrix, dense or CSR; a copy."""
         if self.dense:
             return self.matrix[ids]
         lengths = self.lengths[ids]
@@ -220,15 +220,14 @@ class RowStore:
         self._room = self.lengths.copy()
         self._end = len(places)
 
-    def score(self, queries, candidates, n_threads):
-        """Inner products of queries with the rows given for each.
+    def score(self, queries, candidates, n_threads: int):
+        """Return inner products of queries with the rows given for each.
 
         Parameters
         ----------
         queries : ndarray or csr_array, float32
         candidates : C-contiguous ndarray of int32 (n_queries, n), or (1, n) the same for all
             -1 scores minus infinity.
-        n_threads : int
 
         Returns
         -------
@@ -246,15 +245,14 @@ class RowStore:
         )
         return scores
 
-    def best(self, queries, candidates, k, n_threads):
-        """The k best of the rows given for each query, best first, ties to the smaller id.
+    def best(self, queries, candidates, k: int, n_threads: int):
+        """Return the k best of the rows given for each query, best first, ties to the smaller id.
 
         Parameters
         ----------
         queries : ndarray or csr_array, float32
         candidates : ndarray of int32 (n_queries, n), or (1, n) the same for all
             Distinct in a line but for -1.
-        k, n_threads : int
 
         Returns
         -------
@@ -290,7 +288,7 @@ class Heaps:
         kernel.offer(scores, ids, into, self.scores, self.ids, n_threads)
 
     def sorted(self):
-        """Ids and scores, best first; id -1 and minus infinity in places never filled."""
+        """Sort ids and scores, best first; id -1 and minus infinity in places never filled."""
         if not np.isfinite(self.scores[self.ids != NOBODY]).all():
             raise ValueError(
                 "some scores are not finite in float32: rows or queries are too large; scale them"

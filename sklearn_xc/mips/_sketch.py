@@ -6,9 +6,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
 
+from ..base._validation import check_parameters
 from ..utils._memory_limit import require_memory
-from ._parameters import check_parameters
 from ._row_store import check_ids, check_vectors
 
 COMMON = 0.1  # share of the queries that have a feature which is worth keeping
@@ -60,9 +61,10 @@ class LinearSketch(BaseEstimator):
     True
     """
 
-    _allowed = {  # noqa: RUF012
-        "n_components": (Integral, 1, None),
-        "n_nonzeros": (Integral, 1, None),
+    _parameter_constraints = {  # noqa: RUF012
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_nonzeros": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
     }
 
     def __init__(self, n_components=256, n_nonzeros=4, random_state=None):
@@ -119,7 +121,7 @@ class LinearSketch(BaseEstimator):
         return self
 
     def transform(self, vectors):
-        """The sketches of some vectors.
+        """Return the sketches of some vectors.
 
         Parameters
         ----------
@@ -149,7 +151,7 @@ class LinearSketch(BaseEstimator):
 
 
 def heavy_features(rows, queries, n_components):
-    """The features that a sketch should keep, for the least variance of inner products.
+    """Return the features that a sketch should keep, for the least variance of inner products.
 
     With a_j and b_j the sums of squares of feature j over rows and queries, the variance of the
     mean inner product goes with sum(a_j) sum(b_j) / m, where the sums are over the features that
@@ -180,7 +182,7 @@ def heavy_features(rows, queries, n_components):
 
 
 def _shares(matrix):
-    """Of the sum of all squares, that of each feature; zero where all are."""
+    """Return the share of each feature in the sum of all squares; zero where all are."""
     if sparse.issparse(matrix):
         squares = np.bincount(
             matrix.indices, weights=matrix.data.astype(np.float64) ** 2, minlength=matrix.shape[1]

@@ -4,6 +4,7 @@ from numbers import Integral
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils._param_validation import Interval
 
 from .._kernels.mips import _scores as kernel
 from ..utils._parallel import single_threaded_blas
@@ -61,7 +62,7 @@ class Lists:
         self._group()
 
     def search(self, queries, n, effort, n_threads):
-        """Candidates int32 (n_queries, n) with the best inner products in `effort` lists."""
+        """Return candidates int32 (n_queries, n) with the best inner products in `effort` lists."""
         n_queries, effort = len(queries.reduced), min(effort, len(self.centroids))
         if n_queries == 0:
             return np.empty((0, n), dtype=np.int32)
@@ -75,7 +76,7 @@ class Lists:
         return np.concatenate(parts)
 
     def probes(self, reduced, n_probes):
-        """The clusters to read for each query, int (n_queries, n_probes)."""
+        """Return the clusters to read for each query, int (n_queries, n_probes)."""
         scores = product(reduced, self.centroids)
         if n_probes == len(self.centroids):
             return np.broadcast_to(np.arange(n_probes), scores.shape)
@@ -85,14 +86,22 @@ class Lists:
         top = Heaps(len(queries.reduced), n)
         probes = np.ascontiguousarray(self.probes(queries.reduced, n_probes), dtype=np.int64)
         kernel.search_lists(
-            queries.plain, queries.vectors.matrix, self.members, self.starts, probes, top.scores,
-            top.ids, min(n_threads, len(probes)),
-        )  # fmt: skip
+            queries.plain,
+            queries.vectors.matrix,
+            self.members,
+            self.starts,
+            probes,
+            top.scores,
+            top.ids,
+            min(n_threads, len(probes)),
+        )
         return top.sorted()[0]
 
 
 def search_block(block, lists, reduced, plain, vectors, n, n_probes):
-    """Candidates of a block of queries: a matrix product for each list that any of them reads."""
+    """Return candidates of a block of queries: a matrix product for each list that any of them
+    reads.
+    """
     reduced, plain = reduced[block.start : block.stop], plain[block.start : block.stop]
     top = Heaps(len(block), n)
     clusters = lists.probes(reduced, n_probes).ravel()
@@ -114,7 +123,7 @@ def search_block(block, lists, reduced, plain, vectors, n, n_probes):
 
 
 def assign(rows, directions, n_threads):
-    """The direction of largest inner product with each row, int32 (n_rows,)."""
+    """Return the direction of largest inner product with each row, int32 (n_rows,)."""
     parts = for_blocks(assign_block, len(rows), ASSIGNED, rows, directions, n_threads=n_threads)
     return np.concatenate([np.empty(0, dtype=np.int32), *parts])
 
@@ -124,8 +133,16 @@ def assign_block(block, rows, directions):
     return scores.argmax(axis=1).astype(np.int32)
 
 
-def train(rows, n_clusters, seed, n_threads, start=None, n_iterations=ITERATIONS, assign=assign):
-    """Directions of clusters by spherical k-means on some of the rows.
+def train(
+    rows,
+    n_clusters: int,
+    seed: int,
+    n_threads: int,
+    start=None,
+    n_iterations: int = ITERATIONS,
+    assign=assign,
+):
+    """Return directions of clusters by spherical k-means on some of the rows.
 
     Zero rows have no direction and take no part. A cluster that loses all its rows goes on from
     one of the rows that fit their own clusters worst.
@@ -133,10 +150,8 @@ def train(rows, n_clusters, seed, n_threads, start=None, n_iterations=ITERATIONS
     Parameters
     ----------
     rows : ndarray of float32 (n_rows, d)
-    n_clusters, seed, n_threads : int
     start : ndarray of float32 (n_clusters, d), default=None
         Directions to go on from; None takes those of some rows.
-    n_iterations : int, default=10
     assign : callable
         What assigns rows to directions, as :func:`assign` does.
 
@@ -175,7 +190,7 @@ def train(rows, n_clusters, seed, n_threads, start=None, n_iterations=ITERATIONS
 
 
 def worst(points, directions, assigned, n):
-    """The n points with the least inner product with their own direction."""
+    """Return the n points with the least inner product with their own direction."""
     fit = np.einsum("ij,ij->i", points, directions[assigned])
     return points[np.argsort(fit, kind="stable")[:n]]
 
@@ -249,9 +264,9 @@ class SphericalIndex(ApproximateIndex):
     (True, (100, 5))
     """
 
-    _allowed = ApproximateIndex._allowed | {
-        "n_clusters": frozenset([(Integral, 1, None)]),
-        "n_probes": frozenset([(Integral, 1, None)]),
+    _parameter_constraints = ApproximateIndex._parameter_constraints | {
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "n_probes": [Interval(Integral, 1, None, closed="left"), None],
     }
     _what = "set of inverted lists"
 

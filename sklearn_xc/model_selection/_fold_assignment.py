@@ -16,7 +16,7 @@ PINNED = -1
 
 
 def label_pattern(y):
-    """The classes of any y and the 0/1 pattern of its positives, one column a class.
+    """Return the classes of any y and the 0/1 pattern of its positives, one column a class.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Problem(NamedTuple):
     closed: np.ndarray
 
     def labels(self, counts):
-        """The labels of the rows for the kernels, which count there."""
+        """Return the labels of the rows for the kernels, which count there."""
         return kernel.Labels(
             self.indptr, self.indices, self.frequency, self.needed, self.closed, counts
         )
@@ -80,7 +80,7 @@ class Problem(NamedTuple):
 
 
 def make_problem(Y, closed, pin_singletons, rng):
-    """The problem of splitting the rows of Y; in a random order if `rng` is not None."""
+    """Return the problem of splitting the rows of Y; in a random order if `rng` is not None."""
     require_memory(
         4 * Y.shape[1] * len(closed),
         f"the counts of {Y.shape[1]} labels in {len(closed)} parts",
@@ -109,13 +109,13 @@ def make_problem(Y, closed, pin_singletons, rng):
 
 
 def _at_least_one(indices):
-    """int32, and not empty: kernels take the address of the first element."""
+    """Convert to int32, not empty: kernels take the address of the first element."""
     indices = indices.astype(np.int32, copy=False)
     return indices if len(indices) else np.zeros(1, np.int32)
 
 
 def deal(problem):
-    """Rows by their rarest label, dealt in hands of one row a part.
+    """Deal rows by their rarest label, in hands of one row a part.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def deal(problem):
 
 
 def place_by_shares(problem, sizes, seed, shares=None):
-    """Iterative stratification into parts of the given sizes and shares; as :func:`deal`."""
+    """Stratify iteratively into parts of these sizes and shares; as :func:`deal`."""
     n_labels, n_parts = len(problem.frequency), len(problem.closed)
     counts = np.zeros((n_labels, n_parts), dtype=np.int32)
     part = np.full(len(problem.rows), PINNED, dtype=np.int32)
@@ -157,7 +157,7 @@ def place_by_shares(problem, sizes, seed, shares=None):
     return part, counts
 
 
-def keep_labels(problem, part, counts, seed, pin):
+def keep_labels(problem: Problem, part, counts, seed: int, pin):
     """Exchange rows until every label that is needed is in every training part.
 
     Where no way is found, rows are taken out of the test parts if `pin`, and otherwise labels
@@ -165,10 +165,8 @@ def keep_labels(problem, part, counts, seed, pin):
 
     Parameters
     ----------
-    problem : Problem
     part, counts
         From :func:`deal` or :func:`place_by_shares`; changed in place.
-    seed : int
     pin : int or None
         The part, or ``PINNED``, that takes the rows taken out; None to take none out.
     """
@@ -237,7 +235,7 @@ class _TakingOut:
         self.n_out = 0
 
     def missing(self):
-        """The labels that are needed and have all their positives in one test part."""
+        """Return the labels that are needed and have all their positives in one test part."""
         closed = self.counts[:, self.problem.closed.astype(bool)]
         return self.needed & (closed.max(axis=1) == self.problem.frequency)
 
@@ -250,7 +248,7 @@ class _TakingOut:
         return self.problem.label_rows[start:stop]
 
     def out(self, row):
-        """Never test a row; its labels are then in every training part."""
+        """Keep a row out of all tests; its labels are then in every training part."""
         labels = self.labels_of(row)
         self.needed[labels] = False
         self.counts[labels, self.part[row]] -= 1

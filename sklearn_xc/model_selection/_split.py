@@ -34,7 +34,7 @@ class _LabelKFold(BaseCrossValidator):
         self.pin_singletons = pin_singletons
 
     def get_n_splits(self, X=None, y=None, groups=None):
-        """The number of splits.
+        """Return the number of splits.
 
         Parameters
         ----------
@@ -48,7 +48,7 @@ class _LabelKFold(BaseCrossValidator):
         return self.n_splits
 
     def split(self, X, y, groups=None):
-        """The row numbers of the training and test part of each split.
+        """Yield the row numbers of the training and test part of each split.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class _LabelKFold(BaseCrossValidator):
             yield np.flatnonzero(~test), np.flatnonzero(test)
 
     def withheld(self, X, y):
-        """The rows that are never tested.
+        """Return the rows that are never tested.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class _LabelKFold(BaseCrossValidator):
         return np.flatnonzero(self._parts(X, y) == PINNED)
 
     def _parts(self, X, y):
-        """The number of the split that tests each row, -1 if none does."""
+        """Return the number of the split that tests each row, -1 if none does."""
         if y is None:
             raise ValueError(f"{type(self).__name__} needs y: it looks at the labels")
         X, y = in_rows(X, y, names="Xy")
@@ -354,7 +354,7 @@ def train_test_split(
 
 
 def _n_test(n_rows, test_size, train_size):
-    """The number of rows to test."""
+    """Return the number of rows to test."""
     sizes = {"test_size": test_size, "train_size": train_size}
     numbers = {}
     for name, size in sizes.items():

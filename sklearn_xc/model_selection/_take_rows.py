@@ -8,7 +8,7 @@ from ..utils._matrix import checked_csr
 
 
 def take(data, rows):
-    """The rows named, in the container that the data came in.
+    """Return the rows named, in the container that the data came in.
 
     Parameters
     ----------

@@ -112,11 +112,19 @@ def cross_validate(
     largest = _largest_k(scoring)
     results = Parallel(n_jobs=n_jobs, verbose=verbose)(
         delayed(_fit_and_score)(
-            clone(estimator), X, y, train, test, scorer, largest, routed,
-            return_train_score, error_score,
+            clone(estimator),
+            X,
+            y,
+            train,
+            test,
+            scorer,
+            largest,
+            routed,
+            return_train_score,
+            error_score,
         )
         for train, test in folds
-    )  # fmt: skip
+    )
     _tell_failures([result["error"] for result in results], error_score)
     found = {name: np.array([result[name] for result in results]) for name in TIMES}
     if return_estimator:
@@ -142,7 +150,7 @@ TIMES = "fit_time", "score_time"
 
 
 def cross_val_score(estimator, X, y, *, scoring=None, cv=None, **options):
-    """The test scores of one metric, from :func:`cross_validate`.
+    """Return the test scores of one metric, from :func:`cross_validate`.
 
     Parameters
     ----------
@@ -182,7 +190,7 @@ def cross_val_score(estimator, X, y, *, scoring=None, cv=None, **options):
 
 
 def _by_name(scoring):
-    """A list of names of scorers, with scorers of the top k among them, as a dict."""
+    """Return a list of names of scorers, with scorers of the top k among them, as a dict."""
     names = [repr(scorer) if isinstance(scorer, TopkScorer) else scorer for scorer in scoring]
     if len(set(names)) < len(names):
         raise ValueError(f"scoring names a metric twice: {sorted(map(str, names))}")
@@ -190,7 +198,7 @@ def _by_name(scoring):
 
 
 def _largest_k(scoring):
-    """The largest k of several scorers of the top k, None where there are not several."""
+    """Return the largest k of several scorers of the top k, None where there are not several."""
     if not isinstance(scoring, dict):
         return None
     found = [scorer.k for scorer in scoring.values() if isinstance(scorer, TopkScorer)]
@@ -221,7 +229,7 @@ def _fit_and_score(
 
 
 def _score(estimator, X, y, rows, scorer, params, error_score):
-    """The scores of a fitted estimator on some rows, by name."""
+    """Return the scores of a fitted estimator on some rows, by name."""
     params = part_of(params, n_rows(X), rows)
     try:
         scores = scorer(estimator, take(X, rows), take(y, rows), **params)

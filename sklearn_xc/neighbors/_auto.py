@@ -123,9 +123,16 @@ class LeaveOneOut:
         best, scores = np.empty((n_queries, k), np.int32), np.empty((n_queries, k), np.float32)
         base = np.zeros(self._labels.n_labels, dtype=np.float32)
         kernel.topk(
-            voters_of(self._labels, factors, settings), found, base, np.empty(0, np.int32),
-            scores, best, np.empty((n_queries, 2)), *self._scratch, self._n_threads,
-        )  # fmt: skip
+            voters_of(self._labels, factors, settings),
+            found,
+            base,
+            np.empty(0, np.int32),
+            scores,
+            best,
+            np.empty((n_queries, 2)),
+            *self._scratch,
+            self._n_threads,
+        )
         there = best < self._labels.n_labels  # labels without votes are no answers
         keys = np.arange(n_queries)[:, None] * self._labels.n_labels + best
         place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)

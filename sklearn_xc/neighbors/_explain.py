@@ -25,7 +25,7 @@ class NeighborExplanation(Explanation):
 
 
 class Votes(NamedTuple):
-    """What labels get from the neighbours of one row.
+    """Votes of labels from the neighbours of one row.
 
     Attributes
     ----------
@@ -55,11 +55,18 @@ def explained(row: int, place: int, votes: Votes, model, k, row_names) -> Neighb
     order = np.argsort(-np.abs(parts), kind="stable")
     listed, rest = (order, order[:0]) if k is None else (order[:k], order[k:])
     return NeighborExplanation(
-        row=row, label=model.classes_[place : place + 1].tolist()[0], score=float(parts.sum()),
-        intercept=0.0, feature_names=_names(ids[listed], row_names), features=ids[listed],
-        values=values[listed], weights=weights[listed].astype(np.float32),
-        contributions=parts[listed], rest=float(parts[rest].sum()), n_rest=len(rest),
-    )  # fmt: skip
+        row=row,
+        label=model.classes_[place : place + 1].tolist()[0],
+        score=float(parts.sum()),
+        intercept=0.0,
+        feature_names=_names(ids[listed], row_names),
+        features=ids[listed],
+        values=values[listed],
+        weights=weights[listed].astype(np.float32),
+        contributions=parts[listed],
+        rest=float(parts[rest].sum()),
+        n_rest=len(rest),
+    )
 
 
 def _parts(place, sign, votes, model):

@@ -47,20 +47,37 @@ def check_loaded(model, mapped):
         As in ``SaveMixin._check_loaded``.
     """
     needed = (
-        "_encoding", "classes_", "_row_parts", "_row_labels", "_texts", "_frequencies",
-        "n_features_in_", "n_neighbors_", "power_", "frequency_power_", "text_weight_",
-    )  # fmt: skip
+        "_encoding",
+        "classes_",
+        "_row_parts",
+        "_row_labels",
+        "_texts",
+        "_frequencies",
+        "n_features_in_",
+        "n_neighbors_",
+        "power_",
+        "frequency_power_",
+        "text_weight_",
+    )
     missing = [name for name in needed if name not in vars(model)]
     if missing:
         raise ValueError(f"it holds a TopKNeighborsClassifier without {missing}")
     require_attributes(
-        model, _encoding=is_a(LabelEncoding), classes_=is_a(np.ndarray),
-        _row_parts=is_a(RowParts), _row_labels=is_a(RowLabels),
-        _texts=either(None, is_a(LabelTexts)), _frequencies=is_array(np.float64, least=0),
-        n_features_in_=is_count, n_neighbors_=is_count, power_=is_not_negative,
-        frequency_power_=is_exponent, text_weight_=is_not_negative,
-        _share_with_labels=is_not_negative, feature_names_in_=is_a(np.ndarray),
-    )  # fmt: skip
+        model,
+        _encoding=is_a(LabelEncoding),
+        classes_=is_a(np.ndarray),
+        _row_parts=is_a(RowParts),
+        _row_labels=is_a(RowLabels),
+        _texts=either(None, is_a(LabelTexts)),
+        _frequencies=is_array(np.float64, least=0),
+        n_features_in_=is_count,
+        n_neighbors_=is_count,
+        power_=is_not_negative,
+        frequency_power_=is_exponent,
+        text_weight_=is_not_negative,
+        _share_with_labels=is_not_negative,
+        feature_names_in_=is_a(np.ndarray),
+    )
     n_labels, labels = len(model._encoding.classes_), model._encoding.classes_
     same = model.classes_.shape == labels.shape
     if not same or not (mapped or np.array_equal(model.classes_, labels)):

@@ -16,7 +16,7 @@ SCORES_AT_ONCE = 1 << 22
 
 
 class _Inputs:
-    """Bring rows into the form of the training rows, for `topk_predictor`."""
+    """Form of the training rows, in which `topk_predictor` brings others."""
 
     def __init__(self, parts):
         self._parts = parts
@@ -38,7 +38,7 @@ class Predictions:
         return self._row_parts.in_form(self._feature_rows(X))
 
     def decision_function(self, X):
-        """Scores of all classes.
+        """Return scores of all classes.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class Predictions:
         return encoding.indicator(pattern)
 
     def predict_proba(self, X):
-        """Shares of the votes.
+        """Return shares of the votes.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class Predictions:
         return shares
 
     def score(self, X, y, sample_weight=None):
-        """Share of samples whose class, or whole set of labels, is predicted.
+        """Return the share of samples whose class, or whole set of labels, is predicted.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class Predictions:
         return super().score(X, labels_to_score(self, y), sample_weight)
 
     def kneighbors(self, X, n_neighbors=None, return_similarity=True):
-        """The training rows of largest inner product, all of unit length.
+        """Return the training rows of largest inner product, all of unit length.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class Predictions:
         return self._model().n_bytes
 
     def explain(self, X, labels=None, k=5, *, row_names=None):
-        """The neighbours that a label has its score from, and what each gave.
+        """Return the neighbours that a label has its score from, and what each gave.
 
         Parameters
         ----------

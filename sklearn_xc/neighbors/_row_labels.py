@@ -35,9 +35,12 @@ class Growing:
 
 
 @record(
-    starts=is_array(np.int64, least=0), labels=is_array(np.int32, least=0),
-    grades=is_array(np.float32), weights=is_array(np.float32, least=0), n_labels=is_count,
-)  # fmt: skip
+    starts=is_array(np.int64, least=0),
+    labels=is_array(np.int32, least=0),
+    grades=is_array(np.float32),
+    weights=is_array(np.float32, least=0),
+    n_labels=is_count,
+)
 class RowLabels(Cached):
     """Which labels each row has, with which grades, and what a row weighs; never changed.
 

@@ -17,10 +17,15 @@ LEAST_ROWS = 8192  # of fewer, lists are as fast
 
 
 @record(
-    features=is_array(np.int32, least=0), starts=is_array(np.int64, least=0),
-    rows=is_array(np.int32, least=0), values=is_array(np.float32), n_rows=is_count,
-    column_of=is_array(np.int32, least=-1), columns=is_array(np.float32, ndim=2), signed=is_truth,
-)  # fmt: skip
+    features=is_array(np.int32, least=0),
+    starts=is_array(np.int64, least=0),
+    rows=is_array(np.int32, least=0),
+    values=is_array(np.float32),
+    n_rows=is_count,
+    column_of=is_array(np.int32, least=-1),
+    columns=is_array(np.float32, ndim=2),
+    signed=is_truth,
+)
 class RowLists(Cached):
     """Consecutive sparse rows, feature by feature; never changed, so that threads can share it.
 
@@ -142,11 +147,16 @@ class RowLists(Cached):
         """Offer all rows, numbered from `base` on, to the heaps of sparse queries."""
         n_threads = max(1, min(n_threads, queries.shape[0]))
         kernel.nearest(
-            *queries[:3], self._lists, base, heaps.scores, heaps.ids,
+            *queries[:3],
+            self._lists,
+            base,
+            heaps.scores,
+            heaps.ids,
             np.zeros((n_threads, 2 * kernel.block_of_rows()), dtype=np.float32),
             np.empty((n_threads, kernel.block_of_rows() + kernel.bins() + 2), dtype=np.int32),
-            _terms(queries, n_threads), n_threads,
-        )  # fmt: skip
+            _terms(queries, n_threads),
+            n_threads,
+        )
 
     def matches(self, queries: Rows, n_threads: int) -> sparse.csr_array:
         """Return the scores of the rows that share a feature with each sparse query.
@@ -160,10 +170,16 @@ class RowLists(Cached):
         ids, scores = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32)
         counts = np.zeros(n_queries, dtype=np.int64)
         matches(
-            *queries[:3], self._lists, starts, ids, scores, counts,
+            *queries[:3],
+            self._lists,
+            starts,
+            ids,
+            scores,
+            counts,
             np.zeros((n_threads, max(1, self.n_rows)), dtype=np.int32),
-            _terms(queries, n_threads), n_threads,
-        )  # fmt: skip
+            _terms(queries, n_threads),
+            n_threads,
+        )
         kept = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))
         kept = kept < np.repeat(counts, np.diff(starts))
         indptr = narrow_pointers(np.append(0, np.cumsum(counts)))

@@ -62,7 +62,7 @@ class Decoder:
         self._depth, self._left = 0, MOST_USES * reader.size
 
     def array(self, number, mapped):
-        """The array of a number, in the file where it may stay there."""
+        """Return the array of a number, in the file where it may stay there."""
         found = self.reader.view(number) if mapped else self.reader.copy(number)
         if not isinstance(found, np.ndarray):
             raise ValueError(f"array {number} is JSON")
@@ -76,7 +76,7 @@ class Decoder:
             raise ValueError("its values are more than the file has room for")
 
     def decode(self, node):
-        """The value of a node.
+        """Return the value of a node.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class Decoder:
         return getattr(self, f"_{kind}")(node)
 
     def _items(self, values):
-        """The values of a list; a million labels are texts, which stand for themselves."""
+        """Return the values of a list; a million labels are texts, which stand for themselves."""
         self._pay(len(values))
         return [self.decode(v) if isinstance(v, (list, dict, int)) else v for v in values]
 
@@ -258,7 +258,7 @@ class Decoder:
 
 
 def _is_late(node):
-    """Whether there is a matrix in the node, which has to be read to be checked."""
+    """Return whether there is a matrix in the node, which has to be read to be checked."""
     if isinstance(node, list):
         return any(_is_late(item) for item in node)
     if not isinstance(node, dict) or node.get("$") in ("estimator", "step"):
@@ -281,7 +281,7 @@ class Origin:
         self._late = frozenset(name for name, node in nodes.items() if _is_late(node))
 
     def late(self):
-        """The names of the attributes that are not read with the others."""
+        """Return the names of the attributes that are not read with the others."""
         return self._late
 
     def read(self, names=None):

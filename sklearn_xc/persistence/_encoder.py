@@ -63,7 +63,7 @@ class Encoder:
         raise TypeError(why)
 
     def estimator(self, estimator):
-        """JSON of an estimator of ours."""
+        """Encode an estimator of ours as JSON."""
         cls = type(estimator)
         if ESTIMATORS.get(cls.__name__) is not cls:
             return self.refuse(
@@ -89,7 +89,7 @@ class Encoder:
         }
 
     def step(self, estimator, where="the estimator"):
-        """JSON of an estimator of scikit-learn, such as a Pipeline."""
+        """Encode an estimator of scikit-learn, such as a Pipeline, as JSON."""
         name, parameters = type(estimator).__name__, {}
         if not is_step(estimator):
             known = ", ".join(sorted(STEPS))
@@ -130,7 +130,7 @@ class Encoder:
         return self.encode(value, where)
 
     def encode(self, value, where):
-        """JSON of a value; `where` says in an error what it is."""
+        """Encode a value as JSON; `where` says in an error what it is."""
         if value is None or type(value) in (bool, str):
             return value
         if type(value) is int:
@@ -155,7 +155,7 @@ class Encoder:
         return self._of_arrays(value, where)
 
     def _of_arrays(self, value, where):
-        """JSON of arrays, types of numbers, functions and random states."""
+        """Encode arrays, types of numbers, functions and random states as JSON."""
         if isinstance(value, np.ndarray):
             return self._array(value, where)
         if isinstance(value, np.generic):
@@ -176,7 +176,7 @@ class Encoder:
         return self._object(value, where)
 
     def _object(self, value, where):
-        """JSON of records and estimators."""
+        """Encode records and estimators as JSON."""
         if RECORDS.get(type(value).__name__) is type(value):
             try:
                 check_record(value)
@@ -203,7 +203,7 @@ class Encoder:
         return {"$": "dict", "items": items}
 
     def _key(self, key, where):
-        """A key as JSON has it: a text, or a whole number."""
+        """Return a key as JSON has it: a text, or a whole number."""
         if isinstance(key, str):
             return str(key)
         number = isinstance(key, (Integral, float, np.floating, np.bool_))
@@ -273,7 +273,7 @@ class Survey(Encoder):
 
 
 def _is_default(cls, name, value):
-    """Whether a parameter that no rule is for has its default value."""
+    """Return whether a parameter that no rule is for has its default value."""
     parameter = inspect.signature(cls).parameters.get(name)
     return parameter is not None and (
         parameter.default is value or (is_simple(value) and parameter.default == value)
@@ -285,5 +285,5 @@ def is_simple(value):
 
 
 def _name_of(cls):
-    """The name of a class in a file: a sparse container's, or that of a type of numbers."""
+    """Return the name of a class in a file: a sparse container's, or that of a type of numbers."""
     return next((name for name, found in MATRICES.items() if found is cls), name_of_type(cls))

@@ -53,17 +53,23 @@ LONGEST_FRONT = 2**30  # bytes
 JSON = "json"
 # What values in the place of others lead to, before anything is made of them.
 DAMAGES = (
-    ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError,
-)  # fmt: skip
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
 
 
 def padded(size):
-    """The size rounded up to a multiple of ALIGNMENT."""
+    """Return the size rounded up to a multiple of ALIGNMENT."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 def dtype_of(text):
-    """The dtype of an array in a file; ValueError for others than numbers, texts and dates."""
+    """Read the dtype of an array in a file; ValueError but for numbers, texts and dates."""
     known = isinstance(text, str) and (DTYPES.fullmatch(text) or DATES.fullmatch(text))
     dtype = np.dtype(text) if known else None
     if dtype is None or dtype.itemsize == 0:
@@ -94,7 +100,7 @@ class Segment(NamedTuple):
 
 
 def array_segment(array, dtype=None):
-    """The segment of an array of any layout, which is in C order in the file, and of `dtype`."""
+    """Return the segment of an array of any layout, in C order in the file, and of `dtype`."""
     dtype = array.dtype if dtype is None else np.dtype(dtype)
     dtype_of(dtype.str)
     flat = array.reshape(-1) if array.flags.c_contiguous else array.ravel()
@@ -108,7 +114,7 @@ def array_segment(array, dtype=None):
 
 
 def json_segment(value):
-    """The segment of a long JSON value."""
+    """Return the segment of a long JSON value."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
     return Segment(JSON, (len(text),), lambda: [text])
 
@@ -189,7 +195,7 @@ def _write_all(handle, manifest, segments):
 
 
 def _front(manifest, segments, digests):
-    """Header and manifest."""
+    """Return the header and manifest."""
     table = [[s.dtype, list(s.shape), d] for s, d in zip(segments, digests, strict=True)]
     text = json.dumps({**manifest, "segments": table}, allow_nan=False).encode()
     text = text.ljust(padded(len(text)))
@@ -330,7 +336,7 @@ class Reader:
             self._refuse(f"is damaged: its manifest is not JSON ({error})")
 
     def _read_places(self, front, size):
-        """Where the segments are; none reaches beyond the file."""
+        """Read where the segments are; none reaches beyond the file."""
         places, start = [], front
         try:
             for dtype, shape, digest in self.manifest["segments"]:
@@ -356,7 +362,7 @@ class Reader:
         return self._places[i]
 
     def _bytes(self, place):
-        """The bytes of a segment, read into memory of our own and verified there."""
+        """Return the bytes of a segment, read into memory of our own and verified there."""
         memory = np.empty(padded(place.nbytes) + ALIGNMENT, dtype=np.uint8)
         offset = -memory.ctypes.data % ALIGNMENT
         memory = memory[offset : offset + padded(place.nbytes)]
@@ -373,7 +379,7 @@ class Reader:
         return memory[: place.nbytes]
 
     def copy(self, i):
-        """Array `i` in memory of our own, or the value of JSON; verified."""
+        """Copy array `i` into our memory, or return the value of JSON; verified."""
         place = self._place(i)
         if i not in self._read:
             found = self._bytes(place)
@@ -384,7 +390,7 @@ class Reader:
         return self._read[i]
 
     def view(self, i):
-        """Array `i` where it lies, read-only, if the file is mapped and the array not small."""
+        """View array `i` in place, read-only, if the file is mapped and the array not small."""
         place = self._place(i)
         if not self.mapped or place.nbytes < SMALL or place.dtype == JSON:
             return self.copy(i)
@@ -396,7 +402,7 @@ class Reader:
 
 
 def _decoded(found, place):
-    """The array or the value of JSON that bytes stand for."""
+    """Return the array or the value of JSON that bytes stand for."""
     if place.dtype == JSON:
         return json.loads(found.tobytes().decode("utf-8", "surrogatepass"))
     array = found.view(dtype_of(place.dtype))

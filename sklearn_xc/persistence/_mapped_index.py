@@ -43,14 +43,14 @@ class MappedIndex(InvertedIndex):
         vars(self).update(arrays)
 
     def _set_postings(self):
-        """They are made for each block of rows."""
+        """Leave postings unset: they are made for each block of rows."""
 
     def part(self, coef, places):
-        """As of the base; of the lists only the weights of these classes are read."""
+        """Return a part, as the base does; of the lists only weights of these classes are read."""
         return Part(_ClassesOf(self, places), places)
 
     def scores_at(self, coef, rows, starts, places, n_threads):
-        """As of the base; for each block of rows the weights of its candidates are read.
+        """Score candidates as the base does; each block of rows reads the weights of its own.
 
         Memory: those weights, in the features of the block.
         """
@@ -73,19 +73,24 @@ class MappedIndex(InvertedIndex):
         features, rows = _compact(rows)
         *weights, full = self._weights_of(features)
         postings = kernel.Postings(
-            *weights, np.atleast_2d(full),
-            self.n_stored, self.intercept, self.by_intercept, self.order, self._lowest,
-        )  # fmt: skip
+            *weights,
+            np.atleast_2d(full),
+            self.n_stored,
+            self.intercept,
+            self.by_intercept,
+            self.order,
+            self._lowest,
+        )
         return rows.indptr, rows.indices, rows.data, rows.dense, postings
 
     def _lists_of(self, features):
-        """Where those lists of the features lie that are not empty."""
+        """Return where the lists of the features lie that are not empty."""
         starts, stops = self.indptr[features], self.indptr[features + 1]
         there = stops > starts
         return list(map(slice, starts[there].tolist(), stops[there].tolist()))
 
     def _weights_of(self, features):
-        """The lists of some features, ascending, and their weights that are stored.
+        """Return the lists of some features, ascending, and their weights that are stored.
 
         Returns
         -------
@@ -102,7 +107,7 @@ class MappedIndex(InvertedIndex):
         return indptr, classes, _joined(self.weights, lists, np.float32), stops, starts, full
 
     def _converted(self, features, stops, starts):
-        """The stored weights of some features in float32, and where those of each begin."""
+        """Return the stored weights of some features in float32, and where those of each begin."""
         if self._is_dense():
             full = self.full_weights[features].astype(np.float32)
             return np.arange(len(features)) * full.shape[1], full
@@ -157,7 +162,7 @@ class _ClassesOf(MappedIndex):
         )
 
     def _stored_of(self, features):
-        """full_stop, full_start and full_weights of these features, for these classes."""
+        """Return full_stop, full_start and full_weights of these features, for these classes."""
         whole, stops = self._whole, self.full_stop[features]
         if self._is_dense():
             full = whole.full_weights[np.ix_(features, self._places)].astype(np.float32)
@@ -170,7 +175,7 @@ class _ClassesOf(MappedIndex):
         return stops, starts, full
 
     def _read(self, starts, lengths):
-        """Of lists that are read: the features, own classes and places of the entries wanted."""
+        """Read lists: return features, own classes and places of the entries wanted."""
         there = np.flatnonzero(lengths)
         starts, bounds = starts[there], np.append(0, np.cumsum(lengths[there]))
         stops = starts + lengths[there]
@@ -183,7 +188,7 @@ class _ClassesOf(MappedIndex):
         return there[of], own[hits] - 1, starts[of] + (hits - bounds[of])
 
     def _searched(self, starts, lengths, feature):
-        """The same of a list in which each class is looked for; within bounds in any case."""
+        """Search a list for each class in the same way; within bounds in any case."""
         start, length = int(starts[feature]), int(lengths[feature])
         classes = self._whole.classes[start : start + length]
         at = np.minimum(np.searchsorted(classes, self._ranks), length - 1)
@@ -191,7 +196,7 @@ class _ClassesOf(MappedIndex):
         return np.full(len(own), feature), own, start + at[own]
 
     def candidate_scores(self, rows, starts, places, n_threads):
-        """Scores of the candidates of each row, by numbers of these classes."""
+        """Return scores of the candidates of each row, by numbers of these classes."""
         features, rows = _compact(rows)
         indptr, ranks, weights, stops, starts_of, full = self._weights_of(features)
         index = SimpleNamespace(
@@ -220,7 +225,7 @@ def require_within(numbers, low, high, name):
 
 
 def _compact(rows):
-    """The features that a block of rows has, and the rows with these alone."""
+    """Return the features that a block of rows has, and the rows with these alone."""
     start, stop = rows.indptr[0], rows.indptr[-1]
     data = rows.data[start:stop]
     if rows.dense:
@@ -241,6 +246,6 @@ def _compact(rows):
 
 
 def _joined(array, lists, dtype):
-    """The parts of an array one after the other: a copy."""
+    """Return the parts of an array one after the other: a copy."""
     parts = [array[part] for part in lists]
     return np.concatenate(parts, dtype=dtype) if parts else np.empty(0, dtype=dtype)

@@ -11,7 +11,7 @@ from ..utils._label_places import check_names
 
 
 def with_names(estimator, names):
-    """A shallow copy of a fitted estimator that calls its labels by other names.
+    """Return a shallow copy of a fitted estimator that calls its labels by other names.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ SIMPLE = bool, int, float, str, np.generic, np.ndarray, np.dtype, slice, np.rand
 
 
 def is_plain(value):
-    """Whether a value is of numbers, texts and arrays, and containers of these."""
+    """Return whether a value is of numbers, texts and arrays, and containers of these."""
     if value is None or isinstance(value, SIMPLE):
         return True
     if isinstance(value, dict):
@@ -29,7 +29,7 @@ def is_plain(value):
 
 
 def is_vocabulary(value):
-    """Whether a dict numbers words from 0 on, as text vectorizers have it."""
+    """Return whether a dict numbers words from 0 on, as text vectorizers have it."""
     return (
         type(value) is dict
         and bool(value)
@@ -40,14 +40,14 @@ def is_vocabulary(value):
 
 
 def words_of(vocabulary):
-    """The words of a vocabulary in the order of their numbers."""
+    """Return the words of a vocabulary in the order of their numbers."""
     words = np.empty(len(vocabulary), dtype=object)
     words[list(vocabulary.values())] = list(vocabulary)
     return words
 
 
 def vocabulary(words):
-    """Word -> number, of an array of words."""
+    """Return word -> number, of an array of words."""
     if words.ndim != 1 or not all(type(word) is str for word in words):
         raise ValueError("the words of a vocabulary are not texts")
     found = {word: number for number, word in enumerate(words)}
@@ -57,7 +57,7 @@ def vocabulary(words):
 
 
 def is_number_type(value):
-    """Whether a value says of which type numbers are."""
+    """Return whether a value says of which type numbers are."""
     return (
         value is None
         or isinstance(value, np.dtype)
@@ -66,14 +66,14 @@ def is_number_type(value):
 
 
 def name_of_type(cls):
-    """The name of a type of numbers in a file; None for other types."""
+    """Return the name of a type of numbers in a file; None for other types."""
     if issubclass(cls, np.number) and getattr(np, cls.__name__, None) is cls:
         return cls.__name__
     return next((name for name, found in NUMBER_TYPES.items() if found is cls), None)
 
 
 def number_type(name):
-    """The type of numbers of a name."""
+    """Return the type of numbers of a name."""
     if not isinstance(name, str):
         raise ValueError(f"{name!r} is no type of numbers")
     found = NUMBER_TYPES.get(name, getattr(np, name, None))
@@ -83,24 +83,24 @@ def number_type(name):
 
 
 def name_of_function(value):
-    """The name of a function in a file; None for what a file cannot name."""
+    """Return the name of a function in a file; None for what a file cannot name."""
     if isinstance(value, np.ufunc) and getattr(np, value.__name__, None) is value:
         return f"numpy.{value.__name__}"
     return next((name for name, function in FUNCTIONS.items() if function is value), None)
 
 
 def is_function(value):
-    """Whether a value is a ufunc of NumPy."""
+    """Return whether a value is a ufunc of NumPy."""
     return isinstance(value, np.ufunc) and name_of_function(value) is not None
 
 
 def is_score(value):
-    """Whether a value is a score function of scikit-learn's feature selection."""
+    """Return whether a value is a score function of scikit-learn's feature selection."""
     return any(value is score for score in SCORES)
 
 
 def function(name):
-    """The function of a name: a ufunc of NumPy, or a score of scikit-learn's."""
+    """Return the function of a name: a ufunc of NumPy, or a score of scikit-learn's."""
     if isinstance(name, str) and name.startswith("numpy."):
         found = getattr(np, name.removeprefix("numpy."), None)
         if isinstance(found, np.ufunc):
@@ -145,7 +145,7 @@ def is_bool(value):
 
 
 def _n_codes(values, groups, rare):
-    """How many codes a feature of a OneHotEncoder has.
+    """Return how many codes a feature of a OneHotEncoder has.
 
     Parameters
     ----------

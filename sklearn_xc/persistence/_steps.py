@@ -54,7 +54,7 @@ ENCODINGS = "utf-8", "utf-16", "ascii", "latin-1", "iso-8859-1", "iso-8859-15", 
 
 
 class Rule(NamedTuple):
-    """What the value of a parameter may be.
+    """Rule for the value of a parameter.
 
     Attributes
     ----------
@@ -77,7 +77,9 @@ def _same(value, one):
 
 
 def _is_part(value):
-    """Whether a value can stand in the place of a step; what kind it is, is another question."""
+    """Return whether a value can stand in the place of a step; what kind it is, is another
+    question.
+    """
     return isinstance(value, BaseEstimator) or value is None or is_text(value)
 
 
@@ -123,7 +125,7 @@ def _are_weights(value):
 
 
 def _is_own_output(value):
-    """Whether it is what ``set_output`` leaves."""
+    """Return whether it is what ``set_output`` leaves."""
     return isinstance(value, dict) and all(map(is_text, [*value, *value.values()]))
 
 
@@ -157,10 +159,8 @@ COUNTED = {
 WEIGHTED = dict.fromkeys(("norm", "use_idf", "smooth_idf", "sublinear_tf"), PLAIN)
 ENCODED = {
     "dtype": NUMBER_TYPE,
-    **dict.fromkeys(
-        ("categories", "handle_unknown", "max_categories", "min_frequency"), PLAIN
-    ),
-}  # fmt: skip
+    **dict.fromkeys(("categories", "handle_unknown", "max_categories", "min_frequency"), PLAIN),
+}
 # What a machine decides, and not a file: not written, and what a class has by default when loaded.
 DROPPED = {"memory", "n_jobs"}
 # Attributes that an estimator makes anew.
@@ -168,7 +168,7 @@ MADE_ANEW = {"_stop_words_id", "_cached_dict"}
 
 
 class Step(NamedTuple):
-    """What a file may say of one class.
+    """Row of the table: the content that a file may have for one class.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class Step(NamedTuple):
     attributes: dict
 
     def rule(self, name):
-        """The rule of a parameter or an attribute; None if there is none."""
+        """Return the rule of a parameter or an attribute; None if there is none."""
         return self.parameters.get(name) or self.attributes.get(name)
 
 
@@ -196,7 +196,7 @@ COMMON = {
 
 
 def _step(cls, parameters="", attributes="", **rules):
-    """A row of the table: names of plain parameters and attributes, and rules for others."""
+    """Return a row of the table: names of plain parameters and attributes, and rules for others."""
     of_parameters = dict.fromkeys(parameters.split(), PLAIN)
     of_attributes = COMMON | dict.fromkeys(attributes.split(), PLAIN)
     for name, rule in rules.items():
@@ -214,17 +214,27 @@ SCALED = "n_samples_seen_ scale_"
 CATEGORIES = "categories_ _infrequent_enabled _infrequent_indices _default_to_infrequent_mappings"
 _ROWS = (
     _step(
-        Pipeline, "transform_input", steps=STEPS_IN_A_ROW, verbose=TRUTH,
+        Pipeline,
+        "transform_input",
+        steps=STEPS_IN_A_ROW,
+        verbose=TRUTH,
     ),
     _step(
-        FeatureUnion, transformer_list=STEPS_IN_A_ROW, transformer_weights=WEIGHTS, verbose=TRUTH,
+        FeatureUnion,
+        transformer_list=STEPS_IN_A_ROW,
+        transformer_weights=WEIGHTS,
+        verbose=TRUTH,
         verbose_feature_names_out=TRUTH,
     ),
     _step(
-        ColumnTransformer, "sparse_threshold force_int_remainder_cols",
+        ColumnTransformer,
+        "sparse_threshold force_int_remainder_cols",
         "_columns _transformer_to_input_indices sparse_output_ output_indices_ "
         "_n_features _name_to_fitted_passthrough",
-        transformers=COLUMNS, remainder=PART, transformer_weights=WEIGHTS, verbose=TRUTH,
+        transformers=COLUMNS,
+        remainder=PART,
+        transformer_weights=WEIGHTS,
+        verbose=TRUTH,
         verbose_feature_names_out=Rule(
             lambda value: is_truth(value) or is_text(value), "True, False or a text"
         ),
@@ -232,17 +242,24 @@ _ROWS = (
         _remainder=Rule(lambda value: _are_parts([value], 3), "(name, step, columns)"),
     ),
     _step(FrozenEstimator, estimator=PART),
+    _step(CountVectorizer, "", "fixed_vocabulary_", vocabulary_=WORDS, **OF_TEXTS, **COUNTED),
     _step(
-        CountVectorizer, "", "fixed_vocabulary_", vocabulary_=WORDS, **OF_TEXTS, **COUNTED
-    ),
-    _step(
-        TfidfVectorizer, "", "fixed_vocabulary_", vocabulary_=WORDS, _tfidf=_a(TfidfTransformer),
-        **OF_TEXTS, **COUNTED, **WEIGHTED,
+        TfidfVectorizer,
+        "",
+        "fixed_vocabulary_",
+        vocabulary_=WORDS,
+        _tfidf=_a(TfidfTransformer),
+        **OF_TEXTS,
+        **COUNTED,
+        **WEIGHTED,
     ),
     _step(HashingVectorizer, "n_features norm alternate_sign", **OF_TEXTS),
     _step(TfidfTransformer, "", "idf_", **WEIGHTED),
     _step(
-        DictVectorizer, "separator sparse sort", "feature_names_", dtype=NUMBER_TYPE,
+        DictVectorizer,
+        "separator sparse sort",
+        "feature_names_",
+        dtype=NUMBER_TYPE,
         vocabulary_=WORDS,
     ),
     _step(FeatureHasher, "n_features input_type alternate_sign", dtype=NUMBER_TYPE),
@@ -253,13 +270,18 @@ _ROWS = (
         MinMaxScaler, "copy clip feature_range", f"{SCALED} min_ data_min_ data_max_ data_range_"
     ),
     _step(
-        RobustScaler, "copy quantile_range unit_variance with_centering with_scaling",
+        RobustScaler,
+        "copy quantile_range unit_variance with_centering with_scaling",
         "center_ scale_",
     ),
     _step(Binarizer, "copy threshold"),
     _step(
-        FunctionTransformer, "accept_sparse check_inverse validate", func=FUNCTION,
-        inverse_func=FUNCTION, kw_args=_only(None, {}), inv_kw_args=_only(None, {}),
+        FunctionTransformer,
+        "accept_sparse check_inverse validate",
+        func=FUNCTION,
+        inverse_func=FUNCTION,
+        kw_args=_only(None, {}),
+        inv_kw_args=_only(None, {}),
         feature_names_out=_only(None, "one-to-one"),
     ),
     _step(
@@ -275,50 +297,60 @@ _ROWS = (
         "explained_variance_ explained_variance_ratio_ singular_values_",
     ),
     _step(
-        SelectKBest, "k", "scores_ pvalues_",
+        SelectKBest,
+        "k",
+        "scores_ pvalues_",
         score_func=Rule(is_score, "a score function of scikit-learn"),
     ),
     _step(VarianceThreshold, "threshold", "variances_"),
     _step(MultiLabelBinarizer, "classes sparse_output", "classes_"),
+    _step(LabelBinarizer, "neg_label pos_label sparse_output", "classes_ y_type_ sparse_input_"),
     _step(
-        LabelBinarizer, "neg_label pos_label sparse_output", "classes_ y_type_ sparse_input_"
-    ),
-    _step(
-        OneHotEncoder, "drop sparse_output", f"{CATEGORIES} _drop_idx_after_grouping drop_idx_ "
-        "_n_features_outs", feature_name_combiner=_only("concat"), **ENCODED,
-    ),
-    _step(
-        OrdinalEncoder, "encoded_missing_value unknown_value", f"{CATEGORIES} _missing_indices",
+        OneHotEncoder,
+        "drop sparse_output",
+        f"{CATEGORIES} _drop_idx_after_grouping drop_idx_ _n_features_outs",
+        feature_name_combiner=_only("concat"),
         **ENCODED,
     ),
     _step(
-        SimpleImputer, "add_indicator copy fill_value keep_empty_features missing_values strategy",
-        "_fit_dtype _fill_dtype statistics_", indicator_=_a(MissingIndicator),
+        OrdinalEncoder,
+        "encoded_missing_value unknown_value",
+        f"{CATEGORIES} _missing_indices",
+        **ENCODED,
     ),
     _step(
-        MissingIndicator, "error_on_new features missing_values sparse",
+        SimpleImputer,
+        "add_indicator copy fill_value keep_empty_features missing_values strategy",
+        "_fit_dtype _fill_dtype statistics_",
+        indicator_=_a(MissingIndicator),
+    ),
+    _step(
+        MissingIndicator,
+        "error_on_new features missing_values sparse",
         "_precomputed _n_features features_",
     ),
     _step(
-        KBinsDiscretizer, "encode n_bins quantile_method random_state strategy subsample",
-        "bin_edges_ n_bins_", dtype=NUMBER_TYPE, _encoder=_a(OneHotEncoder),
+        KBinsDiscretizer,
+        "encode n_bins quantile_method random_state strategy subsample",
+        "bin_edges_ n_bins_",
+        dtype=NUMBER_TYPE,
+        _encoder=_a(OneHotEncoder),
     ),
-)  # fmt: skip
+)
 STEPS = {step.cls.__name__: step for step in _ROWS}
 
 
 def is_step(value):
-    """Whether a value is an estimator of scikit-learn that a model file may hold."""
+    """Return whether a value is an estimator of scikit-learn that a model file may hold."""
     step = STEPS.get(type(value).__name__)
     return step is not None and type(value) is step.cls
 
 
-def made_step(name, parameters, attributes, version):
+def made_step(name: str, parameters, attributes, version):
     """Make an estimator of scikit-learn of what a file says.
 
     Parameters
     ----------
-    name : str
     parameters, attributes : dict
         Name -> value, decoded; whoever wrote them.
     version : str

@@ -62,7 +62,7 @@ class StoredWeights:
         return segments
 
     def _used(self):
-        """The features that have weights, where they are few of many; None otherwise.
+        """Return the features that have weights, where they are few of many; None otherwise.
 
         A hashed space has a million columns, of which a collection uses some thousand.
         """
@@ -73,7 +73,7 @@ class StoredWeights:
         return used if 0 < len(used) < index.shape[1] // 4 else None
 
     def _converted(self, weights, n):
-        """Of a matrix the first n columns, in whole cache lines where that costs little."""
+        """Convert the first n columns of a matrix, in whole cache lines where that costs little."""
         if weights.ndim == 1:
             n = len(weights)
             shape = (n,)
@@ -93,7 +93,7 @@ class StoredWeights:
 
 
 def weights_to_store(coef, intercept, index, dtype, threshold):
-    """Arrays to write for the weights of a model.
+    """Return arrays to write for the weights of a model.
 
     Parameters
     ----------
@@ -198,21 +198,23 @@ class LoadedWeights:
         self.index = InvertedIndex.from_arrays(shape, **small, **where, **large)
 
     def coef(self):
-        """`coef_`, made when first asked for; of a dense model a view of the file's array."""
+        """Return `coef_`, made when first asked for; of a dense model a view of the file's
+        array.
+        """
         if self._coef is None:
             self._coef = _class_by_class(self.index) if self.is_sparse else _dense(self.index)
         return self._coef
 
 
 def _of_dense(full, shape):
-    """How dense weights lie, feature by feature."""
+    """Return how dense weights lie, feature by feature."""
     if full.ndim != 2 or len(full) != shape[1] or full.shape[1] < shape[0]:
         raise ValueError(f"full_weights has the shape {full.shape}")
     return all_stored(full, shape)
 
 
 def _features(array, n_features):
-    """The features that a file has weights of; None for all."""
+    """Return the features that a file has weights of; None for all."""
     used = _typed(array("features", False), "features", "<i8", None)
     if used.shape == (0,):
         return None
@@ -222,14 +224,14 @@ def _features(array, n_features):
 
 
 def _spread(values, used, n_features):
-    """Values of some features among zeros for the others."""
+    """Return values of some features among zeros for the others."""
     found = np.zeros(n_features, dtype=values.dtype)
     found[used] = values
     return found
 
 
 def _of_prefixes(array, full, shape, used):
-    """How the weights of a sparse model lie, from the arrays of its file."""
+    """Return how the weights of a sparse model lie, from the arrays of its file."""
     order = _typed(array("order", False), "order", "<i4", None)
     n_listed = shape[1] if used is None else len(used)
     stops = _typed(array("full_stop", False), "full_stop", "<i4", n_listed)
@@ -244,8 +246,11 @@ def _of_prefixes(array, full, shape, used):
     if full.shape != (size,):
         raise ValueError(f"full_weights has the shape {full.shape}")
     return {
-        "order": order, "full_stop": stops, "full_start": starts, "n_stored": n_places(shape[0])
-    }  # fmt: skip
+        "order": order,
+        "full_stop": stops,
+        "full_start": starts,
+        "n_stored": n_places(shape[0]),
+    }
 
 
 def _typed(array, name, dtypes, length):
@@ -292,7 +297,7 @@ def _dense(index):
 
 
 def _class_by_class(index):
-    """CSR weights from an index: of each feature what is stored, and then its list."""
+    """Return CSR weights from an index: of each feature what is stored, and then its list."""
     n_classes, n_features = index.shape
     lengths, ranks, weights = np.diff(index.indptr), [], []
     done = 0

@@ -10,7 +10,7 @@ from ..utils._csr import narrow_pointers
 
 
 class Part(NamedTuple):
-    """What `solve_classes` returns of a block of classes, in the order in which it finished them.
+    """Result of `solve_classes` for a block of classes, in the order in which it finished them.
 
     Attributes
     ----------

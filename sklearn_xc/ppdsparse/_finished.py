@@ -38,7 +38,7 @@ class Finished:
         return self._checkpoint is not None
 
     def missing(self):
-        """Numbers of the blocks that are not solved."""
+        """Return numbers of the blocks that are not solved."""
         return [number for number, part in enumerate(self.parts) if part is None]
 
     def add(self, number, part):
@@ -53,7 +53,9 @@ class Finished:
         return part._replace(**dict.fromkeys(large))
 
     def take(self, name):
-        """The weights or the duals of each block in turn, which are then no longer held here."""
+        """Yield the weights or the duals of each block in turn, which are then no longer held
+        here.
+        """
         for number, part in enumerate(self.parts):
             if getattr(part, name) is None:
                 labels = self._blocks[number]

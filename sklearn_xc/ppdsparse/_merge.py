@@ -14,7 +14,7 @@ from ._add_labels import Columns, append_columns, columns_of
 
 
 def merge(models):
-    """One model of several whose labels are disjoint, trained apart.
+    """Merge models whose labels are disjoint, trained apart.
 
     Each label of a one-vs-rest model is a problem of its own, so nothing is computed anew: the
     scores of the merged model are those of its parts.

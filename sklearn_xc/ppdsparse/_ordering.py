@@ -22,8 +22,8 @@ class Order(NamedTuple):
     features: np.ndarray
 
 
-def fast_order(lengths, frequency, seed, sample_weight):
-    """Frequent features first, so that their weights share the caches; samples shuffled.
+def fast_order(lengths, frequency, seed: int, sample_weight) -> Order:
+    """Order frequent features first, so that weights share the caches; samples shuffled.
 
     Any stretch of the samples is then a random one. Inside stretches the rows are sorted by
     length, which makes the ends of their loops predictable.
@@ -34,13 +34,8 @@ def fast_order(lengths, frequency, seed, sample_weight):
         Entries of the rows.
     frequency : ndarray of int (n_features,)
         Samples that have each feature.
-    seed : int
     sample_weight : ndarray (n_samples,)
         Samples of weight zero are left out: they have no part in norms, maxima or draws.
-
-    Returns
-    -------
-    order : Order
     """
     there = np.flatnonzero(sample_weight > 0).astype(np.int32)
     samples = there[np.random.default_rng(seed).permutation(len(there))]
@@ -49,6 +44,6 @@ def fast_order(lengths, frequency, seed, sample_weight):
 
 
 def order_given(n_features, sample_weight):
-    """The samples of weight above zero, and all features, in the order that they have."""
+    """Return the samples of weight above zero, and all features, in the order that they have."""
     there = np.flatnonzero(sample_weight > 0).astype(np.int32)
     return Order(there, np.arange(n_features, dtype=np.int32))

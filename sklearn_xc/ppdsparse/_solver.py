@@ -40,9 +40,17 @@ def require_workspace(n_classes, n_features, n_jobs):
 
 
 def fit_classes(
-    problem, settings, *, feature_threshold, dual, keep_dual, n_jobs, progress, scratch,
+    problem,
+    settings,
+    *,
+    feature_threshold: float,
+    dual,
+    keep_dual: bool,
+    n_jobs: int | None,
+    progress,
+    scratch,
     checkpoint=None,
-):  # fmt: skip
+):
     """Solve all classes, block by block, but for those that a `Checkpoint` has.
 
     With a `Scratch` on disk, rows, columns, finished blocks and weights lie there.
@@ -52,11 +60,8 @@ def fit_classes(
     problem : Problem of `_problem`
     settings : dict
         The kernel's `Settings`.
-    feature_threshold : float
     dual : csr_array of float32 (n_columns, n_samples), or None
         To start from.
-    keep_dual : bool
-    n_jobs : int or None
     progress : Progress
         Each block is a step of it.
     scratch : Scratch
@@ -122,7 +127,7 @@ def _order_of(problem, seed):
     return fast_order(np.diff(rows.indptr), rows.entry_counts(weight), seed, weight)
 
 
-def rounded_rows(rows, n_classes, empty=np.empty):
+def rounded_rows(rows, n_classes: int, empty=np.empty):
     """Dense rows as the arguments of `ByteRows`, or None for rows that are searched in float32.
 
     Rounding costs about as many operations as searches of FEWEST_CLASSES, and the lists that a
@@ -132,7 +137,6 @@ def rounded_rows(rows, n_classes, empty=np.empty):
     Parameters
     ----------
     rows : Rows
-    n_classes : int
     empty : callable
         Makes an array as large as the values of X, as :func:`numpy.empty`.
 
@@ -250,7 +254,10 @@ def _assemble(finished, sizes, scratch):
         of_blocks, each("n_duals"), finished.take("duals"), (n_columns, n_samples)
     )
     result["coef"] = weights_of_classes(
-        of_blocks, each("n_weights"), finished.take("weights"), (n_columns, n_features),
+        of_blocks,
+        each("n_weights"),
+        finished.take("weights"),
+        (n_columns, n_features),
         scratch.lasting,
-    )  # fmt: skip
+    )
     return result

@@ -93,7 +93,9 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
         self._set_dense_model(*map(np.array, weights()))
 
     def _start_weights(self):
-        """Copies of the weights for two classes or more, each class contiguous, and intercepts."""
+        """Return copies of the weights for two classes or more, each class contiguous, and
+        intercepts.
+        """
         W, b = checked_weights(self.coef_), self.intercept_
         if sparse.issparse(W):
             W = W.toarray()
@@ -117,13 +119,13 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
             self._waiting = waiting.placed(places, tables_of(self))
 
     def _weights_of_new_classes(self, n_new):
-        """Weights of classes that join between two calls of partial_fit: zeros."""
+        """Return weights of classes that join between two calls of partial_fit: zeros."""
         return np.float32(0), np.float32(0)
 
     # ----------------------------------------------------------------------------- prediction
 
     def _log_probabilities(self, scores):
-        """Log-probabilities, float64, of utilities of float32 (n_samples, n_classes)."""
+        """Return log-probabilities, float64, of utilities of float32 (n_samples, n_classes)."""
         return log_softmax(scores)
 
     predict_proba = predict_proba
@@ -133,7 +135,7 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
         return topk_probabilities(self, rows, k, only)
 
     def log_likelihood(self, X, y, sample_weight=None):
-        """Mean log-probability of the true classes.
+        """Return the mean log-probability of the true classes.
 
         Parameters
         ----------

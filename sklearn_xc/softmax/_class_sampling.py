@@ -11,7 +11,7 @@ def uniform(counts):
 
 
 def frequency(counts):
-    """Half by frequency, half uniform: so no class weighs more than twice its uniform weight."""
+    """Mix frequencies and uniform: no class weighs more than twice its uniform weight."""
     return 0.5 / len(counts) + 0.5 * counts / counts.sum()
 
 
@@ -45,7 +45,7 @@ class ClassSampler:
         self.threshold, self.alias = alias_table(self.probability)
 
     def left_out(self):
-        """Factor of an estimate of the sum over all other classes that leaves one draw out.
+        """Return factor of an estimate of the sum over all other classes that leaves one draw out.
 
         Returns
         -------
@@ -66,7 +66,7 @@ class ClassSampler:
         return 1.0, missing * self.n_sampled / n_others
 
     def draw(self, y, seed, step):
-        """Classes for the samples of a mini-batch.
+        """Draw classes for the samples of a mini-batch.
 
         Parameters
         ----------
@@ -92,14 +92,13 @@ class ClassSampler:
         return classes, (1 / (self.n_sampled * drawn)).astype(np.float32)
 
 
-def side_by_side(rows, batch, n_threads=1):
-    """The rows of a mini-batch as the kernels take them, sparse ones copied together.
+def side_by_side(rows, batch, n_threads: int = 1):
+    """Return the rows of a mini-batch as the kernels take them, sparse ones copied together.
 
     Parameters
     ----------
     rows : Rows
     batch : ndarray of int32 (n_rows,)
-    n_threads : int, default=1
 
     Returns
     -------
@@ -140,7 +139,7 @@ class Drawn:
         self.psi = np.empty(every.shape, dtype=np.float32)
 
     def psi_of_draws(self):
-        """The scores of each draw, the own class first."""
+        """Return the scores of each draw, the own class first."""
         if len(self.importance) == 1:
             return [self.psi]
         width = self.importance[0].shape[1] + 1
@@ -150,7 +149,7 @@ class Drawn:
 
 
 def alias_table(probability):
-    """Walker's table: draw a place uniformly, keep it with its threshold, else take its alias.
+    """Build Walker's table: draw a place, keep it with its threshold, else take its alias.
 
     Returns
     -------

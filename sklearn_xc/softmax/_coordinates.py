@@ -4,7 +4,7 @@ import numpy as np
 
 
 def weights_inside(coordinates, W, b):
-    """`Coordinates.weights_inside` of weights that may be overwritten."""
+    """Return `Coordinates.weights_inside` of weights that may be overwritten."""
     if np.ndim(coordinates.scale):
         return coordinates.weights_inside(W, b)
     b = b if coordinates.mean is None else (b + W @ coordinates.mean).astype(np.float32)
@@ -13,7 +13,7 @@ def weights_inside(coordinates, W, b):
 
 
 def weights_outside(coordinates, V, a):
-    """`Coordinates.weights_outside` of weights that may be overwritten."""
+    """Return `Coordinates.weights_outside` of weights that may be overwritten."""
     if np.ndim(coordinates.scale):
         return coordinates.weights_outside(V, a)
     V /= np.float32(coordinates.scale)

@@ -28,7 +28,7 @@ LONGEST_MOVE = 16.0  # of a score, in a step on its own row
 
 
 def shares_of_ridge(rows, alpha, samples, entries=None):
-    """One sample's share of the penalty alpha / 2 |W|^2 on the weights of its features.
+    """Return a sample's share of the penalty alpha / 2 |W|^2 on the weights of its features.
 
     A feature that n samples have gets alpha / n from each of them, so that a pass over the data
     adds up to the gradient of the penalty while a step touches its own features only.
@@ -55,8 +55,8 @@ def shares_of_ridge(rows, alpha, samples, entries=None):
     return (alpha / np.maximum(entries, 1)).astype(np.float32)
 
 
-def calmed_weights(sample_weight, squares, rate):
-    """Weights with which a step moves no score of its own row far; None where none would.
+def calmed_weights(sample_weight, squares, rate: float):
+    """Return weights with which a step moves no score of its own row far; None where none would.
 
     A score moves by up to the rate times ||x||^2. The log-loss asks for no more than some tens;
     what goes beyond, on rows much longer than the others, throws all other scores off. An implicit
@@ -67,7 +67,6 @@ def calmed_weights(sample_weight, squares, rate):
     sample_weight : ndarray of float32 (n_samples,), or None
     squares : ndarray of float64 (n_samples,)
         Squared lengths of the rows, times their weights.
-    rate : float
     """
     moves = rate * squares
     if moves.max(initial=0) <= LONGEST_MOVE:
@@ -77,7 +76,7 @@ def calmed_weights(sample_weight, squares, rate):
 
 
 def equal_cuts(n_samples, batch_size):
-    """Where mini-batches of about equal size begin, and the end.
+    """Return where mini-batches of about equal size begin, and the end.
 
     A gradient that is scaled to all samples must not come from the few that are left over.
     """
@@ -86,7 +85,7 @@ def equal_cuts(n_samples, batch_size):
 
 
 def cuts_at(n_samples, batch_size):
-    """Where mini-batches of `batch_size` samples and of those left over begin, and the end."""
+    """Return where mini-batches of `batch_size`, and the leftover one, begin, and the end."""
     return np.append(np.arange(0, n_samples, batch_size, dtype=np.int64), n_samples)
 
 
@@ -124,9 +123,23 @@ class ExactSteps:
     """
 
     def __init__(
-        self, rows, y, sample_weight, W, b, samples, *, alpha, intercept, adaptive, n_threads,
-        stop=None, entries=None, n_whole=None, noise=None,
-    ):  # fmt: skip
+        self,
+        rows,
+        y,
+        sample_weight,
+        W,
+        b,
+        samples,
+        *,
+        alpha,
+        intercept,
+        adaptive,
+        n_threads,
+        stop=None,
+        entries=None,
+        n_whole=None,
+        noise=None,
+    ):
         self.W, self.b = W, b
         weight = np.empty(0, np.float32) if sample_weight is None else sample_weight
         self._data = rows.indptr, rows.indices, rows.data, rows.dense, y, weight
@@ -151,13 +164,12 @@ class ExactSteps:
             return 0, NO_NOISE, NO_NOISE
         return NOISES[noise[0]], *noise[1:]
 
-    def epoch(self, order, batch_size, rates, seed=0, weight=None):
+    def epoch(self, order, batch_size: int, rates, seed=0, weight=None):
         """Visit the samples of `order`; returns the sum of their log-losses before each step.
 
         Parameters
         ----------
         order : ndarray of int32
-        batch_size : int
         rates : float or ndarray (n_batches,)
         seed : int, default=0
             Of the rounding of small probabilities, if `rounded`; another one for each epoch.
@@ -172,14 +184,22 @@ class ExactSteps:
         n_batches = len(cuts) - 1
         rates = np.full(n_batches, rates, dtype=np.float64)
         loss = kernel.epoch(
-            data, order, cuts, rates, self.n_steps + 1, self._n_whole, self._weights, seed,
-            self._stop, self._pace,
-        )  # fmt: skip
+            data,
+            order,
+            cuts,
+            rates,
+            self.n_steps + 1,
+            self._n_whole,
+            self._weights,
+            seed,
+            self._stop,
+            self._pace,
+        )
         self.n_steps += n_batches
         return loss
 
     def averages(self):
-        """The running averages of the squared gradients as of now, (n_features + 1, n_places).
+        """Return running averages of the squared gradients as of now, (n_features + 1, n_places).
 
         Those of the intercepts come last. They may be changed in place.
         """

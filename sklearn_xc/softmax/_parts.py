@@ -9,7 +9,7 @@ from ..utils._waiting import take_back
 
 
 def tables_of(model):
-    """The weights and intercepts of a model, dense."""
+    """Return the weights and intercepts of a model, dense."""
     return as_dense(checked_weights(model.coef_)), np.asarray(model.intercept_)
 
 
@@ -19,7 +19,7 @@ def put_back(model, coef, intercept):
 
 
 def with_waiting(model, X, codes, sample_weight, first):
-    """The samples of weight above zero, after those that wait, whose step is undone.
+    """Return the samples of weight above zero, after those that wait, whose step is undone.
 
     Returns
     -------
@@ -39,12 +39,12 @@ def with_waiting(model, X, codes, sample_weight, first):
 
 
 def of_weight(X, codes, sample_weight):
-    """The samples of weight above zero."""
+    """Return the samples of weight above zero."""
     if sample_weight is None or (sample_weight > 0).all():
         return X, codes, sample_weight
     return chosen(X, codes, sample_weight, np.flatnonzero(sample_weight))
 
 
 def chosen(X, codes, sample_weight, some):
-    """Some of the samples."""
+    """Take some of the samples."""
     return X[some], codes[some], None if sample_weight is None else sample_weight[some]

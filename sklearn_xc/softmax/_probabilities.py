@@ -10,7 +10,7 @@ SCORES_AT_ONCE = 2**23
 
 
 def log_softmax(scores):
-    """Logarithms of the softmax, float64, of scores of float32 (n_samples, n_classes).
+    """Return logarithms of the softmax, float64, of scores of float32 (n_samples, n_classes).
 
     In float32 probabilities near 0 and 1 would be cut where measures such as the log loss still
     tell them apart. None is above 1: the highest score is subtracted first.
@@ -22,7 +22,7 @@ def log_softmax(scores):
 
 
 def log_probability_blocks(model, rows):
-    """Slices of rows, and the log-probabilities of all classes there.
+    """Yield slices of rows, and the log-probabilities of all classes there.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def log_probability_blocks(model, rows):
 
 
 def predict_log_proba(self, X):
-    """Logarithms of the probabilities of all classes.
+    """Return logarithms of the probabilities of all classes.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def predict_log_proba(self, X):
 
 
 def predict_proba(self, X):
-    """Probabilities of all classes.
+    """Return probabilities of all classes.
 
     Parameters
     ----------
@@ -100,15 +100,14 @@ def _all(model, X, method, logarithms):
     return out
 
 
-def topk_probabilities(model, rows, k, only=None):
-    """The k most probable classes of each row, and their probabilities.
+def topk_probabilities(model, rows, k: int, only=None):
+    """Return the k most probable classes of each row, and their probabilities.
 
     Parameters
     ----------
     model : BaseXCClassifier
         As for `log_probability_blocks`.
     rows : Rows
-    k : int
     only : Restriction, default=None
         Of the labels; the probabilities are still those among all.
 

@@ -5,8 +5,8 @@ import numpy as np
 from .._kernels.topk import _candidate_scores as kernel
 
 
-def candidate_scores(index, coef, rows, starts, places, n_threads):
-    """As `InvertedIndex.scores_at`.
+def candidate_scores(index, coef, rows, starts, places, n_threads: int):
+    """Score candidates as `InvertedIndex.scores_at` does.
 
     Parameters
     ----------
@@ -16,7 +16,6 @@ def candidate_scores(index, coef, rows, starts, places, n_threads):
     rows : Rows
         Of as many features.
     starts, places : ndarray of int64
-    n_threads : int
 
     Returns
     -------
@@ -35,10 +34,17 @@ def candidate_scores(index, coef, rows, starts, places, n_threads):
     longest = max(1, int(np.diff(rows.indptr).max(initial=0)))
     scores = np.empty(len(places), dtype=np.float32)
     kernel.candidate_scores(
-        rows.indptr, rows.indices, rows.data, rows.dense, weights, starts, candidates,
+        rows.indptr,
+        rows.indices,
+        rows.data,
+        rows.dense,
+        weights,
+        starts,
+        candidates,
         np.empty((n_threads, 2, 2 * longest), dtype=np.int32),
         np.empty((n_threads, 2 * longest), dtype=np.float32),
         np.zeros((n_threads, max(1, rows.shape[1])), dtype=np.float32),
-        scores, n_threads,
-    )  # fmt: skip
+        scores,
+        n_threads,
+    )
     return scores

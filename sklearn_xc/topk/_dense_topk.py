@@ -3,14 +3,13 @@
 import numpy as np
 
 
-def best_columns(values, k, counted=None):
-    """Columns of the k highest values of each row, best first, ties to the smaller column.
+def best_columns(values, k: int, counted=None):
+    """Return columns of the k highest values of each row, best first, ties to the smaller column.
 
     Parameters
     ----------
     values : ndarray of floats (n_rows, n_columns)
         Without NaN.
-    k : int
     counted : ndarray of bool (n_rows, n_columns), default=None
         Entries that are there; by default all. The value of one that is not is minus infinity.
 
@@ -44,7 +43,7 @@ def best_columns(values, k, counted=None):
 
 
 def _first_of_ties(chosen, above, k):
-    """Of the entries equal to the k-th best, the first ones fill the places that are left."""
+    """Mark entries equal to the k-th best, the first ones, that fill the places left."""
     ties = chosen & ~above
     places_left = k - np.count_nonzero(above, axis=1)
     return above | (ties & (ties.cumsum(axis=1) <= places_left[:, None]))

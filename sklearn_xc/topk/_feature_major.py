@@ -15,20 +15,20 @@ TRANSPOSED_AT_ONCE = 256  # classes, so that what is written stays in the caches
 
 
 def n_places(n_classes):
-    """The places of a row of weights: n_classes rounded up to whole blocks."""
+    """Return the places of a row of weights: n_classes rounded up to whole blocks."""
     block = block_of_classes()
     return -(-n_classes // block) * block
 
 
 def aligned_zeros(shape):
-    """A float32 array of zeros that begins at the start of a cache line."""
+    """Return a float32 array of zeros that begins at the start of a cache line."""
     zeros = untouched_zeros(shape)
     zeros[...] = 0
     return zeros
 
 
 def untouched_zeros(shape):
-    """The same, of memory that the system clears where it is touched first."""
+    """Return the same, of memory that the system clears where it is touched first."""
     size = math.prod(shape)
     memory = np.zeros(size + CACHE_LINE, dtype=np.float32)
     start = -(memory.ctypes.data // memory.itemsize) % CACHE_LINE
@@ -36,14 +36,14 @@ def untouched_zeros(shape):
 
 
 def padded_intercept(intercept, beyond=-np.inf):
-    """The intercepts in their places, float32, and `beyond` beyond the classes."""
+    """Return the intercepts in their places, float32, and `beyond` beyond the classes."""
     padded = np.full(n_places(len(intercept)), beyond, dtype=np.float32)
     padded[: len(intercept)] = intercept
     return padded
 
 
 def feature_major(coef):
-    """Weights (n_features, n_places) from those of each class, (n_classes, n_features).
+    """Return weights (n_features, n_places) from those of each class, (n_classes, n_features).
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ MOST_NARROW = 1 << 16
 
 
 def class_dtype(n_classes):
-    """What holds the number of a class in a list."""
+    """Return the type that holds the number of a class in a list."""
     return np.uint16 if n_classes <= MOST_NARROW else np.int32
 
 
@@ -93,7 +93,9 @@ class InvertedIndex:
 
     @classmethod
     def from_arrays(cls, shape, **arrays):
-        """An index of arrays that another one had as its attributes, and that were checked."""
+        """Return an index of arrays that another one had as its attributes, and that were
+        checked.
+        """
         index = cls.__new__(cls)
         index.shape = shape
         vars(index).update(arrays)
@@ -109,7 +111,7 @@ class InvertedIndex:
         return None if self.order is None else ranks_of(self.order)
 
     def ranks(self, places):
-        """The ranks of classes."""
+        """Return the ranks of classes."""
         return places if self.order is None else self._rank_of[places]
 
     @cached_property
@@ -120,14 +122,14 @@ class InvertedIndex:
         return np.minimum.reduceat(self.order, np.arange(0, len(self.order), n_places(1)))
 
     def _set_intercept(self, intercept):
-        """Of each rank."""
+        """Set the intercept of each rank."""
         self.intercept = padded_intercept(intercept)
         falling = -self.intercept[: len(intercept)]
         ties = np.arange(len(falling)) if self.order is None else self.order
         self.by_intercept = np.lexsort((ties, falling)).astype(np.int32)
 
     def stored(self):
-        """The weights that are stored for the first classes, as kernels take them."""
+        """Return the weights that are stored for the first classes, as kernels take them."""
         return self.full_stop, self.full_start, np.atleast_2d(self.full_weights)
 
     def _set_postings(self):
@@ -157,9 +159,17 @@ class InvertedIndex:
         self.classes = empty(self.indptr[-1], class_dtype(n_classes))
         self.weights = empty(self.indptr[-1], np.float32)
         fill_lists(
-            indptr, csr.indices, csr.data, order, self.full_stop, self.full_start,
-            self.indptr[:-1].copy(), self.classes, self.weights, self.full_weights,
-        )  # fmt: skip
+            indptr,
+            csr.indices,
+            csr.data,
+            order,
+            self.full_stop,
+            self.full_start,
+            self.indptr[:-1].copy(),
+            self.classes,
+            self.weights,
+            self.full_weights,
+        )
 
     def _set_full(self, coef):
         n_classes, n_features = coef.shape
@@ -179,20 +189,19 @@ class InvertedIndex:
         return rows.indptr, rows.indices, rows.data, rows.dense, self._postings
 
     def _scratch(self, n_threads):
-        """The intercepts once for each thread, no two of them on one cache line."""
+        """Return the intercepts once for each thread, no two of them on one cache line."""
         scratch = aligned_zeros((n_threads, len(self.intercept) + CACHE_LINE))
         scratch[:, : len(self.intercept)] = self.intercept
         return scratch
 
-    def topk(self, rows, k, n_threads, way=0):
-        """The k best classes of each row, best first, ties to the smaller class.
+    def topk(self, rows, k, n_threads: int, way=0):
+        """Return the k best classes of each row, best first, ties to the smaller class.
 
         Parameters
         ----------
         rows : Rows
         k : int
             At most the number of classes.
-        n_threads : int
         way : {0, 1, 2}, default=0
             Read all scores (1), or only those of classes the row touches (2); 0 takes the cheaper
             for each row. The results are the same to the last bit.
@@ -222,7 +231,7 @@ class InvertedIndex:
         return classes, scores
 
     def _way(self, rows, n_threads, grouped=True):
-        """The kernel for these rows, its scratch memory, and in a list how many it groups."""
+        """Choose the kernel for these rows, its scratch memory, and how many it groups."""
         together = self._together(rows, n_threads) if grouped else 1
         if together == 1:
             return kernel, self._scratch(n_threads), []
@@ -231,7 +240,9 @@ class InvertedIndex:
         return dense_rows, self._scratch(n_scratch), [together]
 
     def _together(self, rows, n_threads):
-        """How many rows at a time are scored: dense ones share what is read of full weights."""
+        """Return how many rows at a time are scored: dense ones share what is read of full
+        weights.
+        """
         if not rows.dense:
             return 1
         n_classes, n_features = self.shape
@@ -245,11 +256,11 @@ class InvertedIndex:
         return max(1, min(most, rows.shape[0] // n_threads))
 
     def _has_lists(self):
-        """Whether a class may be in the list of a feature."""
+        """Return whether a class may be in the list of a feature."""
         return bool((self.full_stop < self.shape[0]).any())
 
     def scores(self, rows, n_threads):
-        """All scores: ndarray of float32, shape (n_rows, n_classes)."""
+        """Compute all scores: ndarray of float32, shape (n_rows, n_classes)."""
         n_threads = max(1, min(n_threads, rows.shape[0]))
         of, scratch, at_once = self._way(rows, n_threads)
         ranks = [] if at_once else [self._rank_of]
@@ -261,7 +272,7 @@ class InvertedIndex:
         return out
 
     def positives(self, rows, n_threads):
-        """The classes with a score above zero: CSR pattern of bool, shape (n_rows, n_classes).
+        """Return classes with a score above zero: CSR pattern of bool, shape (n_rows, n_classes).
 
         Raises ValueError if a score overflows float32.
         """
@@ -296,7 +307,7 @@ class InvertedIndex:
         return self.full_weights.ndim == 2
 
     def shifted(self, weight):
-        """The index with a weight added to each intercept; shares everything else.
+        """Return the index with a weight added to each intercept; shares everything else.
 
         Parameters
         ----------
@@ -309,7 +320,7 @@ class InvertedIndex:
         return other
 
     def part(self, coef, places):
-        """What finds the k best among some classes, at the cost of a model of these.
+        """Return an index of some classes, at the cost of a model of these.
 
         Parameters
         ----------
@@ -330,8 +341,8 @@ class InvertedIndex:
         layout = Layout.of_some(ranks, self.full_stop)
         return Part(InvertedIndex(coef()[places], intercept, layout=layout), places)
 
-    def scores_at(self, coef, rows, starts, places, n_threads):
-        """Scores of the candidates of each row, at a cost that grows with their number.
+    def scores_at(self, coef, rows, starts, places, n_threads: int):
+        """Return scores of the candidates of each row, at a cost that grows with their number.
 
         Parameters
         ----------
@@ -342,7 +353,6 @@ class InvertedIndex:
             Where the candidates of each row begin.
         places : ndarray of int64 (n_candidates,)
             Their classes.
-        n_threads : int
 
         Returns
         -------
@@ -357,7 +367,7 @@ class InvertedIndex:
 
 
 def all_stored(full_weights, shape):
-    """Attributes of an index of dense weights, (n_features, n_classes or more).
+    """Return attributes of an index of dense weights, (n_features, n_classes or more).
 
     Returns
     -------
@@ -385,15 +395,14 @@ class Part:
         return self._places[best], scores
 
 
-def topk_matrix(classes, scores, n_classes):
-    """The k best classes of each row as one sparse matrix.
+def topk_matrix(classes, scores, n_classes: int):
+    """Return the k best classes of each row as one sparse matrix.
 
     Parameters
     ----------
     classes : ndarray of integers (n_rows, k)
         Different ones in a row; -1 where a row has fewer.
     scores : ndarray (n_rows, k)
-    n_classes : int
 
     Returns
     -------
@@ -410,7 +419,7 @@ def topk_matrix(classes, scores, n_classes):
 
 
 def row_blocks(rows, size=ROW_BLOCK):
-    """The rows in blocks of this size, each with the number of its first row."""
+    """Yield the rows in blocks of this size, each with the number of its first row."""
     for start in range(0, rows.shape[0], size):
         yield start, rows.block(start, min(start + size, rows.shape[0]))
 

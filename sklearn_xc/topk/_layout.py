@@ -42,7 +42,7 @@ class Layout:
 
     @classmethod
     def of(cls, csr):
-        """The layout for sparse weights, class by class."""
+        """Return the layout for sparse weights, class by class."""
         n_classes, n_features = csr.shape
         if n_classes <= FEW_CLASSES:
             used = np.bincount(csr.indices, minlength=n_features)
@@ -50,15 +50,21 @@ class Layout:
         order = np.argsort(-np.diff(csr.indptr), kind="stable")
         stops = np.zeros(n_features, dtype=np.int32)
         kernel.dense_prefixes(
-            csr.indptr.astype(np.int64), csr.indices, order, FULL_SHARE, LEAST_GAIN,
-            np.zeros(n_features), np.zeros(n_features, dtype=np.int64), stops,
-        )  # fmt: skip
+            csr.indptr.astype(np.int64),
+            csr.indices,
+            order,
+            FULL_SHARE,
+            LEAST_GAIN,
+            np.zeros(n_features),
+            np.zeros(n_features, dtype=np.int64),
+            stops,
+        )
         is_plain = (order == np.arange(n_classes)).all()
         return cls(None if is_plain else order.astype(np.int32), stops)
 
     @classmethod
     def of_some(cls, ranks, stops):
-        """That of some classes, by numbers of their own, in which they keep the bits of scores.
+        """Return the layout of some classes, renumbered from 0; scores keep their bits.
 
         Parameters
         ----------
@@ -71,13 +77,13 @@ class Layout:
         return cls(order.astype(np.int32), np.searchsorted(ranks[order], stops).astype(np.int32))
 
     def starts(self):
-        """Where the stored weights of each feature begin, in whole blocks, and where all end."""
+        """Return where the stored weights of each feature begin, in whole blocks, and the end."""
         sizes = n_places(self.stops.astype(np.int64))
         return np.cumsum(sizes) - sizes, int(sizes.sum())
 
 
 def ranks_of(order):
-    """The rank of each class, from the classes rank by rank."""
+    """Return the rank of each class, from the classes rank by rank."""
     ranks = np.empty(len(order), dtype=np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)
     return ranks

@@ -5,7 +5,7 @@ from types import MethodType
 
 
 def available_if(check):
-    """As :func:`sklearn.utils.metaestimators.available_if`, with the reason in the error itself.
+    """Make a method available if a check passes, with the reason in the error itself.
 
     scikit-learn's says only that there is no such attribute, and the reason stands far above it in
     the traceback.

@@ -57,13 +57,13 @@ class Progress:
 
     @classmethod
     def of_fit(cls, estimator, X, y, sample_weight):
-        """That of a fit of which callbacks are told, with its arguments as they were given."""
+        """Return the progress of a fit that callbacks follow, with its arguments as given."""
         supported = hasattr(estimator, "_init_callback_context")
         told = _told(estimator, X, y, sample_weight) if supported else None
         return cls(estimator, estimator.verbose, told)
 
     def start(self, n_steps, name="epoch", set_model=None, n_before=0):
-        """The steps are about to begin, as the data have been checked.
+        """Begin the steps, after the data have been checked.
 
         Parameters
         ----------
@@ -106,14 +106,13 @@ class Progress:
         """Whether a line is printed for each step, so that a loss is worth its computation."""
         return bool(self._verbose)
 
-    def before(self, n_steps, name):
-        """The progress of steps that come before those of the fit itself, such as rates tried.
+    def before(self, n_steps, name: str):
+        """Return progress of steps that come before those of the fit itself, such as rates tried.
 
         Parameters
         ----------
         n_steps : int
             At most `n_before`.
-        name : str
 
         Returns
         -------
@@ -126,15 +125,15 @@ class Progress:
         return other
 
     def begin(self):
-        """A step begins."""
+        """Begin a step."""
         if not self._done:
             self._began = perf_counter()
         if self.watched:  # a context takes longer than the pass over a few samples
             self._step = self._root.subcontext(task_name=self._name)
             self._step.call_on_fit_task_begin(**self._data)
 
-    def end(self, *weights, **reached):
-        """A step is done; whether a callback wants it to be the last.
+    def end(self, *weights, **reached) -> bool:
+        """Return a step is done; whether a callback wants it to be the last.
 
         Parameters
         ----------
@@ -142,10 +141,6 @@ class Progress:
             What `set_model` takes; looked at only if a callback asks for a fitted estimator.
         **reached : float or None
             What the step has come to, by name, such as ``loss=1.234``: printed with `verbose`.
-
-        Returns
-        -------
-        stop : bool
         """
         self._done += 1
         if self._verbose:
@@ -185,7 +180,7 @@ class Progress:
         LOGGER.info(line)
 
     def finish(self):
-        """The fit is done, and the estimator ready to predict."""
+        """Finish the fit: the estimator is ready to predict."""
         if self._root is not None:
             self._root.call_on_fit_task_end(**self._data, reconstruction_attributes={})
 
@@ -215,7 +210,7 @@ class InnerFits:
             self._root.call_on_fit_task_begin(**self._data)
 
     def next(self, name):
-        """The next of the fits: an `InnerFit`."""
+        """Return the next of the fits: an `InnerFit`."""
         if self._root is None:
             return InnerFit()
         context = self._root.subcontext(task_name=name, task_id=self._n_begun)
@@ -223,7 +218,7 @@ class InnerFits:
         return InnerFit(context, self._estimator)
 
     def finish(self):
-        """All is done, and the estimator ready to predict."""
+        """Finish: the estimator is ready to predict."""
         if self._root is not None:
             self._root.call_on_fit_task_end(**self._data, reconstruction_attributes={})
 
@@ -236,7 +231,7 @@ class InnerFit:
 
     @contextmanager
     def around(self, estimator, X, y, sample_weight=None):
-        """Context of ``estimator.fit(X, y, sample_weight)``."""
+        """Enter the context of ``estimator.fit(X, y, sample_weight)``."""
         if self._context is None:
             yield
             return
@@ -253,7 +248,7 @@ def _told(estimator, X, y, sample_weight):
 
 
 def _duration(seconds):
-    """In the unit that a reader would choose."""
+    """Format seconds in the unit that a reader would choose."""
     if seconds < 120:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     minutes = seconds / 60

@@ -10,7 +10,7 @@ LARGEST_WEIGHT = 1e12  # of a class: float32 must hold its product with sample_w
 
 
 def weights_of_labels(class_weight, classes, counts, n_rows=None):
-    """A factor for each class.
+    """Return a factor for each class.
 
     Parameters
     ----------

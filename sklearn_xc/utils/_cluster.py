@@ -14,12 +14,12 @@ WAIT_FOR_WORKERS = 30  # seconds
 
 
 def is_dask(backend):
-    """Whether a backend of joblib is that of Dask."""
+    """Return whether a backend of joblib is that of Dask."""
     return type(backend).__name__ == "DaskDistributedBackend"
 
 
 def in_task():
-    """Whether this is a task on a worker of a cluster; needs `distributed`."""
+    """Return whether this is a task on a worker of a cluster; needs `distributed`."""
     from distributed import get_worker
 
     try:
@@ -89,7 +89,7 @@ def _round(client, call, function, blocks, shared):
 
 
 def _sent(client, shared):
-    """The future of data that all workers have; None if they cannot be sent to all of these.
+    """Return the future of data that all workers have; None if they cannot be sent to all of these.
 
     Where a worker dies or joins meanwhile, the call of `scatter` may fail, or never return.
     """
@@ -116,17 +116,17 @@ def _workers(client):
 
 
 def _run(call, function, number, block, shared):
-    """On a worker."""
+    """Run a block on a worker."""
     return call(function, number, block, *map(_aligned, shared))
 
 
 def _aligned(value):
-    """An array out of a message may begin anywhere, and kernels read numbers at their places."""
+    """Align an array: one out of a message may begin anywhere, and kernels read it in place."""
     return np.require(value, requirements="A") if isinstance(value, np.ndarray) else value
 
 
 def require_same_version(client):
-    """One error for workers that could not do the work, before anything is sent to them."""
+    """Raise one error for workers that cannot do the work, before anything is sent."""
     from .._version import __version__
 
     # a function of our own would have to be imported there to be called

@@ -13,7 +13,7 @@ FEWEST_STEPS = 1000
 
 
 def number_of_passes(max_iter, usual, n_samples, batch_size):
-    """The passes of ``max_iter="auto"``: the usual ones, or as many as make FEWEST_STEPS steps.
+    """Return passes of ``max_iter="auto"``: the usual ones, or as many as make FEWEST_STEPS steps.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def number_of_passes(max_iter, usual, n_samples, batch_size):
 
 
 def still_rose(scores):
-    """Whether scores of held-out samples rose until a fit ended that had found no best one.
+    """Return whether scores of held-out samples rose until a fit ended that had found no best one.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def still_rose(scores):
 
 
 def warn_not_converged(message, stacklevel=FIT_CALLER):
-    """A ConvergenceWarning for the caller of fit.
+    """Warn the caller of fit with a ConvergenceWarning.
 
     Parameters
     ----------

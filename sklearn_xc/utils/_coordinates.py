@@ -44,11 +44,11 @@ class Coordinates:
         return self.mean is None and np.ndim(self.scale) == 0 and self.scale == 1
 
     def sizes(self):
-        """The numbers of features that mean and scale are of."""
+        """Return the numbers of features that mean and scale are of."""
         return {np.size(part) for part in (self.mean, self.scale) if np.ndim(part)}
 
     def weights_outside(self, V, a):
-        """W and b for samples as they are, from V and a for those inside.
+        """Return W and b for samples as they are, from V and a for those inside.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class Coordinates:
         return W, a if self.mean is None else (a - _products(W, self.mean)).astype(np.float32)
 
     def weights_inside(self, W, b):
-        """The inverse of :meth:`weights_outside`."""
+        """Return the inverse of :meth:`weights_outside`."""
         if self.changes_nothing:
             return W, b
         a = b if self.mean is None else (b + _products(W, self.mean)).astype(np.float32)

@@ -7,7 +7,8 @@ LARGEST_INDEX = np.iinfo(np.int32).max
 
 
 def narrow_pointers(indptr):
-    """The int32 index pointer beside which SciPy keeps int32 indices; next to int64 it copies them.
+    """Return the int32 index pointer beside which SciPy keeps int32 indices; next to int64 it
+    copies them.
 
     Unchanged if there are 2**31 non-zeros or more.
     """
@@ -44,5 +45,5 @@ def stretches(indptr, part=1):
 
 
 def as_dense(matrix):
-    """A matrix, dense or sparse, as an ndarray."""
+    """Return a matrix, dense or sparse, as an ndarray."""
     return matrix.toarray() if sparse.issparse(matrix) else matrix

@@ -7,7 +7,7 @@ LONGEST = 3.0  # median ones, beyond which a row does not count more for the siz
 
 
 def shares(lengths, typical):
-    """Factors that leave no row longer than FAR typical ones.
+    """Return factors that leave no row longer than FAR typical ones.
 
     Parameters
     ----------
@@ -25,13 +25,15 @@ def shares(lengths, typical):
 
 
 def typical_length(squares):
-    """The median length of the rows that are not zero; 0 if all are."""
+    """Return the median length of the rows that are not zero; 0 if all are."""
     known = squares[squares > 0]
     return float(np.sqrt(np.median(known))) if len(known) else 0.0
 
 
 def factors(squares, weight):
-    """Factors that shorten rows of these squared lengths to LONGEST times the median length."""
+    """Return factors that shorten rows of these squared lengths to LONGEST times the median
+    length.
+    """
     usual = squares[(squares > 0) & (weight > 0)]
     if not usual.size:
         return np.ones(len(squares))

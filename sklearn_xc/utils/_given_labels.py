@@ -14,14 +14,14 @@ WASTE, LEAST_WASTE = 8, 2**26
 
 
 def is_missing(label):
-    """Whether a label stands for none: None, NaN, NaT, pandas.NA."""
+    """Return whether a label stands for none: None, NaN, NaT, pandas.NA."""
     if label is None or type(label).__name__ in MISSING:
         return True
     return isinstance(label, (float, np.floating, np.datetime64)) and bool(label != label)
 
 
 def label_names(y):
-    """The column names of a table as an array, None for any other y.
+    """Return the column names of a table as an array, None for any other y.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def label_names(y):
 
 
 def require_names(names, what):
-    """The names of labels, which must be something that is there, and no tuples.
+    """Return the names of labels, which must be something that is there, and no tuples.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def require_names(names, what):
 
 
 def in_order_of(y, classes, what="y", missing="refused", unknown="refused"):
-    """A table of labels with the columns of a model's labels, in their order.
+    """Return a table of labels with the columns of a model's labels, in their order.
 
     Names decide if both have some: columns of a table that are numbered from 0 on, and labels of a
     model that are, have none, and go by their places.
@@ -128,7 +128,7 @@ def is_numbered(names):
 
 
 def plain_labels(y):
-    """One class a sample as NumPy has it: whole numbers of pandas and Arrow stay whole.
+    """Return one class a sample as NumPy has it: whole numbers of pandas and Arrow stay whole.
 
     scikit-learn makes floats of them, and rounds what has more than 53 bits. One long text does not
     widen all others. Indicators come back as they are, but for those of polars as an array.
@@ -185,7 +185,7 @@ def _whole_numbers(y):
 
 
 def _not_widened(y):
-    """A list of labels, as an object array if they are texts of which one is far longer."""
+    """Return a list of labels, as an object array if they are texts of which one is far longer."""
     if not len(y) or not all(isinstance(label, str) for label in y):
         return y
     lengths = np.fromiter(map(len, y), dtype=np.int64, count=len(y))
@@ -197,13 +197,13 @@ def _not_widened(y):
 
 
 def wastes(longest, total, n):
-    """Whether n texts of `total` letters would waste memory, as wide as the longest."""
+    """Return whether n texts of `total` letters would waste memory, as wide as the longest."""
     room = 4 * int(longest) * n
     return room > LEAST_WASTE and room > WASTE * 4 * int(total)
 
 
 def given_classes(classes):
-    """The labels that `classes` of a call of partial_fit names, distinct and in order.
+    """Return the labels that `classes` of a call of partial_fit names, distinct and in order.
 
     Raises
     ------

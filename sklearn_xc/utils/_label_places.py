@@ -28,7 +28,7 @@ LABELS_AT_ONCE = 2**24  # bytes of labels, as wide as the classes, that are look
 LONGEST_SHOWN = 80  # letters of a label in a message
 
 
-def named_labels(labels, classes, n_rows, name="labels", missing="refused"):
+def named_labels(labels, classes, n_rows: int, name="labels", missing="refused") -> Named:
     """Read labels that a user names.
 
     Memory follows the labels and the classes, however long a single label is.
@@ -37,15 +37,10 @@ def named_labels(labels, classes, n_rows, name="labels", missing="refused"):
     ----------
     labels : a label; a sequence of labels; one sequence of labels a row; or a sparse indicator
     classes : ndarray of shape (n_classes,)
-    n_rows : int
     name : str
         What the errors call them.
     missing : {"refused", "left out"}, default="refused"
         What becomes of labels that are not in `classes`; numbers among texts are always refused.
-
-    Returns
-    -------
-    named : Named
 
     Raises
     ------
@@ -70,7 +65,7 @@ def named_labels(labels, classes, n_rows, name="labels", missing="refused"):
 
 
 def _as_list(labels, name):
-    """Arrays, tuples and so on as nested lists of Python objects; a single label as it is."""
+    """Convert arrays, tuples and so on to nested lists of objects; leave a single label."""
     if hasattr(labels, "to_numpy"):
         labels = labels.to_numpy()
     if isinstance(labels, (np.ndarray, np.generic)):
@@ -83,7 +78,7 @@ def _as_list(labels, name):
 
 
 def _found(labels, classes, starts, name, missing):
-    """The places of a flat list of labels; `starts` says where the labels of each row begin."""
+    """Return places of a flat list of labels; `starts` says where the labels of each row begin."""
     places = _by_bisection(labels, classes)
     if places is None:
         places = _by_table(labels, classes, starts, name, missing)
@@ -112,7 +107,8 @@ def _require_each_once(places, labels, classes, starts, name):
 
 
 def _by_bisection(labels, classes):
-    """Places in sorted classes, at a cost that grows with the labels only; None if one is missing.
+    """Return places in sorted classes, at a cost that grows with the labels only; None if one is
+    missing.
 
     Every place is looked at again, so that classes in another order lead to None at worst.
     """
@@ -132,7 +128,7 @@ def _by_bisection(labels, classes):
 
 
 def _by_bisection_of_texts(labels, classes):
-    """As `_by_bisection`, of texts of one length in memory; a longer label is none of them."""
+    """Find texts of one length by bisection; a longer label is none of them."""
     longest = classes.dtype.itemsize // 4
     if max(map(len, labels)) > longest or any(label.endswith("\0") for label in labels):
         return None  # NumPy would cut the one, or make the classes as wide, and drop the other
@@ -170,12 +166,14 @@ def _by_table(labels, classes, starts, name, missing):
 
 
 def _could_be(label, classes):
-    """Whether a label that is not there is of the kind of those that are: texts, or others."""
+    """Return whether a label that is not there is of the kind of those that are: texts, or
+    others.
+    """
     return len(classes) > 0 and isinstance(label, str) == isinstance(classes[0], str)
 
 
 def _shown(label):
-    """A label in a message, which has room for its beginning."""
+    """Return a label in a message, which has room for its beginning."""
     text = repr(label[: 2 * LONGEST_SHOWN] if isinstance(label, str) else label)
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
@@ -185,7 +183,7 @@ def _row_of(starts, n):
 
 
 def _where(starts, i):
-    """The row that the label at place i is for, in words."""
+    """Return the row that the label at place i is for, in words."""
     return "" if starts is None else f" for row {np.searchsorted(starts, i, side='right') - 1}"
 
 
@@ -200,13 +198,11 @@ def _of_indicator(labels, shape, name):
     return Named(labels.indptr.astype(np.int64), labels.indices.astype(np.int64))
 
 
-def check_names(names, n_classes, argument="names"):
+def check_names(names: np.ndarray, n_classes: int, argument="names"):
     """Refuse names that are not one for each label, or name two alike.
 
     Parameters
     ----------
-    names : ndarray
-    n_classes : int
     argument : str
         What the error calls them.
     """

@@ -8,7 +8,7 @@ _LOCKS = WeakSet()
 
 
 class ForkSafeLock:
-    """As :class:`threading.Lock` in a ``with``; a forked child finds it free.
+    """Lock like :class:`threading.Lock` in a ``with``; a forked child finds it free.
 
     The thread that held it when the process forked is not there in the child, and would never let
     go of it. What it protects has to be whole at every moment, as a reference that is replaced is.
@@ -28,7 +28,7 @@ class ForkSafeLock:
 
 
 class ForkSafeRLock(ForkSafeLock):
-    """As :class:`ForkSafeLock`; the thread that holds it may take it again."""
+    """Lock like :class:`ForkSafeLock` that the thread which holds it may take again."""
 
     _make = staticmethod(threading.RLock)
 

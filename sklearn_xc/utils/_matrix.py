@@ -18,7 +18,7 @@ KERNEL_READS = "C", "A"  # C order, and each number at a multiple of its size
 
 
 def normalise(X, name="X"):
-    """X in the one form of its kind that the kernels know, copying only what has to change.
+    """Convert X to the one form of its kind that the kernels know, copying only changes.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def _as_float32(values, name):
 
 
 def as_rows(X):
-    """The :class:`Rows` of a matrix that :func:`normalise` returned.
+    """Return the :class:`Rows` of a matrix that :func:`normalise` returned.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def as_rows(X):
 
 
 def checked(matrix, name):
-    """A sparse matrix around the same arrays, in a format whose structure has been checked.
+    """Return a sparse matrix around the same arrays, in a format whose structure has been checked.
 
     Parameters
     ----------
@@ -140,12 +140,12 @@ def checked(matrix, name):
 
 
 def checked_csr(matrix, name):
-    """As :func:`checked`, in CSR."""
+    """Check a matrix as :func:`checked` does, and return it in CSR."""
     return checked(matrix, name).tocsr()
 
 
 def in_checked_csr(X, name):
-    """X in CSR where it is sparse in another format; CSR and dense X as they are.
+    """Return X in CSR where it is sparse in another format; CSR and dense X as they are.
 
     For arguments that are checked again once scikit-learn has seen them: it converts other formats
     to CSR without a look at their structure. Room at the end of CSR that no row uses is left out:
@@ -163,7 +163,9 @@ def in_checked_csr(X, name):
 
 
 def in_rows(*arrays, names):
-    """Arrays of equal length in forms that rows can be taken of, as scikit-learn's `indexable`."""
+    """Return arrays of equal length in forms that rows can be taken of, as scikit-learn's
+    `indexable`.
+    """
     return indexable(*map(in_checked_csr, arrays, names))
 
 

@@ -14,7 +14,7 @@ LITTLE = 1 << 24
 
 
 def memory_available():
-    """Bytes of memory this process could still take.
+    """Return bytes of memory this process could still take.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def _read_meminfo():
 
 
 def _cgroup_limits():
-    """The files with the limits of the control groups around this process."""
+    """Yield the files with the limits of the control groups around this process."""
     try:
         lines = OWN_CGROUPS.read_text().splitlines()
     except OSError:
@@ -68,7 +68,7 @@ def _read_limit(path):
 
 
 def memory_limit():
-    """The most bytes that one output may take.
+    """Return the most bytes that one output may take.
 
     Half of :func:`memory_available`, or the whole number of bytes in the environment variable
     ``SKLEARN_XC_MEMORY_LIMIT``.

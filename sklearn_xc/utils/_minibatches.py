@@ -6,7 +6,7 @@ SURPRISING = 5.0  # standard deviations
 
 
 def sorted_by_class(y):
-    """Whether neighbours share their class much more often than in a random order.
+    """Return whether neighbours share their class much more often than in a random order.
 
     In a random order the share of such pairs is about the sum of the squared frequencies.
     """
@@ -18,12 +18,11 @@ def sorted_by_class(y):
     return float((y[1:] == y[:-1]).mean()) > by_chance + SURPRISING * deviation
 
 
-def in_parts(n_samples, batch_size, rng=None):
-    """The samples of a part: those that fill mini-batches, and the rest; ndarrays of int.
+def in_parts(n_samples: int, batch_size: int, rng=None):
+    """Return the samples of a part: those that fill mini-batches, and the rest; ndarrays of int.
 
     Parameters
     ----------
-    n_samples, batch_size : int
     rng : numpy.random.Generator, default=None
         For a random order. By default that given, in which parts of a stream do what the whole
         would do.

@@ -23,14 +23,14 @@ CLASS_COST = 2  # of a class beside its positives: as much as so many times thei
 
 
 def local_workers(n_jobs):
-    """How many workers joblib runs on this machine at a time; those of a cluster have their own."""
+    """Count the workers that joblib runs on this machine; a cluster has its own."""
     n_workers = joblib.effective_n_jobs(n_jobs)
     # counting processors reads files of the system: a third of the time of a single row
     return 1 if n_workers == 1 else max(1, min(n_workers, joblib.cpu_count()))
 
 
 def effective_threads(n_jobs):
-    """The number of threads a kernel may use for rows.
+    """Return the number of threads a kernel may use for rows.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class _SingleThreadedBlas:
         self._n_modules = 0
 
     def forget_threads(self):
-        """In a forked child: nobody else is inside, and whoever had the lock is not there."""
+        """Forget threads in a forked child: nobody else is inside, nobody holds the lock."""
         self._lock = threading.Lock()
         self._inside = 0
         if self._limits is not None:
@@ -82,7 +82,7 @@ class _SingleThreadedBlas:
             self._limits = None
 
     def _libraries(self):
-        """Controller that finds and limits the BLAS libraries.
+        """Return the controller that finds and limits the BLAS libraries.
 
         The search reads the process's memory map, which takes milliseconds, and fits enter for
         every mini-batch; a library comes in by an import, so only those make a new search.
@@ -179,7 +179,7 @@ def run_blocks(function, blocks, *shared, n_jobs=None, progress=None, reached=No
 
 
 def _run_in_threads(function, blocks, shared, n_threads):
-    """What joblib's threads would return, without its look for results every ten milliseconds."""
+    """Run blocks in threads without joblib's look for results every ten milliseconds."""
     if n_threads == 1:
         return [_run_numbered(function, q, block, *shared) for q, block in enumerate(blocks)]
     pool = ThreadPoolExecutor(n_threads)
@@ -216,7 +216,7 @@ def tell(progress, result, reached):
         progress.end(**({} if reached is None or not progress.verbose else reached(result)))
 
 
-def in_threads(function, items, *shared, n_threads, n_ahead=None):
+def in_threads(function, items, *shared, n_threads: int, n_ahead=None):
     """Call ``function(item, *shared)`` for every item in threads of this process.
 
     For calls of milliseconds that change arrays in place: joblib looks whether results are there
@@ -228,7 +228,6 @@ def in_threads(function, items, *shared, n_threads, n_ahead=None):
     items : sequence
     *shared : objects
         Passed on to every call.
-    n_threads : int
     n_ahead : int, default=None
         Calls that may be begun or done before their results are taken; None for all.
 
@@ -254,7 +253,7 @@ def in_threads(function, items, *shared, n_threads, n_ahead=None):
 
 
 def blocks_of_classes(counts, smallest):
-    """The classes that have positives, in blocks of about equal work.
+    """Return the classes that have positives, in blocks of about equal work.
 
     The order is that of their frequency, since neighbours in it converge alike. The blocks depend
     on the data alone, never on the number of workers.

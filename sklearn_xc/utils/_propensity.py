@@ -5,15 +5,14 @@ import numpy as np
 A, B = 0.55, 1.5  # as the extreme classification repository uses them
 
 
-def propensities_of(counts, n_rows, A=A, B=B):
-    """Propensities of labels by how many of the rows have them.
+def propensities_of(counts, n_rows, A: float = A, B: float = B):
+    """Return propensities of labels by how many of the rows have them.
 
     Parameters
     ----------
     counts : ndarray (n_labels,)
     n_rows : int or float
         At least 3, or the formula gives no probability.
-    A, B : float
 
     Returns
     -------

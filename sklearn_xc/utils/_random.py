@@ -6,7 +6,7 @@ import numpy as np
 
 
 def stream(seed, name, *numbers):
-    """A generator of its own for each purpose.
+    """Return a generator of its own for each purpose.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def stream(seed, name, *numbers):
 
 
 def mixed(bits):
-    """splitmix64 of each number."""
+    """Return splitmix64 of each number."""
     z = bits + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -11,7 +11,7 @@ ESTIMATORS = {}  # see `savable`
 
 
 def record(**fields):
-    """Class decorator: objects of this class, with what ``vars`` says of them, can be saved.
+    """Declare, as a class decorator, that objects of the class can be saved by their ``vars``.
 
     The names of its attributes are part of the file format from then on. If the class has a method
     ``_check_record``, it is called after loading, once each attribute is of its kind, and raises
@@ -32,7 +32,7 @@ def record(**fields):
 
 
 def made_record(cls, values):
-    """An object of a record's class with these attributes, all of which have been checked.
+    """Return an object of a record's class with these attributes, all of which have been checked.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def check_record(found):
 
 
 def savable(cls):
-    """Class decorator: a file may hold this estimator, under the name of its class."""
+    """Declare, as a class decorator, that a file may hold this estimator under its class's name."""
     ESTIMATORS[cls.__name__] = cls
     return cls
 
@@ -105,7 +105,7 @@ def _described(value):
 
 
 def is_number(value):
-    """A finite number, no truth value."""
+    """Say whether a value is a finite number, no truth value."""
     kinds = int, float, np.integer, np.floating
     return isinstance(value, kinds) and not isinstance(value, bool) and isfinite(value)
 
@@ -119,13 +119,13 @@ def is_not_negative(value):
 
 
 def is_count(value):
-    """A whole number from 0 on, as can be counted."""
+    """Say whether a value is a whole number from 0 on, as can be counted."""
     kinds = int, np.integer
     return isinstance(value, kinds) and not isinstance(value, bool) and 0 <= value < 2**53
 
 
 def is_int32(value):
-    """A whole number from 0 on that a kernel may count further in 32 bits."""
+    """Say whether a whole number from 0 on leaves a kernel room to count in 32 bits."""
     return is_count(value) and value < 2**30
 
 
@@ -138,7 +138,7 @@ def is_text(value):
 
 
 def is_labels(value):
-    """A vector whose items, if they are objects, can be looked up and compared."""
+    """Say whether a value is a vector whose items, as objects, can be looked up and compared."""
     if not isinstance(value, np.ndarray) or value.ndim != 1:
         return False
     simple = str, bytes, bool, int, float, np.generic
@@ -149,13 +149,12 @@ def is_sparse(value):
     return sparse.issparse(value)
 
 
-def is_array(dtype, ndim=1, finite=True, least=None):
-    """A test for arrays of one dtype.
+def is_array(dtype, ndim: int = 1, finite=True, least=None):
+    """Return a test for arrays of one dtype.
 
     Parameters
     ----------
     dtype : dtype-like
-    ndim : int, default=1
     finite : bool, default=True
         Whether every number must be.
     least : number, default=None
@@ -180,7 +179,7 @@ def _is_within(value, finite, least):
 
 
 def _is_mapped(array):
-    """Whether the numbers are in a mapped file: looking at them would read it."""
+    """Return whether the numbers are in a mapped file: looking at them would read it."""
     while isinstance(array, np.ndarray):
         array = array.base
     return isinstance(array.obj if isinstance(array, memoryview) else array, mmap)
@@ -195,5 +194,5 @@ def is_a(*classes):
 
 
 def either(*tests):
-    """A test for what fulfils one of several; None among them stands for the value None."""
+    """Return a test for what fulfils one of several; None among them stands for the value None."""
     return lambda value: any(value is None if test is None else test(value) for test in tests)

@@ -61,7 +61,7 @@ class Rows(NamedTuple):
     # ------------------------------------------------------------------------ in another form
 
     def matrix(self):
-        """The matrix, ndarray or csr_array, whose rows these are; shares the values.
+        """Return the matrix, ndarray or csr_array, whose rows these are; shares the values.
 
         Not of a :meth:`block`, whose entries are those of all rows.
         """
@@ -72,31 +72,31 @@ class Rows(NamedTuple):
         )
 
     def block(self, start, stop):
-        """The rows ``start`` to ``stop - 1``; shares all arrays."""
+        """Return the rows ``start`` to ``stop - 1``; shares all arrays."""
         return self._replace(
             indptr=self.indptr[start : stop + 1], shape=(stop - start, self.shape[1])
         )
 
     def take(self, samples):
-        """The rows with these numbers, or where an array of bool is true; copies them."""
+        """Return the rows with these numbers, or where an array of bool is true; copies them."""
         return _of_dense(self.matrix()[samples]) if self.dense else _of_csr(self.matrix()[samples])
 
     def counted(self, sample_weight):
-        """The rows of weight above zero and their weights in float64; as they are if all are."""
+        """Return rows of weight above zero and their weights in float64; as they are if all are."""
         weight = np.ones(self.shape[0]) if sample_weight is None else np.float64(sample_weight)
         there = weight > 0
         return (self, weight) if there.all() else (self.take(there), weight[there])
 
     def as_sparse(self):
-        """The same rows, sparse."""
+        """Return the same rows, sparse."""
         return _of_csr(sparse.csr_array(self.matrix())) if self.dense else self
 
     def as_dense(self):
-        """The same rows, dense."""
+        """Return the same rows, dense."""
         return self if self.dense else _of_dense(self.matrix().toarray())
 
     def compact(self):
-        """Dense rows that are mostly zeros as sparse ones, others as they are.
+        """Return dense rows that are mostly zeros as sparse ones, others as they are.
 
         A kernel that reads an entry of a dense row to multiply sixteen weights by zero has the cost
         of one that is not zero, and cannot walk columns or order rows and features. With a third of
@@ -108,7 +108,7 @@ class Rows(NamedTuple):
         return self.as_sparse()
 
     def reordered(self, samples, features, empty=np.empty):
-        """Sparse rows in another order of rows and features; of dense ones only some of the rows.
+        """Reorder rows and features of sparse rows; of dense ones only some of the rows.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class Rows(NamedTuple):
         return Rows(indptr, indices, data, False, (len(samples), self.shape[1]))
 
     def above(self, threshold, empty=np.empty):
-        """The rows without their entries of magnitude up to `threshold`, always sparse."""
+        """Return the rows without their entries of magnitude up to `threshold`, always sparse."""
         if self.dense:
             X = self.matrix()
             return _of_csr(sparse.csr_array(np.where(np.abs(X) > threshold, X, np.float32(0))))
@@ -147,7 +147,7 @@ class Rows(NamedTuple):
         return self._replace(indptr=indptr, indices=indices, data=data)
 
     def columns(self, empty=np.empty):
-        """The entries of sparse rows column by column, as `Columns`, in little memory beside it.
+        """Return entries of sparse rows column by column, as `Columns`, in little memory beside it.
 
         Not of a :meth:`block`.
         """
@@ -176,7 +176,7 @@ class Rows(NamedTuple):
         return Columns(indptr, rows, data)
 
     def inside(self, coordinates, empty=np.empty):
-        """The rows in these `Coordinates`; themselves where nothing changes."""
+        """Return the rows in these `Coordinates`; themselves where nothing changes."""
         if coordinates.changes_nothing:
             return self
         scale = coordinates.scale
@@ -191,7 +191,7 @@ class Rows(NamedTuple):
         return self._replace(data=np.ascontiguousarray(shifted / scale, dtype=np.float32).ravel())
 
     def shortened(self, sample_weight=None, typical=None):
-        """The rows, none longer than `_far_rows.FAR` typical ones; themselves where none is.
+        """Return the rows, none longer than `_far_rows.FAR` typical ones; themselves where none is.
 
         A softmax moves its scores by the square of a row's length: one corrupt row would throw off
         those of all others, and the mean and the size of every column with them. `typical` is the
@@ -208,11 +208,11 @@ class Rows(NamedTuple):
     # ------------------------------------------------------------------------ a number a row
 
     def squared_norms(self):
-        """||x||^2 of each row, float64 (n_samples,)."""
+        """Return ||x||^2 of each row, float64 (n_samples,)."""
         return self._sums(squares=True)
 
     def magnitudes(self):
-        """sum_j |x_ij| of each row i, float64 (n_samples,)."""
+        """Return sum_j |x_ij| of each row i, float64 (n_samples,)."""
         return self._sums(squares=False)
 
     def _sums(self, squares):
@@ -221,7 +221,9 @@ class Rows(NamedTuple):
         return sums
 
     def hashes(self):
-        """64 bits for each row, the same for equal rows, sparse or dense: uint64 (n_samples,)."""
+        """Return 64 bits for each row, the same for equal rows, sparse or dense: uint64
+        (n_samples,).
+        """
         n_samples = self.shape[0]
         hashes = np.zeros(n_samples, dtype=np.uint64)
         lengths, ends, start = np.diff(self.indptr), self.indptr[1:], 0
@@ -242,7 +244,7 @@ class Rows(NamedTuple):
     # --------------------------------------------------------------------- a number a feature
 
     def entry_counts(self, sample_weight=None):
-        """How many samples of weight above zero have each feature, int64 (n_features,)."""
+        """Return how many samples of weight above zero have each feature, int64 (n_features,)."""
         counted = np.ones(self.shape[0], bool) if sample_weight is None else sample_weight > 0
         if self.dense:
             return np.count_nonzero(self.matrix()[counted], axis=0)
@@ -251,7 +253,7 @@ class Rows(NamedTuple):
         return counts
 
     def weighted_norms(self, sample_weight):
-        """sqrt(sum_i sample_weight_i x_ij^2) of each feature j, float32 (n_features,)."""
+        """Return sqrt(sum_i sample_weight_i x_ij^2) of each feature j, float32 (n_features,)."""
         if self.dense:
             X = self.matrix()
             squares = np.einsum("ij,ij,i->j", X, X, sample_weight, dtype=np.float64)
@@ -262,7 +264,9 @@ class Rows(NamedTuple):
             return np.sqrt(squares).astype(np.float32)
 
     def extremes(self):
-        """max(0, max_i x_ij) and min(0, min_i x_ij) of each feature j, two float32 arrays."""
+        """Return max(0, max_i x_ij) and min(0, min_i x_ij) of each feature j, two float32
+        arrays.
+        """
         if self.dense:
             X = self.matrix()
             return X.max(axis=0, initial=0), X.min(axis=0, initial=0)
@@ -271,7 +275,7 @@ class Rows(NamedTuple):
         return highest, lowest
 
     def column_moments(self, weight):
-        """Of dense rows the total weight, and of each column the weighted mean, the weighted sum of
+        """Return the total weight of dense rows, and for each column the weighted mean, the sum of
         squared deviations from it, the smallest and the largest value.
 
         Parameters
@@ -287,7 +291,7 @@ class Rows(NamedTuple):
         return total, mean, squares, X.min(axis=0).astype(float), X.max(axis=0).astype(float)
 
     def feature_sums(self, weight):
-        """Of each feature how many rows have it, their weights, and the first two moments.
+        """Return, for each feature, how many rows have it, their weights, and two moments.
 
         No row counts as longer than `_far_rows.LONGEST` median ones: none decides alone.
 
@@ -327,7 +331,7 @@ class Rows(NamedTuple):
         return n_entries, *sums
 
     def _pieces(self):
-        """Stretches of sparse rows: which rows, their features and values, and what is per row."""
+        """Yield slices of sparse rows: which rows, features and values, and what is per row."""
         for some, entries in stretches(self.indptr, 4):
             lengths = np.diff(self.indptr[some.start : some.stop + 1])
 
@@ -360,7 +364,8 @@ class Rows(NamedTuple):
     # ---------------------------------------------------------------- coordinates that suit them
 
     def coordinates(self, sample_weight=None):
-        """`Coordinates` that suit the rows, each as often as its weight says; none decides alone.
+        """Return `Coordinates` that suit the rows, each as often as its weight says; none decides
+        alone.
 
         Dense columns that are measured in very different units are brought to one size.
         """
@@ -371,12 +376,12 @@ class Rows(NamedTuple):
         return rows.coordinates_of_length(weight)
 
     def coordinates_of_length(self, sample_weight=None):
-        """`Coordinates` in which the median row has length 1, with nothing else changed."""
+        """Return `Coordinates` in which the median row has length 1, with nothing else changed."""
         length = self.typical_length(sample_weight)
         return Coordinates(scale=1.0 if abs(length - 1) < ALREADY else length)
 
     def coordinates_for_steps(self, sample_weight=None, columns=True, fit_intercept=True):
-        """`Coordinates` of a fit by steps of one rate for all weights.
+        """Return `Coordinates` of a fit by steps of one rate for all weights.
 
         Dense rows, unless they are mostly zeros, are taken from their mean, which intercepts
         without penalty take up: what all share would have most of their length, and of the steps.
@@ -396,7 +401,7 @@ class Rows(NamedTuple):
         return Coordinates(mean, rows.inside(Coordinates(mean)).coordinates_of_length().scale)
 
     def typical_length(self, sample_weight=None):
-        """The weighted median length of the rows that are not zero; 1 if all are."""
+        """Return the weighted median length of the rows that are not zero; 1 if all are."""
         rows, weight = self.counted(sample_weight)
         squares = rows.squared_norms()
         order = np.argsort(squares, kind="stable")
@@ -408,7 +413,9 @@ class Rows(NamedTuple):
         return float(np.sqrt(squares[order[np.minimum(middle, len(order) - 1)]].mean()))
 
     def _uneven_columns(self, weight):
-        """Mean and deviation of columns of very different sizes, and how many vary; else None."""
+        """Return the mean and deviation of columns of very different sizes, and how many vary; else
+        None.
+        """
         X = self.matrix()
         if not X.shape[0]:
             return None

@@ -16,9 +16,11 @@ ERROR = 1.04 / N_REGISTERS**0.5  # relative standard error of the number
 
 
 @record(
-    registers=is_array(np.uint8), n_visits=is_count, weight_of_visits=is_not_negative,
+    registers=is_array(np.uint8),
+    n_visits=is_count,
+    weight_of_visits=is_not_negative,
     largest_call=is_count,
-)  # fmt: skip
+)
 class RowsSeen:
     """The rows of all calls, without those of weight zero.
 
@@ -43,7 +45,7 @@ class RowsSeen:
             raise ValueError("the registers of a RowsSeen are out of range")
 
     def with_hashes(self, hashes, sample_weight=None):
-        """A record with the rows of another call; this one stays as it is.
+        """Return a record with the rows of another call; this one stays as it is.
 
         Parameters
         ----------
@@ -90,7 +92,7 @@ class RowsSeen:
         return self.n_rows * self.weight_of_visits / self.n_visits
 
     def new_since(self, before):
-        """Which share of the rows that came after an earlier record had not come before it."""
+        """Return the share of rows after an earlier record that had not come before it."""
         n_visits = self.n_visits - before.n_visits
         if not n_visits or (self.registers == before.registers).all():
             return 0.0

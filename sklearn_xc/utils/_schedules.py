@@ -11,7 +11,7 @@ DECAY = [StrOptions({"linear", "inverse"}), Interval(Real, 0, 1, closed="right")
 
 
 def share_of_rate(decay, t, n_passes=None):
-    """The factor on the learning rate after this many passes over the samples.
+    """Return the factor on the learning rate after this many passes over the samples.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def share_of_rate(decay, t, n_passes=None):
 
 
 def share_of_part(decay, seen):
-    """The factor on the rate in a part of a stream, whose number of passes is not known.
+    """Return the factor on the rate in a part of a stream, whose number of passes is not known.
 
     Passes over all rows so far are counted, and each whole one lowers the rate: by `decay` as in a
     fit, or, where that would be linear, as one over the root. At one rate for ever the noise of the

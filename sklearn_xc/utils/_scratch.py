@@ -51,11 +51,11 @@ class Scratch:
         return self._inside is not None
 
     def path(self, name):
-        """A path in the folder of this fit; only on disk."""
+        """Return a path in the folder of this fit; only on disk."""
         return os.path.join(self._inside.name, name)
 
     def empty(self, shape, dtype):
-        """An array for as long as the fit lasts, which other processes find by its file."""
+        """Return an array for as long as the fit lasts, which other processes find by its file."""
         size = math.prod(np.atleast_1d(shape)) * np.dtype(dtype).itemsize
         if self._inside is None or size == 0:
             return np.empty(shape, dtype)
@@ -67,7 +67,7 @@ class Scratch:
             raise self._explained(error) from error
 
     def lasting(self, shape, dtype):
-        """Zeros for the model, in a file without a name that is gone with the array."""
+        """Return zeros for the model, in a file without a name that is gone with the array."""
         size = math.prod(np.atleast_1d(shape)) * np.dtype(dtype).itemsize
         if self._inside is None or size == 0:
             return np.zeros(shape, dtype)

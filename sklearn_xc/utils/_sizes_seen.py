@@ -14,9 +14,10 @@ NO_COLUMNS = np.zeros(0)
 
 
 @record(
-    bins=is_array(np.int64), weight=is_array(np.float64, least=0),
+    bins=is_array(np.int64),
+    weight=is_array(np.float64, least=0),
     squares=is_array(np.float64, least=0),
-)  # fmt: skip
+)
 class Lengths:
     """A histogram of the lengths of rows that are not zero.
 
@@ -40,7 +41,7 @@ class Lengths:
             raise ValueError("the bins of Lengths are not in order")
 
     def with_squares(self, squares, weight):
-        """A histogram with these rows too, of squared lengths and weights (n_samples,)."""
+        """Return a histogram with these rows too, of squared lengths and weights (n_samples,)."""
         known = (squares > 0) & (weight > 0)
         squares, weight = squares[known], weight[known]
         bins = np.concatenate([self.bins, np.floor(BINS * np.log2(squares)).astype(np.int64)])
@@ -63,9 +64,12 @@ class Lengths:
 
 
 @record(
-    weight=is_not_negative, mean=is_array(np.float64), squares=is_array(np.float64, least=0),
-    lowest=is_array(np.float64), highest=is_array(np.float64),
-)  # fmt: skip
+    weight=is_not_negative,
+    mean=is_array(np.float64),
+    squares=is_array(np.float64, least=0),
+    lowest=is_array(np.float64),
+    highest=is_array(np.float64),
+)
 class Columns:
     """Moments and limits of the columns of dense rows.
 
@@ -86,7 +90,7 @@ class Columns:
             raise ValueError("the moments of Columns are of different features")
 
     def with_moments(self, total, mean, squares, lowest, highest):
-        """A record with more rows, whose moments these are; see `Rows.column_moments`."""
+        """Return a record with more rows, whose moments these are; see `Rows.column_moments`."""
         found = Columns()
         found.weight = self.weight + total
         if self.weight:
@@ -100,7 +104,7 @@ class Columns:
         return found
 
     def coordinates(self):
-        """Those of `Rows.coordinates` if columns are of very different sizes; else None."""
+        """Return `Rows.coordinates` if columns are of very different sizes; else None."""
         if not self.weight:
             return None
         variance, changes = self.squares / self.weight, self.highest > self.lowest

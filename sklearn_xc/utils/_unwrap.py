@@ -26,14 +26,14 @@ class Inner(NamedTuple):
     decided_outside: bool
 
     def transform(self, X):
-        """X as the estimator takes it."""
+        """Return X as the estimator takes it."""
         for step in self.transformers:
             X = step.transform(X)
         return X
 
 
-def find_inner(estimator, method, *, into_meta_estimators=False):
-    """The estimator that has a method of ours, and what is on the way to it.
+def find_inner(estimator, method: str, *, into_meta_estimators=False) -> Inner:
+    """Return the estimator that has a method of ours, and what is on the way to it.
 
     Looks into a fitted Pipeline (its last step), a search (its ``best_estimator_``) and a
     FrozenEstimator, nested in any order.
@@ -41,13 +41,8 @@ def find_inner(estimator, method, *, into_meta_estimators=False):
     Parameters
     ----------
     estimator : estimator
-    method : str
     into_meta_estimators : bool, default=False
         Also look into the ``estimator_`` of a meta-estimator, such as one that tunes a threshold.
-
-    Returns
-    -------
-    inner : Inner
 
     Raises
     ------
@@ -74,7 +69,9 @@ def find_inner(estimator, method, *, into_meta_estimators=False):
 
 
 def _transforms(step):
-    """Whether rows to predict go through a step: not where a pipeline only draws rows to train."""
+    """Return whether rows to predict go through a step: not where a pipeline only draws rows to
+    train.
+    """
     if step is None or isinstance(step, str):
         return False
     return hasattr(step, "transform") or not hasattr(step, "fit_resample")
@@ -93,7 +90,7 @@ def _refuse(estimator, outer, method):
 
 
 def names_after(transformers):
-    """The names of the features that come out of a chain of transformers.
+    """Return the names of the features that come out of a chain of transformers.
 
     Returns
     -------

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def check_k(k, n_classes):
-    """How many classes are asked for: k, or by default the smaller of 5 and all."""
+    """Check how many classes are requested: k, or by default the smaller of 5 and all."""
     if k is None:
         return min(5, n_classes)
     if isinstance(k, Integral) and not isinstance(k, bool) and 1 <= k <= n_classes:
@@ -16,13 +16,12 @@ def check_k(k, n_classes):
     )
 
 
-def check_sample_weight(sample_weight, n_samples, allowed=(0, np.inf)):
-    """Weights of the samples as ndarray of float32: finite, not negative, not all zero.
+def check_sample_weight(sample_weight, n_samples: int, allowed=(0, np.inf)):
+    """Check the weights of samples: float32, finite, not negative, not all zero.
 
     Parameters
     ----------
     sample_weight : array-like of shape (n_samples,)
-    n_samples : int
     allowed : tuple (lowest, highest)
         Of the largest of them; where training beyond that overflows float32, or learns nothing.
 

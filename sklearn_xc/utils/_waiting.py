@@ -43,7 +43,7 @@ class Replaced:
             raise ValueError("a Replaced has not one value for each row and column")
 
     def put_back(self, now):
-        """A copy of the table as it was."""
+        """Return a copy of the table as it was."""
         before = np.array(now, dtype=np.float32)
         _as_table(before)[np.ix_(self.rows, self.columns)] = self.values
         return before
@@ -57,7 +57,7 @@ class Replaced:
 
 
 def _unlike(before, now):
-    """The rows and columns in which two tables differ, in the order of memory."""
+    """Return the rows and columns in which two tables differ, in the order of memory."""
     differs = np.zeros(before.shape[1], dtype=bool)
     rows = [np.zeros(0, dtype=np.int64)]
     for start in range(0, len(before), CLASSES_AT_ONCE):
@@ -73,11 +73,15 @@ def _as_table(array):
 
 
 @record(
-    X=either(is_a(sparse.csr_array), is_array(np.float32, ndim=2)), indptr=is_array(np.int64),
-    ids=is_array(np.int32), grades=is_array(np.float32, least=0),
-    weight=either(None, is_array(np.float32, least=0)), cold=is_truth, replaced=is_a(tuple),
+    X=either(is_a(sparse.csr_array), is_array(np.float32, ndim=2)),
+    indptr=is_array(np.int64),
+    ids=is_array(np.int32),
+    grades=is_array(np.float32, least=0),
+    weight=either(None, is_array(np.float32, least=0)),
+    cold=is_truth,
+    replaced=is_a(tuple),
     digest=is_count,
-)  # fmt: skip
+)
 class Waiting:
     """Samples of calls before on which no lasting step was taken.
 
@@ -129,27 +133,27 @@ class Waiting:
             raise ValueError("what samples that wait have replaced is not in the weights")
 
     def is_of(self, tables):
-        """Whether the tables are those that the step on these samples has led to."""
+        """Return whether the tables are those that the step on these samples has led to."""
         return self.digest == digest_of(tables)
 
     def before(self, tables):
-        """The tables without the step on these samples."""
+        """Return the tables without the step on these samples."""
         if not self.replaced:
             return tables
         return [part.put_back(t) for part, t in zip(self.replaced, tables, strict=True)]
 
     def knows(self, X):
-        """Whether more than half of these rows are there: they have begun to come again."""
+        """Return whether more than half of these rows are there: they have begun to come again."""
         hashes = as_rows(X).hashes()
         return bool(np.isin(hashes, as_rows(self.X).hashes()).mean() > 0.5)
 
     def placed(self, places, tables):
-        """The record when classes have moved to these places, and the step is taken back."""
+        """Return the record when classes have moved to these places, and the step is taken back."""
         labels = self.indptr, np.asarray(places)[self.ids], self.grades
         return Waiting(self.X, labels, self.weight, self.cold, (), tables)
 
     def followed_by(self, X, labels, weight):
-        """Samples, labels and weights with those of a further part after them.
+        """Return samples, labels and weights with those of a further part after them.
 
         Parameters
         ----------
@@ -178,7 +182,7 @@ class Waiting:
 
 
 def digest_of(tables):
-    """32 bits of the numbers of some tables, the same however they lie in memory.
+    """Return 32 bits of the numbers of some tables, the same however they lie in memory.
 
     Each number is multiplied by a number of its row and one of its column, modulo 2**32, so that
     the sum can follow the memory: a copy in another order takes as long as all the rest.
@@ -202,7 +206,7 @@ def digest_of(tables):
 
 
 def _odd_numbers(n, seed):
-    """n odd numbers of 32 bits, always the same ones."""
+    """Return n odd numbers of 32 bits, always the same ones."""
     numbers = np.arange(1, n + 1, dtype=np.uint32) * np.uint32(2654435761)
     numbers ^= np.uint32(seed * 40503 + 1)
     numbers ^= numbers >> np.uint32(15)
@@ -212,7 +216,7 @@ def _odd_numbers(n, seed):
 
 
 def _is_turned(table):
-    """Whether the numbers of a column lie side by side."""
+    """Return whether the numbers of a column lie side by side."""
     return table.ndim == 2 and table.strides[0] < table.strides[1]
 
 
@@ -220,7 +224,7 @@ def _is_turned(table):
 
 
 def with_beginning(model, tables, samples, first):
-    """The samples of a call after all those of the beginning, where it trains on all of them.
+    """Return samples of a call after all those of the beginning, where it trains on all of them.
 
     Parameters
     ----------
@@ -254,7 +258,8 @@ def with_beginning(model, tables, samples, first):
 
 
 def ended_beginning(model, tables, X):
-    """X, labels and weight of a beginning that ends as its rows have begun to come again; or None.
+    """Return X, labels and weight of a beginning that ends as its rows have begun to come again; or
+    None.
 
     What came last of them was not trained on from the start.
     """
@@ -271,7 +276,7 @@ def _is_over(waiting, X):
 
 
 def _growths(n_samples):
-    """How often the number of samples has grown by GROWTH, from BEGINNING on."""
+    """Return how often the number of samples has grown by GROWTH, from BEGINNING on."""
     return int(np.log(max(n_samples, BEGINNING) / BEGINNING) / np.log(GROWTH))
 
 

@@ -16,34 +16,29 @@ LAST_RATE = 0.05  # of "linear", as a share of the first
 
 
 def _can_batch(params):
-    """Whether blocks of words can share a search."""
+    """Return whether blocks of words can share a search."""
     passes = params.gradient == "decomposed" and params.n_message_passes > 0
     return params.unretrieved == "sampled" and not passes
 
 
 def rate_at(params, time):
-    """The length of steps after this many passes."""
+    """Return the length of steps after this many passes."""
     share = share_of_rate(params.decay, time, params.max_iter)
     if params.decay == "linear":
         share = LAST_RATE + (1 - LAST_RATE) * share
     return params.learning_rate * share
 
 
-def passes_of(params, pairs, U, V, seed, n_threads, trained=False):
-    """The object that makes the passes, and changes U and V.
+def passes_of(params, pairs, U, V, seed: int, n_threads: int, trained=False) -> SkipGram:
+    """Return the object that makes the passes, and changes U and V.
 
     Parameters
     ----------
     params : LDGSWordEmbedding
     pairs : Pairs
     U, V : ndarray of float32 (n_words, dim)
-    seed, n_threads : int
     trained : bool, default=False
         Whether the vectors are more than a start.
-
-    Returns
-    -------
-    passes : SkipGram
     """
     n_parts = params.n_parts
     if n_parts == "auto":
@@ -62,7 +57,7 @@ def _sums(params, pairs, seed, n_threads, trained):
 
 
 def options_of(params, n_words):
-    """Sizes of searches and draws for this many words."""
+    """Return sizes of searches and draws for this many words."""
     searches = params.gradient != "sampled"
     n_chunks = params.n_chunks if params.gradient == "decomposed" else 1
     root = int(np.ceil(np.sqrt(n_words)))

@@ -78,7 +78,9 @@ class BatchSums:
         self._parts = [[(rows, mean, next(retrieved)) for rows, mean in blocks] for blocks in parts]
 
     def _clusters(self, U, n_rows, seed):
-        """Numbers of clusters of words by direction, as many as a part of this many has blocks."""
+        """Return numbers of clusters of words by direction, as many as a part of this many has
+        blocks.
+        """
         n_blocks = -(-n_rows // self.batch_size)
         if n_blocks == 1 or not self._options.query_size:
             return np.zeros(len(U), dtype=np.int32)
@@ -87,7 +89,7 @@ class BatchSums:
         return assign(centred, directions, self.n_threads)
 
     def _blocks(self, rows, cluster, U):
-        """Words of the same clusters together, and their mean vectors."""
+        """Return words of the same clusters together, and their mean vectors."""
         rows = rows[np.argsort(cluster, kind="stable")]
         # The most work first, so that no thread is left with it in the end.
         blocks = np.array_split(rows, -(-len(rows) // self.batch_size))
@@ -95,7 +97,7 @@ class BatchSums:
         return [(block, U[block].mean(axis=0)) for block in blocks]
 
     def _retrieved(self, means, U, V, seed):
-        """For each block the contexts that its mean asks for, beside the most frequent."""
+        """Return the contexts that the mean of each block retrieves, and the most frequent."""
         options, n_others = self._options, len(self._others)
         n = min(options.query_size, n_others)
         if not n or (self._number == 1 and not self._trained):
@@ -118,7 +120,7 @@ class BatchSums:
             self.n_scored += laid.n_scored() / len(U)
 
     def _lay_out(self, words, retrieved, offsets):
-        """The shared contexts of some blocks, and their words' own: a Blocks.
+        """Return the shared contexts of some blocks, and their words' own: a Blocks.
 
         Parameters
         ----------
@@ -136,10 +138,18 @@ class BatchSums:
             pairs.indptr, pairs.ids, pairs.share, self._frequent, self._others, self._ends
         )
         _block_layout.lay_out(
-            rows, contexts, np.concatenate(retrieved), starts(retrieved), -(-n_drawn // FEWER),
-            n_drawn, offsets, blocks.of_kernel(), scratch_places(n_threads, pairs.n_words),
-            np.empty((n_threads, 2, pairs.n_words), dtype=np.int32), n_threads,
-        )  # fmt: skip
+            rows,
+            contexts,
+            np.concatenate(retrieved),
+            starts(retrieved),
+            -(-n_drawn // FEWER),
+            n_drawn,
+            offsets,
+            blocks.of_kernel(),
+            scratch_places(n_threads, pairs.n_words),
+            np.empty((n_threads, 2, pairs.n_words), dtype=np.int32),
+            n_threads,
+        )
         return blocks
 
 
@@ -181,43 +191,45 @@ class Blocks(NamedTuple):
 
     @classmethod
     def empty(cls, words, capacity, n_pairs):
-        """To be filled, with capacity for `capacity` shared contexts and the pairs of each word."""
+        """Return an empty record with room for `capacity` shared contexts and pairs of words."""
         rows = np.concatenate(words)
         entry_starts = np.append(0, np.cumsum(n_pairs))
         n_entries = max(1, entry_starts[-1])
         return cls(
-            rows, starts(words), np.empty((len(words), 4), dtype=np.int64),
+            rows,
+            starts(words),
+            np.empty((len(words), 4), dtype=np.int64),
             np.empty((len(words), capacity), dtype=np.int32),
             *np.empty((2, len(words), capacity), dtype=np.float32),
-            entry_starts, np.empty(len(rows), dtype=np.int64),
-            np.empty(n_entries, dtype=np.int32), np.empty(n_entries, dtype=np.float32),
+            entry_starts,
+            np.empty(len(rows), dtype=np.int64),
             np.empty(n_entries, dtype=np.int32),
-        )  # fmt: skip
+            np.empty(n_entries, dtype=np.float32),
+            np.empty(n_entries, dtype=np.int32),
+        )
 
     def of_kernel(self):
         return _block_layout.Blocks(*self[1:])
 
     def n_scored(self):
-        """Scores of the sums of contexts."""
+        """Return scores of the sums of contexts."""
         return np.diff(self.row_starts) @ self.sizes[:, -1] + self.n_own.sum()
 
 
 def starts(arrays):
-    """Where each begins when they are put together, and the end."""
+    """Return where each begins when they are put together, and the end."""
     return np.append(0, np.cumsum([len(array) for array in arrays]))
 
 
-def visit_blocks(blocks, step, means, V, of_contexts, n_threads):
+def visit_blocks(blocks: Blocks, step, means, V, of_contexts, n_threads: int):
     """Have the words of some blocks step, and add up the gradient of contexts.
 
     Parameters
     ----------
-    blocks : Blocks
     step : callable
     means : ndarray of float32 (n_blocks, dim)
         Of the vectors of a block's words.
     V, of_contexts : ndarray of float32 (n_words, dim)
-    n_threads : int
     """
     n_busy = min(n_threads, len(means))
     n_rows, capacity = int(np.diff(blocks.row_starts).max()), blocks.shared.shape[1]

@@ -113,7 +113,8 @@ class Options(NamedTuple):
 
 
 def chances(context_share):
-    """How likely contexts are to be drawn, up to a factor: as the roots of their frequencies.
+    """Return how likely contexts are to be drawn, up to a factor: as the roots of their
+    frequencies.
 
     Between drawing as likely as scores are large, which is best for each sum over the softmax,
     and equally, which gives rare contexts their gradients.
@@ -122,7 +123,7 @@ def chances(context_share):
 
 
 def draw(rng, ends, n):
-    """Ascending places, n with repetitions, drawn by chances whose sums are given.
+    """Draw n ascending places with repetitions, by chances whose sums are given.
 
     They lie at equal distances along the sum of all (systematic sampling).
     """
@@ -131,7 +132,7 @@ def draw(rng, ends, n):
 
 
 def distinct(drawn, chance):
-    """The distinct places of those drawn, and the logarithms of their importance weights.
+    """Return the distinct places of those drawn, and the logarithms of their importance weights.
 
     A sum of exp(log_times) f over the places is an unbiased estimate of that of f over all.
     """
@@ -140,13 +141,19 @@ def distinct(drawn, chance):
 
 
 def chunk_indexes(options, bounds, n_rows, seed, n_threads):
-    """Indexes of chunks of this many rows, not built yet; clusters enough for a query are read."""
+    """Return indexes of chunks of this many rows, not built yet; clusters enough for a query are
+    read.
+    """
     n_centroids = min(options.n_centroids, n_rows)
     n_probes = 1 + int(SPARE * min(options.query_size, n_rows) * n_centroids / n_rows)
     return ChunkIndexes(
-        options.index, bounds, n_centroids=n_centroids, n_probes=min(n_probes, n_centroids),
-        seed=seed, n_jobs=n_threads,
-    )  # fmt: skip
+        options.index,
+        bounds,
+        n_centroids=n_centroids,
+        n_probes=min(n_probes, n_centroids),
+        seed=seed,
+        n_jobs=n_threads,
+    )
 
 
 class NamedSums:
@@ -216,7 +223,7 @@ class NamedSums:
         self.n_scored += (sets.n_scored.sum() + drawn.size) / self._pairs.n_words
 
     def _retrieve(self, u):
-        """The words that the searches name, int32 (n_rows, n_chunks, n)."""
+        """Return the words that the searches name, int32 (n_rows, n_chunks, n)."""
         n_chunks, n = self._options.n_chunks, min(self._options.query_size, len(self._others))
         if not n:
             return np.empty((len(u), n_chunks, 0), dtype=np.int32)
@@ -224,7 +231,7 @@ class NamedSums:
         return np.ascontiguousarray(np.where(found < 0, np.int32(-1), self._others[found]))
 
     def _draw(self, V, start):
-        """Distinct words drawn, the logarithms of their importance weights, their vectors."""
+        """Draw distinct words; return them, logarithms of importance weights, their vectors."""
         if self._options.unretrieved != "sampled":
             return None
         places, log_times = np.empty(0, dtype=np.int64), np.empty(0)
@@ -237,19 +244,27 @@ class NamedSums:
         return ids, weight.astype(np.float32), V[ids]
 
     def _probabilities(self, u, V, own, retrieved, draws, means):
-        """Of the words in the sets, padded, and of those drawn: they sum to 1."""
+        """Return probabilities of the words in the sets, padded, and of the drawn; sum 1."""
         positives = Positives(own.indptr, own.ids, own.share)
         options, bounds = self._options, self._bounds
         if not options.n_message_passes:  # no chunk's score is needed by itself
             bounds, retrieved = bounds[[0, -1]], retrieved.reshape(len(u), 1, -1)
         loss = SetLoss(
-            "cross_entropy", n_message_passes=options.n_message_passes, tau=options.tau,
+            "cross_entropy",
+            n_message_passes=options.n_message_passes,
+            tau=options.tau,
             zero_rest=options.unretrieved == "zero",
-        )  # fmt: skip
+        )
         sets = set_gradients(
-            V, u, bounds, Candidates(retrieved), positives, loss, n_threads=self.n_threads,
+            V,
+            u,
+            bounds,
+            Candidates(retrieved),
+            positives,
+            loss,
+            n_threads=self.n_threads,
             places=self._places,
-        )  # fmt: skip
+        )
         p = sets.values
         # The gradient of a positive is p(y|x) - q(y|x), and positives stand first.
         columns = np.arange(len(own.rows)) - own.indptr[own.rows]
@@ -273,7 +288,7 @@ class NamedSums:
         return sets, p, z, draws
 
     def _expected(self, sets, p, drawn, draws, V):
-        """sum_y p(y|x) v_y."""
+        """Return sum_y p(y|x) v_y."""
         out = np.empty((len(p), V.shape[1]), dtype=np.float32)
         begin = np.arange(len(p), dtype=np.int64) * p.shape[1]
         rows_kernel.combine(
@@ -284,16 +299,25 @@ class NamedSums:
         return out
 
     def _add_to_contexts(self, sets, p, weight, u, of_contexts):
-        """of_contexts[y] += sum_x weight_x p(y|x) u_x over the sets."""
+        """Add sum_x weight_x p(y|x) u_x over the sets to of_contexts[y]."""
         n_entries = int(sets.counts.sum())
         n_touched = min(n_entries, len(of_contexts))
         touched, starts = np.empty(n_touched, np.int32), np.empty(n_touched + 1, np.int64)
         rows, values = np.empty(n_entries, np.int32), np.empty(n_entries, np.float32)
         begin = np.arange(len(p), dtype=np.int64) * p.shape[1]
         n_touched = rows_kernel.group(
-            sets.ids.ravel(), p.ravel(), begin, sets.counts, False, weight, self._place,
-            touched, starts, rows, values,
-        )  # fmt: skip
+            sets.ids.ravel(),
+            p.ravel(),
+            begin,
+            sets.counts,
+            False,
+            weight,
+            self._place,
+            touched,
+            starts,
+            rows,
+            values,
+        )
         starts = starts[: n_touched + 1]
         sums = np.empty((n_touched, u.shape[1]), dtype=np.float32)
         rows_kernel.combine(

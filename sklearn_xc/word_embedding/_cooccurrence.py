@@ -26,7 +26,7 @@ def require_reiterable(X, why):
 
 
 def documents(X):
-    """The documents of a corpus, each a list of strings; says which one is something else."""
+    """Yield the documents of a corpus, each a list of strings; says which one is something else."""
     if isinstance(X, str | bytes) or not isinstance(X, Iterable):
         raise ValueError(
             "X must be an iterable of documents, each a list of words, or a square sparse matrix; "
@@ -49,26 +49,20 @@ def documents(X):
 
 
 def count_words(X):
-    """Occurrences of every word: a Counter."""
+    """Return occurrences of every word: a Counter."""
     counts = Counter()
     for tokens in documents(X):
         counts.update(tokens)
     return counts
 
 
-def frequent_words(counts, min_count, max_vocabulary):
-    """The words to keep, the most frequent first, those of equal frequency by alphabet.
+def frequent_words(counts: Counter, min_count: int, max_vocabulary) -> list[str]:
+    """Return the words to keep, the most frequent first, those of equal frequency by alphabet.
 
     Parameters
     ----------
-    counts : Counter
-    min_count : int
     max_vocabulary : int or None
         So many at most.
-
-    Returns
-    -------
-    words : list of str
     """
     kept = [word for word, n in counts.items() if n >= min_count]
     kept.sort(key=lambda word: (-counts[word], word))
@@ -76,7 +70,7 @@ def frequent_words(counts, min_count, max_vocabulary):
 
 
 def probability_kept(counts, subsample):
-    """Of an occurrence of each word: 1 - max(1 - sqrt(t / f), 0), t being `subsample`.
+    """Return the chance to keep a word: 1 - max(1 - sqrt(t / f), 0), t being `subsample`.
 
     Parameters
     ----------
@@ -95,7 +89,7 @@ def probability_kept(counts, subsample):
 
 
 def encoded(X, vocabulary, kept=None, rng=None):
-    """The documents of a corpus as arrays of word numbers, without unknown and dropped words.
+    """Yield the documents of a corpus as arrays of word numbers, without unknown and dropped words.
 
     Parameters
     ----------
@@ -119,13 +113,12 @@ def encoded(X, vocabulary, kept=None, rng=None):
         yield document
 
 
-def cooccurrences(encoded_documents, n_words, window):
-    """How often each word has each other within `window` places: a symmetric matrix.
+def cooccurrences(encoded_documents, n_words: int, window: int):
+    """Return how often each word has each other within `window` places: a symmetric matrix.
 
     Parameters
     ----------
     encoded_documents : iterable of ndarray of int32
-    n_words, window : int
 
     Returns
     -------
@@ -164,7 +157,7 @@ class _Tokens:
 
 
 def _blocks(encoded_documents, window):
-    """Words with the number of their document, about BLOCK at a time.
+    """Yield words with the number of their document, about BLOCK at a time.
 
     What a long document has in front of a cut is repeated behind it as context.
     """
@@ -209,14 +202,14 @@ class _Sums:
 
 
 def is_matrix(X):
-    """Whether X holds counts rather than documents."""
+    """Return whether X holds counts rather than documents."""
     return sparse.issparse(X) or (
         isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
     )
 
 
 def check_counts(X, words):
-    """Counts of pairs as a csr_array with sorted distinct indices."""
+    """Check counts of pairs: a csr_array with sorted distinct indices."""
     if words is None:
         raise ValueError("vocabulary must name the words of the rows where X is a matrix of counts")
     X = checked_csr(X, "X") if sparse.issparse(X) else X

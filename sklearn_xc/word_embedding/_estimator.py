@@ -336,9 +336,10 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     def _require_memory(self, counts):
         n_words = counts.shape[0]
         require_memory(
-            20 * n_words * self.dim, f"fit: vectors of {n_words} words and {self.dim} dimensions",
+            20 * n_words * self.dim,
+            f"fit: vectors of {n_words} words and {self.dim} dimensions",
             "use a smaller dim, or max_vocabulary",
-        )  # fmt: skip
+        )
         if self.gradient == "exact" or self.compute_loss or self.verbose:
             size = 4 * min(self.batch_size, n_words) * n_words * effective_threads(self.n_jobs)
             require_memory(
@@ -346,16 +347,21 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
             )
 
     def _goes_on(self, before):
-        """Whether there are vectors to begin with."""
+        """Return whether there are vectors to begin with."""
         return before[1] is not None and before[1].shape[1] == self.dim
 
     def _start(self, pairs, counts, before, seed, n_threads):
         vocabulary, U_before, V_before = before
         warm = self._goes_on(before)
         U, V = negative_sampling(
-            pairs, counts, self.dim, n_epochs=0 if warm else self.n_init_epochs,
-            n_negatives=self.n_negatives, seed=seed, n_threads=n_threads,
-        )  # fmt: skip
+            pairs,
+            counts,
+            self.dim,
+            n_epochs=0 if warm else self.n_init_epochs,
+            n_negatives=self.n_negatives,
+            seed=seed,
+            n_threads=n_threads,
+        )
         if warm:
             shared = [(i, vocabulary[w]) for w, i in self.vocabulary_.items() if w in vocabulary]
             now, then = np.array(shared, dtype=np.int64).reshape(-1, 2).T
@@ -388,7 +394,7 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
     # -------------------------------------------------------------------------------- afterwards
 
     def score(self, X, y=None):
-        """The mean log-probability of a context given its word; the objective, negated.
+        """Return the mean log-probability of a context given its word; the objective, negated.
 
         Parameters
         ----------
@@ -417,9 +423,12 @@ class LDGSWordEmbedding(SaveMixin, CallbackSupportMixin, WordVectorsMixin, BaseE
         if counts.sum() == 0:
             raise ValueError("X has no two words of the vocabulary together: nothing to score")
         return -objective(
-            Pairs(counts), self.embeddings_, self.context_embeddings_, self.batch_size,
+            Pairs(counts),
+            self.embeddings_,
+            self.context_embeddings_,
+            self.batch_size,
             effective_threads(self.n_jobs),
-        )  # fmt: skip
+        )
 
 
 def _set_vectors(twin, U, V):

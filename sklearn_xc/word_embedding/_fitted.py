@@ -16,11 +16,17 @@ def check_loaded(model):
     """Raise ValueError if attributes that were loaded do not fit together."""
     vectors = is_array(np.float32, ndim=2)
     require_attributes(
-        model, vocabulary_=is_a(dict), embeddings_=vectors, context_embeddings_=vectors,
-        word_counts_=is_array(np.float64, least=0), n_pairs_=is_not_negative,
-        n_iter_=is_count, n_scored_=is_not_negative, loss_curve_=is_array(np.float64),
+        model,
+        vocabulary_=is_a(dict),
+        embeddings_=vectors,
+        context_embeddings_=vectors,
+        word_counts_=is_array(np.float64, least=0),
+        n_pairs_=is_not_negative,
+        n_iter_=is_count,
+        n_scored_=is_not_negative,
+        loss_curve_=is_array(np.float64),
         objective_=is_a(float, np.floating),
-    )  # fmt: skip
+    )
     n_words, counts = len(model.vocabulary_), vars(model).get("word_counts_")
     if sorted(model.vocabulary_.values()) != list(range(n_words)) or not all(
         map(is_text, model.vocabulary_)

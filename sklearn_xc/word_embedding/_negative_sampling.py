@@ -24,7 +24,7 @@ SAMPLE = 256
 
 
 def negative_sampling(pairs, counts, dim, *, n_epochs, n_negatives, seed, n_threads):
-    """Embeddings of words and contexts whose scores approximate log-probabilities but for a sum.
+    """Train embeddings whose scores approximate log-probabilities but for a sum.
 
     The inner products that negative sampling learns approach log(p(y|x) / noise(y)) - log(n). A
     softmax wants log p(y|x), so the last coordinate of the contexts is log noise(y) over a
@@ -67,7 +67,7 @@ def negative_sampling(pairs, counts, dim, *, n_epochs, n_negatives, seed, n_thre
 
 
 def _best_scale(pairs, U, V, rng):
-    """Of the scores but for the last coordinate: the best of SCALES for some of the words."""
+    """Return the best of SCALES for the scores without the last coordinate, by some words."""
     present = np.flatnonzero(pairs.word_share)
     chosen = np.sort(rng.permutation(present)[:SAMPLE])
     means = pairs.of_contexts(V, chosen)
@@ -106,9 +106,18 @@ def _train(counts, U, V, noise, n_epochs, n_negatives, rng, n_threads):
     for number in range(n_rounds):
         with pace.on(1):
             kernel.negative_sampling(
-                cells, noise, number % n_parts, inner_U, inner_V, n_negatives, rates[number],
-                rates[number + 1], int(rng.integers(2**63)), change, n_threads,
-            )  # fmt: skip
+                cells,
+                noise,
+                number % n_parts,
+                inner_U,
+                inner_V,
+                n_negatives,
+                rates[number],
+                rates[number + 1],
+                int(rng.integers(2**63)),
+                change,
+                n_threads,
+            )
     U[:, :-1], V[:, :-1] = inner_U, inner_V
 
 

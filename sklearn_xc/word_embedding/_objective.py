@@ -48,11 +48,11 @@ class Pairs:
         self.share = (counts.data / per_row).astype(np.float32)
 
     def count_of(self, rows):
-        """How many pairs some words have."""
+        """Return how many pairs some words have."""
         return (self.indptr[rows + 1] - self.indptr[rows]).sum()
 
     def of(self, rows):
-        """The pairs of some words: an OwnPairs."""
+        """Return the pairs of some words: an OwnPairs."""
         begin = self.indptr[rows]
         count = self.indptr[rows + 1] - begin
         ends = np.cumsum(count)
@@ -61,7 +61,7 @@ class Pairs:
         return OwnPairs(numbers, self.ids[entries], self.share[entries], np.append(0, ends))
 
     def of_contexts(self, V, rows, n_threads=1):
-        """sum_y q(y|x) v_y of some words, float32 (len(rows), dim)."""
+        """Return sum_y q(y|x) v_y of some words, float32 (len(rows), dim)."""
         out = np.empty((len(rows), V.shape[1]), dtype=np.float32)
         begin = self.indptr[rows]
         count = self.indptr[rows + 1] - begin
@@ -87,22 +87,16 @@ class OwnPairs(NamedTuple):
     indptr: np.ndarray
 
 
-def objective(pairs, U, V, batch_size, n_threads, sample=None):
-    """F(U, V), evaluated block by block.
+def objective(pairs: Pairs, U, V, batch_size, n_threads: int, sample=None) -> float:
+    """Return F(U, V), evaluated block by block.
 
     Parameters
     ----------
-    pairs : Pairs
     U, V : ndarray of float32 (n_words, dim)
     batch_size : int
         Words of a block, which takes ``4 * batch_size * n_words`` bytes a thread.
-    n_threads : int
     sample : ndarray of int64 (n,), default=None
         Words drawn with the probabilities q(x), whose mean is an estimate; by default F itself.
-
-    Returns
-    -------
-    value : float
     """
     words = np.arange(pairs.n_words) if sample is None else sample
     weight = pairs.word_share if sample is None else np.full(pairs.n_words, 1 / len(sample))
@@ -124,7 +118,7 @@ def _objective_of_block(rows, pairs, U, V, weight):
 
 
 def softmax(z):
-    """The logarithm of the sum of exp(z) of each row; OUT z: each divided by it."""
+    """Return the logarithm of the sum of exp(z) of each row; OUT z: each divided by it."""
     top = z.max(axis=1, keepdims=True)
     z -= top
     np.exp(z, out=z)

@@ -57,12 +57,12 @@ class SkipGram:
         self.n_passes, self._n_parts, self._seed = 0, n_parts, seed
 
     def iterate(self, rate):
-        """One pass; `rate` is a function of the passes made, which are not whole inside a pass."""
+        """Make one pass; `rate` is a function of passes made, not whole inside a pass."""
         for _ in self.parts(rate):
             pass
 
     def parts(self, rate):
-        """The same part by part: yields, after each, how many passes have been made."""
+        """Iterate part by part: yield, after each, how many passes have been made."""
         number, n_parts = self.n_passes, self._n_parts
         self.n_passes += 1
         order = stream(self._seed, "order", number).permutation(self.pairs.n_words)
@@ -74,7 +74,7 @@ class SkipGram:
                 yield number + (part + 1) / n_parts
 
     def _visit(self, part, rows, rate):
-        """Steps of the words of a part, then of all contexts."""
+        """Step the words of a part, then all contexts."""
 
         def step(rows, gradient_at):
             gradient = gradient_at(self.U[rows])

@@ -6,15 +6,14 @@ from ..utils._random import stream
 from . import _cooccurrence as counting
 
 
-def count_pairs(X, params, seed):
-    """The vocabulary and the counts of pairs.
+def count_pairs(X, params, seed: int):
+    """Return the vocabulary and the counts of pairs.
 
     Parameters
     ----------
     X : iterable of iterables of str, or sparse matrix of shape (n_words, n_words)
     params : LDGSWordEmbedding
         Whose parameters are read.
-    seed : int
 
     Returns
     -------
@@ -50,14 +49,14 @@ def _places(words):
 
 
 def _counted(documents, word_counts):
-    """The documents, whose words are counted on the way."""
+    """Yield the documents, counting their words."""
     for document in documents:
         np.add.at(word_counts, document, 1)
         yield document
 
 
 def given_vocabulary(vocabulary):
-    """The parameter `vocabulary` as a list of distinct words, None where it is None."""
+    """Return the parameter `vocabulary` as a list of distinct words, None where it is None."""
     if vocabulary is None:
         return None
     words = [] if isinstance(vocabulary, str) else list(vocabulary)

@@ -14,13 +14,13 @@ BLOCK = 256  # words looked up at once
 
 
 def unit_rows(matrix):
-    """Rows of length 1; rows of zeros stay."""
+    """Return rows of length 1; rows of zeros stay."""
     norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix))
     return matrix / np.maximum(norms, np.finfo(np.float32).tiny)[:, None]
 
 
 def nearest(units, queries, without, topn):
-    """The rows of largest inner product with each query, but for some.
+    """Return the rows of largest inner product with each query, but for some.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def nearest(units, queries, without, topn):
 
 
 def numbers_of(words, vocabulary, what="words"):
-    """The numbers of words; says which ones are unknown."""
+    """Return the numbers of words; says which ones are unknown."""
     if not isinstance(words, Iterable) or isinstance(words, bytes):
         raise ValueError(f"{what} must be a word or an iterable of words; got {words!r}")
     words = [words] if isinstance(words, str) else list(words)
@@ -63,7 +63,7 @@ def numbers_of(words, vocabulary, what="words"):
     return [vocabulary[word] for word in words]
 
 
-def write_word2vec(path, words, vectors, binary):
+def write_word2vec(path, words, vectors, binary: bool):
     """Write vectors in the text or the binary format of word2vec.
 
     Both begin with a line of the number of words and of dimensions. A text line is a word and its
@@ -75,7 +75,6 @@ def write_word2vec(path, words, vectors, binary):
     path : str or path
     words : iterable of str
     vectors : ndarray of float32 (n_words, dim)
-    binary : bool
 
     Raises
     ------
@@ -102,7 +101,7 @@ class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Queries and files of an estimator with `vocabulary_` and `embeddings_`."""
 
     def transform(self, X):
-        """The mean vector of the known words of each document.
+        """Return the mean vector of the known words of each document.
 
         Parameters
         ----------
@@ -132,7 +131,7 @@ class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return np.asarray(means @ self.embeddings_, dtype=np.float32)
 
     def most_similar(self, words, topn=10):
-        """The words whose vectors have the largest cosines with those of some words.
+        """Return the words whose vectors have the largest cosines with those of some words.
 
         Parameters
         ----------
@@ -156,7 +155,7 @@ class WordVectorsMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return found[0] if isinstance(words, str) else found
 
     def analogy(self, a, b, c, topn=10):
-        """Words that are to c what b is to a: the nearest to b - a + c.
+        """Return words that are to c what b is to a: the nearest to b - a + c.
 
         Parameters
         ----------

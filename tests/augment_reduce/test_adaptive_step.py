@@ -77,9 +77,17 @@ class Problem:
         """log eta after the step, and coefficients."""
         out, log_eta = np.empty_like(self.psi), self.log_eta.copy()
         kernel.leave_one_out_softmax(
-            self.psi, self.importance, self.batch, self.weight, log_eta, step, own, others, out,
+            self.psi,
+            self.importance,
+            self.batch,
+            self.weight,
+            log_eta,
+            step,
+            own,
+            others,
+            out,
             n_threads,
-        )  # fmt: skip
+        )
         return log_eta, out
 
     def local_gradient(self, model, u=None):

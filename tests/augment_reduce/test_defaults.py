@@ -20,9 +20,11 @@ from sklearn_xc.utils._matrix import as_rows, normalise
 
 pytestmark = pytest.mark.filterwarnings("ignore:sklearn-xc was built without OpenMP")
 RAW = {
-    "iris": load_iris, "wine": load_wine, "breast_cancer": load_breast_cancer,
+    "iris": load_iris,
+    "wine": load_wine,
+    "breast_cancer": load_breast_cancer,
     "digits": load_digits,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", rest_in_full(RAW, "wine"))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
 from sklearn_xc._kernels.augment_reduce import _noise as kernel
+from sklearn_xc._kernels.augment_reduce import _noise_bounds, _quadrature
 from sklearn_xc.augment_reduce._noise_models import (
     MODELS,
     expectation,
@@ -354,3 +355,18 @@ def test_threads_change_nothing(model):
     np.testing.assert_array_equal(single, one.astype(np.float32))
     assert log_probabilities(scores, model, 2, out=scores) is scores  # in place
     np.testing.assert_array_equal(scores, single)
+
+
+def test_a_number_of_no_model_is_refused():
+    """A third model must not fall into the second."""
+    rows, numbers, one = np.zeros(1, np.int32), np.zeros(1), np.ones((1, 3), np.float32)
+    for call in (
+        lambda: kernel.draw(rows, numbers, 0, 0, False, 2),
+        lambda: kernel.tabulate(numbers, np.zeros((4, 1)), -1),
+        lambda: _quadrature.log_probabilities(one, one.copy(), 2, 1),
+        lambda: _noise_bounds.local_noise(
+            one, one[:, 1:], rows, numbers, numbers, numbers.copy(), 0.1, 2, 1
+        ),
+    ):
+        with pytest.raises(ValueError, match="no noise model has the number"):
+            call()

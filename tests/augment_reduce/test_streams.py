@@ -27,8 +27,11 @@ def words():
     rng = np.random.default_rng(0)
     y = np.arange(1500) % 60
     own = rng.integers(200, size=(60, 8))
-    columns = np.where(rng.random((1500, 12)) < 0.4, own[y][:, rng.integers(8, size=12)],
-                       rng.integers(200, size=(1500, 12)))  # fmt: skip
+    columns = np.where(
+        rng.random((1500, 12)) < 0.4,
+        own[y][:, rng.integers(8, size=12)],
+        rng.integers(200, size=(1500, 12)),
+    )
     X = sparse.csr_array((np.ones(columns.size), columns.ravel(), np.arange(1501) * 12))
     X.sum_duplicates()
     return X, y

@@ -56,8 +56,10 @@ def test_scorers_searches_and_folds_know_them(indicator):
     search = GridSearchCV(
         make_pipeline(MaxAbsScaler(), clone(MODELS["ppdsparse"])),
         {"ppdsparseclassifier__l1": [0.1]},
-        scoring=make_topk_scorer("precision_at_k", 1), cv=2, error_score="raise",
-    ).fit(X, indicator)  # fmt: skip
+        scoring=make_topk_scorer("precision_at_k", 1),
+        cv=2,
+        error_score="raise",
+    ).fit(X, indicator)
     plain = make_pipeline(MaxAbsScaler(), PPDSparseClassifier(random_state=0, l1=0.1)).fit(X, Y)
     scorer = make_topk_scorer("ndcg_at_k", 3)
     assert scorer(search, X, indicator) == scorer(plain, X, Y) > 0.3

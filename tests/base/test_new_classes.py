@@ -32,11 +32,17 @@ STILL = 1e-12
 FROM_ZERO = [clone(model).set_params(fit_intercept=False) for model, _ in MODELS[3:7]]
 FROM_ZERO += [
     MemoirSVC(
-        penalty, fit_intercept=False, alpha=alpha, eta0=1.0, eta_step=0.1, batch_size=50,
-        average=average, random_state=0,
+        penalty,
+        fit_intercept=False,
+        alpha=alpha,
+        eta0=1.0,
+        eta_step=0.1,
+        batch_size=50,
+        average=average,
+        random_state=0,
     )
     for penalty, alpha, average in (("l2", 0.01, True), ("l2", 0.01, False), ("l1", 1e-4, True))
-]  # fmt: skip
+]
 NAMES = np.array(["kea", "ant", "orangutan", "bee", "zorilla", "cat", "emu", "owl", "pig", "yak"])
 
 

@@ -39,9 +39,10 @@ def unknown_rows():
 
 
 @pytest.mark.parametrize(
-    "rows", [dense_blocks, sparse_blocks, unknown_rows, lambda: dense_blocks((250, 40))],
+    "rows",
+    [dense_blocks, sparse_blocks, unknown_rows, lambda: dense_blocks((250, 40))],
     ids=["dense", "sparse", "unknown", "columns"],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("scores", ["decision", "proba"])
 def test_the_same_answers(model, rows, scores):
     found = predict_lazily(model, rows(), k=3, scores=scores)

@@ -98,9 +98,15 @@ def test_random_state(n_labels):
 
 def test_number_of_labels_and_tokens():
     X, Y = make_xc_classification(
-        20_000, 10**6, 10**5, n_labels=3, n_tokens=20, class_exponent=0, feature_exponent=0,
+        20_000,
+        10**6,
+        10**5,
+        n_labels=3,
+        n_tokens=20,
+        class_exponent=0,
+        feature_exponent=0,
         random_state=0,
-    )  # fmt: skip
+    )
     assert np.diff(Y.indptr).min() == 1
     assert np.diff(Y.indptr).mean() == pytest.approx(3, rel=0.02)
     tokens = np.diff(X.indptr).mean()  # half of them are shared by few characteristic features

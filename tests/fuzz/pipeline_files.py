@@ -23,19 +23,23 @@ TEXTS = [f"word{i % 7} word{i % 11} and word{i % 13}" for i in range(60)]
 @cache
 def saved_pipeline():
     """The bytes of a saved pipeline."""
-    union = FeatureUnion([
-        ("best", make_pipeline(TfidfVectorizer(), SelectKBest(chi2, k=8))),
-        ("hashes", make_pipeline(HashingVectorizer(n_features=16), TruncatedSVD(3))),
-        (
-            "bins",
-            make_pipeline(
-                HashingVectorizer(n_features=16),
-                TruncatedSVD(2),
-                KBinsDiscretizer(4, encode="ordinal"),
-                OneHotEncoder(min_frequency=8, drop="first", handle_unknown="infrequent_if_exist"),
+    union = FeatureUnion(
+        [
+            ("best", make_pipeline(TfidfVectorizer(), SelectKBest(chi2, k=8))),
+            ("hashes", make_pipeline(HashingVectorizer(n_features=16), TruncatedSVD(3))),
+            (
+                "bins",
+                make_pipeline(
+                    HashingVectorizer(n_features=16),
+                    TruncatedSVD(2),
+                    KBinsDiscretizer(4, encode="ordinal"),
+                    OneHotEncoder(
+                        min_frequency=8, drop="first", handle_unknown="infrequent_if_exist"
+                    ),
+                ),
             ),
-        ),
-    ])  # fmt: skip
+        ]
+    )
     pipeline = make_pipeline(union, PPDSparseClassifier(random_state=0))
     with TemporaryDirectory() as folder:
         save(pipeline.fit(TEXTS, np.arange(60) % 7), f"{folder}/model")

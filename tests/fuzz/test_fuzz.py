@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fuzz.cases import KINDS
+from fuzz.cases import KINDS, FoundError
 
 RUN = Path(__file__).with_name("run.py")
 
@@ -37,5 +37,10 @@ def test_a_case_that_ends_its_process_is_told(tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.filterwarnings("ignore")
 def test_some_cases_of_each_kind(kind, tmp_path):
+    wrong = []
     for seed in range(3):
-        KINDS[kind](np.random.default_rng(seed), tmp_path)
+        try:
+            KINDS[kind](np.random.default_rng(seed), tmp_path)
+        except FoundError as error:
+            wrong.append((seed, str(error)))
+    assert wrong == []

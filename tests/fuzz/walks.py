@@ -106,8 +106,10 @@ def _laws(model, X, folder):
         np.testing.assert_array_equal(one[1], scores)
     model.save(folder / "walk")
     for other in (
-        load(folder / "walk"), load(folder / "walk", "r"), pickle.loads(pickle.dumps(model)),
-    ):  # fmt: skip
+        load(folder / "walk"),
+        load(folder / "walk", "r"),
+        pickle.loads(pickle.dumps(model)),
+    ):
         found = other.predict_topk(X, k=2)
         np.testing.assert_array_equal(found[0], labels)
         np.testing.assert_array_equal(found[1], scores)

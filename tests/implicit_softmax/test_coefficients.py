@@ -41,10 +41,14 @@ def test_coefficients_of_the_double_sum_are_unbiased(raman, n_sampled):
     rng = np.random.default_rng(0)
     psi = rng.normal(size=(N, K))
     u, weight = rng.uniform(0.2, 2, size=N), rng.uniform(0.5, 2, size=N).astype(np.float32)
-    gradient = np.array([
-        approx_fprime(psi[i], lambda p, i=i: losses(p[None], Y[i : i + 1], u[i : i + 1], raman)[0])
-        for i in range(N)
-    ])  # fmt: skip
+    gradient = np.array(
+        [
+            approx_fprime(
+                psi[i], lambda p, i=i: losses(p[None], Y[i : i + 1], u[i : i + 1], raman)[0]
+            )
+            for i in range(N)
+        ]
+    )
     for i in range(N):
         found, moves = np.zeros(K), []
         for classes in draws(n_sampled, Y[i]):
@@ -53,9 +57,16 @@ def test_coefficients_of_the_double_sum_are_unbiased(raman, n_sampled):
             importance = np.full((1, n_sampled), (K - 1) / n_sampled, dtype=np.float32)
             new = u.copy()
             n_broken = double_sum(
-                psi[i : i + 1, columns].astype(np.float32), importance,
-                np.array([i], dtype=np.int32), weight, new, 0.1, vanilla(raman), coefs, 1,
-            )  # fmt: skip
+                psi[i : i + 1, columns].astype(np.float32),
+                importance,
+                np.array([i], dtype=np.int32),
+                weight,
+                new,
+                0.1,
+                vanilla(raman),
+                coefs,
+                1,
+            )
             assert n_broken == 0
             found[columns] += coefs[0]
             moves.append(new[i] - u[i])
@@ -85,8 +96,12 @@ def test_noise_contrastive_coefficients_are_unbiased(n_sampled):
             noise_contrastive(
                 psi[None, columns].astype(np.float32),
                 np.full((1, n_sampled), (K - 1) / n_sampled, dtype=np.float32),
-                np.zeros(1, dtype=np.int32), NONE, q[[own]], coefs, 1,
-            )  # fmt: skip
+                np.zeros(1, dtype=np.int32),
+                NONE,
+                q[[own]],
+                coefs,
+                1,
+            )
             found[columns] += coefs[0]
             n_draws += 1
         np.testing.assert_allclose(found / n_draws, -gradient, atol=1e-5)
@@ -102,9 +117,14 @@ def test_noise_contrastive_coefficients_with_frequencies():
         chance = q[k] / (1 - q[own])
         coefs = np.empty((1, 2), dtype=np.float32)
         noise_contrastive(
-            psi[None, [own, k]].astype(np.float32), np.array([[1 / chance]], dtype=np.float32),
-            np.zeros(1, dtype=np.int32), NONE, q[[own]], coefs, 1,
-        )  # fmt: skip
+            psi[None, [own, k]].astype(np.float32),
+            np.array([[1 / chance]], dtype=np.float32),
+            np.zeros(1, dtype=np.int32),
+            NONE,
+            q[[own]],
+            coefs,
+            1,
+        )
         found[[own, k]] += chance * coefs[0]
     np.testing.assert_allclose(found, -gradient, atol=1e-5)
 
@@ -166,9 +186,13 @@ def test_threads_do_not_change_a_mini_batch(solver, sampling):
     results = []
     for n_threads in (1, 3):
         model = SampledBatches(
-            data, 30, settings(solver, batch_size=1000, n_sampled=5, sampling=sampling, alpha=0.1),
-            7, n_threads, GO,
-        ).begin()  # fmt: skip
+            data,
+            30,
+            settings(solver, batch_size=1000, n_sampled=5, sampling=sampling, alpha=0.1),
+            7,
+            n_threads,
+            GO,
+        ).begin()
         for epoch in range(2):
             model.epoch(epoch, 0.01)
         results.append(model.weights())
@@ -183,9 +207,13 @@ def test_ridge_of_mini_batches_is_that_of_every_step():
     start = np.ones((6, 3), dtype=np.float32), np.zeros(6, dtype=np.float32)
     alpha, rate = 0.5, 0.3
     model = SampledBatches(
-        data_of(X, np.arange(40) % 6), 6,
-        settings("importance", batch_size=7, n_sampled=2, alpha=alpha), 0, 1, GO,
-    ).begin(start)  # fmt: skip
+        data_of(X, np.arange(40) % 6),
+        6,
+        settings("importance", batch_size=7, n_sampled=2, alpha=alpha),
+        0,
+        1,
+        GO,
+    ).begin(start)
     model.epoch(0, rate)
     model.epoch(1, rate)
     W, _ = model.weights()

@@ -34,8 +34,9 @@ def test_the_scale_of_x_changes_no_prediction(solver, form, factor):
 
 @pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
 def test_raw_columns_are_learnt_as_well_as_standardised_ones(load):
-    X, X_test, y, y_test = train_test_split(*load(return_X_y=True), stratify=load().target,
-                                            random_state=0)  # fmt: skip
+    X, X_test, y, y_test = train_test_split(
+        *load(return_X_y=True), stratify=load().target, random_state=0
+    )
     scaler = StandardScaler().fit(X)
     reference = LogisticRegression().fit(scaler.transform(X), y)
     model = ImplicitSoftmaxRegressor(random_state=0).fit(X, y)

@@ -21,7 +21,10 @@ PARTS = 1, 10, 100
 SOLVERS = {
     "implicit": {"solver": "implicit", "learning_rate": 0.1},
     "implicit batches": {
-        "solver": "implicit", "batch_size": 8, "n_sampled_classes": 3, "learning_rate": 0.1,
+        "solver": "implicit",
+        "batch_size": 8,
+        "n_sampled_classes": 3,
+        "learning_rate": 0.1,
     },
     "umax": {"solver": "umax", "learning_rate": 0.1},
     "sgd": {"solver": "sgd", "learning_rate": 0.01},
@@ -29,7 +32,7 @@ SOLVERS = {
     "nce": {"solver": "nce", "batch_size": 8, "learning_rate": 0.03},
     "importance": {"solver": "importance", "batch_size": 8, "learning_rate": 0.03},
     "exact": {"solver": "exact", "learning_rate": 0.1},
-}  # fmt: skip
+}
 
 NOISY = "implicit", "umax"  # at constant rates by more than the bars
 
@@ -87,9 +90,13 @@ def test_parts_add_up_to_one_fit(name, data):
     X, y = data
     alpha = 1.0
     make = ImplicitSoftmaxRegressor(
-        alpha=alpha, shuffle=False, random_state=0, max_iter=6,
-        decay=0.5 if name in NOISY else 1.0, **SOLVERS[name],
-    )  # fmt: skip
+        alpha=alpha,
+        shuffle=False,
+        random_state=0,
+        max_iter=6,
+        decay=0.5 if name in NOISY else 1.0,
+        **SOLVERS[name],
+    )
     models = [streamed(clone(make), X, y, n_parts) for n_parts in PARTS]
     whole = clone(make).fit(X, y)
     reached = [objective(model, X, y, alpha) for model in (whole, *models)]

@@ -49,9 +49,12 @@ def optimum(X, y, alpha):
 def bounds(X, y, alpha, raman=False):
     """The sets that U-max projects on, B_W and B_u among them."""
     found = projection(
-        data_of(X, y), K, settings("umax", alpha=alpha, intercept=0.0, raman=raman),
-        data_of(X, y).rows.squared_norms(), N,
-    )  # fmt: skip
+        data_of(X, y),
+        K,
+        settings("umax", alpha=alpha, intercept=0.0, raman=raman),
+        data_of(X, y).rows.squared_norms(),
+        N,
+    )
     return found.lowest_u, found.highest_u, found.radius
 
 

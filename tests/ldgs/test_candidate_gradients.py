@@ -38,9 +38,14 @@ def projected(v, n_positive):
     ]
     bounds = [(None, 0) if s < 0 else (0, None) for s in sign]
     found = minimize(
-        lambda a: ((a - v) ** 2).sum() / 2, np.zeros(n), jac=lambda a: a - v, bounds=bounds,
-        constraints=constraints, method="SLSQP", options={"ftol": 1e-14, "maxiter": 500},
-    )  # fmt: skip
+        lambda a: ((a - v) ** 2).sum() / 2,
+        np.zeros(n),
+        jac=lambda a: a - v,
+        bounds=bounds,
+        constraints=constraints,
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
     return found.x
 
 
@@ -123,8 +128,10 @@ def test_gradients_are_those_of_the_losses(loss):
     z = np.random.default_rng(2).normal(size=6)
     error = check_grad(
         lambda z: loss_and_gradient(loss, z, 2)[0],
-        lambda z: loss_and_gradient(loss, z, 2)[1].astype(float), z, epsilon=1e-2,
-    )  # fmt: skip
+        lambda z: loss_and_gradient(loss, z, 2)[1].astype(float),
+        z,
+        epsilon=1e-2,
+    )
     assert error < 2e-2
 
 
@@ -352,7 +359,11 @@ def test_drawn_classes_are_candidates_of_the_other_losses(loss):
 def test_no_rows():
     problem = Problem()
     found = set_gradients(
-        problem.W, problem.H[:0], chunk_bounds(12, 2), Candidates(np.empty((0, 2, 3), np.int32)),
-        Positives(np.zeros(1, np.int64), np.empty(0, np.int32)), SetLoss("margin"),
-    )  # fmt: skip
+        problem.W,
+        problem.H[:0],
+        chunk_bounds(12, 2),
+        Candidates(np.empty((0, 2, 3), np.int32)),
+        Positives(np.zeros(1, np.int64), np.empty(0, np.int32)),
+        SetLoss("margin"),
+    )
     assert found.counts.shape == (0,)

@@ -172,13 +172,28 @@ def test_early_stopping_keeps_samples_apart(digits, labels):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("loss", "hinge"), ("similarity", "cosine"), ("gradient", "none"), ("n_chunks", 0),
-        ("n_message_passes", -1), ("query_size", 0), ("index", "lsh"), ("search_params", 3),
-        ("tau", -1.0), ("unretrieved", "one"), ("mu", 0.0), ("hidden_dim", 0),
-        ("warmup", -1), ("batch_size", 0), ("solver", "adam"), ("learning_rate", 0.0),
-        ("decay", -0.5), ("max_iter", 0), ("alpha", -1.0), ("validation_fraction", 1.0),
+        ("loss", "hinge"),
+        ("similarity", "cosine"),
+        ("gradient", "none"),
+        ("n_chunks", 0),
+        ("n_message_passes", -1),
+        ("query_size", 0),
+        ("index", "lsh"),
+        ("search_params", 3),
+        ("tau", -1.0),
+        ("unretrieved", "one"),
+        ("mu", 0.0),
+        ("hidden_dim", 0),
+        ("warmup", -1),
+        ("batch_size", 0),
+        ("solver", "adam"),
+        ("learning_rate", 0.0),
+        ("decay", -0.5),
+        ("max_iter", 0),
+        ("alpha", -1.0),
+        ("validation_fraction", 1.0),
     ],
-)  # fmt: skip
+)
 def test_bad_parameters_are_named(digits, name, value):
     with pytest.raises(ValueError, match=f"'{name}' parameter"):
         LDGSClassifier(**{name: value}).fit(*digits)

@@ -66,9 +66,12 @@ def test_gradients_of_all_classes_weigh_positives():
     W, H = np.eye(K, dtype=np.float32), scores.copy()
     of_W, of_H, of_blocks = np.empty_like(W), np.empty_like(H), np.empty(n)
     scratch = _full_gradient.BlockScratch(
-        np.empty((n, K), np.float32), np.empty((1, n), np.float32), np.empty((1, n)), np.empty(n),
+        np.empty((n, K), np.float32),
+        np.empty((1, n), np.float32),
+        np.empty((1, n)),
+        np.empty(n),
         np.empty((1, n, K), np.float32),
-    )  # fmt: skip
+    )
     ones = np.ones(n, np.float32)
     _full_gradient.cross_entropy(W, H, positives, ones, scratch, of_W, of_H, of_blocks, 1)
     for i in range(n):
@@ -86,10 +89,13 @@ FORMS = {
     "layer": {"hidden_dim": 16, "gradient": "exact"},
     "decomposed": {"hidden_dim": 16, "gradient": "decomposed", "query_size": 3},
     "messages": {
-        "hidden_dim": 16, "gradient": "decomposed", "query_size": 3, "n_message_passes": 2,
+        "hidden_dim": 16,
+        "gradient": "decomposed",
+        "query_size": 3,
+        "n_message_passes": 2,
     },
     "sampled": {"hidden_dim": 16, "gradient": "sampled", "query_size": 4},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("loss", WEIGHED)
@@ -111,9 +117,14 @@ def test_a_grade_is_the_weight_of_a_sample_with_one_label(loss, form):
     grades, labels = rng.choice([0.2, 0.5, 1.0], 400), rng.integers(12, size=400)
     y = sparse.csr_array((grades, (np.arange(400), labels)), shape=(400, 12))
     options = {
-        "loss": loss, "random_state": 0, "max_iter": 3, "solver": "sgd", "alpha": 0.0, "tau": 0.0,
+        "loss": loss,
+        "random_state": 0,
+        "max_iter": 3,
+        "solver": "sgd",
+        "alpha": 0.0,
+        "tau": 0.0,
         **FORMS[form],
-    }  # fmt: skip
+    }
     graded = LDGSClassifier(graded=True, learning_rate=0.5, **options).fit(X, y)
     # weights of samples are relative to their mean
     weighted = LDGSClassifier(learning_rate=0.5 * grades.mean(), **options)

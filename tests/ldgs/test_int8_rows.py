@@ -41,10 +41,13 @@ def test_rows_of_bytes_follow_the_weights():
 
 @settings(max_examples=150, deadline=None)
 @given(
-    loss=st.sampled_from(["margin", "triplet"]), mu=st.sampled_from([1e-3, 0.3, 1.0, 20.0]),
-    spread=st.sampled_from([0.0, 0.03, 0.3, 3.0, 1e4]), zero_rest=st.booleans(),
-    n_columns=st.sampled_from([3, 60, 130]), seed=st.integers(0, 10**6),
-)  # fmt: skip
+    loss=st.sampled_from(["margin", "triplet"]),
+    mu=st.sampled_from([1e-3, 0.3, 1.0, 20.0]),
+    spread=st.sampled_from([0.0, 0.03, 0.3, 3.0, 1e4]),
+    zero_rest=st.booleans(),
+    n_columns=st.sampled_from([3, 60, 130]),
+    seed=st.integers(0, 10**6),
+)
 def test_rounded_weights_do_not_change_the_gradient(loss, mu, spread, zero_rest, n_columns, seed):
     """Classes left out by a bound of their score have no gradient."""
     problem = Problem(80, n_columns, seed=seed, scale=spread * n_columns**-0.5)

@@ -32,9 +32,13 @@ def test_they_are_taken_where_everything_is_automatic():
     assert [plan.plain for plan in plans] == [True, True]
     assert [plan.form for plan in plans] == ["features", "columns"]
     for options in (
-        {"solver": "adagrad"}, {"learning_rate": 0.5}, {"gradient": "mips"}, {"hidden_dim": 8},
-        {"loss": "margin"}, {"similarity": "sqeuclidean"},
-    ):  # fmt: skip
+        {"solver": "adagrad"},
+        {"learning_rate": 0.5},
+        {"gradient": "mips"},
+        {"hidden_dim": 8},
+        {"loss": "margin"},
+        {"similarity": "sqeuclidean"},
+    ):
         assert not _auto.make_plan(LDGSClassifier(**options), True, 50, 3000, single=True).plain
     for n_classes, n_features in ((999, 50), (50_001, 50), (20_000, 10**5)):
         assert not _auto.make_plan(LDGSClassifier(), True, n_features, n_classes, True).plain

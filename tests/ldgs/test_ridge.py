@@ -59,7 +59,7 @@ def test_the_optimum_is_that_of_logistic_regression(digits, solver, options):
     for passes, above in ((30, 0.03), (300, 0.006)):
         model = LDGSClassifier(
             solver=solver, alpha=ALPHA, max_iter=passes, random_state=0, **options
-        ).fit(X, y)  # fmt: skip
+        ).fit(X, y)
         assert lowest <= of_model(model, X, y) < lowest * (1 + above)
 
 
@@ -68,12 +68,14 @@ def test_more_passes_do_not_lead_away_from_the_optimum(digits):
     X, y = digits
     found = [
         of_model(
-            LDGSClassifier(
-                gradient="exact", alpha=ALPHA, max_iter=passes, random_state=0
-            ).fit(X, y), X, y,
+            LDGSClassifier(gradient="exact", alpha=ALPHA, max_iter=passes, random_state=0).fit(
+                X, y
+            ),
+            X,
+            y,
         )
         for passes in (300, 900)
-    ]  # fmt: skip
+    ]
     assert found[1] <= found[0] < 0.690
 
 
@@ -84,9 +86,14 @@ def test_there_is_nothing_better_near_where_adagrad_ends(squared, hidden_dim, gr
     X, y = load_digits(n_class=6, return_X_y=True)
     X, y = normalize(X[:120]).astype(np.float64), y[:120]
     model = LDGSClassifier(
-        similarity="sqeuclidean" if squared else "linear", hidden_dim=hidden_dim,
-        gradient=gradient, alpha=ALPHA, max_iter=300, learning_rate=0.5, random_state=0,
-    ).fit(X, y)  # fmt: skip
+        similarity="sqeuclidean" if squared else "linear",
+        hidden_dim=hidden_dim,
+        gradient=gradient,
+        alpha=ALPHA,
+        max_iter=300,
+        learning_rate=0.5,
+        random_state=0,
+    ).fit(X, y)
     parts = [model.coef_, model.intercept_]
     if hidden_dim:
         parts.append(model.input_embeddings_)

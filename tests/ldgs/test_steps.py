@@ -95,9 +95,15 @@ def test_cross_entropy_reaches_the_optimum_of_softmax_regression(digits):
     X, y = digits[0][:150], digits[1][:150]
     alpha = 0.05
     model = LDGSClassifier(
-        gradient="exact", alpha=alpha, solver="sgd", learning_rate=0.5, decay=1.0, max_iter=1500,
-        batch_size=150, random_state=0,
-    ).fit(X, y)  # fmt: skip
+        gradient="exact",
+        alpha=alpha,
+        solver="sgd",
+        learning_rate=0.5,
+        decay=1.0,
+        max_iter=1500,
+        batch_size=150,
+        random_state=0,
+    ).fit(X, y)
     reference = LogisticRegression(C=1 / (alpha * 150), tol=1e-8, max_iter=5000).fit(X, y)
     # the ridge is taken off apart from the steps: an error of the order of rate times alpha
     np.testing.assert_allclose(model.predict_proba(X), reference.predict_proba(X), atol=0.01)
@@ -109,9 +115,15 @@ def test_cross_entropy_reaches_the_optimum_of_softmax_regression(digits):
 def test_every_combination_learns(digits, loss, similarity, gradient):
     X, y = digits
     model = LDGSClassifier(
-        loss, similarity=similarity, gradient=gradient, hidden_dim=12, query_size=5, max_iter=10,
-        warmup=0.3, random_state=0,
-    )  # fmt: skip
+        loss,
+        similarity=similarity,
+        gradient=gradient,
+        hidden_dim=12,
+        query_size=5,
+        max_iter=10,
+        warmup=0.3,
+        random_state=0,
+    )
     assert model.fit(X[:500], y[:500]).score(X[500:], y[500:]) > 0.75
     assert model.loss_curve_[-1] < model.loss_curve_[0]
     assert model.n_scored_ == 10 if gradient == "exact" else model.n_scored_ < 10
@@ -151,11 +163,17 @@ def test_threads_do_not_change_the_weights(labels, gradient, loss, monkeypatch):
     X, Y = labels
     models = [
         LDGSClassifier(
-            loss, gradient=gradient, hidden_dim=8, n_jobs=n_jobs, max_iter=2, warmup=0.2,
-            query_size=4, random_state=3,
+            loss,
+            gradient=gradient,
+            hidden_dim=8,
+            n_jobs=n_jobs,
+            max_iter=2,
+            warmup=0.2,
+            query_size=4,
+            random_state=3,
         ).fit(X, Y)
         for n_jobs in (1, 2)
-    ]  # fmt: skip
+    ]
     for name in ("coef_", "intercept_", "input_embeddings_"):
         np.testing.assert_array_equal(getattr(models[0], name), getattr(models[1], name))
 
@@ -171,9 +189,16 @@ def test_reading_rounded_weights_first_changes_nothing(
     for worth in (0, np.inf):
         monkeypatch.setattr(_steps, "WORTH_ROUNDING", worth)
         model = LDGSClassifier(
-            loss, gradient=gradient, similarity=similarity, hidden_dim=8, max_iter=4, warmup=0.2,
-            query_size=6, alpha=0.03, random_state=3,
-        )  # fmt: skip
+            loss,
+            gradient=gradient,
+            similarity=similarity,
+            hidden_dim=8,
+            max_iter=4,
+            warmup=0.2,
+            query_size=6,
+            alpha=0.03,
+            random_state=3,
+        )
         models.append(model.fit(X, Y))
     for name in ("coef_", "input_embeddings_", "loss_curve_", "n_scored_"):
         np.testing.assert_array_equal(getattr(models[0], name), getattr(models[1], name))

@@ -48,9 +48,15 @@ def test_l2_reaches_the_optimum_of_crammer_and_singer(rho, digits):
     optimum = MemoirSVC(fit_intercept=False).fit(X, y)
     optimum.coef_ = sparse.csr_array(rho * exact.coef_)
     model = MemoirSVC(
-        alpha=alpha, rho=rho, batch_size=20, eta0=1 / alpha, eta_step=1, max_iter=1500,
-        fit_intercept=False, random_state=0,
-    ).fit(X, y)  # fmt: skip
+        alpha=alpha,
+        rho=rho,
+        batch_size=20,
+        eta0=1 / alpha,
+        eta_step=1,
+        max_iter=1500,
+        fit_intercept=False,
+        random_state=0,
+    ).fit(X, y)
 
     def objective(m):
         return alpha / 2 * (m.coef_.data**2).sum() + mean_hinge(m, X, y, rho)
@@ -79,9 +85,16 @@ def test_l1_reaches_the_optimum_of_a_linear_program(rho):
             b.append(-1)
     optimum = optimize.linprog(cost, A_ub=np.array(A), b_ub=b).fun
     model = MemoirSVC(
-        "l1", alpha=alpha, rho=rho, batch_size=n, eta0=3, eta_step=0.03, max_iter=2500,
-        fit_intercept=False, random_state=0,
-    ).fit(X, y)  # fmt: skip
+        "l1",
+        alpha=alpha,
+        rho=rho,
+        batch_size=n,
+        eta0=3,
+        eta_step=0.03,
+        max_iter=2500,
+        fit_intercept=False,
+        random_state=0,
+    ).fit(X, y)
     objective = alpha * np.abs(model.coef_.data).sum() + mean_hinge(model, X, y, rho)
     assert optimum * (1 - 1e-4) <= objective <= 1.02 * optimum
 

@@ -29,11 +29,19 @@ def problem(n_samples=60, n_features=12, n_classes=7, density=0.4, seed=0, dense
 def settings(**changes):
     return Settings(
         **{
-            "penalty": "l2", "alpha": 0.05, "rho": 0.7, "batch_size": 13, "reduction": "mean",
-            "eta0": 2.0, "eta_step": 0.1, "sampling": "uniform", "average": True, "bias": 0.0,
+            "penalty": "l2",
+            "alpha": 0.05,
+            "rho": 0.7,
+            "batch_size": 13,
+            "reduction": "mean",
+            "eta0": 2.0,
+            "eta_step": 0.1,
+            "sampling": "uniform",
+            "average": True,
+            "bias": 0.0,
             **changes,
         }
-    )  # fmt: skip
+    )
 
 
 def make_steps(rows, y, n_classes, chosen, weight=NONE, seed=3):
@@ -210,9 +218,19 @@ def run(rows, samples, y, candidates, weights, violators, rate):
         rows.indptr, rows.indices, rows.data, rows.dense, y, NONE, np.ones(len(y)), 0.0
     )
     return kernel.run_batch(
-        data, samples, candidates, np.empty(0, np.int32), weights.lists, weights.state,
-        weights.scores, rate, 1.0, violators, False, np.zeros(1, dtype=np.int32),
-    )  # fmt: skip
+        data,
+        samples,
+        candidates,
+        np.empty(0, np.int32),
+        weights.lists,
+        weights.state,
+        weights.scores,
+        rate,
+        1.0,
+        violators,
+        False,
+        np.zeros(1, dtype=np.int32),
+    )
 
 
 def test_without_any_candidate_all_classes_are_scored():

@@ -33,9 +33,14 @@ def problem(seed, n=12, n_labels=5, k=3, decimals=1, weighted=True):
     sample = np.repeat(np.arange(n), k)
     label = codes.ravel()
     pairs = Pairs(
-        scores[sample, label], truth[sample, label], sample, label, weight,
-        truth.sum(axis=1).astype(float), weight @ truth,
-    )  # fmt: skip
+        scores[sample, label],
+        truth[sample, label],
+        sample,
+        label,
+        weight,
+        truth.sum(axis=1).astype(float),
+        weight @ truth,
+    )
     return truth, pairs
 
 
@@ -116,8 +121,10 @@ def test_weights_are_repetitions(metric):
         *(np.concatenate([values[c] for c in chosen]) for values in (pairs.score, pairs.hit)),
         np.repeat(np.arange(len(rows)), [len(c) for c in chosen]),
         np.concatenate([pairs.label[c] for c in chosen]),
-        np.ones(len(rows)), pairs.sample_true[rows], pairs.label_true,
-    )  # fmt: skip
+        np.ones(len(rows)),
+        pairs.sample_true[rows],
+        pairs.label_true,
+    )
     some, others = global_threshold(metric, pairs), global_threshold(metric, repeated)
     assert some[0] == others[0]
     assert some[1] == pytest.approx(others[1])

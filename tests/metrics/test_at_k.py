@@ -63,8 +63,9 @@ def plain_map(top, true, k, weights):
             return 0.0
         gains = [
             len(true_i & set(top_i[: r + 1])) / (r + 1)
-            for r, label in enumerate(top_i) if label in true_i
-        ]  # fmt: skip
+            for r, label in enumerate(top_i)
+            if label in true_i
+        ]
         return sum(gains) / min(k, len(true_i))
 
     return mean([row(*pair) for pair in zip(top, true, strict=True)], weights)

@@ -17,20 +17,29 @@ NOT_FINITE[3, 2] = np.nan
 @pytest.mark.parametrize(
     ("index", "message"),
     [
-        (ExactIndex(min_recall=1.5), "min_recall of ExactIndex must be a number from 0 to 1; "),
-        (ExactIndex(n_jobs=1.5), "n_jobs of ExactIndex must be an integer or None; got 1.5"),
-        (HNSWIndex(M=1), "M of HNSWIndex must be an integer from 2 to 512; got 1"),
-        (HNSWIndex(M=True), "M of HNSWIndex must be an integer from 2 to 512; got True"),
-        (HNSWIndex(ef_construction=0), "must be an integer of at least 1; got 0"),
-        (HNSWIndex(n_candidates=0), "must be an integer of at least 1 or None; got 0"),
-        (HNSWIndex(reduction="l2"), "one of auto, ip, xbox, ip-centred, xbox-centred, ranges;"),
-        (HNSWIndex(rebuild_share=-1), "rebuild_share of HNSWIndex must be a number from 0 to 1"),
-        (SphericalIndex(n_clusters=0), "n_clusters of SphericalIndex must be an integer of at"),
-        (SphericalIndex(n_probes="few"), "must be an integer of at least 1 or None; got 'few'"),
-        (SphericalIndex(n_components=1), "n_components of SphericalIndex must be an integer of"),
+        (
+            ExactIndex(min_recall=1.5),
+            "The 'min_recall' parameter of ExactIndex must be a float in ",
+        ),
+        (
+            ExactIndex(n_jobs=1.5),
+            "'n_jobs' parameter of ExactIndex must be an instance of 'int' or None.",
+        ),
+        (HNSWIndex(M=1), "'M' parameter of HNSWIndex must be an int in the range [2, 512]. Got 1"),
+        (HNSWIndex(M=True), "must be an int in the range [2, 512]. Got True"),
+        (HNSWIndex(ef_construction=0), "must be an int in the range [1, inf). Got 0"),
+        (HNSWIndex(n_candidates=0), "must be an int in the range [1, inf) or None. Got 0"),
+        (HNSWIndex(reduction="l2"), "'reduction' parameter of HNSWIndex must be a str among"),
+        (HNSWIndex(rebuild_share=-1), "'rebuild_share' parameter of HNSWIndex must be a float in"),
+        (SphericalIndex(n_clusters=0), "'n_clusters' parameter of SphericalIndex must be an"),
+        (SphericalIndex(n_probes="few"), "must be an int in the range [1, inf) or None. Got 'few'"),
+        (SphericalIndex(n_components=1), "'n_components' parameter of SphericalIndex must be"),
         (SimpleLSHIndex(n_bits=100), "n_bits of SimpleLSHIndex must be a multiple of 64; got 100"),
-        (SimpleLSHIndex(n_bits=2048), "n_bits of SimpleLSHIndex must be an integer from 64 to"),
-        (SimpleLSHIndex(reduction="ip"), "must be one of auto, xbox, xbox-centred; got 'ip'"),
+        (SimpleLSHIndex(n_bits=2048), "'n_bits' parameter of SimpleLSHIndex must be an int"),
+        (
+            SimpleLSHIndex(reduction="ip"),
+            "parameter of SimpleLSHIndex must be a str among",
+        ),
     ],
 )
 def test_parameters(index, message):
@@ -132,7 +141,7 @@ def test_too_little_memory(monkeypatch, index):
 @pytest.mark.parametrize(
     ("sketch", "message"),
     [
-        (LinearSketch(n_components=0), "n_components of LinearSketch must be an integer of at"),
+        (LinearSketch(n_components=0), "'n_components' parameter of LinearSketch must be an"),
         (LinearSketch(n_components=2), "n_nonzeros must be at most n_components=2, got 4"),
     ],
 )

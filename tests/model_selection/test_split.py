@@ -43,8 +43,9 @@ def counts_in_tests(Y, folds):
 
 @given(indicators(), st.integers(2, 6), st.sampled_from(SPLITTERS), st.booleans(), st.booleans())
 def test_guarantees(Y, n_splits, splitter, shuffle, pin):
-    cv = splitter(n_splits, shuffle=shuffle, random_state=3 if shuffle else None,
-                  pin_singletons=pin)  # fmt: skip
+    cv = splitter(
+        n_splits, shuffle=shuffle, random_state=3 if shuffle else None, pin_singletons=pin
+    )
     total = dense(Y).sum(axis=0)
     alone = dense(Y)[:, total == 1].any(axis=1) & pin
     if (~alone).sum() < n_splits:
@@ -156,8 +157,9 @@ def reference_deal(Y, n_splits):
     """The dealing of RareLabelKFold in plain Python, without the rule on the last positive."""
     frequency = Y.sum(axis=0)
     labels = [np.flatnonzero(row) for row in Y]
-    rarest = [min(found, key=lambda label: (frequency[label], label), default=-1)
-              for found in labels]  # fmt: skip
+    rarest = [
+        min(found, key=lambda label: (frequency[label], label), default=-1) for found in labels
+    ]
     order = sorted(range(len(Y)), key=lambda i: (rarest[i] < 0, frequency[rarest[i]], rarest[i], i))
     counts = np.zeros((n_splits, Y.shape[1]))
     part = np.empty(len(Y), dtype=int)
@@ -165,11 +167,14 @@ def reference_deal(Y, n_splits):
         free = list(range(n_splits))
         for row in order[start : start + n_splits]:
             mine = labels[row]
-            best = min(free, key=lambda p: (
-                counts[p, rarest[row]] if len(mine) else 0,
-                (counts[p, mine] / frequency[mine]).sum(),
-                p,
-            ))  # fmt: skip
+            best = min(
+                free,
+                key=lambda p: (
+                    counts[p, rarest[row]] if len(mine) else 0,
+                    (counts[p, mine] / frequency[mine]).sum(),
+                    p,
+                ),
+            )
             part[row] = best
             counts[best] += Y[row]
             free.remove(best)
@@ -201,8 +206,15 @@ def reference_stratify(Y, n_splits, rng):
         for row in rows:
             open_parts = np.flatnonzero(room > 0)
             want = wants[open_parts, label] if label is not None else np.zeros(len(open_parts))
-            keys = list(zip(want.round(9), room[open_parts], rng.random(len(open_parts)),
-                            open_parts, strict=True))  # fmt: skip
+            keys = list(
+                zip(
+                    want.round(9),
+                    room[open_parts],
+                    rng.random(len(open_parts)),
+                    open_parts,
+                    strict=True,
+                )
+            )
             part[row] = max(keys)[-1]
             wants[part[row]] -= Y[row]
             room[part[row]] -= 1

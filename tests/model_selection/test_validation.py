@@ -59,9 +59,12 @@ def test_keys_and_scores_are_scikit_learns_where_it_takes_y(classes, scoring, re
     elif scoring == "dict":
         scoring = {"loss": make_scorer(zero_one_loss, greater_is_better=False), "acc": "accuracy"}
     options = {
-        "scoring": scoring, "cv": KFold(3), "return_train_score": return_train_score,
-        "return_estimator": True, "return_indices": True,
-    }  # fmt: skip
+        "scoring": scoring,
+        "cv": KFold(3),
+        "return_train_score": return_train_score,
+        "return_estimator": True,
+        "return_indices": True,
+    }
     ours, theirs = cross_validate(MODEL, X, y, **options), scikit_learns(MODEL, X, y, **options)
     assert set(ours) == set(theirs)
     for name in set(ours) - {"fit_time", "score_time", "estimator", "indices"}:
@@ -102,8 +105,9 @@ def test_sparse_y_and_several_topk_metrics_in_one_pass(data, container, monkeypa
 
 def test_predictions_are_not_shared_between_estimators_and_data(data):
     X, Y = data
-    alone = {k: cross_validate(MODEL, X, Y, scoring={k: P[k]}, cv=3, return_train_score=True)
-             for k in P}  # fmt: skip
+    alone = {
+        k: cross_validate(MODEL, X, Y, scoring={k: P[k]}, cv=3, return_train_score=True) for k in P
+    }
     both = cross_validate(MODEL, X, Y, scoring=P, cv=3, return_train_score=True)
     for k in P:
         for part in ("test", "train"):

@@ -132,11 +132,26 @@ def test_newer_formats(tmp_path, files, mode):
 @pytest.mark.parametrize(
     "segment",
     [
-        ["|O", [3]], ["<f8", [-1]], ["<f8", [2**62]], ["<f8", [2**40, 2**40]], ["<U0", [2**50]],
-        ["<f8", [1.5]], ["<f8", [True]], ["<f8", [1] * 9], ["V8", [1]], ["<f8,<f8", [1]], [3, [1]],
-        ["<c16", [1]], ["<f8", 3], ["<f8"], None, "text", ["(2,)<f8", [1]], ["<f8", [10**30]],
+        ["|O", [3]],
+        ["<f8", [-1]],
+        ["<f8", [2**62]],
+        ["<f8", [2**40, 2**40]],
+        ["<U0", [2**50]],
+        ["<f8", [1.5]],
+        ["<f8", [True]],
+        ["<f8", [1] * 9],
+        ["V8", [1]],
+        ["<f8,<f8", [1]],
+        [3, [1]],
+        ["<c16", [1]],
+        ["<f8", 3],
+        ["<f8"],
+        None,
+        "text",
+        ["(2,)<f8", [1]],
+        ["<f8", [10**30]],
     ],
-)  # fmt: skip
+)
 def test_arrays_that_cannot_be(tmp_path, files, segment, mode):
     file = File(files["sparse"])
     table = file.manifest["segments"]
@@ -150,15 +165,25 @@ def test_arrays_that_cannot_be(tmp_path, files, segment, mode):
 
 
 MANIFESTS = [
-    b"", b"null", b"[]", b"{", b"[" * 100_000, b'{"segments": []}', b'{"segments": [], "model": 3}',
-    b'{"segments": {}, "model": null}', b'{"segments": 3}', b"\xff\xfe",
-    b'{"segments": [], "model": {"$": "__init__"}}', b'{"segments": [], "model": {"$": ["a"]}}',
+    b"",
+    b"null",
+    b"[]",
+    b"{",
+    b"[" * 100_000,
+    b'{"segments": []}',
+    b'{"segments": [], "model": 3}',
+    b'{"segments": {}, "model": null}',
+    b'{"segments": 3}',
+    b"\xff\xfe",
+    b'{"segments": [], "model": {"$": "__init__"}}',
+    b'{"segments": [], "model": {"$": ["a"]}}',
     b'{"segments": [], "model": {"$": "record", "class": "os.system", "fields": {}}}',
-    b'{"segments": [], "model": {"$": "float", "value": "nan"}}', b'{"segments": [], "model": {}}',
+    b'{"segments": [], "model": {"$": "float", "value": "nan"}}',
+    b'{"segments": [], "model": {}}',
     b'{"segments": [], "model": {"$": "array", "number": 0}}',
     b'{"segments": [], "model": {"$": "scalar", "of": {"number": -1}}}',
     b'{"segments": [], "model": ' + b'{"$":"tuple","values":[' * 2000 + b"]}" * 2000 + b"}",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -173,11 +198,23 @@ def test_manifests_that_are_none(tmp_path, number, mode):
 @pytest.mark.parametrize(
     "name",
     [
-        "os.system", "subprocess.Popen", "Popen", "sklearn_xc.PPDSparseClassifier",
-        "BaseXCClassifier", "LabelEncoding", "load", "predict_topk", "__builtins__",
-        "../PPDSparseClassifier", "", None, [], {"$": "estimator"}, 3,
+        "os.system",
+        "subprocess.Popen",
+        "Popen",
+        "sklearn_xc.PPDSparseClassifier",
+        "BaseXCClassifier",
+        "LabelEncoding",
+        "load",
+        "predict_topk",
+        "__builtins__",
+        "../PPDSparseClassifier",
+        "",
+        None,
+        [],
+        {"$": "estimator"},
+        3,
     ],
-)  # fmt: skip
+)
 def test_only_estimators_of_the_table_are_made(tmp_path, files, name, mode):
     file = File(files["sparse"])
     file.manifest["model"]["class"] = name

@@ -115,8 +115,9 @@ def test_bytes_and_file_objects(name, mode, tmp_path):
         for source in (*sources, file):
             loaded = load(source, mode)
             np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-            np.testing.assert_array_equal(pickle.loads(pickle.dumps(loaded)).predict(X),
-                                          model.predict(X))  # fmt: skip
+            np.testing.assert_array_equal(
+                pickle.loads(pickle.dumps(loaded)).predict(X), model.predict(X)
+            )
 
 
 def test_what_is_no_file(tmp_path):

@@ -108,10 +108,11 @@ def test_lines_go_beside_the_best(peak):
 
 def test_multiples_follow_the_unit_of_the_rows():
     found = [
-        PPDSparseClassifierCV(l1s=["0.3*rows", "rows"], l2s=["rows"], random_state=0)
-        .fit(X * np.float32(unit), Y)
+        PPDSparseClassifierCV(l1s=["0.3*rows", "rows"], l2s=["rows"], random_state=0).fit(
+            X * np.float32(unit), Y
+        )
         for unit in (1, 64)
-    ]  # fmt: skip
+    ]
     np.testing.assert_array_equal(found[0].scores_, found[1].scores_)
     assert found[1].l1_ == pytest.approx(64 * found[0].l1_, rel=1e-4)
     twice = PPDSparseClassifier("2*auto", "0.5*auto", random_state=0).fit(X, Y)
@@ -185,8 +186,12 @@ def test_callbacks_are_told_of_each_fit():
     model = PPDSparseClassifierCV([0.1, 0.2], [1.0], random_state=0)
     model.set_callbacks(Recorder()).fit(X, Y)
     assert told == [
-        "setup", "begin fit", *["begin fit", "end fit"] * 3, "end fit", "teardown",
-    ]  # fmt: skip
+        "setup",
+        "begin fit",
+        *["begin fit", "end fit"] * 3,
+        "end fit",
+        "teardown",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -129,10 +129,13 @@ def test_gaps_of_rows_of_any_form(seed):
     weight[Y.argmax(axis=0)] = 1  # a positive one of each class
     size = float((rows.astype(float) ** 2).sum(axis=1).mean())
     options = {
-        "l1": rng.choice([0, 0.01, 0.1, 0.3]) * np.sqrt(size), "l2": rng.choice([0.1, 1.5]) * size,
-        "loss": str(rng.choice(LOSSES)), "tol": rng.choice([0.03, 1e-3]),
-        "pruning": rng.choice([0.0, 0.02]), "fit_intercept": bool(rng.random() < 0.85),
-    }  # fmt: skip
+        "l1": rng.choice([0, 0.01, 0.1, 0.3]) * np.sqrt(size),
+        "l2": rng.choice([0.1, 1.5]) * size,
+        "loss": str(rng.choice(LOSSES)),
+        "tol": rng.choice([0.03, 1e-3]),
+        "pruning": rng.choice([0.0, 0.02]),
+        "fit_intercept": bool(rng.random() < 0.85),
+    }
     if few and rng.random() < 0.2:
         options["sparsification"] = "random"
     if few and rng.random() < 0.2:

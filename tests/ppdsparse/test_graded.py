@@ -55,10 +55,13 @@ def optimum(X, y, weight, l1, l2, hinge):
         return -value, signs * (X @ shrunk) / l2 - 1 + ridge
 
     found = minimize(
-        negative_dual, np.zeros(len(signs)), jac=True, method="L-BFGS-B",
+        negative_dual,
+        np.zeros(len(signs)),
+        jac=True,
+        method="L-BFGS-B",
         bounds=[(0, w if hinge else None) for w in weight],
         options={"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-14, "gtol": 1e-9},
-    )  # fmt: skip
+    )
     return -found.fun
 
 
@@ -81,8 +84,10 @@ def test_grades_of_one_change_no_bit(loss, n_samples, class_weight):
     graded = PPDSparseClassifier(graded=True, **options).fit(X, Y.astype(float), weight)
     assert_same(graded, plain)
     assert (graded.dual_coef_ != plain.dual_coef_).nnz == 0
-    assert_same(graded.set_params(l1="2*auto").fit(X, Y.astype(float), weight),
-                plain.set_params(l1="2*auto").fit(X, Y, weight))  # fmt: skip
+    assert_same(
+        graded.set_params(l1="2*auto").fit(X, Y.astype(float), weight),
+        plain.set_params(l1="2*auto").fit(X, Y, weight),
+    )
 
 
 @pytest.mark.kernel

@@ -82,10 +82,11 @@ def test_dense_rows_of_many_features_keep_their_weights():
     X = normalize(np.kron(X.reshape(-1, 8, 8), np.ones((1, 8, 8))).reshape(len(X), -1))
     X = normalize(X + 0.3 * rng.normal(size=X.shape) / X.shape[1] ** 0.5)
     scores = [
-        PPDSparseClassifier(pruning=pruning, random_state=0).fit(X[:400], y[:400])
+        PPDSparseClassifier(pruning=pruning, random_state=0)
+        .fit(X[:400], y[:400])
         .score(X[400:], y[400:])
         for pruning in (0.02, 0)
-    ]  # fmt: skip
+    ]
     assert scores[1] > 0.75
     assert scores[0] > scores[1] - 0.01
 

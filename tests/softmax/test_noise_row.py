@@ -48,9 +48,16 @@ def steps_of(model, W, b, X, y, mu, beta, weight=None, n_threads=1, **options):
     rows = as_rows(normalise(sparse.csr_array(X)))
     options = {"alpha": 0.0, "intercept": 1.0, "adaptive": False} | options
     return ExactSteps(
-        rows, y, weight, W, b, np.arange(len(y)), **options, n_threads=n_threads,
+        rows,
+        y,
+        weight,
+        W,
+        b,
+        np.arange(len(y)),
+        **options,
+        n_threads=n_threads,
         noise=(model, mu, beta),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])

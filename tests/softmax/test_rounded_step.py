@@ -33,9 +33,17 @@ def test_factors_are_taken_off():
 
 def steps_on(X, y, weight, W, b, *, alpha=0.0, intercept=1.0, n_threads=1):
     return ExactSteps(
-        as_rows(normalise(X)), y, weight, W, b, np.arange(len(y)),
-        alpha=alpha, intercept=intercept, adaptive=False, n_threads=n_threads,
-    )  # fmt: skip
+        as_rows(normalise(X)),
+        y,
+        weight,
+        W,
+        b,
+        np.arange(len(y)),
+        alpha=alpha,
+        intercept=intercept,
+        adaptive=False,
+        n_threads=n_threads,
+    )
 
 
 @pytest.mark.parametrize("dense", [False, True])
@@ -60,8 +68,17 @@ def test_the_mean_step_is_the_plain_one(n_classes):
     order = np.arange(len(X), dtype=np.int32)
     rates = np.array([0.5])
     expected = reference(
-        X, y, weight, W[:, :n_classes], b[:n_classes], order, 37, rates, 0.7, False,
-    )  # fmt: skip
+        X,
+        y,
+        weight,
+        W[:, :n_classes],
+        b[:n_classes],
+        order,
+        37,
+        rates,
+        0.7,
+        False,
+    )
     n_draws = 400
     changes = np.zeros((2, *W.shape))
     intercepts = np.zeros((2, len(b)))

@@ -194,9 +194,17 @@ def test_adaptive_steps(dense, alpha, d, density):
         exact_W, exact_b = exact_W + move[:, :-1], exact_b + move[:, -1]
         samples = _sampled_scores.MiniBatch(*rows[:4], batch, classes, 31)
         _adaptive_step.ascend(
-            samples, coefs, importance, share if alpha else EMPTY, step_of(0.01, 8.0, step),
-            _adaptive_step.AdaptiveWeights(W, b, averages, stamps), None, None, scratch, 2,
-        )  # fmt: skip
+            samples,
+            coefs,
+            importance,
+            share if alpha else EMPTY,
+            step_of(0.01, 8.0, step),
+            _adaptive_step.AdaptiveWeights(W, b, averages, stamps),
+            None,
+            None,
+            scratch,
+            2,
+        )
     np.testing.assert_allclose(W, exact_W, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(b, exact_b, rtol=1e-3, atol=1e-4)
 
@@ -213,10 +221,17 @@ def test_averages_do_not_fall_below_the_normal_numbers():
         batch = np.full(1, step > 1, dtype=np.int32)
         samples = _sampled_scores.MiniBatch(*rows[:4], batch, np.array([[0, 1]], dtype=np.int32), 2)
         _adaptive_step.ascend(
-            samples, coefs, importance, EMPTY, step_of(0.5, 1.0, step),
-            _adaptive_step.AdaptiveWeights(W, b, averages, stamps), None, None,
-            _adaptive_step.Scratch(3, 1), 1,
-        )  # fmt: skip
+            samples,
+            coefs,
+            importance,
+            EMPTY,
+            step_of(0.5, 1.0, step),
+            _adaptive_step.AdaptiveWeights(W, b, averages, stamps),
+            None,
+            None,
+            _adaptive_step.Scratch(3, 1),
+            1,
+        )
     assert 1e-30 < averages[0, 1] < 1e-28
     np.testing.assert_allclose(averages[0, [0, 2]], 1, rtol=1e-5)
     np.testing.assert_allclose(W[:, 1], [0.5 / (1 + 0.1**0.5), -0.5 / (1 + 0.1**0.5)], rtol=1e-5)
@@ -234,10 +249,17 @@ def test_the_size_of_a_step_at_every_magnitude():
     stamps = np.zeros((2, _adaptive_rates.stamps_of(width)), dtype=np.int32)
     coefs, importance = np.float32([[1, 0]]), np.float32([[1]])
     _adaptive_step.ascend(
-        samples, coefs, importance, EMPTY, step_of(0.5, 1.0, 1),
-        _adaptive_step.AdaptiveWeights(W, b, averages, stamps), None, None,
-        _adaptive_step.Scratch(len(g), 1), 1,
-    )  # fmt: skip
+        samples,
+        coefs,
+        importance,
+        EMPTY,
+        step_of(0.5, 1.0, 1),
+        _adaptive_step.AdaptiveWeights(W, b, averages, stamps),
+        None,
+        None,
+        _adaptive_step.Scratch(len(g), 1),
+        1,
+    )
     exact = g.astype(np.float64)
     expected = 0.5 * exact / (1 + np.sqrt(0.1 * exact**2))
     np.testing.assert_allclose(W[0, :-1], expected[:-1], rtol=1e-6)
@@ -299,10 +321,17 @@ def test_the_mini_batch_to_come_is_scored_with_the_weights_after_the_step(dense,
         psi = np.full(to_see.shape, np.nan, dtype=np.float32)
         following = _sampled_scores.MiniBatch(*rows[:4], coming, to_see, 40)
         _adaptive_step.ascend(
-            _sampled_scores.MiniBatch(*rows[:4], batch, classes, 40), coefs, importance, EMPTY,
-            step_of(0.1, 6.0, step), _adaptive_step.AdaptiveWeights(W, b, averages, stamps),
-            following, psi, scratch, n_threads,
-        )  # fmt: skip
+            _sampled_scores.MiniBatch(*rows[:4], batch, classes, 40),
+            coefs,
+            importance,
+            EMPTY,
+            step_of(0.1, 6.0, step),
+            _adaptive_step.AdaptiveWeights(W, b, averages, stamps),
+            following,
+            psi,
+            scratch,
+            n_threads,
+        )
         expected = np.empty_like(psi)
         _sampled_scores.scores_by_class(following, W, b, expected, n_threads)
         np.testing.assert_array_equal(psi, expected)

@@ -52,9 +52,19 @@ def reference(X, W, b, k):
     dense=st.booleans(),
 )
 def test_topk_is_a_stable_sort(
-    n_rows, n_classes, n_features, density, k, seed, way, full_share, least_gain, most_narrow,
-    n_threads, dense,
-):  # fmt: skip
+    n_rows,
+    n_classes,
+    n_features,
+    density,
+    k,
+    seed,
+    way,
+    full_share,
+    least_gain,
+    most_narrow,
+    n_threads,
+    dense,
+):
     X, W, b = problem(n_rows, n_classes, n_features, density, seed)
     k = min(k, n_classes)
     rows = as_rows(normalise(X if dense else sparse.csr_array(X)))

@@ -37,9 +37,14 @@ def test_the_warning_points_at_the_caller():
 @pytest.mark.parametrize(
     ("scores", "rose"),
     [
-        ([1.0, 1.0, 1.0], False), ([0.9, 1.0, 1.0], False), ([0.7, 0.7], False), ([0.7], False),
-        ([0.8, 0.7, 0.6], False), ([0.7, 0.8], True), ([0.7, 0.9, 0.8], True),
+        ([1.0, 1.0, 1.0], False),
+        ([0.9, 1.0, 1.0], False),
+        ([0.7, 0.7], False),
+        ([0.7], False),
+        ([0.8, 0.7, 0.6], False),
+        ([0.7, 0.8], True),
+        ([0.7, 0.9, 0.8], True),
     ],
-)  # fmt: skip
+)
 def test_only_what_rose_and_can_rise_more_still_rises(scores, rose):
     assert still_rose(scores) is rose

@@ -205,9 +205,13 @@ def seconds_of_waiting(**environment):
     names = "GOMP_SPINCOUNT", "OMP_WAIT_POLICY"
     inherited = {name: value for name, value in os.environ.items() if name not in names}
     run = subprocess.run(
-        [sys.executable, "-c", WAIT], env={**inherited, **environment}, timeout=120,
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [sys.executable, "-c", WAIT],
+        env={**inherited, **environment},
+        timeout=120,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return float(run.stdout)
 
 

@@ -42,9 +42,11 @@ def test_averaged_over_all_draws_the_sum_over_all_words_is_exact():
         blocks = sums._lay_out([rows], [named], np.array([[few[0], more[0]]]))
         weights.append(few[1] * more[1])
         for found, n, weight in zip(
-            (of_few, estimates), blocks.sizes[0, 2:], (blocks.few_weight, blocks.weight),
+            (of_few, estimates),
+            blocks.sizes[0, 2:],
+            (blocks.few_weight, blocks.weight),
             strict=True,
-        ):  # fmt: skip
+        ):
             p, _ = estimated(blocks, 0, n, weight, counts, exps)
             found.append(exps[:, 0] / p[:, 0])
     assert sum(weights) == pytest.approx(1)

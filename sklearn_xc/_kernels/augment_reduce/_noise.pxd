@@ -16,6 +16,13 @@ cdef enum Model:
     LOGISTIC = 1
 
 
+cdef inline int require_model(int model) except -1:
+    """Raise ValueError for a number of no model: inside, what is not PROBIT is LOGISTIC."""
+    if model != PROBIT and model != LOGISTIC:
+        raise ValueError(f"no noise model has the number {model}")
+    return 0
+
+
 # ------------------------------------------------------------------------------------- Gaussian
 
 

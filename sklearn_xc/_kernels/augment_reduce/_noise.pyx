@@ -6,7 +6,7 @@ from sklearn_xc._kernels.common._math cimport exp64, fast_exp, log64
 from sklearn_xc._kernels.augment_reduce._noise cimport (
     PROBIT, gaussian_draw, gaussian_hazard, gaussian_log_cdf, gaussian_log_density,
     gaussian_log_density_slope, logistic_draw, logistic_hazard, logistic_log_cdf,
-    logistic_log_density, logistic_log_density_slope, noise_stream,
+    logistic_log_density, logistic_log_density_slope, noise_stream, require_model,
 )
 from sklearn_xc._kernels.common._common cimport dispatched
 
@@ -26,6 +26,7 @@ def draw(
     """
     cdef Py_ssize_t i
     cdef uint64_t state
+    require_model(model)
     with nogil:
         for i in range(batch.shape[0]):
             state = noise_stream(seed, iteration, is_global, batch[i])
@@ -34,6 +35,7 @@ def draw(
 
 def tabulate(const double[::1] x, double[:, ::1] out, int model):
     """OUT (4, n): log phi, its slope, log Phi, its slope (the hazard phi / Phi)."""
+    require_model(model)
     with nogil:
         if model == PROBIT:
             tabulate_gaussian(&x[0], x.shape[0], &out[0, 0], &out[1, 0], &out[2, 0], &out[3, 0])

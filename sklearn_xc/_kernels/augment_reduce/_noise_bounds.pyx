@@ -9,9 +9,9 @@ from libc.stdint cimport int32_t
 
 from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.augment_reduce._noise cimport (
-    PROBIT, gaussian_hazard, gaussian_log_cdf, gaussian_log_density,
-    gaussian_log_density_slope,
-    logistic_hazard, logistic_log_cdf, logistic_log_density, logistic_log_density_slope,
+    LOGISTIC, PROBIT, gaussian_hazard, gaussian_log_cdf, gaussian_log_density,
+    gaussian_log_density_slope, logistic_hazard, logistic_log_cdf, logistic_log_density,
+    logistic_log_density_slope, require_model,
 )
 from sklearn_xc._kernels.common._vector_ops cimport sigmoid, weight_of
 from sklearn_xc._kernels.softmax._coefficients cimport as_coef
@@ -41,17 +41,38 @@ cdef dispatched hazard_terms(
             out[j] = importance[j] * logistic_hazard(own - psi[j])
 
 
-cdef double sum_of_hazards(
-    const float* psi, const float* importance, Py_ssize_t n, double noise, int model
+cdef enum Term:
+    HAZARD
+    LOG_CDF
+
+
+cdef dispatched log_cdf_terms(
+    const float* psi, const float* importance, Py_ssize_t n, double own, int model, double* out
 ) noexcept nogil:
-    """The derivative by the noise of sum of importance * log Phi(noise + psi_y - psi_s)."""
+    """out = importance * log Phi(own - psi)."""
+    cdef Py_ssize_t j
+    if model == PROBIT:
+        for j in range(n):
+            out[j] = importance[j] * gaussian_log_cdf(own - psi[j])
+    else:
+        for j in range(n):
+            out[j] = importance[j] * logistic_log_cdf(own - psi[j])
+
+
+cdef double sum_of_terms(
+    Term kind, const float* psi, const float* importance, Py_ssize_t n, double noise, int model
+) noexcept nogil:
+    """The sum of importance * log Phi(noise + psi_y - psi_s), or its derivative by the noise."""
     cdef double terms[CHUNK]
-    cdef double total = 0
+    cdef double total = 0, own = noise + psi[0]
     cdef Py_ssize_t part, start, size, j
     for part in range((n + CHUNK - 1) // CHUNK):
         start = part * CHUNK
         size = min(CHUNK, n - start)
-        hazard_terms(psi + 1 + start, importance + start, size, noise + psi[0], model, terms)
+        if kind == HAZARD:
+            hazard_terms(psi + 1 + start, importance + start, size, own, model, terms)
+        else:
+            log_cdf_terms(psi + 1 + start, importance + start, size, own, model, terms)
         for j in range(size):
             total += terms[j]
     return total
@@ -61,7 +82,7 @@ cdef double slope_of_joint(
     const float* psi, const float* importance, Py_ssize_t n, double noise, int model
 ) noexcept nogil:
     """The derivative by the noise of the logarithm in eq. 9; it falls as the noise rises."""
-    cdef double slope = sum_of_hazards(psi, importance, n, noise, model)
+    cdef double slope = sum_of_terms(HAZARD, psi, importance, n, noise, model)
     if model == PROBIT:
         return slope + gaussian_log_density_slope(noise)
     return slope + logistic_log_density_slope(noise)
@@ -100,6 +121,7 @@ def start_noise(
     cdef Py_ssize_t i, n = importance.shape[1]
     cdef double mode, curvature, scale
     cdef double h = 0.01
+    require_model(model)
     for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
         mode = mode_of_joint(&psi[i, 0], &importance[i, 0], n, model)
         curvature = (
@@ -131,6 +153,7 @@ def local_noise(
     cdef Py_ssize_t i
     cdef int32_t row
     cdef double noise, slope, entropy
+    require_model(model)
     for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
         row = batch[i]
         noise = mu[row] + softplus(gamma[row]) * u[i]
@@ -150,6 +173,7 @@ def global_noise(
     """
     cdef Py_ssize_t i
     cdef double noise
+    require_model(model)
     for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
         noise = mu[batch[i]] + softplus(gamma[batch[i]]) * u[i]
         noise_coefs(
@@ -175,34 +199,6 @@ cdef void noise_coefs(
     coefs[0] = as_coef(weight * total)
 
 
-cdef dispatched log_cdf_terms(
-    const float* psi, const float* importance, Py_ssize_t n, double own, int model, double* out
-) noexcept nogil:
-    """out = importance * log Phi(own - psi)."""
-    cdef Py_ssize_t j
-    if model == PROBIT:
-        for j in range(n):
-            out[j] = importance[j] * gaussian_log_cdf(own - psi[j])
-    else:
-        for j in range(n):
-            out[j] = importance[j] * logistic_log_cdf(own - psi[j])
-
-
-cdef double sum_of_log_cdfs(
-    const float* psi, const float* importance, Py_ssize_t n, double noise, int model
-) noexcept nogil:
-    cdef double terms[CHUNK]
-    cdef double total = 0
-    cdef Py_ssize_t part, start, size, j
-    for part in range((n + CHUNK - 1) // CHUNK):
-        start = part * CHUNK
-        size = min(CHUNK, n - start)
-        log_cdf_terms(psi + 1 + start, importance + start, size, noise + psi[0], model, terms)
-        for j in range(size):
-            total += terms[j]
-    return total
-
-
 def bound_noise(
     const float[:, ::1] psi, const float[:, ::1] importance, const int32_t[::1] batch,
     const double[::1] mu, const double[::1] gamma,
@@ -221,6 +217,7 @@ def bound_noise(
     cdef double noise, total
     # Entropy of the standard Gaussian, log(2 pi e) / 2, and of the standard logistic distribution.
     cdef double entropy = 1.41893853320467274178 if model == PROBIT else 2
+    require_model(model)
     for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
         row = batch[i]
         total = entropy + log_softplus(gamma[row])
@@ -229,8 +226,8 @@ def bound_noise(
             total = total + weights[j] * (
                 gaussian_log_density(noise) if model == PROBIT else logistic_log_density(noise)
             )
-            total = total + weights[j] * sum_of_log_cdfs(
-                &psi[i, 0], &importance[i, 0], importance.shape[1], noise, model
+            total = total + weights[j] * sum_of_terms(
+                LOG_CDF, &psi[i, 0], &importance[i, 0], importance.shape[1], noise, model
             )
         out[i] = total
 
@@ -241,4 +238,6 @@ def bound_one_vs_each(
     """Eq. 10 for each row: logistic noise that is known to be 0. OUT out (n_rows,)."""
     cdef Py_ssize_t i
     for i in prange(psi.shape[0], nogil=True, schedule="static", num_threads=n_threads):
-        out[i] = sum_of_log_cdfs(&psi[i, 0], &importance[i, 0], importance.shape[1], 0, 1)
+        out[i] = sum_of_terms(
+            LOG_CDF, &psi[i, 0], &importance[i, 0], importance.shape[1], 0, LOGISTIC
+        )

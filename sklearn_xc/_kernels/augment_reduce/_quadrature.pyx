@@ -34,6 +34,7 @@ from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.common._math cimport exp64
 from sklearn_xc._kernels.augment_reduce._noise cimport (
     PROBIT, gaussian_log_cdf, gaussian_log_density, logistic_log_cdf, logistic_log_density,
+    require_model,
 )
 
 cdef enum:
@@ -362,6 +363,7 @@ def log_probabilities(
     model : IN, 0 probit, 1 logistic
     """
     cdef Py_ssize_t i
+    require_model(model)
     for i in prange(scores.shape[0], nogil=True, schedule="dynamic", num_threads=n_threads):
         log_probabilities_of_row(&scores[i, 0], &out[i, 0], scores.shape[1], model)
 
@@ -393,6 +395,7 @@ def log_probability_of(
     out : OUT (n_rows,); not normalised, which makes no difference beyond 1e-9
     """
     cdef Py_ssize_t i
+    require_model(model)
     for i in prange(scores.shape[0], nogil=True, schedule="dynamic", num_threads=n_threads):
         out[i] = <floating>log_probability_of_class(
             &scores[i, 0], scores.shape[1], y[i], model
