@@ -12,19 +12,26 @@ from scipy.special import expit
 
 from ..model_selection._out_of_fold import NO_SCORE, HeldOut
 from ..utils._records import is_a, is_count, is_not_negative, is_one_of, record
+from ._top_label import TopLabel, fit_top_label
 from ._transforms import Isotonic, Sigmoid, Temperature, fit_isotonic, fit_sigmoid, fit_temperature
 
-METHODS = "sigmoid", "isotonic", "temperature"
+METHODS = "sigmoid", "isotonic", "temperature", "top_label"
+ONE_CLASS_A_ROW = "temperature", "top_label"
 N_CANDIDATES = 10
 # Probabilities stay strictly inside (0, 1), the smallest in float32 too.
 SMALLEST, LARGEST = float(np.finfo(np.float32).tiny), 1 - float(np.finfo(np.float64).epsneg)
 LARGEST_FLOAT32 = np.float32(1) - np.finfo(np.float32).epsneg
 
 
+TRANSFORMS = {
+    "sigmoid": Sigmoid, "isotonic": Isotonic, "temperature": Temperature, "top_label": TopLabel
+}  # fmt: skip
+
+
 @record(
     method=is_one_of(*METHODS), kind=is_one_of("binary", "multiclass", "multilabel"),
-    n_classes=is_count, n_candidates=is_count, transform=is_a(Sigmoid, Isotonic, Temperature),
-    rest_probability=is_not_negative,
+    n_classes=is_count, n_candidates=is_count, rest_probability=is_not_negative,
+    transform=is_a(Sigmoid, Isotonic, Temperature, TopLabel),
 )  # fmt: skip
 @dataclass(frozen=True)
 class Calibration:
@@ -32,12 +39,12 @@ class Calibration:
 
     Attributes
     ----------
-    method : {"sigmoid", "isotonic", "temperature"}
+    method : {"sigmoid", "isotonic", "temperature", "top_label"}
     kind : {"binary", "multiclass", "multilabel"}
     n_classes : int
     n_candidates : int
         How many of the best scores of a row are given probabilities of their own.
-    transform : Sigmoid, Isotonic or Temperature
+    transform : Sigmoid, Isotonic, Temperature or TopLabel
     rest_probability : float
         How often a class beyond the candidates was true, each.
     """
@@ -46,14 +53,15 @@ class Calibration:
     kind: str
     n_classes: int
     n_candidates: int
-    transform: Sigmoid | Isotonic | Temperature
+    transform: Sigmoid | Isotonic | Temperature | TopLabel
     rest_probability: float
 
     def _check_record(self):
         """Raise ValueError for what no call of `fit_calibration` makes."""
-        transforms = {"sigmoid": Sigmoid, "isotonic": Isotonic, "temperature": Temperature}
-        if type(self.transform) is not transforms.get(self.method):
+        if type(self.transform) is not TRANSFORMS.get(self.method):
             raise ValueError(f"a calibration by {self.method!r} with another one's transform")
+        if self.method == "top_label" and self.kind != "multiclass":
+            raise ValueError(f"a calibration of the best of {self.kind} labels")
         if not 1 <= self.n_candidates <= self.n_classes:
             raise ValueError(f"{self.n_candidates} candidates of {self.n_classes} classes")
 
@@ -86,6 +94,9 @@ class Calibration:
         scores = np.asarray(scores, dtype=np.float64)
         scored = scores > NO_SCORE
         n_others = self.n_classes - scored.sum(axis=1)
+        if self.method == "top_label":
+            probabilities, rest = self.transform(scores, self.n_classes)
+            return _inside(probabilities), _inside(rest)
         if self.method == "temperature":
             found = self.transform(scores, n_others > 0)
             probabilities, rest = found[:, :-1], found[:, -1] / np.maximum(n_others, 1)
@@ -112,12 +123,32 @@ def rounded_inside(probabilities):
     return np.minimum(probabilities.astype(np.float32), LARGEST_FLOAT32)
 
 
+def method_for(method, kind):
+    """The method that "auto" means for a kind of labels, or the method given.
+
+    Raises
+    ------
+    ValueError
+        If it is for one class a sample, and the labels do not exclude each other.
+    """
+    if method == "auto":
+        return "top_label" if kind == "multiclass" else "sigmoid"
+    if method in ONE_CLASS_A_ROW and kind == "multilabel":
+        raise ValueError(
+            f"calibration by {method!r} makes the probabilities of a sample sum to 1, which is for "
+            "one class a sample; y is an indicator of labels: use 'sigmoid' or 'isotonic'"
+        )
+    if method == "top_label" and kind == "binary":  # the probability of one class says all
+        return "sigmoid"
+    return method
+
+
 def fit_calibration(method, kind, n_classes, held_out):
     """Fit a calibration on held-out scores.
 
     Parameters
     ----------
-    method : {"sigmoid", "isotonic", "temperature"}
+    method : {"auto", "sigmoid", "isotonic", "temperature", "top_label"}
     kind : {"binary", "multiclass", "multilabel"}
     n_classes : int
     held_out : HeldOut
@@ -131,7 +162,10 @@ def fit_calibration(method, kind, n_classes, held_out):
     scored = held_out.scores > NO_SCORE
     if not scored.any():
         raise ValueError("calibration: no class has a score in a sample that was held out")
-    if method != "temperature":
+    method = method_for(method, kind)
+    if method == "top_label":
+        transform = fit_top_label(held_out, n_classes)
+    elif method != "temperature":
         scores, hits = held_out.scores[scored].astype(np.float64), held_out.hits[scored]
         weight = np.broadcast_to(held_out.weight[:, None], scored.shape)[scored]
         transform = (fit_sigmoid if method == "sigmoid" else fit_isotonic)(scores, hits, weight)

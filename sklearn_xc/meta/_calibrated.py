@@ -8,8 +8,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing, as_it_is
 from ..base._nearly_empty import count_rows_with_labels, warn_if_nearly_empty
-from ..calibration._calibrators import METHODS, N_CANDIDATES, Calibration, fit_calibration
-from ..calibration._mixin import all_probabilities, refuse_temperature, topk_probabilities
+from ..calibration._calibrators import (
+    METHODS,
+    N_CANDIDATES,
+    Calibration,
+    fit_calibration,
+    method_for,
+)
+from ..calibration._mixin import all_probabilities, topk_probabilities
 from ..model_selection._out_of_fold import held_out_topk
 from ..model_selection._routing import n_rows
 from ..topk._inverted_index import topk_matrix
@@ -36,16 +42,21 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         one. In a :class:`~sklearn.frozen.FrozenEstimator` it stays as it is, and all samples of
         `fit`, which it should not have seen, calibrate it. None is
         ``PPDSparseClassifier(random_state=0)``.
-    method : {"sigmoid", "isotonic", "temperature"}, default="sigmoid"
-        "sigmoid" is ``1 / (1 + exp(-(a * score + b)))`` with a and b by maximum likelihood [1]_,
-        "isotonic" a rising function by least squares [2]_, which needs some thousand samples and
-        makes ties. Where samples have one class, the probabilities of a sample are then divided by
-        their sum. "temperature", for one class a sample, is the softmax of ``score / T`` over the
-        k best classes and, with a utility of its own, all others together [3]_.
+    method : {"auto", "sigmoid", "isotonic", "temperature", "top_label"}, default="auto"
+        "auto" is "top_label" where samples have one of three or more classes, and "sigmoid"
+        elsewhere. "sigmoid" is ``1 / (1 + exp(-(a * score + b)))`` with a and b by maximum
+        likelihood [1]_, "isotonic" a rising function by least squares [2]_, which needs some
+        thousand samples and makes ties. Where samples have one class, the probabilities of a
+        sample are then divided by their sum. "temperature", for one class a sample, is the softmax
+        of ``score / T`` over the k best classes and, with a utility of its own, all others
+        together [3]_. "top_label", for one class a sample too, calibrates whether the best class
+        is right, by its score and its lead over the second [4]_; the others share what it leaves.
+        With thousands of rare classes only this one is sure of anything: see the user guide.
     cv : int, float, splitter or iterable of splits, default=5
         How samples are held out from copies of the estimator: an int is the number of folds of
         :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float up to 0.5 the share of one
-        part that is held out once, which costs a single further fit. Not used if the estimator is
+        part that is held out once, which costs a single further fit (of three or more classes one
+        of ``round(1 / cv)`` folds). Not used if the estimator is
         frozen.
     k : int, default=10
         How many of the best classes of a sample are looked at; all if there are fewer. The sigmoid
@@ -85,6 +96,8 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
        probability estimates". KDD 2002.
     .. [3] C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger. "On calibration of modern neural
        networks". ICML 2017.
+    .. [4] C. Gupta and A. Ramdas. "Top-label calibration and multiclass-to-binary reductions".
+       ICLR 2022.
 
     Examples
     --------
@@ -99,7 +112,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
 
     _parameter_constraints = {  # noqa: RUF012
         "estimator": [HasMethods(["fit", "predict"]), None],
-        "method": [StrOptions(set(METHODS))],
+        "method": [StrOptions({"auto", *METHODS})],
         "cv": [
             Interval(Integral, 2, None, closed="left"),
             Interval(Real, 0, 0.5, closed="right"),
@@ -109,7 +122,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         "n_jobs": [Integral, None],
     }
 
-    def __init__(self, estimator=None, *, method="sigmoid", cv=5, k=N_CANDIDATES, n_jobs=None):
+    def __init__(self, estimator=None, *, method="auto", cv=5, k=N_CANDIDATES, n_jobs=None):
         self.estimator = estimator
         self.method = method
         self.cv = cv
@@ -136,14 +149,13 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         Raises
         ------
         ValueError
-            If a parameter or y is not as described, or ``method="temperature"`` meets an
+            If a parameter or y is not as described, or "temperature" or "top_label" meets an
             indicator.
         """
         given = X, y, sample_weight
         with all_or_nothing(self):
             X, y, labels, weight, params, split_params = self._read(X, y, sample_weight, fit_params)
-            if self.method == "temperature" and labels.kind == "multilabel":
-                refuse_temperature()
+            method_for(self.method, labels.kind)  # refused before any fit
             self._labels = replace(labels, truth=None)
             count_rows_with_labels(self, labels.truth, weight)
             splits = self._splits(X, y, labels, split_params, weight)

@@ -250,6 +250,7 @@ TRUSTED = [
     "scipy.sparse._csr.csr_matrix",
     "sklearn_xc.augment_reduce._classifier.AugmentReduceClassifier",
     "sklearn_xc.calibration._calibrators.Calibration",
+    "sklearn_xc.calibration._top_label.TopLabel",
     "sklearn_xc.calibration._transforms.Isotonic",
     "sklearn_xc.calibration._transforms.Sigmoid",
     "sklearn_xc.calibration._transforms.Temperature",
