@@ -7,6 +7,7 @@ made by ``from_estimator`` or ``from_predictions`` (here also ``from_explanation
 """
 
 from ._contributions import ContributionsDisplay
+from ._coverage import CoverageDisplay
 from ._explanation import Explanation, Explanations
 from ._label_counts import LabelReport
 from ._label_frequency import LabelFrequencyDisplay
@@ -16,6 +17,7 @@ from ._reliability import ReliabilityDisplay
 
 __all__ = [
     "ContributionsDisplay",
+    "CoverageDisplay",
     "Explanation",
     "Explanations",
     "LabelFrequencyDisplay",

@@ -1,0 +1,161 @@
+"""Accuracy of the answers against the share of rows that are answered."""
+
+import numpy as np
+
+from ..metrics._coverage import coverage_curve
+from ..topk._predict import predict_topk
+from ..utils._unwrap import find_inner
+from ._display import axes_for, draw_curve, name_of, names_for
+
+LEAST = 20  # rows answered, of which an accuracy is drawn
+
+
+class CoverageDisplay:
+    """Accuracy of the surest answers against the share of rows that they are.
+
+    To read off: how many rows a model can answer by itself with an accuracy of, say, 0.9, the rest
+    being left to a person. The start of the curve, up to 20 rows, is chance and not drawn.
+
+    Parameters
+    ----------
+    coverage : ndarray of shape (n_thresholds,)
+        Share of the rows that are answered, rising to 1.
+    accuracy : ndarray of shape (n_thresholds,)
+        Share of the right ones among them.
+    thresholds : ndarray of shape (n_thresholds,)
+        The least scores of the answers.
+    name : str, default=None
+        Of the model, in the legend.
+
+    Attributes
+    ----------
+    area : float
+        Mean accuracy over all shares, the area below the curve: the accuracy of all rows for
+        scores that say nothing, and more for those that know.
+    line_ : matplotlib Line2D
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    See Also
+    --------
+    sklearn_xc.metrics.coverage_curve : The numbers.
+    sklearn_xc.TopKAbstainClassifier : Answers or abstains by a threshold.
+
+    Examples
+    --------
+    >>> from sklearn_xc.inspection import CoverageDisplay
+    >>> display = CoverageDisplay.from_predictions(["a", "b"] * 20, ["a", "b"] * 20, [0.9] * 40)
+    >>> display.area
+    1.0
+    """
+
+    def __init__(self, coverage, accuracy, thresholds, *, name=None):
+        self.coverage = coverage
+        self.accuracy = accuracy
+        self.thresholds = thresholds
+        self.name = name
+
+    @property
+    def area(self):
+        """Mean accuracy over all shares."""
+        return float(np.diff(self.coverage, prepend=0.0) @ self.accuracy)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, X, y, *, scores="auto", sample_weight=None, name=None, ax=None, **kwargs
+    ):
+        """Coverage of a fitted estimator with ``predict_topk``.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Also inside a Pipeline or a search.
+        X : array-like, sparse, or whatever the first step of a pipeline takes
+        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
+            True labels.
+        scores : {"auto", "decision", "proba"}, default="auto"
+            By which of them rows are ordered; "auto" is probabilities where there are some.
+        sample_weight : array-like of shape (n_samples,), default=None
+        name : str, default=None
+            By default that of the estimator's class.
+        ax : matplotlib Axes, default=None
+            By default those of a new figure.
+        **kwargs : dict
+            For ``ax.plot``.
+
+        Returns
+        -------
+        display : CoverageDisplay
+        """
+        if scores == "auto":
+            scores = "proba" if hasattr(estimator, "predict_proba") else "decision"
+        inner = find_inner(estimator, "predict_topk").estimator
+        labels, values = predict_topk(estimator, X, 1, scores)
+        return cls.from_predictions(
+            y, labels, values, classes=names_for(y, inner), sample_weight=sample_weight,
+            name=name_of(estimator, name), ax=ax, **kwargs,
+        )  # fmt: skip
+
+    @classmethod
+    def from_predictions(
+        cls, y_true, y_pred, y_score, *, classes=None, sample_weight=None, name=None, ax=None,
+        **kwargs,
+    ):  # fmt: skip
+        """Coverage of predictions and their scores.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
+            Class labels, or an indicator of zeros and ones.
+        y_pred, y_score : array-like of shape (n,) or (n, m)
+            Labels, best first, and their scores or probabilities.
+        classes : array-like of shape (K,), default=None
+            Names of the columns of an indicator.
+        sample_weight : array-like of shape (n,), default=None
+        name : str, default=None
+        ax : matplotlib Axes, default=None
+        **kwargs : dict
+            For ``ax.plot``.
+
+        Returns
+        -------
+        display : CoverageDisplay
+        """
+        curve = coverage_curve(
+            y_true, y_pred, y_score, classes=classes, sample_weight=sample_weight
+        )
+        display = cls(*curve, name=name)
+        display._least = LEAST / len(np.asarray(y_score))
+        return display.plot(ax, **kwargs)
+
+    _least = 0.0  # share of rows from which the curve is drawn
+
+    def plot(self, ax=None, *, name=None, **kwargs):
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            By default those of a new figure. Several displays can share one.
+        name : str, default=None
+            By default the one the display was made with.
+        **kwargs : dict
+            For ``ax.plot``.
+
+        Returns
+        -------
+        display : CoverageDisplay
+            self, with the attributes.
+        """
+        ax = axes_for(self, ax)
+        name = self.name if name is None else name
+        label = f"mean {self.area:.3f}" if name is None else f"{name}, mean {self.area:.3f}"
+        drawn = self.coverage >= min(self._least, 1.0)
+        style = {"label": label, **kwargs}
+        self.line_ = draw_curve(ax, self.coverage[drawn], self.accuracy[drawn], **style)
+        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        ax.set_xlabel("share of the rows that are answered")
+        ax.set_ylabel("share of right answers")
+        ax.grid(alpha=0.3)
+        ax.legend(loc="lower left", frameon=False)
+        return self
