@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing, as_it_is
 from ..base._nearly_empty import count_rows_with_labels, warn_if_nearly_empty
+from ..base._topk_predictor import check_kind_of_scores
 from ..calibration._calibrators import (
     METHODS,
     N_CANDIDATES,
@@ -16,9 +17,11 @@ from ..calibration._calibrators import (
     method_for,
 )
 from ..calibration._mixin import all_probabilities, topk_probabilities
+from ..model_selection._cross_val_topk import codes_of
 from ..model_selection._out_of_fold import held_out_topk
 from ..model_selection._routing import n_rows
 from ..topk._inverted_index import topk_matrix
+from ..topk._predict import topk_predictor
 from ..topk._restriction import read_restriction
 from ..utils._callbacks import with_callbacks
 from ..utils._records import is_a, require_attributes, savable
@@ -251,6 +254,29 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
             return topk_matrix(best, values, len(now.classes_))
         return now.classes_[best], values
 
+    def topk_predictor(
+        self, k=None, scores="decision", *, labels=None, exclude=None, label_weight=None
+    ):
+        """An object that answers for single rows; see :func:`sklearn_xc.topk_predictor`.
+
+        Parameters
+        ----------
+        k : int, default=None
+        scores : {"decision", "proba"}, default="decision"
+            The scores of the estimator, or probabilities.
+        labels, exclude, label_weight : object, default=None
+
+        Returns
+        -------
+        predictor : object
+        """
+        check_is_fitted(self)
+        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+        if scores == "decision":
+            return super().topk_predictor(k, **only)
+        check_kind_of_scores(self, scores, label_weight)
+        return CalibratedPredictor(as_it_is(self), k, only)
+
     def predict_proba(self, X):
         """Probabilities of all classes.
 
@@ -287,3 +313,56 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         """
         p = self.predict_proba(X)
         return np.log(p, out=p)
+
+
+class CalibratedPredictor:
+    """What `topk_predictor` returns for probabilities of a TopKCalibratedClassifier.
+
+    Attributes
+    ----------
+    classes_, k, scores : as of `TopkPredictor`
+    """
+
+    def __init__(self, model, k, only):
+        self._calibration, self.classes_, self.scores = model.calibration_, model.classes_, "proba"
+        self._left = None
+        if any(value is not None for value in only.values()):
+            self._left = topk_predictor(model.estimator_, k, **only)
+            k = self._left.k
+            if self._calibration.kind == "binary":  # which of the two is first, probabilities say
+                self._left = topk_predictor(model.estimator_, **only)
+        self.k = check_k(k, len(self.classes_))
+        most = 2 if self._calibration.kind == "binary" else self._calibration.n_candidates
+        n_ranks = most if self._left is not None else max(self.k, most)
+        self._all = topk_predictor(model.estimator_, n_ranks)
+
+    def __repr__(self):
+        return f"CalibratedPredictor({self._all!r}, k={self.k}, scores='proba')"
+
+    def __call__(self, X):
+        """The k best classes of each row, and their probabilities.
+
+        Parameters
+        ----------
+        X : whatever the estimator takes
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+        probabilities : ndarray of float32, shape (n_samples, k)
+        """
+        if self._calibration.kind == "binary":
+            best, p = topk_probabilities(self._calibration, lambda m: self._best(X, m), 2)
+            if self._left is not None and self._left.k < 2:
+                left = self._best(X, 1, self._left)[0]
+                best, p = left, np.where(left == best[:, :1], p[:, :1], p[:, 1:])
+            best, p = best[:, : self.k], p[:, : self.k]
+        else:
+            best, p = topk_probabilities(
+                self._calibration, lambda m, only=None: self._best(X, m, only), self.k, self._left
+            )
+        return self.classes_[best], p
+
+    def _best(self, X, m, left=None):
+        labels, scores = (self._all if left is None else left)(X)
+        return codes_of(labels, self.classes_)[:, :m], scores[:, :m]
