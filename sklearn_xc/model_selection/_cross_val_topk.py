@@ -137,15 +137,7 @@ def out_of_fold_topk(estimator, X, y, *, k, cv, n_jobs, params, scores="decision
     k = check_k(k, len(classes))
     cv = splitter(cv)
     routed = route(estimator, params, owner="cross_val_topk", cv=cv)
-    folds = list(cv.split(X, y, **routed.split))
-    times = np.zeros(Y.shape[0], dtype=np.int64)
-    for _, test in folds:
-        np.add.at(times, test, 1)
-    if (times > 1).any():
-        raise ValueError(
-            f"cv tests {(times > 1).sum()} rows more than once, row "
-            f"{np.flatnonzero(times > 1)[0]} for one; cross_val_topk needs one prediction a row"
-        )
+    folds = tested_once(cv.split(X, y, **routed.split), Y.shape[0], "cross_val_topk")
     results = Parallel(n_jobs=n_jobs)(
         delayed(_predict_fold)(
             clone(estimator),
@@ -169,6 +161,20 @@ def out_of_fold_topk(estimator, X, y, *, k, cv, n_jobs, params, scores="decision
     if results:
         classes = results[-1][2]
     return TopkPredictions(codes, values, classes)
+
+
+def tested_once(folds, n_rows, name):
+    """The folds as a list; ValueError if they test a row twice."""
+    folds = list(folds)
+    times = np.zeros(n_rows, dtype=np.int64)
+    for _, test in folds:
+        np.add.at(times, test, 1)
+    if (times > 1).any():
+        raise ValueError(
+            f"cv tests {(times > 1).sum()} rows more than once, row "
+            f"{np.flatnonzero(times > 1)[0]} for one; {name} needs one prediction a row"
+        )
+    return folds
 
 
 def _predict_fold(estimator, X, y, train, test, k, params, classes, scores, inner_fit):
