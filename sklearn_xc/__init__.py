@@ -8,6 +8,7 @@ from .implicit_softmax._regressor import ImplicitSoftmaxRegressor
 from .inspection._explain import explain
 from .ldgs._classifier import LDGSClassifier
 from .memoir._classifier import MemoirSVC
+from .meta._abstain import TopKAbstainClassifier
 from .meta._calibrated import TopKCalibratedClassifier
 from .meta._threshold import TopKThresholdClassifier
 from .neighbors._classifier import TopKNeighborsClassifier
@@ -27,6 +28,7 @@ __all__ = [
     "MemoirSVC",
     "PPDSparseClassifier",
     "PPDSparseClassifierCV",
+    "TopKAbstainClassifier",
     "TopKCalibratedClassifier",
     "TopKNeighborsClassifier",
     "TopKThresholdClassifier",

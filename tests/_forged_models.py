@@ -14,6 +14,7 @@ from sklearn_xc import (
     LDGSWordEmbedding,
     MemoirSVC,
     PPDSparseClassifier,
+    TopKAbstainClassifier,
     TopKCalibratedClassifier,
     TopKNeighborsClassifier,
     TopKThresholdClassifier,
@@ -45,6 +46,11 @@ MODELS = {
     "dense_neighbors": TopKNeighborsClassifier(index="hnsw", random_state=0),
     "temperature": TopKCalibratedClassifier(
         PPDSparseClassifier(random_state=0), method="temperature", cv=2
+    ),
+    "top_label": TopKAbstainClassifier(
+        PPDSparseClassifier(calibration="top_label", calibration_cv=2, random_state=0),
+        target=0.1,
+        cv=2,
     ),
     "thresholds": TopKThresholdClassifier(
         PPDSparseClassifier(random_state=0), scope="per_label", cv=2

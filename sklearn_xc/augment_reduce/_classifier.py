@@ -111,6 +111,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     n_iter_no_change : int, default=5
         Passes without a rise after which training stops. A ConvergenceWarning tells if `max_iter`
         passes ended before.
+    class_weight : {"balanced", "propensity"}, dict {label: weight} or None, default=None
+        Factors on the weights of samples of one class each; see :class:`PPDSparseClassifier`.
     n_jobs : int or None, default=None
         Threads of `fit` and of prediction; None is 1 unless :func:`joblib.parallel_config` says
         otherwise, -1 all cores. The result does not depend on it.
@@ -223,6 +225,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         early_stopping=False,
         validation_fraction=0.1,
         n_iter_no_change=5,
+        class_weight=None,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -242,6 +245,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -65,6 +65,7 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
     _multilabel = True  # whether a sample may have several labels
     # why `merge` refuses models of this kind; None where each class is a problem of its own
     _not_merged_since = "their scores are trained against each other"
+    _weighs_samples_by_class = False  # whether class_weight is a factor on sample weights
     _support = None  # training samples of each class, ndarray of int64; None where not known
     _range_of_weights = 0, np.inf  # of the largest sample weight
     _made_anew = ("_index_cache",)  # attributes that a copy or a pickle has no need of

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from ..inspection._label_counts import summed_support
+from ..utils._class_weight import times_class_weight
 from ..utils._given_labels import given_classes, plain_labels
 from ..utils._matrix import in_checked_csr, normalise
 from ..utils._validation import check_sample_weight
@@ -117,6 +118,8 @@ def validate_part(estimator, X, y, classes, sample_weight):
     estimator._require_size(len(estimator.classes_), X.shape[1])
     codes = known_codes(y, estimator.classes_)
     estimator._set_support(summed_support(estimator.classes_, codes, sample_weight, before))
+    if estimator._weighs_samples_by_class:
+        sample_weight = times_class_weight(estimator, codes, sample_weight, part=True)
     return normalise(X), codes, sample_weight
 
 

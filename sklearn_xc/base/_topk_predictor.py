@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from ..topk._restriction import checked_weight
+from ..topk._restriction import Restriction, checked_weight
 from ..utils._label_places import named_labels
 from ..utils._matrix import as_rows, checked_csr, normalise
 from ..utils._validation import check_k
@@ -12,7 +12,9 @@ from ._linear_model import checked_weights
 from ._validation import as_it_is
 
 
-def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None):
+def topk_predictor(
+    self, k=None, scores="decision", *, labels=None, exclude=None, label_weight=None
+):
     """An object that answers for single rows in less time than :meth:`predict_topk`.
 
     Checks of the estimator, the weights of some labels only, and changed intercepts are made once,
@@ -24,23 +26,44 @@ def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None
     ----------
     k : int, default=None
         As of :meth:`predict_topk`.
+    scores : {"decision", "proba"}, default="decision"
+        What to return beside the labels: scores, or probabilities, where the estimator has them.
     labels, exclude : sequence of labels, default=None
         The only labels that an answer may hold, and those that it may not.
     label_weight : array-like of shape (K,), default=None
-        What is added to the score of each class.
+        What is added to the score of each class. Not for probabilities.
 
     Returns
     -------
-    predictor : callable
-        ``predictor(X)`` returns ``(labels, scores)`` of :meth:`predict_topk`.
+    predictor : TopkPredictor
+        ``predictor(X)`` returns ``(labels, scores)`` of :meth:`predict_topk`. It has the attributes
+        ``classes_``, ``k`` and ``scores``.
 
     Raises
     ------
     ValueError
-        If an argument is not as described, or leaves fewer than k labels.
+        If an argument is not as described, or leaves fewer than k labels, or there are no
+        probabilities.
     """
     check_is_fitted(self)
-    return TopkPredictor(as_it_is(self), k, labels, exclude, label_weight)
+    return TopkPredictor(as_it_is(self), k, scores, labels, exclude, label_weight)
+
+
+def check_kind_of_scores(model, scores, label_weight):
+    """Raise ValueError for a `scores` that is not one of the two, or that a model has not."""
+    if scores not in ("decision", "proba"):
+        raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
+    if scores == "decision":
+        return
+    if label_weight is not None:
+        raise ValueError(
+            "label_weight is added to scores, and sums with it are no probabilities: use "
+            "scores='decision'"
+        )
+    try:
+        model.predict_proba  # noqa: B018  (says by itself why there is none)
+    except AttributeError as error:
+        raise ValueError(f"scores='proba': {error.__cause__ or error}") from error
 
 
 class TopkPredictor:
@@ -49,10 +72,19 @@ class TopkPredictor:
     Parameters
     ----------
     model : BaseXCClassifier
-    k, labels, exclude, label_weight : as of `topk_predictor`
+    k, scores, labels, exclude, label_weight : as of `topk_predictor`
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        All classes of the model, those that are left out too.
+    k : int
+        Labels of an answer.
+    scores : {"decision", "proba"}
     """
 
-    def __init__(self, model, k, labels, exclude, label_weight):
+    def __init__(self, model, k, scores, labels, exclude, label_weight):
+        check_kind_of_scores(model, scores, label_weight)
         n_classes = len(model.classes_)
         kept = np.ones(n_classes, dtype=bool)
         if labels is not None:
@@ -62,11 +94,16 @@ class TopkPredictor:
             kept[_places(exclude, model.classes_, "exclude")] = False
         if not kept.any():
             raise ValueError("labels and exclude leave no label")
-        self._k = check_k(k, int(kept.sum()))
-        self._classes, self._n_features = model.classes_, model.n_features_in_
+        self.k = check_k(k, int(kept.sum()))
+        self.classes_, self.scores = model.classes_, scores
+        self._n_features = model.n_features_in_
         self._names = getattr(model, "feature_names_in_", None)
-        self._scores, self._name = model._scores_of(), type(model).__name__
-        self._model = None
+        self._inputs, self._name = model._scores_of(), type(model).__name__
+        self._model = self._kept = None
+        if scores == "proba":
+            self._model = _on_one_thread(model)
+            self._kept = None if kept.all() else np.flatnonzero(kept)
+            return
         if model._encoding.kind == "binary":  # two scores are no search
             only = {"labels": model.classes_[kept], "label_weight": label_weight}
             self._model = model, only
@@ -79,6 +116,12 @@ class TopkPredictor:
         elif exclude is not None:
             index = index.shifted(np.where(kept, 0, -np.inf).astype(np.float32))
         self._index = index
+
+    def __repr__(self):
+        return (
+            f"TopkPredictor({self._name}, k={self.k}, scores={self.scores!r}, "
+            f"{len(self.classes_)} classes)"
+        )
 
     def __call__(self, X):
         """The k best classes of each row, and their scores.
@@ -97,12 +140,18 @@ class TopkPredictor:
         ValueError
             If X is not of this shape, or holds no finite numbers.
         """
-        if self._model is not None:
+        if self._model is not None and self.scores == "decision":
             model, only = self._model
-            return model.predict_topk(X, self._k, **only)
-        rows = self._scores.inputs(as_rows(self._checked(X)), 1)
-        best, scores = self._index.topk(rows, self._k, 1)
-        return self._classes[best], scores
+            return model.predict_topk(X, self.k, **only)
+        rows = self._inputs.inputs(as_rows(self._checked(X)), 1)
+        if self.scores == "proba":
+            only = None
+            if self._kept is not None:
+                only = Restriction(len(self.classes_), rows.shape[0], allowed=self._kept)
+            best, scores = self._model._topk_probabilities(rows, self.k, only)
+        else:
+            best, scores = self._index.topk(rows, self.k, 1)
+        return self.classes_[best], scores
 
     def _checked(self, X):
         columns = None if self._names is None else getattr(X, "columns", None)
@@ -133,3 +182,13 @@ def _places(labels, classes, name):
             f"{name} of a predictor are for all rows; those of each row go to predict_topk"
         )
     return named.places
+
+
+def _on_one_thread(model):
+    """A model that predicts on one thread, without what later changes of this one bring."""
+    if "_origin" in vars(model):  # which nothing has changed since it was mapped
+        return model
+    one = object.__new__(type(model))
+    vars(one).update(vars(model))
+    one.n_jobs = 1
+    return one

@@ -22,6 +22,7 @@ from sklearn.utils.validation import validate_data
 
 from ..inspection._label_counts import training_support
 from ..utils._callbacks import STATE
+from ..utils._class_weight import times_class_weight
 from ..utils._given_labels import label_names, plain_labels, require_names
 from ..utils._label_places import check_names
 from ..utils._matrix import as_rows, in_checked_csr, normalise
@@ -204,7 +205,22 @@ def validate_fit(estimator, X, y, sample_weight=None):
         vars(estimator).pop(name, None)
     if is_multilabel:
         count_rows_with_labels(estimator, positives, sample_weight)
+    if estimator._weighs_samples_by_class:
+        sample_weight = _times_class_weight(estimator, Y, sample_weight)
     return as_rows(normalise(X)), Y, sample_weight
+
+
+def _times_class_weight(estimator, Y, sample_weight):
+    """The weights of samples of one class each, times those of their classes."""
+    if estimator._encoding.kind != "multilabel":
+        return times_class_weight(estimator, codes_of(Y), sample_weight)
+    if estimator.class_weight is not None:
+        raise ValueError(
+            f"class_weight of {type(estimator).__name__} is a factor on samples of one class "
+            "each, but y is an indicator of labels: use PPDSparseClassifier, whose class_weight is "
+            "one on the positives of each label"
+        )
+    return sample_weight
 
 
 def refuse_texts(X):

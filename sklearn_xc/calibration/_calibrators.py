@@ -8,90 +8,30 @@ of samples that the model has not seen.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit, log_softmax, softmax
-from sklearn.isotonic import IsotonicRegression
+from scipy.special import expit
 
 from ..model_selection._out_of_fold import NO_SCORE, HeldOut
-from ..utils._records import (
-    either,
-    is_a,
-    is_array,
-    is_count,
-    is_not_negative,
-    is_number,
-    is_one_of,
-    record,
-)
+from ..utils._records import is_a, is_count, is_not_negative, is_one_of, record
+from ._top_label import TopLabel, fit_top_label
+from ._transforms import Isotonic, Sigmoid, Temperature, fit_isotonic, fit_sigmoid, fit_temperature
 
-METHODS = "sigmoid", "isotonic", "temperature"
+METHODS = "sigmoid", "isotonic", "temperature", "top_label"
+ONE_CLASS_A_ROW = "temperature", "top_label"
 N_CANDIDATES = 10
 # Probabilities stay strictly inside (0, 1), the smallest in float32 too.
 SMALLEST, LARGEST = float(np.finfo(np.float32).tiny), 1 - float(np.finfo(np.float64).epsneg)
 LARGEST_FLOAT32 = np.float32(1) - np.finfo(np.float32).epsneg
 
 
-def is_minus_infinity(value):
-    return isinstance(value, float) and value == -np.inf
-
-
-@record(slope=is_number, offset=is_number)
-@dataclass(frozen=True)
-class Sigmoid:
-    """``1 / (1 + exp(-(slope * score + offset)))``."""
-
-    slope: float
-    offset: float
-
-    def __call__(self, scores):
-        return expit(self.slope * scores + self.offset)
-
-
-@record(score=is_array(np.float64), probability=is_array(np.float64, least=0))
-@dataclass(frozen=True, eq=False, repr=False)
-class Isotonic:
-    """Linear between the points (score, probability), constant beyond the first and the last."""
-
-    score: np.ndarray
-    probability: np.ndarray
-
-    def _check_record(self):
-        if not len(self.score) == len(self.probability) > 0 or (np.diff(self.score) < 0).any():
-            raise ValueError("the points of an isotonic calibration are not in order")
-
-    def __call__(self, scores):
-        return np.interp(scores, self.score, self.probability)
-
-    def __repr__(self):
-        (first, last), (low, high) = self.score[[0, -1]], self.probability[[0, -1]]
-        return (
-            f"Isotonic({len(self.score)} points, score {first:.4g} to {last:.4g}, "
-            f"probability {low:.4g} to {high:.4g})"
-        )
-
-
-@record(inverse=is_not_negative, other=either(is_number, is_minus_infinity))
-@dataclass(frozen=True)
-class Temperature:
-    """Softmax of ``score / temperature`` over the candidates and, beside them, all others.
-
-    `other` is the utility of "none of the candidates": minus infinity where these are all classes.
-    """
-
-    inverse: float
-    other: float
-
-    def __call__(self, scores, has_others):
-        """Probabilities of the candidates and, in the last column, of all other classes."""
-        utilities = np.where(scores > NO_SCORE, self.inverse * scores, -np.inf)
-        other = np.where(has_others, self.other, -np.inf)
-        return softmax(np.column_stack([utilities, other]), axis=1)
+TRANSFORMS = {
+    "sigmoid": Sigmoid, "isotonic": Isotonic, "temperature": Temperature, "top_label": TopLabel
+}  # fmt: skip
 
 
 @record(
     method=is_one_of(*METHODS), kind=is_one_of("binary", "multiclass", "multilabel"),
-    n_classes=is_count, n_candidates=is_count, transform=is_a(Sigmoid, Isotonic, Temperature),
-    rest_probability=is_not_negative,
+    n_classes=is_count, n_candidates=is_count, rest_probability=is_not_negative,
+    transform=is_a(Sigmoid, Isotonic, Temperature, TopLabel),
 )  # fmt: skip
 @dataclass(frozen=True)
 class Calibration:
@@ -99,12 +39,12 @@ class Calibration:
 
     Attributes
     ----------
-    method : {"sigmoid", "isotonic", "temperature"}
+    method : {"sigmoid", "isotonic", "temperature", "top_label"}
     kind : {"binary", "multiclass", "multilabel"}
     n_classes : int
     n_candidates : int
         How many of the best scores of a row are given probabilities of their own.
-    transform : Sigmoid, Isotonic or Temperature
+    transform : Sigmoid, Isotonic, Temperature or TopLabel
     rest_probability : float
         How often a class beyond the candidates was true, each.
     """
@@ -113,14 +53,15 @@ class Calibration:
     kind: str
     n_classes: int
     n_candidates: int
-    transform: Sigmoid | Isotonic | Temperature
+    transform: Sigmoid | Isotonic | Temperature | TopLabel
     rest_probability: float
 
     def _check_record(self):
         """Raise ValueError for what no call of `fit_calibration` makes."""
-        transforms = {"sigmoid": Sigmoid, "isotonic": Isotonic, "temperature": Temperature}
-        if type(self.transform) is not transforms.get(self.method):
+        if type(self.transform) is not TRANSFORMS.get(self.method):
             raise ValueError(f"a calibration by {self.method!r} with another one's transform")
+        if self.method == "top_label" and self.kind != "multiclass":
+            raise ValueError(f"a calibration of the best of {self.kind} labels")
         if not 1 <= self.n_candidates <= self.n_classes:
             raise ValueError(f"{self.n_candidates} candidates of {self.n_classes} classes")
 
@@ -153,6 +94,9 @@ class Calibration:
         scores = np.asarray(scores, dtype=np.float64)
         scored = scores > NO_SCORE
         n_others = self.n_classes - scored.sum(axis=1)
+        if self.method == "top_label":
+            probabilities, rest = self.transform(scores, self.n_classes)
+            return _inside(probabilities), _inside(rest)
         if self.method == "temperature":
             found = self.transform(scores, n_others > 0)
             probabilities, rest = found[:, :-1], found[:, -1] / np.maximum(n_others, 1)
@@ -179,12 +123,32 @@ def rounded_inside(probabilities):
     return np.minimum(probabilities.astype(np.float32), LARGEST_FLOAT32)
 
 
+def method_for(method, kind):
+    """The method that "auto" means for a kind of labels, or the method given.
+
+    Raises
+    ------
+    ValueError
+        If it is for one class a sample, and the labels do not exclude each other.
+    """
+    if method == "auto":
+        return "top_label" if kind == "multiclass" else "sigmoid"
+    if method in ONE_CLASS_A_ROW and kind == "multilabel":
+        raise ValueError(
+            f"calibration by {method!r} makes the probabilities of a sample sum to 1, which is for "
+            "one class a sample; y is an indicator of labels: use 'sigmoid' or 'isotonic'"
+        )
+    if method == "top_label" and kind == "binary":  # the probability of one class says all
+        return "sigmoid"
+    return method
+
+
 def fit_calibration(method, kind, n_classes, held_out):
     """Fit a calibration on held-out scores.
 
     Parameters
     ----------
-    method : {"sigmoid", "isotonic", "temperature"}
+    method : {"auto", "sigmoid", "isotonic", "temperature", "top_label"}
     kind : {"binary", "multiclass", "multilabel"}
     n_classes : int
     held_out : HeldOut
@@ -198,14 +162,17 @@ def fit_calibration(method, kind, n_classes, held_out):
     scored = held_out.scores > NO_SCORE
     if not scored.any():
         raise ValueError("calibration: no class has a score in a sample that was held out")
-    if method != "temperature":
+    method = method_for(method, kind)
+    if method == "top_label":
+        transform = fit_top_label(held_out, n_classes)
+    elif method != "temperature":
         scores, hits = held_out.scores[scored].astype(np.float64), held_out.hits[scored]
         weight = np.broadcast_to(held_out.weight[:, None], scored.shape)[scored]
-        transform = (_fit_sigmoid if method == "sigmoid" else _fit_isotonic)(scores, hits, weight)
+        transform = (fit_sigmoid if method == "sigmoid" else fit_isotonic)(scores, hits, weight)
     elif kind == "binary":
-        transform = _fit_temperature(_both(held_out), 2)
+        transform = fit_temperature(_both(held_out), 2)
     else:
-        transform = _fit_temperature(held_out, n_classes)
+        transform = fit_temperature(held_out, n_classes)
     return Calibration(
         method=method,
         kind=kind,
@@ -231,78 +198,3 @@ def _rest_probability(held_out, scored, n_classes):
     others = held_out.weight @ (n_classes - scored.sum(axis=1))
     missed = held_out.weight @ (held_out.n_true - (held_out.hits & scored).sum(axis=1))
     return float((missed + 0.5) / (others + 1)) if others > 0 else 0.0
-
-
-def _targets(hits, weight):
-    """Targets instead of 0 and 1, which keep probabilities off 0 and 1 (Platt, section 2)."""
-    positives, negatives = weight @ hits, weight @ ~hits
-    return np.where(hits, (positives + 1) / (positives + 2), 1 / (negatives + 2))
-
-
-def _fit_sigmoid(scores, hits, weight):
-    """Maximum likelihood of slope and offset; the slope not below zero, so that order stays."""
-    targets = _targets(hits, weight)
-    centre, scale = _centre_and_scale(scores, weight)
-    z = (scores - centre) / scale
-    weight = weight / weight.sum()
-
-    def loss(parameters):
-        utility = parameters[0] * z + parameters[1]
-        excess = weight * (expit(utility) - targets)
-        value = weight @ (np.logaddexp(0, utility) - targets * utility)
-        return value, np.array([excess @ z, excess.sum()])
-
-    rate = weight @ targets
-    start = [1.0, np.log(rate / (1 - rate))]
-    slope, offset = _minimise(loss, start, [(0, None), (None, None)])
-    return Sigmoid(slope / scale, offset - slope * centre / scale)
-
-
-def _fit_isotonic(scores, hits, weight):
-    regression = IsotonicRegression(out_of_bounds="clip")
-    regression.fit(scores, _targets(hits, weight), sample_weight=weight)
-    return Isotonic(regression.X_thresholds_, regression.y_thresholds_)
-
-
-def _fit_temperature(held_out, n_classes):
-    """Maximum likelihood of 1 / temperature and of the utility of all other classes."""
-    scored = held_out.scores > NO_SCORE
-    weight = held_out.weight / held_out.weight.sum()
-    spread = held_out.scores.astype(np.float64)[scored]
-    centre, scale = _centre_and_scale(spread, np.ones(len(spread)))
-    z = np.where(scored, (held_out.scores - centre) / scale, 0.0)
-    has_others = scored.sum(axis=1) < n_classes
-    hits = held_out.hits & scored
-    true = np.column_stack([hits, has_others & ~hits.any(axis=1)]).astype(np.float64)
-    possible = np.column_stack([scored, has_others])
-    # As Platt's targets: a little of each sample belongs to every class that it could have had.
-    smoothing = 1 / (held_out.weight.sum() + 2)
-    share = possible / possible.sum(axis=1, keepdims=True)
-    targets = (1 - smoothing) * true + smoothing * share
-
-    def loss(parameters):
-        utilities = np.column_stack([parameters[0] * z, np.full(len(z), parameters[1])])
-        utilities = np.where(possible, utilities, -np.inf)
-        log_p = log_softmax(utilities, axis=1)
-        excess = weight[:, None] * (np.exp(log_p) - targets)
-        value = -weight @ np.sum(targets * np.where(possible, log_p, 0), axis=1)
-        return value, np.array([np.sum(excess[:, :-1] * z), excess[:, -1].sum()])
-
-    inverse, other = _minimise(loss, [1.0, 0.0], [(0, None), (None, None)])
-    # utilities of the scores as they are: the centre shifts all candidates alike
-    other = other + inverse * centre / scale if has_others.any() else -np.inf
-    return Temperature(inverse / scale, float(other))
-
-
-def _centre_and_scale(scores, weight):
-    centre = np.average(scores, weights=weight)
-    scale = np.sqrt(np.average((scores - centre) ** 2, weights=weight))
-    return (float(centre), float(scale)) if scale > 0 else (float(centre), 1.0)
-
-
-def _minimise(loss, start, bounds):
-    found = minimize(
-        loss, start, jac=True, bounds=bounds, method="L-BFGS-B",
-        options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000},
-    )  # fmt: skip
-    return map(float, found.x)

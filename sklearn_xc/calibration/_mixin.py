@@ -13,15 +13,23 @@ from ..utils._available import available_if
 from ..utils._callbacks import CALLBACKS
 from ..utils._memory_limit import require_memory
 from ..utils._records import either, is_a, require_attributes
-from ._calibrators import METHODS, N_CANDIDATES, Calibration, fit_calibration, rounded_inside
+from ._calibrators import (
+    METHODS,
+    N_CANDIDATES,
+    Calibration,
+    fit_calibration,
+    method_for,
+    rounded_inside,
+)
 
 
 def _has_calibration(estimator):
     if estimator.calibration is None:
         raise AttributeError(
-            f"{type(estimator).__name__} has probabilities only with calibration='sigmoid', "
-            "'isotonic' or 'temperature', not with calibration=None; a model that is fitted gets "
-            "them from TopKCalibratedClassifier(FrozenEstimator(model)), on other samples"
+            f"{type(estimator).__name__} has probabilities only with calibration='auto' (or "
+            "'sigmoid', 'isotonic', 'temperature', 'top_label'), not with calibration=None; a "
+            "model that is fitted gets them from TopKCalibratedClassifier(FrozenEstimator(model)), "
+            "on other samples"
         )
     return True
 
@@ -35,7 +43,7 @@ class CalibratedMixin:
     """
 
     _calibration_constraints = {  # noqa: RUF012
-        "calibration": [StrOptions(set(METHODS)), None],
+        "calibration": [StrOptions({"auto", *METHODS}), None],
         "calibration_cv": [
             Interval(Integral, 2, None, closed="left"),
             Interval(Real, 0, 0.5, closed="right"),
@@ -48,8 +56,7 @@ class CalibratedMixin:
         if self._encoding.kind != "multilabel":
             y = np.ravel(y)
         labels = read_labels(y)
-        if self.calibration == "temperature" and labels.kind == "multilabel":
-            refuse_temperature()
+        method_for(self.calibration, labels.kind)  # refused before any fit
         copy = clone(self).set_params(calibration=None, warm_start=False)
         if hasattr(copy, "checkpoint"):  # which is of one fit, on all samples
             copy.set_params(checkpoint=None)
@@ -97,7 +104,7 @@ class CalibratedMixin:
         if self.calibration is None:
             raise ValueError(
                 f"scores='proba': {type(self).__name__} has probabilities only with "
-                "calibration='sigmoid', 'isotonic' or 'temperature'"
+                "calibration='auto', 'sigmoid', 'isotonic', 'temperature' or 'top_label'"
             )
         calibration, topk = self._fitted_calibration(), partial(self._topk, rows)
         return topk_probabilities(calibration, topk, k, only)
@@ -141,14 +148,6 @@ class CalibratedMixin:
         """
         p = self.predict_proba(X)
         return np.log(p, out=p)
-
-
-def refuse_temperature():
-    """Raise for labels that do not exclude each other."""
-    raise ValueError(
-        "calibration by 'temperature' makes the probabilities of a sample sum to 1, which is for "
-        "one class a sample; y is an indicator of labels: use 'sigmoid' or 'isotonic'"
-    )
 
 
 def topk_probabilities(calibration, topk, k, only=None):

@@ -36,6 +36,7 @@ CONSTRAINTS = {
     "intercept_scaling": [StrOptions({"auto"}), Interval(Real, 0, 1e12, closed="right")],
     "shuffle": ["boolean"],
     "compute_loss": ["boolean"],
+    "class_weight": [StrOptions({"balanced", "propensity"}), dict, None],
     "n_jobs": [Integral, None],
     "random_state": ["random_state"],
     "verbose": ["verbose"],

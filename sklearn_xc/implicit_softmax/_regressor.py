@@ -139,6 +139,8 @@ default="auto"
     compute_loss : bool, default=False
         Whether to compute the objective after each epoch for ``loss_curve_``, which takes a pass
         over all samples and all classes.
+    class_weight : {"balanced", "propensity"}, dict {label: weight} or None, default=None
+        Factors on the weights of samples of one class each; see :class:`PPDSparseClassifier`.
     n_jobs : int or None, default=None
         Workers of the search for the learning rate, threads of mini-batches (but for those of
         "implicit") and of prediction; None is 1 unless :func:`joblib.parallel_config` says
@@ -269,6 +271,7 @@ default="auto"
         intercept_scaling="auto",
         shuffle=True,
         compute_loss=False,
+        class_weight=None,
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -288,6 +291,7 @@ default="auto"
         self.intercept_scaling = intercept_scaling
         self.shuffle = shuffle
         self.compute_loss = compute_loss
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -146,6 +146,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     n_iter_no_change : int, default=5
         Passes without a higher precision after which training stops. A ConvergenceWarning tells if
         `max_iter` passes ended before.
+    class_weight : {"balanced", "propensity"}, dict {label: weight} or None, default=None
+        Factors on the weights of samples of one class each; see :class:`PPDSparseClassifier`.
     n_jobs : int or None, default=None
         Threads; None is 1 unless :func:`joblib.parallel_config` says otherwise, -1 all cores. The
         samples of a mini-batch, and the rows of weights, are shared among them, each row of
@@ -247,6 +249,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     PUBLISHED = PUBLISHED
     _parameter_constraints = CONSTRAINTS
     _search_params = SEARCH_PARAMS
+    _weighs_samples_by_class = True
 
     def __init__(
         self, loss="cross_entropy", *, similarity="linear", gradient="auto", n_chunks=4,
@@ -254,8 +257,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         search_params=None, tau=1e-3, unretrieved="sampled", mu=1.0, hidden_dim="auto",
         fit_intercept=True, warmup=0.1, batch_size=32, solver="auto", learning_rate="auto",
         decay="linear", max_iter="auto", alpha="auto", early_stopping=False,
-        validation_fraction=0.1, n_iter_no_change=5, n_jobs=None, random_state=None, verbose=0,
-        warm_start=False, label_names=None, graded=False,
+        validation_fraction=0.1, n_iter_no_change=5, class_weight=None, n_jobs=None,
+        random_state=None, verbose=0, warm_start=False, label_names=None, graded=False,
     ):  # fmt: skip
         self.loss = loss
         self.similarity = similarity
@@ -281,6 +284,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

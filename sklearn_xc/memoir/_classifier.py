@@ -136,11 +136,11 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         A line for each pass: how many there are, the mean loss, the time taken and the time left.
     warm_start : bool, default=False
         Start the next fit, on the same classes and features, from the last iterate of this one.
-    calibration : {"sigmoid", "isotonic", "temperature"} or None, default=None
+    calibration : {"auto", "sigmoid", "isotonic", "temperature", "top_label"}, default=None
         How scores become probabilities, by a few numbers shared by all classes; only with it there
-        is `predict_proba`. "sigmoid" is ``1 / (1 + exp(-(a * score + b)))``, "isotonic" any rising
-        function, both divided by their sum over all classes; "temperature" a softmax. Predictions
-        stay as they are. See the page on calibration.
+        is `predict_proba`, and predictions stay as they are. "auto" is "top_label", which looks at
+        the best class alone, and "sigmoid" for two classes; :class:`TopKCalibratedClassifier`
+        describes all of them.
     calibration_cv : int, float, splitter or iterable of splits, default=5
         Which scores the calibration is fitted on: those of copies trained without the sample. An
         int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float

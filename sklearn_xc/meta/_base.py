@@ -188,21 +188,25 @@ class BaseTopKWrapper(
         check_is_fitted(self)
         return self._labels.classes
 
-    def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None):
+    def topk_predictor(
+        self, k=None, scores="decision", *, labels=None, exclude=None, label_weight=None
+    ):
         """An object that answers for single rows by the scores of the estimator.
 
         Parameters
         ----------
-        k, labels, exclude, label_weight : object, default=None
-            As of :func:`sklearn_xc.topk_predictor`.
+        k : int, default=None
+        scores : {"decision", "proba"}, default="decision"
+        labels, exclude, label_weight : object, default=None
+            All as of :func:`sklearn_xc.topk_predictor`.
 
         Returns
         -------
-        predictor : callable
+        predictor : object
         """
         check_is_fitted(self)
         only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
-        return topk_predictor(self.estimator_, k, **only)
+        return topk_predictor(self.estimator_, k, scores, **only)
 
     def _best(self, X, k, response="decision", **only):
         """Numbers and scores of the k best classes of the estimator.

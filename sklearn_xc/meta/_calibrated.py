@@ -8,11 +8,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing, as_it_is
 from ..base._nearly_empty import count_rows_with_labels, warn_if_nearly_empty
-from ..calibration._calibrators import METHODS, N_CANDIDATES, Calibration, fit_calibration
-from ..calibration._mixin import all_probabilities, refuse_temperature, topk_probabilities
+from ..base._topk_predictor import check_kind_of_scores
+from ..calibration._calibrators import (
+    METHODS,
+    N_CANDIDATES,
+    Calibration,
+    fit_calibration,
+    method_for,
+)
+from ..calibration._mixin import all_probabilities, topk_probabilities
+from ..model_selection._cross_val_topk import codes_of
 from ..model_selection._out_of_fold import held_out_topk
 from ..model_selection._routing import n_rows
 from ..topk._inverted_index import topk_matrix
+from ..topk._predict import topk_predictor
 from ..topk._restriction import read_restriction
 from ..utils._callbacks import with_callbacks
 from ..utils._records import is_a, require_attributes, savable
@@ -36,16 +45,21 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         one. In a :class:`~sklearn.frozen.FrozenEstimator` it stays as it is, and all samples of
         `fit`, which it should not have seen, calibrate it. None is
         ``PPDSparseClassifier(random_state=0)``.
-    method : {"sigmoid", "isotonic", "temperature"}, default="sigmoid"
-        "sigmoid" is ``1 / (1 + exp(-(a * score + b)))`` with a and b by maximum likelihood [1]_,
-        "isotonic" a rising function by least squares [2]_, which needs some thousand samples and
-        makes ties. Where samples have one class, the probabilities of a sample are then divided by
-        their sum. "temperature", for one class a sample, is the softmax of ``score / T`` over the
-        k best classes and, with a utility of its own, all others together [3]_.
+    method : {"auto", "sigmoid", "isotonic", "temperature", "top_label"}, default="auto"
+        "auto" is "top_label" where samples have one of three or more classes, and "sigmoid"
+        elsewhere. "sigmoid" is ``1 / (1 + exp(-(a * score + b)))`` with a and b by maximum
+        likelihood [1]_, "isotonic" a rising function by least squares [2]_, which needs some
+        thousand samples and makes ties. Where samples have one class, the probabilities of a
+        sample are then divided by their sum. "temperature", for one class a sample, is the softmax
+        of ``score / T`` over the k best classes and, with a utility of its own, all others
+        together [3]_. "top_label", for one class a sample too, calibrates whether the best class
+        is right, by its score and its lead over the second [4]_; the others share what it leaves.
+        With thousands of rare classes only this one is sure of anything: see the user guide.
     cv : int, float, splitter or iterable of splits, default=5
         How samples are held out from copies of the estimator: an int is the number of folds of
         :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float up to 0.5 the share of one
-        part that is held out once, which costs a single further fit. Not used if the estimator is
+        part that is held out once, which costs a single further fit (of three or more classes one
+        of ``round(1 / cv)`` folds). Not used if the estimator is
         frozen.
     k : int, default=10
         How many of the best classes of a sample are looked at; all if there are fewer. The sigmoid
@@ -85,6 +99,8 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
        probability estimates". KDD 2002.
     .. [3] C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger. "On calibration of modern neural
        networks". ICML 2017.
+    .. [4] C. Gupta and A. Ramdas. "Top-label calibration and multiclass-to-binary reductions".
+       ICLR 2022.
 
     Examples
     --------
@@ -99,7 +115,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
 
     _parameter_constraints = {  # noqa: RUF012
         "estimator": [HasMethods(["fit", "predict"]), None],
-        "method": [StrOptions(set(METHODS))],
+        "method": [StrOptions({"auto", *METHODS})],
         "cv": [
             Interval(Integral, 2, None, closed="left"),
             Interval(Real, 0, 0.5, closed="right"),
@@ -109,7 +125,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         "n_jobs": [Integral, None],
     }
 
-    def __init__(self, estimator=None, *, method="sigmoid", cv=5, k=N_CANDIDATES, n_jobs=None):
+    def __init__(self, estimator=None, *, method="auto", cv=5, k=N_CANDIDATES, n_jobs=None):
         self.estimator = estimator
         self.method = method
         self.cv = cv
@@ -136,14 +152,13 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         Raises
         ------
         ValueError
-            If a parameter or y is not as described, or ``method="temperature"`` meets an
+            If a parameter or y is not as described, or "temperature" or "top_label" meets an
             indicator.
         """
         given = X, y, sample_weight
         with all_or_nothing(self):
             X, y, labels, weight, params, split_params = self._read(X, y, sample_weight, fit_params)
-            if self.method == "temperature" and labels.kind == "multilabel":
-                refuse_temperature()
+            method_for(self.method, labels.kind)  # refused before any fit
             self._labels = replace(labels, truth=None)
             count_rows_with_labels(self, labels.truth, weight)
             splits = self._splits(X, y, labels, split_params, weight)
@@ -239,6 +254,29 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
             return topk_matrix(best, values, len(now.classes_))
         return now.classes_[best], values
 
+    def topk_predictor(
+        self, k=None, scores="decision", *, labels=None, exclude=None, label_weight=None
+    ):
+        """An object that answers for single rows; see :func:`sklearn_xc.topk_predictor`.
+
+        Parameters
+        ----------
+        k : int, default=None
+        scores : {"decision", "proba"}, default="decision"
+            The scores of the estimator, or probabilities.
+        labels, exclude, label_weight : object, default=None
+
+        Returns
+        -------
+        predictor : object
+        """
+        check_is_fitted(self)
+        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+        if scores == "decision":
+            return super().topk_predictor(k, **only)
+        check_kind_of_scores(self, scores, label_weight)
+        return CalibratedPredictor(as_it_is(self), k, only)
+
     def predict_proba(self, X):
         """Probabilities of all classes.
 
@@ -275,3 +313,56 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         """
         p = self.predict_proba(X)
         return np.log(p, out=p)
+
+
+class CalibratedPredictor:
+    """What `topk_predictor` returns for probabilities of a TopKCalibratedClassifier.
+
+    Attributes
+    ----------
+    classes_, k, scores : as of `TopkPredictor`
+    """
+
+    def __init__(self, model, k, only):
+        self._calibration, self.classes_, self.scores = model.calibration_, model.classes_, "proba"
+        self._left = None
+        if any(value is not None for value in only.values()):
+            self._left = topk_predictor(model.estimator_, k, **only)
+            k = self._left.k
+            if self._calibration.kind == "binary":  # which of the two is first, probabilities say
+                self._left = topk_predictor(model.estimator_, **only)
+        self.k = check_k(k, len(self.classes_))
+        most = 2 if self._calibration.kind == "binary" else self._calibration.n_candidates
+        n_ranks = most if self._left is not None else max(self.k, most)
+        self._all = topk_predictor(model.estimator_, n_ranks)
+
+    def __repr__(self):
+        return f"CalibratedPredictor({self._all!r}, k={self.k}, scores='proba')"
+
+    def __call__(self, X):
+        """The k best classes of each row, and their probabilities.
+
+        Parameters
+        ----------
+        X : whatever the estimator takes
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+        probabilities : ndarray of float32, shape (n_samples, k)
+        """
+        if self._calibration.kind == "binary":
+            best, p = topk_probabilities(self._calibration, lambda m: self._best(X, m), 2)
+            if self._left is not None and self._left.k < 2:
+                left = self._best(X, 1, self._left)[0]
+                best, p = left, np.where(left == best[:, :1], p[:, :1], p[:, 1:])
+            best, p = best[:, : self.k], p[:, : self.k]
+        else:
+            best, p = topk_probabilities(
+                self._calibration, lambda m, only=None: self._best(X, m, only), self.k, self._left
+            )
+        return self.classes_[best], p
+
+    def _best(self, X, m, left=None):
+        labels, scores = (self._all if left is None else left)(X)
+        return codes_of(labels, self.classes_)[:, :m], scores[:, :m]

@@ -12,8 +12,6 @@ from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing,
 from ..model_selection._out_of_fold import NO_SCORE, held_out_topk
 from ..model_selection._routing import fit_with
 from ..model_selection._take_rows import take
-from ..topk._predict import predict_topk
-from ..utils._available import available_if
 from ..utils._callbacks import FIT_CALLER, with_callbacks
 from ..utils._csr import LARGEST_INDEX
 from ..utils._records import (
@@ -26,23 +24,14 @@ from ..utils._records import (
     savable,
 )
 from ..utils._unwrap import find_inner
-from ._base import BaseTopKWrapper
+from ._by_response import RESPONSES, BaseThresholdWrapper
 from ._threshold_search import Pairs, global_threshold, label_thresholds
 
-RESPONSES = {"predict_proba": "proba", "decision_function": "decision"}  # for predict_topk
 MOST_LABELS = 100  # looked at without max_labels
 
 
-def _estimator_has(method):
-    def check(self):
-        getattr(vars(self).get("estimator_", self._wrapped()), method)  # its own error if not
-        return True
-
-    return check
-
-
 @savable
-class TopKThresholdClassifier(BaseTopKWrapper):
+class TopKThresholdClassifier(BaseThresholdWrapper):
     """Predict the labels whose scores reach thresholds, which are tuned for an F measure.
 
     The best threshold on scores is seldom 0, and there is none on the number of labels: how many
@@ -51,8 +40,8 @@ class TopKThresholdClassifier(BaseTopKWrapper):
     (n_samples, n_classes). All thresholds are evaluated, not a grid: the choice is exact.
 
     For an indicator of labels, and for two classes, where the threshold is on the score of
-    ``classes_[1]``. Samples of exactly one class out of many have nothing to decide by a
-    threshold, and are refused.
+    ``classes_[1]``. Samples of exactly one class out of many have no set to decide on, and are
+    refused: whether to answer at all is what :class:`TopKAbstainClassifier` decides.
 
     Parameters
     ----------
@@ -82,7 +71,8 @@ class TopKThresholdClassifier(BaseTopKWrapper):
         own k best labels only; if more are looked at, fit warns and names the parameter.
     max_labels : int, default=None
         The most labels of a sample that are predicted, and looked at when thresholds are chosen.
-        None is the largest number of labels of a sample of `fit`, at least 5 and at most 100.
+        None is the largest number of labels of a sample of `fit`, at least 5 and at most 100, and
+        no more than a calibration tells apart.
     cv : int, float, splitter, iterable of splits or "prefit", default=5
         How samples are held out from copies of the estimator: an int is the number of folds of
         :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float up to 0.5 the share of one
@@ -263,7 +253,8 @@ class TopKThresholdClassifier(BaseTopKWrapper):
             raise ValueError(
                 "Only binary classification is supported. The type of the target is multiclass: "
                 "a sample of exactly one class has nothing to decide by a threshold; predict with "
-                "the estimator itself, or give an indicator of labels (n_samples, n_classes)"
+                "the estimator itself, let TopKAbstainClassifier decide whether to answer, or "
+                "give an indicator of labels (n_samples, n_classes)"
             )
         if self.scope == "per_label" and self.metric == "example_f1":
             raise ValueError(
@@ -274,11 +265,7 @@ class TopKThresholdClassifier(BaseTopKWrapper):
             raise ValueError("When cv='prefit', refit cannot be True.")
 
     def _choose_response(self):
-        """Set response_method_, by what the fitted estimator has."""
-        self.response_method_ = self.response_method
-        if self.response_method == "auto":
-            has_it = hasattr(self.estimator_, "predict_proba")
-            self.response_method_ = "predict_proba" if has_it else "decision_function"
+        super()._choose_response()
         if self.response_method_ == "predict_proba" and self._labels.kind == "multilabel":
             self._warn_of_few_candidates()
 
@@ -288,7 +275,9 @@ class TopKThresholdClassifier(BaseTopKWrapper):
         except TypeError:  # probabilities of another kind
             return
         k = calibrated.calibration_.n_candidates
-        if k < min(self.max_labels_, len(self.classes_)):
+        if self.max_labels is None:
+            self.max_labels_ = min(self.max_labels_, k)
+        elif k < min(self.max_labels_, len(self.classes_)):
             more = (
                 f"k={self.max_labels_} or more in {type(calibrated).__name__}"
                 if hasattr(calibrated, "k")
@@ -302,11 +291,6 @@ class TopKThresholdClassifier(BaseTopKWrapper):
                 UserWarning,
                 stacklevel=FIT_CALLER + 2,
             )
-
-    def _response(self):
-        """The `scores` argument of `predict_topk`."""
-        # a model saved before there was a choice has thresholds on scores
-        return RESPONSES[vars(self).get("response_method_", "decision_function")]
 
     def _most_labels(self, labels, weight):
         if self.max_labels is not None:
@@ -360,51 +344,6 @@ class TopKThresholdClassifier(BaseTopKWrapper):
         return now._labels.indicator(
             best, scores >= (threshold if threshold.ndim == 0 else threshold[best])
         )
-
-    def predict_topk(
-        self, X, k=None, scores="decision", sparse_output=False, *,
-        labels=None, exclude=None, label_weight=None,
-    ):  # fmt: skip
-        """The k best classes of the estimator, whatever the thresholds.
-
-        Parameters
-        ----------
-        X : array-like, sparse, or whatever the estimator takes
-        k : int, default=None
-            From 1 to the number of classes K; by default the smaller of 5 and K.
-        scores : {"decision", "proba"}, default="decision"
-            What to return beside the labels.
-        sparse_output : bool, default=False
-            Whether to return one sparse matrix with k entries a row instead of two arrays.
-        labels, exclude, label_weight : object, default=None
-            What the answers may hold, and what is added to scores; see
-            :meth:`PPDSparseClassifier.predict_topk`.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples, k)
-        scores : ndarray of float32, shape (n_samples, k)
-        matrix : csr_array of float32, shape (n_samples, K)
-            In their place with `sparse_output`.
-        """
-        check_is_fitted(self)
-        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
-        return predict_topk(self.estimator_, X, k, scores, sparse_output, **only)
-
-    @available_if(_estimator_has("predict_proba"))
-    def predict_proba(self, X):
-        """Probabilities of all classes by the estimator, where it gives them.
-
-        Parameters
-        ----------
-        X : array-like, sparse, or whatever the estimator takes
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-        """
-        check_is_fitted(self)
-        return self.estimator_.predict_proba(X)
 
 
 def _pairs(labels, codes, held_out, samples):

@@ -2,8 +2,8 @@
 
 The metrics look at the k best predictions of every row (precision_at_k, recall_at_k, ndcg_at_k,
 psprecision_at_k, psndcg_at_k, top_k_accuracy, mrr_at_k, map_at_k, f1_at_k), at their probabilities
-(reliability_curve, expected_calibration_error) or at predicted sets of labels (macro_f1, micro_f1,
-example_f1).
+(reliability_curve, expected_calibration_error, coverage_curve) or at predicted sets of labels
+(macro_f1, micro_f1, example_f1).
 All take sparse input as it is, and build nothing of size (n, K) that was not given.
 
 True labels of the ranking metrics, ``y_true``:
@@ -43,6 +43,7 @@ from ._at_k import (
     recall_at_k,
     top_k_accuracy,
 )
+from ._coverage import coverage_curve
 from ._f1 import example_f1, macro_f1, micro_f1
 from ._found_at_k import f1_at_k, map_at_k, mrr_at_k
 from ._propensities import propensities
@@ -50,6 +51,7 @@ from ._reliability import expected_calibration_error, reliability_curve
 from ._scorer import make_topk_scorer
 
 __all__ = [
+    "coverage_curve",
     "example_f1",
     "expected_calibration_error",
     "f1_at_k",

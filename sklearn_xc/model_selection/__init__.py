@@ -5,6 +5,7 @@ refuse a sparse y. What stands here does neither; the splitters also serve as ``
 :class:`~sklearn.model_selection.GridSearchCV` and everywhere else in scikit-learn.
 """
 
+from ._cross_val_label_scores import cross_val_label_scores
 from ._cross_val_topk import cross_val_topk
 from ._learning_curve import TopKLearningCurveDisplay
 from ._split import IterativeStratifiedKFold, RareLabelKFold, train_test_split
@@ -14,6 +15,7 @@ __all__ = [
     "IterativeStratifiedKFold",
     "RareLabelKFold",
     "TopKLearningCurveDisplay",
+    "cross_val_label_scores",
     "cross_val_score",
     "cross_val_topk",
     "cross_validate",

@@ -141,17 +141,9 @@ def out_of_fold_topk(
     k = check_k(k, len(classes))
     cv = splitter(cv)
     routed = route(estimator, params, owner="cross_val_topk", cv=cv)
-    folds = list(cv.split(X, y, **routed.split))
+    folds = tested_once(cv.split(X, y, **routed.split), Y.shape[0], "cross_val_topk")
     if warns and folds:
         warn_of_duplicates(X, *folds[0], stacklevel=4)
-    times = np.zeros(Y.shape[0], dtype=np.int64)
-    for _, test in folds:
-        np.add.at(times, test, 1)
-    if (times > 1).any():
-        raise ValueError(
-            f"cv tests {(times > 1).sum()} rows more than once, row "
-            f"{np.flatnonzero(times > 1)[0]} for one; cross_val_topk needs one prediction a row"
-        )
     results = Parallel(n_jobs=n_jobs)(
         delayed(_predict_fold)(
             clone(estimator),
@@ -175,6 +167,20 @@ def out_of_fold_topk(
     if results:
         classes = results[-1][2]
     return TopkPredictions(codes, values, classes)
+
+
+def tested_once(folds, n_rows, name):
+    """The folds as a list; ValueError if they test a row twice."""
+    folds = list(folds)
+    times = np.zeros(n_rows, dtype=np.int64)
+    for _, test in folds:
+        np.add.at(times, test, 1)
+    if (times > 1).any():
+        raise ValueError(
+            f"cv tests {(times > 1).sum()} rows more than once, row "
+            f"{np.flatnonzero(times > 1)[0]} for one; {name} needs one prediction a row"
+        )
+    return folds
 
 
 def _predict_fold(estimator, X, y, train, test, k, params, classes, scores, inner_fit):

@@ -139,7 +139,8 @@ def splits_of(cv, X, y, kind, split_params=None, weight=None):
     An integer is the number of folds of :class:`RareLabelKFold`, a fraction the part that is held
     out once. Of two classes rows are pinned so that every training part has both. Otherwise rows
     that hold the only positive of a label are tested as well: new rows hold such labels too, and
-    leaving them out would make the model look better than it is.
+    leaving them out would make the model look better than it is. Of more classes the part is
+    therefore a fold: by shares hardly any class would lose all its rows, as classes of new rows do.
     """
     split_params = split_params or {}
     if hasattr(cv, "__iter__") and not hasattr(cv, "split"):
@@ -150,10 +151,14 @@ def splits_of(cv, X, y, kind, split_params=None, weight=None):
         of_counted = splits_of(cv, take(X, counted), take(y, counted), kind, split_params)
         return [(counted[train], counted[test]) for train, test in of_counted]
     pin = kind == "binary"
-    if isinstance(cv, Real) and not isinstance(cv, Integral):
+    share = float(cv) if isinstance(cv, Real) and not isinstance(cv, Integral) else None
+    if share is not None and kind == "multiclass":
+        n_folds = min(round(1 / share), n_rows(X))
+        return list(RareLabelKFold(n_folds, pin_singletons=False).split(X, y))[:1]
+    if share is not None:
         rows = np.arange(n_rows(X))
         train, test = train_test_split(
-            rows, test_size=float(cv), shuffle=False, stratify=y, pin_singletons=pin
+            rows, test_size=share, shuffle=False, stratify=y, pin_singletons=pin
         )
         return [(train, test)]
     cv = 5 if cv is None else cv

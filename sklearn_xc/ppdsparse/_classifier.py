@@ -121,11 +121,11 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     warm_start : bool, default=False
         Keep the dual variables in ``dual_coef_`` and start the next fit from them. It must be on
         the same labels and samples; more samples may come after these.
-    calibration : {"sigmoid", "isotonic", "temperature"} or None, default=None
+    calibration : {"auto", "sigmoid", "isotonic", "temperature", "top_label"}, default=None
         How scores become probabilities, by a few numbers shared by all classes; only with it there
-        is `predict_proba`. "sigmoid" is ``1 / (1 + exp(-(a * score + b)))``, "isotonic" any rising
-        function; of one class a sample both are divided by their sum. "temperature" is a softmax,
-        for one class a sample only. Predictions stay as they are. See the page on calibration.
+        is `predict_proba`, and predictions stay as they are. "auto" is "top_label" for one class
+        a sample, which looks at the best class alone, and "sigmoid" for several labels;
+        :class:`TopKCalibratedClassifier` describes all of them.
     calibration_cv : int, float, splitter or iterable of splits, default=5
         Which scores the calibration is fitted on: those of copies trained without the sample. An
         int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float

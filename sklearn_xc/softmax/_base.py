@@ -31,6 +31,7 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
     """
 
     _multilabel = False
+    _weighs_samples_by_class = True
     _not_merged_since = (
         "probabilities are normalised over the classes of one model, and utilities of two models "
         "have no common zero; fit one model on all classes, or grow one by partial_fit"

@@ -88,11 +88,15 @@ def predict_topk(
     return found if sparse_output or names is None else (names[found[0]], found[1])
 
 
-def topk_predictor(estimator, k=None, *, labels=None, exclude=None, label_weight=None):
+def topk_predictor(
+    estimator, k=None, scores="decision", *, labels=None, exclude=None, label_weight=None,
+    names=None,
+):  # fmt: skip
     """An object that answers for single rows, or texts, in less time than :func:`predict_topk`.
 
     What does not depend on the row is done once: checks of the estimator, the search for it inside
-    pipelines and searches, the weights of some labels only, changed intercepts.
+    pipelines and searches, the weights of some labels only, changed intercepts. That pays for rows
+    one at a time; many rows at once go to :func:`predict_topk`, which has several threads.
 
     Parameters
     ----------
@@ -100,23 +104,29 @@ def topk_predictor(estimator, k=None, *, labels=None, exclude=None, label_weight
         Fitted, as for :func:`predict_topk`.
     k : int, default=None
         Number of classes; by default the smaller of 5 and those that may be given.
+    scores : {"decision", "proba"}, default="decision"
+        What to return beside the labels.
     labels, exclude : sequence of labels, default=None
         The only labels that an answer may hold, and those that it may not.
     label_weight : array-like of shape (n_classes,), default=None
-        What is added to the score of each class.
+        What is added to the score of each class. Not for probabilities.
+    names : array-like of shape (n_classes,), default=None
+        As of :func:`predict_topk`.
 
     Returns
     -------
-    predictor : callable
+    predictor : object
         ``predictor(X)`` returns ``(labels, scores)`` as :func:`predict_topk` does, on one thread.
         Any number of threads may call it at once; training the estimator again does not change it.
+        ``predictor.classes_``, ``predictor.k`` and ``predictor.scores`` are what it answers with.
 
     Raises
     ------
     TypeError
         If no estimator with ``topk_predictor`` is found.
     ValueError
-        If an argument is not as described, or leaves fewer than k labels.
+        If an argument is not as described, or leaves fewer than k labels, or there are no
+        probabilities.
 
     Examples
     --------
@@ -128,13 +138,66 @@ def topk_predictor(estimator, k=None, *, labels=None, exclude=None, label_weight
     >>> answer = topk_predictor(model.fit(passages, ["sort", "sort", "sum", "sum"]), k=1)
     >>> answer(["how to sort?"])[0].tolist()
     [['sort']]
+    >>> answer
+    TopkPredictor(PPDSparseClassifier, k=1, scores='decision', 2 classes, after TfidfVectorizer)
     """
     inner = find_inner(estimator, "topk_predictor")
-    only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
-    predictor = inner.estimator.topk_predictor(k, **only)
-    if not inner.transformers:
+    if names is not None:
+        names = checked_names(names, inner.estimator)
+        labels, exclude = (
+            _numbers_of(given, names, 0, name)
+            for given, name in ((labels, "labels"), (exclude, "exclude"))
+        )
+        label_weight = weights_by_name(label_weight, names)
+    options = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+    if scores != "decision":
+        options["scores"] = scores
+    predictor = inner.estimator.topk_predictor(k, **options)
+    if not inner.transformers and names is None:
         return predictor
-    return lambda X: predictor(inner.transform(X))
+    return PredictorOfPipeline(inner, predictor, names)
+
+
+class PredictorOfPipeline:
+    """A predictor behind the transformers of a pipeline, and with other names of classes.
+
+    Parameters
+    ----------
+    inner : Inner
+        Of the pipeline.
+    predictor : TopkPredictor
+        Of the estimator inside.
+    names : ndarray of shape (n_classes,), or None
+
+    Attributes
+    ----------
+    classes_, k, scores : as of the predictor
+    """
+
+    def __init__(self, inner, predictor, names=None):
+        self._inner, self._predictor, self._names = inner, predictor, names
+        self.classes_ = predictor.classes_ if names is None else names
+        self.k, self.scores = predictor.k, predictor.scores
+
+    def __repr__(self):
+        shown = repr(self._predictor)
+        steps = [type(step).__name__ for step in self._inner.transformers]
+        return f"{shown[:-1]}, after {', '.join(steps)})" if steps else shown
+
+    def __call__(self, X):
+        """The k best classes of each row, and their scores.
+
+        Parameters
+        ----------
+        X : whatever the first step of the pipeline takes
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+        scores : ndarray of float32, shape (n_samples, k)
+        """
+        labels, scores = self._predictor(self._inner.transform(X))
+        return (labels if self._names is None else self._names[labels]), scores
 
 
 def checked_names(names, estimator):

@@ -5,6 +5,7 @@ from numbers import Real
 import numpy as np
 
 from ._propensity import propensities_of
+from ._validation import check_sample_weight
 
 LARGEST_WEIGHT = 1e12  # of a class: float32 must hold its product with sample_weight
 
@@ -52,3 +53,46 @@ def weights_of_labels(class_weight, classes, counts, n_rows=None):
             )
         per_class[position[label]] = weight
     return per_class
+
+
+def times_class_weight(estimator, codes, sample_weight, part=False):
+    """Weights of samples of one class each, times those of their classes.
+
+    Parameters
+    ----------
+    estimator : BaseXCClassifier
+        Whose `class_weight` is a factor on the weights of samples.
+    codes : ndarray of int32 (n_samples,)
+    sample_weight : ndarray of float32 (n_samples,), or None
+    part : bool, default=False
+        Whether these are samples of one of several calls, which do not say how frequent a class is.
+        A dict may then name classes that come later.
+
+    Returns
+    -------
+    sample_weight : ndarray of float32 (n_samples,), or None
+
+    Raises
+    ------
+    ValueError
+        As `weights_of_labels`, or if frequencies are asked of a part, or the products leave the
+        range of weights.
+    """
+    class_weight, classes = estimator.class_weight, estimator.classes_
+    if class_weight is None:
+        return sample_weight
+    weight = np.ones(len(codes)) if sample_weight is None else sample_weight.astype(np.float64)
+    if part:
+        if isinstance(class_weight, str):
+            raise ValueError(
+                f"class_weight={class_weight!r} follows the frequencies of all samples, which "
+                "partial_fit does not know: give a dict of weights, or sample_weight"
+            )
+        known = set(classes.tolist())
+        class_weight = {label: w for label, w in class_weight.items() if label in known}
+    counts = np.bincount(codes, weights=weight, minlength=len(classes))
+    factors = weights_of_labels(class_weight, classes, counts)
+    try:
+        return check_sample_weight(weight * factors[codes], len(codes), estimator._range_of_weights)
+    except ValueError as error:
+        raise ValueError(f"sample_weight times class_weight: {error}") from error

@@ -120,6 +120,7 @@ def test_temperature_is_the_maximum_of_the_likelihood():
         ("sigmoid", "multiclass"),
         ("isotonic", "multiclass"),
         ("temperature", "multiclass"),
+        ("top_label", "multiclass"),
     ],
 )
 def test_weights_are_repetitions(method, kind):
@@ -132,7 +133,7 @@ def test_weights_are_repetitions(method, kind):
     assert some.rest_probability == pytest.approx(others.rest_probability)
 
 
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature", "top_label"])
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
 def test_extreme_scores(method, scale):
     data = held_out(seed=6, one_a_row=True)
@@ -179,7 +180,7 @@ def test_the_rest_gets_its_frequency():
 
 
 @pytest.mark.parametrize("model", [PPDSparseClassifier(random_state=0), MemoirSVC(random_state=0)])
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature", "top_label", "auto"])
 def test_probabilities_of_classes(model, method, multiclass):
     X, y, X_test, y_test = multiclass
     cv = 3 if method == "sigmoid" else 0.25
@@ -222,7 +223,7 @@ def test_probabilities_of_two_classes():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     y = np.where(X[:, 0] + rng.normal(size=300) > 0.7, "yes", "no")
-    for method in ["sigmoid", "isotonic", "temperature"]:
+    for method in ["sigmoid", "isotonic", "temperature", "top_label", "auto"]:
         model = PPDSparseClassifier(calibration=method, random_state=0).fit(X, y)
         p = model.predict_proba(X)
         np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-6)
@@ -241,7 +242,7 @@ def test_without_calibration_there_are_no_probabilities(multiclass):
         assert hasattr(PPDSparseClassifier(calibration="sigmoid"), name)
     with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as error:
         _ = model.predict_proba
-    assert "only with calibration='sigmoid'" in str(error.value.__cause__)
+    assert "only with calibration='auto'" in str(error.value.__cause__)
     with pytest.raises(ValueError, match="scores='proba': PPDSparseClassifier has prob"):
         model.predict_topk(X_test, scores="proba")
     with pytest.raises(NotFittedError):
@@ -424,9 +425,9 @@ def test_the_error_itself_says_how_to_get_probabilities(multiclass):
     model = PPDSparseClassifier(random_state=0).fit(X, y)
     for name in ("predict_proba", "predict_log_proba"):
         assert not hasattr(model, name)
-        with pytest.raises(AttributeError, match=rf"'{name}': .*calibration='sigmoid'.*Frozen"):
+        with pytest.raises(AttributeError, match=rf"'{name}': .*calibration='auto'.*Frozen"):
             getattr(model, name)
-    with pytest.raises(AttributeError, match=r"'predict_proba': .*calibration='sigmoid'"):
+    with pytest.raises(AttributeError, match=r"'predict_proba': .*calibration='auto'"):
         TopKThresholdClassifier(model).predict_proba(X)
     assert PPDSparseClassifier.predict_proba.__doc__.startswith("Calibrated probabilities")
     assert PPDSparseClassifier(calibration="sigmoid").predict_proba.__name__ == "predict_proba"

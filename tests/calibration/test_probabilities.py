@@ -27,6 +27,7 @@ MODELS = {
     "sigmoid": PPDSparseClassifier(calibration="sigmoid", **HELD_OUT),
     "isotonic": MemoirSVC(calibration="isotonic", **HELD_OUT),
     "temperature": PPDSparseClassifier(calibration="temperature", **HELD_OUT),
+    "top_label": PPDSparseClassifier(calibration="top_label", **HELD_OUT),
     "wrapper": TopKCalibratedClassifier(cv=0.5, method="temperature"),
 }
 

@@ -15,12 +15,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn_xc import AugmentReduceClassifier, PPDSparseClassifier, explain
 from sklearn_xc.inspection import (
     ContributionsDisplay,
+    CoverageDisplay,
     LabelFrequencyDisplay,
     PrecisionAtKDisplay,
     ReliabilityDisplay,
     _display,
 )
-from sklearn_xc.metrics import expected_calibration_error, precision_at_k
+from sklearn_xc.metrics import coverage_curve, expected_calibration_error, precision_at_k
 
 mpl.use("agg")
 
@@ -306,3 +307,22 @@ def test_matplotlib_is_needed(monkeypatch):
     for display in some:
         with pytest.raises(ImportError, match=rf"{type(display).__name__}.plot needs matplotlib"):
             display.plot()
+
+
+# ------------------------------------------------------------------------------------- coverage
+
+
+def test_coverage_is_that_of_the_metric():
+    labels, p = MULTICLASS.predict_topk(X[100:], 1, scores="proba")
+    coverage, accuracy, _ = coverage_curve(LABELS[100:], labels, p)
+    display = CoverageDisplay.from_estimator(MULTICLASS, X[100:], LABELS[100:])
+    drawn = coverage >= 0.2  # fewer than twenty rows are chance
+    np.testing.assert_allclose(display.line_.get_xdata(), coverage[drawn])
+    np.testing.assert_allclose(display.line_.get_ydata(), accuracy[drawn])
+    assert legend(display) == [f"AugmentReduceClassifier, mean {display.area:.3f}"]
+    assert display.area > accuracy[-1]
+    again = CoverageDisplay.from_estimator(
+        MULTILABEL, X[100:], Y[100:], scores="decision", ax=display.ax_, name="labels"
+    )
+    assert again.ax_ is display.ax_
+    assert again.line_.get_color() != display.line_.get_color()

@@ -1,0 +1,186 @@
+"""Probability of the best class from its own score and its lead, and of the others by what is left.
+
+Dividing probabilities of single classes by their sum over thousands of rare ones keeps the best
+below 0.8, however sure the model is. Here the best class is looked at alone: whether it was right
+is a question of two answers, which held-out rows calibrate as they are.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from ..model_selection._out_of_fold import NO_SCORE
+from ..utils._records import is_a, is_not_negative, record
+from ._transforms import (
+    Isotonic,
+    Sigmoid,
+    Temperature,
+    centre_and_scale,
+    fit_isotonic,
+    fit_temperature,
+    minimise,
+    platt_targets,
+)
+
+MANY = 1000  # held-out rows with which a rising function is fitted, not two numbers
+
+
+@record(
+    slope=is_not_negative, lead_slope=is_not_negative, largest_lead=is_not_negative,
+    curve=is_a(Sigmoid, Isotonic), others=is_a(Temperature),
+)  # fmt: skip
+@dataclass(frozen=True)
+class TopLabel:
+    """``curve(slope * score + lead_slope * lead)`` for the best class of a row.
+
+    Attributes
+    ----------
+    slope, lead_slope : float
+        Of the best score, and of its lead over the second.
+    largest_lead : float
+        Where no other class has a score.
+    curve : Sigmoid or Isotonic
+    others : Temperature
+        How the others share what the best class leaves.
+    """
+
+    slope: float
+    lead_slope: float
+    largest_lead: float
+    curve: Sigmoid | Isotonic
+    others: Temperature
+
+    def best(self, scores):
+        """Probability that the best class is right: ndarray of float64 (n_rows,)."""
+        lead = _leads(scores, self.largest_lead)
+        return self.curve(self.slope * scores[:, 0] + self.lead_slope * lead)
+
+    def __call__(self, scores, n_classes):
+        """Probabilities of the candidates and of each other class.
+
+        Parameters
+        ----------
+        scores : ndarray of float64 (n_rows, n_candidates)
+            Best first; at most NO_SCORE where a class has none.
+        n_classes : int
+
+        Returns
+        -------
+        probabilities : ndarray of float64 (n_rows, n_candidates)
+            Those of classes without a score are what `rest` is.
+        rest : ndarray of float64 (n_rows,)
+        """
+        best = np.clip(self.best(scores), 1 / n_classes, 1)
+        scored = scores[:, 1:] > NO_SCORE
+        n_rest = n_classes - 1 - scored.sum(axis=1)
+        share = self.others(scores[:, 1:], n_rest > 0)
+        share, rest = share[:, :-1], share[:, -1] / np.maximum(n_rest, 1)
+        rest = np.minimum(rest, share.min(axis=1, where=scored, initial=1))
+        share = np.where(scored, share, rest[:, None])
+        share = np.maximum(np.column_stack([share, rest]), np.finfo(np.float64).tiny)
+        count = np.ones(share.shape)
+        count[:, -1] = n_classes - scores.shape[1]
+        found = _below(best, share, count)
+        return np.column_stack([best, found[:, :-1]]), found[:, -1]
+
+
+def _leads(scores, largest):
+    """How far the best score is above the second."""
+    if scores.shape[1] < 2:
+        return np.full(len(scores), largest)
+    return np.where(scores[:, 1] > NO_SCORE, scores[:, 0] - scores[:, 1], largest)
+
+
+def _below(best, share, count):
+    """Divide what the best class leaves by shares, none above the best.
+
+    Parameters
+    ----------
+    best : ndarray of float64 (n_rows,)
+    share : ndarray of float64 (n_rows, n)
+        Falling in each row.
+    count : ndarray of float64 (n_rows, n)
+        Classes of each share.
+
+    Returns
+    -------
+    probabilities : ndarray of float64 (n_rows, n)
+        With ``(probabilities * count).sum(axis=1) == 1 - best``.
+    """
+    at_most = np.broadcast_to(best[:, None], share.shape)
+    full = np.zeros(share.shape, dtype=bool)
+    while True:
+        left = 1 - best - (at_most * count).sum(axis=1, where=full)
+        total = (share * count).sum(axis=1, where=~full)
+        scale = np.maximum(left, 0) / np.where(total > 0, total, 1)
+        found = np.where(full, at_most, scale[:, None] * share)
+        over = ~full & (count > 0) & (found > at_most * (1 + 1e-15))
+        if not over.any():
+            return np.minimum(found, at_most)
+        full |= over
+
+
+def fit_top_label(held_out, n_classes):
+    """Fit a TopLabel on held-out rows of one class each.
+
+    A logistic regression weighs the score and the lead, none of them below zero; with a thousand
+    rows or more a rising function follows, by least squares.
+
+    Parameters
+    ----------
+    held_out : HeldOut
+        Rows without a scored class count as rows of the lowest score.
+    n_classes : int
+
+    Returns
+    -------
+    transform : TopLabel
+    """
+    scored = held_out.scores[:, 0] > NO_SCORE
+    held_out = type(held_out)(*(part[scored] for part in held_out))
+    scores, weight = held_out.scores.astype(np.float64), held_out.weight
+    hit = held_out.hits[:, 0]
+    second = scores[:, 1] > NO_SCORE if scores.shape[1] > 1 else np.zeros(len(scores), bool)
+    largest = float(np.max(_leads(scores, 0.0), where=second, initial=0.0))
+    features = np.column_stack([scores[:, 0], _leads(scores, largest)])
+    slope, lead_slope, offset = _logistic(features, hit, weight)
+    combined = slope * features[:, 0] + lead_slope * features[:, 1]
+    curve = Sigmoid(1.0, offset)
+    if len(scores) >= MANY:
+        curve = fit_isotonic(combined, hit, weight)
+    return TopLabel(slope, lead_slope, largest, curve, _fit_others(held_out, n_classes))
+
+
+def _logistic(features, hit, weight):
+    """Maximum likelihood of two slopes, not below zero, and an offset."""
+    targets = platt_targets(hit, weight)
+    parts = [centre_and_scale(column, weight) for column in features.T]
+    centre, scale = np.array(parts).T
+    z = (features - centre) / scale
+    weight = weight / weight.sum()
+
+    def loss(parameters):
+        utility = z @ parameters[:2] + parameters[2]
+        excess = weight * (expit(utility) - targets)
+        value = weight @ (np.logaddexp(0, utility) - targets * utility)
+        return value, np.append(excess @ z, excess.sum())
+
+    rate = weight @ targets
+    start = [1.0, 0.0, np.log(rate / (1 - rate))]
+    *slopes, offset = minimise(loss, start, [(0, None), (0, None), (None, None)])
+    slopes = np.array(slopes) / scale
+    return float(slopes[0]), float(slopes[1]), float(offset - slopes @ centre)
+
+
+def _fit_others(held_out, n_classes):
+    """The softmax among all classes but the best, by the rows whose best is wrong."""
+    missed = ~held_out.hits[:, 0]
+    scores, hits = held_out.scores[missed, 1:], held_out.hits[missed, 1:]
+    scored = scores > NO_SCORE
+    if not scored.any() or not held_out.weight[missed].sum() > 0:  # nothing to learn from
+        n_rest = n_classes - held_out.scores.shape[1]
+        return Temperature(0.0, float(np.log(max(n_rest, 1))))
+    rest = held_out._replace(scores=scores, hits=hits, weight=held_out.weight[missed])
+    found = fit_temperature(rest, n_classes - 1)
+    return found if np.isfinite(found.other) else Temperature(found.inverse, -700.0)

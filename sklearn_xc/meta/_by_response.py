@@ -1,0 +1,81 @@
+"""What the wrappers that compare scores or probabilities with a threshold have in common."""
+
+from sklearn.utils.validation import check_is_fitted
+
+from ..topk._predict import predict_topk
+from ..utils._available import available_if
+from ._base import BaseTopKWrapper
+
+RESPONSES = {"predict_proba": "proba", "decision_function": "decision"}  # for predict_topk
+
+
+def _estimator_has(method):
+    def check(self):
+        getattr(vars(self).get("estimator_", self._wrapped()), method)  # its own error if not
+        return True
+
+    return check
+
+
+class BaseThresholdWrapper(BaseTopKWrapper):
+    """Base of the wrappers with the parameter `response_method`, which leave rankings as they are.
+
+    `fit` calls :meth:`_choose_response` once ``estimator_`` is there.
+    """
+
+    def _choose_response(self):
+        """Set response_method_, by what the fitted estimator has."""
+        self.response_method_ = self.response_method
+        if self.response_method == "auto":
+            has_it = hasattr(self.estimator_, "predict_proba")
+            self.response_method_ = "predict_proba" if has_it else "decision_function"
+
+    def _response(self):
+        """The `scores` argument of `predict_topk`."""
+        # a model saved before there was a choice has thresholds on scores
+        return RESPONSES[vars(self).get("response_method_", "decision_function")]
+
+    def predict_topk(
+        self, X, k=None, scores="decision", sparse_output=False, *,
+        labels=None, exclude=None, label_weight=None,
+    ):  # fmt: skip
+        """The k best classes of the estimator, whatever the thresholds.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the estimator takes
+        k : int, default=None
+            From 1 to the number of classes K; by default the smaller of 5 and K.
+        scores : {"decision", "proba"}, default="decision"
+            What to return beside the labels.
+        sparse_output : bool, default=False
+            Whether to return one sparse matrix with k entries a row instead of two arrays.
+        labels, exclude, label_weight : object, default=None
+            What the answers may hold, and what is added to scores; see
+            :meth:`PPDSparseClassifier.predict_topk`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+        scores : ndarray of float32, shape (n_samples, k)
+        matrix : csr_array of float32, shape (n_samples, K)
+            In their place with `sparse_output`.
+        """
+        check_is_fitted(self)
+        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+        return predict_topk(self.estimator_, X, k, scores, sparse_output, **only)
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_proba(self, X):
+        """Probabilities of all classes by the estimator, where it gives them.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the estimator takes
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)

@@ -1,0 +1,106 @@
+"""Out-of-fold scores of the labels that rows have been given: where to look for errors in y."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+
+from ..base._labels import is_indicator
+from ..topk._predict import predict_topk
+from ..utils._given_labels import plain_labels
+from ..utils._matrix import in_rows
+from ._cross_val_topk import tested_once
+from ._fold_assignment import label_pattern
+from ._routing import fit_with, route, splitter
+from ._take_rows import take
+
+
+def cross_val_label_scores(
+    estimator, X, y, *, cv=None, n_jobs=None, params=None, scores="decision"
+):  # fmt: skip
+    """The score of the given label of every row, by a model that has not seen the row.
+
+    Labels that such a model finds improbable are where errors in y are found first. Only these
+    scores are computed, not those of all classes.
+
+    Parameters
+    ----------
+    estimator : estimator
+        One that :func:`sklearn_xc.predict_topk` accepts, such as a Pipeline; fitted copies of it
+        predict.
+    X : array-like, sparse, or whatever the estimator takes
+    y : array-like of shape (n_samples,), or indicator (n_samples, n_classes), dense or sparse
+    cv, n_jobs, params : object, default=None
+        As of :func:`cross_val_topk`.
+    scores : {"decision", "proba"}, default="decision"
+        As of :func:`sklearn_xc.predict_topk`. Probabilities can be compared between rows.
+
+    Returns
+    -------
+    given : ndarray of float32 (n_samples,), or csr_array of float32 (n_samples, n_classes)
+        For one class a row its score: NaN for rows that are never tested, and where training knew
+        no row of the class. For an indicator the scores of its positives, at their places; of rows
+        that are never tested nothing is stored.
+
+    Raises
+    ------
+    ValueError
+        If `cv` tests a row twice, or `scores` is not one of the two.
+    TypeError
+        If the estimator has no ``predict_topk``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_xc import PPDSparseClassifier
+    >>> from sklearn_xc.datasets import make_xc_classification
+    >>> from sklearn_xc.model_selection import cross_val_label_scores
+    >>> X, y = make_xc_classification(600, 300, 20, signal=0.5, random_state=0)
+    >>> y[7] = (y[7] + 1) % 20  # an error
+    >>> given = cross_val_label_scores(PPDSparseClassifier(random_state=0), X, y)
+    >>> 7 in np.argsort(given)[:20]
+    True
+    """
+    if scores not in ("decision", "proba"):
+        raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
+    X, y = in_rows(X, y, names="Xy")
+    _, Y = label_pattern(y)
+    cv = splitter(cv)
+    routed = route(estimator, params, owner="cross_val_label_scores", cv=cv)
+    folds = tested_once(cv.split(X, y, **routed.split), Y.shape[0], "cross_val_label_scores")
+    results = Parallel(n_jobs=n_jobs)(
+        delayed(_score_fold)(clone(estimator), X, y, Y, train, test, routed.fit, scores)
+        for train, test in folds
+    )
+    if is_indicator(y):
+        return _placed(results, folds, Y.shape)
+    given = np.full(Y.shape[0], np.nan, dtype=np.float32)
+    for (_, test), values in zip(folds, results, strict=True):
+        given[test] = values
+    return given
+
+
+def _score_fold(estimator, X, y, Y, train, test, params, scores):
+    """Return the scores of a fold's given labels: an array, or a matrix in the place of Y."""
+    fit_with(estimator, X, y, train, params, None)
+    if is_indicator(y):
+        pattern = sparse.csr_array(Y[test]).astype(bool)
+        most = max(1, int(np.diff(pattern.indptr).max(initial=0)))
+        return predict_topk(estimator, take(X, test), most, scores, True, labels=pattern)
+    names = np.ravel(plain_labels(y))[test].tolist()
+    known = set(estimator.classes_.tolist())
+    there = np.array([name in known for name in names], dtype=bool)
+    values = np.full(len(test), np.nan, dtype=np.float32)
+    if there.any():
+        own = [[name] for name, known in zip(names, there, strict=True) if known]
+        found = predict_topk(estimator, take(X, test[there]), 1, scores, labels=own)
+        values[there] = found[1][:, 0]
+    return values
+
+
+def _placed(parts, folds, shape):
+    """Rows of folds, in the order of y."""
+    rows = np.concatenate([np.empty(0, dtype=np.int64), *(test for _, test in folds)])
+    whole = sparse.vstack(parts, format="coo") if parts else sparse.coo_array(shape)
+    whole = sparse.coo_array((whole.data, (rows[whole.row], whole.col)), shape=shape)
+    return sparse.csr_array(whole, dtype=np.float32)
