@@ -35,6 +35,7 @@ from ._labels import (
     refuse_indicator,
     told_from_numbers,
 )
+from ._named_classes import encode_among
 from ._nearly_empty import count_rows_with_labels
 
 __all__ = [
@@ -164,7 +165,7 @@ def gathered_search_params(parameters, names):
     return parameters
 
 
-def validate_fit(estimator, X, y, sample_weight=None):
+def validate_fit(estimator, X, y, sample_weight=None, classes=None):
     """Check parameters and data of a fit.
 
     Sets classes_, what scikit-learn records of X, and what is counted of the labels.
@@ -175,6 +176,8 @@ def validate_fit(estimator, X, y, sample_weight=None):
     X : array-like or sparse, shape (n_samples, n_features)
     y : array-like or sparse, shape (n_samples,) or (n_samples, n_classes)
     sample_weight : array-like of shape (n_samples,), default=None
+    classes : array-like of shape (n_classes,), default=None
+        With one class a sample: all classes, of which y may hold one alone too.
 
     Returns
     -------
@@ -194,15 +197,19 @@ def validate_fit(estimator, X, y, sample_weight=None):
         refuse_indicator(estimator, y)
     if y.ndim == 2:
         estimator._require_size(y.shape[1], X.shape[1])
-    estimator._encoding, Y = encode(y, names, grades)
-    if (given := getattr(estimator, "label_names", None)) is not None:
-        estimator._encoding = _named(estimator._encoding, given, names)
+    given = getattr(estimator, "label_names", None)
+    if classes is not None:
+        estimator._encoding, Y = encode_among(y, classes, given, grades)
+    else:
+        estimator._encoding, Y = encode(y, names, grades)
+        if given is not None:
+            estimator._encoding = _named(estimator._encoding, given, names)
     estimator._require_size(estimator._encoding.n_classes, X.shape[1])
     estimator.classes_ = estimator._encoding.classes_
     is_multilabel = estimator._encoding.kind == "multilabel"
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
-        if not is_multilabel:
+        if not is_multilabel and classes is None:
             require_two_classes(Y, sample_weight, estimator.classes_)
     positives = pattern_of(Y)
     estimator._set_support(training_support(positives, sample_weight, len(estimator.classes_)))
