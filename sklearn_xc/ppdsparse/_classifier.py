@@ -1,10 +1,5 @@
 """PPDSparse: one-vs-rest linear classifiers that are sparse in primal and dual."""
 
-import warnings
-
-import numpy as np
-from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
@@ -12,21 +7,12 @@ from ..base._validation import validate_fit
 from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
 from ..utils._csr import LARGEST_INDEX
-from ..utils._matrix import checked_csr
-from ..utils._records import (
-    either,
-    is_a,
-    is_array,
-    is_not_negative,
-    is_number,
-    is_text,
-    require_attributes,
-    savable,
-)
+from ..utils._records import savable
 from ..utils._scratch import Scratch
 from ._add_labels import add_labels
 from ._assembly import grown_duals
 from ._checkpoint import Checkpoint
+from ._fitted import check_loaded, warn_if_empty, warn_if_late
 from ._parameters import CONSTRAINTS
 from ._penalty_pilot import choose_penalties
 from ._problem import Problem
@@ -386,43 +372,12 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         super()._require_size(n_classes, n_features)
         require_workspace(n_classes, n_features, self.n_jobs)
 
-    def _warn_if_late(self, gap, stacklevel=3):
-        late = int((~(gap <= self.tol)).sum())
-        if late:
-            warnings.warn(
-                f"max_iter={self.max_iter} rounds did not bring the duality gap of {late} of "
-                f"{len(gap)} classes below tol={self.tol:g} (largest: "
-                f"{gap.max():.3g}); raise max_iter or tol, or scale the features",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
-            )
-
-    def _warn_if_empty(self, sample_weight, stacklevel):
-        if self.coef_.nnz or sample_weight is None or sample_weight.max() >= 1:
-            return
-        warnings.warn(
-            f"every weight is zero: the penalties, l1_={self.l1_:.3g} and l2_={self.l2_:.3g}, "
-            f"outweigh the samples, whose weights are at most {sample_weight.max():.3g}; "
-            "multiply these, or set smaller penalties",
-            UserWarning,
-            stacklevel=stacklevel,
-        )
+    _warn_if_late = warn_if_late
+    _warn_if_empty = warn_if_empty
 
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
-        dual = vars(self).get("dual_coef_")
-        if dual is not None and not (
-            sparse.issparse(dual) and dual.format == "csr" and dual.has_canonical_format
-        ):
-            raise ValueError("dual_coef_ is no CSR matrix, or names a sample twice")
-        if dual is not None and not mapped:
-            checked_csr(dual, "dual_coef_")
-        of_classes = either(is_array(np.float64, finite=False), is_array(np.int64))
-        require_attributes(
-            self, _n_visits=is_not_negative, l1_=is_not_negative, l2_=is_not_negative,
-            dual_gap_=of_classes, n_active_=of_classes, search_=is_text, recall_=is_number,
-            dual_coef_=sparse.issparse, penalty_factors_=is_a(tuple),
-        )  # fmt: skip
+        check_loaded(self, mapped)
 
     def _settings(self, penalties, checkpoint=None):
         """The kernel's `Settings`; the seed is that of the fit that a checkpoint is of."""
