@@ -7,6 +7,7 @@ import os
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
+from numbers import Real
 from threading import get_ident
 
 import numpy as np
@@ -25,6 +26,7 @@ from ..utils._given_labels import label_names, plain_labels, require_names
 from ..utils._label_places import check_names
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._validation import check_sample_weight, require_two_classes
+from ._label_texts import texts_of
 from ._labels import (
     KEPT,
     REFUSED,
@@ -39,6 +41,7 @@ from ._named_classes import encode_among
 from ._nearly_empty import count_rows_with_labels
 
 __all__ = [
+    "WEIGHT_OF_TEXTS",
     "HasMethods",
     "Interval",
     "Options",
@@ -48,8 +51,12 @@ __all__ = [
     "check_parameters",
     "validate_fit",
     "validate_more",
+    "validate_with_texts",
 ]
 
+
+# The range of `label_feature_weight`: float32 holds its products with other weights.
+WEIGHT_OF_TEXTS = [Interval(Real, 0, 1e6, closed="both")]
 
 _training = {}  # id of an estimator -> the thread that changes it, and the attributes of before
 _begun = count()  # changes that began, of any estimator
@@ -218,6 +225,40 @@ def validate_fit(estimator, X, y, sample_weight=None, classes=None):
     if is_multilabel:
         count_rows_with_labels(estimator, positives, sample_weight)
     return as_rows(normalise(X)), Y, sample_weight
+
+
+def validate_with_texts(estimator, X, y, sample_weight, label_features, classes):
+    """Check parameters and data of a fit, and texts of its labels.
+
+    Parameters
+    ----------
+    estimator : BaseXCClassifier
+        With the parameter `label_feature_weight`.
+    X, y, sample_weight, classes : as of `validate_fit`
+    label_features : array-like or sparse (n_classes, n_features), list or tuple of these, or None
+
+    Returns
+    -------
+    rows, Y, sample_weight : as `validate_fit` returns them
+        Of the samples.
+    texts : Texts
+    """
+    rows, Y, sample_weight = validate_fit(estimator, X, y, sample_weight, classes)
+    texts = texts_of(estimator, label_features, rows.shape[1], rows.dense, classes)
+    if classes is not None:
+        _require_two_classes_with_rows(estimator, codes_of(Y), sample_weight, texts)
+    return rows, Y, sample_weight, texts
+
+
+def _require_two_classes_with_rows(estimator, codes, sample_weight, texts):
+    """Refuse a fit of which all rows are of one class."""
+    counted = codes if sample_weight is None else codes[sample_weight > 0]
+    present = np.union1d(counted, texts.labels)
+    if len(present) < 2:
+        raise ValueError(
+            f"y holds 1 class, {estimator.classes_[present].tolist()[0]!r}, and no other has a "
+            "text in label_features; a classifier needs rows or texts of at least two classes"
+        )
 
 
 def refuse_texts(X):

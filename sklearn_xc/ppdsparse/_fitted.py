@@ -11,6 +11,7 @@ from ..utils._records import (
     either,
     is_a,
     is_array,
+    is_count,
     is_not_negative,
     is_number,
     is_text,
@@ -57,5 +58,5 @@ def check_loaded(model, mapped):
     require_attributes(
         model, _n_visits=is_not_negative, l1_=is_not_negative, l2_=is_not_negative,
         dual_gap_=of_classes, n_active_=of_classes, search_=is_text, recall_=is_number,
-        dual_coef_=sparse.issparse, penalty_factors_=is_a(tuple),
+        dual_coef_=sparse.issparse, penalty_factors_=is_a(tuple), _n_dual_texts=is_count,
     )  # fmt: skip
