@@ -10,13 +10,12 @@ from ..base._validation import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._coordinates import weights_inside, weights_outside
 from ..utils._callbacks import Progress, with_callbacks
-from ..utils._convergence import warn_not_converged
 from ..utils._records import savable
 from ._data import NONE, Data
 from ._fitted import check_loaded
 from ._parameters import CONSTRAINTS
 from ._parts import train_on_part
-from ._rate_search import FIRST, MOST_TRIED, Trials, search_rate
+from ._rate_search import FIRST, MOST_TRIED, Trials, searched_rate
 from ._settings import (
     alpha_outside,
     divergence,
@@ -394,7 +393,7 @@ default="auto"
             if trials is None:
                 rate = known_rate(self, settings, stream, start, part)
             else:
-                rate = self._searched_rate(trials, workers, progress)
+                rate = searched_rate(trials, workers, progress)
             solver.begin(start).draws = stream.draws.copy()
             if settings.solver in STEPPED_SINGLY:
                 keys = given.keys(self.classes_)
@@ -433,15 +432,3 @@ default="auto"
         return self.learning_rate == "auto" and is_searched(
             settings.solver, n_visited, len(self.classes_)
         )
-
-    def _searched_rate(self, trials, workers, progress):
-        """The best rate of the first epoch on a part, in the coordinates."""
-        found = search_rate(trials, workers, progress)
-        if found.at_end:
-            warn_not_converged(
-                f"learning_rate='auto' ends with {found.rate:g} for rows of length 1, the last "
-                "rate that it tries, which was better than the one before: check the scale of the "
-                "features, or choose a learning_rate",
-                stacklevel=5,
-            )
-        return found.rate

@@ -11,16 +11,14 @@ from ..base._multiclass import partial_fit
 from ..base._validation import search_params, validate_warm_start
 from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import Progress, with_callbacks
-from ..utils._matrix import as_rows
-from ..utils._minibatches import sorted_by_class
-from ..utils._random import stream
 from ..utils._records import savable
 from ._auto import PUBLISHED, DataSeen, bias_of, passes_of, settings_of
 from ._data import Data
 from ._fitted import check_loaded, warn_if_still_rising
 from ._growing_weights import of_length_one, outside
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
-from ._seen import begin, mean_weight_of, take_in, with_weight_of_classes
+from ._partial_fit import train_on_part
+from ._seen import begin, take_in, with_weight_of_classes
 from ._train import Problem, SearchSettings, fit_memoir, require_lists_of_features
 
 
@@ -355,29 +353,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
     def _needs_a_beginning(self):
         return self.fit_intercept  # the size of the constant feature is that of the first rows
 
-    def _partial_fit(self, X, codes, sample_weight, first):
-        self._refuse_calibration()
-        n_before, n_calls = 0 if first else self.n_iter_, vars(self).get("n_iter_", 0)
-        weight = with_weight_of_classes(self, codes, sample_weight, first)
-        data = Data(as_rows(X), codes, weight).counted()
-        seed = check_random_state(self.random_state).randint(2**31)
-        seed = int(stream(seed, "part", n_before).integers(2**31))
-        start = begin(self, None) if first else self._saved
-        if first:
-            self._coordinates = data.coordinates(self)
-        data, before = data.inside(self._coordinates), mean_weight_of(self._seen)
-        weight, mean_weight = take_in(self, *data.measures())
-        if start is not None and before not in (0, mean_weight):
-            start = start.in_weights_of(before / mean_weight)
-        # In the order given, so that parts of a stream do what the whole would do.
-        known = mean_weight, self._n_visited, sorted_by_class(data.codes)
-        problem = Problem(data.rows, data.codes, weight, len(self.classes_), *known)
-        outcome = fit_memoir(
-            problem, *self._settings(), start, n_passes=1, seed=seed, n_jobs=self.n_jobs,
-            progress=self._progress_of_part(),
-        )  # fmt: skip
-        self._keep(outcome, len(data.codes))
-        self.n_iter_ = n_calls + 1
+    _partial_fit = train_on_part
 
     # ------------------------------------------------------------------------------ the model
 
