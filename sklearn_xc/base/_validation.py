@@ -280,21 +280,23 @@ def refuse_texts(X):
         )
 
 
-def validate_warm_start(estimator, X, y, sample_weight):
+def validate_warm_start(estimator, X, y, sample_weight, label_features=None, classes=None):
     """Check parameters and data of a fit that `warm_start` lets go on from the one before.
 
     Parameters
     ----------
     estimator : BaseXCClassifier
         With ``_start_weights()``.
-    X, y, sample_weight : as in fit
+    X, y, sample_weight, label_features, classes : as in fit
 
     Returns
     -------
     rows : Rows
+        Of the samples.
     codes : ndarray of int32 (n_samples,)
         Numbers of the samples' classes in ``classes_``.
     sample_weight : ndarray of float32 (n_samples,), or None
+    texts : Texts
     weights : object
         Those to start from, None for a cold start.
     """
@@ -303,11 +305,13 @@ def validate_warm_start(estimator, X, y, sample_weight):
     if warm:
         estimator._check_state()
         before = estimator.classes_, estimator.n_features_in_, estimator._start_weights()
-    rows, Y, sample_weight = validate_fit(estimator, X, y, sample_weight)
+    rows, Y, sample_weight, texts = validate_with_texts(
+        estimator, X, y, sample_weight, label_features, classes
+    )
     if not warm:
-        return rows, codes_of(Y), sample_weight, None
+        return rows, codes_of(Y), sample_weight, texts, None
     require_same_data(estimator, *before[:2])
-    return rows, codes_of(Y), sample_weight, before[2]
+    return rows, codes_of(Y), sample_weight, texts, before[2]
 
 
 def require_same_data(estimator, classes, n_features):

@@ -152,6 +152,8 @@ default="auto"
         thousand of the samples.
     warm_start : bool, default=False
         Start the next fit, on the same classes and features, from the weights of the last.
+    label_feature_weight : float, default=1.0
+        The sample weight of each text in `label_features`, from 0, which leaves texts out, to 1e6.
 
     Attributes
     ----------
@@ -275,6 +277,7 @@ default="auto"
         random_state=None,
         verbose=0,
         warm_start=False,
+        label_feature_weight=1.0,
     ):
         self.solver = solver
         self.formulation = formulation
@@ -294,9 +297,10 @@ default="auto"
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.label_feature_weight = label_feature_weight
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
         """Fit the weights of all classes.
 
         Parameters
@@ -308,6 +312,15 @@ default="auto"
         sample_weight : array-like of shape (n_samples,), default=None
             s_i, factors on the log-loss of each sample; not negative. Samples of weight zero are
             not visited.
+        label_features : array-like or sparse, shape (n_classes, n_features), or sequence of \
+                these, default=None
+            Texts of the labels in the columns of X, one row a label: in the order of `classes`, or
+            of the sorted classes in y; a row of zeros is none. Several texts a label are several
+            matrices. Each is trained on as one more row, of the one label and the weight
+            `label_feature_weight`, so that classes without samples are found too; it is no sample
+            where samples are counted or held out.
+        classes : array-like of shape (n_classes,), default=None
+            All classes, also those that no sample has.
 
         Returns
         -------
@@ -328,9 +341,11 @@ default="auto"
         """
         progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            rows, codes, sample_weight, start = validate_warm_start(self, X, y, sample_weight)
+            rows, codes, sample_weight, texts, start = validate_warm_start(
+                self, X, y, sample_weight, label_features, classes
+            )
             data = Data(rows, codes, NONE if sample_weight is None else sample_weight)
-            data = data.full().shortened()
+            data = data.with_texts(texts).full().shortened()
             settings = settings_of(self, data.entries_a_row(), None)
             n_epochs = passes(self.max_iter, settings, len(data.visited()))
             shares = shares_of_epochs(self.decay, n_epochs)
