@@ -24,6 +24,8 @@ class Problem(NamedTuple):
     multilabel : bool
     whole : bool
         Whether this is a fit, or a part of what `partial_fit` is given.
+    n_texts : int
+        How many of the last rows are texts of labels; of a part not known, and 0.
     """
 
     rows: Rows
@@ -33,21 +35,26 @@ class Problem(NamedTuple):
     n_classes: int
     multilabel: bool
     whole: bool
+    n_texts: int = 0
 
     @classmethod
-    def of(cls, model, rows, positives, sample_weight, held_out=None):
+    def of(cls, model, rows, positives, sample_weight, held_out=None, n_texts=0):
         """The problem of an estimator whose classes are known; a part where none are held out."""
         whole, n_classes = held_out is not None, len(model.classes_)
         if held_out is None:
             held_out = np.zeros(rows.shape[0], dtype=bool)
         multilabel = model._encoding.kind == "multilabel"
-        return cls(rows, positives, sample_weight, held_out, n_classes, multilabel, whole)
+        return cls(rows, positives, sample_weight, held_out, n_classes, multilabel, whole, n_texts)
 
     def visited(self):
         """The samples to train on."""
         weight = self.sample_weight
         counted = ~self.held_out if weight is None else ~self.held_out & (weight > 0)
         return np.flatnonzero(counted)
+
+    def samples(self, rows):
+        """Those of the numbers of rows that are not of texts."""
+        return rows[rows < self.rows.shape[0] - self.n_texts]
 
     def in_form(self, form):
         """With rows as steps of this form take them: sparse by features, dense by columns."""

@@ -197,7 +197,7 @@ def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threa
     def model():
         threshold = np.float32(0)
         if problem.multilabel:
-            validation = kept if len(kept) else visited
+            validation = kept if len(kept) else problem.samples(visited)
             threshold = best_threshold(steps, validation, problem.sample_weight)
             change_of_it = threshold - np.float32(state.threshold)
             threshold = np.float32(state.threshold + part_of_threshold * change_of_it)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from _label_features import (
     FORMS,
+    INDICATOR,
     LABEL_OF,
     N_LABELS,
     NAMES,
@@ -17,13 +18,19 @@ from _label_features import (
 from scipy import sparse
 from sklearn import clone
 
-from sklearn_xc import AugmentReduceClassifier, ImplicitSoftmaxRegressor, MemoirSVC
+from sklearn_xc import (
+    AugmentReduceClassifier,
+    ImplicitSoftmaxRegressor,
+    LDGSClassifier,
+    MemoirSVC,
+)
 from sklearn_xc.base._multiclass import held_out_samples
 
 X, T = FORMS["sparse"]
 GIVEN = {"label_features": T, "classes": NAMES}
 STEPPED = {
     "MemoirSVC": MemoirSVC(random_state=0),
+    "LDGSClassifier": LDGSClassifier(random_state=0),
     "ImplicitSoftmaxRegressor": ImplicitSoftmaxRegressor(learning_rate=0.5, random_state=0),
     "AugmentReduceClassifier": AugmentReduceClassifier(random_state=0),
 }
@@ -70,7 +77,7 @@ def test_texts_are_not_held_out_and_hold_out_none(n_texts):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("name", ["MemoirSVC", "AugmentReduceClassifier"])
+@pytest.mark.parametrize("name", ["MemoirSVC", "LDGSClassifier", "AugmentReduceClassifier"])
 def test_early_stopping_judges_by_samples(name):
     model = clone(STEPPED[name]).set_params(early_stopping=True, validation_fraction=0.2)
     plain = clone(model).fit(X, Y_1D, classes=NAMES).label_report_.n_true
@@ -142,3 +149,27 @@ def test_texts_of_a_dense_matrix_beside_sparse_rows():
         X, Y_1D, label_features=sparse.csr_array(TEXTS), classes=NAMES
     )
     np.testing.assert_array_equal(weights_of(model), weights_of(other))
+
+
+def test_parts_of_an_indicator_take_texts():
+    model = LDGSClassifier(random_state=0, label_feature_weight=2.0)
+    reference = LDGSClassifier(random_state=0)
+    for _ in range(2):
+        model.partial_fit(X, INDICATOR, label_features=T)
+        rows, Y, weights = below(X, INDICATOR, None, T, NAMES, 2.0)
+        reference.partial_fit(rows, Y, sample_weight=weights)
+    np.testing.assert_array_equal(weights_of(model), weights_of(reference))
+    np.testing.assert_array_equal(model.label_report_.support, 2 * INDICATOR.sum(axis=0))
+    with pytest.raises(ValueError, match="11 rows, one for each label, but there are 12"):
+        model.partial_fit(X, INDICATOR, label_features=T[:-1])
+
+
+def test_the_threshold_of_ldgs_is_of_samples():
+    heavy = LDGSClassifier(random_state=0, label_feature_weight=1e-6)
+    plain = LDGSClassifier(random_state=0).fit(X, INDICATOR)
+    model = heavy.fit(X, INDICATOR, label_features=T)
+    mean = [m.predict(X).sum(axis=1).mean() for m in (plain, model)]
+    assert mean[1] == pytest.approx(mean[0], rel=0.1)
+    grades = INDICATOR * np.float32(0.5)
+    graded = LDGSClassifier(random_state=0, graded=True).fit(X, grades, label_features=T)
+    assert graded.predict_topk(QUESTION, k=1)[0].ravel().tolist() == WITHOUT_ROWS
