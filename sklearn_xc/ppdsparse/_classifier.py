@@ -45,12 +45,12 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         Strength of the L1 penalty, from 0 to 1e12; the intercept is not part of it. Larger values
         give fewer weights. "rows" is a twentieth of the length of a row, at most half the size of
         an entry, ``sum x_ij^2 / sum |x_ij|``, which larger penalties would keep at zero. "auto" is
-        0.2, 1 or 4 times "rows", whichever ranks the labels of held-out samples best.
+        0.02 to 4 times "rows", whichever ranks the labels of held-out samples best.
     l2 : float, "auto", "rows" or a multiple of these such as "0.3*rows", default="auto"
         Strength of the L2 penalty, from 1e-12 to 1e12; the intercept is part of it. "rows" is 30
         times the root mean square of ``<x_i, x_j>`` over pairs of rows less their mean, at most
         1.5 times the mean of ``||x||^2``: about 1 for TF-IDF rows; less where rows differ in fewer
-        than 50 directions, such as those of a table of few columns. "auto" is 0.1 to 10 times
+        than 50 directions, such as those of a table of few columns. "auto" is 0.03 to 10 times
         "rows", by the labels of held-out samples: little for labels whose samples are nearly
         alike, much for labels that are mostly chance. With fewer than 100 samples to hold out
         "auto" is "rows", or 0.2 and 0.3 times "rows" if most labels have one sample.
@@ -76,14 +76,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     n_select : "auto" or int, default="auto"
         How many samples a search adds to the active set of a class (the paper's kappa): those
         that violate the margin most. "auto" takes the size of the active set, at least 100.
-    search : {"auto", "exact", "hnsw"}, default="auto"
-        How dense X is searched for violators. "exact" reads all rows. "hnsw" asks a graph over the
-        rows (:class:`~sklearn_xc.mips.HNSWIndex`), built once for all classes, and reads all rows
-        only when what it names is done with, which certifies each class: `dual_gap_` is true
-        either way. "auto" takes the graph where counted operations say that it saves more than
-        building it costs, for millions of rows and hundreds of thousands of classes; it is
-        "exact" for sparse X, for which "hnsw" is an error, and without hnswlib. Not together with
-        `sparsification` or `feature_threshold`.
     sparsification : {"random"} or None, default=None
         "random" searches with a random sparse copy of the weights (Algorithm 3), where that has
         fewer non-zeros than the weights themselves. One search in four, and the one that decides
@@ -250,7 +242,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         max_iter=100,
         tol=0.03,
         n_select="auto",
-        search="auto",
         sparsification=None,
         delta=0.5,
         feature_threshold=0.0,
@@ -276,7 +267,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.n_select = n_select
-        self.search = search
         self.sparsification = sparsification
         self.delta = delta
         self.feature_threshold = feature_threshold
@@ -383,7 +373,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self.l1_, self.l2_ = problem.penalties.outside()
         self.n_iter_, self._n_visits = result["n_iter"], result["n_visits"]
         self.dual_gap_, self.n_active_ = result["gap"], result["n_active"]
-        self.search_, self.recall_ = result["search"], result["recall"]
         vars(self).pop("dual_coef_", None)
         if self.warm_start:
             self.dual_coef_, self._n_dual_texts = result["dual"], problem.n_texts
@@ -422,7 +411,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     def _ways(self):
         """What else `fit_classes` is told of the parameters."""
         return {
-            "search": self.search,
             "feature_threshold": self.feature_threshold,
             "keep_dual": self.warm_start,
             "n_jobs": self.n_jobs,

@@ -13,8 +13,6 @@ from ..utils._records import (
     is_array,
     is_count,
     is_not_negative,
-    is_number,
-    is_text,
     require_attributes,
 )
 
@@ -57,6 +55,6 @@ def check_loaded(model, mapped):
     of_classes = either(is_array(np.float64, finite=False), is_array(np.int64))
     require_attributes(
         model, _n_visits=is_not_negative, l1_=is_not_negative, l2_=is_not_negative,
-        dual_gap_=of_classes, n_active_=of_classes, search_=is_text, recall_=is_number,
-        dual_coef_=sparse.issparse, penalty_factors_=is_a(tuple), _n_dual_texts=is_count,
+        dual_gap_=of_classes, n_active_=of_classes, dual_coef_=sparse.issparse,
+        penalty_factors_=is_a(tuple), _n_dual_texts=is_count,
     )  # fmt: skip
