@@ -294,7 +294,7 @@ class AllClasses:
         return self._steps.W[:, : self._n_classes].T, self._steps.b[: self._n_classes]
 
 
-def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=None):
+def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=None, n_texts=0):
     """Make passes over the samples of a call.
 
     Parameters
@@ -310,6 +310,8 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
     progress : Progress
     part : float, default=None
         None for a fit; for a part how much of a mini-batch its last one is.
+    n_texts : int, default=0
+        How many of the last rows are texts of labels.
 
     Returns
     -------
@@ -325,7 +327,7 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
     seed = rng.randint(2**31)
     held_out = np.zeros(rows.shape[0], dtype=bool)
     if model.early_stopping and max_iter > 1:
-        held_out = held_out_samples(codes, model.validation_fraction, rng, sample_weight)
+        held_out = held_out_samples(codes, model.validation_fraction, rng, sample_weight, n_texts)
     if plain:
         coordinates = plain_coordinates(rows, sample_weight)
     else:

@@ -3,7 +3,7 @@
 import os
 from numbers import Integral, Real
 
-from ..base._validation import Interval, StrOptions
+from ..base._validation import WEIGHT_OF_TEXTS, Interval, StrOptions
 from ..calibration._mixin import CalibratedMixin
 
 # Section 6 of the paper: lambda = 0.01 and tau = 1 "for most of data sets", of the grid
@@ -39,4 +39,5 @@ CONSTRAINTS = {
     "scratch": [str, os.PathLike, None],
     "label_names": ["array-like", None],
     "graded": ["boolean"],
+    "label_feature_weight": WEIGHT_OF_TEXTS,
 }

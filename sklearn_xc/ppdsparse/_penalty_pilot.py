@@ -22,6 +22,7 @@ from ..utils._coordinates import Coordinates
 from ..utils._parallel import local_workers
 from ..utils._rows import Rows
 from ..utils._scratch import Scratch
+from ..utils._stacked_rows import stacked
 from ._problem import Problem, in_units
 from ._solver import fit_classes
 
@@ -85,6 +86,7 @@ def choose_penalties(problem: Problem, model, settings: dict) -> tuple[float, fl
 
 def _labels_are_single(problem: Problem) -> bool:
     """Whether there are many labels and most of them have one sample."""
+    problem = problem.samples()
     counts = _counts_of(pattern_of(problem.Y)[problem.sample_weight > 0])
     return len(counts) >= FEWEST_HELD and np.median(counts[counts > 0]) == 1
 
@@ -118,6 +120,7 @@ class Pilot(NamedTuple):
 def pilot_of(problem: Problem) -> Pilot | None:
     """Hold out samples and choose the classes and samples to fit; None if there are too few."""
     rng = np.random.default_rng(SEED)
+    with_texts, problem = problem, problem.samples()
     problem = _without_samples_of_weight_zero(problem)
     Y, weight = pattern_of(problem.Y), problem.sample_weight
     draw = _Draw(Y, rng)
@@ -141,10 +144,26 @@ def pilot_of(problem: Problem) -> Pilot | None:
         problem.class_weight[classes],
         problem.penalties._replace(coordinates=Coordinates()),  # its weights are not brought back
     )
+    part = _with_texts_of(part, classes, with_texts)
     truth = Y[held][:, classes].toarray() > 0
     if Y.shape[1] == 1:  # of two classes, of which the first has no column
         truth = np.hstack([~truth, truth])
     return Pilot(part, problem.rows.take(held), truth, weight[held] * share)
+
+
+def _with_texts_of(part: Problem, classes: np.ndarray, problem: Problem) -> Problem:
+    """Append the texts of some classes to the rows of these classes."""
+    if not problem.n_texts:
+        return part
+    texts = np.arange(len(problem.sample_weight) - problem.n_texts, len(problem.sample_weight))
+    if problem.Y.shape[1] > 1:
+        texts = texts[np.diff(problem.Y[texts][:, classes].indptr) > 0]
+    return part._replace(
+        rows=stacked(part.rows, problem.rows.take(texts)),
+        Y=sparse.vstack([part.Y, problem.Y[texts][:, classes]], format="csr"),
+        sample_weight=np.append(part.sample_weight, problem.sample_weight[texts]),
+        n_texts=len(texts),
+    )
 
 
 def _without_samples_of_weight_zero(problem: Problem) -> Problem:
