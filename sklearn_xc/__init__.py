@@ -15,6 +15,7 @@ from .persistence import load, save, save_problems
 from .ppdsparse._classifier import PPDSparseClassifier
 from .ppdsparse._classifier_cv import PPDSparseClassifierCV
 from .ppdsparse._merge import merge
+from .stacking._classifier import TopKStackingClassifier
 from .topk._predict import predict_topk, topk_predictor
 from .word_embedding._estimator import LDGSWordEmbedding
 
@@ -28,6 +29,7 @@ __all__ = [
     "PPDSparseClassifierCV",
     "TopKCalibratedClassifier",
     "TopKNeighborsClassifier",
+    "TopKStackingClassifier",
     "TopKThresholdClassifier",
     "explain",
     "load",
