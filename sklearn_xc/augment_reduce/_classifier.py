@@ -59,13 +59,6 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     sampling : {"uniform", "frequency"}, default="uniform"
         How they are drawn. "frequency" mixes the frequencies of the classes half and half with the
         uniform distribution and weights the classes so that bound and gradient stay unbiased.
-    shared_draws : bool, default=False
-        Whether the weights of a class drawn for a sample are stepped by a variable of the sample
-        that has just seen this class, as in the paper's algorithms. That correlates the two steps,
-        which costs a little bias (and with large steps spares noise). Otherwise, the softmax leaves
-        a class out of the step of the variable that it sees itself. Probit and logistic, and a
-        softmax with one class drawn, draw classes for the variables apart, which takes about a
-        fifth more time.
     local_steps : {"auto", "published"}, default="auto"
         Steps of the variables of probit and logistic after t passes: ``0.3 * (1 + t)^-0.5``, or the
         published ``0.01 * (1 + t)^-0.9``, which leave them about where they start. Those of the
@@ -128,6 +121,8 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         left.
     warm_start : bool, default=False
         Start from the weights of the fit before, which must have had the same classes and features.
+    label_feature_weight : float, default=1.0
+        The sample weight of each text in `label_features`, from 0, which leaves texts out, to 1e6.
 
     Attributes
     ----------
@@ -216,7 +211,6 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         batch_size="auto",
         n_sampled_classes=20,
         sampling="uniform",
-        shared_draws=False,
         local_steps="auto",
         max_iter="auto",
         learning_rate="auto",
@@ -230,13 +224,13 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         random_state=None,
         verbose=0,
         warm_start=False,
+        label_feature_weight=1.0,
     ):
         self.model = model
         self.bound = bound
         self.batch_size = batch_size
         self.n_sampled_classes = n_sampled_classes
         self.sampling = sampling
-        self.shared_draws = shared_draws
         self.local_steps = local_steps
         self.max_iter = max_iter
         self.learning_rate = learning_rate
@@ -250,9 +244,10 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.label_feature_weight = label_feature_weight
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
         """Fit the model.
 
         Parameters
@@ -262,6 +257,15 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             Labels of any dtype that sorts, of at least two classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors, zero or more, on the samples' log-likelihoods.
+        label_features : array-like or sparse, shape (n_classes, n_features), or sequence of \
+                these, default=None
+            Texts of the labels in the columns of X, one row a label: in the order of `classes`, or
+            of the sorted classes in y; a row of zeros is none. Several texts a label are several
+            matrices. Each is trained on as one more row, of the one label and the weight
+            `label_feature_weight`, so that classes without samples are found too; it is no sample
+            where samples are counted or held out.
+        classes : array-like of shape (n_classes,), default=None
+            All classes, also those that no sample has.
 
         Returns
         -------
@@ -284,7 +288,11 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         """
         progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            rows, codes, sample_weight, weights = validate_warm_start(self, X, y, sample_weight)
+            rows, codes, sample_weight, texts, weights = validate_warm_start(
+                self, X, y, sample_weight, label_features, classes
+            )
+            sample_weight = texts.weights_below(sample_weight, len(codes))
+            rows, codes = texts.below(rows), texts.labels_below(codes)
             check_bound(self)
             self._waiting = None
             if weights is None:
@@ -298,7 +306,9 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             weight = np.ones(len(codes)) if sample_weight is None else sample_weight.astype(float)
             sums = rows.feature_sums(weight)
             self._moments = FeatureMoments(rows.shape[1]).with_sums(sums, weight)
-            result = train(self, rows, codes, sample_weight, weights, max_iter, progress)
+            result = train(
+                self, rows, codes, sample_weight, weights, max_iter, progress, n_texts=texts.n
+            )
             self._keep(result)
             if result.held_out.any():
                 self._count_held_out(rows.take(result.held_out), codes[result.held_out])

@@ -2,7 +2,7 @@
 
 from numbers import Integral, Real
 
-from ..base._validation import Interval, StrOptions
+from ..base._validation import WEIGHT_OF_TEXTS, Interval, StrOptions
 from ..softmax._class_sampling import SAMPLINGS
 from ..utils._csr import LARGEST_INDEX
 from ._bounds import LOCAL_STEPS
@@ -13,7 +13,6 @@ CONSTRAINTS = {
     "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
     "n_sampled_classes": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
     "sampling": [StrOptions(set(SAMPLINGS))],
-    "shared_draws": ["boolean"],
     "local_steps": [StrOptions(set(LOCAL_STEPS))],
     "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
     "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
@@ -27,4 +26,5 @@ CONSTRAINTS = {
     "random_state": ["random_state"],
     "verbose": ["verbose"],
     "warm_start": ["boolean"],
+    "label_feature_weight": WEIGHT_OF_TEXTS,
 }

@@ -30,7 +30,6 @@ from ._auto import (
 )
 from ._bounds import bound_for
 from ._exact_steps import PlainSteps, plain_coordinates, plain_settings
-from ._fitted import averages_of
 from ._start import in_memory, start_of, to_inside, to_outside
 
 # The bound is watched on this many samples, fewer where they would have more scores than WATCHED.
@@ -295,7 +294,7 @@ class AllClasses:
         return self._steps.W[:, : self._n_classes].T, self._steps.b[: self._n_classes]
 
 
-def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=None):
+def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=None, n_texts=0):
     """Make passes over the samples of a call.
 
     Parameters
@@ -311,6 +310,8 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
     progress : Progress
     part : float, default=None
         None for a fit; for a part how much of a mini-batch its last one is.
+    n_texts : int, default=0
+        How many of the last rows are texts of labels.
 
     Returns
     -------
@@ -326,7 +327,7 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
     seed = rng.randint(2**31)
     held_out = np.zeros(rows.shape[0], dtype=bool)
     if model.early_stopping and max_iter > 1:
-        held_out = held_out_samples(codes, model.validation_fraction, rng, sample_weight)
+        held_out = held_out_samples(codes, model.validation_fraction, rng, sample_weight, n_texts)
     if plain:
         coordinates = plain_coordinates(rows, sample_weight)
     else:
@@ -349,7 +350,7 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
         settings = replace(settings, **plain_settings(model, coordinates.scale, n_classes))
     if not starts_at_zero:
         to_inside(*weights, coordinates)
-    averages, squares = averages_of(model), coordinates.scale**2
+    averages, squares = model._averages, coordinates.scale**2
     if averages is not None and not plain:  # of gradients by the weights as they are
         averages = averages[0] / squares.astype(np.float32), averages[1]
     watched = samples.few(len(weights[1]), seed)

@@ -62,7 +62,7 @@ class LabelEncoding:
     container: type | None = None
 
     def _check_record(self):
-        """Raise ValueError for what no call of `encode` makes (see `persistence.record`)."""
+        """Raise ValueError for what no call of `encode` makes (see `utils/_records.record`)."""
         least = {"binary": 2, "multiclass": 3, "multilabel": 1}[self.kind]
         if len(self.classes_) < least or (self.kind == "binary" and len(self.classes_) != 2):
             raise ValueError(f"{len(self.classes_)} classes of a {self.kind} problem")
@@ -246,13 +246,16 @@ def _encode_classes(y):
         raise ValueError(
             f"y holds 1 class, {classes.tolist()[0]!r}; a classifier needs at least two classes"
         )
-    if len(classes) == 2:
-        indptr = np.concatenate([[0], np.cumsum(codes)])
-        return LabelEncoding("binary", classes, y.dtype), _pattern(
-            np.zeros(indptr[-1], dtype=np.int32), indptr, 1
-        )
-    Y = _pattern(codes, np.arange(len(y) + 1), len(classes))
-    return LabelEncoding("multiclass", classes, y.dtype), Y
+    kind = "binary" if len(classes) == 2 else "multiclass"
+    return LabelEncoding(kind, classes, y.dtype), encode_codes(codes, len(classes))
+
+
+def encode_codes(codes, n_classes):
+    """Return numbers of classes, one a sample, as the pattern that :func:`encode` returns."""
+    if n_classes > 2:
+        return _pattern(codes, np.arange(len(codes) + 1), n_classes)
+    indptr = np.concatenate([[0], np.cumsum(codes)])
+    return _pattern(np.zeros(indptr[-1], dtype=np.int32), indptr, 1)
 
 
 def _unique(y):

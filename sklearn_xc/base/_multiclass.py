@@ -12,20 +12,22 @@ An estimator whose method is this `partial_fit` has
 from functools import partial
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from ..inspection._label_counts import summed_support
 from ..utils._given_labels import given_classes, plain_labels
-from ..utils._matrix import in_checked_csr, normalise
+from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._validation import check_sample_weight
 from ..utils._waiting import ended_beginning, keep_beginning, with_beginning
+from ._label_texts import texts_of
 from ._labels import LabelEncoding, check_labels, refuse_indicator
 from ._linear_model import arrays_of
 from ._new_classes import merge_labels
 from ._validation import check_parameters
 
 
-def partial_fit(self, X, y, classes=None, sample_weight=None):
+def partial_fit(self, X, y, classes=None, sample_weight=None, label_features=None):
     """Go on training with one pass over more samples, whose classes may be new.
 
     A label that no call before has named becomes a class: ``classes_`` stays sorted, and the
@@ -46,6 +48,10 @@ def partial_fit(self, X, y, classes=None, sample_weight=None):
         least. Later, all classes from this call on: those of before, and any new ones, with or
         without samples; then y may hold no others.
     sample_weight : array-like of shape (n_samples,), default=None
+    label_features : array-like or sparse, shape (n_classes, n_features), or sequence of these, \
+            default=None
+        Texts of the labels, as in `fit`: further rows of this call, after the others. They are
+        of `classes` in its order, or of all classes after the call, sorted.
 
     Returns
     -------
@@ -65,7 +71,8 @@ def partial_fit(self, X, y, classes=None, sample_weight=None):
     """
     with self._all_or_nothing():
         first = not self.__sklearn_is_fitted__()
-        X, codes, sample_weight = validate_part(self, X, y, classes, sample_weight)
+        given = X, y, classes, sample_weight, label_features
+        X, codes, sample_weight = validate_part(self, *given)
         tables, samples = partial(_tables, self), (X, labels_of(codes), sample_weight)
         if not first and (anew := ended_beginning(self, tables, X)) is not None:
             n_calls = self.n_iter_
@@ -87,11 +94,12 @@ def _tables(estimator):
     return arrays_of(estimator.coef_, estimator.intercept_)
 
 
-def validate_part(estimator, X, y, classes, sample_weight):
+def validate_part(estimator, X, y, classes, sample_weight, label_features=None):
     """Check parameters and data of a `partial_fit` with one class a sample.
 
     Sets classes_ and what scikit-learn records of X at the first call, takes in new classes later,
-    and returns X as `utils._matrix.normalise` does, the classes' numbers and the weights.
+    and returns X as `utils._matrix.normalise` does, the classes' numbers and the weights; texts of
+    labels are the last rows, and not counted.
     """
     check_parameters(estimator)
     check_labels(y)
@@ -106,18 +114,43 @@ def validate_part(estimator, X, y, classes, sample_weight):
     if first:
         if classes is None:
             raise ValueError("classes must be given at the first call of partial_fit")
-        classes = given_classes(classes)
-        if len(classes) < 2:
-            raise ValueError(f"classes must name at least two classes, got {classes!r}")
-        estimator._require_size(len(classes), X.shape[1])
-        _set_classes(estimator, classes)
+        named = given_classes(classes)
+        if len(named) < 2:
+            raise ValueError(f"classes must name at least two classes, got {named!r}")
+        estimator._require_size(len(named), X.shape[1])
+        _set_classes(estimator, named)
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
     _grow(estimator, y, None if first else classes, may_add=not first and classes is None)
     estimator._require_size(len(estimator.classes_), X.shape[1])
     codes = known_codes(y, estimator.classes_)
     estimator._set_support(summed_support(estimator.classes_, codes, sample_weight, before))
-    return normalise(X), codes, sample_weight
+    X = normalise(X)
+    texts = texts_of(estimator, label_features, X.shape[1], not sparse.issparse(X), classes)
+    return with_texts(estimator, X, codes, sample_weight, texts)
+
+
+def with_texts(estimator, X, labels, sample_weight, texts):
+    """Return the samples of a part with the texts of labels below them.
+
+    Parameters
+    ----------
+    estimator : BaseXCClassifier
+    X : ndarray or csr_array of float32 (n_samples, n_features)
+    labels : ndarray of int32 (n_samples,), or csr_array (n_samples, n_columns)
+    sample_weight : ndarray of float32 (n_samples,), or None
+    texts : Texts
+    """
+    if not texts.n:
+        return X, labels, sample_weight
+    by_counts = getattr(estimator, "class_weight", None)
+    if isinstance(by_counts, str):
+        raise ValueError(
+            f"class_weight={by_counts!r} counts the samples of all calls, and texts are none: give "
+            "label_features to fit, or a dict as class_weight"
+        )
+    sample_weight = texts.weights_below(sample_weight, X.shape[0])
+    return texts.below(as_rows(X)).matrix(), texts.labels_below(labels), sample_weight
 
 
 def _set_classes(estimator, classes):
@@ -159,7 +192,7 @@ def known_codes(y, classes):
     return np.where(classes[places] == y, places, -1).astype(np.int32)
 
 
-def held_out_samples(codes, fraction, rng, sample_weight=None):
+def held_out_samples(codes, fraction, rng, sample_weight=None, n_texts=0):
     """Samples kept from training, at random; a class keeps at least one of its samples.
 
     Parameters
@@ -169,14 +202,16 @@ def held_out_samples(codes, fraction, rng, sample_weight=None):
     rng : RandomState
     sample_weight : ndarray (n_samples,), default=None
         Samples of weight zero are neither drawn nor counted; None or of size 0 for weights of 1.
+    n_texts : int, default=0
+        How many of the last rows are texts of labels, which are neither drawn nor counted.
 
     Returns
     -------
     held_out : ndarray of bool (n_samples,)
     """
-    counted = np.arange(len(codes))
+    counted = np.arange(len(codes) - n_texts)
     if sample_weight is not None and len(sample_weight):
-        counted = np.flatnonzero(sample_weight > 0)
+        counted = np.flatnonzero(sample_weight[: len(counted)] > 0)
     order = counted[rng.permutation(len(counted))]
     _, first = np.unique(codes[order], return_index=True)
     free = np.delete(order, first)

@@ -7,6 +7,7 @@ import os
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
+from numbers import Real
 from threading import get_ident
 
 import numpy as np
@@ -25,6 +26,7 @@ from ..utils._given_labels import label_names, plain_labels, require_names
 from ..utils._label_places import check_names
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._validation import check_sample_weight, require_two_classes
+from ._label_texts import texts_of
 from ._labels import (
     KEPT,
     REFUSED,
@@ -35,9 +37,11 @@ from ._labels import (
     refuse_indicator,
     told_from_numbers,
 )
+from ._named_classes import encode_among
 from ._nearly_empty import count_rows_with_labels
 
 __all__ = [
+    "WEIGHT_OF_TEXTS",
     "HasMethods",
     "Interval",
     "Options",
@@ -47,8 +51,12 @@ __all__ = [
     "check_parameters",
     "validate_fit",
     "validate_more",
+    "validate_with_texts",
 ]
 
+
+# The range of `label_feature_weight`: float32 holds its products with other weights.
+WEIGHT_OF_TEXTS = [Interval(Real, 0, 1e6, closed="both")]
 
 _training = {}  # id of an estimator -> the thread that changes it, and the attributes of before
 _begun = count()  # changes that began, of any estimator
@@ -156,15 +164,7 @@ def search_params(estimator):
     return {key: given.get(key, default) for key, (default, _) in allowed.items()}
 
 
-def gathered_search_params(parameters, names):
-    """The parameters of a file in which entries of `search_params` were parameters themselves."""
-    found = {name: parameters.pop(name) for name in names if name in parameters}
-    if found:
-        parameters["search_params"] = found
-    return parameters
-
-
-def validate_fit(estimator, X, y, sample_weight=None):
+def validate_fit(estimator, X, y, sample_weight=None, classes=None):
     """Check parameters and data of a fit.
 
     Sets classes_, what scikit-learn records of X, and what is counted of the labels.
@@ -175,6 +175,8 @@ def validate_fit(estimator, X, y, sample_weight=None):
     X : array-like or sparse, shape (n_samples, n_features)
     y : array-like or sparse, shape (n_samples,) or (n_samples, n_classes)
     sample_weight : array-like of shape (n_samples,), default=None
+    classes : array-like of shape (n_classes,), default=None
+        With one class a sample: all classes, of which y may hold one alone too.
 
     Returns
     -------
@@ -194,15 +196,19 @@ def validate_fit(estimator, X, y, sample_weight=None):
         refuse_indicator(estimator, y)
     if y.ndim == 2:
         estimator._require_size(y.shape[1], X.shape[1])
-    estimator._encoding, Y = encode(y, names, grades)
-    if (given := getattr(estimator, "label_names", None)) is not None:
-        estimator._encoding = _named(estimator._encoding, given, names)
+    given = getattr(estimator, "label_names", None)
+    if classes is not None:
+        estimator._encoding, Y = encode_among(y, classes, given, grades)
+    else:
+        estimator._encoding, Y = encode(y, names, grades)
+        if given is not None:
+            estimator._encoding = _named(estimator._encoding, given, names)
     estimator._require_size(estimator._encoding.n_classes, X.shape[1])
     estimator.classes_ = estimator._encoding.classes_
     is_multilabel = estimator._encoding.kind == "multilabel"
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, X.shape[0], estimator._range_of_weights)
-        if not is_multilabel:
+        if not is_multilabel and classes is None:
             require_two_classes(Y, sample_weight, estimator.classes_)
     positives = pattern_of(Y)
     estimator._set_support(training_support(positives, sample_weight, len(estimator.classes_)))
@@ -211,6 +217,40 @@ def validate_fit(estimator, X, y, sample_weight=None):
     if is_multilabel:
         count_rows_with_labels(estimator, positives, sample_weight)
     return as_rows(normalise(X)), Y, sample_weight
+
+
+def validate_with_texts(estimator, X, y, sample_weight, label_features, classes):
+    """Check parameters and data of a fit, and texts of its labels.
+
+    Parameters
+    ----------
+    estimator : BaseXCClassifier
+        With the parameter `label_feature_weight`.
+    X, y, sample_weight, classes : as of `validate_fit`
+    label_features : array-like or sparse (n_classes, n_features), list or tuple of these, or None
+
+    Returns
+    -------
+    rows, Y, sample_weight : as `validate_fit` returns them
+        Of the samples.
+    texts : Texts
+    """
+    rows, Y, sample_weight = validate_fit(estimator, X, y, sample_weight, classes)
+    texts = texts_of(estimator, label_features, rows.shape[1], rows.dense, classes)
+    if classes is not None:
+        _require_two_classes_with_rows(estimator, codes_of(Y), sample_weight, texts)
+    return rows, Y, sample_weight, texts
+
+
+def _require_two_classes_with_rows(estimator, codes, sample_weight, texts):
+    """Refuse a fit of which all rows are of one class."""
+    counted = codes if sample_weight is None else codes[sample_weight > 0]
+    present = np.union1d(counted, texts.labels)
+    if len(present) < 2:
+        raise ValueError(
+            f"y holds 1 class, {estimator.classes_[present].tolist()[0]!r}, and no other has a "
+            "text in label_features; a classifier needs rows or texts of at least two classes"
+        )
 
 
 def refuse_texts(X):
@@ -232,21 +272,23 @@ def refuse_texts(X):
         )
 
 
-def validate_warm_start(estimator, X, y, sample_weight):
+def validate_warm_start(estimator, X, y, sample_weight, label_features=None, classes=None):
     """Check parameters and data of a fit that `warm_start` lets go on from the one before.
 
     Parameters
     ----------
     estimator : BaseXCClassifier
         With ``_start_weights()``.
-    X, y, sample_weight : as in fit
+    X, y, sample_weight, label_features, classes : as in fit
 
     Returns
     -------
     rows : Rows
+        Of the samples.
     codes : ndarray of int32 (n_samples,)
         Numbers of the samples' classes in ``classes_``.
     sample_weight : ndarray of float32 (n_samples,), or None
+    texts : Texts
     weights : object
         Those to start from, None for a cold start.
     """
@@ -255,11 +297,13 @@ def validate_warm_start(estimator, X, y, sample_weight):
     if warm:
         estimator._check_state()
         before = estimator.classes_, estimator.n_features_in_, estimator._start_weights()
-    rows, Y, sample_weight = validate_fit(estimator, X, y, sample_weight)
+    rows, Y, sample_weight, texts = validate_with_texts(
+        estimator, X, y, sample_weight, label_features, classes
+    )
     if not warm:
-        return rows, codes_of(Y), sample_weight, None
+        return rows, codes_of(Y), sample_weight, texts, None
     require_same_data(estimator, *before[:2])
-    return rows, codes_of(Y), sample_weight, before[2]
+    return rows, codes_of(Y), sample_weight, texts, before[2]
 
 
 def require_same_data(estimator, classes, n_features):

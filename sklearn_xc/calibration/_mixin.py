@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import Interval, StrOptions, as_it_is
+from ..base._label_texts import params_of_parts
 from ..model_selection._out_of_fold import held_out_topk, read_labels, splits_of
 from ..utils._available import available_if
 from ..utils._callbacks import CALLBACKS
@@ -43,11 +44,14 @@ class CalibratedMixin:
         ],
     }
 
-    def _calibrate(self, X, y, sample_weight):
+    def _calibrate(self, X, y, sample_weight, label_features=None, classes=None):
         """Fit calibration_ on held-out scores of copies of this estimator."""
         if self._encoding.kind != "multilabel":
             y = np.ravel(y)
-        labels = read_labels(y)
+        params = params_of_parts(self, label_features, classes)
+        if sample_weight is not None:
+            params["sample_weight"] = sample_weight
+        labels = read_labels(y, self.classes_ if "classes" in params else None)
         if self.calibration == "temperature" and labels.kind == "multilabel":
             refuse_temperature()
         copy = clone(self).set_params(calibration=None, warm_start=False)
@@ -62,7 +66,7 @@ class CalibratedMixin:
             k=min(N_CANDIDATES, len(labels.classes)),
             splits=splits_of(self.calibration_cv, X, y, labels.kind, weight=sample_weight),
             weight=sample_weight,
-            params=None if sample_weight is None else {"sample_weight": sample_weight},
+            params=params,
         )
         self.calibration_ = fit_calibration(
             self.calibration, labels.kind, len(labels.classes), held_out

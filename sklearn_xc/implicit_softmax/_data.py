@@ -31,11 +31,22 @@ class Data(NamedTuple):
     y : ndarray of int32 (n_samples,)
         Class numbers.
     weight : ndarray of float32 (n_samples,), or of size 0 for weights of 1
+    n_texts : int
+        How many of the last ones are texts of labels.
     """
 
     rows: Rows
     y: np.ndarray
     weight: np.ndarray
+    n_texts: int = 0
+
+    def with_texts(self, texts):
+        """The samples with the texts of labels below them."""
+        if not texts.n:
+            return self
+        weight = texts.weights_below(self.sample_weight(), len(self.y))
+        rows, y = texts.below(self.rows), texts.labels_below(self.y)
+        return Data(rows, y, NONE if weight is None else weight, texts.n)
 
     def take(self, chosen):
         weight = self.weight[chosen] if self.weight.size else self.weight
@@ -116,11 +127,8 @@ class Data(NamedTuple):
         stream = before.with_samples(self.rows.hashes(), weight, entries)
         new = stream.seen.new_since(before.seen)
         anew = stream.seen.n_rows <= len(self.visited())
-        if before.sizes is not None:
-            stream = stream.replaced(sizes=self.added_to(before.sizes, new))
-        elif not anew and (self.rows.dense or stream.coordinates.mean is None):
-            return stream  # of version 0.1: its coordinates stay
-        if anew or before.sizes is None:
+        stream = stream.replaced(sizes=self.added_to(before.sizes, new))
+        if anew:
             coordinates = self.coordinates(columns, model.fit_intercept)
             return stream.replaced(**of_fit, coordinates=coordinates)
         return stream.replaced(
@@ -241,7 +249,9 @@ class Data(NamedTuple):
         counted = self.visited()
         n_rows = rows_of_part(len(counted), len(np.unique(self.y[counted])))
         order = stream(seed, "rates").permutation(counted)
-        chosen, others = np.sort(order[:n_rows]), np.sort(order[n_rows : 2 * n_rows])
+        others = order[n_rows:]
+        others = np.sort(others[others < len(self.y) - self.n_texts][:n_rows])
+        chosen = np.sort(order[:n_rows])
         part = self.take(chosen)
         share = n_rows / len(counted)
         if self.weight.size:

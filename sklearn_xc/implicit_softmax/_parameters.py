@@ -2,7 +2,7 @@
 
 from numbers import Integral, Real
 
-from ..base._validation import Interval, StrOptions
+from ..base._validation import WEIGHT_OF_TEXTS, Interval, StrOptions
 from ..softmax._class_sampling import SAMPLINGS
 from ..utils._csr import LARGEST_INDEX
 from ..utils._schedules import DECAY
@@ -27,4 +27,5 @@ CONSTRAINTS = {
     "random_state": ["random_state"],
     "verbose": ["verbose"],
     "warm_start": ["boolean"],
+    "label_feature_weight": WEIGHT_OF_TEXTS,
 }

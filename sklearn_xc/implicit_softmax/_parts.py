@@ -60,8 +60,8 @@ def train_on_part(model, X, codes, sample_weight, first):
         kept = model._stream
         step(rest, progress)
         model._stream = kept
-        rows, codes, _ = left = data.take(rest)
+        left = data.take(rest)
         model._waiting = Waiting(
-            rows.matrix(), labels_of(codes), left.sample_weight(), cold, tables or (),
+            left.rows.matrix(), labels_of(left.y), left.sample_weight(), cold, tables or (),
             tables_of(model),
         )  # fmt: skip

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..utils._callbacks import SILENT
+from ..utils._convergence import warn_not_converged
 from ..utils._parallel import run_blocks
 from ._solvers import DivergenceError
 from ._train import fit_softmax
@@ -134,3 +135,16 @@ def _gains(found, before, best):
     if not np.isfinite(found[before]):
         return True
     return found[before] - found[best] > WORTH_MORE * abs(found[best])
+
+
+def searched_rate(trials, workers, progress):
+    """The best rate of the first epoch on a part, in the coordinates."""
+    found = search_rate(trials, workers, progress)
+    if found.at_end:
+        warn_not_converged(
+            f"learning_rate='auto' ends with {found.rate:g} for rows of length 1, the last "
+            "rate that it tries, which was better than the one before: check the scale of the "
+            "features, or choose a learning_rate",
+            stacklevel=5,
+        )
+    return found.rate

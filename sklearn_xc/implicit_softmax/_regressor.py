@@ -10,13 +10,12 @@ from ..base._validation import validate_warm_start
 from ..softmax._base import BaseSoftmaxClassifier
 from ..softmax._coordinates import weights_inside, weights_outside
 from ..utils._callbacks import Progress, with_callbacks
-from ..utils._convergence import warn_not_converged
 from ..utils._records import savable
 from ._data import NONE, Data
 from ._fitted import check_loaded
 from ._parameters import CONSTRAINTS
 from ._parts import train_on_part
-from ._rate_search import FIRST, MOST_TRIED, Trials, search_rate
+from ._rate_search import FIRST, MOST_TRIED, Trials, searched_rate
 from ._settings import (
     alpha_outside,
     divergence,
@@ -153,6 +152,8 @@ default="auto"
         thousand of the samples.
     warm_start : bool, default=False
         Start the next fit, on the same classes and features, from the weights of the last.
+    label_feature_weight : float, default=1.0
+        The sample weight of each text in `label_features`, from 0, which leaves texts out, to 1e6.
 
     Attributes
     ----------
@@ -249,12 +250,6 @@ default="auto"
         super()._check_loaded(mapped)
         check_loaded(self)
 
-    @classmethod
-    def _renamed_parameters(cls, parameters):
-        if "loss_curve" in parameters:
-            parameters["compute_loss"] = parameters.pop("loss_curve")
-        return parameters
-
     def __init__(
         self,
         solver="auto",
@@ -276,6 +271,7 @@ default="auto"
         random_state=None,
         verbose=0,
         warm_start=False,
+        label_feature_weight=1.0,
     ):
         self.solver = solver
         self.formulation = formulation
@@ -295,9 +291,10 @@ default="auto"
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
+        self.label_feature_weight = label_feature_weight
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
         """Fit the weights of all classes.
 
         Parameters
@@ -309,6 +306,15 @@ default="auto"
         sample_weight : array-like of shape (n_samples,), default=None
             s_i, factors on the log-loss of each sample; not negative. Samples of weight zero are
             not visited.
+        label_features : array-like or sparse, shape (n_classes, n_features), or sequence of \
+                these, default=None
+            Texts of the labels in the columns of X, one row a label: in the order of `classes`, or
+            of the sorted classes in y; a row of zeros is none. Several texts a label are several
+            matrices. Each is trained on as one more row, of the one label and the weight
+            `label_feature_weight`, so that classes without samples are found too; it is no sample
+            where samples are counted or held out.
+        classes : array-like of shape (n_classes,), default=None
+            All classes, also those that no sample has.
 
         Returns
         -------
@@ -329,9 +335,11 @@ default="auto"
         """
         progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            rows, codes, sample_weight, start = validate_warm_start(self, X, y, sample_weight)
+            rows, codes, sample_weight, texts, start = validate_warm_start(
+                self, X, y, sample_weight, label_features, classes
+            )
             data = Data(rows, codes, NONE if sample_weight is None else sample_weight)
-            data = data.full().shortened()
+            data = data.with_texts(texts).full().shortened()
             settings = settings_of(self, data.entries_a_row(), None)
             n_epochs = passes(self.max_iter, settings, len(data.visited()))
             shares = shares_of_epochs(self.decay, n_epochs)
@@ -394,7 +402,7 @@ default="auto"
             if trials is None:
                 rate = known_rate(self, settings, stream, start, part)
             else:
-                rate = self._searched_rate(trials, workers, progress)
+                rate = searched_rate(trials, workers, progress)
             solver.begin(start).draws = stream.draws.copy()
             if settings.solver in STEPPED_SINGLY:
                 keys = given.keys(self.classes_)
@@ -433,15 +441,3 @@ default="auto"
         return self.learning_rate == "auto" and is_searched(
             settings.solver, n_visited, len(self.classes_)
         )
-
-    def _searched_rate(self, trials, workers, progress):
-        """The best rate of the first epoch on a part, in the coordinates."""
-        found = search_rate(trials, workers, progress)
-        if found.at_end:
-            warn_not_converged(
-                f"learning_rate='auto' ends with {found.rate:g} for rows of length 1, the last "
-                "rate that it tries, which was better than the one before: check the scale of the "
-                "features, or choose a learning_rate",
-                stacklevel=5,
-            )
-        return found.rate

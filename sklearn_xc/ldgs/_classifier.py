@@ -5,7 +5,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
-from ..base._validation import gathered_search_params, require_same_data, validate_fit
+from ..base._validation import require_same_data, validate_with_texts
 from ..softmax._probabilities import predict_log_proba, predict_proba, topk_probabilities
 from ..utils._available import available_if
 from ..utils._callbacks import Progress, with_callbacks
@@ -18,8 +18,9 @@ from ._index_search import predict_topk
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
 from ._partial_fit import partial_fit
 from ._prediction import embedded, has_probabilities
+from ._problem import Problem
 from ._scores import EmbeddedScores
-from ._train import Problem, first_state, fit_ldgs, require_weights, without_far_rows
+from ._train import first_state, fit_ldgs, require_weights, without_far_rows
 
 
 @savable
@@ -157,6 +158,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         are sums over the labels of a sample; "margin" is the largest of all pairs, and takes none.
         A label of a low grade counts less, but is no negative. In all else (support,
         `early_stopping`, scores) it is a label like others, and `predict` answers with 0 and 1.
+    label_feature_weight : float, default=1.0
+        The sample weight of each text in `label_features`, from 0, which leaves texts out, to 1e6.
 
     Attributes
     ----------
@@ -242,7 +245,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         batch_size=32, solver="auto", learning_rate="auto", decay="linear", max_iter="auto",
         alpha="auto", early_stopping=False, validation_fraction=0.1, n_iter_no_change=5,
         n_jobs=None, random_state=None, verbose=0, warm_start=False, label_names=None,
-        graded=False,
+        graded=False, label_feature_weight=1.0,
     ):  # fmt: skip
         self.loss = loss
         self.similarity = similarity
@@ -273,6 +276,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         self.warm_start = warm_start
         self.label_names = label_names
         self.graded = graded
+        self.label_feature_weight = label_feature_weight
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -282,7 +286,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     # ------------------------------------------------------------------------------------- fit
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
         """Fit both layers.
 
         Parameters
@@ -295,6 +299,16 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on the loss of each sample; not negative. Samples of weight zero are not
             visited.
+        label_features : array-like or sparse, shape (n_classes, n_features), or sequence of \
+                these, default=None
+            Texts of the labels in the columns of X, one row a label, in the order of the columns
+            of an indicator, of `classes` where that is given, and otherwise of the sorted classes
+            in y; a row of zeros is none. Several texts a label are several matrices. Each is
+            trained on as one more row, of the one label and the weight `label_feature_weight`, so
+            that labels without samples are found too; it is no sample where samples are counted,
+            held out, or choose the threshold of `predict`.
+        classes : array-like of shape (n_classes,), default=None
+            With y of one class a sample: all classes, also those that no sample has.
 
         Returns
         -------
@@ -321,18 +335,22 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
                 self._check_state()
                 before = self.classes_, self.n_features_in_, start_of(self)
             require_graded_loss(self)
-            rows, Y, sample_weight = validate_fit(self, X, y, sample_weight)
+            rows, Y, sample_weight, texts = validate_with_texts(
+                self, X, y, sample_weight, label_features, classes
+            )
             start = None
             if before is not None:
                 require_same_data(self, *before[:2])
                 start = before[2]
+            sample_weight = texts.weights_below(sample_weight, rows.shape[0])
+            rows, Y = texts.below(rows), texts.labels_below(Y, self._encoding.kind == "binary")
             single = self._encoding.kind != "multilabel"
             state = first_state(self, rows, len(self.classes_), single)
             rows = without_far_rows(state, rows, sample_weight)
             rng = check_random_state(self.random_state)
             positives = positives_of(Y, self._encoding)
-            held_out = held_out_of(self, positives, sample_weight, rng)
-            problem = Problem.of(self, rows, positives, sample_weight, held_out)
+            held_out = held_out_of(self, positives, sample_weight, rng, texts.n)
+            problem = Problem.of(self, rows, positives, sample_weight, held_out, texts.n)
             n_passes = passes(
                 self, state.plan.form, len(problem.visited()), len(self.classes_) * rows.shape[1]
             )
@@ -405,13 +423,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     def _scores_of(self, state=None):
         state = vars(self) if state is None else state
         binary = state["_encoding"].kind == "binary"
-        squared = state.get("_squared", self.similarity == "sqeuclidean")
-        table = state.get("input_embeddings_")
+        table, squared = state["input_embeddings_"], state["_squared"]
         return EmbeddedScores(state["n_features_in_"], binary, table, squared)
-
-    @classmethod
-    def _renamed_parameters(cls, parameters):
-        return gathered_search_params(parameters, SEARCH_PARAMS)
 
     def _require_size(self, n_classes, n_features):
         super()._require_size(n_classes, n_features)

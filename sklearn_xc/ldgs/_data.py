@@ -1,9 +1,11 @@
 """Training data of LDGS: the positives of samples, and the rows held out."""
 
 import numpy as np
+from scipy import sparse
 
+from ..base._label_texts import texts_of
 from ..base._labels import check_labels, codes_of, is_indicator
-from ..base._multiclass import held_out_samples, validate_part
+from ..base._multiclass import held_out_samples, validate_part, with_texts
 from ..base._validation import grades_of, validate_fit
 from ..mips._row_store import ranges
 from ..utils._given_labels import in_order_of
@@ -40,7 +42,7 @@ def require_graded_loss(estimator):
         )
 
 
-def validated_part(estimator, X, y, classes, sample_weight):
+def validated_part(estimator, X, y, classes, sample_weight, label_features=None):
     """Check parameters and data of a `partial_fit`, and take in new classes.
 
     Returns
@@ -56,8 +58,12 @@ def validated_part(estimator, X, y, classes, sample_weight):
     if not multilabel and estimator.graded:
         raise ValueError("graded=True is for an indicator y, but y has one class a sample")
     if multilabel:
-        return _part_of_indicator(estimator, X, y, classes, sample_weight, first)
-    X, codes, sample_weight = validate_part(estimator, X, y, classes, sample_weight)
+        X, Y, sample_weight = _part_of_indicator(estimator, X, y, classes, sample_weight, first)
+        texts = texts_of(estimator, label_features, X.shape[1], not sparse.issparse(X))
+        X, Y, sample_weight = with_texts(estimator, X, Y, sample_weight, texts)
+        return X, positives_of(Y, estimator._encoding), sample_weight
+    given = X, y, classes, sample_weight, label_features
+    X, codes, sample_weight = validate_part(estimator, *given)
     return X, Positives(np.arange(len(codes) + 1, dtype=np.int64), codes), sample_weight
 
 
@@ -85,24 +91,24 @@ def _part_of_indicator(estimator, X, y, classes, sample_weight, first):
         raise ValueError(
             f"classes names {len(classes)} labels, but y has {len(estimator.classes_)} columns"
         )
-    return X, positives_of(Y, estimator._encoding), sample_weight
+    return X, Y, sample_weight
 
 
-def held_out_of(model, positives, sample_weight, rng):
+def held_out_of(model, positives, sample_weight, rng, n_texts=0):
     """Samples kept from training, at random: ndarray of bool (n_samples,).
 
     None without `early_stopping`. With one class a sample, a class keeps at least one of its
-    samples.
+    samples. The last `n_texts` are texts of labels, which stay.
     """
     n_samples, fraction = len(positives.indptr) - 1, model.validation_fraction
     held_out = np.zeros(n_samples, dtype=bool)
     if not model.early_stopping:
         return held_out
     if model._encoding.kind != "multilabel":
-        return held_out_samples(positives.ids, fraction, rng, sample_weight)
-    counted = np.arange(n_samples)
+        return held_out_samples(positives.ids, fraction, rng, sample_weight, n_texts)
+    counted = np.arange(n_samples - n_texts)
     if sample_weight is not None:
-        counted = np.flatnonzero(sample_weight > 0)
+        counted = np.flatnonzero(sample_weight[: len(counted)] > 0)
     held_out[counted[rng.permutation(len(counted))[: int(fraction * len(counted))]]] = True
     return held_out
 

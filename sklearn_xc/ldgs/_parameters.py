@@ -2,7 +2,7 @@
 
 from numbers import Integral, Real
 
-from ..base._validation import Interval, StrOptions
+from ..base._validation import WEIGHT_OF_TEXTS, Interval, StrOptions
 from ..utils._csr import LARGEST_INDEX
 from ..utils._schedules import DECAY
 
@@ -34,6 +34,7 @@ CONSTRAINTS = {
     "random_state": ["random_state"],
     "verbose": ["verbose"],
     "warm_start": ["boolean"],
+    "label_feature_weight": WEIGHT_OF_TEXTS,
     "label_names": ["array-like", None],
     "graded": ["boolean"],
 }

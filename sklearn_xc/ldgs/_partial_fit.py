@@ -13,10 +13,11 @@ from ..utils._waiting import Waiting, keep_beginning, take_back, with_beginning
 from ._candidate_gradients import Positives
 from ._data import chosen, in_runs, of_weight, validated_part
 from ._fitted import keep, keep_weights, put_back, start_of, state_of, tables_of
-from ._train import Problem, first_state, fit_ldgs, having_seen, state_of_part, without_far_rows
+from ._problem import Problem
+from ._train import first_state, fit_ldgs, having_seen, state_of_part, without_far_rows
 
 
-def partial_fit(self, X, y, classes=None, sample_weight=None):
+def partial_fit(self, X, y, classes=None, sample_weight=None, label_features=None):
     """Go on training with one pass over more samples, whose classes may be new.
 
     Many small parts do what few large ones do: weights, the ridge and the passes by which rates
@@ -43,6 +44,11 @@ def partial_fit(self, X, y, classes=None, sample_weight=None):
         new ones; then y may hold no others. Without it, a label that no call before has named
         becomes a class, whose weights start as those of a fit do.
     sample_weight : array-like of shape (n_samples,), default=None
+    label_features : array-like or sparse, shape (n_classes, n_features), or sequence of these, \
+            default=None
+        Texts of the labels, as in `fit`: further rows of this call, after the others, also where
+        rows choose the threshold of `predict`. They are of the columns of an indicator, of
+        `classes` in its order, or of all classes after the call, sorted.
 
     Returns
     -------
@@ -56,7 +62,8 @@ def partial_fit(self, X, y, classes=None, sample_weight=None):
     """
     with self._all_or_nothing():
         first = not self.__sklearn_is_fitted__()
-        X, positives, sample_weight = validated_part(self, X, y, classes, sample_weight)
+        given = X, y, classes, sample_weight, label_features
+        X, positives, sample_weight = validated_part(self, *given)
         train_on_part(self, X, positives, sample_weight, first)
     return self
 

@@ -11,16 +11,14 @@ from ..base._multiclass import partial_fit
 from ..base._validation import search_params, validate_warm_start
 from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import Progress, with_callbacks
-from ..utils._matrix import as_rows
-from ..utils._minibatches import sorted_by_class
-from ..utils._random import stream
 from ..utils._records import savable
 from ._auto import PUBLISHED, DataSeen, bias_of, passes_of, settings_of
 from ._data import Data
 from ._fitted import check_loaded, warn_if_still_rising
 from ._growing_weights import of_length_one, outside
 from ._parameters import CONSTRAINTS, SEARCH_PARAMS
-from ._seen import begin, mean_weight_of, take_in, with_weight_of_classes
+from ._partial_fit import train_on_part
+from ._seen import begin, factors_of_texts, take_in, with_weight_of_classes
 from ._train import Problem, SearchSettings, fit_memoir, require_lists_of_features
 
 
@@ -145,6 +143,8 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         Which scores the calibration is fitted on: those of copies trained without the sample. An
         int is the number of folds of :class:`~sklearn_xc.model_selection.RareLabelKFold`, a float
         up to 0.5 the share held out once, which costs one more fit.
+    label_feature_weight : float, default=1.0
+        The sample weight of each text in `label_features`, from 0, which leaves texts out, to 1e6.
 
     Attributes
     ----------
@@ -264,6 +264,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         warm_start=False,
         calibration=None,
         calibration_cv=5,
+        label_feature_weight=1.0,
     ):
         self.penalty = penalty
         self.alpha = alpha
@@ -289,9 +290,10 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         self.warm_start = warm_start
         self.calibration = calibration
         self.calibration_cv = calibration_cv
+        self.label_feature_weight = label_feature_weight
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
         """Fit the weights of all classes.
 
         Parameters
@@ -303,6 +305,15 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         sample_weight : array-like of shape (n_samples,), default=None
             s_i, factors on the loss of each sample; not negative. A weight of two does what the
             sample twice would do; samples of weight zero are nowhere.
+        label_features : array-like or sparse, shape (n_classes, n_features), or sequence of \
+                these, default=None
+            Texts of the labels in the columns of X, one row a label: in the order of `classes`, or
+            of the sorted classes in y; a row of zeros is none. Several texts a label are several
+            matrices. Each is trained on as one more row, of the one label and the weight
+            `label_feature_weight`, so that classes without samples are found too; it is no sample
+            where samples are counted or held out.
+        classes : array-like of shape (n_classes,), default=None
+            All classes, also those that no sample has.
 
         Returns
         -------
@@ -320,12 +331,15 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         """
         progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            rows, codes, sample_weight, start = validate_warm_start(self, X, y, sample_weight)
+            rows, codes, sample_weight, texts, start = validate_warm_start(
+                self, X, y, sample_weight, label_features, classes
+            )
             if self.calibration is not None:
-                self._calibrate(rows.matrix(), y, sample_weight)
+                self._calibrate(rows.matrix(), y, sample_weight, label_features, classes)
             rng = check_random_state(self.random_state)
             weight = with_weight_of_classes(self, codes, sample_weight, first=True)
             data, kept_apart = Data(rows, codes, weight).split(self, rng, sample_weight)
+            data = data.with_texts(texts, factors_of_texts(self))
             start = begin(self, start)
             if start is None:
                 self._coordinates = data.coordinates(self)
@@ -355,29 +369,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
     def _needs_a_beginning(self):
         return self.fit_intercept  # the size of the constant feature is that of the first rows
 
-    def _partial_fit(self, X, codes, sample_weight, first):
-        self._refuse_calibration()
-        n_before, n_calls = 0 if first else self.n_iter_, vars(self).get("n_iter_", 0)
-        weight = with_weight_of_classes(self, codes, sample_weight, first)
-        data = Data(as_rows(X), codes, weight).counted()
-        seed = check_random_state(self.random_state).randint(2**31)
-        seed = int(stream(seed, "part", n_before).integers(2**31))
-        start = begin(self, None) if first else self._saved
-        if first:
-            self._coordinates = data.coordinates(self)
-        data, before = data.inside(self._coordinates), mean_weight_of(self._seen)
-        weight, mean_weight = take_in(self, *data.measures())
-        if start is not None and before not in (0, mean_weight):
-            start = start.in_weights_of(before / mean_weight)
-        # In the order given, so that parts of a stream do what the whole would do.
-        known = mean_weight, self._n_visited, sorted_by_class(data.codes)
-        problem = Problem(data.rows, data.codes, weight, len(self.classes_), *known)
-        outcome = fit_memoir(
-            problem, *self._settings(), start, n_passes=1, seed=seed, n_jobs=self.n_jobs,
-            progress=self._progress_of_part(),
-        )  # fmt: skip
-        self._keep(outcome, len(data.codes))
-        self.n_iter_ = n_calls + 1
+    _partial_fit = train_on_part
 
     # ------------------------------------------------------------------------------ the model
 

@@ -38,6 +38,15 @@ class Data(NamedTuple):
             return self
         return self.take(self.weight > 0)
 
+    def with_texts(self, texts, factors=None):
+        """The samples with the texts of labels below them; `factors` are weights of classes."""
+        if not texts.n:
+            return self
+        weight = self.weight if self.weight.size else None
+        weight = texts.weights_below(weight, len(self.codes), factors)
+        weight = np.empty(0, np.float32) if weight is None else weight
+        return Data(texts.below(self.rows), texts.labels_below(self.codes), weight)
+
     def split(self, model, rng, sample_weight):
         """The samples to train on and those kept apart for early stopping, or None.
 

@@ -2,7 +2,7 @@
 
 from numbers import Integral, Real
 
-from ..base._validation import Interval, Options, StrOptions
+from ..base._validation import WEIGHT_OF_TEXTS, Interval, Options, StrOptions
 from ..calibration._mixin import CalibratedMixin
 from ..utils._csr import LARGEST_INDEX
 
@@ -29,6 +29,7 @@ CONSTRAINTS = {
     "random_state": ["random_state"],
     "verbose": ["verbose"],
     "warm_start": ["boolean"],
+    "label_feature_weight": WEIGHT_OF_TEXTS,
     **CalibratedMixin._calibration_constraints,
 }
 

@@ -5,6 +5,7 @@ All functions set the attributes of the estimator that say so.
 
 import numpy as np
 
+from ..utils._class_weight import weights_of_labels
 from ..utils._coordinates import Coordinates
 from ..utils._far_rows import shares, typical_length
 from ..utils._rows_seen import RowsSeen
@@ -78,3 +79,10 @@ def with_weight_of_classes(model, codes, sample_weight, first):
     if totals is not None:
         model._totals = totals
     return weight
+
+
+def factors_of_texts(model):
+    """The weights of the classes, by the samples counted so far; None for weights of 1."""
+    if model.class_weight is None:
+        return None
+    return weights_of_labels(model.class_weight, model.classes_, model._totals)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base._classifier import check_parameters
 from ..model_selection._cross_val_topk import codes_of
 from ..model_selection._out_of_fold import Labels, is_prefit, read_labels, splits_of
-from ..model_selection._routing import n_rows
+from ..model_selection._routing import n_rows, named_classes
 from ..persistence import SaveMixin
 from ..ppdsparse._classifier import PPDSparseClassifier
 from ..topk._predict import predict_topk, topk_predictor
@@ -94,7 +94,8 @@ class BaseTopKWrapper(
         if n_rows(X) == 0:
             raise ValueError("X and y have 0 sample(s); at least one is needed in each class")
         estimator = self._wrapped()
-        known = estimator.classes_ if is_prefit(estimator, self.cv) else None
+        prefit = is_prefit(estimator, self.cv)
+        known = estimator.classes_ if prefit else named_classes(fit_params)
         labels = read_labels(y, known)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, labels.truth.shape[0])
@@ -106,7 +107,7 @@ class BaseTopKWrapper(
         if sample_weight is not None:
             if "sample_weight" in signature(estimator.fit).parameters:
                 params["sample_weight"] = sample_weight
-            elif known is None:
+            elif not prefit:
                 warnings.warn(
                     f"fit of {type(estimator).__name__} takes no sample_weight: the weights are "
                     f"used by {type(self).__name__} alone; name the step that takes them "

@@ -11,7 +11,7 @@ from ..topk._predict import predict_topk
 from ..utils._matrix import in_rows
 from ..utils._validation import check_k
 from ._fold_assignment import label_pattern
-from ._routing import fit_with, route, splitter
+from ._routing import fit_with, named_classes, route, splitter
 from ._take_rows import take
 
 
@@ -26,7 +26,8 @@ class TopkPredictions(NamedTuple):
     scores : ndarray of float32, shape (n_samples, k)
         Their scores; NaN where there is none.
     classes : ndarray of shape (n_classes,)
-        The sorted labels of the whole y; column names or numbers of an indicator.
+        The sorted labels of the whole y; column names or numbers of an indicator. With the
+        argument `classes` of fit among `params`, these.
     """
 
     codes: np.ndarray
@@ -134,9 +135,11 @@ def out_of_fold_topk(estimator, X, y, *, k, cv, n_jobs, params, scores="decision
     """
     X, y = in_rows(X, y, names="Xy")
     classes, Y = label_pattern(y)
-    k = check_k(k, len(classes))
     cv = splitter(cv)
     routed = route(estimator, params, owner="cross_val_topk", cv=cv)
+    if (named := named_classes(routed.fit)) is not None:
+        classes = named
+    k = check_k(k, len(classes))
     folds = list(cv.split(X, y, **routed.split))
     times = np.zeros(Y.shape[0], dtype=np.int64)
     for _, test in folds:

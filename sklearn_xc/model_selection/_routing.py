@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
+from ..base._named_classes import read_classes, sorted_classes
 from ._split import RareLabelKFold
 from ._take_rows import take
 
@@ -62,12 +63,28 @@ class _Owner:
         return self._name
 
 
+OF_LABELS = "label_features", "classes"  # arguments of fit with one entry a label
+
+
 def part_of(params, n_samples, rows):
-    """The params, those with one entry a sample restricted to some rows."""
+    """The params, those with one entry a sample restricted to some rows.
+
+    Texts and names of labels are whole, of however many labels.
+    """
     return {
-        name: take(value, rows) if _length(value) == n_samples else value
+        name: take(value, rows)
+        if _length(value) == n_samples and name.split("__")[-1] not in OF_LABELS
+        else value
         for name, value in params.items()
     }
+
+
+def named_classes(params):
+    """The sorted classes that the argument `classes` of a fit names; None where there is none."""
+    for name, value in params.items():
+        if name.split("__")[-1] == "classes" and value is not None:
+            return sorted_classes(read_classes(value))
+    return None
 
 
 def _length(value):

@@ -6,7 +6,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier, all_or_nothing
+from ..base._label_texts import places_of_lines, read_texts, require_lines
 from ..base._labels import LabelEncoding, codes_of
+from ..base._named_classes import encoding_of, read_classes, sorted_classes
 from ..base._predict_topk import predict_topk
 from ..base._topk_predictor import topk_predictor
 from ..base._validation import check_parameters, validate_fit
@@ -17,16 +19,7 @@ from ..utils._records import savable
 from ..utils._rows import Rows
 from ._auto import GRID, LeaveOneOut, chosen_settings
 from ._growth import Growth
-from ._input import (
-    encoding_of,
-    indicator_of,
-    read_classes,
-    read_texts,
-    require_lines,
-    sorted_classes,
-    validate_with_classes,
-    without_rows,
-)
+from ._input import indicator_of, without_rows
 from ._parameters import CONSTRAINTS, check_loaded
 from ._predictions import Predictions
 from ._row_labels import RowLabels
@@ -221,12 +214,9 @@ class TopKNeighborsClassifier(Growth, Predictions, SaveMixin, ClassifierMixin, B
     def _fit(self, X, y, sample_weight, label_features, classes, given):
         """Fit on rows, with settings given or "auto"."""
         vars(self).pop("_scorer", None)
-        if classes is not None:
-            rows, Y, weight = validate_with_classes(self, X, y, sample_weight, classes)
-        else:
-            rows, Y, weight = validate_fit(self, X, y, sample_weight)
-            if self._encoding.kind != "multilabel":
-                Y = indicator_of(codes_of(Y), len(self.classes_))
+        rows, Y, weight = validate_fit(self, X, y, sample_weight, classes)
+        if self._encoding.kind != "multilabel":
+            Y = indicator_of(codes_of(Y), len(self.classes_))
         self._require_rows(rows)
         texts = None
         if label_features is not None:
@@ -308,13 +298,9 @@ class TopKNeighborsClassifier(Growth, Predictions, SaveMixin, ClassifierMixin, B
     def _texts_of(self, label_features, n_features, dense, classes):
         """Return the texts that a call gives, at the places of their labels."""
         rows, line_of, n_lines = read_texts(label_features, n_features, dense)
-        if classes is None or self._encoding.kind == "multilabel":
-            require_lines(n_lines, len(self.classes_), "there are")
-        else:
-            named = np.asarray(classes)
-            require_lines(n_lines, len(named), "classes names")
-            line_of = np.searchsorted(self.classes_, named)[line_of]
-        return LabelTexts.of(unit_rows(rows), line_of, len(self.classes_))
+        named = None if self._encoding.kind == "multilabel" else classes
+        places = places_of_lines(n_lines, self.classes_, named)
+        return LabelTexts.of(unit_rows(rows), places[line_of], len(self.classes_))
 
     def _set_settings(self, settings):
         self.n_neighbors_ = int(settings.n_neighbors)

@@ -4,20 +4,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from ..base._label_texts import read_texts
 from ..base._labels import encode_indicator
 from ..base._multiclass import known_codes
+from ..base._named_classes import encoding_of, read_classes
 from ..base._new_classes import append_names
 from ..base._validation import grades_of, validate_more
 from ..utils._label_places import check_names
 from ._auto import DEFAULTS
-from ._input import (
-    encoding_of,
-    grown_classes,
-    indicator_of,
-    read_classes,
-    read_texts,
-    wider_encoding,
-)
+from ._input import grown_classes, indicator_of, wider_encoding
 from ._row_parts import unit_rows
 from ._scorer import Settings
 from ._texts import LabelTexts

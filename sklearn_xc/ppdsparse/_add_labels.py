@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from ..base._label_texts import texts_of_new
 from ..base._labels import REFUSED, LabelEncoding, encode_indicator, pattern_of
 from ..base._linear_model import checked_weights
 from ..base._multiclass import known_codes
@@ -57,7 +58,7 @@ def columns_of(model):
     )
 
 
-def join_columns(columns, places, result):
+def join_columns(columns, places, result, same_rows=True):
     """The columns of a model at their places among those just solved, whose others are new.
 
     Parameters
@@ -67,6 +68,8 @@ def join_columns(columns, places, result):
     result : dict
         With coef, intercept, gap, n_active and dual of all columns (see `_solver`); those at
         `places` were not solved and are empty.
+    same_rows : bool, default=True
+        Whether dual variables of as many samples are of the same ones.
 
     Returns
     -------
@@ -74,7 +77,7 @@ def join_columns(columns, places, result):
     """
     n_columns = len(result["intercept"])
     dual = columns.dual
-    if dual is not None and dual.shape[1] == result["dual"].shape[1]:
+    if same_rows and dual is not None and dual.shape[1] == result["dual"].shape[1]:
         dual = rows_in_places(dual, places, n_columns) + result["dual"]
     else:  # of other samples
         dual = None
@@ -94,7 +97,7 @@ def join_columns(columns, places, result):
 # ------------------------------------------------------------------------------- new labels
 
 
-def add_labels(self, X, Y_new, sample_weight=None, names=None):
+def add_labels(self, X, Y_new, sample_weight=None, names=None, label_features=None):
     """Train labels that fit has not seen, and leave all others as they are.
 
     Parameters
@@ -110,6 +113,10 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None):
     names : array-like of shape (n_new,), default=None
         Names of the new columns, where those of before have names; by default those of the
         DataFrame. They join the parameter `label_names`, if that is set.
+    label_features : array-like or sparse, shape (n_new, n_features), or sequence of these, \
+            default=None
+        Texts of the new labels, as in `fit`: in the order of the columns, or of the sorted new
+        classes.
 
     Returns
     -------
@@ -120,7 +127,7 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None):
     ValueError
         If Y_new is not of the kind of fit's y, holds no new class, or no new label has a
         positive; if names are missing, or given where labels have none, or there already; if
-        `calibration` is set.
+        label_features does not have a row for each new label; if `calibration` is set.
     sklearn.exceptions.NotFittedError
         Before `fit`.
 
@@ -128,10 +135,11 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None):
     -----
     With the same rows, parameters and integer `random_state` the new labels of an indicator
     get the weights that a fit on all columns gives them, up to rounding;
-    ``class_weight="balanced"`` compares the new labels with each other only. New classes do as
-    well, while the old ones have not seen the rows of the new ones as negatives. With
-    ``warm_start`` the dual variables grow too if there are as many rows as in `fit`; those of
-    other rows are dropped, and the next fit starts from nothing.
+    ``class_weight="balanced"`` compares the new labels with each other only, and texts of the old
+    labels are no negatives of the new ones. New classes do as well, while the old ones have not
+    seen the rows of the new ones as negatives. With ``warm_start`` the dual variables grow too if
+    there are as many rows as in `fit`, and no texts; others are dropped, and the next fit starts
+    from nothing.
     """
     check_is_fitted(self)
     with self._all_or_nothing():
@@ -151,17 +159,20 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None):
             self.label_names = self.classes_
         is_new = np.ones(Y.shape[1], dtype=bool)
         is_new[places] = False
+        of_rows = rows.shape[1], rows.dense
+        texts = texts_of_new(self, label_features, *of_rows, is_new)
         support = extended_support(self._support, pattern_of(Y), sample_weight, places)
         self._set_support(support)
         with Scratch(self.scratch) as scratch:
-            problem = Problem.of(self, rows, Y, sample_weight, scratch.empty, is_new)
+            problem = Problem.of(self, rows, Y, sample_weight, scratch.empty, is_new, texts)
             problem = problem.with_factors(*self.penalty_factors_)
             result = fit_classes(
                 problem, self._settings(problem.penalties), dual=None, **self._ways(),
                 progress=Progress(self, self.verbose), scratch=scratch,
             )  # fmt: skip
             self._n_visits = result["n_visits"]
-        joined = join_columns(before, places, result)
+        n_texts_before = vars(self).get("_n_dual_texts", 0)
+        joined = join_columns(before, places, result, n_texts_before == texts.n == 0)
         self.n_iter_ = max(self.n_iter_, result["n_iter"])
         self.dual_gap_, self.n_active_ = joined.gap, joined.n_active
         vars(self).pop("dual_coef_", None)

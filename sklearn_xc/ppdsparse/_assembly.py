@@ -34,19 +34,26 @@ class Part(NamedTuple):
     n_visits: np.ndarray
 
 
-def grown_duals(dual, shape):
+def grown_duals(dual, shape, n_texts_before=0, n_texts=0):
     """Dual variables of an earlier fit for Y of this shape, zero for samples that are new.
 
-    Raises ValueError where Y has fewer samples, or other columns.
+    Those of texts of labels stand behind those of the samples; texts of another number begin at
+    zero. Raises ValueError where Y has fewer samples, or other columns.
     """
-    n_columns, n_samples = dual.shape
-    if n_columns != shape[1] or n_samples > shape[0]:
+    n_columns, n_before = dual.shape[0], dual.shape[1] - n_texts_before
+    if n_columns != shape[1] or n_before > shape[0]:
         raise ValueError(
-            f"warm_start: the earlier fit had {n_samples} samples and {n_columns} columns of "
+            f"warm_start: the earlier fit had {n_before} samples and {n_columns} columns of "
             f"labels, X and y have {shape[0]} and {shape[1]}; give the same data, perhaps with "
             "more samples after these, or fit a new estimator"
         )
-    return sparse.csr_array((dual.data, dual.indices, dual.indptr), shape=shape[::-1])
+    shape = n_columns, shape[0] + n_texts
+    if not n_texts_before:
+        return sparse.csr_array((dual.data, dual.indices, dual.indptr), shape=shape)
+    of_texts = dual[:, n_before:] if n_texts == n_texts_before else None
+    parts = [dual[:, :n_before], sparse.csr_array((n_columns, shape[1] - n_texts - n_before))]
+    parts += [sparse.csr_array((n_columns, n_texts)) if of_texts is None else of_texts]
+    return sparse.hstack(parts, format="csr", dtype=np.float32)
 
 
 def weights_of_classes(labels, counts, entries, shape, empty=np.empty):

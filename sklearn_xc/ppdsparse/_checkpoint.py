@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from .._version import __version__
+from ..base._label_texts import NO_TEXTS
 from ..persistence._file import Reader, array_segment, write
 from ._assembly import Part
 
@@ -39,7 +40,7 @@ class Checkpoint:
         self._folder, self._what = Path(os.path.abspath(folder)), what
 
     @classmethod
-    def of(cls, model, X, Y, sample_weight, dual):
+    def of(cls, model, X, Y, sample_weight, dual, texts=NO_TEXTS):
         """The checkpoint of a fit of a model on data that were validated."""
         parameters = model.get_params(deep=False)
         what = {
@@ -50,6 +51,11 @@ class Checkpoint:
         if isinstance(model.random_state, (int, np.integer)):
             what["the parameter random_state"] = repr(int(model.random_state))
         data = {"X": X, "y": Y, "sample_weight": sample_weight, "dual_coef_": dual}
+        if texts.n:
+            data |= {
+                "label_features": texts.rows.matrix(),
+                "labels of label_features": texts.labels,
+            }
         what |= {name: _digest(value) for name, value in data.items()}
         what["the version of sklearn-xc"] = __version__
         return cls(model.checkpoint, what)

@@ -1,32 +1,18 @@
 """PPDSparse: one-vs-rest linear classifiers that are sparse in primal and dual."""
 
-import warnings
-
-import numpy as np
-from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
-from ..base._validation import validate_fit
+from ..base._validation import validate_with_texts
 from ..calibration._mixin import CalibratedMixin
 from ..utils._callbacks import FIT_CALLER, Progress, with_callbacks
 from ..utils._csr import LARGEST_INDEX
-from ..utils._matrix import checked_csr
-from ..utils._records import (
-    either,
-    is_a,
-    is_array,
-    is_not_negative,
-    is_number,
-    is_text,
-    require_attributes,
-    savable,
-)
+from ..utils._records import savable
 from ..utils._scratch import Scratch
 from ._add_labels import add_labels
 from ._assembly import grown_duals
 from ._checkpoint import Checkpoint
+from ._fitted import check_loaded, warn_if_empty, warn_if_late
 from ._parameters import CONSTRAINTS
 from ._penalty_pilot import choose_penalties
 from ._problem import Problem
@@ -59,12 +45,12 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         Strength of the L1 penalty, from 0 to 1e12; the intercept is not part of it. Larger values
         give fewer weights. "rows" is a twentieth of the length of a row, at most half the size of
         an entry, ``sum x_ij^2 / sum |x_ij|``, which larger penalties would keep at zero. "auto" is
-        0.2, 1 or 4 times "rows", whichever ranks the labels of held-out samples best.
+        0.02 to 4 times "rows", whichever ranks the labels of held-out samples best.
     l2 : float, "auto", "rows" or a multiple of these such as "0.3*rows", default="auto"
         Strength of the L2 penalty, from 1e-12 to 1e12; the intercept is part of it. "rows" is 30
         times the root mean square of ``<x_i, x_j>`` over pairs of rows less their mean, at most
         1.5 times the mean of ``||x||^2``: about 1 for TF-IDF rows; less where rows differ in fewer
-        than 50 directions, such as those of a table of few columns. "auto" is 0.1 to 10 times
+        than 50 directions, such as those of a table of few columns. "auto" is 0.03 to 10 times
         "rows", by the labels of held-out samples: little for labels whose samples are nearly
         alike, much for labels that are mostly chance. With fewer than 100 samples to hold out
         "auto" is "rows", or 0.2 and 0.3 times "rows" if most labels have one sample.
@@ -90,14 +76,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     n_select : "auto" or int, default="auto"
         How many samples a search adds to the active set of a class (the paper's kappa): those
         that violate the margin most. "auto" takes the size of the active set, at least 100.
-    search : {"auto", "exact", "hnsw"}, default="auto"
-        How dense X is searched for violators. "exact" reads all rows. "hnsw" asks a graph over the
-        rows (:class:`~sklearn_xc.mips.HNSWIndex`), built once for all classes, and reads all rows
-        only when what it names is done with, which certifies each class: `dual_gap_` is true
-        either way. "auto" takes the graph where counted operations say that it saves more than
-        building it costs, for millions of rows and hundreds of thousands of classes; it is
-        "exact" for sparse X, for which "hnsw" is an error, and without hnswlib. Not together with
-        `sparsification` or `feature_threshold`.
     sparsification : {"random"} or None, default=None
         "random" searches with a random sparse copy of the weights (Algorithm 3), where that has
         fewer non-zeros than the weights themselves. One search in four, and the one that decides
@@ -168,13 +146,17 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         all else (`class_weight` by frequencies, support, calibration, scores) it is a label like
         others, and `predict` answers with 0 and 1. ``dual_coef_``, checkpoints and
         `add_labels` follow the grades. Not for 1-D y, which has `sample_weight`.
+    label_feature_weight : float, default=1.0
+        The sample weight of each text in `label_features`, from 0, which leaves texts out, to 1e6.
+        A text of weight 1 counts as much as a sample.
 
     Attributes
     ----------
     coef_ : csr_array of float32, shape (n_classes, n_features) or (1, n_features) for two classes
         Read-only; put a new matrix in its place to change the model.
     intercept_ : ndarray of float32, shape (n_classes,) or (1,)
-        Classes without a positive sample have no weights and the intercept -1e18, the lowest score.
+        Classes without a positive sample or a text have no weights and the intercept -1e18, the
+        lowest score.
     l1_, l2_ : float
         The penalties used, in units of X; where columns were brought to one size, of those columns.
         Where l2 is a text, the intercept's is ``l2_`` divided by the squared length of rows.
@@ -188,7 +170,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         has dropped weights, P is an upper bound of the objective of those that are left. Scores
         are rounded to float32: it can be too small by some 1e-5, and minus 1e-6 at the least.
     n_active_ : ndarray of int64, shape (n_classes,) or (1,)
-        Size of the active set of each class at the end: positives and support vectors.
+        Size of the active set of each class at the end: positives and support vectors, texts of
+        labels among them.
     search_ : {"exact", "hnsw"}
         The search that ran in `fit`.
     recall_ : float
@@ -197,9 +180,10 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     n_iter_ : int
         Outer rounds of the class that took most.
     dual_coef_ : csr_array of float32, shape (n_classes, n_samples) or (1, n_samples)
-        Dual variables; only with ``warm_start=True``. Of a class that `max_iter` has cut short,
-        stored zeros are violators that its last search has found, for the next fit. On dense
-        rows they may be a descent ahead of ``coef_``, whose gap they certify.
+        Dual variables; only with ``warm_start=True``. Texts of labels are further columns. Of a
+        class that `max_iter` has cut short, stored zeros are violators that its last search has
+        found, for the next fit. On dense rows they may be a descent ahead of ``coef_``, whose gap
+        they certify.
     calibration_ : object
         The fitted calibration; only with `calibration`.
     n_features_in_ : int
@@ -258,7 +242,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         max_iter=100,
         tol=0.03,
         n_select="auto",
-        search="auto",
         sparsification=None,
         delta=0.5,
         feature_threshold=0.0,
@@ -275,6 +258,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         scratch=None,
         label_names=None,
         graded=False,
+        label_feature_weight=1.0,
     ):
         self.l1 = l1
         self.l2 = l2
@@ -283,7 +267,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.n_select = n_select
-        self.search = search
         self.sparsification = sparsification
         self.delta = delta
         self.feature_threshold = feature_threshold
@@ -300,9 +283,10 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self.scratch = scratch
         self.label_names = label_names
         self.graded = graded
+        self.label_feature_weight = label_feature_weight
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
         """Fit the weights of all classes.
 
         Parameters
@@ -315,6 +299,17 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         sample_weight : array-like of shape (n_samples,), default=None
             C_i, factors on the loss of each sample; not negative. A sample of weight zero is not
             there.
+        label_features : array-like or sparse, shape (n_classes, n_features), or sequence of \
+                these, default=None
+            Texts of the labels in the columns of X: names, synonyms, descriptions, by the
+            vectorizer of the rows. Row k is the text of label k, in the order of the columns of
+            an indicator, of `classes` where that is given, and otherwise of the sorted classes in
+            y; a row of zeros is none. Several texts a label are several matrices. Each text is
+            trained on as one more row, of the one label and the weight `label_feature_weight`,
+            so that labels without samples are found too; it is no sample where samples are
+            counted, held out for penalties or calibration, or make penalties and class weights.
+        classes : array-like of shape (n_classes,), default=None
+            With y of one class a sample: all classes, also those that no sample has.
 
         Returns
         -------
@@ -325,7 +320,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         ValueError
             For a parameter out of its range, for NaN or infinities, for fewer than two classes
             (1-D y), for lists of label lists, and with `warm_start` for fewer samples or other
-            classes than before.
+            classes than before; for label_features of another number of columns than X or of rows
+            than there are labels, and classes that do not name a class of y.
         MemoryError
             If X has so many features that the weights of sixteen classes exceed the memory.
 
@@ -343,16 +339,20 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             previous = vars(self).get("dual_coef_") if self.warm_start else None
             if previous is not None:
                 self._check_state()
-            rows, Y, sample_weight = validate_fit(self, X, y, sample_weight)
+            rows, Y, sample_weight, texts = validate_with_texts(
+                self, X, y, sample_weight, label_features, classes
+            )
             if self.calibration is not None:
-                self._calibrate(rows.matrix(), y, sample_weight)
+                self._calibrate(rows.matrix(), y, sample_weight, label_features, classes)
             if previous is not None:
-                previous = grown_duals(previous, Y.shape)
+                n_before = vars(self).get("_n_dual_texts", 0)
+                previous = grown_duals(previous, Y.shape, n_before, texts.n)
             checkpoint = None
             if self.checkpoint is not None:
-                checkpoint = Checkpoint.of(self, rows.matrix(), Y, sample_weight, previous)
+                data = rows.matrix(), Y, sample_weight, previous, texts
+                checkpoint = Checkpoint.of(self, *data)
             with Scratch(self.scratch) as scratch:
-                problem = Problem.of(self, rows, Y, sample_weight, scratch.empty)
+                problem = Problem.of(self, rows, Y, sample_weight, scratch.empty, texts=texts)
                 settings = self._settings(problem.penalties, checkpoint)
                 self.penalty_factors_ = choose_penalties(problem, self, settings)
                 problem = problem.with_factors(*self.penalty_factors_)
@@ -360,7 +360,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                     problem, settings | problem.penalties.strengths(), dual=previous,
                     **self._ways(), progress=progress, scratch=scratch, checkpoint=checkpoint,
                 )  # fmt: skip
-                self._keep(result, problem.penalties, scratch)
+                self._keep(result, problem, scratch)
             progress.finish()
             if checkpoint is not None and not self.keep_checkpoint:
                 checkpoint.finish()
@@ -368,15 +368,14 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self._warn_if_empty(sample_weight, FIT_CALLER + 1)
         return self
 
-    def _keep(self, result, penalties, scratch):
+    def _keep(self, result, problem, scratch):
         """Become the model that the solver has found."""
-        self.l1_, self.l2_ = penalties.outside()
+        self.l1_, self.l2_ = problem.penalties.outside()
         self.n_iter_, self._n_visits = result["n_iter"], result["n_visits"]
         self.dual_gap_, self.n_active_ = result["gap"], result["n_active"]
-        self.search_, self.recall_ = result["search"], result["recall"]
         vars(self).pop("dual_coef_", None)
         if self.warm_start:
-            self.dual_coef_ = result["dual"]
+            self.dual_coef_, self._n_dual_texts = result["dual"], problem.n_texts
         self._set_linear_model(result["coef"], result["intercept"], scratch=scratch)
 
     add_labels = add_labels
@@ -386,43 +385,12 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         super()._require_size(n_classes, n_features)
         require_workspace(n_classes, n_features, self.n_jobs)
 
-    def _warn_if_late(self, gap, stacklevel=3):
-        late = int((~(gap <= self.tol)).sum())
-        if late:
-            warnings.warn(
-                f"max_iter={self.max_iter} rounds did not bring the duality gap of {late} of "
-                f"{len(gap)} classes below tol={self.tol:g} (largest: "
-                f"{gap.max():.3g}); raise max_iter or tol, or scale the features",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
-            )
-
-    def _warn_if_empty(self, sample_weight, stacklevel):
-        if self.coef_.nnz or sample_weight is None or sample_weight.max() >= 1:
-            return
-        warnings.warn(
-            f"every weight is zero: the penalties, l1_={self.l1_:.3g} and l2_={self.l2_:.3g}, "
-            f"outweigh the samples, whose weights are at most {sample_weight.max():.3g}; "
-            "multiply these, or set smaller penalties",
-            UserWarning,
-            stacklevel=stacklevel,
-        )
+    _warn_if_late = warn_if_late
+    _warn_if_empty = warn_if_empty
 
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
-        dual = vars(self).get("dual_coef_")
-        if dual is not None and not (
-            sparse.issparse(dual) and dual.format == "csr" and dual.has_canonical_format
-        ):
-            raise ValueError("dual_coef_ is no CSR matrix, or names a sample twice")
-        if dual is not None and not mapped:
-            checked_csr(dual, "dual_coef_")
-        of_classes = either(is_array(np.float64, finite=False), is_array(np.int64))
-        require_attributes(
-            self, _n_visits=is_not_negative, l1_=is_not_negative, l2_=is_not_negative,
-            dual_gap_=of_classes, n_active_=of_classes, search_=is_text, recall_=is_number,
-            dual_coef_=sparse.issparse, penalty_factors_=is_a(tuple),
-        )  # fmt: skip
+        check_loaded(self, mapped)
 
     def _settings(self, penalties, checkpoint=None):
         """The kernel's `Settings`; the seed is that of the fit that a checkpoint is of."""
@@ -443,7 +411,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     def _ways(self):
         """What else `fit_classes` is told of the parameters."""
         return {
-            "search": self.search,
             "feature_threshold": self.feature_threshold,
             "keep_dual": self.warm_start,
             "n_jobs": self.n_jobs,

@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.metrics import check_scoring
 
 from ..base._classifier import BaseXCClassifier
+from ..base._label_texts import params_of_parts
 from ..base._labels import without_grades
-from ..base._validation import StrOptions, validate_fit
+from ..base._validation import StrOptions, validate_with_texts
 from ..metrics._scorer import TopkScorer, make_topk_scorer
 from ..model_selection._out_of_fold import read_labels, splits_of
 from ..model_selection._take_rows import take
@@ -57,7 +58,7 @@ class PPDSparseClassifierCV(BaseXCClassifier):
         Whether to fit the best pair on all rows. Otherwise only `l1_`, `l2_` and `scores_` are
         there.
     loss, fit_intercept, max_iter, tol, pruning, class_weight, n_jobs, random_state, verbose, \
-label_names, graded : object
+label_names, graded, label_feature_weight : object
         As of :class:`PPDSparseClassifier`.
 
     Attributes
@@ -104,7 +105,7 @@ label_names, graded : object
             name: CONSTRAINTS[name]
             for name in (
                 "loss", "fit_intercept", "max_iter", "tol", "pruning", "class_weight", "n_jobs",
-                "random_state", "verbose", "label_names", "graded",
+                "random_state", "verbose", "label_names", "graded", "label_feature_weight",
             )
         },
     }  # fmt: skip
@@ -129,6 +130,7 @@ label_names, graded : object
         verbose=0,
         label_names=None,
         graded=False,
+        label_feature_weight=1.0,
     ):
         self.l1s = l1s
         self.l2s = l2s
@@ -147,9 +149,10 @@ label_names, graded : object
         self.verbose = verbose
         self.label_names = label_names
         self.graded = graded
+        self.label_feature_weight = label_feature_weight
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
         """Choose the penalties, and fit with them.
 
         Parameters
@@ -158,6 +161,12 @@ label_names, graded : object
         y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
         sample_weight : array-like of shape (n_samples,), default=None
             Of fits and scores.
+        label_features : array-like or sparse, shape (n_classes, n_features), or sequence of \
+                these, default=None
+            Texts of the labels, as in :meth:`PPDSparseClassifier.fit`: of all fits, and never
+            held out.
+        classes : array-like of shape (n_classes,), default=None
+            With y of one class a sample: all classes, also those that no sample has.
 
         Returns
         -------
@@ -170,22 +179,26 @@ label_names, graded : object
         """
         progress = Progress.of_fit(self, X, y, sample_weight)
         with self._all_or_nothing():
-            _, _, weight = validate_fit(self, X, y, sample_weight)
+            _, _, weight, _ = validate_with_texts(
+                self, X, y, sample_weight, label_features, classes
+            )
+            of_labels = params_of_parts(self, label_features, classes)
             grid = _grid(self.l1s, L1S, "l1s"), _grid(self.l2s, L2S, "l2s")
             X, y = in_rows(X, y, names="Xy")
             y = y if self._encoding.kind == "multilabel" else np.ravel(y)
-            kind = read_labels(y).kind
+            kind = read_labels(y, self.classes_ if "classes" in of_labels else None).kind
             splits = splits_of(self.cv, X, y, kind, weight=weight)
             n_fits = n_pairs(self.search, *map(len, grid)) * len(splits) + bool(self.refit)
             progress.start(n_fits, name="fit")
-            parts = [self._part(X, y, weight, split) for split in splits]
+            parts = [self._part(X, y, weight, split, of_labels) for split in splits]
             pairs = PairScores(*grid, parts, progress)
             SEARCHES[self.search](pairs, *map(_weak_to_strong, grid))
             self.scores_, self.best_index_ = pairs.scores, pairs.best()
             best = [values[i] for values, i in zip(grid, self.best_index_, strict=True)]
             if self.refit:
                 progress.begin()
-                self._adopt(self._plain(l1=best[0], l2=best[1]).fit(X, y, sample_weight))
+                best = self._plain(l1=best[0], l2=best[1])
+                self._adopt(best.fit(X, y, sample_weight, **of_labels))
                 progress.end()
             else:
                 self.l1_, self.l2_ = best
@@ -198,7 +211,7 @@ label_names, graded : object
         parameters = {name: value for name, value in parameters.items() if name not in OWN}
         return PPDSparseClassifier(**{**parameters, "verbose": 0, **others})
 
-    def _part(self, X, y, weight, split):
+    def _part(self, X, y, weight, split, of_labels):
         """What fits on the training rows of a split and scores its test rows."""
         train, test = split
         held_out = take(X, test), take(y, test)
@@ -207,7 +220,7 @@ label_names, graded : object
         training = take(X, train), take(y, train), None if weight is None else weight[train]
         model = self._plain(warm_start=True, tol=max(self.tol, TOL), pruning=0.0)
         options = {} if weight is None else {"sample_weight": weight[test]}
-        return HeldOutPart(model, training, held_out, self._scorer(model), options)
+        return HeldOutPart(model, training, held_out, self._scorer(model), options, of_labels)
 
     def _scorer(self, model):
         """Return what scores a fit on held-out samples."""

@@ -3,7 +3,7 @@
 import os
 from numbers import Integral, Real
 
-from ..base._validation import Interval, StrOptions
+from ..base._validation import WEIGHT_OF_TEXTS, Interval, StrOptions
 from ..calibration._mixin import CalibratedMixin
 
 CONSTRAINTS = {
@@ -15,7 +15,6 @@ CONSTRAINTS = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="neither")],
     "n_select": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-    "search": [StrOptions({"auto", "exact", "hnsw"})],
     "sparsification": [StrOptions({"random"}), None],
     "delta": [Interval(Real, 0, None, closed="neither")],
     "feature_threshold": [Interval(Real, 0, None, closed="left")],
@@ -31,4 +30,5 @@ CONSTRAINTS = {
     "scratch": [str, os.PathLike, None],
     "label_names": ["array-like", None],
     "graded": ["boolean"],
+    "label_feature_weight": WEIGHT_OF_TEXTS,
 }

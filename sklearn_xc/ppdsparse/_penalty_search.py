@@ -17,15 +17,18 @@ class HeldOutPart:
     scorer : callable
     options : dict
         Of the scorer.
+    of_labels : dict
+        Texts and names of labels, for each fit.
     """
 
-    def __init__(self, model, training, held_out, scorer, options):
+    def __init__(self, model, training, held_out, scorer, options, of_labels):
         self._model, self._training, self._held_out = model, training, held_out
+        self._of_labels = of_labels
         self._scorer, self._options = scorer, options
         self._kept = None
 
     def score(self, l1, l2):
-        self._model.set_params(l1=l1, l2=l2).fit(*self._training)
+        self._model.set_params(l1=l1, l2=l2).fit(*self._training, **self._of_labels)
         return self._scorer(self._model, *self._held_out, **self._options)
 
     def keep(self):

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from .._kernels.ppdsparse._likeness import scores_of, squares_of_products, weighted_sum
+from ..base._label_texts import NO_TEXTS
 from ..base._labels import pattern_of
 from ..utils._class_weight import weights_of_labels
 from ..utils._coordinates import Coordinates
@@ -19,6 +20,7 @@ from ..utils._csr import IN_CACHE, stretches
 from ..utils._far_rows import shares, typical_length
 from ..utils._parallel import single_threaded_blas
 from ..utils._rows import Rows
+from ..utils._stacked_rows import first
 
 # l1 as a share of the length of a row, and of the size of an entry at most: a feature of a single
 # support vector, whose dual variable is about 1, has |v_j| = |x_j| and is to be kept. On 12 of 13
@@ -78,12 +80,13 @@ class Problem(NamedTuple):
     Attributes
     ----------
     rows : Rows
-        In these coordinates.
-    Y : csr_array of uint8 (n_samples, n_columns), or of float32 with grades
+        In these coordinates; the texts of labels are the last ones.
+    Y : csr_array of uint8 (n_rows, n_columns), or of float32 with grades
         The positives, as `base._labels.encode` returns them.
-    sample_weight : ndarray of float32 (n_samples,)
+    sample_weight : ndarray of float32 (n_rows,)
     class_weight : ndarray of float32 (n_columns, 2)
     penalties : Penalties
+    n_texts : int
     """
 
     rows: Rows
@@ -91,9 +94,10 @@ class Problem(NamedTuple):
     sample_weight: np.ndarray
     class_weight: np.ndarray
     penalties: Penalties
+    n_texts: int = 0
 
     @classmethod
-    def of(cls, model, rows, Y, sample_weight, empty, is_new=None):
+    def of(cls, model, rows, Y, sample_weight, empty, is_new=None, texts=NO_TEXTS):
         """The problem of a PPDSparseClassifier whose classes are known.
 
         Parameters
@@ -107,16 +111,28 @@ class Problem(NamedTuple):
             Makes an array as large as the values of X, as :func:`numpy.empty`.
         is_new : ndarray of bool (n_classes,), default=None
             Which classes count for "balanced"; by default all.
+        texts : Texts, default=NO_TEXTS
+            Further rows, by which neither penalties nor weights of classes go.
         """
         if sample_weight is None:
             sample_weight = np.ones(rows.shape[0], dtype=np.float32)
         class_weight = factors_of_classes(model, Y, sample_weight, is_new)
-        require_weights_in_range(sample_weight, class_weight)
+        weight_below = texts.weights_below(sample_weight, rows.shape[0])
+        require_weights_in_range(weight_below, class_weight)
         rows = rows.compact()
         with single_threaded_blas():  # its threads cost more than such small products
             penalties = penalties_of(model.l1, model.l2, rows, sample_weight, empty)
-        inside = rows.inside(penalties.coordinates, empty)
-        return cls(inside, Y, sample_weight, class_weight, penalties)
+        inside = texts.below(rows, empty).inside(penalties.coordinates, empty)
+        Y = texts.labels_below(Y, model._encoding.kind == "binary")
+        return cls(inside, Y, weight_below, class_weight, penalties, texts.n)
+
+    def samples(self):
+        """Return the same problem without the texts of labels; shares all arrays."""
+        if not self.n_texts:
+            return self
+        n = len(self.sample_weight) - self.n_texts
+        parts = {"rows": first(self.rows, n), "Y": self.Y[:n], "n_texts": 0}
+        return self._replace(sample_weight=self.sample_weight[:n], **parts)
 
     def with_factors(self, times_l1, times_l2):
         """Return the same problem with other multiples of its penalties."""

@@ -212,7 +212,7 @@ def test_partial_fit_learns_part_by_part(name, digits):
 def test_partial_fit_takes_its_rate_from_the_length_of_the_first_rows(digits):
     X, y = digits[0][:800], digits[1][:800]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "search_rate", None)
+        patch.setattr(module, "searched_rate", None)
         models = [
             make("implicit", learning_rate="auto").partial_fit(c * X, y, classes=np.arange(10))
             for c in (1.0, 8.0)

@@ -1,0 +1,256 @@
+"""Texts of labels that a user gives beside the rows: matrices of one row a label.
+
+Estimators that are trained take each text as a further training row, whose one positive is its
+label. It is no sample: counts of labels, rules that read the labels, and rows that are held out
+are of the samples alone.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..utils._csr import narrow_pointers
+from ..utils._given_labels import plain_labels
+from ..utils._matrix import as_rows, checked_csr, normalise
+from ..utils._rows import Rows
+from ..utils._stacked_rows import stacked
+
+
+class Texts(NamedTuple):
+    """Texts of labels as training rows, to stand below the samples.
+
+    Attributes
+    ----------
+    rows : Rows
+        None of them zero, in the order in which they were given.
+    labels : ndarray of int32 (n_texts,)
+        Places of their labels in ``classes_``.
+    weight : float
+        Of each, as a sample weight.
+    """
+
+    rows: Rows | None = None
+    labels: np.ndarray = np.empty(0, dtype=np.int32)
+    weight: float = 1.0
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return len(self.labels)
+
+    def below(self, rows: Rows, empty=np.empty) -> Rows:
+        """Return the samples with the texts below them; as they are if there are no texts."""
+        return stacked(rows, self.rows, empty) if self.n else rows
+
+    def labels_below(self, Y, binary: bool = False):
+        """Return the labels of the samples and those of the texts.
+
+        Parameters
+        ----------
+        Y : csr_array (n_samples, n_columns), or ndarray of int (n_samples,)
+            As `_labels.encode` and `_labels.codes_of` return them.
+        binary : bool
+            Whether Y has the one column of two classes.
+        """
+        if not self.n:
+            return Y
+        if Y.ndim == 1:
+            return np.append(Y, self.labels).astype(Y.dtype)
+        positive = self.labels > 0 if binary else np.ones(self.n, dtype=bool)
+        columns = np.zeros_like(self.labels) if binary else self.labels
+        indptr = np.append(Y.indptr, Y.indptr[-1] + np.cumsum(positive))
+        parts = (
+            np.append(Y.data, np.ones(np.count_nonzero(positive), dtype=Y.dtype)),
+            np.append(Y.indices, columns[positive]).astype(np.int32),
+            narrow_pointers(indptr.astype(np.int64)),
+        )
+        return sparse.csr_array(parts, shape=(Y.shape[0] + self.n, Y.shape[1]))
+
+    def weights_below(self, sample_weight, n_samples: int, factors=None):
+        """Return the weights of the samples and those of the texts.
+
+        Parameters
+        ----------
+        sample_weight : ndarray of float32 (n_samples,), or None
+        n_samples : int
+        factors : ndarray (n_classes,), default=None
+            Of the labels, by which the weights of the samples are multiplied already.
+
+        Returns
+        -------
+        weight : ndarray of float32 (n_samples + n_texts,), or None if all are 1
+        """
+        if not self.n or (sample_weight is None and factors is None and self.weight == 1):
+            return sample_weight
+        if sample_weight is None:
+            sample_weight = np.ones(n_samples, dtype=np.float32)
+        of_texts = np.full(self.n, self.weight)
+        if factors is not None:
+            of_texts = of_texts * factors[self.labels]
+        return np.append(sample_weight, of_texts.astype(np.float32))
+
+
+NO_TEXTS = Texts()
+
+
+def texts_of(estimator, label_features, n_features: int, dense: bool, classes=None) -> Texts:
+    """Return the texts that a call of a classifier is given, whose classes are known already.
+
+    Parameters
+    ----------
+    estimator : BaseXCClassifier
+        With the parameter `label_feature_weight`.
+    label_features : array-like or sparse (n_classes, n_features), list or tuple of these, or None
+    n_features : int
+    dense : bool
+        Form of the rows.
+    classes : array-like of shape (n_classes,), default=None
+        The labels in the order of the texts; by default that of ``classes_``.
+    """
+    if label_features is None:
+        return NO_TEXTS
+    rows, line_of, n_lines = read_texts(label_features, n_features, dense)
+    places = places_of_lines(n_lines, estimator.classes_, classes)
+    return _texts(estimator, rows, places[line_of])
+
+
+def texts_of_new(estimator, label_features, n_features: int, dense: bool, is_new) -> Texts:
+    """Return the texts of labels that join a model, one row each, in the order of ``classes_``.
+
+    Parameters
+    ----------
+    estimator, label_features, n_features, dense : as of `texts_of`
+    is_new : ndarray of bool (n_classes,)
+    """
+    if label_features is None:
+        return NO_TEXTS
+    rows, line_of, n_lines = read_texts(label_features, n_features, dense)
+    new = np.flatnonzero(is_new)
+    require_lines(n_lines, len(new), "the new labels are")
+    return _texts(estimator, rows, new[line_of])
+
+
+def _texts(estimator, rows, labels):
+    """Return those of the rows that are not zero, as texts of these labels."""
+    there = np.flatnonzero(rows.squared_norms() > 0)
+    weight = float(np.float32(estimator.label_feature_weight))
+    if not len(there) or not weight > 0:
+        return NO_TEXTS
+    if len(there) < len(labels):
+        rows = rows.take(there)
+    return Texts(rows, labels[there].astype(np.int32), weight)
+
+
+def params_of_parts(estimator, label_features, classes) -> dict:
+    """Return what fits of some of the samples are given, so that all know the same labels."""
+    if label_features is None and classes is None:
+        return {}
+    params = {} if label_features is None else {"label_features": label_features}
+    if estimator._encoding.kind != "multilabel":
+        params["classes"] = estimator.classes_ if classes is None else classes
+    return params
+
+
+def read_texts(label_features, n_features: int | None, dense: bool | None = None):
+    """Return the texts of labels as rows, and the line of each in its matrix.
+
+    Parameters
+    ----------
+    label_features : array-like or sparse (n_labels, n_features), or list or tuple of these
+    n_features : int or None
+        That there must be; None for any number.
+    dense : bool or None
+        Form of the rows; None for that of the texts.
+
+    Returns
+    -------
+    rows : Rows
+    line_of : ndarray of int64 (n_texts,)
+    n_lines : int
+
+    Raises
+    ------
+    ValueError
+        If a matrix has no two dimensions, another number of columns than X or of lines than the
+        others, or holds what is no finite number.
+    """
+    several = isinstance(label_features, (list, tuple)) and all(
+        sparse.issparse(part) or getattr(part, "ndim", 0) == 2 for part in label_features
+    )
+    if several and not label_features:
+        raise ValueError("label_features is an empty sequence; give at least one matrix, or None")
+    parts = label_features if several else [label_features]
+    names = [f"label_features[{i}]" for i in range(len(parts))] if several else ["label_features"]
+    matrices = [_matrix(part, name) for part, name in zip(parts, names, strict=True)]
+    for matrix, name in zip(matrices, names, strict=True):
+        n_features = matrix.shape[1] if n_features is None else n_features
+        if matrix.shape[1] != n_features:
+            raise ValueError(
+                f"{name} has {matrix.shape[1]} columns, but X has {n_features} features: texts of "
+                "labels are rows in the columns of X"
+            )
+        if matrix.shape[0] != matrices[0].shape[0]:
+            raise ValueError(
+                f"{name} has {matrix.shape[0]} rows, but label_features[0] has "
+                f"{matrices[0].shape[0]}: each has one row a label"
+            )
+    if dense is None:
+        dense = not any(sparse.issparse(matrix) for matrix in matrices)
+    joined = _stacked(matrices, dense)
+    n_lines = matrices[0].shape[0]
+    return as_rows(normalise(joined)), np.tile(np.arange(n_lines), len(matrices)), n_lines
+
+
+def _stacked(matrices, dense):
+    if dense:
+        return np.concatenate([m.toarray() if sparse.issparse(m) else m for m in matrices])
+    return sparse.vstack([sparse.csr_array(m) for m in matrices], format="csr")
+
+
+def _matrix(values, name):
+    """Return one matrix of texts, float32, finite."""
+    if not sparse.issparse(values):
+        try:
+            values = np.asarray(values)
+        except ValueError as error:
+            raise ValueError(f"{name} must be a matrix, one row a label: {error}") from error
+    if values.ndim != 2 or values.shape[1] == 0:
+        raise ValueError(
+            f"{name} must be a matrix of two dimensions, one row a label; got shape {values.shape}"
+        )
+    if sparse.issparse(values):
+        values = checked_csr(values, name)
+    numbers = values.data if sparse.issparse(values) else values
+    if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+        raise ValueError(f"{name} holds NaN or infinity")
+    return normalise(values, name)
+
+
+def require_lines(n_lines: int, n_labels: int, what: str):
+    """Refuse texts that are not one line for each label."""
+    if n_lines != n_labels:
+        raise ValueError(
+            f"label_features has {n_lines} rows, one for each label, but {what} {n_labels}"
+        )
+
+
+def places_of_lines(n_lines: int, labels: np.ndarray, named) -> np.ndarray:
+    """Return which label each line of a matrix of texts is of.
+
+    Parameters
+    ----------
+    n_lines : int
+    labels : ndarray (n_labels,)
+        Of the model; sorted where `named` is given.
+    named : array-like of the same labels, or None
+        In the order of the lines; None for that of `labels`.
+    """
+    if named is None:
+        require_lines(n_lines, len(labels), "there are")
+        return np.arange(n_lines)
+    if isinstance(named, (set, frozenset)):
+        raise ValueError("classes is a set, which has no order: give a list beside label_features")
+    named = np.asarray(plain_labels(named))
+    require_lines(n_lines, len(named), "classes names")
+    return np.searchsorted(labels, named)

@@ -1,0 +1,70 @@
+"""Classes that a user lists beside the rows, of which some may have none."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import column_or_1d
+
+from ..utils._given_labels import is_missing, plain_labels
+from ..utils._label_places import check_names
+from ._labels import KEPT, LabelEncoding, encode_codes
+from ._new_classes import merge_labels
+
+
+def read_classes(classes) -> np.ndarray:
+    """Return classes as a user lists them: a vector, each once, two at least."""
+    classes = np.asarray(plain_labels(classes))
+    check_names(classes, classes.shape[0] if classes.ndim else 0, "classes")
+    if len(classes) < 2:
+        raise ValueError(f"classes must name at least two classes, got {classes.tolist()!r}")
+    if classes.dtype.kind in "Of" and any(map(is_missing, classes.tolist())):
+        raise ValueError("classes holds NaN or None, which is no label")
+    return classes
+
+
+def sorted_classes(classes: np.ndarray) -> np.ndarray:
+    """Return classes in ascending order."""
+    try:
+        return np.unique(classes)
+    except TypeError as error:
+        raise ValueError(f"classes cannot be sorted: {error}") from error
+
+
+def encoding_of(classes: np.ndarray) -> LabelEncoding:
+    """Return the encoding of sorted classes, one a row."""
+    return LabelEncoding("binary" if len(classes) == 2 else "multiclass", classes, classes.dtype)
+
+
+def encode_among(y, classes, label_names, grades):
+    """Encode a validated y of one class a row among the classes that the user names.
+
+    Parameters
+    ----------
+    y : ndarray or sparse
+    classes : array-like of shape (n_classes,)
+        In any order; y may hold any of them, one alone too.
+    label_names : array-like or None
+        The parameter, which is for an indicator.
+    grades : {REFUSED, DROPPED, KEPT}
+        As of `_labels.encode`.
+
+    Returns
+    -------
+    encoding : LabelEncoding
+    Y : csr_array of uint8 (n_samples, n_columns)
+        As `_labels.encode` returns it.
+    """
+    if sparse.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
+        raise ValueError("classes is for y of one class a row; y is an indicator")
+    if label_names is not None:
+        raise ValueError(
+            "label_names is for the columns of an indicator; classes has names already"
+        )
+    if grades == KEPT:
+        raise ValueError("graded=True is for an indicator y, but y has one class a sample")
+    y = column_or_1d(y, warn=True)
+    named = sorted_classes(read_classes(classes))
+    merged = merge_labels(named, y)[0]
+    if len(merged) > len(named):
+        unknown = np.setdiff1d(merged, named).tolist()[0]
+        raise ValueError(f"y holds {unknown!r}, which is not in classes")
+    return encoding_of(named), encode_codes(np.searchsorted(named, y), len(named))

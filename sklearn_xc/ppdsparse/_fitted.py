@@ -1,0 +1,60 @@
+"""What a fitted PPDSparseClassifier warns of, and the checks of one from a file."""
+
+import warnings
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from ..utils._matrix import checked_csr
+from ..utils._records import (
+    either,
+    is_a,
+    is_array,
+    is_count,
+    is_not_negative,
+    require_attributes,
+)
+
+
+def warn_if_late(self, gap, stacklevel=3):
+    """Warn of classes that `max_iter` has cut short."""
+    late = int((~(gap <= self.tol)).sum())
+    if late:
+        warnings.warn(
+            f"max_iter={self.max_iter} rounds did not bring the duality gap of {late} of "
+            f"{len(gap)} classes below tol={self.tol:g} (largest: "
+            f"{gap.max():.3g}); raise max_iter or tol, or scale the features",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def warn_if_empty(self, sample_weight, stacklevel):
+    """Warn of a model that light samples have left without weights."""
+    if self.coef_.nnz or sample_weight is None or sample_weight.max() >= 1:
+        return
+    warnings.warn(
+        f"every weight is zero: the penalties, l1_={self.l1_:.3g} and l2_={self.l2_:.3g}, "
+        f"outweigh the samples, whose weights are at most {sample_weight.max():.3g}; "
+        "multiply these, or set smaller penalties",
+        UserWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def check_loaded(model, mapped):
+    """Check the attributes of a model from a file, beyond those of every classifier."""
+    dual = vars(model).get("dual_coef_")
+    if dual is not None and not (
+        sparse.issparse(dual) and dual.format == "csr" and dual.has_canonical_format
+    ):
+        raise ValueError("dual_coef_ is no CSR matrix, or names a sample twice")
+    if dual is not None and not mapped:
+        checked_csr(dual, "dual_coef_")
+    of_classes = either(is_array(np.float64, finite=False), is_array(np.int64))
+    require_attributes(
+        model, _n_visits=is_not_negative, l1_=is_not_negative, l2_=is_not_negative,
+        dual_gap_=of_classes, n_active_=of_classes, dual_coef_=sparse.issparse,
+        penalty_factors_=is_a(tuple), _n_dual_texts=is_count,
+    )  # fmt: skip
