@@ -70,12 +70,18 @@ def hold_out(truth, weight, share, hidden_share, one_a_row, rng) -> HeldOut:
 
 
 def _hidden(truth, share, one_a_row, rng):
-    """Return which labels lose their rows; of one class a row two keep them."""
+    """Return which labels lose their rows, drawn from the rarer half; two classes keep theirs.
+
+    A label without rows is a rare one. Were frequent ones hidden, the best label of many rows would
+    be missing, and the others' distance to the best not be what it is later.
+    """
     hidden = np.zeros(truth.shape[1], dtype=bool)
-    there = np.flatnonzero(np.bincount(truth.indices, minlength=truth.shape[1]) > 0)
+    counts = np.bincount(truth.indices, minlength=truth.shape[1])
+    there = np.flatnonzero(counts > 0)
     n_hidden = min(round(share * len(there)), len(there) - (2 if one_a_row else 1))
     if n_hidden > 0:
-        hidden[rng.permutation(there)[:n_hidden]] = True
+        rarer = there[counts[there] <= np.median(counts[there])]
+        hidden[rng.permutation(rarer)[:n_hidden]] = True
     return hidden
 
 

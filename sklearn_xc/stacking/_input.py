@@ -5,12 +5,13 @@ from scipy import sparse
 from sklearn.utils.validation import column_or_1d
 
 from ..base._classifier import check_parameters
+from ..base._label_texts import require_lines
 from ..base._labels import DROPPED, KEPT, LabelEncoding, check_labels, encode_indicator
+from ..base._named_classes import encoding_of, read_classes, sorted_classes
 from ..base._new_classes import merge_labels
 from ..metrics._ranking import codes as codes_in
 from ..metrics._ranking import one_per_row
 from ..model_selection._out_of_fold import Labels, read_labels
-from ..neighbors._input import encoding_of, read_classes, require_lines, sorted_classes
 from ..utils._given_labels import plain_labels
 from ..utils._matrix import checked_csr
 from ..utils._validation import check_sample_weight
