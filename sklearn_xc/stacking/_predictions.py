@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..base._classifier import as_it_is
+from ..base._classifier import all_or_nothing, as_it_is
 from ..base._nearly_empty import warn_if_nearly_empty
 from ..model_selection._routing import n_rows
 from ..topk._inverted_index import topk_matrix
@@ -11,7 +11,10 @@ from ..topk._restriction import best_of_each, read_restriction
 from ..utils._given_labels import in_order_of, plain_labels
 from ..utils._memory_limit import require_memory
 from ..utils._validation import check_k
+from ._explain import explain_rows
 from ._features import names_of_part
+from ._growth import grown
+from ._scorer import in_rows_of
 
 
 class Predictions:
@@ -87,7 +90,7 @@ class Predictions:
                 "label_weight is added to scores, and sums with it are no probabilities: use "
                 "scores='decision'"
             )
-        now = as_it_is(self)
+        now, X = as_it_is(self), in_rows_of(X)
         n_labels = len(now.classes_)
         only = read_restriction(now.classes_, n_rows(X), labels, exclude, label_weight)
         k = check_k(k, n_labels) if only is None else only.check_k(k, sparse_output)
@@ -135,7 +138,7 @@ class Predictions:
             of fit had some: put :class:`TopKThresholdClassifier` around this one.
         """
         check_is_fitted(self)
-        now = as_it_is(self)
+        now, X = as_it_is(self), in_rows_of(X)
         if now._labels.kind != "multilabel":
             best, _ = _topk(now, X, 1)
             return now.classes_[best.ravel()]
@@ -171,7 +174,7 @@ class Predictions:
             does.
         """
         check_is_fitted(self)
-        now = as_it_is(self)
+        now, X = as_it_is(self), in_rows_of(X)
         if now._labels.kind == "binary":
             log_p = [_logs(now, found, v) for _, found, _, v in now._stack().blocks(X)]
             return np.concatenate([_balance(part) for part in log_p]).astype(np.float32)
@@ -202,7 +205,7 @@ class Predictions:
             scores="proba")`` never does.
         """
         check_is_fitted(self)
-        now = as_it_is(self)
+        now, X = as_it_is(self), in_rows_of(X)
         out = _empty(now, X, np.float64, "predict_proba")
         for part, found, _, log_odds in now._stack().blocks(X):
             p, rest = _probabilities(now, found, log_odds)
@@ -223,6 +226,66 @@ class Predictions:
         """
         p = self.predict_proba(X)
         return np.log(p, out=p)
+
+    def explain(self, X, labels=None, k=5):
+        """What the parts, and the rows and text of a label, add to its log-odds.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the parts take
+        labels : label, sequence of labels, one sequence of labels a row, or sparse indicator, \
+                default=None
+            What to explain, as in :meth:`PPDSparseClassifier.explain`; by default the best label.
+        k : int or None, default=5
+            Features, or neighbours, that each part lists; None lists all.
+
+        Returns
+        -------
+        explanations : Explanations
+            Row by row, the labels of a row by falling log-odds. Features are the parts there, with
+            their scores as values; ``explanation.parts`` has the reasons of each part by its name.
+            With a second stage of the user's nothing is known of the parts' shares.
+
+        Raises
+        ------
+        ValueError
+            If a label is not in ``classes_`` or named twice for a row, or k is not as described.
+        """
+        check_is_fitted(self)
+        return explain_rows(as_it_is(self), in_rows_of(X), labels, k)
+
+    def _best_places(self, X):
+        """Return the place of the best label of each row, in a list of its own."""
+        return _topk(self, X, 1)[0].tolist()
+
+    def add_labels(self, label_features, names=None):
+        """Add labels that no row has, by their texts.
+
+        They join the parts that take labels so, :class:`TopKNeighborsClassifier`; for the others
+        they are labels of which nothing is known, as the second stage has met them.
+
+        Parameters
+        ----------
+        label_features : array-like or sparse, shape (n_new, n_features), or sequence of these
+            Their texts, as in :meth:`fit`.
+        names : array-like of shape (n_new,), default=None
+            Classes, where a row has one; otherwise the names of the new columns, where those of
+            before have names.
+
+        Returns
+        -------
+        self : TopKStackingClassifier
+
+        Raises
+        ------
+        ValueError
+            If no part takes labels by their texts; if names are missing, given where labels have
+            none, or there already; if the texts do not fit the rows.
+        """
+        check_is_fitted(self)
+        with all_or_nothing(self):
+            grown(self, label_features, names)
+        return self
 
     def score(self, X, y, sample_weight=None):
         """Share of samples whose class, or whole set of labels, is predicted.

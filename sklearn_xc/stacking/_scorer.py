@@ -99,6 +99,11 @@ class Stack(NamedTuple):
         return features, self.final.log_odds(features, self.n_threads)
 
 
+def in_rows_of(X):
+    """Return X as something of which rows can be taken."""
+    return X if hasattr(X, "shape") or hasattr(X, "__len__") else np.asarray(X)
+
+
 def gathered(blocks):
     """Return the candidates of all blocks as one."""
     starts = np.cumsum([0] + [len(block.places) for block in blocks])
