@@ -61,7 +61,7 @@ def candidates_of(parts, kinds, n_labels, k, n_needed=1, only=None):
     plain = None if only is None else only.without_weight()
     for part, zero_is_none in zip(parts, kinds, strict=True):
         codes, scores = part.best(k)
-        best.append(scores[:, 0] if codes.shape[1] else np.full(len(codes), NO_SCORE))
+        best.append(scores[:, 0] if codes.shape[1] else np.full(len(codes), 10 * NO_SCORE))
         lowest = 0.0 if zero_is_none else NO_SCORE
         if only is None:
             found.append((codes, scores > lowest))

@@ -56,7 +56,7 @@ def fit_linear(features, hits, weight, rng):
         features, hits = features[some], hits[some]
         weight = None if weight is None else weight[some]
     mean, scales = features.mean(axis=0), features.std(axis=0)
-    model = LogisticRegression(C=1.0, max_iter=300)
+    model = LogisticRegression(C=1.0, max_iter=1000)
     model.fit((features - mean) / np.where(scales > 0, scales, 1), hits, weight)
     coef = np.where(scales > 0, model.coef_[0] / np.where(scales > 0, scales, 1), 0)
     return Linear(coef, float(model.intercept_[0] - mean @ coef), scales)

@@ -20,6 +20,10 @@ class Problem(NamedTuple):
     candidates : Candidates
     hits : ndarray of bool (n_pairs,)
     n_true : ndarray of int (n_rows,)
+    hidden : ndarray of bool (n_pairs,)
+        Pairs of labels that were hidden from the parts.
+    n_hidden : ndarray of int (n_rows,)
+        True labels of each row that were hidden.
     weight : ndarray (n_rows,), or None
     of_labels : ndarray of float64 (n_pairs, n_label_features)
     """
@@ -27,6 +31,8 @@ class Problem(NamedTuple):
     candidates: object
     hits: np.ndarray
     n_true: np.ndarray
+    hidden: np.ndarray
+    n_hidden: np.ndarray
     weight: np.ndarray | None
     of_labels: np.ndarray
 
@@ -92,12 +98,20 @@ class Judge:
         hits = self.problem.hits[pairs]
         return fit_final(final, self.matrix(chosen, pairs), hits, weight, self.seed)
 
-    def value_of(self, values):
-        """Return the nDCG@5 of an order of the candidates, on the rows that are judged."""
-        gain = gains(self.problem.candidates.starts, values, self.problem.hits, self.problem.n_true)
-        return mean_gain(gain, self.judged, self.problem.weight)
+    def value_of(self, values, with_hidden=False):
+        """Return the nDCG@5 of an order of the candidates, on the rows that are judged.
 
-    def value(self, final, chosen, most_rows=None):
+        Labels that were hidden on purpose are left out, unless asked for: parts look worse by them
+        than they are.
+        """
+        problem = self.problem
+        starts, hits, n_true = problem.candidates.starts, problem.hits, problem.n_true
+        if not with_hidden:
+            values = np.where(problem.hidden, np.finfo(np.float32).min, values)
+            hits, n_true = hits & ~problem.hidden, n_true - problem.n_hidden
+        return mean_gain(gains(starts, values, hits, n_true), self.judged, problem.weight)
+
+    def value(self, final, chosen, most_rows=None, with_hidden=False):
         """Return the nDCG@5 of a second stage on rows that did not teach it."""
         values = np.zeros(len(self.row))
         for train, test in self.folds:
@@ -109,7 +123,7 @@ class Judge:
                 return -1.0
             stage = self.fit(final, chosen, taught)
             values[asked] = stage.log_odds(self.matrix(chosen, asked))
-        return self.value_of(values)
+        return self.value_of(values, with_hidden)
 
 
 def learn(problem, names, codes, final, seed) -> Learnt:
@@ -155,12 +169,12 @@ def _without_idle_parts(judge, alone):
     chosen = list(range(len(alone)))
     if len(chosen) < 2:
         return chosen
-    value = judge.value("linear", chosen, MOST_JUDGED)
+    value = judge.value("linear", chosen, MOST_JUDGED, True)
     for i in sorted(chosen, key=lambda i: alone[i]):
         rest = [j for j in chosen if j != i]
         if not rest:
             break
-        without = judge.value("linear", rest, MOST_JUDGED)
+        without = judge.value("linear", rest, MOST_JUDGED, True)
         if without >= value:
             chosen, value = rest, without
     return chosen

@@ -19,6 +19,7 @@ from ..utils._unwrap import find_inner
 from ._asked import asked_of
 
 MARGIN, VOTES = "margin", "votes"
+UNKNOWN = np.float32(10 * NO_SCORE)  # of a label that a part does not know
 
 
 @record(
@@ -110,7 +111,7 @@ class PartRows(NamedTuple):
         return np.where(best >= 0, self.codes[best], -1), scores
 
     def at(self, starts, places):
-        """Return the scores of pairs, float32; `NO_SCORE` where the part does not know a label."""
+        """Return the scores of pairs, float32; `UNKNOWN` where the part does not know a label."""
         if self.own is None:
             return self.asked.at(starts, places)
         own = self.own[places]
@@ -118,6 +119,6 @@ class PartRows(NamedTuple):
         row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         counts = np.bincount(row[known], minlength=len(starts) - 1)
         starts = np.append(0, np.cumsum(counts)).astype(np.int64)
-        scores = np.full(len(places), NO_SCORE, dtype=np.float32)
+        scores = np.full(len(places), UNKNOWN, dtype=np.float32)
         scores[known] = self.asked.at(starts, own[known])
         return scores
