@@ -94,6 +94,7 @@ EXTENSIONS = {
     "neighbors._row_matches": ("c", True),
     "neighbors._row_search": ("c", True),
     "neighbors._votes": ("c", True),
+    "stacking._trees": ("c", True),
     "model_selection._fold_repair": ("c", False),
     "model_selection._folds": ("c", False),
     "datasets._xc_format": ("c", False),

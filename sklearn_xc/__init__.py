@@ -16,6 +16,7 @@ from .persistence import load, save, save_problems
 from .ppdsparse._classifier import PPDSparseClassifier
 from .ppdsparse._classifier_cv import PPDSparseClassifierCV
 from .ppdsparse._merge import merge
+from .stacking._classifier import TopKStackingClassifier
 from .topk._predict import predict_topk, topk_predictor
 from .utils._show_versions import show_versions
 from .word_embedding._estimator import LDGSWordEmbedding
@@ -31,6 +32,7 @@ __all__ = [
     "TopKAbstainClassifier",
     "TopKCalibratedClassifier",
     "TopKNeighborsClassifier",
+    "TopKStackingClassifier",
     "TopKThresholdClassifier",
     "explain",
     "load",

@@ -93,6 +93,12 @@ class LabelScorer:
             texts = self._texts.matches(rows, n_threads)
         return kernel.Found(ids, similarities, texts, nothing)
 
+    def searched(self, rows: Rows, n_threads: int) -> "LabelScorer":
+        """Return a scorer of these rows only, `QUERIES` at most, that has searched already."""
+        other, found = copy(self), self.found(rows, n_threads)
+        other.found = lambda rows, n_threads: found
+        return other
+
     def _blocks(self, rows, n_threads):
         """Yield the place and the neighbours of some rows, and the scratch memory."""
         n_threads = max(1, min(n_threads, rows.shape[0]))

@@ -157,6 +157,59 @@ class Restriction:
             )
         return check_k(k, self.fewest)
 
+    # --------------------------------------------------------------- of some rows, some labels
+
+    def of_rows(self, start, stop):
+        """The restriction of some of the rows."""
+        part = slice(start, stop)
+        allowed, excluded = (
+            pattern[part] if sparse.issparse(pattern) else pattern
+            for pattern in (self._allowed, self._excluded)
+        )
+        return Restriction(self.n_classes, stop - start, allowed, excluded, self.weight)
+
+    def of_labels(self, places):
+        """The restriction of a model that has some of the labels, in another order.
+
+        Parameters
+        ----------
+        places : ndarray of int (n_labels,)
+            The place of each label of that model among those here.
+        """
+        allowed, excluded = (_among(p, places) for p in (self._allowed, self._excluded))
+        weight = None if self.weight is None else self.weight[places]
+        return Restriction(len(places), self.n_rows, allowed, excluded, weight)
+
+    def without_weight(self):
+        """The same labels, with nothing added to their scores; None if all may be given."""
+        if self._allowed is None and self._excluded is None:
+            return None
+        return Restriction(self.n_classes, self.n_rows, self._allowed, self._excluded)
+
+    def best_of_pairs(self, starts, places, scores, k):
+        """The k best of the labels at hand of each row that it may have.
+
+        Parameters
+        ----------
+        starts, places, scores, k : as of `best_of_each`
+        """
+        row = np.repeat(np.arange(self.n_rows), np.diff(starts))
+        if self.weight is not None:
+            scores = scores + self.weight[places]
+        kept = self.permits(row, places)
+        counts = np.bincount(row[kept], minlength=self.n_rows)
+        starts = np.append(0, np.cumsum(counts))
+        return best_of_each(starts, places[kept], scores[kept], k)
+
+    def permits(self, row, places):
+        """Whether the row of each pair may have its label, ndarray of bool."""
+        kept = np.ones(len(places), dtype=bool)
+        if self._allowed is not None:
+            kept &= _holds(self._allowed, row, places, self.n_classes)
+        if self._excluded is not None:
+            kept &= ~_holds(self._excluded, row, places, self.n_classes)
+        return kept
+
     # ----------------------------------------------------------------------- of linear scores
 
     def topk(self, index, coef, rows, k, n_threads):
@@ -249,6 +302,27 @@ class Restriction:
         columns = best_columns(values, k, values > -np.inf)
         best = np.take_along_axis(values, np.maximum(columns, 0), axis=1)
         return _padded(columns, np.where(columns >= 0, best, 0), k)
+
+
+def _holds(pattern, row, places, n_classes):
+    """Whether a pattern holds pairs of row and label."""
+    if not sparse.issparse(pattern):
+        mask = np.zeros(n_classes, dtype=bool)
+        mask[pattern] = True
+        return mask[places]
+    rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+    return np.isin(row * n_classes + places, rows * n_classes + pattern.indices)
+
+
+def _among(pattern, places):
+    """A pattern in the columns of a model that has the labels at these places."""
+    if pattern is None:
+        return None
+    if sparse.issparse(pattern):
+        found = sparse.csr_array(pattern[:, places])
+        found.sort_indices()
+        return found
+    return np.flatnonzero(np.isin(places, pattern))
 
 
 def _without(allowed, excluded):

@@ -1,0 +1,1 @@
+"""A learned stack of classifiers that name their k best labels."""

@@ -1,0 +1,159 @@
+"""What a part says of rows: its k best labels, and the scores of any labels, in its own numbers."""
+
+import numpy as np
+
+from ..base._classifier import BaseXCClassifier
+from ..base._linear_model import checked_weights
+from ..base._predict_topk import topk_of_scores
+from ..model_selection._cross_val_topk import codes_of
+from ..model_selection._out_of_fold import NO_SCORE
+from ..model_selection._take_rows import take
+from ..neighbors._classifier import TopKNeighborsClassifier
+from ..topk._predict import predict_topk
+
+WIDTH = 100  # labels that are asked of an estimator of others, which cannot be asked for some only
+
+
+def asked_of(inner, X, n_threads):
+    """Return what a fitted part says of rows, by the way that suits it.
+
+    Parameters
+    ----------
+    inner : Inner
+        The estimator with ``predict_topk`` and what is before it.
+    X : whatever the part takes
+    n_threads : int
+
+    Returns
+    -------
+    asked : Ours, Pair or Others
+        With ``rows(start, stop)`` for a block of rows.
+    """
+    estimator, X = inner.estimator, inner.transform(X)
+    if len(estimator.classes_) == 2:
+        return Pair(estimator, X)
+    if isinstance(estimator, TopKNeighborsClassifier):
+        return Ours(estimator, X, n_threads)
+    if isinstance(estimator, BaseXCClassifier) and type(estimator)._topk is topk_of_scores:
+        return Ours(estimator, X, n_threads)
+    return Others(estimator, X)
+
+
+class Ours:
+    """Rows for an estimator of this package, which is read without its checks for each block."""
+
+    def __init__(self, estimator, X, n_threads):
+        self._model, self._n_threads = estimator._model(), n_threads
+        self._rows = estimator._rows(X)
+        self._near = isinstance(estimator, TopKNeighborsClassifier)
+        self._coef = (lambda: None) if self._near else lambda: checked_weights(estimator.coef_)
+
+    def rows(self, start, stop):
+        """Return what is said of some rows."""
+        block = self._rows.block(start, stop)
+        model = self._model.searched(block, self._n_threads) if self._near else self._model
+        return _OurBlock(model, self._coef, block, self._n_threads)
+
+
+class _OurBlock:
+    """Some rows of `Ours`."""
+
+    def __init__(self, model, coef, block, n_threads):
+        self._model, self._coef, self._block, self._n_threads = model, coef, block, n_threads
+
+    def best(self, k, only=None):
+        """Return numbers and scores of the k best labels of each row; -1 where there are fewer."""
+        if only is None:
+            return self._model.topk(self._block, k, self._n_threads)
+        return only.topk(self._model, self._coef, self._block, k, self._n_threads)
+
+    def at(self, starts, places):
+        """Return the scores of the labels `places[starts[i]:starts[i + 1]]` of each row i."""
+        return self._model.scores_at(self._coef, self._block, starts, places, self._n_threads)
+
+
+class _Dense:
+    """Some rows, of which all scores are at hand."""
+
+    def __init__(self, scores):
+        self._scores = scores
+
+    def best(self, k, only=None):
+        """Return numbers and scores of the k best labels of each row; -1 where there are fewer."""
+        scores = self._scores.copy()
+        if only is not None:
+            return only.best_columns(scores, k)
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return best, np.take_along_axis(scores, best, axis=1)
+
+    def at(self, starts, places):
+        """Return the scores of the labels `places[starts[i]:starts[i + 1]]` of each row i."""
+        row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        return self._scores[row, places]
+
+
+class Pair:
+    """Rows for an estimator of two labels, whose scores are few."""
+
+    def __init__(self, estimator, X):
+        labels, scores = estimator.predict_topk(X, 2)
+        codes = codes_of(labels, np.asarray(estimator.classes_))
+        self._scores = np.zeros(np.shape(scores), dtype=np.float32)
+        np.put_along_axis(self._scores, codes, scores, axis=1)
+
+    def rows(self, start, stop):
+        """Return what is said of some rows."""
+        return _Dense(self._scores[start:stop])
+
+
+class Others:
+    """Rows for an estimator of which only ``predict_topk`` is known."""
+
+    def __init__(self, estimator, X):
+        self._estimator, self._X = estimator, X
+
+    def rows(self, start, stop):
+        """Return what is said of some rows."""
+        return _OtherBlock(self._estimator, take(self._X, np.arange(start, stop)))
+
+
+class _OtherBlock:
+    """Some rows of `Others`."""
+
+    def __init__(self, estimator, X):
+        self._estimator, self._X, self._found = estimator, X, None
+
+    def _widest(self, k):
+        """Return the best labels, at least k of them where there are so many."""
+        n_labels = len(self._estimator.classes_)
+        if self._found is None or self._found[0].shape[1] < min(k, n_labels):
+            labels, scores = predict_topk(self._estimator, self._X, min(max(k, WIDTH), n_labels))
+            scores = np.asarray(scores, dtype=np.float32)
+            codes = codes_of(np.asarray(labels), np.asarray(self._estimator.classes_))
+            self._found = codes, np.where(np.isfinite(scores), scores, np.float32(10 * NO_SCORE))
+        return self._found
+
+    def best(self, k, only=None):
+        """Return numbers and scores of the k best labels of each row; -1 where there are fewer."""
+        n_labels = len(self._estimator.classes_)
+        if only is None:
+            codes, scores = self._widest(k)
+            return codes[:, :k], scores[:, :k]
+        codes, scores = self._widest(n_labels)
+        starts = np.arange(0, codes.size + 1, codes.shape[1])
+        return only.best_of_pairs(starts, codes.ravel(), scores.ravel(), k)
+
+    def at(self, starts, places):
+        """Return the scores of the labels `places[starts[i]:starts[i + 1]]` of each row i.
+
+        Labels that are not among the best have the lowest score of their row.
+        """
+        codes, scores = self._widest(WIDTH)
+        n_labels, n_rows = len(self._estimator.classes_), len(codes)
+        row = np.repeat(np.arange(n_rows), np.diff(starts))
+        keys = (np.arange(n_rows)[:, None] * n_labels + codes).ravel()
+        order = np.argsort(keys, kind="stable")
+        place = np.minimum(np.searchsorted(keys[order], row * n_labels + places), len(keys) - 1)
+        found = keys[order[place]] == row * n_labels + places
+        lowest = scores.min(axis=1)[row]
+        return np.where(found, scores.ravel()[order[place]], lowest).astype(np.float32)

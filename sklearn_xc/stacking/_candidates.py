@@ -1,0 +1,92 @@
+"""The labels that a stack looks at: the union of the best of each part, scored by every part."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..model_selection._out_of_fold import NO_SCORE
+
+
+class Candidates(NamedTuple):
+    """Labels of rows, and what each part says of them.
+
+    Attributes
+    ----------
+    starts : ndarray of int64 (n_rows + 1,)
+        Where the candidates of each row begin.
+    places : ndarray of int64 (n_pairs,)
+        Labels, ascending in each row.
+    scores : ndarray of float32 (n_parts, n_pairs)
+        Of each part; at most `NO_SCORE` where it knows nothing of a label.
+    best : ndarray of float32 (n_parts, n_rows)
+        The part's highest score in the row, of any label.
+    """
+
+    starts: np.ndarray
+    places: np.ndarray
+    scores: np.ndarray
+    best: np.ndarray
+
+    @property
+    def row(self):
+        """The row of each pair."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    def of_parts(self, parts):
+        """Return the same with some of the parts."""
+        return self._replace(scores=self.scores[parts], best=self.best[parts])
+
+
+def candidates_of(parts, kinds, n_labels, k, n_needed=1, only=None):
+    """Return the candidates of a block of rows.
+
+    Parameters
+    ----------
+    parts : list of PartRows
+        The rows as each part sees them.
+    kinds : list of bool
+        Of each part whether a score of zero says nothing.
+    n_labels : int
+    k : int
+        Labels of each part.
+    n_needed : int, default=1
+        How many a row must have where there are so many: labels of which no part says anything
+        stand in where others are lacking.
+    only : Restriction, default=None
+        Labels that an answer may hold; with what is added to their scores they are also looked
+        for without it.
+    """
+    found, best = [], []
+    k = min(max(k, n_needed), n_labels)
+    plain = None if only is None else only.without_weight()
+    for part, zero_is_none in zip(parts, kinds, strict=True):
+        codes, scores = part.best(k)
+        best.append(scores[:, 0] if codes.shape[1] else np.full(len(codes), 10 * NO_SCORE))
+        lowest = 0.0 if zero_is_none else NO_SCORE
+        if only is None:
+            found.append((codes, scores > lowest))
+            continue
+        for restriction in (plain, only) if only.weight is not None else (only,):
+            if restriction is not None:
+                codes, scores = part.best(k, restriction)
+            weighted = restriction is not None and restriction.weight is not None
+            found.append((codes, np.full(codes.shape, True) if weighted else scores > lowest))
+    starts, places = _union(found, n_labels, n_needed)
+    scores = np.stack([part.at(starts, places) for part in parts])
+    return Candidates(starts, places, scores, np.array(best, dtype=np.float32))
+
+
+def _union(found, n_labels, n_needed):
+    """Return the labels of each row that say something, with others where these are too few."""
+    n_rows = len(found[0][0])
+    codes = np.hstack([codes for codes, _ in found]).astype(np.int64)
+    says = np.hstack([says for _, says in found]) & (codes >= 0)
+    key = np.arange(n_rows)[:, None] * np.int64(n_labels) + codes
+    keys = np.unique(key[says])
+    row = keys // n_labels
+    few = np.bincount(row, minlength=n_rows) < n_needed
+    if few.any():
+        keys = np.union1d(keys, key[few[:, None] & (codes >= 0)])
+        row = keys // n_labels
+    starts = np.searchsorted(row, np.arange(n_rows + 1)).astype(np.int64)
+    return starts, keys - row * n_labels

@@ -1,0 +1,364 @@
+"""A learned stack of classifiers with very many classes or labels."""
+
+from dataclasses import replace
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter
+from sklearn.utils.metaestimators import _BaseComposition
+
+from ..base._classifier import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    all_or_nothing,
+)
+from ..base._nearly_empty import count_rows_with_labels
+from ..model_selection._out_of_fold import Labels
+from ..model_selection._routing import n_rows
+from ..persistence import SaveMixin
+from ..utils._callbacks import CallbackSupportMixin
+from ..utils._matrix import in_rows
+from ..utils._parallel import effective_threads
+from ..utils._records import (
+    either,
+    is_a,
+    is_count,
+    is_labels,
+    is_not_negative,
+    is_number,
+    is_truth,
+    require_attributes,
+    savable,
+)
+from ._boosting import Trees
+from ._final import Given, Linear
+from ._fit_parts import TEXTS, default_parts, fit_part, with_settings_of
+from ._held_out import hold_out, without_labels
+from ._input import read_data
+from ._judge import hits_of
+from ._label_facts import LabelFacts
+from ._learn import Problem, learn
+from ._parts import Part, codes_of_part
+from ._predictions import Predictions
+from ._scorer import Stack, gathered
+
+
+@savable
+class TopKStackingClassifier(
+    Predictions, SaveMixin, CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin,
+    _BaseComposition,
+):  # fmt: skip
+    """Stack of classifiers with very many classes or labels, and a second stage that weighs them.
+
+    Each part names its k best labels of a row; every label in their union is scored by every part.
+    A second stage learns from rows that the parts have not seen how probable a label is by these
+    scores, by their distance to the part's best, by the number of rows of the label and by how
+    much of its text stands in the row [1]_.
+
+    Parameters
+    ----------
+    estimators : list of (str, estimator), default=None
+        The parts: classifiers with ``predict_topk``, such as a Pipeline that ends in one, with a
+        vectorizer of its own. None is :class:`PPDSparseClassifier`,
+        :class:`TopKNeighborsClassifier` and the likeness to each label's mean row; with
+        ``label_features`` also the texts of labels alone; where rows have one class and dense
+        weights have at most 50 million numbers, :class:`MemoirSVC`.
+    final : {"auto", "linear", "boosting"} or classifier, default="auto"
+        The second stage. "linear" is a logistic regression, "boosting" gradient-boosted trees
+        (:class:`~sklearn.ensemble.HistGradientBoostingClassifier`), any other a classifier of two
+        classes with ``predict_proba``. "auto" is "linear" below 1,500 rows that are held out,
+        above it the better of the two.
+    k : int, default=30
+        Labels that each part names.
+    cv : float, default=0.2
+        Share of the rows that are held out once from copies of the parts, at most 12,000 rows.
+    refit : bool, default=True
+        Whether the parts are fitted again on all rows. False saves that time: the parts then have
+        never seen the rows that are held out.
+    hidden_labels : float, default=0.2
+        With ``label_features``, the share of the labels whose rows are taken away from the parts
+        while the second stage learns: it then knows what scores of labels without rows are worth.
+    n_jobs : int or None, default=None
+        Threads of predictions and of the default parts, as in joblib; never changes the result.
+    random_state : int, RandomState instance or None, default=None
+        Draws the rows that are held out and the labels that are hidden.
+
+    Attributes
+    ----------
+    estimators_ : list of (str, estimator)
+        The parts that stay, fitted. One without which held-out rows are predicted as well is left
+        out.
+    final_ : object
+        The second stage; None where one part by itself is as good as the stack, and answers.
+    validation_scores_ : dict of str to float
+        nDCG@5 of each part, and of the "stack", on held-out rows that did not teach it.
+    feature_names_final_ : list of str
+        What the second stage looks at.
+    feature_importances_ : ndarray of float64, shape (n_features,)
+        How much each of these says; the sum is 1.
+    classes_ : ndarray, shape (n_classes,)
+    n_features_in_ : int
+        If the parts have it.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        If the parts have it.
+
+    See Also
+    --------
+    TopKNeighborsClassifier : The part that knows of single rows, and texts.
+    TopKThresholdClassifier : Decides how many labels a row gets.
+    sklearn.ensemble.StackingClassifier : For few classes: its second stage sees all scores.
+
+    Notes
+    -----
+    All labels share the second stage, so that one without rows can be judged, and a stack of
+    10^5 labels has no more parameters than one of ten. Labels that no part names among its k best
+    share one probability, that of being true nevertheless. On held-out rows that did not teach it
+    the stack is ahead of its best part, or that part answers alone, with log-odds by a logistic
+    regression on its score.
+
+    References
+    ----------
+    .. [1] D. H. Wolpert. "Stacked generalization". Neural Networks 5(2), 1992.
+
+    Examples
+    --------
+    >>> from sklearn_xc import TopKStackingClassifier
+    >>> from sklearn_xc.datasets import make_xc_classification
+    >>> X, Y = make_xc_classification(900, 500, 40, n_labels=2.0, random_state=0)
+    >>> model = TopKStackingClassifier(random_state=0).fit(X[:700], Y[:700])
+    >>> labels, p = model.predict_topk(X[700:], k=3, scores="proba")
+    >>> labels.shape, bool(((p > 0) & (p <= 1)).all())
+    ((200, 3), True)
+    """
+
+    _parameter_constraints = {  # noqa: RUF012
+        "estimators": ["array-like", None],
+        "final": [StrOptions({"auto", "linear", "boosting"}), HasMethods(["fit", "predict_proba"])],
+        "k": [Interval(Integral, 1, None, closed="left")],
+        "cv": [Interval(Real, 0, 0.5, closed="right")],
+        "refit": ["boolean"],
+        "hidden_labels": [Interval(Real, 0, 0.5, closed="both")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimators=None,
+        final="auto",
+        *,
+        k=30,
+        cv=0.2,
+        refit=True,
+        hidden_labels=0.2,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.estimators = estimators
+        self.final = final
+        self.k = k
+        self.cv = cv
+        self.refit = refit
+        self.hidden_labels = hidden_labels
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def get_params(self, deep=True):
+        """Parameters, and with `deep` those of the parts as ``name__parameter``.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+
+        Returns
+        -------
+        params : dict
+        """
+        return self._get_params("estimators", deep=deep)
+
+    def set_params(self, **params):
+        """Set parameters, those of the parts as ``name__parameter``.
+
+        Parameters
+        ----------
+        **params : dict
+
+        Returns
+        -------
+        self : TopKStackingClassifier
+        """
+        self._set_params("estimators", **params)
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        given = [get_tags(estimator) for _, estimator in self.estimators or ()]
+        tags.input_tags.sparse = all(tag.input_tags.sparse for tag in given)
+        tags.classifier_tags.multi_label = all(
+            tag.classifier_tags is None or tag.classifier_tags.multi_label for tag in given
+        )
+        return tags
+
+    def get_metadata_routing(self):
+        """What fit takes beside X and y: the parts get it where their fit has such arguments.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        return MetadataRouter(owner=self).add_self_request(self)
+
+    # ------------------------------------------------------------------------------- fitting
+
+    def fit(self, X, y, sample_weight=None, label_features=None, classes=None):
+        """Fit the parts, and the second stage on rows that were held out.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the parts take
+        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples in the second stage, and in parts whose fit takes them.
+        label_features : array-like or sparse, shape (n_classes, n_features), or sequence of \
+                these, default=None
+            Texts of the labels in the columns of X, as of
+            :meth:`TopKNeighborsClassifier.fit`; parts get them whose fit has this argument.
+        classes : array-like of shape (n_classes,), default=None
+            With y of one class a row: all classes, also those that no row has.
+
+        Returns
+        -------
+        self : TopKStackingClassifier
+
+        Raises
+        ------
+        ValueError
+            If a parameter or array is not as described, names of parts are there twice, a part
+            was fitted on other classes, or no row that is held out has a label.
+        TypeError
+            If a part has no ``predict_topk``.
+        """
+        with all_or_nothing(self):
+            X, y = in_rows(X, y, names="Xy")
+            if n_rows(X) == 0:
+                raise ValueError("X and y have 0 sample(s); a minimum of 5 is required.")
+            labels, data, texts = read_data(self, X, y, sample_weight, label_features, classes)
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            self._labels = replace(labels, truth=None)
+            count_rows_with_labels(self, labels.truth, data.weight)
+            self._fit(data, texts, seed)
+        return self
+
+    def _fit(self, data, texts, seed):
+        """Fit parts and second stage on data that were checked."""
+        rng = np.random.RandomState(seed)
+        hidden_share = self.hidden_labels if data.label_features is not None else 0.0
+        held_out = hold_out(data.truth, data.weight, self.cv, hidden_share, data.one_a_row, rng)
+        train = data.rows(held_out.train, held_out.hidden)
+        parts = self.estimators
+        if parts is None:
+            parts = default_parts(data, self.n_jobs, seed)
+        fitted = [
+            (name, fit_part(part, train, self.estimators is None and name == TEXTS))
+            for name, part in parts
+        ]
+        names = [name for name, _ in parts]
+        codes = [codes_of_part(name, part, data.classes) for name, part in fitted]
+        facts = LabelFacts.of(train.truth, texts)
+        stack = Stack(
+            [Part(name, code) for name, code in zip(names, codes, strict=True)],
+            [part for _, part in fitted], None, None, facts, sparse.issparse(data.X),
+            len(data.classes), self.k, effective_threads(self.n_jobs),
+        )  # fmt: skip
+        problem, misses = self._problem(stack, data.rows(held_out.test), held_out.hidden)
+        learnt = learn(problem, names, codes, self.final, seed)
+        self._set(learnt, names, misses)
+        self._counted = stack.counted
+        self._settle(data, parts, fitted, learnt, facts)
+
+    def _problem(self, stack, test, hidden):
+        """Return the pairs of held-out rows, and how often a label beyond them is true."""
+        asked, words = stack.asked(test.X), stack.words(test.X)
+        blocks, of_labels = [], []
+        for start in range(0, n_rows(test.X), 1024):
+            stop = min(n_rows(test.X), start + 1024)
+            found = stack.candidates(asked, start, stop)
+            block = None if words is None else words.block(start, stop)
+            of_labels.append(
+                stack.facts.features(block, found.row, found.starts, found.places, stack.n_threads)
+            )
+            blocks.append(found)
+        candidates = gathered(blocks)
+        hits = hits_of(candidates.row, candidates.places, test.truth)
+        n_true = np.diff(test.truth.indptr)
+        beyond = len(n_true) * stack.n_labels - len(hits)
+        misses = (test.truth.nnz - hits.sum() + 1) / (beyond + 2)
+        problem = Problem(
+            candidates, hits, n_true, hidden[candidates.places],
+            np.diff(without_labels(test.truth, ~hidden).indptr), test.weight,
+            np.concatenate(of_labels),
+        )  # fmt: skip
+        return problem, float(misses)
+
+    def _set(self, learnt, names, misses):
+        """Take over what was learnt."""
+        self._parts, self.final_, self._alone = learnt.parts, learnt.final, learnt.alone
+        self.validation_scores_ = learnt.scores
+        self._misses = misses
+
+    def _settle(self, data, parts, fitted, learnt, facts):
+        """Fit the parts that stay on all rows, if asked for."""
+        estimators = []
+        for i in learnt.chosen:
+            name, estimator = fitted[i]
+            if self.refit:
+                again = with_settings_of(parts[i][1], estimator)
+                estimator = fit_part(again, data, self.estimators is None and name == TEXTS)
+            estimators.append((name, estimator))
+        self.estimators_ = estimators
+        self._parts = [
+            part.with_codes(codes_of_part(name, estimator, data.classes))
+            for part, (name, estimator) in zip(learnt.parts, estimators, strict=True)
+        ]
+        self._facts = facts.with_frequencies(data.truth) if self.refit else facts
+        for name in ("n_features_in_", "feature_names_in_"):
+            vars(self).pop(name, None)
+            found = [getattr(e, name) for _, e in estimators if hasattr(e, name)]
+            if found:
+                setattr(self, name, found[0])
+
+    # --------------------------------------------------------------------------- what is fitted
+
+    def __sklearn_is_fitted__(self):
+        return "estimators_" in vars(self)
+
+    def _stack(self):
+        """Return what predicts."""
+        return Stack(
+            self._parts, [estimator for _, estimator in self.estimators_], self.final_,
+            self._alone, self._facts, self._counted, len(self.classes_), self.k,
+            effective_threads(self.n_jobs),
+        )  # fmt: skip
+
+    def _check_loaded(self, mapped):
+        super()._check_loaded(mapped)
+        require_attributes(
+            self, estimators_=is_a(list), _parts=is_a(list), _labels=is_a(Labels),
+            final_=either(None, is_a(Linear, Trees, Given)), _alone=either(None, is_a(tuple)),
+            _facts=is_a(LabelFacts), _counted=is_truth, _misses=is_not_negative,
+            validation_scores_=is_a(dict), n_features_in_=is_count, feature_names_in_=is_labels,
+            _share_with_labels=is_number,
+        )  # fmt: skip
+        check_loaded(self)
+
+
+def check_loaded(stack):
+    """Raise ValueError if what a file holds of a stack does not fit together."""
+    needed = "estimators_", "_parts", "_labels", "final_", "_alone", "_counted", "_misses"
+    missing = [name for name in needed if name not in vars(stack)]
+    if missing:
+        raise ValueError(f"it holds a TopKStackingClassifier without {missing}")

@@ -1,0 +1,126 @@
+"""Why a stack gives a label its log-odds: shares of the parts, then each part's own reasons."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from ..inspection._explain import check_options, explain, places_of_labels
+from ..inspection._explanation import Explanation, Explanations
+from ..model_selection._out_of_fold import NO_SCORE
+from ..model_selection._routing import n_rows
+from ..model_selection._take_rows import take
+from ..topk._restriction import Restriction
+from ..utils._unwrap import find_inner
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StackExplanation(Explanation):
+    """Why a stack gives one label its log-odds on one row.
+
+    As an :class:`~sklearn_xc.inspection.Explanation`, whose features are the parts, with their
+    scores as values, and what the second stage knows of the label and the row beside them.
+
+    Parameters
+    ----------
+    parts : dict of str to Explanation
+        The reasons of each part that has some, for its own score of the label.
+    """
+
+    parts: dict
+
+
+def explain_rows(model, X, labels, k):
+    """Return the explanations of some labels of each row, by falling log-odds.
+
+    Parameters
+    ----------
+    model : TopKStackingClassifier
+    X : whatever the parts take
+    labels : as of `TopKStackingClassifier.explain`
+    k : int or None
+    """
+    check_options(k, None, 0)
+    n, n_labels, stack = n_rows(X), len(model.classes_), model._stack()
+    if labels is None:
+        places = model._best_places(X)
+    else:
+        places = places_of_labels(labels, model.classes_, n)
+    starts = np.append(0, np.cumsum([len(of_row) for of_row in places])).astype(np.int64)
+    asked = np.array([place for of_row in places for place in of_row], dtype=np.int64)
+    ones = np.ones(len(asked), dtype=bool)
+    pattern = sparse.csr_array((ones, asked, starts), shape=(n, n_labels))
+    pattern.sort_indices()
+    only = Restriction(n_labels, n, pattern)
+    most = int(np.diff(starts).max(initial=1))
+    reasons = _reasons(model, X, places, k)
+    items = []
+    for part, found, features, log_odds in stack.blocks(X, most, only):
+        row = found.row
+        for i in range(part.start, part.stop):
+            of_row = []
+            for place in places[i]:
+                pair = int(np.flatnonzero((row == i - part.start) & (found.places == place))[0])
+                of_row.append(_explained(model, i, place, found, features, log_odds, pair, reasons))
+            items += sorted(of_row, key=lambda item: -item.score)
+    return Explanations(items)
+
+
+def _explained(model, row, place, found, features, log_odds, pair, reasons):
+    """Return the explanation of one pair."""
+    names = [part.name for part in model._parts]
+    middles = [part.middle for part in model._parts]
+    scores = found.scores[:, pair].astype(np.float64)
+    scores = np.where(scores > NO_SCORE, scores, middles)  # where a part knows nothing
+    score = float(log_odds[pair])
+    if model.final_ is None:
+        values, parts, intercept = scores, np.array([score - model._alone[1]]), model._alone[1]
+    else:
+        known = model.final_.contributions(features[pair : pair + 1])
+        facts = features[pair, 3 * len(names) :]
+        values = np.concatenate([scores, facts])
+        names = names + model._facts.names(model._counted)
+        if known is None:
+            parts, intercept = np.zeros(len(names)), 0.0
+        else:
+            added, before = known
+            of_parts = added[0, : 3 * len(model._parts)].reshape(-1, 3).sum(axis=1)
+            parts = np.concatenate([of_parts, added[0, 3 * len(model._parts) :]])
+            intercept = float(before[0])
+    order = np.argsort(-np.abs(parts), kind="stable")
+    order = order[parts[order] != 0]
+    label = model.classes_[place : place + 1].tolist()[0]
+    quotient = parts / np.where(values != 0, values, 1)
+    rest = score - intercept - float(parts.sum())
+    return StackExplanation(
+        row=row, label=label, score=score, intercept=intercept,
+        feature_names=np.array(names, dtype=object)[order], features=order.astype(np.int64),
+        values=values[order].astype(np.float32), weights=quotient[order].astype(np.float32),
+        contributions=parts[order], rest=rest, n_rest=int(abs(rest) > 1e-9 * max(1, abs(score))),
+        parts={n: of[row, place] for n, of in reasons.items() if (row, place) in of},
+    )  # fmt: skip
+
+
+def _reasons(model, X, places, k):
+    """Return for each part that explains: (row, place) -> its explanation."""
+    found = {}
+    for part, (name, estimator) in zip(model._parts, model.estimators_, strict=True):
+        try:
+            inner = find_inner(estimator, "explain").estimator
+        except TypeError:
+            continue
+        own = np.arange(len(model.classes_))
+        if part.codes is not None:
+            own = np.full(len(model.classes_), -1)
+            own[part.codes] = np.arange(len(part.codes))
+        of = found[name] = {}
+        for i, of_row in enumerate(places):
+            known = [place for place in of_row if own[place] >= 0]
+            if not known:
+                continue
+            labels = [inner.classes_[own[place]] for place in known]
+            by_label = {item.label: item for item in explain(estimator, take(X, [i]), [labels], k)}
+            for place, label in zip(known, labels, strict=True):
+                key = label.item() if hasattr(label, "item") else label
+                of[i, place] = by_label[key]
+    return found

@@ -1,0 +1,124 @@
+"""Second stages: from the features of pairs of row and label to log-odds."""
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+from ..utils._records import is_a, is_array, is_number, record
+from ._boosting import fit_trees
+
+MOST_PAIRS = 300_000  # that teach a logistic regression: more change no digit that counts
+LARGEST = 30.0  # of log-odds
+
+
+@record(coef=is_array(np.float64), intercept=is_number, scales=is_array(np.float64, least=0))
+class Linear:
+    """Logistic regression on features.
+
+    Parameters
+    ----------
+    coef : ndarray of float64 (n_features,)
+        For the features as they are.
+    intercept : float
+    scales : ndarray of float64 (n_features,)
+        Standard deviations of the features, by which coefficients can be compared.
+    """
+
+    def __init__(self, coef, intercept, scales):
+        self.coef, self.intercept, self.scales = coef, intercept, scales
+
+    def _check_record(self):
+        if self.coef.shape != self.scales.shape:
+            raise ValueError("coefficients and scales of different numbers of features")
+
+    @property
+    def n_features(self):
+        """How many features it takes."""
+        return len(self.coef)
+
+    def log_odds(self, features, n_threads=1):
+        """Return the log-odds of pairs, float64."""
+        return np.clip(features @ self.coef + self.intercept, -LARGEST, LARGEST)
+
+    def importances(self):
+        """Return how much each feature says, not normalised."""
+        return np.abs(self.coef) * self.scales
+
+    def contributions(self, features):
+        """Return what each feature adds to the log-odds of each pair, and what is there before."""
+        return features * self.coef, np.full(len(features), self.intercept)
+
+
+def fit_linear(features, hits, weight, rng):
+    """Return a logistic regression on standardised features, C = 1."""
+    if len(features) > MOST_PAIRS:
+        some = np.sort(rng.permutation(len(features))[:MOST_PAIRS])
+        features, hits = features[some], hits[some]
+        weight = None if weight is None else weight[some]
+    mean, scales = features.mean(axis=0), features.std(axis=0)
+    model = LogisticRegression(C=1.0, max_iter=1000)
+    model.fit((features - mean) / np.where(scales > 0, scales, 1), hits, weight)
+    coef = np.where(scales > 0, model.coef_[0] / np.where(scales > 0, scales, 1), 0)
+    return Linear(coef, float(model.intercept_[0] - mean @ coef), scales)
+
+
+@record(classifier=is_a(object), n_features=is_number)
+class Given:
+    """A classifier of the user's, with ``predict_proba``.
+
+    Parameters
+    ----------
+    classifier : estimator
+        Fitted on two classes, wrong and right.
+    n_features : int
+    """
+
+    def __init__(self, classifier, n_features):
+        self.classifier, self.n_features = classifier, n_features
+
+    def log_odds(self, features, n_threads=1):
+        """Return the log-odds of pairs, float64."""
+        p = np.asarray(self.classifier.predict_proba(features))[:, -1].astype(np.float64)
+        least = np.exp(-LARGEST)
+        p = np.clip(p, least, 1 - least)
+        return np.log(p) - np.log1p(-p)
+
+    def importances(self):
+        """Return what the classifier says of it, or None."""
+        if hasattr(self.classifier, "feature_importances_"):
+            return np.asarray(self.classifier.feature_importances_, dtype=np.float64)
+        if hasattr(self.classifier, "coef_"):
+            return np.abs(np.ravel(self.classifier.coef_)).astype(np.float64)
+        return None
+
+    def contributions(self, features):
+        """Return None: nothing is known of what each feature adds."""
+        return None
+
+
+def fit_given(classifier, features, hits, weight):
+    """Return a copy of a user's classifier, fitted on pairs."""
+    classifier = clone(classifier)
+    if weight is None:
+        classifier.fit(features, hits)
+    else:
+        classifier.fit(features, hits, sample_weight=weight)
+    return Given(classifier, features.shape[1])
+
+
+def fit_final(final, features, hits, weight, seed):
+    """Return a second stage.
+
+    Parameters
+    ----------
+    final : {"linear", "boosting"} or estimator
+    features : ndarray of float64 (n_pairs, n_features)
+    hits : ndarray of bool (n_pairs,)
+    weight : ndarray (n_pairs,), or None
+    seed : int
+    """
+    rng = np.random.RandomState(seed)
+    if isinstance(final, str):
+        fit = fit_linear if final == "linear" else fit_trees
+        return fit(features, hits, weight, rng)
+    return fit_given(final, features, hits, weight)

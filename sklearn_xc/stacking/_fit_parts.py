@@ -1,0 +1,131 @@
+"""Parts of a stack, fitted: which by default, on which rows, with which arguments."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from ..memoir._classifier import MemoirSVC
+from ..model_selection._routing import n_rows
+from ..model_selection._take_rows import take
+from ..neighbors._classifier import TopKNeighborsClassifier
+from ..neighbors._scorer import Settings
+from ..ppdsparse._classifier import PPDSparseClassifier
+from ._centroids import DENSE_NUMBERS, LabelCentroids
+from ._held_out import without_labels
+
+TEXTS = "texts"  # the default part that reads nothing but texts of labels
+MOST_WEIGHTS = 50_000_000  # dense weights of one class a row, at most
+ONLY_TEXTS = {"n_neighbors": 1, "power": 1.0, "frequency_power": 0.0, "text_weight": 1.0}
+
+
+class Data(NamedTuple):
+    """What parts are fitted on.
+
+    Attributes
+    ----------
+    X : whatever the parts take
+    y : ndarray (n_rows,), or csr_array (n_rows, n_labels)
+    truth : csr_array of bool (n_rows, n_labels)
+        Pattern of the true labels.
+    weight : ndarray (n_rows,), or None
+    label_features : matrix, list of matrices, or None
+        Row k is of ``classes[k]``.
+    classes : ndarray (n_labels,)
+    """
+
+    X: object
+    y: object
+    truth: sparse.csr_array
+    weight: np.ndarray | None
+    label_features: object
+    classes: np.ndarray
+
+    @property
+    def one_a_row(self):
+        """Whether a row has one class."""
+        return not sparse.issparse(self.y)
+
+    def rows(self, rows, hidden=None):
+        """Return some rows, without the entries of hidden labels of an indicator."""
+        y, truth = self.y[rows], self.truth[rows]
+        if hidden is not None and hidden.any() and not self.one_a_row:
+            y, truth = without_labels(y, hidden), without_labels(truth, hidden)
+        weight = None if self.weight is None else self.weight[rows]
+        return self._replace(X=take(self.X, rows), y=y, truth=truth, weight=weight)
+
+
+def default_parts(data, n_jobs, seed):
+    """Return the parts that stand for ``estimators=None``."""
+    common = {"n_jobs": n_jobs, "random_state": seed}
+    parts = [
+        ("one_vs_rest", PPDSparseClassifier(**common)),
+        ("neighbors", TopKNeighborsClassifier(**common)),
+    ]
+    n_labels, n_features = len(data.classes), np.shape(data.X)[1] if np.ndim(data.X) == 2 else 0
+    if sparse.issparse(data.X) or n_labels * n_features <= DENSE_NUMBERS:
+        parts.append(("centroids", LabelCentroids(n_jobs=n_jobs)))
+    if data.label_features is not None:
+        parts.append((TEXTS, TopKNeighborsClassifier(**common, **ONLY_TEXTS)))
+    if data.one_a_row and n_labels > 2 and n_labels * n_features <= MOST_WEIGHTS:
+        parts.append(("svm", MemoirSVC(**common)))
+    return parts
+
+
+def fit_part(estimator, data, texts_alone):
+    """Return a fitted copy of a part.
+
+    Parameters
+    ----------
+    estimator : estimator
+    data : Data
+    texts_alone : bool
+        Whether it is fitted on the texts of labels, without rows.
+    """
+    estimator = clone(estimator)
+    if texts_alone:
+        named = {"classes": data.classes} if data.one_a_row else {}
+        return estimator.fit(None, label_features=data.label_features, **named)
+    params = {}
+    if data.weight is not None and has_fit_parameter(estimator, "sample_weight"):
+        params["sample_weight"] = data.weight
+    if data.label_features is not None and has_fit_parameter(estimator, "label_features"):
+        params["label_features"] = data.label_features
+    if data.one_a_row and has_fit_parameter(estimator, "classes"):
+        there = np.bincount(data.truth.indices, minlength=len(data.classes)) > 0
+        if "label_features" in params or not there.all():
+            params["classes"] = data.classes
+    return estimator.fit(data.X, data.y, **params)
+
+
+def with_settings_of(estimator, fitted):
+    """Return the estimator with the settings that a first fit has found for nearest rows.
+
+    Scores of another sum would be other features than those that the second stage has learnt.
+    """
+    inner, found = estimator, fitted
+    while isinstance(inner, Pipeline):
+        inner, found = inner.steps[-1][1], found.steps[-1][1]
+    if not isinstance(inner, TopKNeighborsClassifier):
+        return estimator
+    settings = {name: getattr(found, f"{name}_") for name in Settings._fields}
+    if estimator is inner:
+        return clone(estimator).set_params(**settings)
+    estimator = clone(estimator)
+    last = estimator
+    while isinstance(last, Pipeline):
+        last = last.steps[-1][1]
+    last.set_params(**settings)
+    return estimator
+
+
+def require_same_rows(X, y):
+    """Refuse X and y of different numbers of rows."""
+    if n_rows(X) != y.shape[0]:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: [{n_rows(X)}, "
+            f"{y.shape[0]}]"
+        )

@@ -1,0 +1,113 @@
+"""Labels that join a fitted stack by their texts."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from ..base._label_texts import read_texts
+from ..base._named_classes import encoding_of
+from ..base._new_classes import append_names, merge_labels
+from ..neighbors._classifier import TopKNeighborsClassifier
+from ..neighbors._input import wider_encoding
+from ..utils._label_places import check_names
+from ._label_facts import LabelFacts, shares_of
+from ._parts import codes_of_part
+
+
+def grown(stack, label_features, names):
+    """Set the attributes of a stack with more labels.
+
+    Parameters
+    ----------
+    stack : TopKStackingClassifier
+        Its attributes may be left half changed where this fails.
+    label_features : matrix, or sequence of matrices (n_new, n_features)
+    names : array-like of shape (n_new,), or None
+    """
+    able = [isinstance(estimator, TopKNeighborsClassifier) for _, estimator in stack.estimators_]
+    if not any(able):
+        raise ValueError(
+            "add_labels: none of the parts "
+            f"{[name for name, _ in stack.estimators_]} takes labels by their texts alone; "
+            "TopKNeighborsClassifier does"
+        )
+    n_features = getattr(stack, "n_features_in_", None)
+    rows, line_of, n_new = read_texts(label_features, n_features)
+    labels, places, new = _labels_after(stack._labels, n_new, names)
+    n_known = len(stack._labels.classes)
+    own_names = None if names is None else np.asarray(names)
+    parts, estimators = [], []
+    for part, (name, estimator), takes in zip(stack._parts, stack.estimators_, able, strict=True):
+        if takes:
+            numbered = estimator._encoding.kind == "multilabel" and np.array_equal(
+                estimator.classes_, np.arange(len(estimator.classes_))
+            )
+            estimator = _copied(estimator).add_labels(
+                label_features, None if numbered else own_names
+            )
+            codes = None
+            if part.codes is not None:
+                codes = codes_of_part(name, estimator, labels.classes)
+        else:
+            codes = places if part.codes is None else places[part.codes]
+        estimators.append((name, estimator))
+        parts.append(part.with_codes(None if codes is None else codes.astype(np.int32)))
+    frequencies = np.zeros(n_known + n_new)
+    frequencies[places] = stack._facts.frequencies
+    shares = _more_texts(stack._facts.shares, rows, line_of, places, new)
+    stack._labels, stack._parts, stack.estimators_ = labels, parts, estimators
+    stack._facts = LabelFacts(frequencies, shares)
+
+
+def _copied(estimator):
+    """Return a copy that can be changed; what never changes is shared."""
+    other = object.__new__(type(estimator))
+    estimator._read_all()
+    vars(other).update(vars(estimator))
+    return other
+
+
+def _labels_after(labels, n_new, names):
+    """Return the labels after growth, the places of those of before, and of the new ones."""
+    known = labels.classes
+    names = None if names is None else np.asarray(names)
+    if names is not None:
+        check_names(names, n_new, "names")
+        again = np.flatnonzero(np.isin(names, known))
+        if len(again):
+            raise ValueError(
+                f"names holds {names[again].tolist()[0]!r}, which the model has already"
+            )
+    if labels.kind == "multilabel":
+        joined = None if names is None else append_names(known, names)
+        encoding = replace(labels.encoding, classes_=known)
+        encoding = wider_encoding(encoding, len(known) + n_new, joined)
+        places = np.arange(len(known))
+        new = np.arange(len(known), len(known) + n_new)
+    else:
+        if names is None:
+            raise ValueError("names must be given: fit's y held one class a row")
+        classes, places = merge_labels(known, names)
+        encoding, new = encoding_of(classes), np.searchsorted(classes, names)
+    return replace(labels, encoding=encoding, classes=encoding.classes_), places, new
+
+
+def _more_texts(shares, rows, line_of, places, new):
+    """Return the texts of all labels, as `LabelFacts` has them."""
+    if not shares:
+        return []
+    n_lines = len(new)
+    matrix = sparse.csr_array(rows.as_sparse().matrix())
+    texts = [sparse.csr_array(matrix[i : i + n_lines]) for i in range(0, len(line_of), n_lines)]
+    order = np.argsort(np.concatenate([places, new]), kind="stable")
+    found = []
+    for i in range(max(len(shares), len(texts))):
+        old = shares[i] if i < len(shares) else sparse.csr_array(shares[0].shape, dtype=np.float32)
+        more = shares_of([texts[i]])[0] if i < len(texts) else None
+        if more is None:
+            more = sparse.csr_array((n_lines, old.shape[1]), dtype=np.float32)
+        both = sparse.csr_array(sparse.vstack([old, more], format="csr")[order])
+        both.indices, both.indptr = (a.astype(np.int32) for a in (both.indices, both.indptr))
+        found.append(both)
+    return found

@@ -1,0 +1,92 @@
+"""Which rows teach the second stage, and which labels are hidden from the parts meanwhile."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+MOST_ROWS = 12_000  # held out: more teach the second stage nothing
+
+
+class HeldOut(NamedTuple):
+    """Rows and labels of the fit of the second stage.
+
+    Attributes
+    ----------
+    train, test : ndarray of int64
+        Rows that the parts are fitted on, and those that are held out; ascending.
+    hidden : ndarray of bool (n_labels,)
+        Labels whose rows are taken away from `train`.
+    """
+
+    train: np.ndarray
+    test: np.ndarray
+    hidden: np.ndarray
+
+
+def hold_out(truth, weight, share, hidden_share, one_a_row, rng) -> HeldOut:
+    """Draw the rows that are held out, and the labels that are hidden.
+
+    Parameters
+    ----------
+    truth : csr_array (n_rows, n_labels)
+        Pattern of true labels.
+    weight : ndarray (n_rows,), or None
+        Rows of weight zero are never held out.
+    share, hidden_share : float
+    one_a_row : bool
+        Whether rows have one class, so that those of a hidden class leave `train`, and two classes
+        at least stay there.
+    rng : RandomState
+
+    Raises
+    ------
+    ValueError
+        If too few rows or classes are left, or no row that is held out has a label.
+    """
+    n_rows = truth.shape[0]
+    counted = np.arange(n_rows) if weight is None else np.flatnonzero(weight > 0)
+    order = counted[rng.permutation(len(counted))]
+    if one_a_row:  # the first of each of two classes is trained on
+        codes = truth.indices[order]
+        pinned = [0, *np.flatnonzero(codes != codes[:1])[:1]] if len(order) else []
+        order = np.concatenate([np.delete(order, pinned), order[pinned]])
+    n_test = min(MOST_ROWS, max(1, round(share * len(order))))
+    if len(order) - n_test < (2 if one_a_row else 1):
+        raise ValueError(
+            f"cv={share}: X has {n_rows} sample(s), {len(counted)} with a weight above zero, of "
+            "which some must be held out and others trained on; give more rows"
+        )
+    test, train = np.sort(order[:n_test]), np.sort(order[n_test:])
+    if not truth[test].nnz:
+        raise ValueError(
+            f"cv={share} holds out {n_test} of {n_rows} rows, and none of these has a label: the "
+            "second stage has nothing to learn from; give more rows with labels, or a larger cv"
+        )
+    hidden = _hidden(truth[train], hidden_share, one_a_row, rng)
+    if one_a_row:
+        train = train[~hidden[truth[train].indices]]
+    return HeldOut(train, test, hidden)
+
+
+def _hidden(truth, share, one_a_row, rng):
+    """Return which labels lose their rows, drawn from the rarer half; two classes keep theirs.
+
+    A label without rows is a rare one. Were frequent ones hidden, the best label of many rows would
+    be missing, and the others' distance to the best not be what it is later.
+    """
+    hidden = np.zeros(truth.shape[1], dtype=bool)
+    counts = np.bincount(truth.indices, minlength=truth.shape[1])
+    there = np.flatnonzero(counts > 0)
+    n_hidden = min(round(share * len(there)), len(there) - (2 if one_a_row else 1))
+    if n_hidden > 0:
+        rarer = there[counts[there] <= np.median(counts[there])]
+        hidden[rng.permutation(rarer)[:n_hidden]] = True
+    return hidden
+
+
+def without_labels(Y, hidden):
+    """Return an indicator, CSR, without the entries of hidden labels."""
+    kept = ~hidden[Y.indices]
+    starts = np.append(0, np.cumsum(kept))[Y.indptr]
+    return sparse.csr_array((Y.data[kept], Y.indices[kept], starts), shape=Y.shape)

@@ -1,0 +1,49 @@
+"""How good an order of candidates is: nDCG@5 on rows."""
+
+import numpy as np
+
+from ..topk._restriction import best_of_each
+
+TOP = 5
+DISCOUNTS = 1 / np.log2(np.arange(2, TOP + 2))
+IDEAL = np.concatenate(
+    [[1.0], np.cumsum(DISCOUNTS)]
+)  # by the number of true labels; 0 stands alone
+
+
+def hits_of(row, places, truth):
+    """Return whether the label of each pair is true, ndarray of bool.
+
+    Parameters
+    ----------
+    row, places : ndarray of int (n_pairs,)
+    truth : csr_array (n_rows, n_labels)
+    """
+    of = np.repeat(np.arange(truth.shape[0], dtype=np.int64), np.diff(truth.indptr))
+    return np.isin(row * truth.shape[1] + places, of * truth.shape[1] + truth.indices)
+
+
+def gains(starts, values, hits, n_true):
+    """Return the nDCG@5 of each row with a label, NaN of others.
+
+    Parameters
+    ----------
+    starts : ndarray of int (n_rows + 1,)
+    values : ndarray (n_pairs,)
+        By which the pairs of a row are ordered, ties to the first.
+    hits : ndarray of bool (n_pairs,)
+    n_true : ndarray of int (n_rows,)
+    """
+    best, _ = best_of_each(starts, np.arange(len(values)), values, TOP)
+    found = (best >= 0) & hits[np.maximum(best, 0)] if len(hits) else best >= 0
+    gain = (found * DISCOUNTS).sum(axis=1) / IDEAL[np.minimum(n_true, TOP)]
+    return np.where(n_true > 0, gain, np.nan)
+
+
+def mean_gain(gain, rows, weight=None):
+    """Return the weighted mean over some rows, of those that have a label; 0 if none has."""
+    rows = rows[~np.isnan(gain[rows])]
+    if not len(rows):
+        return 0.0
+    weight = None if weight is None else weight[rows]
+    return float(np.average(gain[rows], weights=weight))

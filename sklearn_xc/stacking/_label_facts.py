@@ -1,0 +1,119 @@
+"""What is known of labels beside the parts: how many rows they have, and what their texts are."""
+
+import numpy as np
+from scipy import sparse
+
+from ..neighbors._cached import Cached
+from ..topk._inverted_index import InvertedIndex
+from ..utils._records import is_a, is_array, record
+from ..utils._rows import Rows
+
+VERBATIM = 0.999  # coverage from which on the whole text stands in the row
+OF_ROWS = "rows of the label", "no row"
+OF_TEXTS = "coverage", "verbatim", "no text", "words of the text", "length of the text"
+OF_ROW = ("words of the row",)
+
+
+@record(frequencies=is_array(np.float64, least=0), shares=is_a(list))
+class LabelFacts(Cached):
+    """Frequencies and texts of labels; never changes.
+
+    Parameters
+    ----------
+    frequencies : ndarray of float64 (n_labels,)
+        Rows that the parts were fitted on, by their labels.
+    shares : list of csr_array of float32 (n_labels, n_features)
+        Texts of labels, the entries of each divided by their sum; several where a label has
+        several texts, none without any.
+    """
+
+    def __init__(self, frequencies, shares):
+        self.frequencies, self.shares = frequencies, shares
+
+    def _check_record(self):
+        for share in self.shares:
+            if not isinstance(share, sparse.csr_array) or share.dtype != np.float32:
+                raise ValueError("texts of labels that are no sparse matrices of float32")
+            if share.shape != (len(self.frequencies), self.shares[0].shape[1]):
+                raise ValueError("texts of labels in different shapes")
+
+    @classmethod
+    def of(cls, truth, texts):
+        """Return the facts of the labels of some rows.
+
+        Parameters
+        ----------
+        truth : csr_array (n_rows, n_labels)
+        texts : list of csr_array (n_labels, n_features)
+        """
+        frequencies = np.bincount(truth.indices, minlength=truth.shape[1]).astype(np.float64)
+        return cls(frequencies, texts)
+
+    def with_frequencies(self, truth):
+        """Return the same with the frequencies of other rows."""
+        return LabelFacts.of(truth, self.shares)
+
+    def _of_texts(self):
+        """Return the number of words of each label's longest text, and its length."""
+        if not self.shares:
+            nothing = np.zeros(len(self.frequencies))
+            return nothing, nothing
+        counts = np.stack([np.diff(share.indptr) for share in self.shares])
+        return counts.max(axis=0).astype(np.float64), np.sqrt(counts.max(axis=0))
+
+    def names(self, counted):
+        """Return the names of the features; `counted` of these also the words of rows."""
+        return [*OF_ROWS, *(OF_TEXTS if self.shares else ()), *(OF_ROW if counted else ())]
+
+    def features(self, rows, row, starts, places, n_threads):
+        """Return the features of pairs, float64.
+
+        Parameters
+        ----------
+        rows : Rows, or None
+            None where rows are no numbers, or dense: they then have no words.
+        row, places : ndarray of int64 (n_pairs,)
+        starts : ndarray of int64 (n_rows + 1,)
+        """
+        frequency = self.frequencies[places]
+        columns = [np.log1p(frequency), frequency == 0]
+        if self.shares:
+            words, lengths = self.once("texts", self._of_texts)
+            cover = np.max(
+                [
+                    index.scores_at(lambda share=share: share, rows, starts, places, n_threads)
+                    for index, share in zip(self._indices(), self.shares, strict=True)
+                ],
+                axis=0,
+            )
+            n_words = words[places]
+            columns += [cover, cover > VERBATIM, n_words == 0, n_words, lengths[places]]
+        if rows is not None:
+            columns.append(np.diff(rows.indptr)[row])
+        return np.stack(columns, axis=1).astype(np.float64)
+
+    def _indices(self):
+        nothing = np.zeros(len(self.frequencies), dtype=np.float32)
+        return self.once("indices", lambda: [InvertedIndex(s, nothing) for s in self.shares])
+
+
+def shares_of(texts):
+    """Return texts as `LabelFacts` keeps them.
+
+    Parameters
+    ----------
+    texts : list of csr_array (n_labels, n_features)
+        Without negative entries.
+    """
+    found = []
+    for text in texts:
+        sums = np.asarray(text.sum(axis=1)).ravel()
+        sums = np.repeat(np.where(sums > 0, sums, 1), np.diff(text.indptr))
+        parts = (text.data / sums).astype(np.float32), text.indices, text.indptr
+        found.append(sparse.csr_array(parts, shape=text.shape))
+    return found
+
+
+def presence(rows: Rows):
+    """Return sparse rows whose entries are all one: which words there are."""
+    return rows._replace(data=(rows.data != 0).astype(np.float32))

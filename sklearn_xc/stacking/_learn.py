@@ -1,0 +1,204 @@
+"""The second stage: which parts stay, which form it has, and whether it is ahead of the best."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ._features import fitted_part, part_features
+from ._final import fit_final
+from ._judge import gains, mean_gain
+
+FEW_ROWS = 1500  # below which boosted trees have too little to learn from
+MOST_JUDGED = 3000  # rows that teach the judges of parts: each is asked several times
+
+
+class Problem(NamedTuple):
+    """Pairs of held-out rows and candidates.
+
+    Attributes
+    ----------
+    candidates : Candidates
+    hits : ndarray of bool (n_pairs,)
+    n_true : ndarray of int (n_rows,)
+    hidden : ndarray of bool (n_pairs,)
+        Pairs of labels that were hidden from the parts.
+    n_hidden : ndarray of int (n_rows,)
+        True labels of each row that were hidden.
+    weight : ndarray (n_rows,), or None
+    of_labels : ndarray of float64 (n_pairs, n_label_features)
+    """
+
+    candidates: object
+    hits: np.ndarray
+    n_true: np.ndarray
+    hidden: np.ndarray
+    n_hidden: np.ndarray
+    weight: np.ndarray | None
+    of_labels: np.ndarray
+
+
+class Learnt(NamedTuple):
+    """The second stage and what it is made of.
+
+    Attributes
+    ----------
+    chosen : list of int
+        Parts that stay.
+    parts : list of Part
+        These, with their scales.
+    final : Linear, Trees, Given or None
+        None where the only part answers by itself.
+    alone : tuple of float, or None
+        Slope and intercept of the log-odds of a part by itself.
+    scores : dict
+        Name -> nDCG@5 on rows that did not teach what is judged.
+    """
+
+    chosen: list
+    parts: list
+    final: object
+    alone: tuple | None
+    scores: dict
+
+
+class Judge:
+    """Teaches second stages on some of the held-out rows and looks at the others.
+
+    Parameters
+    ----------
+    problem : Problem
+    parts : list of Part
+    seed : int
+    """
+
+    def __init__(self, problem, parts, seed):
+        self.problem, self.parts, self.seed = problem, parts, seed
+        candidates = problem.candidates
+        self.row = candidates.row
+        self.features = [
+            part_features(part, scores, best[self.row])
+            for part, scores, best in zip(parts, candidates.scores, candidates.best, strict=True)
+        ]
+        n_rows = len(problem.n_true)
+        side = np.random.RandomState(seed).permutation(n_rows) % 2
+        self.folds = [(side == 0, side == 1), (side == 1, side == 0)]
+        if n_rows >= 2 * FEW_ROWS:
+            self.folds = self.folds[:1]
+        self.judged = np.flatnonzero(np.any([test for _, test in self.folds], axis=0))
+
+    def matrix(self, chosen, pairs=slice(None)):
+        """Return the features of some parts and of labels."""
+        parts = [self.features[i][pairs] for i in chosen]
+        return np.hstack([*parts, self.problem.of_labels[pairs]])
+
+    def fit(self, final, chosen, pairs=slice(None)):
+        """Return a second stage, taught by some pairs."""
+        weight = self.problem.weight
+        weight = None if weight is None else weight[self.row[pairs]]
+        hits = self.problem.hits[pairs]
+        return fit_final(final, self.matrix(chosen, pairs), hits, weight, self.seed)
+
+    def value_of(self, values, with_hidden=False):
+        """Return the nDCG@5 of an order of the candidates, on the rows that are judged.
+
+        Labels that were hidden on purpose are left out, unless asked for: parts look worse by them
+        than they are.
+        """
+        problem = self.problem
+        starts, hits, n_true = problem.candidates.starts, problem.hits, problem.n_true
+        if not with_hidden:
+            values = np.where(problem.hidden, np.finfo(np.float32).min, values)
+            hits, n_true = hits & ~problem.hidden, n_true - problem.n_hidden
+        return mean_gain(gains(starts, values, hits, n_true), self.judged, problem.weight)
+
+    def value(self, final, chosen, most_rows=None, with_hidden=False):
+        """Return the nDCG@5 of a second stage on rows that did not teach it."""
+        values = np.zeros(len(self.row))
+        for train, test in self.folds:
+            if most_rows is not None:
+                train = train & (np.cumsum(train) <= most_rows)
+            taught, asked = np.flatnonzero(train[self.row]), np.flatnonzero(test[self.row])
+            hits = self.problem.hits[taught]
+            if hits.all() or not hits.any():
+                return -1.0
+            stage = self.fit(final, chosen, taught)
+            values[asked] = stage.log_odds(self.matrix(chosen, asked))
+        return self.value_of(values, with_hidden)
+
+
+def learn(problem, names, codes, final, seed) -> Learnt:
+    """Return the second stage that pairs of held-out rows teach.
+
+    Parameters
+    ----------
+    problem : Problem
+    names : list of str
+    codes : list of ndarray or None
+        As of `Part`.
+    final : {"auto", "linear", "boosting"} or estimator
+    seed : int
+    """
+    candidates = problem.candidates
+    parts = [
+        fitted_part(name, code, scores, problem.hits, best)
+        for name, code, scores, best in zip(
+            names, codes, candidates.scores, candidates.best, strict=True
+        )
+    ]
+    judge = Judge(problem, parts, seed)
+    scores = {
+        name: judge.value_of(values) for name, values in zip(names, candidates.scores, strict=True)
+    }
+    best = max(range(len(names)), key=lambda i: scores[names[i]])
+    if problem.hits.all() or not problem.hits.any():
+        return _alone(judge, best, scores)
+    chosen = _without_idle_parts(judge, [scores[name] for name in names])
+    kinds = [final]
+    if isinstance(final, str) and final == "auto":
+        kinds = ["linear"] if len(problem.n_true) < FEW_ROWS else ["linear", "boosting"]
+    values = [judge.value(kind, chosen) for kind in kinds]
+    scores["stack"] = max(values)
+    if len(names) > 1 and scores["stack"] <= scores[names[best]]:
+        return _alone(judge, best, scores)
+    stage = judge.fit(kinds[int(np.argmax(values))], chosen)
+    return Learnt(chosen, [parts[i] for i in chosen], stage, None, scores)
+
+
+def _without_idle_parts(judge, alone):
+    """Return the parts without which a logistic regression would be worse."""
+    chosen = list(range(len(alone)))
+    if len(chosen) < 2:
+        return chosen
+    value = judge.value("linear", chosen, MOST_JUDGED, True)
+    for i in sorted(chosen, key=lambda i: alone[i]):
+        rest = [j for j in chosen if j != i]
+        if not rest:
+            break
+        without = judge.value("linear", rest, MOST_JUDGED, True)
+        if without >= value:
+            chosen, value = rest, without
+    return chosen
+
+
+def _alone(judge, best, scores) -> Learnt:
+    """Return the best part by itself, with log-odds by a logistic regression on its score."""
+    part, hits = judge.parts[best], judge.problem.hits
+    scores["stack"] = scores[part.name]
+    slope, intercept = 1.0, 0.0
+    if hits.any() and not hits.all():
+        z = standardised(part, judge.problem.candidates.scores[best])[:, None]
+        weight = judge.problem.weight
+        stage = fit_final(
+            "linear", z, hits, None if weight is None else weight[judge.row], judge.seed
+        )
+        slope, intercept = max(float(stage.coef[0]), 1e-3), stage.intercept
+    return Learnt([best], [part], None, (slope, intercept), scores)
+
+
+LOWEST = -50.0  # standardised score of a label that a part knows nothing of
+
+
+def standardised(part, scores):
+    """Return scores of a part that answers by itself, float64."""
+    z = (scores.astype(np.float64) - part.middle) / part.scale
+    return np.maximum(z, LOWEST)

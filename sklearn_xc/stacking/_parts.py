@@ -1,0 +1,124 @@
+"""Parts of a stack, with their labels in its numbers."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..model_selection._out_of_fold import NO_SCORE
+from ..utils._records import (
+    either,
+    is_array,
+    is_not_negative,
+    is_number,
+    is_one_of,
+    is_text,
+    record,
+)
+from ..utils._unwrap import find_inner
+from ._asked import asked_of
+
+MARGIN, VOTES = "margin", "votes"
+UNKNOWN = np.float32(10 * NO_SCORE)  # of a label that a part does not know
+
+
+@record(
+    name=is_text, codes=either(None, is_array(np.int32, least=0)), kind=is_one_of(MARGIN, VOTES),
+    middle=is_number, scale=is_not_negative,
+)  # fmt: skip
+class Part:
+    """How a part's labels and scores are read.
+
+    Parameters
+    ----------
+    name : str
+    codes : ndarray of int32 (n_part_labels,), or None
+        The stack's number of each label; None where they are the same.
+    kind : {"margin", "votes"}
+        Whether scores have both signs, or are sums of what speaks for a label.
+    middle, scale : float
+        What a score is where nothing is known, and how large scores are.
+    """
+
+    def __init__(self, name, codes, kind=MARGIN, middle=0.0, scale=1.0):
+        self.name, self.codes, self.kind = name, codes, kind
+        self.middle, self.scale = middle, scale
+
+    def with_codes(self, codes):
+        """Return the same for labels with other numbers."""
+        return Part(self.name, codes, self.kind, self.middle, self.scale)
+
+
+def codes_of_part(name, estimator, classes):
+    """Return the stack's number of each label of a fitted part; None where they are the same.
+
+    Raises
+    ------
+    ValueError
+        If the part has a label that the stack does not know.
+    """
+    own = np.asarray(find_inner(estimator, "predict_topk").estimator.classes_)
+    if own.shape == classes.shape:
+        numbered = own.dtype.kind in "iu" and np.array_equal(own, np.arange(len(own)))
+        if numbered or np.array_equal(own, classes):
+            return None
+    place = {label: code for code, label in enumerate(classes.tolist())}
+    codes = [place.get(label, -1) for label in own.tolist()]
+    if -1 in codes:
+        raise ValueError(
+            f"part {name!r} was fitted on other classes: it knows "
+            f"{own.tolist()[codes.index(-1)]!r}, which y does not hold"
+        )
+    return np.array(codes, dtype=np.int32)
+
+
+class PartRows(NamedTuple):
+    """Rows as one part sees them, in the stack's numbers.
+
+    Attributes
+    ----------
+    asked : object
+        As of `asked_of`, or a block of it.
+    codes, own : ndarray of int, or None
+        The stack's number of each label of the part, and back, -1 for labels it does not know.
+    """
+
+    asked: object
+    codes: np.ndarray | None
+    own: np.ndarray | None
+
+    @classmethod
+    def of(cls, part, estimator, X, n_labels, n_threads):
+        """Return all rows as a part sees them."""
+        check_is_fitted(estimator)
+        asked = asked_of(find_inner(estimator, "predict_topk"), X, n_threads)
+        if part.codes is None:
+            return cls(asked, None, None)
+        own = np.full(n_labels, -1, dtype=np.int64)
+        own[part.codes] = np.arange(len(part.codes))
+        return cls(asked, part.codes, own)
+
+    def rows(self, start, stop):
+        """Return some rows."""
+        return self._replace(asked=self.asked.rows(start, stop))
+
+    def best(self, k, only=None):
+        """Return numbers and scores of the k best labels of each row; -1 for none."""
+        if self.codes is None:
+            return self.asked.best(k, only)
+        only = None if only is None else only.of_labels(self.codes)
+        best, scores = self.asked.best(min(k, len(self.codes)), only)
+        return np.where(best >= 0, self.codes[best], -1), scores
+
+    def at(self, starts, places):
+        """Return the scores of pairs, float32; `UNKNOWN` where the part does not know a label."""
+        if self.own is None:
+            return self.asked.at(starts, places)
+        own = self.own[places]
+        known = own >= 0
+        row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        counts = np.bincount(row[known], minlength=len(starts) - 1)
+        starts = np.append(0, np.cumsum(counts)).astype(np.int64)
+        scores = np.full(len(places), UNKNOWN, dtype=np.float32)
+        scores[known] = self.asked.at(starts, own[known])
+        return scores

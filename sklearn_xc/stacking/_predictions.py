@@ -1,0 +1,374 @@
+"""Predictions of TopKStackingClassifier from the log-odds of candidates."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..base._classifier import all_or_nothing, as_it_is
+from ..base._nearly_empty import warn_if_nearly_empty
+from ..model_selection._routing import n_rows
+from ..topk._inverted_index import topk_matrix
+from ..topk._restriction import best_of_each, read_restriction
+from ..utils._given_labels import in_order_of, plain_labels
+from ..utils._memory_limit import require_memory
+from ..utils._validation import check_k
+from ._explain import explain_rows
+from ._features import names_of_part
+from ._growth import grown
+from ._scorer import in_rows_of
+
+
+class Predictions:
+    """Mixin of predictions, made from ``_stack()`` and ``_labels``."""
+
+    @property
+    def classes_(self):
+        """The classes."""
+        check_is_fitted(self)
+        return self._labels.classes
+
+    @property
+    def feature_names_final_(self):
+        """The names of the features of the second stage; of a part alone its score."""
+        check_is_fitted(self)
+        if self.final_ is None:
+            return [f"{self._parts[0].name}: score"]
+        names = [name for part in self._parts for name in names_of_part(part)]
+        return names + self._facts.names(self._counted)
+
+    @property
+    def feature_importances_(self):
+        """How much each feature of the second stage says; the sum is 1."""
+        check_is_fitted(self)
+        if self.final_ is None:
+            return np.ones(1)
+        found = self.final_.importances()
+        if found is None:
+            raise AttributeError(f"final={self.final!r} has neither feature_importances_ nor coef_")
+        return found / found.sum() if found.sum() > 0 else found
+
+    def predict_topk(
+        self, X, k=None, scores="decision", sparse_output=False, *,
+        labels=None, exclude=None, label_weight=None,
+    ):  # fmt: skip
+        """The k best classes of each sample, best first.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the parts take
+        k : int, default=None
+            From 1 to the number of classes K; by default the smaller of 5 and K.
+        scores : {"decision", "proba"}, default="decision"
+            What to return beside the labels: log-odds as of :meth:`decision_function`, or
+            probabilities as of :meth:`predict_proba`.
+        sparse_output : bool, default=False
+            Whether to return one sparse matrix with k entries a row instead of two arrays.
+        labels, exclude : object, default=None
+            What the answers may hold: each part names its best among these; see
+            :meth:`PPDSparseClassifier.predict_topk`.
+        label_weight : array-like of shape (K,), Series or dict, default=None
+            What is added to the log-odds of each class. Each part also names its best labels with
+            it, so that labels that it favours are found. Not for probabilities.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+        scores : ndarray of float32, shape (n_samples, k)
+        matrix : csr_array of float32, shape (n_samples, K)
+            In their place with `sparse_output`. What is not stored is not among the k best.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described, or `labels` and `exclude` leave a row fewer than k
+            labels.
+        """
+        check_is_fitted(self)
+        if scores not in ("decision", "proba"):
+            raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
+        if scores == "proba" and label_weight is not None:
+            raise ValueError(
+                "label_weight is added to scores, and sums with it are no probabilities: use "
+                "scores='decision'"
+            )
+        now, X = as_it_is(self), in_rows_of(X)
+        n_labels = len(now.classes_)
+        only = read_restriction(now.classes_, n_rows(X), labels, exclude, label_weight)
+        k = check_k(k, n_labels) if only is None else only.check_k(k, sparse_output)
+        best, values = _topk(now, X, k, scores == "proba", only)
+        if sparse_output:
+            return topk_matrix(best, values, n_labels)
+        return now.classes_[best], values
+
+    def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None):
+        """An object that answers for single rows, by the model as it is now.
+
+        Parameters
+        ----------
+        k, labels, exclude, label_weight : object, default=None
+            As of :meth:`predict_topk`, for all rows.
+
+        Returns
+        -------
+        predictor : callable
+            ``predictor(X)`` returns ``(labels, scores)`` of :meth:`predict_topk`.
+        """
+        check_is_fitted(self)
+        now = as_it_is(self)
+        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+        restriction = read_restriction(now.classes_, 1, **only)
+        k = check_k(k, len(now.classes_)) if restriction is None else restriction.check_k(k, False)
+        return lambda X: now.predict_topk(X, k, **only)
+
+    def predict(self, X):
+        """The most probable class, or all labels with a probability above one half.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the parts take
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,), or (n_samples, n_classes) dense or CSR
+            In the container of fit's y.
+
+        Warns
+        -----
+        UserWarning
+            Once for each fit, if nine in ten of a hundred rows or more get no label, while rows
+            of fit had some: put :class:`TopKThresholdClassifier` around this one.
+        """
+        check_is_fitted(self)
+        now, X = as_it_is(self), in_rows_of(X)
+        if now._labels.kind != "multilabel":
+            best, _ = _topk(now, X, 1)
+            return now.classes_[best.ravel()]
+        rows, places = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for part, found, _, log_odds in now._stack().blocks(X):
+            there = log_odds > 0
+            rows.append(found.row[there] + part.start)
+            places.append(found.places[there])
+        rows, places = np.concatenate(rows), np.concatenate(places)
+        counts = np.bincount(rows, minlength=n_rows(X))
+        warn_if_nearly_empty(self, counts, "probability above one half")
+        codes = np.full((len(counts), max(1, int(counts.max(initial=1)))), -1)
+        codes[rows, np.arange(len(rows)) - np.append(0, np.cumsum(counts))[rows]] = places
+        return now._labels.indicator(codes, codes >= 0)
+
+    def decision_function(self, X):
+        """Log-odds of all classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the parts take
+
+        Returns
+        -------
+        scores : ndarray of float32, shape (n_samples, n_classes), or (n_samples,) for two classes
+            For two classes the logarithm of the quotient of the second's probability and the
+            first's. Labels that no part names share one value, below those of the others.
+
+        Raises
+        ------
+        MemoryError
+            If they would take more than half of the memory available; :meth:`predict_topk` never
+            does.
+        """
+        check_is_fitted(self)
+        now, X = as_it_is(self), in_rows_of(X)
+        if now._labels.kind == "binary":
+            log_p = [_logs(now, found, v) for _, found, _, v in now._stack().blocks(X)]
+            return np.concatenate([_balance(part) for part in log_p]).astype(np.float32)
+        out = _empty(now, X, np.float32, "decision_function")
+        for part, found, _, log_odds in now._stack().blocks(X):
+            rest = np.log(_rest(now, found, log_odds))
+            out[part] = (rest - np.log1p(-np.exp(rest)))[:, None]
+            out[part][found.row, found.places] = log_odds
+        return out
+
+    def predict_proba(self, X):
+        """Probabilities of all classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the parts take
+
+        Returns
+        -------
+        p : ndarray of float64, shape (n_samples, n_classes)
+            Where samples have one class, each row sums to 1. Of the labels of an indicator each
+            has a probability of its own, inside (0, 1).
+
+        Raises
+        ------
+        MemoryError
+            If they would take more than half of the memory available; ``predict_topk(X, k,
+            scores="proba")`` never does.
+        """
+        check_is_fitted(self)
+        now, X = as_it_is(self), in_rows_of(X)
+        out = _empty(now, X, np.float64, "predict_proba")
+        for part, found, _, log_odds in now._stack().blocks(X):
+            p, rest = _probabilities(now, found, log_odds)
+            out[part] = rest[:, None]
+            out[part][found.row, found.places] = p
+        return out
+
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of all classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the parts take
+
+        Returns
+        -------
+        log_p : ndarray of float64, shape (n_samples, n_classes)
+        """
+        p = self.predict_proba(X)
+        return np.log(p, out=p)
+
+    def explain(self, X, labels=None, k=5):
+        """What the parts, and the rows and text of a label, add to its log-odds.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the parts take
+        labels : label, sequence of labels, one sequence of labels a row, or sparse indicator, \
+                default=None
+            What to explain, as in :meth:`PPDSparseClassifier.explain`; by default the best label.
+        k : int or None, default=5
+            Features, or neighbours, that each part lists; None lists all.
+
+        Returns
+        -------
+        explanations : Explanations
+            Row by row, the labels of a row by falling log-odds. Features are the parts there, with
+            their scores as values; ``explanation.parts`` has the reasons of each part by its name.
+            With a second stage of the user's nothing is known of the parts' shares.
+
+        Raises
+        ------
+        ValueError
+            If a label is not in ``classes_`` or named twice for a row, or k is not as described.
+        """
+        check_is_fitted(self)
+        return explain_rows(as_it_is(self), in_rows_of(X), labels, k)
+
+    def _best_places(self, X):
+        """Return the place of the best label of each row, in a list of its own."""
+        return _topk(self, X, 1)[0].tolist()
+
+    def add_labels(self, label_features, names=None):
+        """Add labels that no row has, by their texts.
+
+        They join the parts that take labels so, :class:`TopKNeighborsClassifier`; for the others
+        they are labels of which nothing is known, as the second stage has met them.
+
+        Parameters
+        ----------
+        label_features : array-like or sparse, shape (n_new, n_features), or sequence of these
+            Their texts, as in :meth:`fit`.
+        names : array-like of shape (n_new,), default=None
+            Classes, where a row has one; otherwise the names of the new columns, where those of
+            before have names.
+
+        Returns
+        -------
+        self : TopKStackingClassifier
+
+        Raises
+        ------
+        ValueError
+            If no part takes labels by their texts; if names are missing, given where labels have
+            none, or there already; if the texts do not fit the rows.
+        """
+        check_is_fitted(self)
+        with all_or_nothing(self):
+            grown(self, label_features, names)
+        return self
+
+    def score(self, X, y, sample_weight=None):
+        """Share of samples whose class, or whole set of labels, is predicted.
+
+        Parameters
+        ----------
+        X : array-like, sparse, or whatever the parts take
+        y : array-like of shape (n_samples,), or indicator of shape (n_samples, n_classes)
+            The columns of a DataFrame go by their names.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        score : float
+        """
+        check_is_fitted(self)
+        if self._labels.kind == "multilabel":
+            y = in_order_of(y, self.classes_)
+        return super().score(X, plain_labels(y), sample_weight)
+
+
+def _topk(model, X, k, probabilities=False, only=None):
+    """Return numbers and scores of the k best classes of each row; -1 where it may have fewer."""
+    kind = model._labels.kind
+    best, values = [np.empty((0, k), np.int64)], [np.empty((0, k), np.float32)]
+    for part, found, _, log_odds in model._stack().blocks(X, k, only):
+        scores = log_odds
+        if probabilities:
+            scores, _ = _probabilities(model, found, log_odds)
+        elif kind == "binary":
+            difference = _balance(_logs(model, found, log_odds))
+            scores = np.where(found.places == 1, 1, -1) * difference[found.row]
+        if only is None:
+            pair = best_of_each(found.starts, found.places, scores, k)
+        else:
+            block = only.of_rows(part.start, part.stop)
+            pair = block.best_of_pairs(found.starts, found.places, scores, k)
+        best.append(pair[0])
+        values.append(pair[1])
+    return np.concatenate(best), np.concatenate(values)
+
+
+def _sigmoid(log_odds):
+    """Return probabilities, float64, inside (0, 1)."""
+    p = 1 / (1 + np.exp(-log_odds))
+    return np.clip(p, 1e-15, 1 - 1e-9)
+
+
+def _rest(model, found, log_odds):
+    """Return the probability of a label beyond the candidates of each row, below all of theirs."""
+    lowest = np.ones(len(found.starts) - 1)
+    np.minimum.at(lowest, found.row, _sigmoid(log_odds))
+    return np.minimum(lowest, model._misses)
+
+
+def _probabilities(model, found, log_odds):
+    """Return the probabilities of candidates, and that of each label beyond them in each row."""
+    p, rest = _sigmoid(log_odds), _rest(model, found, log_odds)
+    if model._labels.kind == "multilabel":
+        return p, rest
+    n_beyond = len(model.classes_) - np.diff(found.starts)
+    total = np.bincount(found.row, p, len(rest)) + n_beyond * rest
+    return p / total[found.row], rest / total
+
+
+def _logs(model, found, log_odds):
+    """Return the logarithms of the probabilities of two classes, (n_rows, 2)."""
+    p, rest = _probabilities(model, found, log_odds)
+    logs = np.tile(np.log(rest)[:, None], (1, 2))
+    logs[found.row, found.places] = np.log(p)
+    return logs
+
+
+def _balance(logs):
+    return logs[:, 1] - logs[:, 0]
+
+
+def _empty(model, X, dtype, method):
+    """Return memory for a number of each row and class."""
+    shape = n_rows(X), len(model.classes_)
+    require_memory(
+        shape[0] * shape[1] * np.dtype(dtype).itemsize,
+        f"{method}: a dense output of shape {shape}",
+        "use predict_topk, or fewer rows at a time",
+    )
+    return np.empty(shape, dtype=dtype)

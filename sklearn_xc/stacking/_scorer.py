@@ -1,0 +1,117 @@
+"""Log-odds of candidates, block by block."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..model_selection._routing import n_rows
+from ..utils._matrix import as_rows, checked_csr, normalise
+from ._candidates import candidates_of
+from ._features import part_features
+from ._label_facts import presence
+from ._learn import standardised
+from ._parts import VOTES, PartRows
+
+BLOCK = 1024  # rows at once: what `LabelScorer.searched` takes at most
+
+
+class Stack(NamedTuple):
+    """What predicts.
+
+    Attributes
+    ----------
+    parts : list of Part
+    estimators : list of fitted estimators
+    final : Linear, Trees, Given or None
+    alone : tuple of float, or None
+    facts : LabelFacts
+    counted : bool
+        Whether the words of rows are counted, as where fit's X was sparse.
+    n_labels : int
+    k : int
+        Candidates of each part.
+    n_threads : int
+    """
+
+    parts: list
+    estimators: list
+    final: object
+    alone: tuple | None
+    facts: object
+    counted: bool
+    n_labels: int
+    k: int
+    n_threads: int
+
+    def blocks(self, X, n_needed=1, only=None):
+        """Yield the place of some rows, their candidates, features and log-odds.
+
+        Parameters
+        ----------
+        X : whatever the parts take
+        n_needed : int
+            Labels that a row must have where there are so many.
+        only : Restriction or None
+            Labels to look at beside the others.
+        """
+        asked, words = self.asked(X), self.words(X)
+        for start in range(0, n_rows(X), BLOCK):
+            stop = min(n_rows(X), start + BLOCK)
+            part = None if only is None else only.of_rows(start, stop)
+            found = self.candidates(asked, start, stop, n_needed, part)
+            block = None if words is None else words.block(start, stop)
+            features, log_odds = self.judged(found, block)
+            yield slice(start, stop), found, features, log_odds
+
+    def asked(self, X):
+        """Return rows as each part sees them."""
+        pairs = zip(self.parts, self.estimators, strict=True)
+        return [PartRows.of(part, e, X, self.n_labels, self.n_threads) for part, e in pairs]
+
+    def words(self, X):
+        """Return which words rows have, `Rows` of ones; None where they are not counted."""
+        if not self.counted:
+            return None
+        X = checked_csr(X, "X") if sparse.issparse(X) else sparse.csr_array(np.asarray(X))
+        X = sparse.csr_array(normalise(X), copy=True)
+        X.eliminate_zeros()
+        return presence(as_rows(X))
+
+    def candidates(self, asked, start, stop, n_needed=1, only=None):
+        """Return the candidates of a block of rows."""
+        rows = [part.rows(start, stop) for part in asked]
+        kinds = [part.kind == VOTES for part in self.parts]
+        return candidates_of(rows, kinds, self.n_labels, self.k, n_needed, only)
+
+    def judged(self, found, words):
+        """Return the features and the log-odds of candidates; no features of a part alone."""
+        if self.final is None:
+            slope, intercept = self.alone
+            return None, slope * standardised(self.parts[0], found.scores[0]) + intercept
+        row = found.row
+        features = [
+            part_features(part, scores, best[row])
+            for part, scores, best in zip(self.parts, found.scores, found.best, strict=True)
+        ]
+        features.append(self.facts.features(words, row, found.starts, found.places, self.n_threads))
+        features = np.hstack(features)
+        return features, self.final.log_odds(features, self.n_threads)
+
+
+def in_rows_of(X):
+    """Return X as something of which rows can be taken."""
+    return X if hasattr(X, "shape") or hasattr(X, "__len__") else np.asarray(X)
+
+
+def gathered(blocks):
+    """Return the candidates of all blocks as one."""
+    starts = np.cumsum([0] + [len(block.places) for block in blocks])
+    return blocks[0]._replace(
+        starts=np.concatenate(
+            [[0], *(b.starts[1:] + s for b, s in zip(blocks, starts, strict=False))]
+        ),
+        places=np.concatenate([block.places for block in blocks]),
+        scores=np.hstack([block.scores for block in blocks]),
+        best=np.hstack([block.best for block in blocks]),
+    )
