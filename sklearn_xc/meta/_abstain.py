@@ -219,7 +219,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
         )  # fmt: skip
 
     def predict(self, X):
-        """The best class of each row whose probability or score reaches the threshold.
+        """Predict the best class of each sample whose probability or score reaches the threshold.
 
         Parameters
         ----------
@@ -237,14 +237,14 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
         return now._answers(best[:, 0], scores[:, 0] >= now.best_threshold_)
 
     def _answers(self, codes, answered):
-        """The classes of these numbers, but abstain_label_ where there is no answer."""
+        """Return the classes of these numbers, but abstain_label_ where there is no answer."""
         found = self.classes_[codes]
         found = found.astype(dtype_of_both(self.classes_, self.abstain_label_))
         found[~answered] = self.abstain_label_
         return found
 
     def score(self, X, y, sample_weight=None):
-        """Share of all samples that are answered, and rightly.
+        """Return the share of all samples that are answered, and rightly.
 
         Parameters
         ----------
@@ -265,7 +265,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
 
 
 def label_of_none(given, classes):
-    """What stands for no answer among labels of these classes.
+    """Return the label that stands for no answer among these classes.
 
     Raises
     ------
@@ -285,7 +285,7 @@ def label_of_none(given, classes):
 
 
 def dtype_of_both(classes, label):
-    """The dtype of classes where it holds a label too, or the next one that does."""
+    """Return the dtype of classes where it holds a label too, or the next one that does."""
     dtype = classes.dtype
     if dtype.kind == "U" and isinstance(label, str):
         return np.result_type(dtype, f"U{max(len(label), 1)}")

@@ -316,7 +316,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
 
 
 class CalibratedPredictor:
-    """What `topk_predictor` returns for probabilities of a TopKCalibratedClassifier.
+    """Predictor of single samples with the probabilities of a TopKCalibratedClassifier.
 
     Attributes
     ----------

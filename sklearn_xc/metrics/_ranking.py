@@ -335,7 +335,7 @@ def _with_all_columns(truth, names, of):
 
 
 def truth_in_columns(y_true, table):
-    """True labels of any form as (n, K + 1) CSR by a table of the K columns."""
+    """Return true labels of any form as (n, K + 1) CSR by a table of the K columns."""
     return _with_all_columns(_truth(y_true, table)[0], table, "y_true")
 
 

@@ -18,7 +18,7 @@ from ._take_rows import take
 def cross_val_label_scores(
     estimator, X, y, *, cv=None, n_jobs=None, params=None, scores="decision"
 ):  # fmt: skip
-    """The score of the given label of every row, by a model that has not seen the row.
+    """Compute the score of the given label of each sample, by a model that has not seen it.
 
     Labels that such a model finds improbable are where errors in y are found first. Only these
     scores are computed, not those of all classes.
@@ -99,7 +99,7 @@ def _score_fold(estimator, X, y, Y, train, test, params, scores):
 
 
 def _placed(parts, folds, shape):
-    """Rows of folds, in the order of y."""
+    """Return samples of folds in the order of y."""
     rows = np.concatenate([np.empty(0, dtype=np.int64), *(test for _, test in folds)])
     whole = sparse.vstack(parts, format="coo") if parts else sparse.coo_array(shape)
     whole = sparse.coo_array((whole.data, (rows[whole.row], whole.col)), shape=shape)

@@ -126,6 +126,7 @@ class TopKNeighborsClassifier(Growth, Predictions, SaveMixin, ClassifierMixin, B
     _parameter_constraints = CONSTRAINTS
     _multilabel = True
     _range_of_weights = 0, np.inf
+    _weighs_samples_by_class = False
     _not_saved = (*SaveMixin._not_saved, "_scorer")
     _has_linear_weights = False
 

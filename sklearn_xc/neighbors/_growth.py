@@ -71,7 +71,7 @@ class Growth:
         return self
 
     def _by_names(self, y, classes):
-        """The columns of a table in the order of the labels, new ones behind, and all names."""
+        """Return the columns of a table in the order of labels, new ones last, and their names."""
         known, names = self.classes_, label_names(y)
         if self._encoding.kind != "multilabel" or names is None:
             return y, classes

@@ -20,7 +20,7 @@ LIMITS = {
 
 
 class RefusedError(ValueError):
-    """What is wrong with a request, in a sentence, and its status."""
+    """Fault of a request: a sentence and a status."""
 
     def __init__(self, message: str, status: int = 400):
         super().__init__(message)

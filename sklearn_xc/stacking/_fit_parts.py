@@ -23,7 +23,7 @@ ONLY_TEXTS = {"n_neighbors": 1, "power": 1.0, "frequency_power": 0.0, "text_weig
 
 
 class Data(NamedTuple):
-    """What parts are fitted on.
+    """Data that the parts are fitted on.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ BLOCK = 1024  # rows at once: what `LabelScorer.searched` takes at most
 
 
 class Stack(NamedTuple):
-    """What predicts.
+    """Fitted parts and second stage, which predict.
 
     Attributes
     ----------

@@ -56,7 +56,7 @@ def weights_of_labels(class_weight, classes, counts, n_rows=None):
 
 
 def times_class_weight(estimator, codes, sample_weight, part=False):
-    """Weights of samples of one class each, times those of their classes.
+    """Multiply the weights of samples of one class each by the weights of their classes.
 
     Parameters
     ----------

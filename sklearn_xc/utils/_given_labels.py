@@ -123,7 +123,7 @@ def _same(names, classes):
 
 
 def is_numbered(names):
-    """Whether names of columns are the numbers of these, that is none."""
+    """Say whether names of columns are their numbers, that is, no names."""
     return names.dtype.kind in "iu" and (names == np.arange(len(names))).all()
 
 
@@ -159,12 +159,12 @@ def plain_labels(y):
 
 
 def is_polars_frame(y):
-    """Whether y is a table that has neither `ndim` nor `iloc`, as one of polars."""
+    """Say whether y is a table that has neither `ndim` nor `iloc`, as one of polars."""
     return hasattr(y, "columns") and hasattr(y, "to_series") and not hasattr(y, "iloc")
 
 
 def plain_indicator(y):
-    """An indicator of nullable or Arrow columns as floats: as it is, NumPy makes objects of it."""
+    """Return an indicator of nullable or Arrow columns as floats, not as objects."""
     if hasattr(y, "iloc") and y.ndim == 2 and y.shape[1] > 1:
         kinds = [getattr(dtype, "kind", "O") for dtype in y.dtypes]
         numbers = all(kind in "biuf" for kind in kinds)
@@ -174,7 +174,7 @@ def plain_indicator(y):
 
 
 def _whole_numbers(y):
-    """Python's integers in an object array or Series as NumPy's, if all labels are such."""
+    """Return Python's integers in an object array as NumPy's, if all labels are integers."""
     values = np.asarray(y)
     if not len(values) or not all(
         isinstance(label, (int, np.integer)) and not isinstance(label, bool) for label in values
