@@ -1,4 +1,4 @@
-"""Confusion of labels, coverage, support: their numbers, and what they draw."""
+"""Confusion of labels, support, frequency: their numbers, and what they draw."""
 
 import matplotlib as mpl
 import numpy as np
@@ -8,7 +8,6 @@ from scipy import sparse
 
 from sklearn_xc import PPDSparseClassifier
 from sklearn_xc.inspection import (
-    CoverageDisplay,
     LabelConfusionDisplay,
     LabelFrequencyDisplay,
     LabelSupportDisplay,
@@ -100,46 +99,6 @@ def test_bars_have_names_and_shares():
     assert [text.get_text() for text in display.ax_.texts] == ["100%"]
     empty = LabelConfusionDisplay.from_predictions(["a"], [["a"]])
     assert len(empty.number) == len(empty.bars_) == 0
-
-
-# ----------------------------------------------------------------------------------- coverage
-
-
-def test_coverage_is_that_of_each_threshold():
-    display = CoverageDisplay.from_estimator(MULTICLASS, X[100:], LABELS[100:])
-    best, p = MULTICLASS.predict_topk(X[100:], 1, scores="proba")
-    right = best[:, 0] == LABELS[100:]
-    for threshold, coverage, precision in zip(
-        display.threshold, display.coverage, display.precision, strict=True
-    ):
-        answered = p[:, 0] >= threshold
-        assert coverage == pytest.approx(answered.mean())
-        assert precision == pytest.approx(right[answered].mean())
-    assert display.coverage[-1] == 1
-    place = display.coverage_at(0.9), display.threshold_at(0.9)
-    assert right[p[:, 0] >= place[1]].mean() >= 0.9
-    assert (display.coverage_at(1.1), display.threshold_at(1.1)) == (0, np.inf)
-    assert display.line_.get_label() == "PPDSparseClassifier"
-
-
-def test_coverage_of_several_labels_with_weights_and_ties():
-    weight = RNG.random(100)
-    best, scores = MULTILABEL.predict_topk(X[100:], 3)
-    score = np.round(scores[:, 0], 1)
-    display = CoverageDisplay.from_predictions(Y[100:], best, score, sample_weight=weight)
-    right = Y[100:].toarray()[np.arange(100), best[:, 0]] > 0
-    assert len(display.threshold) == len(np.unique(score))
-    for threshold, precision in zip(display.threshold, display.precision, strict=True):
-        kept = score >= threshold
-        assert precision == pytest.approx(weight[kept] @ right[kept] / weight[kept].sum())
-    same = CoverageDisplay.from_estimator(MULTILABEL, X[100:], Y[100:], ax=display.ax_)
-    assert same.ax_ is display.ax_
-
-
-@pytest.mark.parametrize("score", [[0.1], [0.1, np.nan], [[0.1], [0.2]]])
-def test_bad_scores_are_refused(score):
-    with pytest.raises(ValueError, match="y_score must have a number for each of the 2 rows"):
-        CoverageDisplay.from_predictions(["a", "b"], ["a", "b"], score)
 
 
 # ------------------------------------------------------------------------------------ support
