@@ -452,6 +452,7 @@ def test_two_labels_are_never_one_word(run, folder):
         (["train", "titles.csv", *COLUMNS, "-o", "x", "--held-out", "2"], "--held-out must be"),
         (["train", "titles.csv", *COLUMNS, "-o", "x", "--set", "l3=1"], "--set l3=1: PPDSparse"),
         (["train", "titles.csv", *COLUMNS, "-o", "x", "--set", "l1=-1"], "l1"),
+        (["train", "titles.csv", *COLUMNS, "-o", "x", "--method", "memoir"], "is for one label"),
         (["train", "titles.csv", *COLUMNS, "-o", "no/x", "--held-out", "0"], "no does not exist"),
         (["train", "empty.csv", *COLUMNS, "-o", "x"], "empty.csv has no samples with labels"),
         (["evaluate", "titles.csv", "more.csv"], "titles.csv is not a model"),
