@@ -83,7 +83,7 @@ plt.show()
 # A model of the part of the package that a passage belongs to. Each bar is a pair: the first label
 # is true, and the second was suggested in its place.
 
-from sklearn_xc.inspection import CoverageDisplay, LabelConfusionDisplay, LabelSupportDisplay
+from sklearn_xc.inspection import LabelConfusionDisplay, LabelSupportDisplay
 
 parts_train, parts_test = (
     [name.rpartition(".")[0] for name in names] for names in (train[1], test[1])
@@ -95,12 +95,9 @@ LabelConfusionDisplay.from_estimator(
 plt.show()
 
 # %%
-# How many labels are rare, and how many answers are right if only the surest are given?
+# How many labels are rare?
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2))
-LabelSupportDisplay.from_estimator(ovr, ax=left, color="C0")
-for (name, model), colour in zip(models.items(), ("C0", "C1"), strict=True):
-    CoverageDisplay.from_estimator(model, *test, name=name, ax=right, color=colour)
+LabelSupportDisplay.from_estimator(ovr, name="numpy")
 plt.show()
 
 # %%

@@ -32,7 +32,7 @@ KINDS = "csv", "fasttext", "jsonl", "omikuji", "pecos", "xc"
 REASONS = {
     "omikuji": "its models are trees whose nodes multiply probabilities",
     "fasttext": "its models are two dense layers over its own hashes of words",
-    "onnx": "its operators hold dense weights only, here {gigabytes:.3g} GB",
+    "onnx": "skl2onnx writes dense weights only, here {gigabytes:.3g} GB",
 }
 
 

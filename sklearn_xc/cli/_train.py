@@ -146,6 +146,8 @@ def classifier(options, calibration, names):
     if options.scratch is not None:
         parameters["scratch"] = options.scratch
     if names is not None:
+        if "label_names" not in known:
+            raise ValueError(f"--method {options.method} is for one label a sample")
         parameters["label_names"] = names
     for text in options.set:
         name, equals, value = text.partition("=")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -451,6 +452,7 @@ def test_two_labels_are_never_one_word(run, folder):
         (["train", "titles.csv", *COLUMNS, "-o", "x", "--held-out", "2"], "--held-out must be"),
         (["train", "titles.csv", *COLUMNS, "-o", "x", "--set", "l3=1"], "--set l3=1: PPDSparse"),
         (["train", "titles.csv", *COLUMNS, "-o", "x", "--set", "l1=-1"], "l1"),
+        (["train", "titles.csv", *COLUMNS, "-o", "x", "--method", "memoir"], "is for one label"),
         (["train", "titles.csv", *COLUMNS, "-o", "no/x", "--held-out", "0"], "no does not exist"),
         (["train", "empty.csv", *COLUMNS, "-o", "x"], "empty.csv has no samples with labels"),
         (["evaluate", "titles.csv", "more.csv"], "titles.csv is not a model"),
@@ -486,6 +488,15 @@ def test_a_reader_that_goes_away_is_no_error(folder):
         process.stdout.close()
         _, errors = process.communicate(b"soil\n" * 20_000, timeout=60)
     assert (process.returncode, errors) == (0, b"")
+
+
+def test_the_shell_completes_where_argcomplete_is_installed(monkeypatch, capsys):
+    seen = []
+    monkeypatch.setitem(sys.modules, "argcomplete", SimpleNamespace(autocomplete=seen.append))
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert seen[0].prog == "sklearn-xc"
+    assert capsys.readouterr().out == f"sklearn-xc {sklearn_xc.__version__}\n"
 
 
 @pytest.mark.parametrize("command", ["train", "evaluate", "predict", "explain", "tune"])

@@ -1,4 +1,4 @@
-"""Confusion of labels, coverage, support: their numbers, and what they draw."""
+"""Confusion of labels, support, frequency: their numbers, and what they draw."""
 
 import matplotlib as mpl
 import numpy as np
