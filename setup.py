@@ -35,7 +35,6 @@ EXTENSIONS = {
     "ppdsparse._byte_search": ("c", False),
     "ppdsparse._certificate": ("c", False),
     "ppdsparse._column_parts": ("c", False),
-    "ppdsparse._index_search": ("c", False),
     "ppdsparse._class_descent": ("c++", False),
     "ppdsparse._class_state": ("c++", False),
     "ppdsparse._dual_descent": ("c", False),

@@ -3,10 +3,9 @@
 Part "dense": fits of PPDSparseClassifier on embeddings, one thread, beside the product of all rows
 with the weights of all classes by BLAS. Part "lanes": a search alone, beside the same product. Part
 "topk": prediction of dense rows, beside NumPy's product and a partition of its scores. Part "rows":
-fits of the first classes of 100,000 on 500,000 rows in clusters, by rows rounded to bytes, in
-float32 and through a graph. Part "index": an hnswlib index over 100,000 of these rows beside them.
-Part "memoir": MemoirSVC by exact search, hnsw and lsh on rows in clusters, for growing numbers of
-classes. Part "ldgs": LDGSClassifier by gradient on the same rows. The page is
+fits of the first classes of 100,000 on 500,000 rows in clusters, by rows rounded to bytes and in
+float32. Part "memoir": MemoirSVC by exact search, hnsw and lsh on rows in clusters, for growing
+numbers of classes. Part "ldgs": LDGSClassifier by gradient on the same rows. The page is
 doc/benchmark_many_classes.md.
 """
 
@@ -20,7 +19,6 @@ from sklearn.base import clone
 
 from sklearn_xc import LDGSClassifier, MemoirSVC, PPDSparseClassifier
 from sklearn_xc.ppdsparse import _solver
-from sklearn_xc.ppdsparse._row_index import graph_over
 from sklearn_xc.ppdsparse._solver import rounded_rows
 
 NAME = "many_classes"
@@ -47,12 +45,8 @@ GRADIENTS = {
 }
 NOISE, TEST = 0.8, 20_000
 LARGE = (500_000, 256, 100_000)  # rows, dimensions, classes of the part "rows"
-# Of the part "rows": how rows are rounded, and the search.
-WAYS = {
-    "bytes": (rounded_rows, "exact"),
-    "floats": (lambda *args: None, "exact"),
-    "graph": (rounded_rows, "hnsw"),
-}
+# Of the part "rows": how rows are rounded.
+WAYS = {"bytes": rounded_rows, "floats": lambda *args: None}
 # Rows, dimensions, classes of the part "topk"
 PREDICTED = [
     (4000, 64, 1000), (4000, 128, 4000), (1000, 256, 14_383), (500, 768, 30_000),
@@ -63,9 +57,7 @@ REPEATED = 5
 
 
 def main():
-    parser = _runner.parser(
-        __doc__, parts=["lanes", "dense", "topk", "rows", "index", "memoir", "ldgs"]
-    )
+    parser = _runner.parser(__doc__, parts=["lanes", "dense", "topk", "rows", "memoir", "ldgs"])
     parser.add_argument("--classes", nargs="+", type=int, default=CLASSES)
     parser.add_argument("--fitted", type=int, default=12_500, help="classes, of the part rows")
     parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS))
@@ -225,55 +217,19 @@ def run_rows(options):
     Y = indicator(y, LARGE[2])[:, :k]
     tested = y_test < k
     for way in options.ways:
-        _solver.rounded_rows, search = WAYS[way]
-        building = []
-        _solver.graph_over = timed(graph_over, building)
+        _solver.rounded_rows = WAYS[way]
         start = time.perf_counter()
-        model = PPDSparseClassifier(search=search, n_jobs=2, random_state=0).fit(X, Y)
+        model = PPDSparseClassifier(n_jobs=2, random_state=0).fit(X, Y)
         seconds = time.perf_counter() - start
         best = model.predict_topk(X_test[tested], 1)[0][:, 0]
         figures = {
             "n": len(X), "d": X.shape[1], "k": k, "fit": seconds,
-            "ms": 2e3 * (seconds - sum(building)) / k,
+            "ms": 2e3 * seconds / k,
             "p1": float(np.mean(best == y_test[tested])), "gap": float(model.dual_gap_.max()),
-            "build": sum(building), "recall": model.recall_, "reads": model._n_visits / len(X) / k,
+            "reads": model._n_visits / len(X) / k,
         }  # fmt: skip
         print(way, figures, flush=True)
         _runner.keep(NAME, "rows", f"{k:>7} {way}", figures)
-
-
-def timed(function, seconds):
-    """The function, which appends to a list how long it took."""
-
-    def run(*args):
-        start = time.perf_counter()
-        result = function(*args)
-        seconds.append(time.perf_counter() - start)
-        return result
-
-    return run
-
-
-def run_index(options):
-    """hnswlib over 100,000 of the rows, one thread; the queries are weights of classes."""
-    import hnswlib
-
-    X, y, _, _ = clustered(*LARGE, noise=1.2)
-    some, k = X[:100_000], 300
-    model = PPDSparseClassifier(random_state=0).fit(X, indicator(y, LARGE[2])[:, :64])
-    W = np.ascontiguousarray(model.coef_.toarray(), dtype=np.float32)
-    true = np.argpartition(-(some @ W.T), k, axis=0)[:k].T
-    for links, effort in (8, 40), (16, 100):
-        index = hnswlib.Index("ip", some.shape[1])
-        index.init_index(len(some), M=links, ef_construction=effort, random_seed=0)
-        build, _ = cpu(lambda: index.add_items(some, num_threads=1))  # noqa: B023
-        for ef in k, 4 * k:
-            index.set_ef(ef)
-            seconds, (found, _) = cpu(lambda: index.knn_query(W, k=k, num_threads=1))  # noqa: B023
-            hits = [len(np.intersect1d(a, b)) for a, b in zip(found, true, strict=True)]
-            figures = {"build": build, "ms": 1e3 * seconds / len(W), "recall": np.mean(hits) / k}
-            print(links, effort, ef, figures, flush=True)
-            _runner.keep(NAME, "index", f"{links} {effort} {ef}", figures)
 
 
 def run_memoir(options):
@@ -367,15 +323,11 @@ def page():
     if "rows" in kept:
         rows = []
         for key, f in kept["rows"].items():
-            measured = [show(f[c]) if c in f else "" for c in ("fit", "build", "ms", "p1", "gap")]
+            measured = [show(f[c]) if c in f else "" for c in ("fit", "ms", "p1", "gap")]
             rows.append([key.split()[1], f["n"], f["d"], f["k"], *measured])
-        header = ["search", "rows", "dimensions", "classes fitted", "fit, s", "index, s",
+        header = ["search", "rows", "dimensions", "classes fitted", "fit, s",
                   "core-ms a class", "P@1 among them", "largest gap"]  # fmt: skip
         parts += ["## Many rows", ROWS_TEXT, _common.table(header, rows)]
-    if "index" in kept:
-        rows = [[*key.split(), *map(show, f.values())] for key, f in kept["index"].items()]
-        header = ["M", "ef_construction", "ef", "building, s", "ms a query", "recall@300"]
-        parts += ["## An index over rows", INDEX_TEXT, _common.table(header, rows)]
     if "memoir" in kept:
         parts += ["## MemoirSVC by search", MEMOIR_TEXT, memoir_table(kept["memoir"])]
         parts.append(memoir_picture(kept["memoir"]))
@@ -404,10 +356,6 @@ as many best, are NumPy's."""
 ROWS_TEXT = """Two threads, seconds of the clock. The classes fitted are the first of 100,000, of
 five rows each; all rows are negatives of theirs. By bytes is what a fit does by itself; float32 is
 the search of smaller data."""
-
-INDEX_TEXT = """One thread, a fifth of the rows above; the queries are the weights of 64 fitted
-classes, for each of which a search is to find some hundred violators. A search of these rows by
-bytes, which misses none, takes about 0.1 ms a class."""
 
 MEMOIR_TEXT = f"""Rows in clusters, of every class at least one; lsh with
 `min_recall=0`, since its codes fall short of 0.9 on these rows. Exact search of more than

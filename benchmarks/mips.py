@@ -15,14 +15,7 @@ import _mips_data
 import _runner
 import numpy as np
 
-from sklearn_xc.mips import (
-    AutoIndex,
-    ExactIndex,
-    HNSWIndex,
-    SimpleLSHIndex,
-    SphericalIndex,
-    _cost,
-)
+from sklearn_xc.mips import ExactIndex, HNSWIndex, SimpleLSHIndex, SphericalIndex
 
 WANTED = 0.9
 REPEATS = 3
@@ -48,7 +41,6 @@ STYLES = {
     "lsh 64": ("C3", "v"),
     "lsh 256": ("C4", "D"),
 }
-UNIT = 0.035  # nanoseconds that one operation of the cost model takes on this machine
 
 
 def efforts(name, n_rows):
@@ -88,24 +80,13 @@ def len_of(matrix):
     return matrix.shape[0]
 
 
-def predicted(index, store, queries, effort):
-    """Microseconds that the cost model gives a query."""
-    if isinstance(index, ExactIndex):
-        operations = _cost.exact(store, queries)
-    else:
-        operations = AutoIndex()._cost(index, store, index._width(), effort)
-    return 1e-3 * UNIT * operations
-
-
-def sweep(name, rows, sample, asked, best, store, slowest):
+def sweep(name, rows, sample, asked, best, slowest):
     """All efforts of an index; the points as `measure` gives them, and the time of building."""
     index = INDEXES[name]
     seconds, _ = _common.timed(index.build, rows, sample)
     result = {"build": seconds, "mode": index.mode_, "points": []}
     if name == "exact":
-        point = measure(index, asked, best)
-        point["predicted"] = predicted(index, store, asked, None)
-        result["points"].append(point | {"effort": None})
+        result["points"].append(measure(index, asked, best) | {"effort": None})
         return result
     if index.mode_ == "exact":
         return result
@@ -117,7 +98,6 @@ def sweep(name, rows, sample, asked, best, store, slowest):
         if index.n_fallbacks_ > FAILED * len_of(asked):
             continue
         point = measure(index, asked, best) | {"effort": effort}
-        point["predicted"] = predicted(index, store, asked, effort)
         result["points"].append(point)
         print(f"    {effort}: {point['recall10']:.3f} {point['us']:.0f} us", flush=True)
         if point["recall10"] > 0.999 or point["us"] > slowest:
@@ -139,15 +119,11 @@ def run(case, quick):
             continue
         print(f"  {name}", flush=True)
         slowest = SLOWER * results["exact"]["points"][0]["us"] if results else None
-        results[name] = sweep(name, rows, sample, asked, best, exact._store, slowest)
+        results[name] = sweep(name, rows, sample, asked, best, slowest)
         INDEXES[name] = type(INDEXES[name])(**INDEXES[name].get_params())  # let go of the rows
-    auto = AutoIndex(min_recall=WANTED, random_state=0)
-    seconds, auto = _common.timed(auto.build, rows, sample)
-    chosen = measure(auto, asked, best) | {"search": auto.search_, "mode": auto.mode_}
-    chosen |= {"build": seconds, "recall_": auto.recall_}
     origin = {"machine": _common.machine(), "commit": _common.commit()}
     origin["when"] = time.strftime("%Y-%m-%d")
-    found = {"text": text, "rows": rows.shape[0], "indexes": results, "auto": chosen}
+    found = {"text": text, "rows": rows.shape[0], "indexes": results}
     if not quick:
         _runner.keep("mips", "cases", case, found | {"origin": origin})
 
@@ -181,22 +157,8 @@ def lines_of(kept):
             f"{point['recall10']:.3f}",
             f"{1e6 / point['us']:,.0f}",
             figure(point["us"]),
-            figure(point["predicted"]),
             figure(point["us_alone"]),
         ]
-    auto = kept["auto"]
-    yield [
-        f"auto: **{auto['search']}**",
-        auto["mode"],
-        _common.figure(auto["build"]),
-        "-",
-        f"{auto['recall1']:.3f}",
-        f"{auto['recall10']:.3f}",
-        f"{1e6 / auto['us']:,.0f}",
-        _common.figure(auto["us"]),
-        "-",
-        _common.figure(auto["us_alone"]),
-    ]
 
 
 def draw(results):
@@ -241,10 +203,8 @@ page from the figures kept.
 One thread. Queries are asked {batch} at a time; the last column is one query at a time. Each index
 sweeps its effort (width of the beam, lists read, rows scored); the table gives the fastest setting
 with a recall@10 of at least {wanted} on queries that had no part in building. Where there is none,
-it says how far the recall goes. *predicted* is what the cost model of `AutoIndex` counts
-for that setting, {unit} ns an operation. *auto* is what `AutoIndex` chose, with all that choosing
-took as its time of building; approximate ones are built on the reduction that they prefer by
-themselves (`mode`), but for the two graphs.
+it says how far the recall goes. Approximate indexes are built on the reduction that they prefer
+by themselves (`mode`), but for the two graphs.
 
 ![recall against queries a second](images/benchmark_mips.png)
 """
@@ -257,7 +217,6 @@ HEADER = [
     "recall@10",
     "queries a second",
     "µs a query",
-    "predicted µs",
     "µs alone",
 ]
 
@@ -273,7 +232,6 @@ def report():
             when=", ".join(sorted({f"{o['when']} at {o['commit']}" for o in origins})),
             batch=BATCH,
             wanted=WANTED,
-            unit=UNIT,
         )
     ]
     for case, result in results.items():

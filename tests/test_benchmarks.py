@@ -1,4 +1,4 @@
-"""The runner that the benchmarks share: figures are kept, and pages lose nothing."""
+"""The runner that the benchmarks share: figures are kept, and pages written from them."""
 
 import json
 import sys
@@ -9,23 +9,6 @@ import pytest
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
 KEPT = sorted((FOLDER.parent / "doc").glob("benchmark_*.json"))
-PAGE = """# Title
-
-Measured by
-
-* `python benchmarks/some.py`: then
-
-## One
-
-| data | s |
-| --- | ---: |
-| a | 1 |
-| b | 2 |
-
-## Two
-
-Text.
-"""
 
 
 @pytest.fixture
@@ -67,34 +50,10 @@ def test_kept_figures_have_a_key_a_line(runner, tmp_path, path):
     assert (tmp_path / "benchmark_some.json").read_text() == path.read_text()
 
 
-def test_a_page_keeps_what_a_run_did_not_measure(runner, tmp_path):
-    runner.write_page("some", PAGE)
-    runner.write_page("some", PAGE)
-    assert (tmp_path / "benchmark_some.md").read_text() == PAGE
-    part = (
-        PAGE.replace("| a | 1 |\n", "").replace("| b | 2 |", "| b | 5 |").replace(": then", ": now")
-    )
-    runner.write_page("some", part.partition("\n## Two")[0])
-    for _ in range(2):  # no row, section or origin comes twice
-        text = (tmp_path / "benchmark_some.md").read_text()
-        assert "| b | 5 |\n| a | 1 |" in text
-        assert "| b | 2 |" not in text
-        assert text.count("## Two\n\nText.") == text.count("## One") == 1
-        assert text.count(": now") == 1
-        assert text.count("Kept from before: Measured by") == text.count(": then") == 1
-        runner.write_page("some", part.partition("\n## Two")[0])
-
-
-def test_parts_of_sections_keep_their_own_rows(runner):
-    def part(name, *rows):
-        return "\n".join([f"### {name}\n", "| x | y |", "| --- | --- |", *rows, ""])
-
-    a, b = part("a", "| 1 | 1 |", "| 2 | 1 |"), part("b", "| 3 | 1 |")
-    old = "\n".join(["# T\n", "## A\n", a, b, "## B\n", "## C\n"])
-    new = "\n".join(["# T\n", "## A\n", part("a", "| 2 | 5 |"), "## C\n"])
-    merged = old.replace("| 1 | 1 |\n| 2 | 1 |", "| 2 | 5 |\n| 1 | 1 |")
-    merged = merged.replace("# T\n", "# T\n\nKept from before: \n", 1)
-    assert runner.merged(old, new).split() == merged.split()
+def test_a_page_is_what_is_written(runner, tmp_path):
+    runner.write_page("some", "# Of before\n")
+    runner.write_page("some", "# Title\n\n")
+    assert (tmp_path / "benchmark_some.md").read_text() == "# Title\n"
 
 
 def test_a_report_without_figures_is_none(runner, capsys):

@@ -43,7 +43,6 @@ class Settings:
     batch_size: int
     n_sampled: int
     sampling: str
-    shared_draws: bool
     local_steps: str
     max_iter: int
     learning_rate: float
@@ -200,7 +199,6 @@ def settings_of(model, bound, sizes, max_iter, part, **others):
         batch_size=min(batch_size_of(model, is_part), n_samples),
         n_sampled=model.n_sampled_classes,
         sampling=model.sampling,
-        shared_draws=model.shared_draws,
         local_steps=model.local_steps,
         max_iter=max_iter,
         learning_rate=rate,

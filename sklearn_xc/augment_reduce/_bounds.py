@@ -3,7 +3,8 @@
 All have the same methods, so that Algorithms 1 and 2 of Augment-and-Reduce read alike. `psi`
 (n_rows, n_sampled + 1) holds the utilities of each row's own class and of the classes drawn for it,
 `importance` (n_rows, n_sampled) their importance weights, `batch` the numbers of the rows'
-samples. Where `n_draws` is 2, the second draw is for the variables.
+samples. Where `n_draws` is 2, the second draw is for the variables: a variable that has just seen a
+class and then scales the step of this class would correlate the two.
 """
 
 import numpy as np
@@ -53,16 +54,16 @@ class OneVsEach:
 class AugmentedSoftmax:
     """Eq. 8: log eta for each sample, at first that of weights of zero.
 
-    Its step after t passes is ``(1 + t)^-decay``. `left_out` is that of the sampler if each class
-    shall see the eta to which it has not contributed itself, or None. That takes one draw. With
-    `first` 0 the first step of a sample replaces the start by what it draws, as for weights under
-    which utilities are not equal.
+    Its step after t passes is ``(1 + t)^-decay``. With `left_out`, as of the sampler, each class
+    sees the eta to which it has not contributed itself, from one draw; with None, where a single
+    class is drawn, there are two draws. With `first` 0 the first step of a sample replaces the
+    start by what it draws, as for weights under which utilities are not equal.
     """
 
-    def __init__(self, log_eta, n_draws, left_out, n_threads, decay, first=1):
+    def __init__(self, log_eta, left_out, n_threads, decay, first=1):
         self.log_eta, self._decay = log_eta, decay
         self._before_first = first - 1
-        self.n_draws = n_draws if left_out is None else 1
+        self.n_draws = 2 if left_out is None else 1
         self._left_out, self._n_threads = left_out, n_threads
 
     def stepped_coefficients(self, psi, importance, batch, weight, t, seeds):
@@ -97,14 +98,16 @@ class AugmentedNoise:
     passes. With `first` 0 a sample begins at what suits the classes that it draws first.
     """
 
-    def __init__(self, model, n_samples, n_classes, n_draws, n_threads, step, first=1, unit=False):
+    n_draws = 2
+
+    def __init__(self, model, n_samples, n_classes, n_threads, step, first=1, unit=False):
         if unit:
             largest = ndtri(1 - 1 / (n_classes + 1)) if model == "probit" else np.log(n_classes)
             mu, gamma = np.array([largest]), np.array([UNIT_SCALE])
         else:
             mu, gamma = at_equal_utilities(model, n_classes)
         self.mu, self.gamma = np.repeat(mu, n_samples), np.repeat(gamma, n_samples)
-        self.n_draws, self._step, self._first = n_draws, step, first
+        self._step, self._first = step, first
         self._name, self._model, self._n_threads = model, MODELS[model], n_threads
         self._expectation = expectation(model)
 
@@ -156,18 +159,17 @@ def bound_for(settings, y, b, sampler):
         Intercepts at the start.
     sampler : ClassSampler
     """
-    n_draws, n_threads = 1 if settings.shared_draws else 2, settings.n_threads
+    n_threads = settings.n_threads
     if settings.bound == "one_vs_each":
         return OneVsEach(n_threads)
     first = 1 if settings.n_steps == 0 and settings.shuffled else 0
     if settings.model == "softmax":
-        left_out = None if settings.shared_draws else sampler.left_out()
         log_eta = logsumexp(b.astype(np.float64)) - b[y]
         decay = SOFTMAX_DECAY[settings.local_steps]
-        return AugmentedSoftmax(log_eta, n_draws, left_out, n_threads, decay, first)
+        return AugmentedSoftmax(log_eta, sampler.left_out(), n_threads, decay, first)
     step = LOCAL_STEPS[settings.local_steps]
     unit, size = settings.local_steps == "published", (len(y), sampler.n_classes)
-    return AugmentedNoise(settings.model, *size, n_draws, n_threads, step, first, unit)
+    return AugmentedNoise(settings.model, *size, n_threads, step, first, unit)
 
 
 def at_equal_utilities(model, n_classes):

@@ -59,13 +59,6 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
     sampling : {"uniform", "frequency"}, default="uniform"
         How they are drawn. "frequency" mixes the frequencies of the classes half and half with the
         uniform distribution and weights the classes so that bound and gradient stay unbiased.
-    shared_draws : bool, default=False
-        Whether the weights of a class drawn for a sample are stepped by a variable of the sample
-        that has just seen this class, as in the paper's algorithms. That correlates the two steps,
-        which costs a little bias (and with large steps spares noise). Otherwise, the softmax leaves
-        a class out of the step of the variable that it sees itself. Probit and logistic, and a
-        softmax with one class drawn, draw classes for the variables apart, which takes about a
-        fifth more time.
     local_steps : {"auto", "published"}, default="auto"
         Steps of the variables of probit and logistic after t passes: ``0.3 * (1 + t)^-0.5``, or the
         published ``0.01 * (1 + t)^-0.9``, which leave them about where they start. Those of the
@@ -221,7 +214,6 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         batch_size="auto",
         n_sampled_classes=20,
         sampling="uniform",
-        shared_draws=False,
         local_steps="auto",
         max_iter="auto",
         learning_rate="auto",
@@ -241,7 +233,6 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         self.batch_size = batch_size
         self.n_sampled_classes = n_sampled_classes
         self.sampling = sampling
-        self.shared_draws = shared_draws
         self.local_steps = local_steps
         self.max_iter = max_iter
         self.learning_rate = learning_rate

@@ -15,18 +15,12 @@ from ..utils._waiting import Waiting
 from ._feature_moments import FeatureMoments
 
 
-def averages_of(model):
-    """Averages of squared gradients, weights and intercepts; None without."""
-    return vars(model).get("_averages")  # not there in models of file format 1.0
-
-
 def grown_averages(model, places):
     """The averages when classes have moved to these places, with zeros for new ones."""
-    averages = averages_of(model)
-    if averages is None:
+    if model._averages is None:
         return None
     grown = []
-    for of_classes in averages:
+    for of_classes in model._averages:
         new = np.zeros((len(model.classes_), *of_classes.shape[1:]), dtype=np.float32)
         new[places] = of_classes
         grown.append(new)
@@ -41,15 +35,14 @@ def check_loaded(model):
         _waiting=either(None, is_a(Waiting)),
     )  # fmt: skip
     n_classes, n_features = len(model.classes_), model.n_features_in_
-    averages = averages_of(model)
+    averages, moments = model._averages, model._moments
     shapes = (n_classes, n_features), (n_classes,)
     if averages is not None and (
         tuple(map(np.shape, averages)) != shapes
         or any(getattr(part, "dtype", None) != np.float32 for part in averages)
     ):
         raise ValueError("the averages of squared gradients do not fit the weights")
-    moments = vars(model).get("_moments")
-    if moments is not None and len(moments.first) != n_features:
+    if len(moments.first) != n_features:
         raise ValueError("the moments of the features are not one for each feature")
     if (waiting := vars(model).get("_waiting")) is not None:
         tables = model.coef_, model.intercept_

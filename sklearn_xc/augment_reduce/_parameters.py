@@ -34,7 +34,6 @@ CONSTRAINTS = {
     "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, LARGEST_INDEX, closed="both")],
     "n_sampled_classes": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
     "sampling": [StrOptions(set(SAMPLINGS))],
-    "shared_draws": ["boolean"],
     "local_steps": [StrOptions(set(LOCAL_STEPS))],
     "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
     "learning_rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],

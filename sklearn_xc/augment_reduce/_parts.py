@@ -15,7 +15,6 @@ from ..utils._rows_seen import RowsSeen
 from ..utils._waiting import Waiting
 from ._auto import batch_size_of
 from ._feature_moments import FeatureMoments
-from ._fitted import averages_of
 from ._train import train
 
 
@@ -67,7 +66,7 @@ def train_on_part(model, X, codes, sample_weight, first):
 
 def _step_on_rest(model, samples, weights, progress, size):
     """A step for less than a mini-batch, of which only the weights are kept."""
-    state = averages_of(model), model.n_steps_
+    state = model._averages, model.n_steps_
     told = {name: vars(model)[name] for name in TOLD if progress is SILENT}
     part = len(samples[1]) / size
     model._keep(train(model, *samples, weights, 1, progress, part=part))

@@ -30,7 +30,6 @@ from ._auto import (
 )
 from ._bounds import bound_for
 from ._exact_steps import PlainSteps, plain_coordinates, plain_settings
-from ._fitted import averages_of
 from ._start import in_memory, start_of, to_inside, to_outside
 
 # The bound is watched on this many samples, fewer where they would have more scores than WATCHED.
@@ -349,7 +348,7 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
         settings = replace(settings, **plain_settings(model, coordinates.scale, n_classes))
     if not starts_at_zero:
         to_inside(*weights, coordinates)
-    averages, squares = averages_of(model), coordinates.scale**2
+    averages, squares = model._averages, coordinates.scale**2
     if averages is not None and not plain:  # of gradients by the weights as they are
         averages = averages[0] / squares.astype(np.float32), averages[1]
     watched = samples.few(len(weights[1]), seed)

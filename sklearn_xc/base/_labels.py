@@ -68,7 +68,7 @@ class LabelEncoding:
     container: type | None = None
 
     def _check_record(self):
-        """Raise ValueError for what no call of `encode` makes (see `persistence.record`)."""
+        """Raise ValueError for what no call of `encode` makes (see `utils/_records.record`)."""
         least = {"binary": 2, "multiclass": 3, "multilabel": 1}[self.kind]
         if len(self.classes_) < least or (self.kind == "binary" and len(self.classes_) != 2):
             raise ValueError(f"{len(self.classes_)} classes of a {self.kind} problem")

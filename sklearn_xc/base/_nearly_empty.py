@@ -43,7 +43,7 @@ def warn_if_nearly_empty(estimator, n_labels, limit):
     if len(n_labels) < FEWEST_ROWS or "_warned_of_empty" in known:
         return
     share = float((n_labels > 0).mean())
-    expected = known.get("_share_with_labels", 1.0)  # not known of merged and older models
+    expected = known.get("_share_with_labels", 1.0)  # not known of merged models
     if share > MOST_WITH_LABELS or share >= FALLEN_TO * expected:
         return
     estimator._warned_of_empty = True

@@ -158,14 +158,6 @@ def search_params(estimator):
     return {key: given.get(key, default) for key, (default, _) in allowed.items()}
 
 
-def gathered_search_params(parameters, names):
-    """The parameters of a file in which entries of `search_params` were parameters themselves."""
-    found = {name: parameters.pop(name) for name in names if name in parameters}
-    if found:
-        parameters["search_params"] = found
-    return parameters
-
-
 def validate_fit(estimator, X, y, sample_weight=None):
     """Check parameters and data of a fit.
 

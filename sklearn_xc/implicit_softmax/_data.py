@@ -116,11 +116,8 @@ class Data(NamedTuple):
         stream = before.with_samples(self.rows.hashes(), weight, entries)
         new = stream.seen.new_since(before.seen)
         anew = stream.seen.n_rows <= len(self.visited())
-        if before.sizes is not None:
-            stream = stream.replaced(sizes=self.added_to(before.sizes, new))
-        elif not anew and (self.rows.dense or stream.coordinates.mean is None):
-            return stream  # of version 0.1: its coordinates stay
-        if anew or before.sizes is None:
+        stream = stream.replaced(sizes=self.added_to(before.sizes, new))
+        if anew:
             coordinates = self.coordinates(columns, model.fit_intercept)
             return stream.replaced(**of_fit, coordinates=coordinates)
         return stream.replaced(

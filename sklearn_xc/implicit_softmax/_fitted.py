@@ -18,9 +18,7 @@ def check_loaded(model):
     stream = model._stream
     if stream is None:
         return
-    sizes = stream.coordinates.sizes()
-    if stream.sizes is not None:
-        sizes |= stream.sizes.sizes()
+    sizes = stream.coordinates.sizes() | stream.sizes.sizes()
     if np.ndim(stream.entries):
         sizes |= {np.size(stream.entries)}
     if sizes - {model.n_features_in_}:

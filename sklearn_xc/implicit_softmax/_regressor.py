@@ -252,12 +252,6 @@ default="auto"
         super()._check_loaded(mapped)
         check_loaded(self)
 
-    @classmethod
-    def _renamed_parameters(cls, parameters):
-        if "loss_curve" in parameters:
-            parameters["compute_loss"] = parameters.pop("loss_curve")
-        return parameters
-
     def __init__(
         self,
         solver="auto",

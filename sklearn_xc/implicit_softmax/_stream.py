@@ -43,8 +43,8 @@ class Whole(NamedTuple):
 
 
 @record(
-    coordinates=is_a(Coordinates), length=is_positive, typical=either(None, is_positive),
-    sizes=either(None, is_a(Sizes)),
+    coordinates=is_a(Coordinates), length=is_positive, typical=is_positive,
+    sizes=is_a(Sizes),
     seen=is_a(RowsSeen), entries=either(None, is_array(np.int64, least=0)),
     keys=is_array(np.uint64), u=is_array(np.float64), draws=is_array(np.uint64), n_stepped=is_count,
 )  # fmt: skip
@@ -59,8 +59,7 @@ class Stream:
         Of a typical row as it came, in the first call: the unit of the rate that is reported.
     typical : float
         The same, of all calls.
-    sizes : Sizes, or None
-        None for a stream of version 0.1, whose coordinates stay.
+    sizes : Sizes
     seen : RowsSeen
     entries : ndarray of int64 (n_features,), or None
         Visits of samples that have each feature.
@@ -74,10 +73,6 @@ class Stream:
         Visits of samples by lasting steps.
     """
 
-    _LATER_FIELDS = {  # noqa: RUF012
-        "typical": None, "sizes": None, "draws": np.empty(0, dtype=np.uint64), "n_stepped": 0,
-    }  # fmt: skip
-
     def __init__(self, coordinates, length=1.0):
         self.coordinates, self.length, self.typical = coordinates, length, length
         self.sizes, self.seen, self.entries = Sizes(), RowsSeen(), None
@@ -85,7 +80,6 @@ class Stream:
         self.draws, self.n_stepped = np.empty(0, dtype=np.uint64), 0
 
     def _check_record(self):
-        self.typical = self.typical or self.length
         if len(self.keys) != len(self.u):
             raise ValueError("the auxiliary variables of a Stream are not one for each row")
         if not (self.keys[1:] > self.keys[:-1]).all():

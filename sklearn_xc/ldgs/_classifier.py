@@ -5,7 +5,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
-from ..base._validation import gathered_search_params, require_same_data, validate_fit
+from ..base._validation import require_same_data, validate_fit
 from ..softmax._probabilities import predict_log_proba, predict_proba, topk_probabilities
 from ..utils._available import available_if
 from ..utils._callbacks import Progress, with_callbacks
@@ -419,13 +419,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     def _scores_of(self, state=None):
         state = vars(self) if state is None else state
         binary = state["_encoding"].kind == "binary"
-        squared = state.get("_squared", self.similarity == "sqeuclidean")
-        table = state.get("input_embeddings_")
+        table, squared = state["input_embeddings_"], state["_squared"]
         return EmbeddedScores(state["n_features_in_"], binary, table, squared)
-
-    @classmethod
-    def _renamed_parameters(cls, parameters):
-        return gathered_search_params(parameters, SEARCH_PARAMS)
 
     def _require_size(self, n_classes, n_features):
         super()._require_size(n_classes, n_features)

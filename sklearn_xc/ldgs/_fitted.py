@@ -86,7 +86,7 @@ def state_of(model):
     plan = Plan(model._form, model.hidden_dim_, model.gradient_, model.learning_rate_, False)
     return State(
         plan, model._units, model._seen, model._n_visited, model._searching,
-        float(model._threshold), vars(model).get("_n_threshold", 0),
+        float(model._threshold), model._n_threshold,
     )  # fmt: skip
 
 
@@ -158,7 +158,6 @@ def check_loaded(model):
     for squares, allowed in zip(model._squares, sizes, strict=True):
         if not is_array(np.float32, finite=False)(squares) or len(squares) not in allowed:
             raise ValueError("the sums of squared gradients do not fit the weights")
-    _add_what_older_models_lack(model)
     require_attributes(
         model, _form=is_one_of("hidden", "features", "columns", "rows"), _seen=is_a(RowsSeen),
         _n_visited=is_not_negative, _units=either(None, is_a(Units)), _threshold=is_number,
@@ -175,16 +174,3 @@ def check_loaded(model):
     if (waiting := vars(model).get("_waiting")) is not None:
         tables = [model.coef_, model.intercept_, *([] if table is None else [table])]
         waiting.check(tables, len(model.classes_), model.n_features_in_)
-
-
-def _add_what_older_models_lack(model):
-    """Models saved before rows seen were counted go on as if none had been."""
-    table = model.input_embeddings_
-    added = {
-        "_form": "rows" if table is None else "hidden", "_units": None, "_seen": RowsSeen(),
-        "_n_visited": 0.0, "_squared": model.similarity == "sqeuclidean",
-        "hidden_dim_": None if table is None else table.shape[1],
-        "gradient_": model.gradient, "learning_rate_": model.learning_rate, "alpha_": model.alpha,
-    }  # fmt: skip
-    for name, value in added.items():
-        vars(model).setdefault(name, value)

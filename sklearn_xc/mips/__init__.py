@@ -3,10 +3,9 @@
 All indexes have the same interface: ``index.build(rows, queries)``, ``index.query(Q, k)``,
 ``index.candidates(Q, n)`` and ``index.update(ids, rows)``. What an approximate one finds is scored
 exactly, and how much it finds is measured on a sample of queries when it is built: below
-``min_recall`` it says so and answers exactly. :class:`AutoIndex` chooses among them.
+``min_recall`` it says so and answers exactly.
 """
 
-from ._auto import AutoIndex
 from ._exact import ExactIndex
 from ._hnsw import HNSWIndex
 from ._lsh import SimpleLSHIndex
@@ -14,7 +13,6 @@ from ._sketch import LinearSketch
 from ._spherical import SphericalIndex
 
 __all__ = [
-    "AutoIndex",
     "ExactIndex",
     "HNSWIndex",
     "LinearSketch",

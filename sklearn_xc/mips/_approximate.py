@@ -62,8 +62,7 @@ class ApproximateIndex(BaseIndex):
     A subclass makes a structure of reduced rows (``_train``), with the methods
     ``search(queries, n, effort, n_threads)`` and ``replace(ids, reduced_rows)``, and says how much
     effort a search may take (``_efforts``), how many candidates it should name (``_n_candidates``),
-    how many bytes a structure takes (``_structure_bytes``). For `AutoIndex` it counts the
-    operations of a query and of building (``_query_cost``, ``_build_cost``).
+    and how many bytes a structure takes (``_structure_bytes``).
     """
 
     _allowed = BaseIndex._allowed | {
@@ -192,10 +191,6 @@ class ApproximateIndex(BaseIndex):
         self.mode_, self.effort_ = "exact", 0
         self._found = self._sketched = None
         self.recall_ = 1.0
-
-    def _scaled_effort(self, effort, n_some, n_rows):
-        """The effort on all rows that gives the recall of `effort` on some of them."""
-        return effort
 
     # --------------------------------------------------------------------------------- updating
 

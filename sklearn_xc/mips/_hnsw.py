@@ -281,9 +281,6 @@ class HNSWIndex(ApproximateIndex):
         return n_rows * (2 * 4 * width + 8 * self.M + 20)
 
     def _query_cost(self, n_rows, width, effort):
-        if self.reduction == RANGES:
-            beam = SPARE * effort / N_RANGES
-            return N_RANGES * cost.graph(n_rows // N_RANGES, width, self.M, beam)
         return cost.graph(n_rows, width, self.M, effort)
 
     def _build_cost(self, n_rows, width):

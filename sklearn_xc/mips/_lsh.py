@@ -179,12 +179,5 @@ class SimpleLSHIndex(ApproximateIndex):
     def _structure_bytes(self, n_rows, width):
         return n_rows * (4 * width + self.n_bits // 8)
 
-    def _scaled_effort(self, effort, n_some, n_rows):
-        """The same part of the rows."""
-        return round(effort * n_rows / n_some)
-
-    def _query_cost(self, n_rows, width, effort):
-        return cost.codes(n_rows, width, self.n_bits)
-
     def _build_cost(self, n_rows, width):
         return cost.codes_build(n_rows, width, self.n_bits)

@@ -7,7 +7,6 @@ from scipy import sparse
 
 from .._kernels.mips import _scores as kernel
 from ..utils._parallel import single_threaded_blas
-from . import _cost as cost
 from ._approximate import ApproximateIndex, doublings
 from ._exact_search import BLAS_WORK, for_blocks, multiply, product
 from ._row_store import Heaps
@@ -295,15 +294,3 @@ class SphericalIndex(ApproximateIndex):
 
     def _structure_bytes(self, n_rows, width):
         return 4 * n_rows * width + 8 * self._clusters_for(n_rows) * width + 8 * n_rows
-
-    def _scaled_effort(self, effort, n_some, n_rows):
-        """The same part of the lists."""
-        return round(effort * self._clusters_for(n_rows) / self._clusters_for(n_some))
-
-    def _query_cost(self, n_rows, width, effort):
-        return cost.lists(n_rows, width, self._clusters_for(n_rows), effort)
-
-    def _build_cost(self, n_rows, width):
-        n_clusters = self._clusters_for(n_rows)
-        n_points = min(n_rows, POINTS * n_clusters)
-        return cost.lists_build(n_rows, width, n_clusters, n_points, ITERATIONS)

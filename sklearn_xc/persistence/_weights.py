@@ -1,7 +1,8 @@
 """Linear weights in a model file: the lists that prediction reads, and `coef_` made of them.
 
-A file holds the arrays of an `_topk.InvertedIndex`, the weights feature by feature, so that a
-mapped model predicts without building anything. `coef_`, class by class, follows from them.
+A file holds the arrays of a `topk/_inverted_index.InvertedIndex`, the weights feature by feature,
+so that a mapped model predicts without building anything. `coef_`, class by class, follows from
+them.
 """
 
 import numpy as np

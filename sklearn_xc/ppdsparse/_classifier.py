@@ -18,8 +18,6 @@ from ..utils._records import (
     is_a,
     is_array,
     is_not_negative,
-    is_number,
-    is_text,
     require_attributes,
     savable,
 )
@@ -59,12 +57,12 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         Strength of the L1 penalty, from 0 to 1e12; the intercept is not part of it. Larger values
         give fewer weights. "rows" is a twentieth of the length of a row, at most half the size of
         an entry, ``sum x_ij^2 / sum |x_ij|``, which larger penalties would keep at zero. "auto" is
-        0.2, 1 or 4 times "rows", whichever ranks the labels of held-out samples best.
+        0.02 to 4 times "rows", whichever ranks the labels of held-out samples best.
     l2 : float, "auto", "rows" or a multiple of these such as "0.3*rows", default="auto"
         Strength of the L2 penalty, from 1e-12 to 1e12; the intercept is part of it. "rows" is 30
         times the root mean square of ``<x_i, x_j>`` over pairs of rows less their mean, at most
         1.5 times the mean of ``||x||^2``: about 1 for TF-IDF rows; less where rows differ in fewer
-        than 50 directions, such as those of a table of few columns. "auto" is 0.1 to 10 times
+        than 50 directions, such as those of a table of few columns. "auto" is 0.03 to 10 times
         "rows", by the labels of held-out samples: little for labels whose samples are nearly
         alike, much for labels that are mostly chance. With fewer than 100 samples to hold out
         "auto" is "rows", or 0.2 and 0.3 times "rows" if most labels have one sample.
@@ -89,14 +87,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     n_select : "auto" or int, default="auto"
         How many samples a search adds to the active set of a class (the paper's kappa): those
         that violate the margin most. "auto" takes the size of the active set, at least 100.
-    search : {"auto", "exact", "hnsw"}, default="auto"
-        How dense X is searched for violators. "exact" reads all rows. "hnsw" asks a graph over the
-        rows (:class:`~sklearn_xc.mips.HNSWIndex`), built once for all classes, and reads all rows
-        only when what it names is done with, which certifies each class: `dual_gap_` is true
-        either way. "auto" takes the graph where counted operations say that it saves more than
-        building it costs, for millions of rows and hundreds of thousands of classes; it is
-        "exact" for sparse X, for which "hnsw" is an error, and without hnswlib. Not together with
-        `sparsification` or `feature_threshold`.
     sparsification : {"random"} or None, default=None
         "random" searches with a random sparse copy of the weights (Algorithm 3), where that has
         fewer non-zeros than the weights themselves. One search in four, and the one that decides
@@ -188,11 +178,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         are rounded to float32: it can be too small by some 1e-5, and minus 1e-6 at the least.
     n_active_ : ndarray of int64, shape (n_classes,) or (1,)
         Size of the active set of each class at the end: positives and support vectors.
-    search_ : {"exact", "hnsw"}
-        The search that ran in `fit`.
-    recall_ : float
-        Share of the ten rows of largest inner product that the graph names, for sums of the
-        positives of some classes; 1.0 for "exact".
     n_iter_ : int
         Outer rounds of the class that took most.
     dual_coef_ : csr_array of float32, shape (n_classes, n_samples) or (1, n_samples)
@@ -258,7 +243,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         max_iter=100,
         tol=0.03,
         n_select="auto",
-        search="auto",
         sparsification=None,
         delta=0.5,
         feature_threshold=0.0,
@@ -283,7 +267,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.n_select = n_select
-        self.search = search
         self.sparsification = sparsification
         self.delta = delta
         self.feature_threshold = feature_threshold
@@ -373,7 +356,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         self.l1_, self.l2_ = penalties.outside()
         self.n_iter_, self._n_visits = result["n_iter"], result["n_visits"]
         self.dual_gap_, self.n_active_ = result["gap"], result["n_active"]
-        self.search_, self.recall_ = result["search"], result["recall"]
         vars(self).pop("dual_coef_", None)
         if self.warm_start:
             self.dual_coef_ = result["dual"]
@@ -420,8 +402,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         of_classes = either(is_array(np.float64, finite=False), is_array(np.int64))
         require_attributes(
             self, _n_visits=is_not_negative, l1_=is_not_negative, l2_=is_not_negative,
-            dual_gap_=of_classes, n_active_=of_classes, search_=is_text, recall_=is_number,
-            dual_coef_=sparse.issparse, penalty_factors_=is_a(tuple),
+            dual_gap_=of_classes, n_active_=of_classes, dual_coef_=sparse.issparse,
+            penalty_factors_=is_a(tuple),
         )  # fmt: skip
 
     def _settings(self, penalties, checkpoint=None):
@@ -443,7 +425,6 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     def _ways(self):
         """What else `fit_classes` is told of the parameters."""
         return {
-            "search": self.search,
             "feature_threshold": self.feature_threshold,
             "keep_dual": self.warm_start,
             "n_jobs": self.n_jobs,

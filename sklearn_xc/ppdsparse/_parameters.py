@@ -24,7 +24,6 @@ CONSTRAINTS = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="neither")],
     "n_select": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-    "search": [StrOptions({"auto", "exact", "hnsw"})],
     "sparsification": [StrOptions({"random"}), None],
     "delta": [Interval(Real, 0, None, closed="neither")],
     "feature_threshold": [Interval(Real, 0, None, closed="left")],

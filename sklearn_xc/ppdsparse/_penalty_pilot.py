@@ -26,10 +26,11 @@ from ._problem import Problem, in_units
 from ._solver import fit_classes
 
 # Factors on the penalties that the rows suggest, which are the first pair.
-L1_FACTORS, L2_FACTORS = (0.2, 4.0), (0.1, 0.3, 1.0, 3.0, 10.0)
+L1_FACTORS, L2_FACTORS = (0.02, 0.2, 1.0, 4.0), (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 SINGLE = 0.2, 0.3  # factors where no label has two samples
-# Standard errors that a gain has to exceed; a stronger l1 need not, as it makes smaller models.
-ENOUGH = 0.5
+# Standard errors that a gain has to exceed: of a step along l2, and of a step to each l1. A
+# stronger l1 makes a smaller model and need only be as good; a very weak one makes a large model.
+ENOUGH, ENOUGH_FOR_L1 = 0.5, {0.02: 1.0, 0.2: 0.5, 4.0: 0.0}
 TOL = 0.2  # of the fits, which ranks pairs as a smaller one does
 
 MOST_DRAWN, FEWEST_HELD = 500, 100  # held-out samples that are drawn; fewest of all
@@ -78,7 +79,7 @@ def choose_penalties(problem: Problem, model, settings: dict) -> tuple[float, fl
     scores = PilotScores(pilot, settings, local_workers(model.n_jobs))
     with joblib.parallel_config(backend="threading"):  # too small for processes or a cluster
         return choose_factors(
-            scores, L1_FACTORS if free[0] else (), L2_FACTORS if free[1] else (1.0,)
+            scores, L1_FACTORS if free[0] else (1.0,), L2_FACTORS if free[1] else (1.0,)
         )
 
 
@@ -326,7 +327,7 @@ class PilotScores:
         of_pair = {"l1": pair[0] * penalties.l1, "l2": pair[1] * penalties.l2}
         with Scratch() as scratch:
             return fit_classes(
-                problem, self._settings | of_pair, search="exact", feature_threshold=0.0,
+                problem, self._settings | of_pair, feature_threshold=0.0,
                 dual=dual, keep_dual=True, n_jobs=self._n_jobs, progress=Progress(),
                 scratch=scratch,
             )  # fmt: skip
@@ -365,26 +366,29 @@ def _hits(scores: np.ndarray, truth: np.ndarray) -> np.ndarray:
 def choose_factors(scores: PilotScores, l1_factors: tuple, l2_factors: tuple) -> tuple:
     """Search for the pair of factors with the best mean score, from (1, 1).
 
-    First l2 uphill; then an l1 weaker or stronger than 1, if it gains; then l2 beside it.
+    First l2 uphill from 1; then l1, where a stronger one need only be as good; then l2 again.
     """
-    best = _climb(scores, [(1.0, l2) for l2 in l2_factors], (1.0, 1.0))
-    _, l2 = best
-    for l1 in l1_factors:
-        if scores.gain((l1, l2), best) > (ENOUGH if l1 < 1 else 0):
-            best = l1, l2
-    line = [(best[0], l2) for l2 in l2_factors]
-    return best[0], _top(scores, line, _climb(scores, line, best))
+    _, l2 = _climb(scores, [(1.0, l2) for l2 in l2_factors], (1.0, 1.0))
+    l1, _ = best = _climb(scores, [(l1, l2) for l1 in l1_factors], (1.0, l2))
+    line = [(l1, l2) for l2 in l2_factors]
+    return l1, _top(scores, line, _climb(scores, line, best))
 
 
 def _climb(scores: PilotScores, line: list, pair: tuple) -> tuple:
-    """Move along a line of pairs as long as the mean score rises."""
+    """Move along a line of pairs as long as the mean score rises, down or else up."""
     start = at = line.index(pair)
     for step in (-1, 1):
-        while 0 <= at + step < len(line) and scores.gain(line[at + step], line[at]) > ENOUGH:
+        while 0 <= at + step < len(line) and _gains(scores, line[at + step], line[at]):
             at += step
         if at != start:
             break
     return line[at]
+
+
+def _gains(scores: PilotScores, pair: tuple, over: tuple) -> bool:
+    """Return whether a pair gains enough over the one beside it."""
+    of_l1 = pair[0] != over[0]
+    return scores.gain(pair, over) > (ENOUGH_FOR_L1[pair[0]] if of_l1 else ENOUGH)
 
 
 def _top(scores: PilotScores, line: list, pair: tuple) -> float:

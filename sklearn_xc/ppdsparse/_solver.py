@@ -14,7 +14,6 @@ from ..utils._parallel import blocks_of_classes, local_workers, run_blocks, tell
 from ._assembly import Part, weights_of_classes
 from ._finished import Finished
 from ._ordering import fast_order, order_given
-from ._row_index import EXACT, graph_over, wants_graph
 
 LOWEST_SCORE = np.float32(-1e18)  # of classes without positives: finite, and below any other
 LARGEST_NORM = 1e24  # ||x||^2, so that ||x||^2 / l2 stays within float32
@@ -41,7 +40,7 @@ def require_workspace(n_classes, n_features, n_jobs):
 
 
 def fit_classes(
-    problem, settings, *, search, feature_threshold, dual, keep_dual, n_jobs, progress, scratch,
+    problem, settings, *, feature_threshold, dual, keep_dual, n_jobs, progress, scratch,
     checkpoint=None,
 ):  # fmt: skip
     """Solve all classes, block by block, but for those that a `Checkpoint` has.
@@ -53,8 +52,6 @@ def fit_classes(
     problem : Problem of `_problem`
     settings : dict
         The kernel's `Settings`.
-    search : {"auto", "exact", "hnsw"}
-        Over dense rows; see `_row_index`.
     feature_threshold : float
     dual : csr_array of float32 (n_columns, n_samples), or None
         To start from.
@@ -68,7 +65,7 @@ def fit_classes(
     Returns
     -------
     dict with coef and intercept for X as it was given, n_iter, gap, n_active, dual (see the
-    attributes of the estimator), n_visits, the rows of X that were read, search and recall
+    attributes of the estimator), n_visits, the rows of X that were read
     """
     order = _order_of(problem, settings["seed"])
     rows = problem.rows.reordered(*order, scratch.empty)
@@ -88,14 +85,10 @@ def fit_classes(
     if dual is not None:
         dual = dual[:, order.samples]
     progress.start(len(blocks), name="block")
-    rounded, searched_whole = None, coarse is None and not settings["sparsify"]
-    found_by, sizes = EXACT, (*rows.shape, np.count_nonzero(np.diff(Y.indptr)))
-    if wants_graph(search, sizes, rows.dense, searched_whole):
-        found_by = graph_over(rows.matrix(), Y, settings["seed"])
-    if searched_whole:
+    rounded = None
+    if coarse is None and not settings["sparsify"]:
         rounded = rounded_rows(rows, problem.Y.shape[1], scratch.empty)
     arrays = (
-        found_by.index,
         *((None,) * N_ROUNDED if rounded is None else rounded),
         *_parts(rows, scratch),
         *_parts(coarse, scratch),
@@ -118,7 +111,7 @@ def fit_classes(
     result = _assemble(finished, (*problem.Y.shape[::-1], rows.shape[1]), scratch)
     model = problem.penalties.model_outside(result["coef"], result["intercept"])
     result["coef"], result["intercept"] = model
-    return result | {"search": found_by.search, "recall": found_by.recall}
+    return result
 
 
 def _order_of(problem, seed):
@@ -188,10 +181,10 @@ def _solve_missing(blocks, finished, how, arrays, n_jobs, progress):
         finished.parts[number] = part
 
 
-def _solve_block(labels, settings, keep_dual, spare, stop, index, *arrays):
+def _solve_block(labels, settings, keep_dual, spare, stop, *arrays):
     rounded, arrays = arrays[:N_ROUNDED], arrays[N_ROUNDED:]
     rounded = None if rounded[0] is None else ByteRows(*rounded)
-    X = Matrix(*arrays[:N_PARTS], rounded, index)
+    X = Matrix(*arrays[:N_PARTS], rounded)
     coarse = X if arrays[N_PARTS] is None else Matrix(*arrays[N_PARTS : 2 * N_PARTS])
     problem = KernelProblem(X, coarse, *arrays[2 * N_PARTS : -N_NAMES - N_DUALS])
     features, samples = arrays[-N_NAMES - N_DUALS : -N_DUALS]

@@ -1,15 +1,10 @@
-"""Blocks of work on a Dask cluster: data go to each worker once, all tasks out at once.
-
-Workers of this machine map one file of the data; to others they are sent.
-"""
+"""Blocks of work on a Dask cluster: data go to each worker once, all tasks out at once."""
 
 import asyncio
 import time
 from concurrent.futures import wait
 
 import numpy as np
-
-from ._message_file import ElsewhereError, Message, forget, written
 
 LOOK_EVERY = 0.5  # seconds
 PATIENCE = 10  # seconds
@@ -47,8 +42,8 @@ def run_on_cluster(client, call, function, blocks, shared):
         At module level.
     blocks : sequence
     shared : tuple
-        Passed on to every call; in a file if all workers are on this machine, otherwise sent to
-        each once, where a worker that takes the place of a dead one gets them from another.
+        Passed on to every call; sent to each worker once. A worker that takes the place of a dead
+        one gets them from another.
 
     Raises
     ------
@@ -57,31 +52,26 @@ def run_on_cluster(client, call, function, blocks, shared):
     """
     require_same_version(client)
     left = dict(enumerate(blocks))
-    with written(shared) as message:
-        for _ in range(ROUNDS):
-            try:
-                for number, result in _round(client, call, function, left, shared, message):
-                    del left[number]
-                    yield number, result
-            except ElsewhereError:  # a worker that has come since
-                message = None
-            if not left:
-                client.run(forget, on_error="ignore")
-                return
+    for _ in range(ROUNDS):
+        for number, result in _round(client, call, function, left, shared):
+            del left[number]
+            yield number, result
+        if not left:
+            return
     raise RuntimeError(
         f"workers of the Dask cluster came or died {ROUNDS} times while data were sent, or with "
         "data that only they had; if they die, give them more memory, or fewer threads each"
     )
 
 
-def _round(client, call, function, blocks, shared, message):
+def _round(client, call, function, blocks, shared):
     """Yield the results of all blocks, or until the data are lost with the workers that had them.
 
     A block whose worker dies is given to another by the scheduler.
     """
     from distributed import as_completed
 
-    data = message if _all_read(client, message) else _sent(client, shared)
+    data = _sent(client, shared)
     if data is None:
         return
     futures = [
@@ -96,14 +86,6 @@ def _round(client, call, function, blocks, shared, message):
             future.release()
     finally:
         client.cancel([future for future in futures if not future.done()])
-
-
-def _all_read(client, message):
-    """Whether all workers are on this machine and reach the file of a message."""
-    if message is None:
-        return False
-    found = client.run(message.can_be_read, on_error="return").values()
-    return len(found) > 0 and all(answer is True for answer in found)
 
 
 def _sent(client, shared):
@@ -135,8 +117,6 @@ def _workers(client):
 
 def _run(call, function, number, block, shared):
     """On a worker."""
-    if isinstance(shared, Message):
-        return call(function, number, block, *shared.read())
     return call(function, number, block, *map(_aligned, shared))
 
 

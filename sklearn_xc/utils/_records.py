@@ -15,8 +15,7 @@ def record(**fields):
 
     The names of its attributes are part of the file format from then on. If the class has a method
     ``_check_record``, it is called after loading, once each attribute is of its kind, and raises
-    ValueError where they do not fit together. ``_LATER_FIELDS`` are values of attributes that files
-    of an earlier version lack.
+    ValueError where they do not fit together.
 
     Parameters
     ----------
@@ -47,7 +46,6 @@ def made_record(cls, values):
         If one is missing, unknown, of the wrong kind, or does not fit the others.
     """
     tests = cls._fields_of_record
-    values = getattr(cls, "_LATER_FIELDS", {}) | values
     if values.keys() != tests.keys():
         names = sorted(map(str, values.keys() ^ tests.keys()))
         raise ValueError(f"a {cls.__name__} lacks {names}, or has them and should not")

@@ -22,8 +22,8 @@ BEST = {
 def test_the_first_bound_of_equal_utilities_is_about_the_best(model, n_classes):
     """At the usual largest noise and scale 1 it is -24.9 (probit), -12.8 (logistic) of 1623."""
     settings = SimpleNamespace(
-        model=model, bound="augment_reduce", shared_draws=False, local_steps="auto", n_steps=0,
-        shuffled=True, n_threads=1,
+        model=model, bound="augment_reduce", local_steps="auto", n_steps=0, shuffled=True,
+        n_threads=1,
     )  # fmt: skip
     y = np.arange(64, dtype=np.int32)
     sampler = ClassSampler("uniform", np.ones(n_classes), 20)

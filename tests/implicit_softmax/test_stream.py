@@ -239,22 +239,6 @@ def test_parts_and_samples_of_weight_zero(data):
         assert models[0].learning_rate_ == models[1].learning_rate_
 
 
-def test_a_stream_of_version_0_1_goes_on():
-    """In the coordinates that it has."""
-    X, y = load_wine(return_X_y=True)
-    model = ImplicitSoftmaxRegressor(random_state=0).fit(X, y)
-    later = Stream._LATER_FIELDS
-    kept = {name: value for name, value in vars(model._stream).items() if name not in later}
-    model._stream = made_record(Stream, kept)
-    before = model._stream.coordinates
-    for rows in (X[:40], X[40:100]):
-        model.partial_fit(rows, y[: len(rows)])
-        assert model._stream.coordinates is before
-    few = sparse.csr_array(np.tile(X[:30] * (X[:30] > 500), (9, 1)))
-    model.partial_fit(few, np.tile(y[:30], 9))
-    assert model._stream.coordinates.mean is None
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_xc.mips import AutoIndex, ExactIndex, HNSWIndex, SimpleLSHIndex, SphericalIndex
+from sklearn_xc.mips import ExactIndex, HNSWIndex, SimpleLSHIndex, SphericalIndex
 from sklearn_xc.mips._approximate import ApproximateIndex
 
 pytestmark = pytest.mark.kernel
@@ -14,8 +14,6 @@ INDEXES = [
     HNSWIndex(min_recall=0, random_state=0),
     SimpleLSHIndex(min_recall=0, random_state=0),
     SphericalIndex(min_recall=0, random_state=0),
-    AutoIndex(random_state=0),
-    AutoIndex(search="hnsw", random_state=0),
 ]
 LARGE = np.full((40, 4), 3e38, dtype=np.float32)  # products overflow while the recall is measured
 ids = [type(index).__name__ for index in INDEXES]
@@ -39,12 +37,10 @@ def test_failed_build(index, error, monkeypatch):
 
         target = ExactIndex if exact else ApproximateIndex
         monkeypatch.setattr(target, "_set_up", fail)
-        if type(index) is AutoIndex:
-            monkeypatch.setattr(ExactIndex, "_set_up", fail)
         with pytest.raises(error):
             index.build(ROWS[:50])
         monkeypatch.undo()
-    elif not exact and index.get_params().get("search") != "auto":
+    elif not exact:
         with pytest.raises(ValueError, match="not finite in float32"):
             index.build(LARGE)
     assert vars(index) == state

@@ -6,18 +6,18 @@ import threading
 import numpy as np
 import pytest
 
-from sklearn_xc.mips import AutoIndex, ExactIndex, HNSWIndex, SimpleLSHIndex, SphericalIndex
+from sklearn_xc.mips import ExactIndex, HNSWIndex, SimpleLSHIndex, SphericalIndex
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(300, 8)).astype("f4")
 QUERIES = RNG.normal(size=(40, 8)).astype("f4")
-INDEXES = [ExactIndex, HNSWIndex, SimpleLSHIndex, SphericalIndex, AutoIndex]
+INDEXES = [ExactIndex, HNSWIndex, SimpleLSHIndex, SphericalIndex]
 
 
 @pytest.mark.parametrize("change", ["build", "update"])
 @pytest.mark.parametrize("kind", INDEXES, ids=lambda kind: kind.__name__)
 def test_queries_beside_build(kind, change):
-    options = {"random_state": 0} | ({} if kind in (ExactIndex, AutoIndex) else {"min_recall": 0.0})
+    options = {"random_state": 0} | ({} if kind is ExactIndex else {"min_recall": 0.0})
     index = kind(**options).build(ROWS)
     failures, stop = [], threading.Event()
 

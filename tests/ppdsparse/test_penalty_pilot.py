@@ -79,7 +79,18 @@ def test_the_search_ends_at_the_top_of_a_surface(peak):
 
 def test_a_gain_within_half_a_standard_error_moves_no_l2():
     scores = SimpleNamespace(mean=lambda pair, near=None: 0.0, gain=lambda pair, over: 0.4)
-    assert pilot.choose_factors(scores, (), pilot.L2_FACTORS) == (1.0, 1.0)
+    assert pilot.choose_factors(scores, (1.0,), pilot.L2_FACTORS) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(("gain", "l1"), [(0.4, 1.0), (0.9, 0.2), (1.1, 0.02)])
+def test_a_weaker_l1_has_to_gain_more(gain, l1):
+    """It makes a larger model."""
+
+    def gained(pair, over):
+        return gain * (pair[0] < over[0]) - (pair[1] != over[1]) - (pair[0] > over[0])
+
+    scores = SimpleNamespace(mean=lambda pair, near=None: 0.0, gain=gained)
+    assert pilot.choose_factors(scores, pilot.L1_FACTORS, (1.0,))[0] == l1
 
 
 # ------------------------------------------------------------------------------- when and when not

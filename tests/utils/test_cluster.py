@@ -10,7 +10,6 @@ import time
 import joblib
 import numpy as np
 import pytest
-from _full import rest_in_full
 from _same_model import assert_same_bits
 from sklearn.model_selection import GridSearchCV
 
@@ -18,7 +17,7 @@ import sklearn_xc
 import sklearn_xc.dask
 from sklearn_xc import LDGSClassifier, PPDSparseClassifier
 from sklearn_xc.datasets import make_xc_classification
-from sklearn_xc.utils import _cluster, _message_file, _parallel
+from sklearn_xc.utils import _cluster, _parallel
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 
@@ -77,47 +76,9 @@ def sent(client, monkeypatch):
     return sizes
 
 
-@pytest.fixture
-def elsewhere(monkeypatch):
-    """Workers do not find files of this machine."""
-    monkeypatch.setattr(_cluster, "_all_read", lambda client, message: False)
-
-
-@pytest.mark.parametrize(
-    "options", rest_in_full(OPTIONS, OPTIONS[1]), ids=["plain", "sparsified", "warm"]
-)
-def test_workers_of_this_machine_map_one_file(data, client, sent, options):
-    expected = fit(data, options)
-    with joblib.parallel_config(backend="dask"):
-        model = fit(data, options)
-    assert_same_bits(model, expected)
-    assert sent["data"] == []
-    assert sent["task"] < 50_000
-    held = client.run(lambda: _message_file._objects.cache_info().currsize)
-    assert set(held.values()) == {0}  # the file is gone with the fit
-
-
-def test_a_worker_that_does_not_find_the_file(data, client, sent, monkeypatch):
-    """Such as one of another machine that has come after the others were asked."""
-    expected = fit(data)
-    monkeypatch.setattr(_cluster, "_all_read", lambda client, message: message is not None)
-    write = _message_file._write
-
-    def moved(file, objects):
-        message = write(file, objects)
-        message.token = b"of another file."
-        return message
-
-    monkeypatch.setattr(_message_file, "_write", moved)
-    with joblib.parallel_config(backend="dask"):
-        model = fit(data)
-    assert_same_bits(model, expected)
-    assert len(sent["data"]) == 1
-
-
 @pytest.mark.parametrize("options", OPTIONS, ids=["plain", "sparsified", "warm"])
 @pytest.mark.parametrize("dense", [False, True])
-def test_same_bits_and_x_is_sent_once(data, sent, elsewhere, options, dense):
+def test_same_bits_and_x_is_sent_once(data, sent, options, dense):
     X, Y = data
     if dense:
         # with few zeros: mostly empty rows go through CSR
@@ -175,11 +136,8 @@ def test_a_search_sends_x_once(data, sent):
 
 @pytest.mark.full
 @pytest.mark.parametrize("after", [0.05, 0.4])
-@pytest.mark.parametrize("mapped", [True, False])
-def test_a_worker_that_dies(data, after, mapped, request):
+def test_a_worker_that_dies(data, after):
     """Its blocks go to the other; where it had the only data, these are sent again."""
-    if not mapped:
-        request.getfixturevalue("elsewhere")
     model = PPDSparseClassifier(random_state=0, tol=1e-4)
     expected = PPDSparseClassifier(random_state=0, tol=1e-4).fit(*data)
     with two_workers() as client:

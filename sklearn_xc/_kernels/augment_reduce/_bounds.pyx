@@ -218,7 +218,7 @@ def leave_one_out_softmax(
     ----------
     log_eta : IN/OUT (n_samples,)
     step : IN, from [0, 1]
-    own, others : IN, as `_sampling.ClassSampler.left_out`
+    own, others : IN, as `softmax/_class_sampling.ClassSampler.left_out`
     coefs : OUT
     """
     cdef Py_ssize_t chunk, n_chunks = (psi.shape[0] + CHUNK - 1) // CHUNK

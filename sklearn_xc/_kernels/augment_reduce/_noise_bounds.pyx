@@ -213,7 +213,7 @@ def bound_noise(
     Parameters
     ----------
     mu, gamma : IN (n_samples,)
-    nodes, weights : IN, the expectation over u as a sum (see `_noise.expectation`)
+    nodes, weights : IN, the expectation over u as a sum (see `_noise_models.expectation`)
     out : OUT (n_rows,)
     """
     cdef Py_ssize_t i, j

@@ -6,7 +6,7 @@ and nothing is summed across a vector. The last block of a list is filled up wit
 and value 0. Centroids lie in blocks in the same way.
 
 Values of rows are rounded to bytes, times a number of the block: what is read of the lists is what
-a search (`_chunk_search`) takes time for, and what it finds is scored again.
+a search (`_ivf_search`) takes time for, and what it finds is scored again.
 """
 
 from cython.parallel cimport prange

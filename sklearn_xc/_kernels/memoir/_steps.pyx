@@ -43,7 +43,7 @@ cdef class Samples:
     Parameters
     ----------
     indptr, indices, data, dense : IN
-        The rows, see `utils/_matrix.Rows`.
+        The rows, see `utils/_rows.Rows`.
     y : IN
         The class of every sample.
     weight : IN

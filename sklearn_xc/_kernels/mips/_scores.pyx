@@ -118,7 +118,7 @@ def score(
     Parameters
     ----------
     store : IN, the rows
-    indptr, indices, data, dense : IN, the queries (see `utils/_matrix.Rows`)
+    indptr, indices, data, dense : IN, the queries (see `utils/_rows.Rows`)
     candidates : IN (n_queries, n), or (1, n) when all queries have the same; -1 scores -infinity
     scores : OUT (n_queries, n)
     scratch : IN/OUT (n_threads, n_features), zero before and after; used where both are sparse

@@ -1,8 +1,7 @@
 """A round of the classes that are in work (PPDSparse, Algorithm 1).
 
 Every one of them descends on its active set (`_dual_descent`).  Then all samples are searched for
-violators of any of them (`_violator_search`, `_byte_search`, `_index_search`), which gives the
-duality gap as well.
+violators of any of them (`_violator_search`, `_byte_search`), which gives the duality gap as well.
 """
 
 from libc.stdint cimport int32_t
@@ -16,7 +15,6 @@ from sklearn_xc._kernels.ppdsparse._byte_search cimport MANY_ROWS, is_early, sea
 from sklearn_xc._kernels.ppdsparse._certificate cimport keep_lowest, return_to_lowest
 from sklearn_xc._kernels.ppdsparse._dual_descent cimport descend
 from sklearn_xc._kernels.ppdsparse._duals cimport Duals
-from sklearn_xc._kernels.ppdsparse._index_search cimport search_index
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._pruning cimport prune_weights
 from sklearn_xc._kernels.ppdsparse._results cimport Results, keep_class
@@ -104,9 +102,7 @@ cdef int warm_up(
         any_new = any_new or is_new(&work.lanes[c])
     if not any_new:
         return 0
-    if problem.X.index is not None:
-        search_index(work, settings, problem, True, stop, operations)
-    elif by_bytes(settings, problem):
+    if by_bytes(settings, problem):
         search_bytes(work, settings, problem, True, stop, operations)
     else:
         search_sample(work, settings, problem, stop, operations)
@@ -184,7 +180,7 @@ cdef void let_others_wait(
     """
     cdef Py_ssize_t c, n_early = 0, n_others = 0
     cdef bint early[LANES]
-    if problem.X.index is not None or not by_bytes(settings, problem):
+    if not by_bytes(settings, problem):
         return
     if problem.X.n_rows < MANY_ROWS:
         return
@@ -211,9 +207,7 @@ cdef int search_lanes(
     for c in range(LANES):
         if work.lanes[c].label != IDLE and not work.lanes[c].waits:
             publish_weights(work, c, settings, settings.sparsify and not exact)
-    if problem.X.index is not None and not exact:
-        search_index(work, settings, problem, False, stop, operations)
-    elif by_bytes(settings, problem):
+    if by_bytes(settings, problem):
         search_bytes(work, settings, problem, False, stop, operations)
     elif exact:
         search(work, settings, problem, problem.X, stop, operations)

@@ -19,5 +19,4 @@ cdef class Matrix:
     cdef Rows rows
     cdef Columns columns
     cdef ByteRows rounded  # the same rows, or None
-    cdef object index  # over them, as of sklearn_xc.mips, or None
     cdef object _arrays  # that the pointers point into

@@ -9,7 +9,7 @@ from sklearn_xc._kernels.ppdsparse._byte_rows cimport ByteRows
 
 
 cdef class Matrix:
-    """Rows in CSR form, or dense with one list of indices for all; perhaps columns, bytes, index.
+    """Rows in CSR form, or dense with one list of indices for all; perhaps columns, bytes.
 
     Entry e of row i has the feature ``indices[(0 if dense else indptr[i]) + e]`` and the value
     ``data[indptr[i] + e]``.  Columns may be in two parts, as `_column_parts` makes them.
@@ -28,7 +28,6 @@ cdef class Matrix:
         const int64_t[::1] column_middle=None,
         const float[::1] column_rest=None,
         ByteRows rounded=None,
-        object index=None,
     ):
         self.rows = pointers_to_rows(indptr, indices, data, dense)
         self.n_rows = indptr.shape[0] - 1
@@ -45,7 +44,6 @@ cdef class Matrix:
             self.columns.rows = &column_rows[0] if column_rows.shape[0] else NULL
             self.columns.values = &column_data[0] if column_data.shape[0] else NULL
         self.rounded = rounded
-        self.index = index
         self._arrays = (
             indptr, indices, data,
             column_indptr, column_rows, column_data, column_middle, column_rest,

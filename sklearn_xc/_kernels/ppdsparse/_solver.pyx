@@ -188,11 +188,10 @@ cdef int solve_in_lanes(
     double *operations,
 ) except -1 nogil:
     """Fit sixteen classes at a time, until all of the block are done."""
-    cdef bint indexed = problem.X.index is not None
-    cdef bint whole = problem.coarse is problem.X and not indexed
+    cdef bint whole = problem.coarse is problem.X
     cdef bint approximate = settings.sparsify or not whole
     cdef bint exact, close = False
-    cdef Py_ssize_t n_close, n_left
+    cdef Py_ssize_t n_close
     cdef Py_ssize_t c, n_started = 0, n_rounds = 0, n = duals.labels.size()
     cdef Lane *lane
     while results.n_done < results.labels.shape[0]:
@@ -215,16 +214,14 @@ cdef int solve_in_lanes(
             if lane.label != IDLE and lane.n_iter == settings.max_iter:
                 exact = True  # the gap that is reported must be true
         search_lanes(work, settings, problem, exact, stop, operations)
-        n_close = n_left = 0
+        n_close = 0
         for c in range(LANES):
             if not work.lanes[c].searched:
                 continue
             n_close += finish_or_go_on(
                 work, c, settings, problem, exact or whole, results, keep_dual
             )
-            n_left += work.lanes[c].label != IDLE
-        # Where a search of all rows is what costs, classes wait for each other.
-        close = n_close == n_left if indexed else n_close > 0
+        close = n_close > 0
     return 0
 
 

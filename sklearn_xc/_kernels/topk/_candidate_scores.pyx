@@ -161,7 +161,7 @@ def candidate_scores(
 
     Parameters
     ----------
-    indptr, indices, data, dense : IN, the rows (see `utils/_matrix.Rows`)
+    indptr, indices, data, dense : IN, the rows (see `utils/_rows.Rows`)
     class_weights : IN
     starts : IN (n_rows + 1,), where the candidates of each row begin
     candidates : IN (n_candidates, 3): the rank of the class, and where its sparse weights begin and

@@ -322,7 +322,7 @@ def topk(
 
     Parameters
     ----------
-    indptr, indices, data, dense : IN, the rows (see `utils/_matrix.Rows`)
+    indptr, indices, data, dense : IN, the rows (see `utils/_rows.Rows`)
     postings : IN
     scores : IN/OUT scratch (n_threads, n_places or more), holding the intercepts before and after
     top_classes, top_scores : OUT (n_rows, k)

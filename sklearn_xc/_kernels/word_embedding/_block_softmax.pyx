@@ -14,11 +14,9 @@ import numpy as np
 
 from sklearn_xc._kernels.common._blas cimport matmul
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch
-from sklearn_xc._kernels.common._vector_ops cimport LANES, dot
+from sklearn_xc._kernels.common._vector_ops cimport LANES, dot, largest
 from sklearn_xc._kernels.word_embedding._block_layout cimport ALL, INCLUDED, FEW, Blocks
-from sklearn_xc._kernels.word_embedding._row_softmax cimport (
-    add_weights, exponentials, largest, multiply,
-)
+from sklearn_xc._kernels.word_embedding._row_softmax cimport add_weights, exponentials, multiply
 
 cdef enum:
     AHEAD = 8  # rows to prefetch

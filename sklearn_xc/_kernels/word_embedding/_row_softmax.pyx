@@ -5,26 +5,10 @@ from libc.stdint cimport int32_t, int64_t
 
 from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.common._math cimport exp_below
-from sklearn_xc._kernels.common._vector_ops cimport LANES
+from sklearn_xc._kernels.common._vector_ops cimport LANES, largest
 
 cdef enum:
     RUN = 256  # exponentials that are added up in float32
-
-
-cdef dispatched largest(const float* z, int64_t n, float* top) noexcept nogil:
-    """IN / OUT the largest so far."""
-    cdef float part[LANES]
-    cdef int64_t e
-    cdef int32_t c
-    for c in range(LANES):
-        part[c] = top[0]
-    for e in range(n // LANES):
-        for c in range(LANES):
-            part[c] = z[e * LANES + c] if z[e * LANES + c] > part[c] else part[c]
-    for e in range(n - n % LANES, n):
-        part[0] = z[e] if z[e] > part[0] else part[0]
-    for c in range(LANES):
-        top[0] = part[c] if part[c] > top[0] else top[0]
 
 
 cdef dispatched add_weights(float* z, const float* weight, int64_t n, float* top) noexcept nogil:

@@ -1,0 +1,62 @@
+"""Names in docstrings and comments of the package lead somewhere: modules move, and texts stay."""
+
+import re
+from pathlib import Path
+
+import sklearn_xc
+
+ROOT = Path(sklearn_xc.__file__).parent
+FILES = [path for ending in ("py", "pyx", "pxd", "h") for path in ROOT.rglob(f"*.{ending}")]
+ENDINGS = {"py", "pyx", "pxd", "h"}
+NAME = re.compile(r"(?<!`)`(_[\w./]+|\w+[./][\w./]+)`(?!`)")
+IMPORT = r"^\s*(?:from [\w. ]+ c?import \([^)]*\)|from .*|import .*)$"
+
+
+def defined(path):
+    """Return the words of the code of a file, but for what it imports."""
+    code = re.sub(r'"""(?s:.)*?"""|#.*', "", path.read_text())
+    return set(re.findall(r"\w+", re.sub(IMPORT, "", code, flags=re.MULTILINE)))
+
+
+def places():
+    """Return the words of each file, and the files by module and by folder."""
+    words = {path: defined(path) for path in FILES}
+    found = {}
+    for path in FILES:
+        found.setdefault(path.stem, []).append(path)
+        for folder in path.relative_to(ROOT).parents:
+            found.setdefault(folder.name, []).append(path)
+    return words, found
+
+
+def leads_nowhere(name, words, found):
+    """Say whether a part of a dotted name is not in what the parts before it name."""
+    here = FILES
+    for part in filter(None, re.split(r"[./]", name)):
+        inside = [path for path in found.get(part, []) if path in here]
+        if inside:
+            here = inside
+        elif part not in ENDINGS and not any(part in words[path] for path in here):
+            return True
+    return False
+
+
+def test_names_lead_somewhere():
+    words, found = places()
+    lost = []
+    for path in FILES:
+        text = path.read_text()
+        for match in NAME.finditer(text):
+            name = match[1].removeprefix("sklearn_xc.")
+            if not name.startswith("sklearn.") and leads_nowhere(name, words, found):
+                lost.append(
+                    (str(path.relative_to(ROOT)), text[: match.start()].count("\n") + 1, name)
+                )
+    assert lost == []
+
+
+def test_what_leads_nowhere_is_seen():
+    words, found = places()
+    assert leads_nowhere("utils._nowhere", words, found)
+    assert leads_nowhere("topk/_layout.InvertedIndex.nothing", words, found)
+    assert not leads_nowhere("utils/_rows.Rows", words, found)
