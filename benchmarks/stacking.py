@@ -4,7 +4,7 @@
 
 All training rows; up to 4,000 test rows, which decided nothing. Texts are the names of the labels,
 where the data have any, by the words (codespell_fix: by the characters) of the training rows. One
-thread; processor seconds. Writes doc/development/measurements/stacking.md.
+thread; processor seconds. Writes measurements/stacking.md.
 """
 
 import lzma
