@@ -3,14 +3,15 @@
 Each entry is a page, a text of it with braces in the place of its figures, and a function from what
 is kept to these figures, in the order of the braces. ``k.peers.bibtex.ppdsparse`` is what
 ``benchmarks/results/peers.json`` holds under these keys; keys that are no names stand in brackets.
-``k.cell("ldgs", "omniglot", "exact softmax", "P@1")`` is a cell of a table of a page that was there
-before its file of figures: page, heading, first cell of the row, column.
+``k.cell("ldgs_gradients", "omniglot", "exact softmax", "P@1")`` is a cell of a table of a page
+without a file of figures: page, heading, first cell of the row, column.
 """
 
 from decimal import ROUND_HALF_UP, Decimal
 
 README, PAPERS, MEMOIR = "README.md", "doc/development/papers.rst", "doc/estimators/memoir.rst"
-PPDSPARSE, CHOOSING, LDGS = "doc/estimators/ppdsparse.rst", "doc/guide/choosing.rst", "doc/estimators/ldgs.rst"
+PPDSPARSE, LDGS = "doc/estimators/ppdsparse.rst", "doc/estimators/ldgs.rst"
+CHOOSING = "doc/guide/choosing.rst"
 
 
 def fixed(value, decimals):
@@ -98,16 +99,16 @@ def choosing(data, sizes, systems):
 
 
 FIGURES += [
-    choosing("bibtex", "4 880, 159", ["ppdsparse", "ovr_svc", "pecos_xr"]),
-    choosing("cooking_fasttext", "12 404, 736", ["ppdsparse", "ovr_svc", "pecos_xr"]),
-    choosing("delicious", "12 920, 983", ["ppdsparse", "ovr_svc", "pecos_xr"]),
-    choosing("yso_finna_en_small", "47 093, 14 383", ["ppdsparse"]),
-    choosing("yso_finna_en", "517 506, 25 402", ["ppdsparse"]),
+    choosing("bibtex", "4,880, 159", ["ppdsparse", "ovr_svc", "pecos_xr"]),
+    choosing("cooking_fasttext", "12,404, 736", ["ppdsparse", "ovr_svc", "pecos_xr"]),
+    choosing("delicious", "12,920, 983", ["ppdsparse", "ovr_svc", "pecos_xr"]),
+    choosing("yso_finna_en_small", "47,093, 14,383", ["ppdsparse"]),
+    choosing("yso_finna_en", "517,506, 25,402", ["ppdsparse"]),
 ]
 SIZES = {
-    "bibtex": "4 880 159", "cooking_fasttext": "12 404 736", "delicious": "12 920 983",
-    "yso_finna_en_small": "47 093 14 383", "oewn_hypernym": "68 548 20 560",
-    "yso_finna_en": "517 506 25 402",
+    "bibtex": "4,880 159", "cooking_fasttext": "12,404 736", "delicious": "12,920 983",
+    "yso_finna_en_small": "47,093 14,383", "oewn_hypernym": "68,548 20,560",
+    "yso_finna_en": "517,506 25,402",
 }  # fmt: skip
 FIGURES += [
     (
@@ -195,7 +196,7 @@ def table_3(title, solver, bibtex, delicious):
 
 
 def of_ldgs(k, name, row, column="of its exact twin"):
-    return k.cell("ldgs", name, row, column).rstrip(" %")
+    return k.cell("ldgs_gradients", name, row, column).rstrip(" %")
 
 
 def sampled_and_exact(k):
@@ -248,10 +249,10 @@ FIGURES += [
     ),
     (PAPERS, "it is 1/{} of dense weights in float64 here", lambda k: [share_of_dense(k)]),
     (MEMOIR, "and the paper counts them: 1/{},", lambda k: [share_of_dense(k)]),
-    (PAPERS, "omniglot, 1 623 classes: decomposed keeps {} % of the exact precision, plain search "
+    (PAPERS, "omniglot, 1,623 classes: decomposed keeps {} % of the exact precision, plain search "
      "{} %", lambda k: [fixed(of_ldgs(k, "omniglot", row), 0)
                         for row in ("decomposed, margin", "MIPS, margin")]),
-    (PAPERS, "yso_finna_en_small, 14 383: decomposed {} % of exact",
+    (PAPERS, "yso_finna_en_small, 14,383: decomposed {} % of exact",
      lambda k: [fixed(of_ldgs(k, "yso_finna_en_small", "decomposed, margin"), 0)]),
     (PAPERS, "softmax learns *slower* by epochs here ({} against {} %)",
      lambda k: [fixed(of_ldgs(k, "yso_finna_en_small", f"exact {loss}", "P@1"), 1)
@@ -303,13 +304,13 @@ FIGURES += [
         ],
     )
     for title, data in [
-        ("oewn_hypernym (18 579)", "oewn_hypernym"), ("omniglot (1 623)", "omniglot"),
+        ("oewn_hypernym (18,579)", "oewn_hypernym"), ("omniglot (1,623)", "omniglot"),
         ("yso_finna_en_small, repeated", "yso_finna_en_small"),
         ("its 500 largest classes", "oewn_hypernym-500"),
     ]
 ]  # fmt: skip
-TWINS = {"omniglot": "1 623", "delicious": "983", "oewn_hypernym": "20 560"}
-TWINS |= {"yso_finna_en_small": "14 383"}
+TWINS = {"omniglot": "1,623", "delicious": "983", "oewn_hypernym": "20,560"}
+TWINS |= {"yso_finna_en_small": "14,383"}
 FIGURES += [
     (
         LDGS,

@@ -24,12 +24,12 @@ class Files:
     """The files of figures, by the names of their pages."""
 
     def __getattr__(self, name):
-        text = (ROOT / "doc" / f"benchmark_{name}.json").read_text()
+        text = (ROOT / "benchmarks/results" / f"{name}.json").read_text()
         return json.loads(text, object_hook=Kept)
 
     def cell(self, page, heading, row, column):
         """A cell of the first table under a heading."""
-        lines = (ROOT / "doc" / f"benchmark_{page}.md").read_text().splitlines()
+        lines = (ROOT / "doc/development/measurements" / f"{page}.md").read_text().splitlines()
         start = next(i for i, line in enumerate(lines) if line.lstrip("# ") == heading)
         table = [cells_of(line) for line in lines[start:] if line.startswith("|")]
         found = next(cells for cells in table if cells[0] == row)

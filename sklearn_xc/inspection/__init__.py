@@ -8,6 +8,7 @@ made by ``from_estimator`` or ``from_predictions`` (here also ``from_explanation
 
 from ._confusion import LabelConfusionDisplay
 from ._contributions import ContributionsDisplay
+from ._coverage import CoverageDisplay
 from ._explanation import Explanation, Explanations
 from ._label_counts import LabelReport
 from ._label_frequency import LabelFrequencyDisplay
@@ -18,6 +19,7 @@ from ._reliability import ReliabilityDisplay
 
 __all__ = [
     "ContributionsDisplay",
+    "CoverageDisplay",
     "Explanation",
     "Explanations",
     "LabelConfusionDisplay",
