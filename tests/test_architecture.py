@@ -1,5 +1,7 @@
 """Arrows go down only: rooms, modules and kernels import without circles, and no method another."""
 
+import re
+
 import pytest
 from _imports import (
     FACE,
@@ -84,3 +86,11 @@ def test_rooms_mirror_one_another():
 
 def test_floors():
     assert floors({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == {"a": 2, "b": 1, "c": 0}
+
+
+def test_files_that_the_guide_names_are_there():
+    root = PACKAGE.parent
+    text = (root / "doc" / "develop.rst").read_text()
+    paths = re.findall(r"``((?:sklearn_xc|tests|doc|benchmarks)/[\w/.]+)``", text)
+    assert len(paths) > 15
+    assert [path for path in paths if not (root / path).exists()] == []

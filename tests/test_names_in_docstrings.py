@@ -9,6 +9,7 @@ ROOT = Path(sklearn_xc.__file__).parent
 FILES = [path for ending in ("py", "pyx", "pxd", "h") for path in ROOT.rglob(f"*.{ending}")]
 ENDINGS = {"py", "pyx", "pxd", "h"}
 NAME = re.compile(r"(?<!`)`(_[\w./]+|\w+[./][\w./]+)`(?!`)")
+ELSEWHERE = {"_raw_predict"}  # names of scikit-learn
 IMPORT = r"^\s*(?:from [\w. ]+ c?import \([^)]*\)|from .*|import .*)$"
 
 
@@ -48,7 +49,9 @@ def test_names_lead_somewhere():
         text = path.read_text()
         for match in NAME.finditer(text):
             name = match[1].removeprefix("sklearn_xc.")
-            if not name.startswith("sklearn.") and leads_nowhere(name, words, found):
+            if name in ELSEWHERE or name.startswith("sklearn."):
+                continue
+            if leads_nowhere(name, words, found):
                 lost.append(
                     (str(path.relative_to(ROOT)), text[: match.start()].count("\n") + 1, name)
                 )

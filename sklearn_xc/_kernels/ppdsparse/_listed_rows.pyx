@@ -201,7 +201,7 @@ cdef void find_primal(
     Py_ssize_t c,
     const Settings *settings,
     Problem problem,
-    const ByteWeights *rounded,  # or NULL, where the list has no rounded scores
+    const ByteWeights *rounded,
     float lowest,  # the threshold at the beginning of the search
 ) noexcept nogil:
     """The objective, by the rows of the active set and of the list; violators stay listed.
@@ -209,25 +209,24 @@ cdef void find_primal(
     Where the class is far from its end, it is left alone and the lane not `whole`.
     """
     cdef Lane *lane = &work.lanes[c]
-    cdef float drop = 0, z
+    cdef float drop, z
     cdef Py_ssize_t q, n, kept = 0
     cdef int32_t i
     cdef Fine fine
     load_weights(work, c, settings)
     n = score_active(work, c, problem)
-    if rounded != NULL:
-        drop = shorten_by_drop(
-            work, c, n, settings, problem, rounded.of_error[c], rounded.of_length[c], lowest,
-            rounded.threshold[c] - lowest,
-        )
-        if lane.n_candidates > problem.X.n_rows // REACH and far_from_end(lane, settings):
-            lane.whole = False
-            return
-        load_fine(work, problem.X.rounded.pointers.width, &fine)
-        refine_list(work, c, &fine, &problem.X.rounded.pointers)
-        drop = shorten_by_drop(
-            work, c, n, settings, problem, fine.of_error, fine.of_length, lowest, drop
-        )
+    drop = shorten_by_drop(
+        work, c, n, settings, problem, rounded.of_error[c], rounded.of_length[c], lowest,
+        rounded.threshold[c] - lowest,
+    )
+    if lane.n_candidates > problem.X.n_rows // REACH and far_from_end(lane, settings):
+        lane.whole = False
+        return
+    load_fine(work, problem.X.rounded.pointers.width, &fine)
+    refine_list(work, c, &fine, &problem.X.rounded.pointers)
+    drop = shorten_by_drop(
+        work, c, n, settings, problem, fine.of_error, fine.of_length, lowest, drop
+    )
     for q in range(lane.n_candidates):
         if q + AHEAD < lane.n_candidates:
             prefetch_values(problem, work.candidates[c, q + AHEAD])
