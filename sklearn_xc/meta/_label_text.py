@@ -33,9 +33,10 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
         A classifier whose `fit` takes `label_features`; None is
         ``PPDSparseClassifier(random_state=0)``.
     vectorizer : transformer, default=None
-        From texts to rows of numbers; None is ``TfidfVectorizer(sublinear_tf=True)``. It learns
-        the words of rows and label texts, so that a name whose word no row has is known. The idf
-        of a :class:`~sklearn.feature_extraction.text.TfidfVectorizer`, alone or in a
+        From texts to rows of numbers; None is ``TfidfVectorizer(sublinear_tf=True,
+        dtype=np.float32)``. It learns the words of rows and label texts, so that a name whose
+        word no row has is known. The idf of a
+        :class:`~sklearn.feature_extraction.text.TfidfVectorizer`, alone or in a
         :class:`~sklearn.pipeline.FeatureUnion`, is of the rows only, since texts are short and
         would make the words of names look frequent [1]_; other vectorizers are fitted on both.
     label_texts : dict, Series or DataFrame, default=None
@@ -151,7 +152,7 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
                 f"label_texts are given, but {method} of {type(classifier).__name__} takes no "
                 "label_features"
             )
-        vectorizer = TfidfVectorizer(sublinear_tf=True)
+        vectorizer = TfidfVectorizer(sublinear_tf=True, dtype=np.float32)
         vectorizer = vectorizer if self.vectorizer is None else self.vectorizer
         all_texts = [text for of_label in texts.values() for text in of_label]
         self.vectorizer_ = fitted_vectorizer(vectorizer, rows, all_texts)

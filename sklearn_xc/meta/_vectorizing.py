@@ -30,7 +30,7 @@ def fitted_vectorizer(vectorizer, rows: list, texts: list):
     copy.fit([*rows, *texts])
     if isinstance(copy, TfidfVectorizer) and copy.use_idf:
         counts = CountVectorizer.transform(copy, rows)
-        copy.idf_ = idf_of_rows(counts, copy.smooth_idf)
+        copy.idf_ = idf_of_rows(counts, copy.smooth_idf).astype(copy.dtype)
     return copy
 
 
