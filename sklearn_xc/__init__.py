@@ -10,6 +10,7 @@ from .ldgs._classifier import LDGSClassifier
 from .memoir._classifier import MemoirSVC
 from .meta._abstain import TopKAbstainClassifier
 from .meta._calibrated import TopKCalibratedClassifier
+from .meta._label_text import LabelTextClassifier
 from .meta._threshold import TopKThresholdClassifier
 from .neighbors._classifier import TopKNeighborsClassifier
 from .persistence import load, save, save_problems
@@ -26,6 +27,7 @@ __all__ = [
     "ImplicitSoftmaxRegressor",
     "LDGSClassifier",
     "LDGSWordEmbedding",
+    "LabelTextClassifier",
     "MemoirSVC",
     "PPDSparseClassifier",
     "PPDSparseClassifierCV",

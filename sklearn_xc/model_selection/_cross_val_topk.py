@@ -141,7 +141,7 @@ def out_of_fold_topk(
     classes, Y = label_pattern(y)
     cv = splitter(cv)
     routed = route(estimator, params, owner="cross_val_topk", cv=cv)
-    if (named := named_classes(routed.fit)) is not None:
+    if (named := named_classes(routed.fit, estimator, y)) is not None:
         classes = named
     k = check_k(k, len(classes))
     folds = tested_once(cv.split(X, y, **routed.split), Y.shape[0], "cross_val_topk")
