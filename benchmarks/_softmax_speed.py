@@ -64,8 +64,8 @@ def pass_of_augment_reduce(X, y, threads, n_passes=3, **options):
     """Seconds of a pass after the first, the best of some."""
     seconds = []
     watch = clocked_watch(n_passes, seconds)
-    published = AugmentReduceClassifier.PUBLISHED["softmax"] | {"shared_draws": False}
-    published |= {"max_iter": n_passes + 1, "n_jobs": threads, "random_state": data.SEED}
+    published = AugmentReduceClassifier.PUBLISHED["softmax"]
+    options |= {"max_iter": n_passes + 1, "n_jobs": threads, "random_state": data.SEED}
     model = AugmentReduceClassifier(**published | options)
     with mock.patch.multiple(augment_reduce, MOST_WATCHED=1, FEWEST_WATCHED=1, _Watch=watch):
         try:

@@ -26,11 +26,7 @@ TITLES = {
     "probit": "A&R probit",
     "logistic": "A&R logistic",
 }
-# Classes are drawn apart for the two steps, as by default; see the page for the printed draws.
-COLUMNS = {
-    name: column | {"shared_draws": False}
-    for name, column in AugmentReduceClassifier.PUBLISHED.items()
-}
+COLUMNS = AugmentReduceClassifier.PUBLISHED
 COLOURS = {"exact": "C0", "one_vs_each": "C1", "softmax": "C2", "augment_reduce": "C2"}
 SIZES = AugmentReduceClassifier.PUBLISHED_SIZES
 SETTINGS = {name: SIZES[name] for name in ("synthetic", "bibtex", "omniglot")}

@@ -1,12 +1,11 @@
 """What the papers' own settings give: figures that the tables of the methods lack.
 
-    python benchmarks/papers.py [--part ppdsparse memoir ldgs implicit augment_reduce]
-                                [--data NAME ...] [--report]
+    python benchmarks/papers.py [--part ppdsparse memoir ldgs implicit] [--data NAME ...] [--report]
 
 Rows of PPDSparse's table 2; the LSH of MEMOIR's table 3; the sampled softmax of the LDGS paper,
-unweighted and of K / 100 classes; table 3 of the implicit SGD paper with rates by its own rule;
-Augment and Reduce with the classes of a sample drawn once, as printed. One thread; seconds are
-those of the processor. The page measurements/papers.md is written from all figures that are kept.
+unweighted and of K / 100 classes; table 3 of the implicit SGD paper with rates by its own rule. One
+thread; seconds are those of the processor. The page measurements/papers.md is written from all
+figures that are kept.
 """
 
 import time
@@ -19,7 +18,6 @@ import memoir as memoir_program
 import numpy as np
 
 from sklearn_xc import (
-    AugmentReduceClassifier,
     ImplicitSoftmaxRegressor,
     LDGSClassifier,
     MemoirSVC,
@@ -185,43 +183,11 @@ def implicit_text(kept):
     return _common.table(["solver", "ratio, paper", "ratio, ours", "rate"], rows)
 
 
-# ------------------------------------------------------------------------------ augment_reduce
-
-
-def run_augment_reduce(names):
-    """Table 3 with the classes of a sample drawn once for both of its steps."""
-    for name in names or ["bibtex"]:
-        rows = data.load(name, "raw")
-        for key, settings in AugmentReduceClassifier.PUBLISHED.items():
-            if settings["bound"] != "augment_reduce":
-                continue
-            sizes = AugmentReduceClassifier.PUBLISHED_SIZES[name]
-            model = AugmentReduceClassifier(**settings | sizes, random_state=data.SEED)
-            seconds, _ = cpu_seconds(model.fit, rows.X, rows.y)
-            found = data.evaluate(model, rows)
-            figures = {k: found[k] for k in ("log_likelihood", "accuracy@1")}
-            keep("augment_reduce", f"{name}-{key}", figures | {"cpu_s": seconds})
-
-
-def augment_reduce_text(kept):
-    others = _runner.kept("augment_reduce").get("augment_reduce", {})
-    rows = []
-    for key, r in kept.items():
-        apart = others.get(key, {})
-        rows.append([key] + [data.decimals(r[k]) for k in ("log_likelihood", "accuracy@1")])
-        rows[-1] += [data.decimals(apart.get(k)) for k in ("log_likelihood", "accuracy@1")]
-    header = ["", "log-likelihood, drawn once", "accuracy", "drawn apart", "accuracy"]
-    return _common.table(header, rows)
-
-
 PARTS = {
     "ppdsparse": (run_ppdsparse, ppdsparse_text, "PPDSparse, table 2: Bibtex"),
     "memoir": (run_memoir, memoir_text, "MEMOIR, table 3: LSH beside l2"),
     "ldgs": (run_ldgs, ldgs_text, "LDGS: the sampled softmax of the paper"),
     "implicit": (run_implicit, implicit_text, "Unbiased softmax, table 3: rates by its rule"),
-    "augment_reduce": (
-        run_augment_reduce, augment_reduce_text, "Augment and Reduce: draws as printed"
-    ),
 }  # fmt: skip
 TEXTS = {
     "ppdsparse": "Rows of the file divided by their length, `PPDSparseClassifier.PUBLISHED`. The "
@@ -229,14 +195,11 @@ TEXTS = {
     "memoir": "oewn_hypernym in the place of LSHTC1, `MemoirSVC.PUBLISHED`, three passes (the "
     "paper's 25 batches are 2.2); l2 by exact search, LSH by codes of 64 bits whatever they find. "
     "Exact predictions of 6,000 test rows.",
-    "ldgs": "Layer, passes, rate and test rows are those of [the page of LDGS](benchmark_ldgs.md), "
-    "which has the exact gradients; `query_size=0.01`.",
+    "ldgs": "Layer, passes, rate and test rows are those of [earlier figures of LDGS]"
+    "(earlier.md), which has the exact gradients; `query_size=0.01`.",
     "implicit": "Rows of unit length with their first label, `ImplicitSoftmaxRegressor.PUBLISHED`. "
     "The training loss after 50 epochs, over that of implicit SGD; the rate is the best of 0.001, "
     "0.01, ..., 1000 by the training loss of a tenth of the rows after 50 epochs.",
-    "augment_reduce": "`AugmentReduceClassifier.PUBLISHED` with the mini-batches and passes of "
-    "table 1, on test rows. Printed, a sample has one draw of classes for both of its steps; "
-    "the tables of [the method's page](benchmark_augment_reduce.md) draw twice.",
 }
 
 

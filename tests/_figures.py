@@ -3,8 +3,8 @@
 Each entry is a page, a text of it with braces in the place of its figures, and a function from what
 is kept to these figures, in the order of the braces. ``k.peers.bibtex.ppdsparse`` is what
 ``benchmarks/results/peers.json`` holds under these keys; keys that are no names stand in brackets.
-``k.cell("ldgs_gradients", "omniglot", "exact softmax", "P@1")`` is a cell of a table of a page
-without a file of figures: page, heading, first cell of the row, column.
+``k.cell("earlier", "omniglot", "exact softmax", "P@1")`` is a cell of a table of a page that was
+there before its file of figures: page, heading, first cell of the row, column.
 """
 
 from decimal import ROUND_HALF_UP, Decimal
@@ -196,7 +196,7 @@ def table_3(title, solver, bibtex, delicious):
 
 
 def of_ldgs(k, name, row, column="of its exact twin"):
-    return k.cell("ldgs_gradients", name, row, column).rstrip(" %")
+    return k.cell("earlier", name, row, column).rstrip(" %")
 
 
 def sampled_and_exact(k):
@@ -238,14 +238,6 @@ FIGURES += [
             ),
             f"{k.papers.memoir['oewn_hypernym-lsh'].n_scored:,.0f}",
         ],
-    ),
-    (
-        PAPERS,
-        "log-likelihoods are {}, {} and {} for softmax, probit and logistic, and accuracies {}, {} "
-        "and {}",
-        lambda k: [fixed(k.papers.augment_reduce[f"bibtex-{model}"][key], 3)
-                   for key in ("log_likelihood", "accuracy@1")
-                   for model in ("softmax", "probit", "logistic")],
     ),
     (PAPERS, "it is 1/{} of dense weights in float64 here", lambda k: [share_of_dense(k)]),
     (MEMOIR, "and the paper counts them: 1/{},", lambda k: [share_of_dense(k)]),
