@@ -90,7 +90,7 @@ def test_floors():
 
 def test_files_that_the_guide_names_are_there():
     root = PACKAGE.parent
-    text = (root / "doc" / "develop.rst").read_text()
+    text = (root / "doc/development/contributing.rst").read_text()
     paths = re.findall(r"``((?:sklearn_xc|tests|doc|benchmarks)/[\w/.]+)``", text)
     assert len(paths) > 15
     assert [path for path in paths if not (root / path).exists()] == []

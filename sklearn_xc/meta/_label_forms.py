@@ -78,7 +78,7 @@ def _form_of(y):
 
 
 def _is_square_of_numbers(y):
-    """Whether lists of labels are rows of an indicator: 0 and 1, as many in each."""
+    """Say whether lists of labels are rows of an indicator: 0 and 1, as many in each."""
     width = {len(row) for row in y}
     if len(width) != 1 or width == {0}:
         return False

@@ -136,7 +136,7 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
         return self
 
     def _labels_of_texts(self):
-        """Labels that a fit knows beside those in y."""
+        """Return labels that a fit knows beside the labels in y."""
         return list(read_label_texts(self.label_texts))
 
     def _given_classifier(self):
@@ -175,7 +175,7 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
     # ----------------------------------------------------------------------------- prediction
 
     def _names(self):
-        """Names of the classifier's labels where it has numbers for them; None otherwise."""
+        """Return names of the classifier's labels where it has numbers for them, else None."""
         if self._form == "classes" or np.array_equal(self.classifier_.classes_, self.classes_):
             return None
         return self.classes_
@@ -209,7 +209,7 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
         self, X, k=None, scores="decision", sparse_output=False, *,
         labels=None, exclude=None, label_weight=None,
     ):  # fmt: skip
-        """The k best labels of each text, best first, by their names.
+        """Predict the k best labels of each text, best first, by their names.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
         return predict_topk(self.classifier_, *given, **only, names=self._names())
 
     def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None):
-        """An object that answers for single texts; see :func:`sklearn_xc.topk_predictor`.
+        """Make an object that answers for single texts, as :func:`sklearn_xc.topk_predictor`.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
 
     @available_if(has("decision_function"))
     def decision_function(self, X):
-        """Scores of all labels by the classifier.
+        """Compute scores of all labels by the classifier.
 
         Parameters
         ----------
@@ -265,7 +265,7 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
 
     @available_if(has("predict_proba"))
     def predict_proba(self, X):
-        """Probabilities of all labels by the classifier.
+        """Compute probabilities of all labels by the classifier.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
 
     @available_if(has("explain"))
     def explain(self, X, labels=None, k=5):
-        """What the classifier says of its answers, by the words of the vectorizer.
+        """Explain answers of the classifier by the words of the vectorizer.
 
         Parameters
         ----------
@@ -299,7 +299,7 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
         return method(self._transformed(X), **given)
 
     def score(self, X, y, sample_weight=None):
-        """Share of rows whose label, or whole set of labels, is predicted.
+        """Return the share of samples whose label, or whole set of labels, is predicted.
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ from ._vectorizing import read_label_texts, read_rows
 
 
 def has(method):
-    """A check of whether the classifier has a method."""
+    """Return a check of whether the classifier has a method."""
 
     def check(model):
         classifier = vars(model).get("classifier_") or model._given_classifier()
@@ -168,6 +168,6 @@ class Growth:
 
 
 def _adds_by_texts(classifier):
-    """Whether add_labels takes texts first, and no rows."""
+    """Say whether add_labels takes texts first, and no samples."""
     add = getattr(classifier, "add_labels", None)
     return add is not None and next(iter(signature(add).parameters)) == "label_features"
