@@ -12,7 +12,7 @@ import pytest
 
 from sklearn_xc.cli import main
 
-PAGE = Path(__file__).resolve().parents[2] / "doc" / "command_line.rst"
+PAGE = next((Path(__file__).resolve().parents[2] / "doc").rglob("command_line.rst"))
 BLOCKS = re.findall(r"\.\. code-block:: console\n\n((?:   .*\n)+)", PAGE.read_text())
 COMMANDS = [line.strip().removeprefix("$ ") for block in BLOCKS for line in block.splitlines()]
 OURS = [line for line in COMMANDS if "sklearn-xc" in line and "sklearn-xc serve" not in line]
