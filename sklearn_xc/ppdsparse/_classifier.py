@@ -1,6 +1,7 @@
 """PPDSparse: one-vs-rest linear classifiers that are sparse in primal and dual."""
 
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 from scipy import sparse
@@ -334,7 +335,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             checkpoint = None
             if self.checkpoint is not None:
                 checkpoint = Checkpoint.of(self, rows.matrix(), Y, sample_weight, previous)
-            with Scratch(self.scratch) as scratch:
+            with Scratch(self.scratch) as scratch, checkpoint or nullcontext():
                 problem = Problem.of(self, rows, Y, sample_weight, scratch.empty)
                 settings = self._settings(problem.penalties, checkpoint)
                 self.penalty_factors_ = choose_penalties(problem, self, settings)
