@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from _browser import PATH, Browser
+from _driven_browser import PATH, Browser
 
 SITE = Path(os.environ.get("SKLEARN_XC_SITE", "no site")).resolve()
 # Elements that make the browser fetch something, and the attribute that says what.

@@ -164,6 +164,7 @@ def _check_items(y, grades):
         raise ValueError("Input y contains NaN or None: every sample needs a label")
     rows = [row for row in y if isinstance(row, NESTED)]
     if not rows:
+        _check_texts(y)
         return
     indicator = (
         len(rows) == len(y)
@@ -174,6 +175,17 @@ def _check_items(y, grades):
     )
     if not indicator:
         raise ValueError(LABEL_LISTS)
+
+
+def _check_texts(y):
+    """Refuse texts that an array of texts would cut: two labels would be one."""
+    if isinstance(y, (list, tuple)):
+        cut = next((text for text in y if isinstance(text, str) and text.endswith("\0")), None)
+        if cut is not None:
+            raise ValueError(
+                f"y holds {cut!r:.60}, whose last character is NUL, which NumPy's arrays of texts "
+                "drop: give it without, or y as an array of dtype object"
+            )
 
 
 def _is_entry(value, grades):

@@ -126,7 +126,7 @@ def validate_part(estimator, X, y, classes, sample_weight, label_features=None):
     estimator._require_size(len(estimator.classes_), X.shape[1])
     codes = known_codes(y, estimator.classes_)
     estimator._set_support(summed_support(estimator.classes_, codes, sample_weight, before))
-    if estimator._weighs_samples_by_class:
+    if getattr(estimator, "_weighs_samples_by_class", False):
         sample_weight = times_class_weight(estimator, codes, sample_weight, part=True)
     X = normalise(X)
     texts = texts_of(estimator, label_features, X.shape[1], not sparse.issparse(X), classes)

@@ -219,7 +219,7 @@ def validate_fit(estimator, X, y, sample_weight=None, classes=None):
         vars(estimator).pop(name, None)
     if is_multilabel:
         count_rows_with_labels(estimator, positives, sample_weight)
-    if estimator._weighs_samples_by_class:
+    if getattr(estimator, "_weighs_samples_by_class", False):
         sample_weight = _times_class_weight(estimator, Y, sample_weight)
     return as_rows(normalise(X)), Y, sample_weight
 

@@ -31,6 +31,8 @@ import stat
 import struct
 import sys
 import tempfile
+import time
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -61,6 +63,8 @@ DAMAGES = (
     OverflowError,
     RecursionError,
 )
+
+DAY = 24 * 3600  # seconds
 
 
 def padded(size):
@@ -154,6 +158,7 @@ def write(path, manifest, segments, check=None):
         raise FileExistsError(f"{path} is no regular file, and save replaces nothing else")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the directory {path.parent} does not exist; create it first")
+    _remove_leftovers(path)
     # a name may have 255 bytes, and 60 letters have at most 240
     beside = path.with_name(f".{path.name[:55]}.{secrets.token_hex(4)}.tmp")
     handle = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
@@ -174,6 +179,16 @@ def write(path, manifest, segments, check=None):
             error.filename = os.fspath(path)
         raise
     _sync_directory(path.parent)
+
+
+def _remove_leftovers(path):
+    """Delete what saves to this place that were killed have left a day ago or earlier."""
+    with suppress(OSError):
+        for name in os.listdir(path.parent):
+            of_save = re.fullmatch(rf"\.{re.escape(path.name[:55])}\.[0-9a-f]{{8}}\.tmp", name)
+            left = path.with_name(name)
+            if of_save and time.time() - left.stat().st_mtime > DAY:
+                left.unlink()
 
 
 def _write_all(handle, manifest, segments):

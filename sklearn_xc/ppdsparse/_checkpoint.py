@@ -17,7 +17,12 @@ from ..base._label_texts import NO_TEXTS
 from ..persistence._file import Reader, array_segment, write
 from ._assembly import Part
 
-FIT = "fit"
+try:
+    import fcntl
+except ImportError:  # where files cannot be locked so, two fits are not told apart
+    fcntl = None
+
+FIT, LOCK = "fit", ".lock"
 FORMAT = 2
 # What does not change the weights of a fit, or is compared otherwise.
 NOT_COMPARED = {
@@ -27,7 +32,7 @@ NOT_COMPARED = {
 
 
 class Checkpoint:
-    """The folder of a fit.
+    """The folder of a fit, in a ``with``, as it holds the folder until the fit ends.
 
     Parameters
     ----------
@@ -38,6 +43,31 @@ class Checkpoint:
 
     def __init__(self, folder, what):
         self._folder, self._what = Path(os.path.abspath(folder)), what
+        self._lock = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._lock is not None:
+            os.close(self._lock)  # which a process that is killed does too
+            self._lock = None
+
+    def _hold(self):
+        """Refuse a folder that another fit, of this process or another, is writing to."""
+        os.makedirs(self._folder, exist_ok=True)
+        if fcntl is None:
+            return
+        self._lock = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"checkpoint={os.fspath(self._folder)!r} is being written to by another fit: wait "
+                "for its end, or give each fit a folder of its own"
+            ) from None
+        except OSError:  # a file system without locks
+            self.__exit__()
 
     @classmethod
     def of(cls, model, X, Y, sample_weight, dual, texts=NO_TEXTS):
@@ -76,12 +106,15 @@ class Checkpoint:
         Raises
         ------
         ValueError
-            If the folder holds other files, or a fit of other data or parameters.
+            If the folder holds other files, or a fit of other data or parameters, or another fit
+            is writing to it.
         OSError
             If it cannot be made or written to.
         """
-        if not self._folder.exists() or self._is_unused():
-            os.makedirs(self._folder, exist_ok=True)
+        if self._folder.exists() and not self._is_unused():
+            self._fit()  # or nothing is written to it
+        self._hold()
+        if self._is_unused():
             content = {"checkpoint": FORMAT, "what": self._what, "seed": seed}
             write(self._folder / FIT, content, [])
             return seed
@@ -98,7 +131,7 @@ class Checkpoint:
     def _is_unused(self):
         """Whether nothing is there, or only what a process killed at its start has left."""
         left = {path.name for path in self._folder.glob(f".{FIT}.*.tmp")}
-        return set(os.listdir(self._folder)) == left
+        return set(os.listdir(self._folder)) - {LOCK} == left
 
     def _fit(self):
         try:
@@ -141,7 +174,7 @@ class Checkpoint:
 
     def finish(self):
         """Delete what this fit has written, and the folder if nothing else is in it."""
-        for path in [*self._folder.glob("block-*"), self._folder / FIT]:
+        for path in [*self._folder.glob("block-*"), self._folder / FIT, self._folder / LOCK]:
             path.unlink(missing_ok=True)
         for path in self._folder.glob(".*.tmp"):  # of a process that was killed while it wrote
             path.unlink(missing_ok=True)

@@ -1,5 +1,7 @@
 """PPDSparse: one-vs-rest linear classifiers that are sparse in primal and dual."""
 
+from contextlib import nullcontext
+
 from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
@@ -352,7 +354,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
             if self.checkpoint is not None:
                 data = rows.matrix(), Y, sample_weight, previous, texts
                 checkpoint = Checkpoint.of(self, *data)
-            with Scratch(self.scratch) as scratch:
+            with Scratch(self.scratch) as scratch, checkpoint or nullcontext():
                 problem = Problem.of(self, rows, Y, sample_weight, scratch.empty, texts=texts)
                 settings = self._settings(problem.penalties, checkpoint)
                 self.penalty_factors_ = choose_penalties(problem, self, settings)

@@ -17,8 +17,9 @@ PUBLISHED = {
 }
 CONSTRAINTS = {
     # the kernels compute in float32: beyond these bounds a square would overflow
-    "l1": [str, Interval(Real, 0, 1e12, closed="both")],
-    "l2": [str, Interval(Real, 1e-12, 1e12, closed="both")],
+    # None is let through to the reading of penalties, whose error names all that there is
+    "l1": [str, None, Interval(Real, 0, 1e12, closed="both")],
+    "l2": [str, None, Interval(Real, 1e-12, 1e12, closed="both")],
     "loss": [StrOptions({"squared_hinge", "hinge"})],
     "fit_intercept": ["boolean"],
     "max_iter": [Interval(Integral, 1, None, closed="left")],

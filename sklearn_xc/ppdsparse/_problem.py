@@ -207,9 +207,9 @@ def in_units(penalty, name):
     ValueError
         If it is a text of another form; `name` is what the error calls it.
     """
-    if not isinstance(penalty, str):
+    if not isinstance(penalty, (str, type(None))):
         return penalty, 1.0
-    found = MULTIPLE.fullmatch(penalty)
+    found = MULTIPLE.fullmatch(penalty or "")
     factor = float(found["factor"] or 1) if found else 0.0
     if not 0 < factor <= MOST_OF_UNIT:
         raise ValueError(

@@ -270,3 +270,13 @@ def test_an_indicator_of_bytes_counts_beyond_255():
     for other in reports[1:]:
         for a, b in zip(reports[0], other, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+def test_texts_that_end_with_nul():
+    """NumPy drops it in arrays of texts, and two labels would be one."""
+    labels = ["a", "a\0", "b"] * 2
+    for y in (labels, tuple(labels)):
+        with pytest.raises(ValueError, match=r"y holds 'a\\x00', whose last character is NUL"):
+            PPDSparseClassifier().fit(np.eye(6), y)
+    model = PPDSparseClassifier().fit(np.eye(6), np.array(labels, dtype=object))
+    assert model.classes_.tolist() == ["a", "a\0", "b"]

@@ -5,7 +5,15 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+from sklearn_xc import (
+    ImplicitSoftmaxRegressor,
+    PPDSparseClassifier,
+    TopKNeighborsClassifier,
+    load,
+)
 
 # Children are killed at the n-th call of the system that writing makes, n = 1, 2, ..., in the
 # middle of it where it is a write, until one of them comes through; and then at random times.
@@ -119,3 +127,26 @@ def test_killed_at_any_moment(tmp_path, pytestconfig):
     # what killed processes leave behind has a name of its own, which says what it is
     others = [name for name in found["left"] if name != "model"]
     assert all(name.startswith(".model.") and name.endswith(".tmp") for name in others)
+
+
+def test_what_a_killed_save_left_goes_with_a_later_one(tmp_path):
+    """A day later, and nothing else: it may be another process's that is at work."""
+    model = PPDSparseClassifier(random_state=0).fit(np.eye(6), [0, 1, 2] * 2)
+    names = ".model.0123abcd.tmp", ".model.89abcdef.tmp", ".models.0123abcd.tmp", ".model.tmp"
+    for name in names:
+        (tmp_path / name).write_bytes(b"x")
+    for name in (names[0], *names[2:]):
+        os.utime(tmp_path / name, (0, 0))
+    model.save(tmp_path / "model")
+    assert {path.name for path in tmp_path.iterdir()} == {"model", *names[1:]}
+
+
+@pytest.mark.parametrize("dtype", ["U2", object])
+def test_labels_with_half_a_character(tmp_path, dtype):
+    """A lone surrogate is no character, and cannot be written as UTF-8 without care."""
+    labels = np.array(["a", "b\ud800", "c"] * 2, dtype=dtype)
+    for estimator in (PPDSparseClassifier, ImplicitSoftmaxRegressor, TopKNeighborsClassifier):
+        model = estimator().fit(np.eye(6), labels)
+        model.save(tmp_path / "model")
+        for mode in (None, "r"):
+            assert load(tmp_path / "model", mode).classes_.tolist() == ["a", "b\ud800", "c"]

@@ -234,3 +234,34 @@ def test_a_driver_that_is_killed(folder, tmp_path, pytestconfig):
     model = PPDSparseClassifier(random_state=0, checkpoint=folder).fit(*data)
     assert_same(model, expected)
     assert n_between > 0 or n_kills < 10
+
+
+def test_two_fits_at_one_folder(folder, monkeypatch):
+    """The second is refused while the first one writes, also from another process."""
+    pytest.importorskip("fcntl")
+    solve, code = (
+        _solver.solve_classes,
+        (
+            "import sys, numpy; from sklearn_xc import PPDSparseClassifier\n"
+            "PPDSparseClassifier(checkpoint=sys.argv[1]).fit(numpy.eye(6), [0, 1, 2] * 2)"
+        ),
+    )
+    seen = []
+
+    def solve_beside(*arguments):
+        if not seen:
+            with pytest.raises(ValueError, match="is being written to by another fit: wait for"):
+                PPDSparseClassifier(random_state=0, checkpoint=folder).fit(X, Y)
+            other = subprocess.run(
+                [sys.executable, "-c", code, folder], capture_output=True, text=True, check=False
+            )
+            seen.append(other.stderr.strip().splitlines()[-1])
+        return solve(*arguments)
+
+    monkeypatch.setattr(_solver, "solve_classes", solve_beside)
+    model = PPDSparseClassifier(random_state=0, checkpoint=folder, l1="rows", l2="rows").fit(X, Y)
+    assert "is being written to by another fit" in seen[0]
+    assert not folder.exists()
+    monkeypatch.undo()
+    again = PPDSparseClassifier(random_state=0, checkpoint=folder, l1="rows", l2="rows").fit(X, Y)
+    assert_same(again, model)

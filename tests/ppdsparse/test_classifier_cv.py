@@ -214,7 +214,7 @@ def test_bad_arguments(options, message):
         PPDSparseClassifierCV(**options).predict(X)
 
 
-@pytest.mark.parametrize("penalty", ["2", "rows*2", "-1*rows", "0*auto", "1e9*rows", "Auto"])
+@pytest.mark.parametrize("penalty", ["2", "rows*2", "-1*rows", "0*auto", "1e9*rows", "Auto", None])
 def test_bad_multiples(penalty):
     with pytest.raises(ValueError, match="l1 must be a number, 'auto', 'rows', or a multiple of"):
         PPDSparseClassifier(penalty).fit(X, Y)
