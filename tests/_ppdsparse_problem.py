@@ -32,7 +32,7 @@ def as_matrix(X):
     return Matrix(rows.indptr, rows.indices, rows.data, rows.dense, rows.shape[1], *columns)
 
 
-def as_problem(X, Y, sample_weight=None, intercept=True, matrix=None):
+def as_problem(X, Y, sample_weight=None, matrix=None):
     """The data as the kernel takes them, without class weights."""
     dense = (X.toarray() if sparse.issparse(X) else X).astype(float)
     matrix, positives = matrix or as_matrix(X), sparse.csc_array(Y)
@@ -40,7 +40,7 @@ def as_problem(X, Y, sample_weight=None, intercept=True, matrix=None):
     return Problem(
         matrix,
         matrix,
-        (np.square(dense).sum(axis=1) + intercept).astype("f4"),
+        np.square(dense).sum(axis=1).astype("f4"),
         weight.astype("f4"),
         np.ones((Y.shape[1], 2), dtype="f4"),
         dense.max(axis=0, initial=0).astype("f4"),
@@ -57,7 +57,7 @@ def solve(X, Y, labels=None, sample_weight=None, dual=(), matrix=None, **setting
     labels = np.arange(Y.shape[1]) if labels is None else labels
     found = solve_classes(
         settings,
-        as_problem(X, Y, sample_weight, settings["intercept"], matrix),
+        as_problem(X, Y, sample_weight, matrix),
         np.asarray(labels, dtype="i4"),
         dual,
         True,

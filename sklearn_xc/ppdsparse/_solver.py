@@ -79,7 +79,7 @@ def fit_classes(
     Y.sort_indices()
     grades = Y.data if Y.dtype == np.float32 else None
     positives = (Y.indptr.astype(np.int64), Y.indices.astype(np.int32), grades)
-    norms = _norms_in_range(rows) + np.float32(settings["intercept"])
+    norms = _norms_in_range(rows)
     coarse = None
     if feature_threshold > 0:
         coarse = rows.above(feature_threshold, scratch.empty)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn_xc._kernels.common._common cimport dispatched, random_below, seed_for
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
 from sklearn_xc._kernels.ppdsparse._byte_rows cimport BLOCK
+from sklearn_xc._kernels.ppdsparse._held_intercept cimport hold_of
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport (
     CHUNK, IDLE, LANES, Lane, Settings, soft_threshold,
@@ -87,6 +88,8 @@ cdef void start_class(
     lane.positive_weight = problem.class_weight[label, 1]
     lane.n_active = lane.n_touched = lane.n_candidates = 0
     lane.bias = 0
+    lane.anchor = -1 if settings.intercept else 0
+    lane.hold = hold_of(lane.negative_weight * problem.total_weight / problem.X.n_rows)
     lane.n_iter = 0
     lane.n_visits = 0
     lane.kept = lane.dual_known = lane.waits = False
@@ -183,6 +186,8 @@ cdef void resume_class(
                 lane.n_touched += 1
             work.v[j] += value * y * row.values[e]
     store_v(work, c)
+    if settings.intercept and lane.n_active > n_positives:
+        lane.anchor = lane.bias / settings.l2
     lane.n_visits += lane.n_active
     lane.fresh = lane.n_active == n_positives
 

@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, uint64_t
 
 from sklearn_xc._kernels.common._common cimport dispatched, random_below
 from sklearn_xc._kernels.ppdsparse._class_state cimport ClassState, Member
+from sklearn_xc._kernels.ppdsparse._held_intercept cimport held_intercept, visits_of_positive
 from sklearn_xc._kernels.ppdsparse._types cimport (
     Settings, add_entries, limit_of_visits, thresholded_dot,
 )
@@ -17,12 +18,15 @@ cdef struct Pass:  # pointers into the copied rows, and what a pass over them ha
     const float *values
     float *v
     Py_ssize_t n_left  # the first of `order`; others sit at zero and wait to leave
-    float bias
+    float bias  # l2 times the intercept
+    float of_bias  # by how much of a step it moves
+    float inverse_held  # the intercept's part of a curvature, and 1 / l2
+    float inverse_l2
+    double sum  # of a_i y_i
     float limit  # a negative at zero with a larger gradient is set aside
     float tiny  # smaller projected gradients are not worth a step
     float worst  # largest projected gradient met
     double squares  # sum of the squares of the projected gradients
-    double total  # sum of the dual variables
 
 
 cdef dispatched one_pass(Pass *p, const Settings *settings, uint64_t *rng) noexcept nogil:
@@ -30,10 +34,10 @@ cdef dispatched one_pass(Pass *p, const Settings *settings, uint64_t *rng) noexc
 
     What a visit finds is no branch, because about every second one would be guessed wrongly.
     """
-    cdef float inverse_l2 = 1 / settings.l2, l1 = settings.l1
+    cdef float inverse_l2 = p.inverse_l2, l1 = settings.l1
     cdef float z, g, old, new, change, slope, inverse_curvature, of_alpha, target
     cdef float bias = p.bias, worst = 0
-    cdef double squares = 0, total = 0
+    cdef double squares = 0, sum_of_steps = 0
     cdef Py_ssize_t a, b, kept = 0
     cdef int32_t swap
     cdef bint idle
@@ -55,7 +59,9 @@ cdef dispatched one_pass(Pass *p, const Settings *settings, uint64_t *rng) noexc
         # the score z is, from which two operations lead to the step.
         slope = member.y * inverse_l2
         of_alpha = old / member.weight - 1
-        inverse_curvature = 1 / (member.squared_norm * inverse_l2 + 1 / member.weight)
+        inverse_curvature = 1 / (
+            member.squared_norm * inverse_l2 + p.inverse_held + 1 / member.weight
+        )
         target = old - of_alpha * inverse_curvature
         z = bias + thresholded_dot(places, x, member.length, v, l1)
         new = max(target - slope * inverse_curvature * z, <float>0)
@@ -66,18 +72,18 @@ cdef dispatched one_pass(Pass *p, const Settings *settings, uint64_t *rng) noexc
         new = new if fabsf(g) >= p.tiny else old
         g = 0 if idle else fabsf(g)
         squares += <double>g * g
-        total += old
         worst = max(worst, g)
         if new != old:
             member.alpha = new
             change = (new - old) * member.y
-            bias += change
+            bias += p.of_bias * change
+            sum_of_steps += change
             add_entries(places, x, member.length, change, v)
     p.n_left = kept
     p.bias = bias
     p.squares = squares
-    p.total = total
     p.worst = worst
+    p.sum += sum_of_steps
 
 
 cdef int descend(
@@ -86,27 +92,59 @@ cdef int descend(
     """Passes until the squared gradients are small against the dual variables.
 
     The gap that members of the active set leave is half the sum of their squared gradients (for
-    C_i = 1), and the objective at least half the sum of the dual variables.
+    C_i = 1) and of what the intercept b has against them, (s_0 - l2 b)^2 / l2; the objective is at
+    least half the sum of the dual variables.
     """
-    cdef Py_ssize_t a, n = state.members.size()
+    cdef Py_ssize_t n = state.members.size()
+    cdef double intercept, pull
     cdef Pass p
-    state.order.resize(n)
-    for a in range(n):
-        state.order[a] = <int32_t>a
+    order_visits(state)
     p.members = state.members.data()
     p.order = state.order.data()
     p.places = state.places.data()
     p.values = state.values.data()
     p.v = state.v.data()
-    p.n_left = n
-    p.bias = <float>state.bias
+    p.n_left = state.order.size()
+    p.sum = state.bias
+    p.of_bias = <float>(settings.l2 / (settings.l2 + state.hold))
+    p.inverse_held = <float>(1 / (settings.l2 + state.hold))
+    p.inverse_l2 = 1 / settings.l2
     p.limit = 1e30
     p.tiny = tiny
     for _ in range(n_passes):
         state.n_entries += state.places.size() * (<double>p.n_left / max(n, 1))
+        p.bias = <float>(
+            settings.l2 * held_intercept(p.sum, state.anchor, state.hold, settings.l2)
+        )
         one_pass(&p, settings, &state.rng)
-        if p.squares <= precision * settings.tol * p.total:
+        intercept = held_intercept(p.sum, state.anchor, state.hold, settings.l2)
+        pull = state.hold * (intercept - state.anchor)
+        state.anchor = intercept
+        if p.squares + pull * pull / settings.l2 <= precision * settings.tol * total_of(state):
             break
         p.limit = limit_of_visits(p.worst)
-    state.bias = p.bias
+    state.bias = p.sum
     return 0
+
+
+cdef int order_visits(ClassState state) except -1 nogil:
+    """The members of the active set, positives as often as a pass visits them."""
+    cdef Py_ssize_t a, _, n = state.members.size(), n_positives = 0, n_visits = 0, times
+    for a in range(n):
+        n_positives += state.members[a].y > 0
+    times = visits_of_positive(n_positives, n)
+    state.order.resize(n + n_positives * (times - 1))
+    for a in range(n):
+        for _ in range(times if state.members[a].y > 0 else 1):
+            state.order[n_visits] = <int32_t>a
+            n_visits += 1
+    return 0
+
+
+cdef double total_of(ClassState state) noexcept nogil:
+    """The sum of the dual variables."""
+    cdef Py_ssize_t a
+    cdef double total = 0
+    for a in range(<Py_ssize_t>state.members.size()):
+        total += state.members[a].alpha
+    return total

@@ -26,7 +26,7 @@ cdef struct Member:  # of the active set
     float alpha
     float y
     float weight  # of its loss, C_i
-    float squared_norm  # the constant feature counted
+    float squared_norm
     Py_ssize_t start  # of its entries in `places` and `values`
     Py_ssize_t length  # filled up to whole vectors
 
@@ -76,6 +76,7 @@ cdef class ClassState:
     cdef int32_t label
     cdef float positive_weight, negative_weight
     cdef double bias, exact_bias  # s_0 = sum_i a_i y_i
+    cdef double anchor, hold  # as of a Lane
     cdef uint64_t rng
     cdef double longest_row, largest_norm
     cdef double n_entries  # of X read for the class

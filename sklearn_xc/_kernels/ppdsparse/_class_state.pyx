@@ -26,8 +26,8 @@ cdef class ClassState:
         # one more, since a row is written before it is known whether it stays
         self.hits = np.empty(n + 1, dtype=np.int32)
         self.hit_scores = np.empty(n + 1, dtype=np.float32)
-        # The constant feature is counted in the norms, which leaves room for their rounding.
-        self.largest_norm = np.sqrt(np.max(problem.squared_norms, initial=0))
+        # with room for the rounding of the norms
+        self.largest_norm = (1 + 1e-6) * np.sqrt(np.max(problem.squared_norms, initial=0))
 
 
 cdef int add_members(

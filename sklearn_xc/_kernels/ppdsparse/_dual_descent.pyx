@@ -10,6 +10,7 @@ from libc.string cimport memcpy
 from sklearn_xc._kernels.common._common cimport dispatched, prefetch, random_below
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, grade_of, reserve
+from sklearn_xc._kernels.ppdsparse._held_intercept cimport held_intercept, visits_of_positive
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport (
     Lane, Settings, add_entries, limit_of_visits, padded, thresholded_dot,
@@ -56,17 +57,16 @@ cdef struct Descent:  # the class that descends, and what a pass has met
     float tiny  # smaller projected gradients are not worth a step
     float worst  # largest projected gradient met
     double squares  # sum of the squares of the projected gradients
-    double total  # sum of the dual variables
 
 
 cdef struct Pass:  # what is at hand during a pass, in registers
-    float bias
-    float of_bias  # 1, or 0 without an intercept
+    float bias  # l2 times the intercept
+    float of_bias  # by how much of a step it moves; 0 without an intercept
     float inverse_l2
     Py_ssize_t n_kept
     float worst
     double squares
-    double total
+    double sum  # of the steps
 
 
 cdef inline void add_to_v(Descent *d, Lane *lane, Visited *m, float change) noexcept nogil:
@@ -110,12 +110,16 @@ cdef void touch_all(Workspace work, Py_ssize_t c, Py_ssize_t n_features) noexcep
 
 cdef inline Pass begun(Lane *lane, const Settings *settings) noexcept nogil:
     cdef Pass at
-    at.bias = lane.bias
-    at.of_bias = 1 if settings.intercept else 0
+    at.bias = at.of_bias = 0
+    if settings.intercept:
+        at.bias = <float>(
+            settings.l2 * held_intercept(lane.bias, lane.anchor, lane.hold, settings.l2)
+        )
+        at.of_bias = <float>(settings.l2 / (settings.l2 + lane.hold))
     at.inverse_l2 = 1 / settings.l2
     at.n_kept = 0
     at.worst = 0
-    at.squares = at.total = 0
+    at.squares = at.sum = 0
     return at
 
 
@@ -123,8 +127,7 @@ cdef inline void finish(Descent *d, Lane *lane, const Pass *at) noexcept nogil:
     d.n_left = at.n_kept
     d.worst = at.worst
     d.squares = at.squares
-    d.total = at.total
-    lane.bias = at.bias
+    lane.bias += <float>at.sum
 
 
 cdef inline float step(Descent *d, Py_ssize_t a, float product, Pass *at) noexcept nogil:
@@ -147,12 +150,12 @@ cdef inline float step(Descent *d, Py_ssize_t a, float product, Pass *at) noexce
     projected = 0 if idle | ((old == m.most) & (g <= 0)) else projected
     at.worst = max(at.worst, projected)
     at.squares += projected * projected
-    at.total += old
     new = min(max(target - z * m.inverse_curvature, <float>0), m.most)
     new = new if projected > d.tiny else old
     m.alpha = new
     new = (new - old) * m.y
     at.bias += at.of_bias * new
+    at.sum += new
     return new
 
 
@@ -235,18 +238,22 @@ cdef int load_members(
     cdef Row row
     cdef Visited *m
     cdef char *at
-    cdef Py_ssize_t a, i, n = lane.n_active, size = 0
-    cdef float weight, curvature
+    cdef Py_ssize_t a, i, n = lane.n_active, size = 0, times = times_of_positives(work, c)
+    cdef float weight, curvature, of_intercept = 0
+    cdef int _
     cdef int32_t *active = &work.active[c, 0]
     for a in range(n):
         i = sample_of(active[a])
         size += padded(X.indptr[i + 1] - X.indptr[i])
     if X.dense or size > MOST_COPIED:
         size = 0
-    reserve(work, n * (sizeof(Visited) + sizeof(int32_t)) + size * 2 * sizeof(float))
+    if settings.intercept:
+        of_intercept = <float>(1 / (settings.l2 + lane.hold))
+    reserve(work, n * (sizeof(Visited) + times * sizeof(int32_t)) + size * 2 * sizeof(float))
     d.members = <Visited *>work.scratch
     at = <char *>(d.members + n)
     d.order = <int32_t *>(at + size * 2 * sizeof(float))
+    d.n_left = 0
     for a in range(n):
         if size and a + AHEAD < n:
             row = row_at(X, sample_of(active[a + AHEAD]))
@@ -267,7 +274,7 @@ cdef int load_members(
             lane.negative_weight if m.y < 0 else lane.positive_weight
         )
         weight *= grade_of(work, c, a)
-        curvature = problem.squared_norms[i] / settings.l2
+        curvature = problem.squared_norms[i] / settings.l2 + of_intercept
         m.inverse_weight = 0
         m.most = weight
         if not settings.hinge:
@@ -276,8 +283,38 @@ cdef int load_members(
             curvature += m.inverse_weight
         # a row without any entry moves to the end of its box
         m.inverse_curvature = 1 / curvature if curvature > 0 else UNBOUNDED
-        d.order[a] = <int32_t>a
+        for _ in range(times if m.y > 0 else 1):
+            d.order[d.n_left] = <int32_t>a
+            d.n_left += 1
     return 0
+
+
+cdef Py_ssize_t times_of_positives(Workspace work, Py_ssize_t c) noexcept nogil:
+    """How often a pass visits each of them."""
+    cdef Py_ssize_t a, n_positives = 0
+    for a in range(work.lanes[c].n_active):
+        n_positives += work.active[c, a] < 0
+    return visits_of_positive(n_positives, work.lanes[c].n_active)
+
+
+cdef double total_of(const Descent *d, Py_ssize_t n) noexcept nogil:
+    """The sum of the dual variables."""
+    cdef Py_ssize_t a
+    cdef double total = 0
+    for a in range(n):
+        total += d.members[a].alpha
+    return total
+
+
+cdef double move_anchor(Lane *lane, const Settings *settings) noexcept nogil:
+    """To the intercept of the last pass; what it has against the dual variables, as a square."""
+    cdef double pull
+    if not settings.intercept:
+        return 0
+    pull = lane.anchor
+    lane.anchor = held_intercept(lane.bias, lane.anchor, lane.hold, settings.l2)
+    pull = lane.hold * (lane.anchor - pull)
+    return pull * pull / settings.l2
 
 
 cdef int descend(
@@ -288,12 +325,12 @@ cdef int descend(
     cdef float enough = lane.precision
     cdef Descent d
     cdef Py_ssize_t a
+    cdef double pull
     cdef int _
     load_members(&d, work, c, settings, problem)
     d.touched = &work.touched[c, 0]
     d.v = &work.v[0]
     d.seen = &work.seen[0]
-    d.n_left = lane.n_active
     d.limit = 1e30
     d.tiny = <float>(0.1 * enough)
     d.dense = problem.X.rows.dense
@@ -302,11 +339,14 @@ cdef int descend(
     for _ in range(n_passes):
         lane.n_visits += d.n_left
         one_pass(&d, lane, settings)
-        if d.worst <= enough:
+        pull = move_anchor(lane, settings)
+        if d.worst <= enough and pull <= enough * enough:
             break
         # The gap of the squared hinge is half the sum of the squares (for C_i = 1), and the
         # objective at least half the sum of the dual variables.
-        if not settings.hinge and d.squares <= 0.3 * settings.tol * d.total:
+        if not settings.hinge and (
+            d.squares + pull <= 0.3 * settings.tol * total_of(&d, lane.n_active)
+        ):
             break
         d.limit = limit_of_visits(d.worst)
     for a in range(lane.n_active):

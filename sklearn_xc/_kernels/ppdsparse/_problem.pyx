@@ -15,7 +15,7 @@ cdef class Problem:
     X : Matrix, the samples
     coarse : Matrix, the samples that searches read which need not be exact (X itself, or X
         without its small entries)
-    squared_norms : (n_samples,), ||x_i||^2, the constant feature counted
+    squared_norms : (n_samples,), ||x_i||^2
     sample_weight : (n_samples,)
     class_weight : (n_classes, 2), weight of the loss of a class's negatives and positives
     highest, lowest : (n_features,), max(0, max_i x_ij) and min(0, min_i x_ij) of each feature

@@ -13,6 +13,7 @@ from sklearn_xc._kernels.ppdsparse._class_state cimport (
     OUTSIDE, POSITIVE, ClassState, Lifting, Member, add_members, drop_idle_negatives, dual_value,
     refresh_v,
 )
+from sklearn_xc._kernels.ppdsparse._held_intercept cimport hold_of
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._pruned_search cimport (
     accumulate, certified_search, cost_from, keep_best, publish_weights, quick_search,
@@ -23,6 +24,7 @@ from sklearn_xc._kernels.ppdsparse._types cimport LANES, DualsOf, Settings
 cdef enum:
     PASSES = 10  # of descent between two searches
     FEW = 50  # random negatives at the start, at least
+    FEW_OF_POSITIVE = 10  # or so many, and once more, where these are fewer
     PER_POSITIVE = 5  # random negatives, where that is more
     # These come from a stretch of the rows, which are shuffled, so that it stays in the caches.
     POOL = 8192
@@ -32,6 +34,7 @@ cdef enum:
     FIRST_ENTRIES = 1500
     FIRST_LEAST = 50
     FIRST_MOST = 150
+    FIRST_OF_POSITIVE = 30  # and one more time so many, at most
     # The rows that a class starts with are read by several passes: a class for which they are
     # more than this part of a search in lanes would gain little. One of very few positives needs
     # few passes, and gains until they are as much as that search.
@@ -84,6 +87,8 @@ cdef int start(
     state.positive_weight = problem.class_weight[label, 1]
     state.rng = seed_for(settings.seed, label)
     state.bias = 0
+    state.anchor = -1
+    state.hold = hold_of(state.negative_weight * problem.total_weight / problem.X.n_rows)
     state.n_iter = 0
     state.primal = 1
     state.n_violators = FEW
@@ -125,6 +130,8 @@ cdef int resume(
     if known.n:
         dual_value(state, settings)
         refresh_v(state)
+    if <Py_ssize_t>state.members.size() > n_positives:
+        state.anchor = state.bias / settings.l2
     return 0
 
 
@@ -144,11 +151,13 @@ cdef Py_ssize_t place_of_positive(
 
 cdef inline Py_ssize_t n_similar(Problem problem, Py_ssize_t n_positives) noexcept nogil:
     cdef Py_ssize_t row_length = max(1, problem.X.n_entries // problem.X.n_rows)
-    return max(min(max(FIRST_ENTRIES // row_length, FIRST_LEAST), FIRST_MOST), 2 * n_positives)
+    cdef Py_ssize_t most = min(<Py_ssize_t>FIRST_MOST, FIRST_OF_POSITIVE * (n_positives + 1))
+    return max(min(max(FIRST_ENTRIES // row_length, FIRST_LEAST), most), 2 * n_positives)
 
 
 cdef inline Py_ssize_t n_random(Problem problem, Py_ssize_t n_positives) noexcept nogil:
-    return min(problem.X.n_rows // 2, max(<Py_ssize_t>FEW, PER_POSITIVE * n_positives))
+    cdef Py_ssize_t few = min(<Py_ssize_t>FEW, FEW_OF_POSITIVE * (n_positives + 1))
+    return min(problem.X.n_rows // 2, max(few, PER_POSITIVE * n_positives))
 
 
 cdef double entries_to_start(Problem problem, int32_t label, DualsOf known) noexcept nogil:
@@ -224,7 +233,7 @@ cdef double choose_threshold(
     cdef double delta = min(
         sqrt(2 * share * settings.tol * max(state.primal, <double>1) / curvature), LARGEST_SHIFT
     )
-    cdef double b = state.bias / settings.l2
+    cdef double b = state.anchor
     state.intercept_sum = <float>((min(b, <double>-1) - delta) * settings.l2)
     state.intercept = state.intercept_sum / settings.l2
     return -1 - <double>state.intercept
@@ -266,7 +275,7 @@ cdef int admit_violators(
         keep = max(<Py_ssize_t>SELECTED, (1 if quick else 2) * n_members)
     keep_best(state, keep)
     admit_hits(state, problem)
-    if few and not quick and state.bias > -settings.l2:
+    if few and not quick and state.anchor > -1:
         # with an intercept above -1 the loss is that of all rows: more of them share it
         add_random_negatives(state, problem, 2 * n_members, problem.X.n_rows)
     return 0

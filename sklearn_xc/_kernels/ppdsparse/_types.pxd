@@ -41,6 +41,8 @@ cdef struct Lane:
     Py_ssize_t n_select  # kappa in this round
     float bias  # s_0 = sum a_i y_i
     float fresh_bias  # the same, summed afresh
+    double anchor  # intercept, to which the next pass holds by so much (`_held_intercept`)
+    double hold
     float precision  # smaller violations of the margin are left alone
     float threshold  # a score above it makes a negative a candidate
     float intercept  # of the last search, or a lower one at which its objective is smaller

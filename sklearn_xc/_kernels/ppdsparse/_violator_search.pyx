@@ -293,7 +293,7 @@ cdef void prepare_search(
             continue
         lane.threshold = -1 + lane.precision
         lane.whole = True
-        lane.intercept = lane.bias / settings.l2
+        lane.intercept = <float>lane.anchor
         lane.n_visits += <double>n_rows / LANES
         lane.loss = 0
         lane.n_candidates = 0
