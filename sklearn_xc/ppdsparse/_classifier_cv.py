@@ -130,7 +130,7 @@ label_names, graded, label_feature_weight : object
         verbose=0,
         label_names=None,
         graded=False,
-        label_feature_weight=1.0,
+        label_feature_weight=3.0,
     ):
         self.l1s = l1s
         self.l2s = l2s

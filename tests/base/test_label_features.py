@@ -71,11 +71,11 @@ def test_texts_are_further_rows(name, form, weight):
 def test_texts_are_further_rows_of_an_indicator(name):
     X, T = FORMS["sparse"]
     model = clone(ESTIMATORS[name]).fit(X, INDICATOR, label_features=T)
-    rows, Y, _ = below(X, INDICATOR, None, T, NAMES, 1.0)
+    rows, Y, weights = below(X, INDICATOR, None, T, NAMES, model.label_feature_weight)
     reference = clone(ESTIMATORS[name])
     if name == "PPDSparseClassifierCV":
         reference = PPDSparseClassifier(**PENALTIES, random_state=0)
-    found, expected = weights_of(model), weights_of(reference.fit(rows, Y))
+    found, expected = weights_of(model), weights_of(reference.fit(rows, Y, sample_weight=weights))
     if name == "LDGSClassifier":  # whose threshold the samples choose
         found, expected = found[:, :-1], expected[:, :-1]
     np.testing.assert_array_equal(found, expected)
@@ -117,7 +117,7 @@ def test_several_texts_a_label_and_weight_zero(name):
     split = [sparse.csr_array(TEXTS * (np.arange(N_FEATURES) % 2 == i)) for i in range(2)]
     model = clone(ESTIMATORS[name]).fit(X, Y_1D, label_features=split, classes=NAMES)
     joined = sparse.vstack(split)
-    rows, y, weights = below(X, Y_1D, None, joined, np.tile(NAMES, 2), 1.0)
+    rows, y, weights = below(X, Y_1D, None, joined, np.tile(NAMES, 2), model.label_feature_weight)
     if name != "PPDSparseClassifierCV":
         reference = clone(ESTIMATORS[name]).fit(rows, y, sample_weight=weights)
         np.testing.assert_array_equal(weights_of(model), weights_of(reference))

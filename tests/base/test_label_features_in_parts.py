@@ -121,7 +121,7 @@ def test_weights_of_classes_count_samples(class_weight):
     counts = np.bincount(LABEL_OF, minlength=N_LABELS)
     factors = weights_of_labels(class_weight, NAMES, counts)
     by_hand = dict(zip(NAMES.tolist(), factors.tolist(), strict=True))
-    rows, y, weights = below(X, Y_1D, None, T, NAMES, 1.0)
+    rows, y, weights = below(X, Y_1D, None, T, NAMES, model.label_feature_weight)
     reference = MemoirSVC(random_state=0, class_weight=by_hand)
     reference.fit(rows, y, sample_weight=weights)
     np.testing.assert_allclose(weights_of(model), weights_of(reference), rtol=1e-4, atol=1e-5)

@@ -17,7 +17,7 @@ WAY = RNG.normal(size=(200, N_LABELS))
 SCORES = X @ WAY
 Y = sparse.csr_array((np.sort(SCORES, axis=1)[:, [-2]] <= SCORES).astype(np.uint8))
 TEXTS = sparse.csr_array(np.where(WAY > 2, WAY, 0).T.astype(np.float32))
-GIVEN = {"l1": 0.01, "l2": 1.0, "random_state": 0}
+GIVEN = {"l1": 0.01, "l2": 1.0, "random_state": 0, "label_feature_weight": 1.0}
 
 
 def weights_of(model):
