@@ -22,6 +22,7 @@ ORDER = [
     "decisions",
     "rare_labels",
     "nearest_rows",
+    "stacking",
     "inspection",
     "growing",
     "mapped_file",
