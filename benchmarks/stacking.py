@@ -3,8 +3,8 @@
     python benchmarks/stacking.py [--data NAME ...] [--report]
 
 All training rows; up to 4,000 test rows, which decided nothing. Texts are the names of the labels,
-where the data have any, by the words (codespell_fix: by the characters) of the training rows. One
-thread; processor seconds. Writes measurements/stacking.md.
+where words are known of them, by the words of the training rows. One thread; processor seconds.
+Writes measurements/stacking.md.
 """
 
 import lzma
@@ -18,8 +18,7 @@ import scipy.sparse as sp
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-WITHOUT_TEXTS = ("bibtex", "delicious", "oewn_hypernym")
-WITH_TEXTS = ("cooking_fasttext", "esco_occupations", "codespell_fix", "yso_finna_en_small")
+WITH_TEXTS = ("cooking_fasttext", "esco_occupations", "yso_finna_en_small")
 DATA = ("bibtex", "cooking_fasttext", "delicious", "yso_finna_en_small", "oewn_hypernym")
 DATA += ("esco_occupations", "codespell_fix")
 MOST_TEST_ROWS = 4000
@@ -51,8 +50,6 @@ def load(name):
     T = None
     if name in WITH_TEXTS:
         words = CountVectorizer(token_pattern=r"\w+")
-        if name == "codespell_fix":
-            words = CountVectorizer(analyzer="char", ngram_range=(1, 3))
         if (_common.DATA / name / "train_texts.txt.xz").exists():
             X = words.fit_transform(lines(name, "train_texts.txt.xz"))
             X_test = words.transform(lines(name, "test_texts.txt.xz"))

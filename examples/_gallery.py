@@ -23,6 +23,7 @@ ORDER = [
     "rare_labels",
     "label_texts",
     "nearest_rows",
+    "stacking",
     "inspection",
     "growing",
     "mapped_file",

@@ -45,7 +45,12 @@ MODELS = {
     "words": LDGSWordEmbedding(dim=4, subsample=0, max_iter=1, min_count=1, random_state=0),
     "neighbors": TopKNeighborsClassifier(n_neighbors=9, graded=True, random_state=0),
     "dense_neighbors": TopKNeighborsClassifier(index="hnsw", random_state=0),
-    "stack": TopKStackingClassifier(final="boosting", cv=0.4, random_state=0),
+    "stack": TopKStackingClassifier(
+        [("near", TopKNeighborsClassifier(9, 2.0, 0.0, 1.0))], "linear", random_state=0
+    ),
+    "boosted_stack": TopKStackingClassifier(
+        [("near", TopKNeighborsClassifier(9, 2.0, 0.0, 1.0))], "boosting", random_state=0
+    ),
     "temperature": TopKCalibratedClassifier(
         PPDSparseClassifier(random_state=0), method="temperature", cv=2
     ),
@@ -65,7 +70,7 @@ def fitted(name):
     labelled = X, LABELS
     others = {"words": (DOCUMENTS,), "thresholds": labelled, "stream_of_labels": labelled}
     others["neighbors"] = X, LABELS * np.float32(0.5), np.linspace(0.5, 1, 60), X[:7]
-    others["stack"] = X, LABELS, None, X[:7]
+    others["stack"] = others["boosted_stack"] = X, LABELS, None, X[:7]
     others["dense_neighbors"] = X.toarray(), Y, None, X[:7]
     given = others.get(name, (X, Y))
     model = clone(MODELS[name]).fit(*given)

@@ -1,5 +1,6 @@
 """A learned stack of classifiers with very many classes or labels."""
 
+import warnings
 from dataclasses import replace
 from numbers import Integral, Real
 
@@ -9,6 +10,7 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.utils.validation import has_fit_parameter
 
 from ..base._classifier import (
     HasMethods,
@@ -20,7 +22,6 @@ from ..base._nearly_empty import count_rows_with_labels
 from ..model_selection._out_of_fold import Labels
 from ..model_selection._routing import n_rows
 from ..persistence import SaveMixin
-from ..utils._callbacks import CallbackSupportMixin
 from ..utils._matrix import in_rows
 from ..utils._parallel import effective_threads
 from ..utils._records import (
@@ -35,13 +36,14 @@ from ..utils._records import (
     savable,
 )
 from ._boosting import Trees
-from ._final import Given, Linear
+from ._final import Linear
 from ._fit_parts import TEXTS, default_parts, fit_part, with_settings_of
 from ._held_out import hold_out, without_labels
 from ._input import read_data
 from ._judge import hits_of
 from ._label_facts import LabelFacts
 from ._learn import Problem, learn
+from ._loaded import check_facts, check_loaded
 from ._parts import Part, codes_of_part
 from ._predictions import Predictions
 from ._scorer import Stack, gathered
@@ -49,9 +51,8 @@ from ._scorer import Stack, gathered
 
 @savable
 class TopKStackingClassifier(
-    Predictions, SaveMixin, CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin,
-    _BaseComposition,
-):  # fmt: skip
+    Predictions, SaveMixin, ClassifierMixin, MetaEstimatorMixin, _BaseComposition
+):
     """Stack of classifiers with very many classes or labels, and a second stage that weighs them.
 
     Each part names its k best labels of a row; every label in their union is scored by every part.
@@ -262,6 +263,7 @@ class TopKStackingClassifier(
         parts = self.estimators
         if parts is None:
             parts = default_parts(data, self.n_jobs, seed)
+        self._require_takers(parts, data, texts)
         fitted = [
             (name, fit_part(part, train, self.estimators is None and name == TEXTS))
             for name, part in parts
@@ -279,6 +281,24 @@ class TopKStackingClassifier(
         self._set(learnt, names, misses)
         self._counted = stack.counted
         self._settle(data, parts, fitted, learnt, facts)
+
+    def _require_takers(self, parts, data, texts):
+        """Refuse texts that nobody reads, and warn of weights that some parts do not take."""
+        takes = any(has_fit_parameter(part, "label_features") for _, part in parts)
+        if data.label_features is not None and not texts and not takes:
+            raise ValueError(
+                "label_features is given, but fit of none of the parts "
+                f"{[name for name, _ in parts]} takes it, and X is no sparse matrix whose words "
+                "could be looked for in texts"
+            )
+        without = [name for name, part in parts if not has_fit_parameter(part, "sample_weight")]
+        if data.weight is not None and without:
+            warnings.warn(
+                f"fit of the parts {without} takes no sample_weight: there the weights are used "
+                "by the second stage alone",
+                UserWarning,
+                stacklevel=4,  # the caller of fit
+            )
 
     def _problem(self, stack, test, hidden):
         """Return the pairs of held-out rows, and how often a label beyond them is true."""
@@ -348,17 +368,14 @@ class TopKStackingClassifier(
         super()._check_loaded(mapped)
         require_attributes(
             self, estimators_=is_a(list), _parts=is_a(list), _labels=is_a(Labels),
-            final_=either(None, is_a(Linear, Trees, Given)), _alone=either(None, is_a(tuple)),
+            final_=either(None, is_a(Linear, Trees)), _alone=either(None, is_a(tuple)),
             _facts=is_a(LabelFacts), _counted=is_truth, _misses=is_not_negative,
             validation_scores_=is_a(dict), n_features_in_=is_count, feature_names_in_=is_labels,
             _share_with_labels=is_number,
         )  # fmt: skip
         check_loaded(self)
 
-
-def check_loaded(stack):
-    """Raise ValueError if what a file holds of a stack does not fit together."""
-    needed = "estimators_", "_parts", "_labels", "final_", "_alone", "_counted", "_misses"
-    missing = [name for name in needed if name not in vars(stack)]
-    if missing:
-        raise ValueError(f"it holds a TopKStackingClassifier without {missing}")
+    def _check_late(self, name, value):
+        super()._check_late(name, value)
+        if name == "_facts":
+            check_facts(self, value)

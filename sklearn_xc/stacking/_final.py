@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from ..utils._records import is_a, is_array, is_number, record
+from ..utils._records import is_array, is_number, record
 from ._boosting import fit_trees
 
 MOST_PAIRS = 300_000  # that teach a logistic regression: more change no digit that counts
@@ -62,7 +62,6 @@ def fit_linear(features, hits, weight, rng):
     return Linear(coef, float(model.intercept_[0] - mean @ coef), scales)
 
 
-@record(classifier=is_a(object), n_features=is_number)
 class Given:
     """A classifier of the user's, with ``predict_proba``.
 
@@ -75,6 +74,9 @@ class Given:
 
     def __init__(self, classifier, n_features):
         self.classifier, self.n_features = classifier, n_features
+
+    def __repr__(self):
+        return f"Given({self.classifier!r})"
 
     def log_odds(self, features, n_threads=1):
         """Return the log-odds of pairs, float64."""

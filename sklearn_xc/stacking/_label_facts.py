@@ -10,7 +10,7 @@ from ..utils._rows import Rows
 
 VERBATIM = 0.999  # coverage from which on the whole text stands in the row
 OF_ROWS = "rows of the label", "no row"
-OF_TEXTS = "coverage", "verbatim", "no text", "words of the text", "length of the text"
+OF_TEXTS = "coverage", "verbatim", "no text", "words of the text", "root of these words"
 OF_ROW = ("words of the row",)
 
 

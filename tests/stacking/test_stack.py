@@ -21,7 +21,7 @@ from sklearn_xc import (
 from sklearn_xc.datasets import make_xc_classification
 from sklearn_xc.metrics import ndcg_at_k
 
-X, Y = make_xc_classification(900, 300, 40, n_labels=2.0, random_state=0)
+X, Y = make_xc_classification(900, 300, 40, n_labels=2.0, signal=0.3, random_state=0)
 X, Q, Y, Y_Q = X[:700], X[700:], Y[:700], Y[700:]
 CODES = np.asarray(Y.argmax(axis=1)).ravel()
 NAMES = np.array([f"c{i:02}" for i in range(40)])
@@ -235,7 +235,7 @@ class Constant(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y):
         self.classes_ = np.arange(y.shape[1])
-        self.best_ = np.argsort(-np.asarray(y.sum(axis=0)).ravel(), kind="stable")
+        self.best_ = np.random.default_rng(0).permutation(y.shape[1])
         return self
 
     def predict_topk(self, X, k):
@@ -353,6 +353,18 @@ class OfOtherClasses(Constant):
         super().fit(X, y)
         self.classes_ = self.classes_ + 7
         return self
+
+
+def test_texts_that_nobody_reads_are_refused():
+    parts = [("words", make_pipeline(TfidfVectorizer(), PPDSparseClassifier()))]
+    with pytest.raises(ValueError, match="none of the parts"):
+        TopKStackingClassifier(parts).fit(PASSAGES, CODES, label_features=T)
+
+
+def test_weights_that_a_part_does_not_take_are_told_of():
+    parts = [*FAST, ("constant", Constant())]
+    with pytest.warns(UserWarning, match=r"\['constant'\] takes no sample_weight"):
+        TopKStackingClassifier(parts, random_state=0).fit(X, Y, np.ones(700))
 
 
 def test_parts_of_other_classes_are_refused():
