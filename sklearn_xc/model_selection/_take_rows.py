@@ -27,6 +27,7 @@ def take(data, rows):
         return checked_csr(data, "sparse data to take rows of")[rows]
     if isinstance(data, (list, tuple)):
         return type(data)(data[row] for row in rows)
-    if is_polars_frame(data):
+    exchanged = hasattr(data, "__dataframe__") and not hasattr(data, "__array_interface__")
+    if exchanged or is_polars_frame(data):
         return data[rows]
     return np.asarray(data)[rows]

@@ -47,3 +47,10 @@ def test_duplicates_in_a_table_of_texts():
     rows = polars.DataFrame({"text": [str(i % 50) for i in range(200)], "n": list(range(50)) * 4})
     with pytest.warns(UserWarning, match="equal a training row"):
         train_test_split(rows, list(range(4)) * 50, random_state=0)
+
+
+def test_a_split_keeps_the_names_of_columns():
+    y = polars.DataFrame({"a": [0, 1] * 20, "b": [1, 0] * 20})
+    train, test = train_test_split(y, random_state=0)
+    assert train.columns == test.columns == ["a", "b"]
+    assert len(train) + len(test) == 40
