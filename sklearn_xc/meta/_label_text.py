@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.validation import check_is_fitted
 
-from ..base._classifier import HasMethods, all_or_nothing, check_parameters
+from ..base._classifier import HasMethods, all_or_nothing, as_it_is, check_parameters
 from ..persistence import SaveMixin
 from ..ppdsparse._classifier import PPDSparseClassifier
 from ..topk._predict import predict_topk, topk_predictor
@@ -180,9 +180,11 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
             return None
         return self.classes_
 
-    def _transformed(self, X):
+    def _asked(self, X):
+        """The model of one moment, and the rows of X by its vectorizer."""
         check_is_fitted(self)
-        return self.vectorizer_.transform(read_rows(X))
+        now = as_it_is(self)
+        return now, now.vectorizer_.transform(read_rows(X))
 
     def predict(self, X):
         """Predict the label or labels of each text.
@@ -196,12 +198,13 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
         y : ndarray of shape (n_samples,), list of lists of labels, or indicator
             In the form of fit's y.
         """
-        found = self.classifier_.predict(self._transformed(X))
-        if self._form != LISTS:
+        now, rows = self._asked(X)
+        found = now.classifier_.predict(rows)
+        if now._form != LISTS:
             return found
         found = sparse.csr_array(found)
         return [
-            self.classes_[np.sort(found.indices[start:stop])].tolist()
+            now.classes_[np.sort(found.indices[start:stop])].tolist()
             for start, stop in zip(found.indptr[:-1], found.indptr[1:], strict=True)
         ]
 
@@ -225,8 +228,9 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
             In their place with `sparse_output`.
         """
         only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
-        given = self._transformed(X), k, scores, sparse_output
-        return predict_topk(self.classifier_, *given, **only, names=self._names())
+        now, rows = self._asked(X)
+        given = now.classifier_, rows, k, scores, sparse_output
+        return predict_topk(*given, **only, names=now._names())
 
     def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None):
         """Make an object that answers for single texts, as :func:`sklearn_xc.topk_predictor`.
@@ -240,13 +244,14 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
         predictor : callable
         """
         check_is_fitted(self)
-        if self._names() is not None:
+        now = as_it_is(self)
+        if now._names() is not None:
             raise ValueError(
-                f"topk_predictor: {type(self.classifier_).__name__} knows its labels by number; "
+                f"topk_predictor: {type(now.classifier_).__name__} knows its labels by number; "
                 "use predict_topk"
             )
         only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
-        answer, vectorizer = topk_predictor(self.classifier_, k, **only), self.vectorizer_
+        answer, vectorizer = topk_predictor(now.classifier_, k, **only), now.vectorizer_
         return lambda X: answer(vectorizer.transform(read_rows(X)))
 
     @available_if(has("decision_function"))
@@ -261,7 +266,8 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
         -------
         scores : ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
         """
-        return self.classifier_.decision_function(self._transformed(X))
+        now, rows = self._asked(X)
+        return now.classifier_.decision_function(rows)
 
     @available_if(has("predict_proba"))
     def predict_proba(self, X):
@@ -275,7 +281,8 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
         -------
         p : ndarray of shape (n_samples, n_classes)
         """
-        return self.classifier_.predict_proba(self._transformed(X))
+        now, rows = self._asked(X)
+        return now.classifier_.predict_proba(rows)
 
     @available_if(has("explain"))
     def explain(self, X, labels=None, k=5):
@@ -291,12 +298,13 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
         -------
         explanations : Explanations
         """
-        given, method = {"labels": labels, "k": k}, self.classifier_.explain
+        now, rows = self._asked(X)
+        given, method = {"labels": labels, "k": k}, now.classifier_.explain
         if "feature_names" in signature(method).parameters and hasattr(
-            self.vectorizer_, "get_feature_names_out"
+            now.vectorizer_, "get_feature_names_out"
         ):
-            given["feature_names"] = self.vectorizer_.get_feature_names_out()
-        return method(self._transformed(X), **given)
+            given["feature_names"] = now.vectorizer_.get_feature_names_out()
+        return method(rows, **given)
 
     def score(self, X, y, sample_weight=None):
         """Return the share of samples whose label, or whole set of labels, is predicted.
@@ -311,8 +319,9 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
         -------
         score : float
         """
-        if self._form != LISTS:
-            return self.classifier_.score(self._transformed(X), y, sample_weight)
+        now, rows = self._asked(X)
+        if now._form != LISTS:
+            return now.classifier_.score(rows, y, sample_weight)
         same = [set(a) == set(b) for a, b in zip(self.predict(X), y, strict=True)]
         return float(np.average(same, weights=sample_weight))
 

@@ -184,6 +184,15 @@ def test_one_file_holds_the_whole(y):
     assert loaded.predict(NEW) == model.predict(NEW) if y is LISTS else True
 
 
+def test_a_file_may_stay_on_disk(tmp_path):
+    model = fitted(LISTS)
+    model.save(tmp_path / "model")
+    mapped = load(tmp_path / "model", mmap_mode="r")
+    np.testing.assert_array_equal(mapped.predict_topk(NEW, 2)[1], model.predict_topk(NEW, 2)[1])
+    assert mapped.topk_predictor(1)(NEW[:1])[0].tolist() == [["inv"]]
+    assert mapped.explain(["inverse"])[0].label == "inv"
+
+
 def test_a_file_of_other_parts_is_refused():
     model = fitted()
     model._form = 3
