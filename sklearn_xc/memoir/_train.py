@@ -101,7 +101,8 @@ def require_lists_of_features(n_classes, n_features):
     require_memory(
         BYTES_OF_A_FEATURE * n_features + 4 * n_classes,
         f"fit: empty lists of the weights of {n_features} features",
-        "use fewer features (hashing, or a feature selection step before)",
+        "use fewer features (VarianceThreshold() before it drops those that no row has; a feature "
+        "selection, or a smaller hashing, others)",
     )
 
 

@@ -35,7 +35,8 @@ def require_workspace(n_classes, n_features, n_jobs):
     require_memory(
         n_workers * n_features * N_LANES * ENTRY,
         f"fit: weights of {N_LANES} classes of {n_features} features for each of {n_workers} jobs",
-        "use fewer features (a hashing or a feature selection step before), or fewer n_jobs",
+        "use fewer features (VarianceThreshold() before it drops those that no row has; a feature "
+        "selection, or a smaller hashing, others), or fewer n_jobs",
     )
 
 

@@ -65,7 +65,8 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
             int(4 * n_copies * shape[0] * shape[1] + also),
             f"fit: dense weights of {shape[0]} classes and {shape[1]} features "
             f"({n_copies:g} float32 numbers each)",
-            "use fewer features (hashing, or a feature selection step before), or "
+            "use fewer features (VarianceThreshold() before it drops those that no row has, as "
+            "after hashing; a feature selection, or a smaller hashing, others), or "
             "PPDSparseClassifier, whose weights are sparse",
         )
 

@@ -6,6 +6,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.feature_selection import VarianceThreshold
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
@@ -184,3 +186,16 @@ def test_unusual_arrays(model, digits, tmp_path):
         half.coef_, clone(model).fit(X.astype(np.float16).astype(float), y).coef_
     )
     assert sklearn_xc.predict_topk(dense, X.astype(np.float16), 2)[0].shape == (200, 2)
+
+
+def test_unused_columns_of_a_hashing(monkeypatch):
+    """Dense weights are of all columns: the error names the step that drops the unused."""
+    texts, y = [f"w{i % 9} v{i % 5}" for i in range(90)], np.arange(90) % 9
+    model = ImplicitSoftmaxRegressor(learning_rate=1.0, max_iter=5, random_state=0)
+    hashing = HashingVectorizer(n_features=2**16)
+    monkeypatch.setenv("SKLEARN_XC_MEMORY_LIMIT", "1000000")
+    with pytest.raises(MemoryError, match=r"VarianceThreshold\(\) before it drops those that no"):
+        make_pipeline(hashing, model).fit(texts, y)
+    without = make_pipeline(hashing, VarianceThreshold(), model).fit(texts, y)
+    assert without[-1].n_features_in_ == 14
+    assert without.score(texts, y) == 1
