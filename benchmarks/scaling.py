@@ -1,12 +1,15 @@
 """How the time of training grows with the number of classes, of samples, and of small classes.
 
-    python benchmarks/scaling.py [--repeats 2]
+    python benchmarks/scaling.py [--repeats 2] [--part curves serial]
 
 Generated data (make_xc_classification), one and two threads. Writes measurements/scaling.md and
 doc/images/benchmark_scaling.png; the exponent is the slope of the line fitted to the logarithms.
+`serial` tells what of a fit runs on one thread whatever their number.
 """
 
+import time
 from functools import cache
+from unittest import mock
 
 import _common
 import _runner
@@ -21,6 +24,7 @@ SAMPLES = [5_000, 10_000, 20_000, 40_000, 80_000]
 ROWS_OF_CLASS = 3  # of small classes, where both grow
 SMALL = [2_500, 5_000, 10_000, 20_000, 40_000]
 THREADS = (1, 2)
+CORES = (8, 32, 64)
 BOTH = f"N = {ROWS_OF_CLASS} K"
 
 
@@ -32,6 +36,39 @@ def seconds(n_samples, n_classes, threads, repeats):
     best = min(_common.timed(model.fit, X, y)[0] for _ in range(repeats))
     print(f"N {n_samples:7} K {n_classes:6} threads {threads}: {best:.2f} s", flush=True)
     return best
+
+
+def serial_seconds(n_samples, n_classes):
+    """Processor seconds of a fit on one thread, and those of them outside the blocks of classes."""
+    from sklearn_xc.ppdsparse import _solver
+
+    X, y = make_xc_classification(n_samples, 50_000, n_classes, random_state=0)
+    in_blocks = [0.0]
+
+    def timed_blocks(*arguments, **options):
+        began = time.process_time()
+        solved = run_blocks(*arguments, **options)
+        in_blocks[0] += time.process_time() - began
+        return solved
+
+    run_blocks = _solver.run_blocks
+    with mock.patch.object(_solver, "run_blocks", timed_blocks):
+        began = time.process_time()
+        PPDSparseClassifier(n_jobs=1, random_state=0).fit(X, y)
+        total = time.process_time() - began
+    return [n_samples, n_classes, total, total - in_blocks[0]]
+
+
+def serial_table(found):
+    """The share, and by how much so many cores can be faster at most (Amdahl)."""
+    rows = []
+    for n_samples, n_classes, total, alone in found:
+        share = alone / total
+        bounds = (f"{1 / (share + (1 - share) / cores):.1f}" for cores in CORES)
+        rows.append([f"{n_samples:,}", f"{n_classes:,}", _common.figure(total)])
+        rows[-1] += [_common.figure(alone), f"{100 * share:.1f} %", *bounds]
+    header = ["N", "K", "all s", "serial s", "share", *(f"{cores} cores" for cores in CORES)]
+    return _common.table(header, rows)
 
 
 def exponent(sizes, times):
@@ -73,12 +110,18 @@ def draw(measured):
 
 
 def main():
-    parser = _runner.parser(__doc__)
+    parser = _runner.parser(__doc__, parts=("curves", "serial"))
     parser.add_argument("--repeats", type=int, default=2)
     options = parser.parse_args()
     if not options.report:
         seconds(5_000, 500, 2, 1)  # warm-up
+    if not options.report and "curves" in options.part:
         _runner.keep("scaling", "curves", "all", list(curves(options.repeats)))
+    if not options.report and "serial" in options.part:
+        found = [serial_seconds(ROWS_OF_CLASS * k, k) for k in SMALL[1::2]]
+        _runner.keep("scaling", "serial", "all", found)
+    if "curves" not in _runner.kept("scaling"):
+        return
     measured = [
         (what, sizes, fixed, {int(t): seconds for t, seconds in times.items()})
         for what, sizes, fixed, times in _runner.kept("scaling")["curves"]["all"]
@@ -99,6 +142,10 @@ def main():
         verdict = "holds" if worst <= 1 + (fixed == BOTH) else "**does not hold**"
         parts.append(f"Growth no faster than {bound}: {verdict}, exponent {worst:.2f}.")
     parts.append(draw(measured))
+    if (found := _runner.kept("scaling").get("serial")) is not None:
+        parts += ["## What runs on one thread", serial_table(found["all"])]
+        parts.append("Processor seconds outside the blocks of classes, and by how many times a fit "
+                     "on so many cores is faster than on one, at most.")  # fmt: skip
     _runner.write_page("scaling", "\n\n".join(parts))
 
 

@@ -127,7 +127,7 @@ def pilot_of(problem: Problem) -> Pilot | None:
     drawn = draw.samples()
     if len(drawn) < FEWEST_HELD // 2:
         return None
-    others = np.setdiff1d(np.arange(Y.shape[0]), drawn)
+    others = np.setdiff1d(np.arange(Y.shape[0]), drawn, assume_unique=True)
     near = np.zeros((len(drawn), 0), dtype=np.int64)
     if Y.shape[1] > FEW_CLASSES:
         near = _nearest(problem.rows, drawn, rng.permutation(others)[:MOST_SEARCHED])
@@ -135,7 +135,7 @@ def pilot_of(problem: Problem) -> Pilot | None:
     held, share = draw.with_more_of_their_labels(drawn[:n_drawn])
     if len(held) < FEWEST_HELD:
         return None
-    others = np.setdiff1d(others, held)
+    others = np.setdiff1d(others, held, assume_unique=True)
     kept, factor = _training_samples(Y[others][:, classes], others, near[:n_drawn], rng)
     part = Problem(
         problem.rows.take(kept),
@@ -243,6 +243,8 @@ def _nearest(rows: Rows, held: np.ndarray, others: np.ndarray) -> np.ndarray:
     lengths = np.sqrt(searched.squared_norms())
     inverse = np.float32(1 / np.where(lengths > 0, lengths, np.inf))
     columns = searched.matrix().T
+    if not rows.dense:
+        columns = columns.tocsr()  # once; each product would else do so
     near = np.tile(others[:k], (len(held), 1))
     at_once = max(1, PRODUCTS_AT_ONCE // len(others))
     for start in range(0, len(held), at_once):
@@ -292,7 +294,8 @@ def _training_samples(Y, samples, near, rng) -> tuple[np.ndarray, np.ndarray]:
         kept[order[columns.indices[place < most]]] = True
         if n_labels[kept].sum() <= budget:
             break
-    kept[np.searchsorted(samples, np.intersect1d(near, samples))] = True
+    there = np.intersect1d(np.unique(near), samples, assume_unique=True)
+    kept[np.searchsorted(samples, there)] = True
     negative = np.flatnonzero(~kept & (n_labels == 0))
     drawn = rng.permutation(negative)[: min(MOST_OTHERS, -(-len(negative) // OTHERS_SHARE))]
     kept[drawn] = True
