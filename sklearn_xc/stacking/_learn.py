@@ -11,7 +11,7 @@ from ._judge import gains, mean_gain
 FEW_ROWS = 1500  # below which boosted trees have too little to learn from
 LEAST_GAIN = 5e-4  # of nDCG@5, for which a part is asked
 BEHIND = 2e-3  # of nDCG@5 without the labels that were hidden, for being ahead with them
-MOST_JUDGED = 3000  # rows that teach the judges of parts: each is asked several times
+MOST_JUDGED = 1000  # rows that teach the judges of parts: each is asked several times
 
 
 class Problem(NamedTuple):
