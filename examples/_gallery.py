@@ -21,6 +21,7 @@ ORDER = [
     "probabilities",
     "decisions",
     "rare_labels",
+    "label_texts",
     "nearest_rows",
     "stacking",
     "inspection",

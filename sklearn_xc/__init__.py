@@ -9,6 +9,7 @@ from .inspection._explain import explain
 from .ldgs._classifier import LDGSClassifier
 from .memoir._classifier import MemoirSVC
 from .meta._calibrated import TopKCalibratedClassifier
+from .meta._label_text import LabelTextClassifier
 from .meta._threshold import TopKThresholdClassifier
 from .neighbors._classifier import TopKNeighborsClassifier
 from .persistence import load, save, save_problems
@@ -24,6 +25,7 @@ __all__ = [
     "ImplicitSoftmaxRegressor",
     "LDGSClassifier",
     "LDGSWordEmbedding",
+    "LabelTextClassifier",
     "MemoirSVC",
     "PPDSparseClassifier",
     "PPDSparseClassifierCV",

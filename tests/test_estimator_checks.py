@@ -15,8 +15,9 @@ import sklearn_xc
 PUBLIC = [getattr(sklearn_xc, name) for name in sklearn_xc.__all__]
 PUBLIC = [member for member in PUBLIC if isinstance(member, type)]
 PUBLIC = [member for member in PUBLIC if issubclass(member, BaseEstimator)]
+TEXT_ESTIMATORS = [sklearn_xc.LDGSWordEmbedding, sklearn_xc.LabelTextClassifier]
 ESTIMATORS = [member for member in PUBLIC if issubclass(member, ClassifierMixin)]
-TEXT_ESTIMATORS = [sklearn_xc.LDGSWordEmbedding]
+ESTIMATORS = [member for member in ESTIMATORS if member not in TEXT_ESTIMATORS]
 
 # These two compare a weighted fit with one on repeated rows to a relative 1e-7. Both stop at a
 # duality gap of `tol` and take their samples in a random order of their own, so they agree to the

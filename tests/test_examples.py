@@ -29,6 +29,7 @@ PICTURES = {
     "probabilities": 1,
     "decisions": 1,
     "rare_labels": 1,
+    "label_texts": 1,
     "nearest_rows": 2,
     "inspection": 3,
     "growing": 1,

@@ -216,8 +216,12 @@ def _matrix(values, name):
         except ValueError as error:
             raise ValueError(f"{name} must be a matrix, one row a label: {error}") from error
     if values.ndim != 2 or values.shape[1] == 0:
+        hint = ""
+        if values.dtype.kind in "UO":
+            hint = "; texts go through the vectorizer of the rows, or into LabelTextClassifier"
         raise ValueError(
-            f"{name} must be a matrix of two dimensions, one row a label; got shape {values.shape}"
+            f"{name} must be a matrix of two dimensions, one row a label; got shape "
+            f"{values.shape}{hint}"
         )
     if sparse.issparse(values):
         values = checked_csr(values, name)

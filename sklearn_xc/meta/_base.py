@@ -95,7 +95,7 @@ class BaseTopKWrapper(
             raise ValueError("X and y have 0 sample(s); at least one is needed in each class")
         estimator = self._wrapped()
         prefit = is_prefit(estimator, self.cv)
-        known = estimator.classes_ if prefit else named_classes(fit_params)
+        known = estimator.classes_ if prefit else named_classes(fit_params, estimator, y)
         labels = read_labels(y, known)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, labels.truth.shape[0])

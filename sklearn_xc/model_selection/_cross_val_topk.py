@@ -137,7 +137,7 @@ def out_of_fold_topk(estimator, X, y, *, k, cv, n_jobs, params, scores="decision
     classes, Y = label_pattern(y)
     cv = splitter(cv)
     routed = route(estimator, params, owner="cross_val_topk", cv=cv)
-    if (named := named_classes(routed.fit)) is not None:
+    if (named := named_classes(routed.fit, estimator, y)) is not None:
         classes = named
     k = check_k(k, len(classes))
     folds = list(cv.split(X, y, **routed.split))

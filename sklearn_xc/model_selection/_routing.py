@@ -8,7 +8,9 @@ from scipy import sparse
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
+from ..base._labels import is_indicator
 from ..base._named_classes import read_classes, sorted_classes
+from ..utils._given_labels import given_classes, plain_labels
 from ._split import RareLabelKFold
 from ._take_rows import take
 
@@ -79,8 +81,15 @@ def part_of(params, n_samples, rows):
     }
 
 
-def named_classes(params):
-    """The sorted classes that the argument `classes` of a fit names; None where there is none."""
+def named_classes(params, estimator=None, y=None):
+    """The sorted classes that a fit knows whatever y holds; None where it knows those of y alone.
+
+    Those of its argument `classes`, or, of an estimator with texts of labels, those that have some
+    and those in y; y is not read if it is an indicator.
+    """
+    beside = getattr(estimator, "_labels_of_texts", list)()
+    if beside and y is not None and not is_indicator(y):
+        return given_classes([*np.asarray(plain_labels(y)).ravel().tolist(), *beside])
     for name, value in params.items():
         if name.split("__")[-1] == "classes" and value is not None:
             return sorted_classes(read_classes(value))

@@ -270,3 +270,14 @@ def test_cross_validation_keeps_texts_whole():
     assert found.tested.any()
     given = TopKCalibratedClassifier(inner, cv=2).fit(X[some], Y_1D[some], **params)
     assert given.predict_proba(X[:2]).shape == (2, N_LABELS)
+
+
+def test_a_search_keeps_texts_in_a_list_whole():
+    """What has as many rows as X would be cut into folds by scikit-learn."""
+    X, T = FORMS["sparse"]
+    some = np.flatnonzero(LABEL_OF < 3)[:N_LABELS]
+    search = GridSearchCV(
+        PPDSparseClassifier(**PENALTIES, random_state=0), {"label_feature_weight": [1, 3]}, cv=2
+    )
+    search.fit(X[some], INDICATOR[some], label_features=[T])
+    assert search.best_estimator_.predict_topk(QUESTION, k=1)[0].ravel().tolist() == WITHOUT_ROWS

@@ -271,6 +271,7 @@ TRUSTED = [
     "sklearn_xc.implicit_softmax._sizes.Sizes",
     "sklearn_xc.implicit_softmax._stream.Stream",
     "sklearn_xc.meta._calibrated.TopKCalibratedClassifier",
+    "sklearn_xc.meta._label_text.LabelTextClassifier",
     "sklearn_xc.meta._threshold.TopKThresholdClassifier",
     "sklearn_xc.word_embedding._estimator.LDGSWordEmbedding",
 ]

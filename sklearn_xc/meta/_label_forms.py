@@ -1,0 +1,133 @@
+"""Labels of rows in the forms that a user of texts has them, joined by those of label texts."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..base._labels import is_indicator
+from ..base._new_classes import append_names
+from ..utils._given_labels import given_classes, label_names, plain_labels
+
+LISTS = "lists"
+OF_A_ROW = list, tuple, set, frozenset, np.ndarray
+
+
+class Targets(NamedTuple):
+    """Labels of rows, and all labels there are.
+
+    Attributes
+    ----------
+    form : {"classes", "lists", "indicator"}
+    y : ndarray (n_samples,), or indicator (n_samples, n_labels)
+    labels : ndarray (n_labels,)
+        Sorted of classes, and of lists at first; new ones of lists come after those known.
+    """
+
+    form: str
+    y: object
+    labels: np.ndarray
+
+
+def read_targets(y, texts: dict, n_rows: int, classifier, known=None, form=None) -> Targets:
+    """Read y beside texts of labels.
+
+    Parameters
+    ----------
+    y : array-like (n_rows,), sequence of sequences of labels, or indicator
+    texts : dict
+        Label -> list of texts.
+    n_rows : int
+    classifier : estimator
+        Whose parameter `label_names` may name the columns of an indicator.
+    known : ndarray (n_labels,), default=None
+        Labels of the model, in a later call.
+    form : str, default=None
+        Of y in the calls before.
+
+    Raises
+    ------
+    ValueError
+        If y is of another form or length, or texts name a label that an indicator lacks.
+    """
+    n_labelled = y.shape[0] if hasattr(y, "shape") else len(y)
+    if n_labelled != n_rows:
+        raise ValueError(f"X has {n_rows} texts, but y has labels for {n_labelled} rows")
+    found = _form_of(y)
+    if form is not None and found != form:
+        raise ValueError(f"y was in the form of {form} before, and now of {found}")
+    if found == LISTS:
+        return _of_lists(y, texts, known)
+    if found == "indicator":
+        return _of_indicator(y, texts, classifier, known)
+    y = np.asarray(plain_labels(y))
+    labels = [*y.ravel().tolist(), *texts]
+    if known is not None:
+        labels += known.tolist()
+    return Targets("classes", y, _sorted(labels))
+
+
+def _form_of(y):
+    if sparse.issparse(y) or getattr(y, "ndim", 1) == 2:
+        return "indicator"
+    plain = getattr(y, "dtype", None) is None or y.dtype == object
+    if plain and len(y) and all(isinstance(row, OF_A_ROW) for row in y):
+        square = not any(isinstance(row, (set, frozenset)) for row in y)
+        return "indicator" if square and _is_square_of_numbers(y) else LISTS
+    return "indicator" if is_indicator(y) else "classes"
+
+
+def _is_square_of_numbers(y):
+    """Whether lists of labels are rows of an indicator: 0 and 1, as many in each."""
+    width = {len(row) for row in y}
+    if len(width) != 1 or width == {0}:
+        return False
+    return all(not isinstance(value, str) and value in (0, 1) for row in y for value in row)
+
+
+def _sorted(labels):
+    if len(set(map(type, labels))) > 1 and any(isinstance(label, str) for label in labels):
+        texts = [label for label in labels if isinstance(label, str)]
+        others = [label for label in labels if not isinstance(label, str)]
+        raise ValueError(
+            f"y and label_texts hold texts such as {texts[0]!r} and other labels such as "
+            f"{others[0]!r}; convert the labels"
+        )
+    return given_classes(sorted(set(labels)))
+
+
+def _of_lists(y, texts, known):
+    rows = [list(dict.fromkeys(np.asarray(row).tolist() if _is_array(row) else row)) for row in y]
+    named = [label for row in rows for label in row]
+    labels = _sorted([*named, *texts]) if named or texts else np.empty(0, dtype=object)
+    if known is not None:
+        new = [label for label in labels.tolist() if label not in set(known.tolist())]
+        labels = append_names(known, _sorted(new)) if new else known
+    if not len(labels):
+        raise ValueError("y holds no label, and label_texts none")
+    place = {label: i for i, label in enumerate(labels.tolist())}
+    indices = np.array([place[label] for label in named], dtype=np.int32)
+    indptr = np.append(0, np.cumsum([len(row) for row in rows])).astype(np.int32)
+    Y = sparse.csr_array(
+        (np.ones(len(indices), np.uint8), indices, indptr), shape=(len(rows), len(labels))
+    )
+    Y.sort_indices()
+    return Targets(LISTS, Y, labels)
+
+
+def _is_array(row):
+    return isinstance(row, np.ndarray)
+
+
+def _of_indicator(y, texts, classifier, known):
+    names = label_names(y)
+    if names is None and known is not None:
+        names = known
+    if names is None:
+        given = getattr(classifier, "label_names", None)
+        width = y.shape[1] if hasattr(y, "shape") else len(y[0])
+        names = np.arange(width) if given is None else np.asarray(plain_labels(given))
+    there = set(names.tolist())
+    if unknown := [label for label in texts if label not in there]:
+        raise ValueError(f"label_texts names {unknown[0]!r}, which is no column of y")
+    return Targets("indicator", y, names)

@@ -1,0 +1,337 @@
+"""Text in, names out: a vectorizer, texts of labels, and a classifier that takes both."""
+
+from inspect import signature
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.utils.validation import check_is_fitted
+
+from ..base._classifier import HasMethods, all_or_nothing, as_it_is, check_parameters
+from ..persistence import SaveMixin
+from ..ppdsparse._classifier import PPDSparseClassifier
+from ..topk._predict import predict_topk, topk_predictor
+from ..utils._available import available_if
+from ..utils._records import is_labels, is_text, require_attributes, savable
+from ._label_forms import LISTS, read_targets
+from ._label_text_growth import Growth, has
+from ._vectorizing import as_label_features, fitted_vectorizer, read_label_texts, read_rows
+
+
+@savable
+class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Text in, names out: a classifier that reads what labels are called.
+
+    Names, synonyms and descriptions of labels go through the vectorizer of the rows, and on to the
+    classifier as its `label_features`. Labels that no row has are found by their texts. A Pipeline
+    cannot do it: it does not transform arguments of `fit` by steps that it fits.
+
+    Parameters
+    ----------
+    classifier : estimator, default=None
+        A classifier whose `fit` takes `label_features`; None is
+        ``PPDSparseClassifier(random_state=0)``.
+    vectorizer : transformer, default=None
+        From texts to rows of numbers; None is ``TfidfVectorizer(sublinear_tf=True,
+        dtype=np.float32)``. It learns the words of rows and label texts, so that a name whose
+        word no row has is known. The idf of a
+        :class:`~sklearn.feature_extraction.text.TfidfVectorizer`, alone or in a
+        :class:`~sklearn.pipeline.FeatureUnion`, is of the rows only, since texts are short and
+        would make the words of names look frequent [1]_; other vectorizers are fitted on both.
+    label_texts : dict, Series or DataFrame, default=None
+        From label to its text, or a list of texts such as synonyms. Of a DataFrame, the index
+        holds labels and each column texts. None or NaN is no text. Its labels are labels of the
+        model, with rows or without.
+
+    Attributes
+    ----------
+    classifier_ : estimator
+        Fitted.
+    vectorizer_ : transformer
+        Fitted.
+    classes_ : ndarray, shape (n_classes,)
+        Names of the labels: those in y and in `label_texts`.
+
+    See Also
+    --------
+    PPDSparseClassifier : Takes `label_features`, and says how texts are trained on.
+    TopKNeighborsClassifier : Takes them too, and new rows and labels at any time.
+
+    Notes
+    -----
+    `save` writes one file, of the vectorizer, the classifier and the names; `label_texts` is not in
+    it, as the model has what it needs of them.
+
+    References
+    ----------
+    .. [1] G. Salton and C. Buckley. Term-weighting approaches in automatic text retrieval.
+       Information Processing & Management 24(5), 1988.
+
+    Examples
+    --------
+    >>> from sklearn_xc import LabelTextClassifier
+    >>> passages = ["sort an array", "sort a list", "sum of an array", "sum of squares"]
+    >>> labels = ["sort", "sort", "sum", "sum"]
+    >>> texts = {"sort": "sort", "sum": ["sum", "total"], "inv": "inverse of a matrix"}
+    >>> model = LabelTextClassifier(label_texts=texts).fit(passages, labels)
+    >>> model.predict(["the matrix inverse", "the total"]).tolist()
+    ['inv', 'sum']
+    """
+
+    _parameter_constraints = {  # noqa: RUF012
+        "classifier": [HasMethods(["fit", "predict"]), None],
+        "vectorizer": [HasMethods(["fit", "transform"]), None],
+        "label_texts": [dict, HasMethods(["items"]), None],
+    }
+    _places = ("label_texts",)
+
+    def __init__(self, classifier=None, vectorizer=None, *, label_texts=None):
+        self.classifier = classifier
+        self.vectorizer = vectorizer
+        self.label_texts = label_texts
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def __sklearn_is_fitted__(self):
+        return "classifier_" in vars(self)
+
+    # ------------------------------------------------------------------------------- fitting
+
+    def fit(self, X, y, sample_weight=None, **fit_params):
+        """Fit the vectorizer on rows and label texts, and the classifier on both.
+
+        Parameters
+        ----------
+        X : sequence of str
+        y : array-like of shape (n_samples,), list of lists of labels, or indicator
+            One label a row; the labels of each row; or an indicator of shape (n_samples,
+            n_classes), whose columns have the names of a DataFrame, of the classifier's
+            `label_names`, or their numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+        **fit_params : dict
+            Given to the classifier's fit.
+
+        Returns
+        -------
+        self : LabelTextClassifier
+
+        Raises
+        ------
+        ValueError
+            If X holds no texts, label_texts is not as described, or it names a label that an
+            indicator has no column for.
+        TypeError
+            If label_texts are given and the classifier's fit takes no `label_features`.
+        """
+        with all_or_nothing(self):
+            check_parameters(self)
+            if sample_weight is not None:
+                fit_params["sample_weight"] = sample_weight
+            self._fit("fit", X, y, read_label_texts(self.label_texts), fit_params)
+        return self
+
+    def _labels_of_texts(self):
+        """Labels that a fit knows beside those in y."""
+        return list(read_label_texts(self.label_texts))
+
+    def _given_classifier(self):
+        return PPDSparseClassifier(random_state=0) if self.classifier is None else self.classifier
+
+    def _fit(self, method, X, y, texts, fit_params):
+        """Fit both, the classifier by `fit` or a first `partial_fit`."""
+        rows = read_rows(X)
+        classifier = clone(self._given_classifier())
+        targets = read_targets(y, texts, len(rows), classifier)
+        if texts and "label_features" not in signature(getattr(classifier, method)).parameters:
+            raise TypeError(
+                f"label_texts are given, but {method} of {type(classifier).__name__} takes no "
+                "label_features"
+            )
+        vectorizer = TfidfVectorizer(sublinear_tf=True, dtype=np.float32)
+        vectorizer = vectorizer if self.vectorizer is None else self.vectorizer
+        all_texts = [text for of_label in texts.values() for text in of_label]
+        self.vectorizer_ = fitted_vectorizer(vectorizer, rows, all_texts)
+        if targets.form == LISTS and "label_names" in classifier.get_params(deep=False):
+            classifier.set_params(label_names=targets.labels)
+        params = dict(fit_params)
+        if texts:
+            params["label_features"] = self._label_features(texts, targets.labels)
+        if targets.form == "classes" and (texts or method == "partial_fit"):
+            params["classes"] = targets.labels
+        getattr(classifier, method)(self.vectorizer_.transform(rows), targets.y, **params)
+        self.classifier_, self._form = classifier, targets.form
+        self.classes_ = np.asarray(classifier.classes_)
+        if targets.form != "classes":
+            self.classes_ = targets.labels
+
+    def _label_features(self, texts, labels):
+        return as_label_features(self.vectorizer_, texts, np.asarray(labels).tolist())
+
+    # ----------------------------------------------------------------------------- prediction
+
+    def _names(self):
+        """Names of the classifier's labels where it has numbers for them; None otherwise."""
+        if self._form == "classes" or np.array_equal(self.classifier_.classes_, self.classes_):
+            return None
+        return self.classes_
+
+    def _asked(self, X):
+        """The model of one moment, and the rows of X by its vectorizer."""
+        check_is_fitted(self)
+        now = as_it_is(self)
+        return now, now.vectorizer_.transform(read_rows(X))
+
+    def predict(self, X):
+        """Predict the label or labels of each text.
+
+        Parameters
+        ----------
+        X : sequence of str
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,), list of lists of labels, or indicator
+            In the form of fit's y.
+        """
+        now, rows = self._asked(X)
+        found = now.classifier_.predict(rows)
+        if now._form != LISTS:
+            return found
+        found = sparse.csr_array(found)
+        return [
+            now.classes_[np.sort(found.indices[start:stop])].tolist()
+            for start, stop in zip(found.indptr[:-1], found.indptr[1:], strict=True)
+        ]
+
+    def predict_topk(
+        self, X, k=None, scores="decision", sparse_output=False, *,
+        labels=None, exclude=None, label_weight=None,
+    ):  # fmt: skip
+        """The k best labels of each text, best first, by their names.
+
+        Parameters
+        ----------
+        X : sequence of str
+        k, scores, sparse_output, labels, exclude, label_weight : object
+            As of :func:`sklearn_xc.predict_topk`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+        scores : ndarray of float32, shape (n_samples, k)
+        matrix : csr_array of float32, shape (n_samples, n_classes)
+            In their place with `sparse_output`.
+        """
+        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+        now, rows = self._asked(X)
+        given = now.classifier_, rows, k, scores, sparse_output
+        return predict_topk(*given, **only, names=now._names())
+
+    def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None):
+        """An object that answers for single texts; see :func:`sklearn_xc.topk_predictor`.
+
+        Parameters
+        ----------
+        k, labels, exclude, label_weight : object, default=None
+
+        Returns
+        -------
+        predictor : callable
+        """
+        check_is_fitted(self)
+        now = as_it_is(self)
+        if now._names() is not None:
+            raise ValueError(
+                f"topk_predictor: {type(now.classifier_).__name__} knows its labels by number; "
+                "use predict_topk"
+            )
+        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+        answer, vectorizer = topk_predictor(now.classifier_, k, **only), now.vectorizer_
+        return lambda X: answer(vectorizer.transform(read_rows(X)))
+
+    @available_if(has("decision_function"))
+    def decision_function(self, X):
+        """Scores of all labels by the classifier.
+
+        Parameters
+        ----------
+        X : sequence of str
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+        """
+        now, rows = self._asked(X)
+        return now.classifier_.decision_function(rows)
+
+    @available_if(has("predict_proba"))
+    def predict_proba(self, X):
+        """Probabilities of all labels by the classifier.
+
+        Parameters
+        ----------
+        X : sequence of str
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+        """
+        now, rows = self._asked(X)
+        return now.classifier_.predict_proba(rows)
+
+    @available_if(has("explain"))
+    def explain(self, X, labels=None, k=5):
+        """What the classifier says of its answers, by the words of the vectorizer.
+
+        Parameters
+        ----------
+        X : sequence of str
+        labels, k : object
+            As of :func:`sklearn_xc.explain`.
+
+        Returns
+        -------
+        explanations : Explanations
+        """
+        now, rows = self._asked(X)
+        given, method = {"labels": labels, "k": k}, now.classifier_.explain
+        if "feature_names" in signature(method).parameters and hasattr(
+            now.vectorizer_, "get_feature_names_out"
+        ):
+            given["feature_names"] = now.vectorizer_.get_feature_names_out()
+        return method(rows, **given)
+
+    def score(self, X, y, sample_weight=None):
+        """Share of rows whose label, or whole set of labels, is predicted.
+
+        Parameters
+        ----------
+        X : sequence of str
+        y : in the form of fit's y
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        score : float
+        """
+        now, rows = self._asked(X)
+        if now._form != LISTS:
+            return now.classifier_.score(rows, y, sample_weight)
+        same = [set(a) == set(b) for a, b in zip(self.predict(X), y, strict=True)]
+        return float(np.average(same, weights=sample_weight))
+
+    def _check_loaded(self, mapped):
+        super()._check_loaded(mapped)
+        require_attributes(
+            self, classifier_=_is_estimator, vectorizer_=_is_estimator, classes_=is_labels,
+            _form=is_text,
+        )  # fmt: skip
+
+
+def _is_estimator(value):
+    return isinstance(value, BaseEstimator)

@@ -1,0 +1,173 @@
+"""Rows and labels that join a fitted LabelTextClassifier."""
+
+from inspect import signature
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from ..base._classifier import all_or_nothing, check_parameters
+from ..base._new_classes import append_names
+from ..utils._available import available_if
+from ._label_forms import LISTS, read_targets
+from ._vectorizing import read_label_texts, read_rows
+
+
+def has(method):
+    """A check of whether the classifier has a method."""
+
+    def check(model):
+        classifier = vars(model).get("classifier_") or model._given_classifier()
+        if not hasattr(classifier, method):
+            raise AttributeError(
+                f"classifier={type(classifier).__name__} has no {method}; TopKNeighborsClassifier "
+                "has partial_fit and add_labels, for one"
+            )
+        return True
+
+    return check
+
+
+class Growth:
+    """Mixin of ``partial_fit`` and ``add_labels``."""
+
+    @available_if(has("partial_fit"))
+    def partial_fit(self, X, y, label_texts=None, sample_weight=None):
+        """Go on with more rows and texts of labels, by the words of the first call.
+
+        Parameters
+        ----------
+        X : sequence of str
+        y : as in fit, of the same form in all calls
+            Lists may name new labels if the classifier adds them by rows alone
+            (:class:`TopKNeighborsClassifier`).
+        label_texts : dict, Series or DataFrame, default=None
+            Further texts; the first call has those of the parameter too.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self : LabelTextClassifier
+        """
+        with all_or_nothing(self):
+            check_parameters(self)
+            texts = read_label_texts(label_texts)
+            params = {} if sample_weight is None else {"sample_weight": sample_weight}
+            if not self.__sklearn_is_fitted__():
+                texts = {**read_label_texts(self.label_texts), **texts}
+                self._fit("partial_fit", X, y, texts, params)
+                return self
+            rows = read_rows(X)
+            targets = read_targets(y, texts, len(rows), self.classifier_, self.classes_, self._form)
+            if len(targets.labels) > len(self.classes_) and targets.form == LISTS:
+                self._require_growth(targets.labels)
+                params["classes"] = targets.labels
+            elif targets.form == "classes":
+                params["classes"] = targets.labels
+            if texts:
+                params["label_features"] = self._label_features(texts, targets.labels)
+            self._change(
+                lambda model: model.partial_fit(
+                    self.vectorizer_.transform(rows), targets.y, **params
+                ),
+                targets.labels,
+            )
+        return self
+
+    def _require_growth(self, labels):
+        """Refuse labels that the classifier cannot take in by rows."""
+        if not _adds_by_texts(self.classifier_):
+            new = labels.tolist()[len(self.classes_)]
+            raise ValueError(
+                f"y or label_texts holds {new!r}, which is no label of the model; "
+                f"{type(self.classifier_).__name__} takes in new labels by add_labels or fit"
+            )
+
+    @available_if(has("add_labels"))
+    def add_labels(self, label_texts, X=None, y=None):
+        """Add labels by their texts and, where the classifier learns from rows, by rows.
+
+        Parameters
+        ----------
+        label_texts : dict, Series or DataFrame
+            From the new labels to their texts, which go by the words that the model knows.
+        X : sequence of str, default=None
+            Rows, which a classifier that is trained needs as negatives of the new labels;
+            :class:`TopKNeighborsClassifier` takes none.
+        y : as in fit, default=None
+            Their labels.
+
+        Returns
+        -------
+        self : LabelTextClassifier
+
+        Raises
+        ------
+        ValueError
+            If a label is there already, X and y are missing, or given where they are not used.
+        """
+        check_is_fitted(self)
+        with all_or_nothing(self):
+            texts = read_label_texts(label_texts)
+            known = set(self.classes_.tolist())
+            if again := [label for label in texts if label in known]:
+                raise ValueError(f"label_texts names {again[0]!r}, which the model has already")
+            if not texts:
+                raise ValueError("label_texts names no label")
+            if _adds_by_texts(self.classifier_):
+                if X is not None or y is not None:
+                    raise ValueError(
+                        f"add_labels of {type(self.classifier_).__name__} takes texts alone; give "
+                        "rows to partial_fit"
+                    )
+                self._add_by_texts(texts)
+            else:
+                self._add_by_rows(texts, X, y)
+        return self
+
+    def _add_by_texts(self, texts):
+        new = list(texts)
+        names = None if self._form != "classes" and self._names() is not None else new
+        features = self._label_features(texts, new)
+        labels = append_names(self.classes_, np.array(new))
+        self._change(lambda model: model.add_labels(features, names), labels)
+
+    def _add_by_rows(self, texts, X, y):
+        if X is None or y is None:
+            raise ValueError(
+                f"add_labels of {type(self.classifier_).__name__} needs rows beside the texts, as "
+                "negatives of the new labels: give X and y"
+            )
+        rows = read_rows(X)
+        targets = read_targets(y, texts, len(rows), self.classifier_, self.classes_, self._form)
+        n_known, features = len(self.classes_), self.vectorizer_.transform(rows)
+        if self._form == "classes":
+            new = np.setdiff1d(targets.labels, self.classes_)
+            if len(lacking := np.setdiff1d(new, targets.y)):
+                raise ValueError(
+                    f"label_texts names {lacking.tolist()[0]!r}, which no row in y has: "
+                    f"{type(self.classifier_).__name__} adds classes by rows"
+                )
+            Y, names = targets.y, None
+        else:
+            new, Y = targets.labels[n_known:], sparse.csc_array(targets.y)[:, n_known:].tocsr()
+            names = new if self._names() is None else None
+        of_new = self._label_features(texts, new)
+        self._change(
+            lambda model: model.add_labels(features, Y, names=names, label_features=of_new),
+            targets.labels,
+        )
+
+    def _change(self, change, labels):
+        """Change a copy of the classifier, so that a failure leaves the one that is there."""
+        with all_or_nothing(self.classifier_):
+            change(self.classifier_)
+        self.classes_ = np.asarray(self.classifier_.classes_)
+        if self._form != "classes" and self._names() is not None:
+            self.classes_ = labels
+
+
+def _adds_by_texts(classifier):
+    """Whether add_labels takes texts first, and no rows."""
+    add = getattr(classifier, "add_labels", None)
+    return add is not None and next(iter(signature(add).parameters)) == "label_features"
