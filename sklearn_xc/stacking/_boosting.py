@@ -11,7 +11,7 @@ from ..neighbors._cached import Cached
 from ..utils._records import is_array, is_count, is_number, record
 
 N_TREES, RATE, N_LEAVES, SMALLEST_LEAF, RIDGE = 100, 0.1, 31, 100, 1.0
-NEGATIVES, ENOUGH_PAIRS = 0.25, 150_000
+NEGATIVES, ENOUGH_PAIRS = 0.25, 100_000
 LEAF = -1  # in the place of a feature
 MOST_LEAVES = 64  # of a tree: the kernel has a bit for each
 

@@ -82,7 +82,8 @@ def _union(found, n_labels, n_needed):
     codes = np.hstack([codes for codes, _ in found]).astype(np.int64)
     says = np.hstack([says for _, says in found]) & (codes >= 0)
     key = np.arange(n_rows)[:, None] * np.int64(n_labels) + codes
-    keys = np.unique(key[says])
+    keys = np.sort(key[says])
+    keys = keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys
     row = keys // n_labels
     few = np.bincount(row, minlength=n_rows) < n_needed
     if few.any():

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from ..utils._records import is_array, is_number, record
 from ._boosting import fit_trees
 
-MOST_PAIRS = 300_000  # that teach a logistic regression: more change no digit that counts
+MOST_PAIRS = 150_000  # that teach a logistic regression: more change no digit that counts
 LARGEST = 30.0  # of log-odds
 
 

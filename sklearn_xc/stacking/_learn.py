@@ -11,7 +11,7 @@ from ._judge import gains, mean_gain
 FEW_ROWS = 1500  # below which boosted trees have too little to learn from
 LEAST_GAIN = 5e-4  # of nDCG@5, for which a part is asked
 BEHIND = 2e-3  # of nDCG@5 without the labels that were hidden, for being ahead with them
-MOST_JUDGED = 3000  # rows that teach the judges of parts: each is asked several times
+MOST_JUDGED = 1000  # rows that teach the judges of parts: each is asked several times
 
 
 class Problem(NamedTuple):
@@ -87,6 +87,9 @@ class Judge:
         if n_rows >= 2 * FEW_ROWS:
             self.folds = self.folds[:1]
         self.judged = np.flatnonzero(np.any([test for _, test in self.folds], axis=0))
+        self._looked_at = np.flatnonzero(np.isin(self.row, self.judged))
+        counts = np.diff(candidates.starts)[self.judged]
+        self._starts = np.append(0, np.cumsum(counts)).astype(np.int64)
 
     def matrix(self, chosen, pairs=slice(None)):
         """Return the features of some parts and of labels."""
@@ -106,12 +109,15 @@ class Judge:
         Labels that were hidden on purpose are left out, unless asked for: parts look worse by them
         than they are.
         """
-        problem = self.problem
-        starts, hits, n_true = problem.candidates.starts, problem.hits, problem.n_true
+        problem, pairs, rows = self.problem, self._looked_at, self.judged
+        values, hits, n_true = values[pairs], problem.hits[pairs], problem.n_true[rows]
         if not with_hidden:
-            values = np.where(problem.hidden, np.finfo(np.float32).min, values)
-            hits, n_true = hits & ~problem.hidden, n_true - problem.n_hidden
-        return mean_gain(gains(starts, values, hits, n_true), self.judged, problem.weight)
+            hidden = problem.hidden[pairs]
+            values = np.where(hidden, np.finfo(np.float32).min, values)
+            hits, n_true = hits & ~hidden, n_true - problem.n_hidden[rows]
+        weight = None if problem.weight is None else problem.weight[rows]
+        gain = gains(self._starts, values, hits, n_true)
+        return mean_gain(gain, np.arange(len(rows)), weight)
 
     def is_ahead(self, order, part):
         """Return whether an order is better than the scores of a part.
