@@ -120,7 +120,7 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None):
     ValueError
         If Y_new is not of the kind of fit's y, holds no new class, or no new label has a
         positive; if names are missing, or given where labels have none, or there already; if
-        `calibration` is set.
+        `calibration` is set; with ``loss="crammer_singer"``.
     sklearn.exceptions.NotFittedError
         Before `fit`.
 
@@ -134,6 +134,11 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None):
     other rows are dropped, and the next fit starts from nothing.
     """
     check_is_fitted(self)
+    if self.loss == "crammer_singer":
+        raise ValueError(
+            "add_labels: classes of loss='crammer_singer' are compared with one another and solved "
+            "together; use fit on all samples"
+        )
     with self._all_or_nothing():
         self._refuse_calibration()
         self._check_state()

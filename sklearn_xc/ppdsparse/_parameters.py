@@ -10,7 +10,7 @@ CONSTRAINTS = {
     # the kernels compute in float32: beyond these bounds a square would overflow
     "l1": [str, Interval(Real, 0, 1e12, closed="both")],
     "l2": [str, Interval(Real, 1e-12, 1e12, closed="both")],
-    "loss": [StrOptions({"squared_hinge", "hinge"})],
+    "loss": [StrOptions({"squared_hinge", "hinge", "crammer_singer"})],
     "fit_intercept": ["boolean"],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="neither")],
