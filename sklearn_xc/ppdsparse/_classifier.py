@@ -216,7 +216,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
     over ``a_k >= 0, sum_k a_k <= 1`` and the classes k other than y. A one-vs-rest fit chooses the
     penalties and is where it begins. ``dual_gap_`` is that of the one problem, in each place;
     ``dual_coef_`` has ``a_k``, and their sum at the own class; `n_select` is how many classes a
-    search names for a sample, 30 by default; descent runs on one thread, searches on `n_jobs`.
+    search names for a sample beside as many as it has, 30 by default; descent runs on one thread,
+    searches on `n_jobs`.
     `checkpoint`, `scratch`, `sparsification`, `feature_threshold`, `add_labels` and
     :func:`~sklearn_xc.merge` are for classes that are solved apart, and refused.
 

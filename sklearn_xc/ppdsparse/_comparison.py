@@ -24,7 +24,7 @@ from ._solver import LOWEST_SCORE, fit_classes
 
 START_TOL = 0.2  # of the one-vs-rest fit
 N_PASSES = 3  # of a descent between two searches
-N_FOUND = 30  # classes that a search names for a sample, by default
+N_FOUND = 30  # classes that a search names for a sample, beside as many as it has, by default
 ROWS_AT_ONCE = 4096  # of a search, between two looks for Ctrl-C
 REFUSED = {  # parameters that speak of classes solved apart, and what they are by default
     "checkpoint": None, "scratch": None, "sparsification": None, "feature_threshold": 0.0,
@@ -122,8 +122,8 @@ class Model(NamedTuple):
     coef : csr_array of float32 (n_classes, n_features)
     intercept : ndarray of float32 (n_classes,)
     primal : float
-    found : ndarray of int32 (n_samples, n_found)
-        Classes of largest score within the margin, -1 at the end.
+    found : ndarray of int32 (n_samples * n_found + n_pairs,)
+        As `search_classes` leaves it.
     """
 
     coef: sparse.csr_array
@@ -214,14 +214,14 @@ class Rounds:
         for number in range(1, settings["max_iter"] + 1):
             progress.begin()
             solver = self._descend(pairs)
-            model = self._search(*self._weights(solver))
+            model = self._search(*self._weights(solver), pairs)
             dual = self._dual_objective(model, pairs)
             gap = (model.primal - dual) / max(model.primal, 1e-30)
             if progress.end(gap=gap) or gap <= settings["tol"]:
                 break
             if number < settings["max_iter"]:
                 pairs = renewed_pairs(*pairs, model.found)
-        return *self._pruned(model, gap, dual), pairs, number
+        return *self._pruned(model, gap, dual, pairs), pairs, number
 
     def _descend(self, pairs: tuple) -> ClassComparison:
         """Make passes over all samples, each in a random order; changes the dual variables."""
@@ -249,18 +249,18 @@ class Rounds:
         coef.eliminate_zeros()
         return coef, np.where(self._missing, LOWEST_SCORE, intercept)
 
-    def _search(self, coef: sparse.csr_array, intercept: np.ndarray) -> Model:
+    def _search(self, coef: sparse.csr_array, intercept: np.ndarray, pairs: tuple) -> Model:
         """Score all classes of all samples."""
         data, lists = self._data, coef.tocsc()
         lists = lists.indptr.astype(np.int64), lists.indices.astype(np.int32), lists.data
-        n = len(data.own)
-        found, losses = np.empty((n, self._n_found), dtype=np.int32), np.empty(n)
+        n, (starts, classes, _) = len(data.own), pairs
+        found, losses = np.empty(n * self._n_found + starts[-1], np.int32), np.float64(data.costs)
         for first in range(0, n, ROWS_AT_ONCE):
-            some = slice(first, first + ROWS_AT_ONCE)
-            rows = data.rows.block(first, min(n, first + ROWS_AT_ONCE))
+            end = min(n, first + ROWS_AT_ONCE)
+            places = slice(*(i * self._n_found + starts[i] for i in (first, end)))
             search_classes(
-                *rows[:3], *lists, intercept, data.own[some], data.costs[some], found[some],
-                losses[some], self._n_threads,
+                *data.rows.block(first, end)[:3], *lists, intercept, starts[first : end + 1],
+                classes, found[places], losses[first:end], self._n_threads,
             )  # fmt: skip
         primal = losses.sum() + self._settings["l1"] * np.abs(coef.data).sum(dtype=np.float64)
         return Model(coef, intercept, primal + self._shrinkage(coef, intercept), found)
@@ -280,7 +280,7 @@ class Rounds:
         losses = (alpha - alpha**2 / (2 * costs)).sum()
         return losses - self._shrinkage(model.coef, model.intercept)
 
-    def _pruned(self, model: Model, gap: float, dual: float) -> tuple:
+    def _pruned(self, model: Model, gap: float, dual: float, pairs: tuple) -> tuple:
         """Return the model without small weights and its gap, if that is closed as well."""
         largest = self._settings["prune"] / max(self._data.rows.magnitudes().max(), 1e-30)
         if largest <= 0 or gap > self._settings["tol"]:
@@ -288,7 +288,7 @@ class Rounds:
         coef = model.coef.copy()
         coef.data[np.abs(coef.data) <= largest] = 0
         coef.eliminate_zeros()
-        pruned = self._search(coef, model.intercept)
+        pruned = self._search(coef, model.intercept, pairs)
         gap_of_pruned = (pruned.primal - dual) / max(pruned.primal, 1e-30)
         if gap_of_pruned <= self._settings["tol"]:
             return pruned, gap_of_pruned

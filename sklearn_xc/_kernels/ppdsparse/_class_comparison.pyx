@@ -228,7 +228,7 @@ def renewed_pairs(
     const int64_t[::1] starts,
     const int32_t[::1] classes,
     const float[::1] alpha,
-    const int32_t[:, ::1] found,
+    const int32_t[::1] found,
 ):
     """The pairs of each sample whose dual variable is not zero, and those that were found.
 
@@ -236,35 +236,30 @@ def renewed_pairs(
     ----------
     starts, classes, alpha
         As of :class:`ClassComparison`.
-    found : ndarray of int32 (n_samples, n_found)
-        Classes to take in; -1 ends those of a sample.
+    found : ndarray of int32 (n_samples * n_found + n_pairs,)
+        What `search_classes` has found.
 
     Returns
     -------
     starts, classes, alpha : ndarray
     """
-    cdef Py_ssize_t n_samples = found.shape[0], i, j
-    cdef int64_t pair, n = 0, first
-    cdef bint known
-    most = alpha.shape[0] + found.shape[0] * found.shape[1]
+    cdef Py_ssize_t n_samples = starts.shape[0] - 1, i
+    cdef int64_t pair, at, n = 0
+    cdef int64_t n_found = (found.shape[0] - alpha.shape[0]) // n_samples
+    most = alpha.shape[0] + np.count_nonzero(np.asarray(found) >= 0)
     cdef int64_t[::1] new_starts = np.zeros(n_samples + 1, dtype=np.int64)
     cdef int32_t[::1] new_classes = np.empty(most, dtype=np.int32)
     cdef float[::1] new_alpha = np.empty(most, dtype=np.float32)
     with nogil:
         for i in range(n_samples):
-            first = n
             for pair in range(starts[i], starts[i + 1]):
                 if pair == starts[i] or alpha[pair] > 0:
                     new_classes[n], new_alpha[n] = classes[pair], alpha[pair]
                     n += 1
-            for j in range(found.shape[1]):
-                if found[i, j] < 0:
+            for at in range(i * n_found + starts[i], (i + 1) * n_found + starts[i + 1]):
+                if found[at] < 0:
                     break
-                known = False
-                for pair in range(first, n):
-                    known = known or new_classes[pair] == found[i, j]
-                if not known:
-                    new_classes[n], new_alpha[n] = found[i, j], 0
-                    n += 1
+                new_classes[n], new_alpha[n] = found[at], 0
+                n += 1
             new_starts[i + 1] = n
     return new_starts.base, new_classes.base[:n].copy(), new_alpha.base[:n].copy()

@@ -1,7 +1,7 @@
 """The classes of largest score of each sample, and the loss that compares classes."""
 
 from cython.parallel cimport prange, threadid
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 import numpy as np
@@ -67,11 +67,19 @@ cdef Py_ssize_t collect(
 
 
 cdef void select(
-    const float *scores, const int32_t *which, Py_ssize_t n, int32_t[::1] found, float *best
+    const float *scores,
+    const int32_t *which,
+    Py_ssize_t n,
+    const uint8_t *known,
+    int32_t *found,
+    Py_ssize_t most,
+    float *best,
 ) noexcept nogil:
-    """The largest scores in order, of equal ones the first; -1 where there are no more."""
-    cdef Py_ssize_t i, at, n_best = 0, most = found.shape[0]
+    """The largest scores of new classes in order, of equal ones the first; -1 ends them."""
+    cdef Py_ssize_t i, at, n_best = 0
     for i in range(n):
+        if known[which[i]]:
+            continue
         if n_best == most:
             if scores[i] <= best[most - 1]:
                 continue
@@ -84,6 +92,14 @@ cdef void select(
         best[at], found[at] = scores[i], which[i]
     for at in range(n_best, most):
         found[at] = -1
+
+
+cdef inline void mark(
+    const int32_t[::1] classes, int64_t first, int64_t end, uint8_t *known, uint8_t as_what
+) noexcept nogil:
+    cdef int64_t pair
+    for pair in range(first, end):
+        known[classes[pair]] = as_what
 
 
 cdef double loss_of(float *scores, Py_ssize_t n, float lowest, double cost) noexcept nogil:
@@ -106,12 +122,12 @@ def search_classes(
     const int32_t[::1] indices,
     const float[::1] data,
     const int64_t[::1] firsts,
-    const int32_t[::1] classes,
+    const int32_t[::1] of_lists,
     const float[::1] weights,
     const float[::1] intercept,
-    const int32_t[::1] own,
-    const float[::1] costs,
-    int32_t[:, ::1] found,
+    const int64_t[::1] starts,
+    const int32_t[::1] classes,
+    int32_t[::1] found,
     double[::1] losses,
     int n_threads,
 ):
@@ -120,36 +136,49 @@ def search_classes(
     Parameters
     ----------
     indptr, indices, data : CSR rows of these samples
-    firsts, classes, weights : the weights of all classes feature by feature
+    firsts, of_lists, weights : the weights of all classes feature by feature
     intercept : (n_classes,)
-    own : (n_samples,), the class of each
-    costs : (n_samples,)
-    found : (n_samples, n_found), becomes the classes of largest score, -1 at the end
-    losses : (n_samples,), becomes the loss of each
+    starts, classes
+        The pairs of these samples, as of `ClassComparison`.
+    found : (n_samples * n_found + n_pairs,)
+        Becomes the classes within the margin that are in no pair with a sample, of largest score
+        first, -1 at the end. A sample has n_found places, and as many as it has pairs.
+    losses : (n_samples,), becomes the losses, in the place of the costs
     n_threads : int
     """
-    cdef Py_ssize_t i, n, n_classes = intercept.shape[0], most = found.shape[1]
+    cdef Py_ssize_t i, n, n_classes = intercept.shape[0], n_samples = losses.shape[0]
+    cdef Py_ssize_t most = (found.shape[0] - (starts[n_samples] - starts[0])) // max(n_samples, 1)
     cdef float[:, ::1] scores = np.empty((n_threads, n_classes), dtype=np.float32)
     cdef int32_t[:, ::1] which = np.empty((n_threads, n_classes), dtype=np.int32)
+    cdef uint8_t[:, ::1] known = np.zeros((n_threads, n_classes), dtype=np.uint8)
     cdef int32_t[:, ::1] counts = np.empty(
         (n_threads, (n_classes - 1) // TOGETHER + 1), dtype=np.int32
     )
-    cdef float[:, ::1] best = np.empty((n_threads, most), dtype=np.float32)
+    cdef float[:, ::1] best = np.empty((n_threads, n_classes), dtype=np.float32)
     cdef const int32_t *features = &indices[0] if indices.shape[0] else NULL
     cdef const float *values = &data[0] if data.shape[0] else NULL
-    cdef const int32_t *of_lists = &classes[0] if classes.shape[0] else NULL
-    cdef const float *in_lists = &weights[0] if weights.shape[0] else NULL
+    cdef const int32_t *in_lists = &of_lists[0] if of_lists.shape[0] else NULL
+    cdef const float *of_entries = &weights[0] if weights.shape[0] else NULL
     cdef float *mine
+    cdef uint8_t *is_known
     cdef float lowest
-    for i in prange(own.shape[0], nogil=True, schedule="dynamic", chunksize=16,
+    cdef int32_t own, thread
+    for i in prange(n_samples, nogil=True, schedule="dynamic", chunksize=16,
                     num_threads=n_threads):
-        mine = &scores[threadid(), 0]
+        thread = threadid()
+        mine, is_known = &scores[thread, 0], &known[thread, 0]
         memcpy(mine, &intercept[0], n_classes * sizeof(float))
         add_scores(
             features + indptr[i], values + indptr[i], indptr[i + 1] - indptr[i],
-            &firsts[0], of_lists, in_lists, mine,
+            &firsts[0], in_lists, of_entries, mine,
         )
-        lowest = mine[own[i]] - 1
-        n = collect(mine, n_classes, own[i], lowest, &counts[threadid(), 0], &which[threadid(), 0])
-        select(mine, &which[threadid(), 0], n, found[i], &best[threadid(), 0])
-        losses[i] = loss_of(mine, n, lowest, costs[i])
+        own = classes[starts[i]]
+        lowest = mine[own] - 1
+        n = collect(mine, n_classes, own, lowest, &counts[thread, 0], &which[thread, 0])
+        mark(classes, starts[i], starts[i + 1], is_known, 1)
+        select(
+            mine, &which[thread, 0], n, is_known, &found[i * most + starts[i] - starts[0]],
+            most + starts[i + 1] - starts[i], &best[thread, 0],
+        )
+        mark(classes, starts[i], starts[i + 1], is_known, 0)
+        losses[i] = loss_of(mine, n, lowest, losses[i])
