@@ -127,7 +127,8 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None, label_features=No
     ValueError
         If Y_new is not of the kind of fit's y, holds no new class, or no new label has a
         positive; if names are missing, or given where labels have none, or there already; if
-        label_features does not have a row for each new label; if `calibration` is set.
+        label_features does not have a row for each new label; if `calibration` is set; with
+        ``loss="crammer_singer"``.
     sklearn.exceptions.NotFittedError
         Before `fit`.
 
@@ -142,6 +143,11 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None, label_features=No
     from nothing.
     """
     check_is_fitted(self)
+    if self.loss == "crammer_singer":
+        raise ValueError(
+            "add_labels: classes of loss='crammer_singer' are compared with one another and solved "
+            "together; use fit on all samples"
+        )
     with self._all_or_nothing():
         self._refuse_calibration()
         self._check_state()

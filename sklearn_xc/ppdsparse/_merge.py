@@ -133,6 +133,11 @@ def _check_models(models):
             raise TypeError(
                 f"merge takes models of one type, not {type(first).__name__} and {name}"
             )
+        if getattr(model, "loss", None) == "crammer_singer":
+            raise TypeError(
+                "models of loss='crammer_singer' cannot be merged: their classes were compared "
+                "with one another, not with those of other models"
+            )
         check_is_fitted(model)
         model._check_state()
         if model.n_features_in_ != first.n_features_in_:

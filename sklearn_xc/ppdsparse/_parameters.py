@@ -20,7 +20,7 @@ CONSTRAINTS = {
     # None is let through to the reading of penalties, whose error names all that there is
     "l1": [str, None, Interval(Real, 0, 1e12, closed="both")],
     "l2": [str, None, Interval(Real, 1e-12, 1e12, closed="both")],
-    "loss": [StrOptions({"squared_hinge", "hinge"})],
+    "loss": [StrOptions({"squared_hinge", "hinge", "crammer_singer"})],
     "fit_intercept": ["boolean"],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="neither")],

@@ -1,0 +1,265 @@
+"""Descent in the dual of a loss that compares classes, over the pairs of a sample and a class.
+
+The pairs of sample i are ``starts[i], ..., starts[i + 1] - 1``; the first of them is its own class.
+A class keeps a number v for each feature of any sample that it is in a pair with, and nothing of
+others; ``places`` has the places of a sample's features there, pair by pair.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+import numpy as np
+
+from sklearn_xc._kernels.common._common cimport interrupted
+from sklearn_xc._kernels.ppdsparse._simplex cimport threshold_of
+
+
+cdef inline float thresholded(float v, float l1) noexcept nogil:
+    """The soft threshold of v."""
+    if v > l1:
+        return v - l1
+    return v + l1 if v < -l1 else 0
+
+
+cdef tuple pairs_by_class(
+    const int64_t[::1] starts, const int32_t[::1] classes, Py_ssize_t n_classes
+):
+    """The pairs of each class, one class after the other, and their samples."""
+    firsts = np.append(0, np.cumsum(np.bincount(classes, minlength=n_classes)))
+    cdef int64_t[::1] next_of = firsts.astype(np.int64)
+    cdef int64_t[::1] pairs = np.empty(classes.shape[0], dtype=np.int64)
+    cdef int32_t[::1] samples = np.empty(classes.shape[0], dtype=np.int32)
+    cdef int64_t i, pair, to
+    with nogil:
+        for i in range(starts.shape[0] - 1):
+            for pair in range(starts[i], starts[i + 1]):
+                to = next_of[classes[pair]]
+                pairs[to], samples[to] = pair, <int32_t>i
+                next_of[classes[pair]] = to + 1
+    return pairs.base, samples.base
+
+
+@cython.final
+cdef class ClassComparison:
+    """Pairs of samples and classes, their dual variables, and v of each class.
+
+    Parameters
+    ----------
+    indptr, indices, data : CSR rows of X
+    squares : ndarray of float32 (n_samples,)
+        Squared lengths, with the constant feature where there is one.
+    costs : ndarray of float32 (n_samples,)
+        Factors on the losses, above zero.
+    starts : ndarray of int64 (n_samples + 1,)
+    classes : ndarray of int32 (n_pairs,)
+    alpha : ndarray of float32 (n_pairs,)
+        Changed in place; that of the own class is the sum of the others.
+    sizes : tuple (n_classes, n_features)
+    l1, l2 : float
+    intercept : bool
+    """
+
+    cdef const int64_t[::1] indptr, starts
+    cdef const int32_t[::1] indices, classes
+    cdef const float[::1] data, squares, costs
+    cdef float[::1] alpha, v, v_constant, wanted
+    cdef int64_t[::1] firsts, place_starts
+    cdef int32_t[::1] places, features
+    cdef float l1, l2
+    cdef bint intercept
+
+    def __init__(
+        self,
+        const int64_t[::1] indptr,
+        const int32_t[::1] indices,
+        const float[::1] data,
+        const float[::1] squares,
+        const float[::1] costs,
+        const int64_t[::1] starts,
+        const int32_t[::1] classes,
+        float[::1] alpha,
+        tuple sizes,
+        float l1,
+        float l2,
+        bint intercept,
+    ):
+        self.indptr, self.indices, self.data = indptr, indices, data
+        self.squares, self.costs = squares, costs
+        self.starts, self.classes, self.alpha = starts, classes, alpha
+        self.l1, self.l2, self.intercept = l1, l2, intercept
+        n_pairs = np.diff(starts)
+        most = int(n_pairs.max())
+        self.wanted = np.empty(most, dtype=np.float32)
+        self.place_starts = np.append(0, np.cumsum(n_pairs * np.diff(indptr)))
+        self.places = np.empty(self.place_starts[starts.shape[0] - 1], dtype=np.int32)
+        self._lay_out(*sizes)
+        self._sum_up()
+
+    def _lay_out(self, Py_ssize_t n_classes, Py_ssize_t n_features):
+        """Give each feature of each class its place."""
+        pairs, samples = pairs_by_class(self.starts, self.classes, n_classes)
+        cdef const int64_t[::1] by_class = pairs
+        cdef const int32_t[::1] sample_of = samples
+        cdef int64_t[::1] firsts = np.zeros(n_classes + 1, dtype=np.int64)
+        cdef int32_t[::1] place = np.empty(n_features, dtype=np.int32)
+        cdef int32_t[::1] seen_by = np.full(n_features, -1, dtype=np.int32)
+        cdef int32_t[::1] features = np.empty(self.places.shape[0], dtype=np.int32)
+        cdef int64_t number, pair, sample, e, to, n = 0
+        cdef int32_t k, f, last = -1
+        with nogil:
+            for number in range(by_class.shape[0]):
+                pair, sample = by_class[number], sample_of[number]
+                k = self.classes[pair]
+                while last < k:
+                    last += 1
+                    firsts[last] = n
+                to = self.place_starts[sample] + (pair - self.starts[sample]) * (
+                    self.indptr[sample + 1] - self.indptr[sample]
+                )
+                for e in range(self.indptr[sample], self.indptr[sample + 1]):
+                    f = self.indices[e]
+                    if seen_by[f] != k:
+                        seen_by[f] = k
+                        place[f] = <int32_t>(n - firsts[k])
+                        features[n] = f
+                        n += 1
+                    self.places[to] = place[f]
+                    to += 1
+            for k in range(last + 1, <int32_t>n_classes + 1):
+                firsts[k] = n
+        self.firsts, self.features = firsts, features.base[:n].copy()
+        self.v = np.zeros(n, dtype=np.float32)
+        self.v_constant = np.zeros(n_classes, dtype=np.float32)
+
+    def _sum_up(self):
+        """v of the dual variables."""
+        cdef int64_t i, pair
+        with nogil:
+            for i in range(self.squares.shape[0]):
+                for pair in range(self.starts[i], self.starts[i + 1]):
+                    if self.alpha[pair] != 0:
+                        self.move(i, pair, self.alpha[pair])
+
+    cdef void move(self, int64_t i, int64_t pair, float by) noexcept nogil:
+        """Add to v of a pair's class, or take from it where the class is not the sample's own."""
+        cdef int64_t n = self.indptr[i + 1] - self.indptr[i]
+        cdef int64_t at = self.place_starts[i] + (pair - self.starts[i]) * n
+        cdef int64_t first = self.firsts[self.classes[pair]], e
+        cdef float signed_by = by if pair == self.starts[i] else -by
+        for e in range(n):
+            self.v[first + self.places[at + e]] += signed_by * self.data[self.indptr[i] + e]
+        if self.intercept:
+            self.v_constant[self.classes[pair]] += signed_by
+
+    cdef float product(self, int64_t i, int64_t pair) noexcept nogil:
+        """The score of a pair's class, times l2."""
+        cdef int64_t n = self.indptr[i + 1] - self.indptr[i]
+        cdef int64_t at = self.place_starts[i] + (pair - self.starts[i]) * n
+        cdef int64_t first = self.firsts[self.classes[pair]], e
+        cdef float total = self.v_constant[self.classes[pair]]
+        for e in range(n):
+            total += self.data[self.indptr[i] + e] * thresholded(
+                self.v[first + self.places[at + e]], self.l1
+            )
+        return total
+
+    cdef void step(self, int64_t i) noexcept nogil:
+        """Make the dual variables of a sample the best ones, as if no threshold were passed."""
+        cdef int64_t own = self.starts[i], m = self.starts[i + 1] - self.starts[i] - 1, j
+        cdef float curvature = self.squares[i] / self.l2, cost = self.costs[i]
+        cdef float inverse = 1 / (curvature + 1 / cost)
+        cdef float score = self.product(i, own), total = 0, limit, by, moved = 0
+        for j in range(m):
+            self.wanted[j] = inverse * (
+                1 + (self.product(i, own + 1 + j) - score) / self.l2
+                + curvature * self.alpha[own + 1 + j]
+            )
+            total += self.alpha[own + 1 + j]
+        limit = threshold_of(
+            &self.wanted[0], m, curvature * inverse, curvature * inverse * total, cost
+        )
+        for j in range(m):
+            by = self.wanted[j] - limit
+            by = (by if by > 0 else 0) - self.alpha[own + 1 + j]
+            if by != 0:
+                self.move(i, own + 1 + j, by)
+                self.alpha[own + 1 + j] += by
+                moved += by
+        if moved != 0:
+            self.move(i, own, moved)
+            self.alpha[own] += moved
+
+    def descend(self, const int32_t[::1] order, const int32_t[::1] stop):
+        """Step each sample of an order once.
+
+        Parameters
+        ----------
+        order : ndarray of int32
+        stop : ndarray of int32 (1,)
+            Another thread makes it 1 to end the descent.
+        """
+        cdef Py_ssize_t number
+        cdef int64_t i
+        cdef double operations = 0
+        with nogil:
+            for number in range(order.shape[0]):
+                i = order[number]
+                if self.starts[i + 1] - self.starts[i] > 1:
+                    self.step(i)
+                    operations += self.place_starts[i + 1] - self.place_starts[i] + 1
+                    interrupted(stop, &operations)
+
+    def weights(self):
+        """W as CSR arrays, features of a class in no order, and the intercepts.
+
+        Returns
+        -------
+        indptr, indices, data : ndarray of int64, int32, float32
+            Some of the data are zero.
+        intercept : ndarray of float32 (n_classes,)
+        """
+        v = np.asarray(self.v)
+        data = np.sign(v) * np.maximum(np.abs(v) - np.float32(self.l1), 0) / np.float32(self.l2)
+        intercept = np.asarray(self.v_constant) / np.float32(self.l2)
+        return self.firsts.base, self.features.base, data, intercept
+
+
+def renewed_pairs(
+    const int64_t[::1] starts,
+    const int32_t[::1] classes,
+    const float[::1] alpha,
+    const int32_t[::1] found,
+):
+    """The pairs of each sample whose dual variable is not zero, and those that were found.
+
+    Parameters
+    ----------
+    starts, classes, alpha
+        As of :class:`ClassComparison`.
+    found : ndarray of int32 (n_samples * n_found + n_pairs,)
+        What `search_classes` has found.
+
+    Returns
+    -------
+    starts, classes, alpha : ndarray
+    """
+    cdef Py_ssize_t n_samples = starts.shape[0] - 1, i
+    cdef int64_t pair, at, n = 0
+    cdef int64_t n_found = (found.shape[0] - alpha.shape[0]) // n_samples
+    most = alpha.shape[0] + np.count_nonzero(np.asarray(found) >= 0)
+    cdef int64_t[::1] new_starts = np.zeros(n_samples + 1, dtype=np.int64)
+    cdef int32_t[::1] new_classes = np.empty(most, dtype=np.int32)
+    cdef float[::1] new_alpha = np.empty(most, dtype=np.float32)
+    with nogil:
+        for i in range(n_samples):
+            for pair in range(starts[i], starts[i + 1]):
+                if pair == starts[i] or alpha[pair] > 0:
+                    new_classes[n], new_alpha[n] = classes[pair], alpha[pair]
+                    n += 1
+            for at in range(i * n_found + starts[i], (i + 1) * n_found + starts[i + 1]):
+                if found[at] < 0:
+                    break
+                new_classes[n], new_alpha[n] = found[at], 0
+                n += 1
+            new_starts[i + 1] = n
+    return new_starts.base, new_classes.base[:n].copy(), new_alpha.base[:n].copy()
