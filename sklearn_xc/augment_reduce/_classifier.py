@@ -301,8 +301,9 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
             rows, codes, sample_weight, texts, weights = validate_warm_start(
                 self, X, y, sample_weight, label_features, classes
             )
-            sample_weight = texts.weights_below(sample_weight, len(codes))
-            rows, codes = texts.below(rows), texts.labels_below(codes)
+            if texts.n:
+                sample_weight = texts.weights_below(sample_weight, len(codes))
+                rows, codes = texts.below(rows), texts.labels_below(codes)
             check_bound(self)
             self._waiting = None
             if weights is None:

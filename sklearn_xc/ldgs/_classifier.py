@@ -362,8 +362,10 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
             if before is not None:
                 require_same_data(self, *before[:2])
                 start = before[2]
-            sample_weight = texts.weights_below(sample_weight, rows.shape[0])
-            rows, Y = texts.below(rows), texts.labels_below(Y, self._encoding.kind == "binary")
+            if texts.n:
+                sample_weight = texts.weights_below(sample_weight, rows.shape[0])
+                Y = texts.labels_below(Y, self._encoding.kind == "binary")
+                rows = texts.below(rows)
             single = self._encoding.kind != "multilabel"
             state = first_state(self, rows, len(self.classes_), single)
             rows = without_far_rows(state, rows, sample_weight)

@@ -122,7 +122,9 @@ class Problem(NamedTuple):
         rows = rows.compact()
         with single_threaded_blas():  # its threads cost more than such small products
             penalties = penalties_of(model.l1, model.l2, rows, sample_weight, empty)
-        inside = texts.below(rows, empty).inside(penalties.coordinates, empty)
+        if texts.n:
+            rows = texts.below(rows, empty)
+        inside = rows.inside(penalties.coordinates, empty)
         Y = texts.labels_below(Y, model._encoding.kind == "binary")
         return cls(inside, Y, weight_below, class_weight, penalties, texts.n)
 
