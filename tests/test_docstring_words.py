@@ -62,7 +62,6 @@ OPEN = {
     "ldgs/_layers.py",
     "ldgs/_partial_fit.py",
     "ldgs/_plain_steps.py",
-    "ldgs/_problem.py",
     "ldgs/_steps.py",
     "ldgs/_train.py",
     "memoir/_classifier.py",

@@ -18,9 +18,8 @@ from ._index_search import predict_topk
 from ._parameters import CONSTRAINTS, PUBLISHED, SEARCH_PARAMS
 from ._partial_fit import partial_fit
 from ._prediction import embedded, has_probabilities
-from ._problem import Problem
 from ._scores import EmbeddedScores
-from ._train import first_state, fit_ldgs, require_weights, without_far_rows
+from ._train import Problem, first_state, fit_ldgs, require_weights, without_far_rows
 
 
 @savable

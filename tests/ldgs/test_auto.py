@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from sklearn_xc import LDGSClassifier
 from sklearn_xc.ldgs import _auto, _features
-from sklearn_xc.ldgs._problem import Problem
+from sklearn_xc.ldgs._train import Problem
 from sklearn_xc.ldgs._units import Change, Units
 from sklearn_xc.utils._matrix import as_rows, normalise
 

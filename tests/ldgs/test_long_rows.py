@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 
 from sklearn_xc import LDGSClassifier
-from sklearn_xc.ldgs._problem import Problem
+from sklearn_xc.ldgs._train import Problem
 from sklearn_xc.utils._matrix import as_rows
 
 
