@@ -75,12 +75,13 @@ def check_bound(model, part=False):
 
 
 def is_automatic(model):
-    """Whether neither the size of the steps nor that of the mini-batches is given."""
+    """Return whether neither the size of the steps nor that of the mini-batches is given."""
     return model.learning_rate == "auto" and model.batch_size == "auto"
 
 
 def bound_of(model, n_classes, part=False):
-    """The bound, where it is "auto" by what the steps cost; those of a stream are on drawn classes.
+    """Return the bound, where it is "auto" by what the steps cost; those of a stream are on drawn
+    classes.
 
     A stream of many classes goes on with the averages of squares that plain steps do not have.
     """
@@ -92,7 +93,7 @@ def bound_of(model, n_classes, part=False):
 
 
 def is_plain(model, bound, n_classes, part=False):
-    """Whether the steps of a call are the plain ones of `_exact_steps`."""
+    """Return whether the steps of a call are the plain ones of `_exact_steps`."""
     if bound != "exact" or part or not is_automatic(model):
         return False
     if model.model != "softmax" and model.bound == "exact":
@@ -102,12 +103,12 @@ def is_plain(model, bound, n_classes, part=False):
 
 
 def are_few(n_classes, model):
-    """Whether steps of all classes cost less than they bring."""
+    """Return whether steps of all classes cost less than they bring."""
     return n_classes <= EXACT_CLASSES * (model.n_sampled_classes + 1)
 
 
 def batch_size_of(model, part=False):
-    """Samples of a mini-batch, of a fit or of a stream of parts."""
+    """Return samples of a mini-batch, of a fit or of a stream of parts."""
     if model.batch_size != "auto":
         return int(model.batch_size)
     if not part:
@@ -116,7 +117,7 @@ def batch_size_of(model, part=False):
 
 
 def passes_of(model, n_visited):
-    """The passes of a fit over this many samples."""
+    """Return the passes of a fit over this many samples."""
     n_classes = len(model.classes_)
     if is_plain(model, bound_of(model, n_classes), n_classes):
         return number_of_passes(model.max_iter, PLAIN_PASSES, n_visited, BATCH_OF_PLAIN)
@@ -124,12 +125,12 @@ def passes_of(model, n_visited):
 
 
 def automatic_rate(entries_of_row):
-    """The published rate for rows of this many entries; the intercept is one more."""
+    """Return the published rate for rows of this many entries; the intercept is one more."""
     return PUBLISHED_RATE * (PUBLISHED_LENGTH + 1) / (entries_of_row + 1)
 
 
 def rate_of(model, bound, entries_of_row, part):
-    """The first rate, and whether it falls to zero by the end of the call.
+    """Return the first rate, and whether it falls to zero by the end of the call.
 
     Parameters
     ----------
@@ -156,12 +157,12 @@ def rate_of(model, bound, entries_of_row, part):
 
 
 def mean_weight(sample_weight):
-    """Of the samples that count."""
+    """Return the mean weight of the samples that count."""
     return float(sample_weight[sample_weight > 0].mean(dtype="float64"))
 
 
 def settings_of(model, bound, sizes, max_iter: int, part, **others):
-    """Settings of the passes.
+    """Return settings of the passes.
 
     Parameters
     ----------
@@ -221,21 +222,21 @@ def require_memory_for(model, bound, n_samples, n_entries, keeps_averages):
 
 
 def coordinates_of(model, n_features, dense):
-    """Those of the steps; published steps are steps on the columns as they are."""
+    """Return the coordinates of the steps; published steps are on the columns as they are."""
     if model.learning_rate != "auto":
         return Coordinates(scale=np.ones(n_features))
     return model._moments.coordinates(dense)
 
 
 def ridge_of(model, n_features, dense):
-    """The strength of the penalty on each column's weights as they are."""
+    """Return the strength of the penalty on each column's weights as they are."""
     if model.alpha != "auto":
         return np.full(n_features, float(model.alpha))
     return RIDGE * model._moments.coordinates(dense).scale ** 2
 
 
 def entries_of(model, coordinates):
-    """Samples of all parts that have each feature; once shifted, a column has no zeros."""
+    """Return samples of all parts that have each feature; once shifted, a column has no zeros."""
     n_rows = model._seen.n_rows
     entries = model._moments.entries_of_feature(n_rows)
     return entries if coordinates.mean is None else np.where(coordinates.mean, n_rows, entries)

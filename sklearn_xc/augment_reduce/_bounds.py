@@ -35,19 +35,19 @@ class OneVsEach:
         self._n_threads = n_threads
 
     def stepped_coefficients(self, psi, importance, batch, weight, t, seeds):
-        """The derivative of the bound's estimate by psi, times the samples' weights."""
+        """Return the derivative of the bound's estimate by psi, times the samples' weights."""
         coefs = np.empty_like(psi[0])
         global_one_vs_each(psi[0], importance[0], batch, weight, coefs, self._n_threads)
         return coefs
 
     def value(self, psi, batch):
-        """The bound of each row, with psi of all classes."""
+        """Return the bound of each row, with psi of all classes."""
         out = np.empty(len(psi))
         noise_kernel.bound_one_vs_each(psi, _all_count(psi), out, self._n_threads)
         return out
 
     def at_best(self, psi):
-        """The log-probability of the own class under the model."""
+        """Return the log-probability of the own class under the model."""
         return log_softmax(psi)[:, 0]
 
 
@@ -67,7 +67,9 @@ class AugmentedSoftmax:
         self._left_out, self._n_threads = left_out, n_threads
 
     def stepped_coefficients(self, psi, importance, batch, weight, t, seeds):
-        """The same after the local step of Algorithm 1, the t-th of these samples, from 1 on."""
+        """Return the same after the local step of Algorithm 1, the t-th of these samples, from 1
+        on.
+        """
         coefs, step = np.empty_like(psi[0]), (1.0 + t + self._before_first) ** -self._decay
         rows = psi[0], importance[0], batch, weight, self.log_eta
         if self._left_out is not None:
@@ -80,13 +82,13 @@ class AugmentedSoftmax:
         return coefs
 
     def value(self, psi, batch):
-        """The bound of each row, with psi of all classes."""
+        """Return the bound of each row, with psi of all classes."""
         out = np.empty(len(psi))
         kernel.bound_softmax(psi, _all_count(psi), batch, self.log_eta, out, self._n_threads)
         return out
 
     def at_best(self, psi):
-        """The bound at its optimum: the log-probability of the own class."""
+        """Return the bound at its optimum: the log-probability of the own class."""
         return log_softmax(psi)[:, 0]
 
 
@@ -116,7 +118,7 @@ class AugmentedNoise:
         return u
 
     def stepped_coefficients(self, psi, importance, batch, weight, t, seeds):
-        """The same after the local step of Algorithm 2; a one-sample estimate."""
+        """Return the same after the local step of Algorithm 2; a one-sample estimate."""
         coefs, of_noise = np.empty_like(psi[0]), (self._model, self._n_threads)
         rate, decay = self._step
         step = rate * (1.0 + t) ** -decay
@@ -133,7 +135,7 @@ class AugmentedNoise:
         return coefs
 
     def value(self, psi, batch):
-        """The bound of each row, with psi of all classes."""
+        """Return the bound of each row, with psi of all classes."""
         out = np.empty(len(psi))
         noise_kernel.bound_noise(
             psi,
@@ -149,13 +151,13 @@ class AugmentedNoise:
         return out
 
     def at_best(self, psi):
-        """The log-probability of the own class under the model."""
+        """Return the log-probability of the own class under the model."""
         own = np.zeros(len(psi), dtype=np.int32)
         return log_probability_of(psi, own, self._name, self._n_threads)
 
 
 def bound_for(settings, y, b, sampler):
-    """The object for the settings of a call.
+    """Return the object for the settings of a call.
 
     Parameters
     ----------
@@ -179,7 +181,9 @@ def bound_for(settings, y, b, sampler):
 
 
 def at_equal_utilities(model, n_classes):
-    """Mean and gamma of the noise of the class chosen among equal ones, arrays of size 1."""
+    """Return the mean and gamma of the noise of the class chosen among equal ones, arrays of size
+    1.
+    """
     psi, others = np.zeros((1, 2), np.float32), np.full((1, 1), n_classes - 1, np.float32)
     mu, gamma = np.empty((2, 1))
     only = np.zeros(1, dtype=np.int32)
@@ -188,5 +192,5 @@ def at_equal_utilities(model, n_classes):
 
 
 def _all_count(psi):
-    """The importance of all other classes when none is left out."""
+    """Return the importance of all other classes when none is left out."""
     return np.ones((psi.shape[0], psi.shape[1] - 1), dtype=np.float32)

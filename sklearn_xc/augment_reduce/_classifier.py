@@ -332,7 +332,7 @@ class AugmentReduceClassifier(BaseSoftmaxClassifier):
         train_on_part(self, X, codes, sample_weight, first)
 
     def _weights_of_new_classes(self, n_new):
-        """As at the start, with draws of their own for each number of classes."""
+        """Draw weights as at the start, other ones for each number of classes."""
         seed = check_random_state(self.random_state).randint(2**31)
         rng = stream(seed, "new classes", len(self.classes_))
         return initial_weights(n_new, self.n_features_in_, self.init_scale, rng.integers(2**31))

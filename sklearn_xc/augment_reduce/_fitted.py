@@ -16,7 +16,7 @@ from ._feature_moments import FeatureMoments
 
 
 def grown_averages(model, places):
-    """The averages when classes have moved to these places, with zeros for new ones."""
+    """Return the averages when classes have moved to these places, with zeros for new ones."""
     if model._averages is None:
         return None
     grown = []

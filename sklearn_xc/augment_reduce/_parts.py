@@ -19,7 +19,7 @@ from ._train import train
 
 
 def train_on_part(model, X, codes, sample_weight, first):
-    """One pass over more samples, and over those that wait.
+    """Make one pass over more samples and the leftover ones.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def train_on_part(model, X, codes, sample_weight, first):
 
 
 def _step_on_rest(model, samples, weights, progress, size):
-    """A step for less than a mini-batch, of which only the weights are kept."""
+    """Make a step for less than a mini-batch, of which only the weights are kept."""
     state = model._averages, model.n_steps_
     told = {name: vars(model)[name] for name in TOLD if progress is SILENT}
     part = len(samples[1]) / size

@@ -53,7 +53,7 @@ class Samples(NamedTuple):
         return np.flatnonzero(visited)
 
     def few(self, n_classes, seed):
-        """A few of the samples trained on, and of those held out, if there are any."""
+        """Return a few of the samples trained on, and of those held out, if there are any."""
         trained = self._watched(self.training, n_classes, seed)
         if not self.held_out.any():
             return trained, None
@@ -79,7 +79,7 @@ class Watched(NamedTuple):
         return float(np.average(values, weights=self.weight))
 
     def scores(self, weights, n_threads):
-        """Of all classes, by weights (n_classes, n_features) and intercepts."""
+        """Return the scores of all classes, by weights (n_classes, n_features) and intercepts."""
         return InvertedIndex(*weights).scores(self.rows, n_threads)
 
 
@@ -101,7 +101,7 @@ class Result(NamedTuple):
 
 
 def step_size(t, learning_rate):
-    """rho of iterations t = 1, 2, ... without its adaptive part (section 4)."""
+    """Return rho of iterations t = 1, 2, ... without its adaptive part (section 4)."""
     return learning_rate * DECAY ** (t // DECAY_STEPS) * t**-0.5
 
 
@@ -124,7 +124,7 @@ class _Watch:
         self.curve.append(value)
 
     def done(self):
-        """No value of the last epochs is better than the best before by more than tol of it."""
+        """Say whether no value of the last epochs beats the best before by more than tol of it."""
         if self.tol is None or len(self.curve) <= self.patience:
             return False
         before, last = max(self.curve[: -self.patience]), max(self.curve[-self.patience :])
@@ -132,13 +132,13 @@ class _Watch:
 
 
 def _order(rng, samples, settings):
-    """The samples of an epoch as they are visited, int32."""
+    """Return the samples of an epoch as they are visited, int32."""
     order = rng.permutation(samples) if settings.shuffled else samples
     return order.astype(np.int32)
 
 
 def _batches(order, batch_size):
-    """The mini-batches of an epoch: equal parts."""
+    """Return the mini-batches of an epoch: equal parts."""
     return np.split(order, equal_cuts(len(order), batch_size)[1:-1])
 
 
@@ -188,7 +188,7 @@ class SampledSteps:
             self._stamps[:] = self.settings.n_steps
 
     def averages(self):
-        """The running averages as of now, shaped as W and b; copies."""
+        """Return the running averages as of now, shaped as W and b; copies."""
         n_features = self.W.shape[1]
         _adaptive_rates.averages_as_of(self.n_steps, self._averages, self._stamps, n_features)
         width = self._averages.shape[1]
@@ -205,7 +205,7 @@ class SampledSteps:
         return Drawn(near, len(self.b), *zip(*draws, strict=True), n_threads)
 
     def epoch(self, rng, number):
-        """A pass over the samples, the `number`-th of the call, from 1 on."""
+        """Make a pass over the samples, the `number`-th of the call, from 1 on."""
         W, b, n_threads = self.W, self.b, self.settings.n_threads
         order = _order(rng, self._training, self.settings)
         batches = _batches(order, self.settings.batch_size)
@@ -231,7 +231,7 @@ class SampledSteps:
                 )  # fmt: skip
 
     def bound(self, watched):
-        """The mean bound of the watched samples; of those held out, their log-likelihood."""
+        """Return the mean bound of the watched samples; of those held out, their log-likelihood."""
         classes = _all_classes(watched.y, len(self.b))
         psi = np.empty(classes.shape, dtype=np.float32)
         rows, n_threads = self.samples.rows, self.settings.n_threads
@@ -241,12 +241,12 @@ class SampledSteps:
         return watched.mean(self._local.value(psi, watched.places))
 
     def weights(self):
-        """W and b, which further steps will change."""
+        """Return W and b, which further steps will change."""
         return self.W, self.b
 
 
 def _all_classes(y, n_classes):
-    """Every class for each sample, its own first, as the kernels want them."""
+    """Return every class for each sample, its own first, as the kernels want them."""
     classes = np.tile(np.arange(n_classes, dtype=np.int32), (len(y), 1))
     own = np.arange(len(y)), y
     classes[own] = 0
@@ -367,7 +367,7 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
 
 
 def run(steps, watched, settings, progress, coordinates):
-    """All passes of a call.
+    """Make all passes of a call.
 
     Parameters
     ----------

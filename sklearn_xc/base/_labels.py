@@ -30,7 +30,8 @@ LABEL_LISTS = (
 
 
 def answer_container(given):
-    """The class of sparse predictions: that of fit's y, or csr_array if scikit-learn is set to it.
+    """Return the class of sparse predictions: that of fit's y, or csr_array if scikit-learn is set
+    to it.
 
     scikit-learn 1.9 has ``set_config(sparse_interface=...)``. Its default, "spmatrix", does not
     tell whether somebody asked for it, so that only "sparray" changes what is returned.
@@ -83,7 +84,7 @@ class LabelEncoding:
         return 1 if self.kind == "binary" else self.n_classes
 
     def indicator(self, pattern):
-        """A CSR pattern of predicted labels in the container and dtype of fit's y.
+        """Return a CSR pattern of predicted labels in the container and dtype of fit's y.
 
         In a csr_array if scikit-learn is configured so.
         """
@@ -136,7 +137,7 @@ def check_labels(y, grades=REFUSED):
 
 
 def _has_missing(y):
-    """Whether a Series or an array of dates says that labels are missing."""
+    """Return whether a Series or an array of dates says that labels are missing."""
     if hasattr(y, "isna"):
         return bool(y.isna().any())
     if hasattr(y, "null_count"):
@@ -145,12 +146,14 @@ def _has_missing(y):
 
 
 def _count_missing(y):
-    """The labels that a column of polars or Arrow lacks."""
+    """Return the labels that a column of polars or Arrow lacks."""
     return y.null_count() if callable(y.null_count) else y.null_count
 
 
 def is_indicator(y):
-    """Whether a raw y that has passed :func:`check_labels` holds labels, not one class a sample."""
+    """Return whether a raw y that has passed :func:`check_labels` holds labels, not one class a
+    sample.
+    """
     if sparse.issparse(y):
         return True
     if hasattr(y, "shape"):
@@ -189,14 +192,16 @@ def _check_texts(y):
 
 
 def _is_entry(value, grades):
-    """Whether a value can stand in an indicator."""
+    """Return whether a value can stand in an indicator."""
     if not isinstance(value, (Real, np.bool_)):
         return False
     return value in (0, 1) if grades == REFUSED else 0 <= value <= 1
 
 
 def labels_to_score(model, y):
-    """True labels as `score` of scikit-learn takes them: columns by their names, no grades."""
+    """Return true labels as `score` of scikit-learn takes them: columns by their names, no
+    grades.
+    """
     if model._encoding.kind == "multilabel":
         y = plain_indicator(in_order_of(y, model.classes_))
     y = plain_labels(y)
@@ -204,7 +209,7 @@ def labels_to_score(model, y):
 
 
 def codes_of(Y):
-    """The class number of each sample from the pattern of `_labels.encode`."""
+    """Return the class number of each sample from the pattern of `_labels.encode`."""
     if Y.shape[1] == 1:
         return np.diff(Y.indptr).astype(np.int32)
     return Y.indices.astype(np.int32)
@@ -298,7 +303,7 @@ def _unique(y):
 
 
 def _unique_objects(y):
-    """As :func:`_unique`; hashing a million strings is much faster than sorting them."""
+    """Find distinct objects; hashing a million strings is much faster than sorting them."""
     labels = y.tolist()
     ordered = sorted(set(labels))
     place = {label: code for code, label in enumerate(ordered)}
@@ -307,7 +312,7 @@ def _unique_objects(y):
 
 
 def encode_indicator(y, names, grades=REFUSED):
-    """As :func:`encode`, of an indicator of any width."""
+    """Encode an indicator of any width, as :func:`encode` does."""
     n_samples, n_classes = y.shape
     if n_classes > LARGEST_INDEX:
         raise ValueError(f"y has {n_classes} columns; at most {LARGEST_INDEX} are supported")
@@ -337,7 +342,7 @@ def encode_indicator(y, names, grades=REFUSED):
 
 
 def told_from_numbers(names):
-    """Names of columns that cannot be taken for the numbers of columns.
+    """Return names of columns that cannot be taken for the numbers of columns.
 
     Whole numbers are objects, unless they are those of the columns: metrics then ask for
     ``classes``, where numbers would be columns.
@@ -373,7 +378,7 @@ def _require_entries(values, shape, grades):
 
 
 def _sparse_pattern(csr):
-    """The non-zero places of a CSR, sorted and each once."""
+    """Return the non-zero places of a CSR, sorted and each once."""
     data, indices, indptr = csr.data, csr.indices, csr.indptr
     if not data.all():
         keep = data != 0
@@ -388,14 +393,14 @@ def _sparse_pattern(csr):
 
 
 def without_grades(y):
-    """The pattern of a raw indicator, csr_array of uint8; 1-D y as it is."""
+    """Return the pattern of a raw indicator, csr_array of uint8; 1-D y as it is."""
     check_labels(y, DROPPED)
     y = y if sparse.issparse(y) else np.asarray(plain_labels(y))
     return encode_indicator(y, None, DROPPED)[1] if y.ndim == 2 else y
 
 
 def pattern_of(Y):
-    """The positives in what :func:`encode` returns, without their grades."""
+    """Return the positives in what :func:`encode` returns, without their grades."""
     if Y.dtype == np.uint8:
         return Y
     parts = np.ones(Y.nnz, dtype=np.uint8), Y.indices, Y.indptr

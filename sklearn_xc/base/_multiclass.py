@@ -87,7 +87,7 @@ def partial_fit(self, X, y, classes=None, sample_weight=None, label_features=Non
 
 
 def labels_of(codes):
-    """One class a sample as `Waiting` has labels."""
+    """Return one class a sample as `Waiting` has labels."""
     return np.arange(len(codes) + 1, dtype=np.int64), codes, np.empty(0, dtype=np.float32)
 
 
@@ -189,14 +189,14 @@ def _grow(estimator, y, classes, may_add):
 
 
 def known_codes(y, classes):
-    """The place of each label in sorted `classes`, -1 where it is not there."""
+    """Return the place of each label in sorted `classes`, -1 where it is not there."""
     y = y.ravel()
     places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     return np.where(classes[places] == y, places, -1).astype(np.int32)
 
 
 def held_out_samples(codes, fraction, rng, sample_weight=None, n_texts=0):
-    """Samples kept from training, at random; a class keeps at least one of its samples.
+    """Return samples kept from training, at random; a class keeps at least one of its samples.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from ._validation import as_it_is
 def topk_predictor(
     self, k=None, scores="decision", *, labels=None, exclude=None, label_weight=None
 ):
-    """An object that answers for single rows in less time than :meth:`predict_topk`.
+    """Return an object that answers for single rows in less time than :meth:`predict_topk`.
 
     Checks of the estimator, the weights of some labels only, and changed intercepts are made once,
     here; a call checks the row and searches, on one thread. It is for rows of the form that ``fit``
@@ -124,7 +124,7 @@ class TopkPredictor:
         )
 
     def __call__(self, X):
-        """The k best classes of each row, and their scores.
+        """Find the k best classes of each row, and their scores.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class TopkPredictor:
 
 
 def _places(labels, classes, name):
-    """Labels for all rows, as places."""
+    """Return labels for all rows, as places."""
     missing = "left out" if name == "exclude" else "refused"
     named = None if sparse.issparse(labels) else named_labels(labels, classes, 0, name, missing)
     if named is None or named.starts is not None:
@@ -185,7 +185,7 @@ def _places(labels, classes, name):
 
 
 def _on_one_thread(model):
-    """A model that predicts on one thread, without what later changes of this one bring."""
+    """Return a model that predicts on one thread, without what later changes of this one bring."""
     if "_origin" in vars(model):  # which nothing has changed since it was mapped
         return model
     one = object.__new__(type(model))

@@ -95,7 +95,8 @@ def all_or_nothing(estimator):
 
 
 def as_it_is(estimator):
-    """An estimator with the attributes of one moment, before or after a change, not during it.
+    """Return an estimator with the attributes of one moment, before or after a change, not during
+    it.
 
     A prediction that begins while another thread fits the estimator is by the model of before.
     Within a fit, and of a mapped model, which nothing has changed, it is the estimator itself.
@@ -137,7 +138,8 @@ def check_parameters(estimator):
 
 
 def search_params(estimator):
-    """The entries of the parameter `search_params`, and the defaults of those that it leaves out.
+    """Return the entries of the parameter `search_params`, and the defaults of those that it leaves
+    out.
 
     Parameters
     ----------
@@ -225,7 +227,7 @@ def validate_fit(estimator, X, y, sample_weight=None, classes=None):
 
 
 def _times_class_weight(estimator, Y, sample_weight):
-    """The weights of samples of one class each, times those of their classes."""
+    """Return the weights of samples of one class each, times those of their classes."""
     if estimator._encoding.kind != "multilabel":
         return times_class_weight(estimator, codes_of(Y), sample_weight)
     if estimator.class_weight is not None:
@@ -334,12 +336,12 @@ def require_same_data(estimator, classes, n_features):
 
 
 def grades_of(estimator):
-    """What an estimator does with grades in y (see `_labels.encode`)."""
+    """Return how an estimator treats grades in y (see `_labels.encode`)."""
     return KEPT if getattr(estimator, "graded", False) else REFUSED
 
 
 def _named(encoding, given, of_frame):
-    """The encoding with the names that the parameter `label_names` gives."""
+    """Return the encoding with the names that the parameter `label_names` gives."""
     if encoding.kind != "multilabel":
         raise ValueError(
             f"label_names is for the columns of an indicator, but y has one of "

@@ -71,13 +71,15 @@ class Calibration:
             raise ValueError(f"a calibration of {self.n_classes} classes for {n_classes}")
 
     def binary(self, scores):
-        """Probabilities of the second of two classes: float64, of the shape of the scores."""
+        """Return probabilities of the second of two classes: float64, of the shape of the
+        scores.
+        """
         if self.method == "temperature":
             return _inside(expit(2 * self.transform.inverse * np.asarray(scores, np.float64)))
         return _inside(self.transform(np.asarray(scores, dtype=np.float64)))
 
     def candidates(self, scores):
-        """Probabilities of the candidates of each row and of each of its other classes.
+        """Return probabilities of the candidates of each row and of each of its other classes.
 
         They fall with the scores, and those of one class a sample sum to 1 in each row.
 
@@ -119,12 +121,12 @@ def _inside(probabilities):
 
 
 def rounded_inside(probabilities):
-    """In float32, still below 1."""
+    """Round to float32, still below 1."""
     return np.minimum(probabilities.astype(np.float32), LARGEST_FLOAT32)
 
 
 def method_for(method, kind):
-    """The method that "auto" means for a kind of labels, or the method given.
+    """Return the method that "auto" means for a kind of labels, or the method given.
 
     Raises
     ------
@@ -184,7 +186,7 @@ def fit_calibration(method, kind, n_classes, held_out):
 
 
 def _both(held_out):
-    """Two columns of scores, -f and f, as of two candidates."""
+    """Return two columns of scores, -f and f, as of two candidates."""
     scores, hits = held_out.scores, held_out.hits
     return held_out._replace(
         scores=np.hstack([-scores, scores]),
@@ -194,7 +196,9 @@ def _both(held_out):
 
 
 def _rest_probability(held_out, scored, n_classes):
-    """Share of the true among the classes that are no candidates; half a one where none was."""
+    """Return the share of the true among the classes that are no candidates; half a one where none
+    was.
+    """
     others = held_out.weight @ (n_classes - scored.sum(axis=1))
     missed = held_out.weight @ (held_out.n_true - (held_out.hits & scored).sum(axis=1))
     return float((missed + 0.5) / (others + 1)) if others > 0 else 0.0

@@ -86,7 +86,7 @@ class CalibratedMixin:
             calibration.require_classes(len(self.classes_))
 
     def _refuse_calibration(self):
-        """For what trains on and holds out nothing: partial_fit, add_labels."""
+        """Refuse calibration in calls that hold out nothing: partial_fit, add_labels."""
         if self.calibration is not None:
             raise ValueError(
                 f"calibration={self.calibration!r} needs samples that are held out from training: "
@@ -115,7 +115,7 @@ class CalibratedMixin:
 
     @available_if(_has_calibration)
     def predict_proba(self, X):
-        """Calibrated probabilities of all classes; only with `calibration`.
+        """Return calibrated probabilities of all classes; only with `calibration`.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class CalibratedMixin:
 
     @available_if(_has_calibration)
     def predict_log_proba(self, X):
-        """Logarithms of the calibrated probabilities; only with `calibration`.
+        """Return logarithms of the calibrated probabilities; only with `calibration`.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class CalibratedMixin:
 
 
 def topk_probabilities(calibration, topk, k, only=None):
-    """Numbers and probabilities of the k best classes of each row, best first.
+    """Return numbers and probabilities of the k best classes of each row, best first.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def topk_probabilities(calibration, topk, k, only=None):
 
 
 def _looked_up(left, best, p, rest):
-    """Probabilities of other classes: those of the best, where they are among them."""
+    """Return probabilities of other classes: those of the best, where they are among them."""
     found = np.repeat(rest[:, None], left.shape[1], axis=1)
     for place in range(best.shape[1]):
         found = np.where(left == best[:, [place]], p[:, [place]], found)
@@ -199,7 +199,7 @@ def _looked_up(left, best, p, rest):
 
 
 def all_probabilities(calibration, topk, n_rows):
-    """Probabilities of all classes: ndarray of float64 (n_rows, n_classes)."""
+    """Return probabilities of all classes: ndarray of float64 (n_rows, n_classes)."""
     shape = n_rows, calibration.n_classes
     require_memory(
         8 * shape[0] * shape[1],

@@ -52,12 +52,12 @@ class TopLabel:
     others: Temperature
 
     def best(self, scores):
-        """Probability that the best class is right: ndarray of float64 (n_rows,)."""
+        """Return probability that the best class is right: ndarray of float64 (n_rows,)."""
         lead = _leads(scores, self.largest_lead)
         return self.curve(self.slope * scores[:, 0] + self.lead_slope * lead)
 
     def __call__(self, scores, n_classes):
-        """Probabilities of the candidates and of each other class.
+        """Return probabilities of the candidates and of each other class.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class TopLabel:
 
 
 def _leads(scores, largest):
-    """How far the best score is above the second."""
+    """Return how far the best score is above the second."""
     if scores.shape[1] < 2:
         return np.full(len(scores), largest)
     return np.where(scores[:, 1] > NO_SCORE, scores[:, 0] - scores[:, 1], largest)
@@ -153,7 +153,7 @@ def fit_top_label(held_out, n_classes):
 
 
 def _logistic(features, hit, weight):
-    """Maximum likelihood of two slopes, not below zero, and an offset."""
+    """Return maximum likelihood of two slopes, not below zero, and an offset."""
     targets = platt_targets(hit, weight)
     parts = [centre_and_scale(column, weight) for column in features.T]
     centre, scale = np.array(parts).T
@@ -174,7 +174,7 @@ def _logistic(features, hit, weight):
 
 
 def _fit_others(held_out, n_classes):
-    """The softmax among all classes but the best, by the rows whose best is wrong."""
+    """Fit the softmax among all classes but the best, by the rows whose best is wrong."""
     missed = ~held_out.hits[:, 0]
     scores, hits = held_out.scores[missed, 1:], held_out.hits[missed, 1:]
     scored = scores > NO_SCORE

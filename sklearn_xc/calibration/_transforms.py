@@ -62,20 +62,22 @@ class Temperature:
     other: float
 
     def __call__(self, scores, has_others):
-        """Probabilities of the candidates and, in the last column, of all other classes."""
+        """Return probabilities of the candidates and, in the last column, of all other classes."""
         utilities = np.where(scores > NO_SCORE, self.inverse * scores, -np.inf)
         other = np.where(has_others, self.other, -np.inf)
         return softmax(np.column_stack([utilities, other]), axis=1)
 
 
 def platt_targets(hits, weight):
-    """Targets instead of 0 and 1, which keep probabilities off 0 and 1 (Platt, section 2)."""
+    """Return targets instead of 0 and 1, which keep probabilities off 0 and 1 (Platt, section
+    2).
+    """
     positives, negatives = weight @ hits, weight @ ~hits
     return np.where(hits, (positives + 1) / (positives + 2), 1 / (negatives + 2))
 
 
 def fit_sigmoid(scores, hits, weight):
-    """Maximum likelihood of slope and offset; the slope not below zero, so that order stays."""
+    """Fit slope and offset by maximum likelihood; the slope is not below zero."""
     targets = platt_targets(hits, weight)
     centre, scale = centre_and_scale(scores, weight)
     z = (scores - centre) / scale
@@ -100,7 +102,7 @@ def fit_isotonic(scores, hits, weight):
 
 
 def fit_temperature(held_out, n_classes):
-    """Maximum likelihood of 1 / temperature and of the utility of all other classes."""
+    """Fit 1 / temperature and the utility of all other classes by maximum likelihood."""
     scored = held_out.scores > NO_SCORE
     weight = held_out.weight / held_out.weight.sum()
     spread = held_out.scores.astype(np.float64)[scored]

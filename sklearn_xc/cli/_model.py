@@ -55,7 +55,7 @@ def say(text: str):
 
 @contextmanager
 def told(what: str):
-    """Context of something that takes time: its progress on a terminal, and how long it took."""
+    """Show the progress of something that takes time on a terminal, and how long it took."""
     start, shown = time.perf_counter(), sys.stderr.isatty()
 
     class Bar(logging.Handler):

@@ -41,7 +41,7 @@ class Data(NamedTuple):
     n_texts: int = 0
 
     def with_texts(self, texts):
-        """The samples with the texts of labels below them."""
+        """Return the samples with the texts of labels below them."""
         if not texts.n:
             return self
         weight = texts.weights_below(self.sample_weight(), len(self.y))
@@ -53,11 +53,11 @@ class Data(NamedTuple):
         return Data(self.rows.take(chosen), self.y[chosen], weight)
 
     def sample_weight(self):
-        """The weights, None for weights of 1."""
+        """Return the weights, None for weights of 1."""
         return self.weight if self.weight.size else None
 
     def visited(self):
-        """The samples of weight above zero, int32."""
+        """Return the samples of weight above zero, int32."""
         n_samples = self.rows.shape[0]
         if self.weight.size:
             return np.flatnonzero(self.weight).astype(np.int32)
@@ -69,44 +69,44 @@ class Data(NamedTuple):
         return float(self.rows.shape[0])
 
     def whole(self, n_classes):
-        """These samples, as all that there are."""
+        """Return these samples as all that there are."""
         visited = self.visited()
         counts = np.bincount(self.y[visited], minlength=n_classes)
         return Whole(len(visited), self.total_weight(), counts)
 
     def entries_a_row(self):
-        """Non-zeros of a sparse row, on average; features of a dense one."""
+        """Return non-zeros of a sparse row, on average; features of a dense one."""
         n_samples, n_features = self.rows.shape
         return n_features if self.rows.dense else len(self.rows.data) / max(n_samples, 1)
 
     def keys(self, classes):
-        """A hash of each row with its label, uint64 (n_samples,); see `_stream.keys_of`."""
+        """Return a hash of each row with its label, uint64 (n_samples,); see `_stream.keys_of`."""
         return keys_of(self.rows.hashes(), self.y, classes)
 
     # ------------------------------------------------------------------------- coordinates
 
     def full(self):
-        """Rows that are hardly sparse as dense ones, so that both give one model."""
+        """Return rows that are hardly sparse as dense ones, so that both give one model."""
         hardly = not self.rows.dense and len(self.rows.data) >= FULL * np.prod(self.rows.shape)
         return self._replace(rows=self.rows.as_dense()) if hardly else self
 
     def shortened(self, typical=None):
-        """The samples with no row much longer than a typical one, by default the median."""
+        """Return the samples with no row much longer than a typical one, by default the median."""
         return self._replace(rows=self.rows.shortened(self.sample_weight(), typical))
 
     def inside(self, coordinates):
         return self._replace(rows=self.rows.inside(coordinates))
 
     def length(self):
-        """Of a typical row; 1 if it is about that."""
+        """Return the length of a typical row; 1 if it is about that."""
         return self.rows.coordinates_of_length(self.sample_weight()).scale
 
     def coordinates(self, columns, fit_intercept):
-        """`Rows.coordinates_for_steps` of the samples."""
+        """Return `Rows.coordinates_for_steps` of the samples."""
         return self.rows.coordinates_for_steps(self.sample_weight(), columns, fit_intercept)
 
     def stream(self, model, settings, before):
-        """The record with these samples after those of the calls before.
+        """Return the record with these samples after those of the calls before.
 
         In coordinates that suit all; where one call brings all rows they are those of a fit.
 
@@ -137,7 +137,7 @@ class Data(NamedTuple):
         )
 
     def added_to(self, sizes, new):
-        """The `Sizes` of the rows of all calls, with these.
+        """Return the `Sizes` of the rows of all calls, with these.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class Data(NamedTuple):
     # ----------------------------------------------------------------------- the objective
 
     def objective(self, W, b, alpha):
-        """Mean log-loss of the softmax plus the ridge of a sample.
+        """Return the mean log-loss of the softmax plus the ridge of a sample.
 
         Parameters
         ----------
@@ -222,13 +222,13 @@ class Data(NamedTuple):
         return float(loss / weight.sum())
 
     def few(self, alpha, seed):
-        """So few samples that a look at their objective costs little; the ridge's share of them."""
+        """Return so few samples that their objective costs little, and the ridge's share."""
         chosen = np.sort(stream(seed, "objective").permutation(self.visited())[:FEW])
         few = self.take(chosen)
         return few, alpha * (few.total_weight() / self.total_weight())
 
     def part_for_rates(self, alpha, seed):
-        """Samples on which rates are tried, and how they are judged (section 4.1).
+        """Return samples on which rates are tried, and how they are judged (section 4.1).
 
         Parameters
         ----------
@@ -263,7 +263,8 @@ class Data(NamedTuple):
 
 
 def rows_of_part(n_rows, n_classes):
-    """How many rows rates are tried on: a tenth, more where that is few, or few for each class.
+    """Return how many rows rates are tried on: a tenth, more where that is few, or few for each
+    class.
 
     On fewer the best rate is one for steps that see each class hardly ever.
     """
@@ -272,5 +273,5 @@ def rows_of_part(n_rows, n_classes):
 
 
 def share_of_part(n_rows):
-    """The tenth, or what a tenth must be at least to say anything."""
+    """Return a tenth, or as many as a tenth needs to say anything."""
     return max(FEWEST_ROWS, int(np.ceil(SHARE * n_rows)))

@@ -48,7 +48,9 @@ class ImplicitBatches(Solver):
         return min(self.settings.n_sampled, self.n_classes - len(labels))
 
     def chance_of_touch(self):
-        """How likely a step touches each class, 1 / beta_k of F.3 with repeated labels allowed."""
+        """Return how likely a step touches each class, 1 / beta_k of F.3 with repeated labels
+        allowed.
+        """
         n_classes = self.n_classes
         chance = np.zeros(n_classes)
         for labels in self.labels:
@@ -73,7 +75,7 @@ class ImplicitBatches(Solver):
             self.step(self.batches[j], labels, drawn, rate)
 
     def step(self, batch, labels, drawn, rate):
-        """One implicit step on these samples, their labels and the classes drawn."""
+        """Make one implicit step on these samples, their labels and the classes drawn."""
         classes = np.concatenate([labels, drawn])
         shrinkage = 1 + rate * self.ridge[classes]
         features, X = block_of_rows(self.data.rows, batch)
@@ -105,7 +107,7 @@ class ImplicitBatches(Solver):
 
 
 def draw_others(labels, n_classes, n_drawn, rng):
-    """Distinct classes that are not in the sorted `labels`, uniformly."""
+    """Draw distinct classes that are not in the sorted `labels`, uniformly."""
     drawn = rng.choice(n_classes - len(labels), n_drawn, replace=False, shuffle=False)
     return drawn + np.searchsorted(labels - np.arange(len(labels)), drawn, side="right")
 
@@ -115,7 +117,7 @@ def dense(matrix):
 
 
 def block_of_rows(rows, batch):
-    """The features of some rows and the rows in these features, float64."""
+    """Return the features of some rows and the rows in these features, float64."""
     if rows.dense:
         X = rows.data.reshape(rows.shape)[batch].astype(np.float64)
         return np.arange(rows.shape[1]), X
@@ -220,7 +222,7 @@ class _Problem:
         return added + self.intercept * x[self.rank] if self.intercept else added
 
     def gather(self, of_scores):
-        """The transpose of `spread`."""
+        """Return the transpose of `spread`."""
         x = self.basis.T @ of_scores / self.root
         return np.vstack([x, self.intercept * of_scores.sum(axis=0)]) if self.intercept else x
 
@@ -232,13 +234,15 @@ class _Problem:
         return _Point(self, x)
 
     def u_of(self, point):
-        """``u - rates + v``; where v is as large as the rates, by v + log v = its argument."""
+        """Return ``u - rates + v``; where v is as large as the rates, by v + log v = its
+        argument.
+        """
         large = point.v > 1
         log_v = np.log(point.v, where=large, out=np.zeros_like(point.v))
         return np.where(large, self.log_rates + point.log_d - log_v, self.u - self.rates + point.v)
 
     def newton_direction(self, point):
-        """Minus the inverse Hessian times the gradient, to a falling relative accuracy."""
+        """Return minus the inverse Hessian times the gradient, to a falling relative accuracy."""
         along = (point.v / (1 + point.v))[:, None]
 
         def hessian(x):

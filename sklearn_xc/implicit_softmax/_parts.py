@@ -21,7 +21,7 @@ from ._settings import settings_of
 
 
 def train_on_part(model, X, codes, sample_weight, first):
-    """One pass over more samples, and over those that wait.
+    """Make one pass over more samples and the leftover ones.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class Trials:
         self._solver, self._loss, self._start, self._shares = solver, loss, start, shares
 
     def loss(self, rate):
-        """Of the weights that this rate leads to; infinite where steps are not finite."""
+        """Return the loss of the weights at this rate; infinite where steps are not finite."""
         start = None if self._start is None else tuple(part.copy() for part in self._start)
         solver = copy(self._solver).begin(start)  # of its own: trials run at the same time
         try:
@@ -62,7 +62,8 @@ class Trials:
 
 
 def search_rate(trials, n_jobs, progress=SILENT):
-    """The best rate for a tenth of the rows (section 4.1), among powers of ten and of their root.
+    """Return the best rate for a tenth of the rows (section 4.1), among powers of ten and of their
+    root.
 
     From 0.1, 1 and 10 on it goes in the direction of the best for as long as that gets better, and
     looks half a decade to both sides in the end.
@@ -101,7 +102,7 @@ def _loss_of(rate, trials):
 
 
 def climb(losses):
-    """The place of the least loss, looked for from the middle of the grid on.
+    """Return the place of the least loss, looked for from the middle of the grid on.
 
     Parameters
     ----------
@@ -125,20 +126,20 @@ def climb(losses):
 
 
 def _best(found):
-    """The smallest place of the least loss; the lowest of all if no loss is finite."""
+    """Return the smallest place of the least loss; the lowest of all if no loss is finite."""
     best = min(found, key=lambda place: (found[place], place))
     return best if np.isfinite(found[best]) else min(found)
 
 
 def _gains(found, before, best):
-    """Whether the way to the best place has still been worth a fit."""
+    """Return whether the way to the best place has still been worth a fit."""
     if not np.isfinite(found[before]):
         return True
     return found[before] - found[best] > WORTH_MORE * abs(found[best])
 
 
 def searched_rate(trials, workers, progress):
-    """The best rate of the first epoch on a part, in the coordinates."""
+    """Return the best rate of the first epoch on a part, in the coordinates."""
     found = search_rate(trials, workers, progress)
     if found.at_end:
         warn_not_converged(

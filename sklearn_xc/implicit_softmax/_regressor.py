@@ -438,7 +438,7 @@ default="auto"
         return n_epochs, curve
 
     def _trials(self, data, settings, start, shares, seed, stop):
-        """Fits of a part of the samples by which rates are compared."""
+        """Return fits of a part of the samples by which rates are compared."""
         part, alpha, loss = data.part_for_rates(settings.alpha, seed)
         settings = replace(settings, alpha=alpha)
         solver = solver_class(settings)(part, len(self.classes_), settings, seed, 1, stop)

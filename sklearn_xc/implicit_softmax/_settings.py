@@ -12,7 +12,7 @@ from ._train import PUBLISHED_SIZES, WITH_RAMAN, chosen_solver
 
 
 def settings_of(model, entries_a_row, before):
-    """The solver's settings but for `inside_of`; refuses what it does not have."""
+    """Return the solver's settings but for `inside_of`; refuses what it does not have."""
     solver = _solver_of(model, entries_a_row, before)
     n, m = PUBLISHED_SIZES[solver]
     n = n if model.batch_size is None else model.batch_size
@@ -51,7 +51,9 @@ def settings_of(model, entries_a_row, before):
 
 
 def _solver_of(model, entries_a_row, before):
-    """The solver, where it is "auto" that of the calls before or the cheaper for its worth."""
+    """Return the solver, where it is "auto" that of the calls before or the cheaper for its
+    worth.
+    """
     if model.solver != "auto":
         return model.solver
     if before is not None:
@@ -62,7 +64,9 @@ def _solver_of(model, entries_a_row, before):
 
 
 def inside_of(model, empty, stream):
-    """Strength of the ridge and constant feature inside; `empty` samples have no entries."""
+    """Return the strength of the ridge and constant feature inside; `empty` samples have no
+    entries.
+    """
     alpha = RIDGE
     if model.alpha != "auto":
         alpha = float(model.alpha) / np.square(stream.coordinates.scale)
@@ -76,14 +80,14 @@ def inside_of(model, empty, stream):
 
 
 def alpha_outside(model, coordinates):
-    """The ridge on weights for X as it is."""
+    """Return the ridge on weights for X as it is."""
     if model.alpha != "auto":
         return float(model.alpha)
     return RIDGE * np.square(coordinates.scale)
 
 
 def divergence(model, solver, error):
-    """Advice for steps that left the range of float32."""
+    """Return the advice for steps that left the range of float32."""
     return (
         f"solver={solver!r} with learning_rate={model.learning_rate!r} left the range of float32 "
         f"({error}): use a smaller learning_rate, solver='implicit', or scale the features"

@@ -40,7 +40,8 @@ SEARCH = 1.7  # a fit with its rate search, in fits
 
 
 def chosen_solver(n_classes, entries_a_row):
-    """The solver of "auto": "exact", unless it takes very many times the operations of "implicit".
+    """Return the solver of "auto": "exact", unless it takes very many times the operations of
+    "implicit".
 
     They are counted over the usual passes of both. A step of "exact" sees all classes where one of
     "implicit" sees two, and is worth far more; only where classes are some ten thousands does it
@@ -59,7 +60,7 @@ def chosen_solver(n_classes, entries_a_row):
 
 
 def is_searched(solver, n_visited, n_classes):
-    """Whether rates are tried on a part of the rows before a fit.
+    """Return whether rates are tried on a part of the rows before a fit.
 
     A tenth of them says little of classes of a few rows each, and more of them would take longer
     than the fit: exact steps then have a rate that no search improves much.
@@ -68,7 +69,7 @@ def is_searched(solver, n_visited, n_classes):
 
 
 def known_rate(model, settings, stream, start, part):
-    """The rate of the first epoch, in the coordinates, where none is searched."""
+    """Return the rate of the first epoch, in the coordinates, where none is searched."""
     if model.learning_rate != "auto":
         return float(model.learning_rate) * stream.typical**2
     if not part:
@@ -87,12 +88,12 @@ def solver_class(settings):
 
 
 def passes(max_iter, settings, n_visited):
-    """The epochs of a fit."""
+    """Return the epochs of a fit."""
     return number_of_passes(max_iter, USUAL_PASSES[settings.solver], n_visited, settings.batch_size)
 
 
 def shares_of_epochs(decay, n_epochs):
-    """The factor on the rate in each epoch, ndarray (n_epochs,)."""
+    """Return the factor on the rate in each epoch, ndarray (n_epochs,)."""
     middle = 0.5 if decay == "linear" else 0.0  # of an epoch, all of which has one rate
     return share_of_rate(decay, np.arange(n_epochs) + middle, n_epochs)
 

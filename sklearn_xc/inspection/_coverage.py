@@ -64,7 +64,7 @@ class CoverageDisplay:
     def from_estimator(
         cls, estimator, X, y, *, scores="auto", sample_weight=None, name=None, ax=None, **kwargs
     ):
-        """Coverage of a fitted estimator with ``predict_topk``.
+        """Return coverage of a fitted estimator with ``predict_topk``.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class CoverageDisplay:
         cls, y_true, y_pred, y_score, *, classes=None, sample_weight=None, name=None, ax=None,
         **kwargs,
     ):  # fmt: skip
-        """Coverage of predictions and their scores.
+        """Return coverage of predictions and their scores.
 
         Parameters
         ----------

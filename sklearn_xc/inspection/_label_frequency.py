@@ -84,7 +84,7 @@ class LabelFrequencyDisplay:
         cls, estimator, X, y, *, k=None, metric="recall", support=None, bins=None,
         sample_weight=None, name=None, ax=None, **kwargs,
     ):  # fmt: skip
-        """Head and tail of a fitted estimator.
+        """Display head and tail of a fitted estimator.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class LabelFrequencyDisplay:
         cls, y_true, y_pred, *, support, k=None, metric="recall", bins=None, classes=None,
         sample_weight=None, name=None, ax=None, **kwargs,
     ):  # fmt: skip
-        """Head and tail of predictions.
+        """Display head and tail of predictions.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class LabelFrequencyDisplay:
 
 
 def _ticks(bins, n_labels):
-    """The texts below the bins, none so wide that it runs into the next."""
+    """Return the texts below the bins, none so wide that it runs into the next."""
     spans = [f"{low}" if low == high else f"{low}\u2013{high}" for low, high in bins]
     if max(map(len, spans)) > WIDEST_SPAN:
         spans = [span.replace("\u2013", "\u2013\n") for span in spans]
@@ -221,7 +221,7 @@ def _check_metric(metric):
 def counts_by_frequency(
     y_true, y_pred, k, classes, sample_weight, support, bins, from_predict_topk
 ):
-    """Bins, and what is in each: labels, true ones, predicted ones, hits."""
+    """Return bins, and what is in each: labels, true ones, predicted ones, hits."""
     given = _labels_given(y_true)
     if given is not None and classes is None:
         raise ValueError("1-D y_true needs classes, the label of each entry of support")
@@ -272,7 +272,9 @@ def _checked_support(support, n_classes):
 
 
 def _bins(support, n_unknown, lower):
-    """Least and largest support of the bins that hold labels, (n_bins, 2), head first."""
+    """Return the least and largest support of the bins that hold labels, (n_bins, 2), head
+    first.
+    """
     if lower is None:
         bins = next(b for base in BASES if len(b := _non_empty(support, base)) <= MOST_BINS)
     else:
@@ -286,7 +288,7 @@ def _bins(support, n_unknown, lower):
 
 
 def _non_empty(support, base):
-    """The bins 1, 2 to base, base + 1 to base^2, ... that hold labels."""
+    """Return the bins 1, 2 to base, base + 1 to base^2, ... that hold labels."""
     lower = [1, 2, base + 1]
     while lower[-1] <= support.max(initial=1):
         lower.append((lower[-1] - 1) * base + 1)

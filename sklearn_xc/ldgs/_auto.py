@@ -57,7 +57,7 @@ class Plan(NamedTuple):
 
 
 def is_plain(model, n_features, n_classes):
-    """Whether steps of one rate on all classes serve, where rows have one label each."""
+    """Return whether steps of one rate on all classes serve, where rows have one label each."""
     free = (model.solver, model.learning_rate) == ("auto", "auto")
     free = free and model.gradient in ("auto", "exact") and model.hidden_dim in ("auto", None)
     of_loss = (model.loss, model.similarity) == ("cross_entropy", "linear")
@@ -66,7 +66,7 @@ def is_plain(model, n_features, n_classes):
 
 
 def make_plan(model, few, n_features, n_classes, single=False):
-    """The plan of a fit, from the parameters of the model and what X is.
+    """Return the plan of a fit, from the parameters of the model and what X is.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def make_plan(model, few, n_features, n_classes, single=False):
 
 
 def rate_of(model, form):
-    """The first rate."""
+    """Return the first rate."""
     if model.learning_rate != "auto":
         return float(model.learning_rate)
     rates = RATES_SGD if model.solver == "sgd" else RATES  # "auto" is Adagrad elsewhere
@@ -108,7 +108,7 @@ def rate_of(model, form):
 
 
 def query_size_of(model, gradient, n_classes, n_chunks):
-    """How many classes an index names, or are drawn."""
+    """Return how many classes an index names, or are drawn."""
     size = model.query_size
     if size == "auto":
         size = NAMED_TOGETHER / n_chunks if gradient == "decomposed" else 1
@@ -119,7 +119,7 @@ def query_size_of(model, gradient, n_classes, n_chunks):
 
 
 def passes(model, form, n_samples, n_weights):
-    """The passes of a fit over this many samples."""
+    """Return the passes of a fit over this many samples."""
     found = number_of_passes(model.max_iter, PASSES, n_samples, model.batch_size)
     if model.max_iter == "auto" and form == "columns":
         steps = STEPS_BY_COLUMN * min(1.0, n_samples / n_weights)

@@ -62,12 +62,14 @@ class SetGradients(NamedTuple):
     left_out: np.ndarray
 
     def spans(self):
-        """Where the entries of each row begin, in `ids` and `values` as vectors, and how many."""
+        """Return where the entries of each row begin in `ids` and `values` as vectors, and how
+        many.
+        """
         return np.arange(len(self.ids), dtype=np.int64) * self.ids.shape[1], self.counts
 
 
 def chunk_bounds(n_columns, n_chunks):
-    """Where chunks of about equal size begin, and the end: int32 (n_chunks + 1,)."""
+    """Return where chunks of about equal size begin, and the end: int32 (n_chunks + 1,)."""
     return (np.arange(n_chunks + 1) * n_columns // n_chunks).astype(np.int32)
 
 
@@ -125,7 +127,7 @@ def set_gradients(
     W, H, bounds, candidates, positives, loss, *, wants_left_out=False, n_threads=1, places=None,
     rounded=None,
 ):  # fmt: skip
-    """Gradients of a loss on the positives and the candidates of samples.
+    """Return gradients of a loss on the positives and the candidates of samples.
 
     Parameters
     ----------
@@ -191,7 +193,7 @@ def set_gradients(
 
 
 def scratch_places(n_threads, n_classes):
-    """Where kernels note what they have seen: int32 (n_threads, n_classes) of -1."""
+    """Return the room for what kernels have seen: int32 (n_threads, n_classes) of -1."""
     return np.full((n_threads, n_classes), -1, dtype=np.int32)
 
 
@@ -242,7 +244,7 @@ class ChunkIndexes:
         return self
 
     def candidates(self, H, n, n_first=None):
-        """The n classes that score best in each chunk, int32 (n_rows, n_chunks, n); -1: padding.
+        """Return n classes that score best in each chunk, int32 (n_rows, n_chunks, n); -1: padding.
 
         The best `n_first` stand first, the next up to twice as many then, and so on.
         """
@@ -255,7 +257,7 @@ class ChunkIndexes:
         return np.stack(found, axis=1)
 
     def beyond(self, W, H, n, threshold):
-        """The classes of which a chunk's score is beyond a threshold, of either sign.
+        """Return the classes of which a chunk's score is beyond a threshold, of either sign.
 
         Of the n best and the n lowest in each chunk, int32 (n_rows, n_chunks, 2 n); -1: padding.
         """

@@ -405,7 +405,7 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
     # ------------------------------------------------------------------------------- prediction
 
     def transform(self, X):
-        """Embeddings of samples: their product with `input_embeddings_`.
+        """Return embeddings of samples: their product with `input_embeddings_`.
 
         Parameters
         ----------

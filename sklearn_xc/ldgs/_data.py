@@ -14,7 +14,7 @@ from ._candidate_gradients import Positives
 
 
 def positives_of(Y, encoding):
-    """The positives of samples whose labels are encoded.
+    """Return the positives of samples whose labels are encoded.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def _part_of_indicator(estimator, X, y, classes, sample_weight, first):
 
 
 def held_out_of(model, positives, sample_weight, rng, n_texts=0):
-    """Samples kept from training, at random: ndarray of bool (n_samples,).
+    """Return samples kept from training, at random: ndarray of bool (n_samples,).
 
     None without `early_stopping`. With one class a sample, a class keeps at least one of its
     samples. The last `n_texts` are texts of labels, which stay.
@@ -114,13 +114,15 @@ def held_out_of(model, positives, sample_weight, rng, n_texts=0):
 
 
 def in_runs(positives):
-    """Whether samples of a part come in runs of one label, which no step should be made of."""
+    """Return whether samples of a part come in runs of one label, which no step should be made
+    of.
+    """
     ones = np.diff(positives.indptr) == 1
     return sorted_by_class(positives.ids[positives.indptr[:-1][ones]])
 
 
 def of_weight(X, positives, sample_weight):
-    """The samples of weight above zero: X, positives and weights."""
+    """Return the samples of weight above zero: X, positives and weights."""
     samples = X, positives, sample_weight
     if sample_weight is None or (sample_weight > 0).all():
         return samples
@@ -128,7 +130,7 @@ def of_weight(X, positives, sample_weight):
 
 
 def chosen(samples, some):
-    """Some of the samples, in that order; all three of `of_weight`."""
+    """Take some of the samples, in that order."""
     X, positives, weight = samples
     count = np.diff(positives.indptr)[some]
     indptr = np.append(0, np.cumsum(count)).astype(np.int64)

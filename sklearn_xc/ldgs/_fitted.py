@@ -52,7 +52,7 @@ TOLD = "loss_curve_", "n_scored_"
 
 
 def keep_weights(model, outcome, told, cold):
-    """As `keep`, after a step that the next call takes back: of its state, what is known of rows.
+    """Keep weights of a step that the next call takes back, and of its state what counts rows.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def keep_weights(model, outcome, told, cold):
 
 
 def tables_of(model):
-    """Label embeddings, intercepts and, if there is one, the table of features."""
+    """Return the label embeddings, intercepts and, if there is one, the table of features."""
     tables = [dense(checked_weights(model.coef_)), np.asarray(model.intercept_ + model._threshold)]
     return tables if model.input_embeddings_ is None else [*tables, model.input_embeddings_]
 
@@ -82,7 +82,7 @@ def put_back(model, coef, intercept, table=None):
 
 
 def state_of(model):
-    """State from which training resumes, beside the weights."""
+    """Return the state from which training resumes, beside the weights."""
     plan = Plan(model._form, model.hidden_dim_, model.gradient_, model.learning_rate_, False)
     return State(
         plan,
@@ -96,7 +96,9 @@ def state_of(model):
 
 
 def start_of(model):
-    """Label embeddings, intercepts, feature embeddings and sums of squares to go on from."""
+    """Return the label embeddings, intercepts, feature embeddings and sums of squares to go on
+    from.
+    """
     if model._squared != (model.similarity == "sqeuclidean"):
         raise ValueError(
             f"similarity={model.similarity!r} is not that of the fit before, on whose weights "

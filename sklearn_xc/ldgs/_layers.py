@@ -66,7 +66,9 @@ class Layout:
         self.norms = self.bounds if self.squared else NO_NORMS
 
     def columns(self, values):
-        """A number for each column, from one a dimension or one for all; 0 for intercepts."""
+        """Return a number for each column, from one a dimension or one for all; 0 for
+        intercepts.
+        """
         wide = np.zeros(self.n_columns, dtype=np.float32)
         wide[self.plain] = values
         return wide
@@ -77,7 +79,7 @@ class Layout:
             E[:, columns] = embeddings[:, dims]
 
     def weights(self, coef, intercept):
-        """The table of label embeddings (n_classes, n_columns) that scores as these."""
+        """Return the table of label embeddings (n_classes, n_columns) that scores as these."""
         W = np.zeros((len(coef), self.n_columns), dtype=np.float32)
         self.write(coef, W)
         if self.squared:
@@ -88,20 +90,22 @@ class Layout:
         return W
 
     def coef(self, W):
-        """Label embeddings (n_classes, dim) and intercepts (n_classes,) of a table."""
+        """Return the label embeddings (n_classes, dim) and intercepts (n_classes,) of a table."""
         if self.squared:
             return W[:, self.plain], np.zeros(len(W), dtype=np.float32)
         return W[:, self.plain], self._constant * W[:, self.last].sum(axis=1)
 
     def queries(self, E):
-        """Embeddings (n, n_columns) made ready for the product with label embeddings, in place."""
+        """Return embeddings (n, n_columns) made ready for the product with label embeddings, in
+        place.
+        """
         if self.squared:
             E *= 2
         E[:, self.last] = 1 if self.squared else self._constant
         return E
 
     def of_embeddings(self, of_queries):
-        """The gradient in the embeddings from that in their queries, in place."""
+        """Return the gradient in the embeddings from that in their queries, in place."""
         if self.squared:
             of_queries *= 2
         of_queries[:, self.last] = 0

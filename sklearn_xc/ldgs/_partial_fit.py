@@ -68,13 +68,13 @@ def partial_fit(self, X, y, classes=None, sample_weight=None, label_features=Non
 
 
 def problem_of(model, samples, some):
-    """The problem of some samples, as a part."""
+    """Return the problem of some samples, as a part."""
     X, *others = chosen(samples, some)
     return Problem.of(model, as_rows(X), *others)
 
 
 def train_on_part(model, X, positives, sample_weight, first):
-    """One pass over more samples, and over those that wait (see `utils/_waiting.py`).
+    """Make one pass over more samples and the leftover ones (see `utils/_waiting.py`).
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def train_on_part(model, X, positives, sample_weight, first):
     model._waiting = None
 
     def train(some, progress):
-        """A pass over some of the samples."""
+        """Return a pass over some of the samples."""
         number = stream(seed, "part", int(state.n_visited)).integers(2**31)
         return fit_ldgs(
             problem_of(model, samples, some), model, state, None if cold else start_of(model),

@@ -121,17 +121,19 @@ class PlainSteps:
         self._done = True
 
     def forget_untouched(self):
-        """Nothing: weights that no step touches stay at zero."""
+        """Leave weights that no step touches, which stay at zero."""
 
     def model(self):
-        """Label embeddings and intercepts so far, for X as it is; there is no table of features."""
+        """Return the label embeddings and intercepts so far, for X as it is; there is no table of
+        features.
+        """
         W, b = self._inside()
         if not self._done:
             W, b = W.copy(), b.copy()
         return *weights_outside(self._coordinates, W, b), None
 
     def scores(self, samples):
-        """Scores (n, n_classes) of samples."""
+        """Return scores (n, n_classes) of samples."""
         W, b = self._inside()
         return self.rows.take(samples).matrix() @ W.T + b
 

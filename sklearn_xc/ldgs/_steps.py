@@ -105,7 +105,9 @@ class Steps:
             self.ridge_U = Ridge(w.U, w.squares_U, layout.columns(of_U), NO_NORMS)
 
     def _worth_rounding(self):
-        """Whether rounded weights are read first: where most then need not be, if there is room."""
+        """Return whether rounded weights are read first: where most then need not be, if there is
+        room.
+        """
         s, W = self.settings, self.weights.W
         sparse = s.gradient != "exact" and s.loss != "cross_entropy" and s.n_message_passes == 0
         if not sparse or W.nbytes <= WORTH_ROUNDING:
@@ -142,7 +144,7 @@ class Steps:
             self.row_buffers = np.empty((t, K), np.float32), np.empty((t, 5 * K + 4))
 
     def threads(self, n_rows):
-        """Threads for work on this many rows of weights."""
+        """Return threads for work on this many rows of weights."""
         return self.n_threads if n_rows * self.layout.n_columns > WORTH_THREADS else 1
 
     # ----------------------------------------------------------------------------------- a pass
@@ -181,7 +183,7 @@ class Steps:
         return s.learning_rate * share_of_rate(s.decay, passes, s.max_iter)
 
     def step(self, batch, rate, rng):
-        """A step on a mini-batch; returns the weighted sum of its losses before the step."""
+        """Return a step on a mini-batch; returns the weighted sum of its losses before the step."""
         E = self.embed(batch)
         H = self.layout.queries(E)
         positives = self.positives_of(batch)
@@ -215,7 +217,7 @@ class Steps:
         return len(self.weights.W)
 
     def take_off_what_is_due(self):
-        """The ridge of rows that no step touches, now and then."""
+        """Take off, now and then, the ridge of rows that no step touches."""
         if self.ridge_W.is_due():
             self.ridge_W.finish(self.n_threads)
             self.rounded = None
@@ -236,7 +238,9 @@ class Steps:
             self.ridge_U.forget_untouched()
 
     def model(self):
-        """Label embeddings, intercepts and the table of features so far; changes nothing."""
+        """Return the label embeddings, intercepts and the table of features so far; changes
+        nothing.
+        """
         table = None
         if self.ridge_U is not None:
             U = self.ridge_U.taken_off(self.n_threads)
@@ -244,7 +248,7 @@ class Steps:
         return *self.layout.coef(self.ridge_W.taken_off(self.n_threads)), table
 
     def scores(self, samples):
-        """Scores (n, n_classes) of samples."""
+        """Return scores (n, n_classes) of samples."""
         E = self.embed(samples)
         square = np.einsum("ij,ij->i", E, E)[:, None]
         scores = self.layout.queries(E) @ self.weights.W.T
@@ -258,7 +262,9 @@ class Steps:
         return Lists(rows.indices, rows.data, begin, rows.indptr[batch + 1] - begin, rows.dense)
 
     def embed(self, batch):
-        """Embeddings of samples, (n, n_columns), with room for the last column of each chunk."""
+        """Return embeddings of samples, (n, n_columns), with room for the last column of each
+        chunk.
+        """
         rows, U = self.rows, self.weights.U
         E = np.zeros((len(batch), self.layout.n_columns), dtype=np.float32)
         if U is None and rows.dense:
@@ -397,7 +403,7 @@ class Steps:
         )  # fmt: skip
 
     def draw(self, n_rows, n, rng):
-        """Uniform negatives (and positives, which are positives all the same)."""
+        """Draw uniform negatives (and positives, which are positives all the same)."""
         K = len(self.weights.W)
         if n >= K:
             return np.tile(np.arange(K, dtype=np.int32), (n_rows, 1))
@@ -423,7 +429,7 @@ class Steps:
         self.searching = self.concentration < CONCENTRATED or self.n_passes >= 1
 
     def cost_of_building(self):
-        """Multiply-adds, about."""
+        """Return multiply-adds, about."""
         s = self.settings
         return self.weights.W.size * s.n_centroids + (not self.new_pass) * s.n_chunks * BUILDING
 

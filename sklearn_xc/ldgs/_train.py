@@ -53,7 +53,9 @@ class Problem(NamedTuple):
 
     @classmethod
     def of(cls, model, rows, positives, sample_weight, held_out=None, n_texts=0):
-        """The problem of an estimator whose classes are known; a part where none are held out."""
+        """Return the problem of an estimator whose classes are known; a part where none are held
+        out.
+        """
         whole, n_classes = held_out is not None, len(model.classes_)
         if held_out is None:
             held_out = np.zeros(rows.shape[0], dtype=bool)
@@ -61,24 +63,26 @@ class Problem(NamedTuple):
         return cls(rows, positives, sample_weight, held_out, n_classes, multilabel, whole, n_texts)
 
     def visited(self):
-        """The samples to train on."""
+        """Return the samples to train on."""
         weight = self.sample_weight
         counted = ~self.held_out if weight is None else ~self.held_out & (weight > 0)
         return np.flatnonzero(counted)
 
     def samples(self, rows):
-        """Those of the numbers of rows that are not of texts."""
+        """Return the numbers of rows that are not of texts."""
         return rows[rows < self.rows.shape[0] - self.n_texts]
 
     def in_form(self, form):
-        """With rows as steps of this form take them: sparse by features, dense by columns."""
+        """Return the data with rows as this form takes them: sparse by features, dense by
+        columns.
+        """
         rows = self.rows
         if form == "features":
             rows = rows.as_sparse()
         return self._replace(rows=rows.as_dense() if form == "columns" else rows)
 
     def lengths(self):
-        """The lengths of all rows, float64 (n_samples,)."""
+        """Return the lengths of all rows, float64 (n_samples,)."""
         if self.rows.dense:
             return np.sqrt(self.rows.squared_norms())
         indptr, lengths = self.rows.indptr, np.zeros(self.rows.shape[0])
@@ -91,7 +95,7 @@ class Problem(NamedTuple):
         return lengths
 
     def moments(self, samples, weight):
-        """Some rows, a stretch at a time: their weight, and of each column mean and squares.
+        """Yield some rows, a stretch at a time: their weight, and of each column mean and squares.
 
         Yields what `Units.with_columns` takes.
         """
@@ -106,7 +110,7 @@ class Problem(NamedTuple):
             yield total, mean, w @ (part * part)
 
     def seen_by(self, units, samples):
-        """The units with some of the samples; None for None."""
+        """Return the units with some of the samples; None for None."""
         if units is None:
             return None
         weight = np.ones(len(samples))
@@ -120,7 +124,7 @@ class Problem(NamedTuple):
         return units
 
     def in_units(self, change):
-        """The rows in the units of a `Change`."""
+        """Return the rows in the units of a `Change`."""
         rows, shift, scale = self.rows, change.shift, change.scale
         if shift is None and np.ndim(scale) == 0:
             if np.float32(scale) == 1:  # rows of unit length: X is not copied
@@ -207,7 +211,7 @@ class Outcome(NamedTuple):
 
 
 def first_state(params, rows, n_classes, single=False):
-    """The state before a cold start; `params` is the estimator, whose parameters are read.
+    """Return the state before a cold start, by the parameters of the estimator `params`.
 
     `single` says that the rows are all, and have one label each.
     """
@@ -224,7 +228,7 @@ def first_state(params, rows, n_classes, single=False):
 
 
 def without_far_rows(state, rows, sample_weight, known=False):
-    """Rows with none far longer than typical ones, if the scale of the rows is measured.
+    """Return rows with none far longer than typical ones, if the scale of the rows is measured.
 
     `known` says that earlier calls have told the length of a typical row.
     """
@@ -234,14 +238,14 @@ def without_far_rows(state, rows, sample_weight, known=False):
 
 
 def having_seen(state, problem):
-    """The state with the samples of a problem in what is known of the rows."""
+    """Return the state with the samples of a problem in what is known of the rows."""
     problem = problem.in_form(state.plan.form)
     seen = state.seen.with_hashes(problem.rows.hashes(), problem.sample_weight)
     return state._replace(seen=seen, units=problem.seen_by(state.units, problem.visited()))
 
 
 def state_of_part(params, state):
-    """The state before one more part: only what a parameter names may have changed."""
+    """Return the state before one more part: only what a parameter names may have changed."""
     gradient, form = state.plan.gradient, state.plan.form
     if params.gradient != "auto":
         gradient = params.gradient
@@ -350,7 +354,7 @@ def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threa
 
 
 def _prepare(problem, params, state, start, seed, n_threads):
-    """The steps of a call, the change of variables of their weights, and alpha."""
+    """Return the steps of a call, the change of variables of their weights, and alpha."""
     if problem.whole:
         state = having_seen(state, problem)
     problem, visited = problem.in_form(state.plan.form), problem.visited()
@@ -388,7 +392,7 @@ def _prepare(problem, params, state, start, seed, n_threads):
 
 
 def settings_of(params, plan, problem, n_samples, seen):
-    """The settings of the steps, of this many samples in all."""
+    """Return the settings of the steps, of this many samples in all."""
     batch_size, rate = params.batch_size, plan.learning_rate
     if problem.whole:
         batch_size = max(1, min(batch_size, n_samples))
@@ -428,7 +432,7 @@ def require_weights(hidden_dim, n_classes, n_features, n_columns):
 
 
 def _initial(start, plan, layout, shape, seed, change, adaptive):
-    """The weights to start from, in the units of the steps."""
+    """Return the weights to start from, in the units of the steps."""
     (n_classes, n_features), dim, squares = shape, len(layout.plain), None
     if start is not None:
         coef, intercept, table = change.inside(start.coef, start.intercept, start.table)

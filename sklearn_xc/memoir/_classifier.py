@@ -375,7 +375,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
     # ------------------------------------------------------------------------------ the model
 
     def _settings(self):
-        """Settings of the passes and of the search, by what is known of the samples."""
+        """Return settings of the passes and of the search, by what is known of the samples."""
         seen = DataSeen(self._seen, self._squares, self._new)
         if self._bias is None:
             self._bias = bias_of(self, seen)
@@ -405,7 +405,7 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
         self._set_linear_model(coef, intercept, indexed=False)
 
     def _finished(self, iterates):
-        """The weights and intercepts to predict with, of all classes, for samples as given."""
+        """Return weights and intercepts to predict with, of all classes, for samples as given."""
         coef, constant = iterates.model(len(self.classes_), self.average)
         if self.normalize_scores:
             coef, constant = of_length_one(coef, constant)

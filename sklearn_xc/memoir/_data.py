@@ -33,13 +33,13 @@ class Data(NamedTuple):
         return Data(self.rows.take(chosen), self.codes[chosen], weight)
 
     def counted(self):
-        """The samples without those of weight zero, which are nowhere."""
+        """Return the samples without those of weight zero, which are nowhere."""
         if not self.weight.size or self.weight.all():
             return self
         return self.take(self.weight > 0)
 
     def with_texts(self, texts, factors=None):
-        """The samples with the texts of labels below them; `factors` are weights of classes."""
+        """Return samples with the texts of labels below them; `factors` are weights of classes."""
         if not texts.n:
             return self
         weight = self.weight if self.weight.size else None
@@ -48,7 +48,7 @@ class Data(NamedTuple):
         return Data(texts.below(self.rows), texts.labels_below(self.codes), weight)
 
     def split(self, model, rng, sample_weight):
-        """The samples to train on and those kept apart for early stopping, or None.
+        """Return the samples to train on and those kept apart for early stopping, or None.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class Data(NamedTuple):
         return data.take(~held_out), data._replace(weight=sample_weight).take(held_out)
 
     def coordinates(self, model):
-        """Those that shift the columns of dense rows, if these are very uneven.
+        """Return coordinates that centre the columns of dense rows, if these are very uneven.
 
         A mere length is what rates and penalties follow.
         """
@@ -83,11 +83,11 @@ class Data(NamedTuple):
         return self._replace(rows=self.rows.inside(coordinates))
 
     def measures(self):
-        """Hashes of the rows, uint64, their squared lengths, float64, and weights."""
+        """Return hashes of the rows, uint64, their squared lengths, float64, and weights."""
         return self.rows.hashes(), self.rows.squared_norms(), self.weight
 
     def macro_f1(self, coef, intercept, n_threads):
-        """The macro-averaged F1 of the samples by these weights."""
+        """Return the macro-averaged F1 of the samples by these weights."""
         found = InvertedIndex(coef, intercept).topk(self.rows, 1, n_threads)[0].ravel()
         return f1_score(
             self.codes, found, average="macro", zero_division=0, sample_weight=self.weight
@@ -95,7 +95,7 @@ class Data(NamedTuple):
 
 
 def with_class_weight(class_weight, classes, codes, sample_weight, totals=0):
-    """Weights with those of the classes, of size 0 for 1.
+    """Return weights with those of the classes, of size 0 for 1.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from ._train import Problem, fit_memoir
 
 
 def train_on_part(self, X, codes, sample_weight, first):
-    """One pass over more samples, in the order given.
+    """Make one pass over more samples, in the order given.
 
     Parameters
     ----------

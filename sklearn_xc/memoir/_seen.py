@@ -58,7 +58,7 @@ def take_in(model, hashes, squares, weight):
 
 
 def _typical_length(model, squares):
-    """That of the rows of earlier calls; in the first call, the median of its own."""
+    """Return the typical row length: of earlier calls, or in the first call its median."""
     seen = model._seen
     if seen.weight_of_visits > 0 and model._squares > 0:
         return float(np.sqrt(model._squares / seen.weight_of_visits))
@@ -66,12 +66,12 @@ def _typical_length(model, squares):
 
 
 def mean_weight_of(seen):
-    """Of all samples so far; 0 where there are none."""
+    """Return the mean weight of all samples so far; 0 where there are none."""
     return seen.weight_of_visits / max(seen.n_visits, 1)
 
 
 def with_weight_of_classes(model, codes, sample_weight, first):
-    """The weights to train with; "balanced" counts the samples of all calls."""
+    """Return the weights to train with; "balanced" counts the samples of all calls."""
     before = 0 if first else vars(model).get("_totals", 0)
     weight, totals = with_class_weight(
         model.class_weight, model.classes_, codes, sample_weight, before
@@ -82,7 +82,7 @@ def with_weight_of_classes(model, codes, sample_weight, first):
 
 
 def factors_of_texts(model):
-    """The weights of the classes, by the samples counted so far; None for weights of 1."""
+    """Return the weights of the classes, by the samples counted so far; None for weights of 1."""
     if model.class_weight is None:
         return None
     return weights_of_labels(model.class_weight, model.classes_, model._totals)

@@ -40,7 +40,7 @@ class BaseTopKWrapper(
     _parameter_constraints: dict = {}  # noqa: RUF012  (scikit-learn's convention)
 
     def _wrapped(self):
-        """The estimator to copy: by default PPDSparseClassifier."""
+        """Return the estimator to copy: by default PPDSparseClassifier."""
         if self.estimator is not None:
             return self.estimator
         estimator = PPDSparseClassifier(random_state=0)
@@ -56,7 +56,7 @@ class BaseTopKWrapper(
         return tags
 
     def get_metadata_routing(self):
-        """Who gets what of the metadata: the estimator and the splitter.
+        """Return the routing of metadata to the estimator and the splitter.
 
         Returns
         -------
@@ -118,7 +118,7 @@ class BaseTopKWrapper(
         return X, y, labels, sample_weight, params, {}
 
     def _splits(self, X, y, labels, split_params, weight):
-        """The (training, test) rows of `cv`; None where the estimator is fitted already."""
+        """Return the (training, test) rows of `cv`; None where the estimator is fitted already."""
         if is_prefit(self._wrapped(), self.cv):
             return None
         return splits_of(self.cv, X, y, labels.kind, split_params, weight)
@@ -148,7 +148,7 @@ class BaseTopKWrapper(
                 setattr(self, name, getattr(self.estimator_, name))
 
     def score(self, X, y, sample_weight=None):
-        """Share of samples whose class, or whole set of labels, is predicted.
+        """Return the share of samples whose class, or whole set of labels, is predicted.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class BaseTopKWrapper(
     def topk_predictor(
         self, k=None, scores="decision", *, labels=None, exclude=None, label_weight=None
     ):
-        """An object that answers for single rows by the scores of the estimator.
+        """Return an object that answers for single rows by the scores of the estimator.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class BaseTopKWrapper(
         return topk_predictor(self.estimator_, k, scores, **only)
 
     def _best(self, X, k, response="decision", **only):
-        """Numbers and scores of the k best classes of the estimator.
+        """Return numbers and scores of the k best classes of the estimator.
 
         With `labels`, `exclude` or `label_weight` of `predict_topk` -1 stands where a row may have
         fewer.
@@ -223,7 +223,9 @@ class BaseTopKWrapper(
 
 
 def _predicts_topk(estimator):
-    """Whether a value that was loaded is an estimator of ours, or a Pipeline that ends in one."""
+    """Return whether a value that was loaded is an estimator of ours, or a Pipeline that ends in
+    one.
+    """
     while isinstance(estimator, FrozenEstimator):
         estimator = estimator.estimator
     try:

@@ -31,7 +31,7 @@ class BaseThresholdWrapper(BaseTopKWrapper):
             self.response_method_ = "predict_proba" if has_it else "decision_function"
 
     def _response(self):
-        """The `scores` argument of `predict_topk`."""
+        """Return the `scores` argument of `predict_topk`."""
         # a model saved before there was a choice has thresholds on scores
         return RESPONSES[vars(self).get("response_method_", "decision_function")]
 
@@ -39,7 +39,7 @@ class BaseThresholdWrapper(BaseTopKWrapper):
         self, X, k=None, scores="decision", sparse_output=False, *,
         labels=None, exclude=None, label_weight=None,
     ):  # fmt: skip
-        """The k best classes of the estimator, whatever the thresholds.
+        """Return the k best classes of the estimator, whatever the thresholds.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class BaseThresholdWrapper(BaseTopKWrapper):
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X):
-        """Probabilities of all classes by the estimator, where it gives them.
+        """Return probabilities of all classes by the estimator, where it gives them.
 
         Parameters
         ----------

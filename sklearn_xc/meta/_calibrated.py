@@ -181,7 +181,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         self.calibration_.require_classes(len(self.classes_))
 
     def predict(self, X):
-        """The most probable class, or all labels with a probability above one half.
+        """Return the most probable class, or all labels with a probability above one half.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         self, X, k=None, scores="decision", sparse_output=False, *,
         labels=None, exclude=None, label_weight=None,
     ):  # fmt: skip
-        """The k best classes of each sample, best first.
+        """Return the k best classes of each sample, best first.
 
         Parameters
         ----------
@@ -257,7 +257,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
     def topk_predictor(
         self, k=None, scores="decision", *, labels=None, exclude=None, label_weight=None
     ):
-        """An object that answers for single rows; see :func:`sklearn_xc.topk_predictor`.
+        """Return an object that answers for single rows; see :func:`sklearn_xc.topk_predictor`.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         return CalibratedPredictor(as_it_is(self), k, only)
 
     def predict_proba(self, X):
-        """Probabilities of all classes.
+        """Return probabilities of all classes.
 
         Parameters
         ----------
@@ -301,7 +301,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         return all_probabilities(now.calibration_, lambda m: now._best(X, m), n_rows(X))
 
     def predict_log_proba(self, X):
-        """Logarithms of the probabilities of all classes.
+        """Return logarithms of the probabilities of all classes.
 
         Parameters
         ----------
@@ -340,7 +340,7 @@ class CalibratedPredictor:
         return f"CalibratedPredictor({self._all!r}, k={self.k}, scores='proba')"
 
     def __call__(self, X):
-        """The k best classes of each row, and their probabilities.
+        """Find the k best classes of each row, and their probabilities.
 
         Parameters
         ----------

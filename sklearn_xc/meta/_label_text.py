@@ -181,7 +181,7 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
         return self.classes_
 
     def _asked(self, X):
-        """The model of one moment, and the rows of X by its vectorizer."""
+        """Return the model of one moment, and the rows of X by its vectorizer."""
         check_is_fitted(self)
         now = as_it_is(self)
         return now, now.vectorizer_.transform(read_rows(X))

@@ -322,7 +322,7 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
         return codes, held_out, test[samples]
 
     def predict(self, X):
-        """The labels whose probabilities or scores reach the thresholds, possibly none.
+        """Return the labels whose probabilities or scores reach the thresholds, possibly none.
 
         Parameters
         ----------
@@ -347,7 +347,7 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
 
 
 def _pairs(labels, codes, held_out, samples):
-    """The held-out scores as pairs of sample and label."""
+    """Return the held-out scores as pairs of sample and label."""
     truth = labels.truth[samples]
     if labels.kind == "binary":  # the second class is the only label
         truth, codes = truth[:, [1]], np.zeros_like(codes)

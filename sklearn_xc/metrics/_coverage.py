@@ -6,7 +6,7 @@ from ._ranking import rank
 
 
 def coverage_curve(y_true, y_pred, y_score, *, classes=None, sample_weight=None):
-    """Accuracy of the surest answers, by the share of rows that they are.
+    """Return accuracy of the surest answers, by the share of rows that they are.
 
     Rows are answered by falling score of their best label, those with equal scores at once. Where
     the accuracy falls slowly, a model knows what it does not know; the curve of selective
@@ -76,7 +76,7 @@ def coverage_curve(y_true, y_pred, y_score, *, classes=None, sample_weight=None)
 
 
 def curve_of(score, hits, weight):
-    """As :func:`coverage_curve`, of checked arrays of one dimension."""
+    """Compute :func:`coverage_curve` of checked arrays of one dimension."""
     counted = weight > 0
     score, hits, weight = score[counted], hits[counted], weight[counted]
     order = np.argsort(-score, kind="stable")

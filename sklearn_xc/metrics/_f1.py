@@ -18,7 +18,7 @@ from ._ranking import (
 
 
 def macro_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=0.0):
-    r"""F1 of every label, averaged over the labels.
+    r"""Return the F1 of every label, averaged over the labels.
 
     .. math:: \frac{1}{K} \sum_l \frac{2\,tp_l}{2\,tp_l + fp_l + fn_l}
 
@@ -70,7 +70,7 @@ def macro_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=
 
 
 def micro_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=0.0):
-    r"""F1 of all pairs of row and label taken together.
+    r"""Return the F1 of all pairs of row and label taken together.
 
     .. math:: \frac{2 \sum_l tp_l}{\sum_l (2\,tp_l + fp_l + fn_l)}
 
@@ -115,7 +115,7 @@ def micro_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=
 
 
 def example_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_division=0.0):
-    r"""F1 of the set of labels of each row, averaged over the rows.
+    r"""Return the F1 of the set of labels of each row, averaged over the rows.
 
     .. math:: \frac{1}{n} \sum_i \frac{2 |P_i \cap Y_i|}{|P_i| + |Y_i|}
 
@@ -158,19 +158,21 @@ def example_f1(y_true, y_pred, *, classes=None, sample_weight=None, zero_divisio
 
 
 def _f1(tp, total, zero_division):
-    """2 tp / total, where total is the number of true plus that of predicted labels."""
+    """Return 2 tp / total, where total is the number of true plus that of predicted labels."""
     return np.divide(2 * tp, total, out=np.full(len(tp), zero_division), where=total > 0)
 
 
 def _label_totals(y_true, y_pred, sample_weight, classes):
-    """Weights of the true positives, of the true and of the predicted rows of every label."""
+    """Return weights of the true positives, of the true and of the predicted rows of every
+    label.
+    """
     y_true, y_pred, weight = _sets_of_labels(y_true, y_pred, sample_weight, classes)
     both = y_true.multiply(y_pred).tocsr()
     return tuple(_column_weights(matrix, weight) for matrix in (both, y_true, y_pred))
 
 
 def _sets_of_labels(y_true, y_pred, sample_weight, classes):
-    """Both as indicators in CSR of one shape, and the weights of their rows."""
+    """Return both as indicators in CSR of one shape, and the weights of their rows."""
     if classes is not None:
         y_true, y_pred = _in_columns_of(y_true, y_pred, getattr(classes, "classes_", classes))
     elif (names := label_names(y_true)) is not None:
@@ -192,7 +194,7 @@ def _sets_of_labels(y_true, y_pred, sample_weight, classes):
 
 
 def _in_columns_of(y_true, y_pred, classes):
-    """Both in columns of the classes, and one more if there are true labels of no class."""
+    """Return both in columns of the classes, and one more if there are true labels of no class."""
     table = table_of(classes)
     truth = truth_in_columns(y_true, table)
     predicted = true_labels(in_order_of(y_pred, np.asarray(classes), "y_pred"), "y_pred")

@@ -30,7 +30,7 @@ _shared = ContextVar("the predictions that scorers share", default=None)
 
 @contextmanager
 def shared_predictions(k):
-    """Scorers called inside ask for the predictions of an estimator and X once, for the k best.
+    """Share predictions: scorers called inside ask once for the k best of an estimator and X.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class TopkScorer:
         self._sample_weight_request = None
 
     def __call__(self, estimator, X, y, sample_weight=None):
-        """The metric of ``predict_topk(estimator, X)`` against the true labels y.
+        """Compute the metric of ``predict_topk(estimator, X)`` against the true labels y.
 
         Parameters
         ----------
@@ -92,7 +92,9 @@ class TopkScorer:
         return _PROPENSITY_METRICS[self.metric](ranking, self.propensities)
 
     def _predict(self, estimator, X, y):
-        """The k best labels; from what an earlier scorer left, where predictions are shared."""
+        """Return the k best labels; from what an earlier scorer left, where predictions are
+        shared.
+        """
         shared = _shared.get()
         if shared is None:
             return predict_topk(estimator, X, _n_ranks(self.k, estimator, y))[0]
@@ -120,7 +122,7 @@ class TopkScorer:
         return self
 
     def get_metadata_routing(self):
-        """Requests of this scorer, for scikit-learn's metadata routing.
+        """Return requests of this scorer, for scikit-learn's metadata routing.
 
         Returns
         -------
@@ -147,14 +149,14 @@ class TopkScorer:
 
 
 def _n_ranks(k, estimator, y):
-    """The k to ask for: a training fold may have fewer classes than the metric's k."""
+    """Return the k to ask for: a training fold may have fewer classes than the metric's k."""
     if (width := _n_columns(y)) is not None:
         return min(k, width)
     return min(k, len(getattr(estimator, "classes_", range(k))))
 
 
 def _column_names(estimator, y):
-    """What the estimator calls the columns of an indicator that has no names of its own."""
+    """Return the estimator's names of the columns of an indicator without names."""
     classes, width = getattr(estimator, "classes_", None), _n_columns(y)
     if label_sets(y) is not None:
         return classes
@@ -164,7 +166,9 @@ def _column_names(estimator, y):
 
 
 def _n_columns(y):
-    """Columns of an indicator or a table; None of one label a row, and of lists of labels."""
+    """Return columns of an indicator or a table; None of one label a row, and of lists of
+    labels.
+    """
     if label_sets(y) is not None:
         return None
     shape = np.shape(y)
@@ -172,7 +176,7 @@ def _n_columns(y):
 
 
 def make_topk_scorer(metric="ndcg_at_k", k=5, *, propensities=None, classes=None):
-    """A scorer of the k best predictions, for ``scoring=`` of GridSearchCV and similar.
+    """Return a scorer of the k best predictions, for ``scoring=`` of GridSearchCV and similar.
 
     The scorer asks the estimator for its k best labels, never for an (n, K) matrix. It takes
     sparse and 1-D y, looks through a Pipeline or a search, and works when a fold lacks classes: a

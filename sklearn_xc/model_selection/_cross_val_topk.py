@@ -61,7 +61,7 @@ class TopkPredictions(NamedTuple):
 def cross_val_topk(
     estimator, X, y, *, k=None, cv=None, n_jobs=None, params=None, scores="decision"
 ):  # fmt: skip
-    """The k best labels of every row, predicted by a model that has not seen the row.
+    """Return the k best labels of every row, predicted by a model that has not seen the row.
 
     What :func:`sklearn.model_selection.cross_val_predict` is for arrays of shape (n, K), without
     ever building one. Calibration and thresholds are fitted on its result.
@@ -132,7 +132,7 @@ def cross_val_topk(
 def out_of_fold_topk(
     estimator, X, y, *, k, cv, n_jobs, params, scores="decision", next_fit=None, warns=False
 ):
-    """As :func:`cross_val_topk`, with -1 where there is no label.
+    """Predict out of fold as :func:`cross_val_topk`, with -1 where there is no label.
 
     With `warns` of rows of the first fold that equal a training row, if these are many.
     ``next_fit("fold")`` is an `InnerFit` to tell callbacks of the fit of a fold.
@@ -173,7 +173,7 @@ def out_of_fold_topk(
 
 
 def tested_once(folds, n_rows, name):
-    """The folds as a list; ValueError if they test a row twice."""
+    """Return the folds as a list; ValueError if they test a row twice."""
     folds = list(folds)
     times = np.zeros(n_rows, dtype=np.int64)
     for _, test in folds:
@@ -197,7 +197,7 @@ def _predict_fold(estimator, X, y, train, test, k, params, classes, scores, inne
 
 
 def codes_of(labels, classes):
-    """The place of each label in `classes`, int32 of the same shape; all must be there."""
+    """Return the place of each label in `classes`, int32 of the same shape; all must be there."""
     if classes.dtype.kind == "O":
         place = {label: code for code, label in enumerate(classes.tolist())}
         codes = [place[label] for label in labels.ravel().tolist()]

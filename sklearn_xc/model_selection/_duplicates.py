@@ -38,14 +38,16 @@ def warn_of_duplicates(X, train, test, stacklevel=3):
 
 
 def _tuples(X):
-    """The rows of a table."""
+    """Return the rows of a table."""
     if hasattr(X, "itertuples"):
         return X.itertuples(index=False, name=None)
     return X.iter_rows()
 
 
 def _hashes(X):
-    """64 bits for each row, the same for equal ones; None for what has no rows to compare."""
+    """Return 64 bits for each row, the same for equal ones; None for what has no rows to
+    compare.
+    """
     if hasattr(X, "itertuples") or hasattr(X, "iter_rows"):  # tables of pandas and polars
         first = next(_tuples(X), ())
         if any(isinstance(value, str) for value in first):

@@ -156,7 +156,7 @@ class TopKLearningCurveDisplay:
 
 
 def _precision(y_test, best, cut, classes):
-    """Precision at k, of a model with fewer than k classes too."""
+    """Return the precision at k, of a model with fewer than k classes too."""
     k = min(cut, best.shape[1])
     indicator = len(getattr(y_test, "shape", ())) == 2
     return precision_at_k(y_test, best, k, classes=classes if indicator else None) * k / cut

@@ -79,7 +79,7 @@ class Labels:
         return "binary" if len(self.classes) == 2 else "multiclass"
 
     def indicator(self, codes, chosen):
-        """The chosen ones of the classes in each row, in the container of y.
+        """Return the chosen ones of the classes in each row, in the container of y.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ def read_labels(y, known=None):
 
 
 def splits_of(cv, X, y, kind, split_params=None, weight=None):
-    """The (training, test) rows that `cv` means, of the rows with a weight above zero.
+    """Return the (training, test) rows that `cv` means, of the rows with a weight above zero.
 
     An integer is the number of folds of :class:`RareLabelKFold`, a fraction the part that is held
     out once. Of two classes rows are pinned so that every training part has both. Otherwise rows
@@ -171,7 +171,7 @@ def held_out_topk(
     estimator, X, y, labels, *, k, splits, weight=None, params=None, n_jobs=None,
     response="decision", next_fit=None,
 ):  # fmt: skip
-    """The k best scores of the samples held out.
+    """Return the k best scores of the samples held out.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def held_out_topk(
 
 
 def is_prefit(estimator, cv):
-    """Whether the estimator stays as it is, and all samples are new to it."""
+    """Return whether the estimator stays as it is, and all samples are new to it."""
     if isinstance(estimator, FrozenEstimator) or (isinstance(cv, str) and cv == "prefit"):
         check_is_fitted(estimator)
         return True

@@ -16,7 +16,7 @@ from ._take_rows import take
 
 
 def splitter(cv):
-    """The splitter that `cv` means; None and integers are :class:`RareLabelKFold`."""
+    """Return the splitter that `cv` means; None and integers are :class:`RareLabelKFold`."""
     if cv is None:
         return RareLabelKFold(5)
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
@@ -33,7 +33,7 @@ class Routed(NamedTuple):
 
 
 def route(estimator, params, *, owner, cv=None, scorer=None):
-    """Who gets which of the params: without metadata routing, fit gets them all."""
+    """Split the params by receiver: without metadata routing, fit gets them all."""
     params = {} if params is None else dict(params)
     if not sklearn.get_config().get("enable_metadata_routing", False) or not params:
         return Routed(params, {}, {})
@@ -69,7 +69,7 @@ OF_LABELS = "label_features", "classes"  # arguments of fit with one entry a lab
 
 
 def part_of(params, n_samples, rows):
-    """The params, those with one entry a sample restricted to some rows.
+    """Return the params, those with one entry a sample restricted to some rows.
 
     Texts and names of labels are whole, of however many labels.
     """
@@ -82,7 +82,8 @@ def part_of(params, n_samples, rows):
 
 
 def named_classes(params, estimator=None, y=None):
-    """The sorted classes that a fit knows whatever y holds; None where it knows those of y alone.
+    """Return the sorted classes that a fit knows whatever y holds; None where it knows those of y
+    alone.
 
     Those of its argument `classes`, or, of an estimator with texts of labels, those that have some
     and those in y; y is not read if it is an indicator.
@@ -103,7 +104,7 @@ def _length(value):
 
 
 def n_rows(X):
-    """The number of rows of any X."""
+    """Return the number of rows of any X."""
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
 

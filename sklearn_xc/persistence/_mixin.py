@@ -132,7 +132,7 @@ class SaveMixin:
             self.__dict__ = vars(whole)
 
     def __getattr__(self, name):
-        """Attributes still in a mapped file, read when first used."""
+        """Read an attribute that is still in a mapped file when it is first used."""
         loaded = vars(self).get("_loaded")
         if name == "coef_" and loaded is not None:
             return loaded.coef()

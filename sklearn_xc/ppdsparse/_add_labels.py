@@ -40,7 +40,7 @@ class Columns(NamedTuple):
 
 
 def columns_of(model):
-    """The columns of a fitted model.
+    """Return the columns of a fitted model.
 
     The problem of the first of two classes is that of the second with the signs turned round: the
     weights are opposite, the dual variables the same.
@@ -59,7 +59,7 @@ def columns_of(model):
 
 
 def join_columns(columns, places, result, same_rows=True):
-    """The columns of a model at their places among those just solved, whose others are new.
+    """Return the columns of a model at their places among those just solved, whose others are new.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def _encode_added_columns(encoding, y, names, grades):
 
 
 def append_columns(names, numbers, what):
-    """The names of the columns of several indicators side by side; numbers where they have none.
+    """Return names of the columns of several indicators side by side; numbers where they have none.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
 
 def grown_duals(dual, shape, n_texts_before=0, n_texts=0):
-    """Dual variables of an earlier fit for Y of this shape, zero for samples that are new.
+    """Return dual variables of an earlier fit for Y of this shape, zero for samples that are new.
 
     Those of texts of labels stand behind those of the samples; texts of another number begin at
     zero. Raises ValueError where Y has fewer samples, or other columns.
@@ -57,7 +57,7 @@ def grown_duals(dual, shape, n_texts_before=0, n_texts=0):
 
 
 def weights_of_classes(labels, counts, entries, shape, empty=np.empty):
-    """CSR weights from the results of all blocks, of which one is needed at a time.
+    """Return CSR weights from the results of all blocks, of which one is needed at a time.
 
     Parameters
     ----------

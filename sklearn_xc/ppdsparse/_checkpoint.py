@@ -71,7 +71,7 @@ class Checkpoint:
 
     @classmethod
     def of(cls, model, X, Y, sample_weight, dual, texts=NO_TEXTS):
-        """The checkpoint of a fit of a model on data that were validated."""
+        """Return the checkpoint of a fit of a model on data that were validated."""
         parameters = model.get_params(deep=False)
         what = {
             f"the parameter {name}": repr(value)
@@ -129,7 +129,7 @@ class Checkpoint:
         return found["seed"]
 
     def _is_unused(self):
-        """Whether nothing is there, or only what a process killed at its start has left."""
+        """Return whether nothing is there, or only what a process killed at its start has left."""
         left = {path.name for path in self._folder.glob(f".{FIT}.*.tmp")}
         return set(os.listdir(self._folder)) - {LOCK} == left
 
@@ -165,7 +165,7 @@ class Checkpoint:
             yield result
 
     def read_block(self, number, labels, n_features, n_samples):
-        """The result of a block; ValueError if its file is damaged or of another."""
+        """Return the result of a block; ValueError if its file is damaged or of another."""
         return _result(Reader(self._path(number), mapped=False), labels, n_features, n_samples)
 
     def write(self, number, result):
@@ -186,7 +186,7 @@ class Checkpoint:
 
 
 def _digest(value):
-    """Of the numbers of an array or a sparse matrix, wherever they lie."""
+    """Return a digest of the numbers of an array or a sparse matrix, wherever they lie."""
     if value is None:
         return ""
     parts = (value.data, value.indices, value.indptr) if sparse.issparse(value) else (value,)
@@ -195,13 +195,13 @@ def _digest(value):
 
 
 def _arrays(result):
-    """The arrays of a `Part`, in its order."""
+    """Yield the arrays of a `Part`, in its order."""
     for part in result:
         yield from part if isinstance(part, tuple) else (part,)
 
 
 def _result(reader, labels, n_features, n_samples):
-    """The result of a block from its file; ValueError if it cannot be one."""
+    """Return the result of a block from its file; ValueError if it cannot be one."""
     if len(reader.manifest["segments"]) != 12:
         raise ValueError(f"{reader.path} has another number of arrays than a block")
     (found, n_weights, intercept, n_iter, gap, n_active, feature, weight, n_duals, sample, dual,

@@ -412,7 +412,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         check_loaded(self, mapped)
 
     def _settings(self, penalties, checkpoint=None):
-        """The kernel's `Settings`; the seed is that of the fit that a checkpoint is of."""
+        """Return the kernel's `Settings`; the seed is that of the fit that a checkpoint is of."""
         seed = check_random_state(self.random_state).randint(2**31)
         return {
             **penalties.strengths(),
@@ -428,7 +428,7 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         }
 
     def _ways(self):
-        """What else `fit_classes` is told of the parameters."""
+        """Return the keyword arguments of `fit_classes` that depend on parameters."""
         return {
             "feature_threshold": self.feature_threshold,
             "keep_dual": self.warm_start,

@@ -206,13 +206,13 @@ label_names, graded, label_feature_weight : object
         return self
 
     def _plain(self, **others):
-        """The estimator that is fitted."""
+        """Return the estimator that is fitted."""
         parameters = self.get_params(deep=False)
         parameters = {name: value for name, value in parameters.items() if name not in OWN}
         return PPDSparseClassifier(**{**parameters, "verbose": 0, **others})
 
     def _part(self, X, y, weight, split, of_labels):
-        """What fits on the training rows of a split and scores its test rows."""
+        """Return the part that fits training rows of a split and scores its test rows."""
         train, test = split
         held_out = take(X, test), take(y, test)
         if self.graded:
@@ -250,7 +250,7 @@ label_names, graded, label_feature_weight : object
 
 
 def _grid(given, default, name):
-    """The penalties to try, checked."""
+    """Return the penalties to try, checked."""
     if isinstance(given, str):
         if given != "auto":
             raise ValueError(f"{name} must be 'auto' or a sequence of penalties, got {given!r}")
@@ -270,7 +270,9 @@ def _grid(given, default, name):
 
 
 def _weak_to_strong(penalties):
-    """Places of the penalties, the weakest first; of numbers and multiples of "rows" as given."""
+    """Return places of the penalties, the weakest first; of numbers and multiples of "rows" as
+    given.
+    """
     multiples = [in_units(penalty, "") for penalty in penalties]
     if len({number == "rows" for number, _ in multiples}) > 1:
         return list(range(len(penalties)))

@@ -85,7 +85,7 @@ def choose_penalties(problem: Problem, model, settings: dict) -> tuple[float, fl
 
 
 def _labels_are_single(problem: Problem) -> bool:
-    """Whether there are many labels and most of them have one sample."""
+    """Return whether there are many labels and most of them have one sample."""
     problem = problem.samples()
     counts = _counts_of(pattern_of(problem.Y)[problem.sample_weight > 0])
     return len(counts) >= FEWEST_HELD and np.median(counts[counts > 0]) == 1

@@ -61,7 +61,7 @@ class PairScores:
         self.scores = np.full((len(l1s), len(l2s), len(parts)), np.nan)
 
     def best(self):
-        """Places of the best pair, the earlier of equal ones."""
+        """Return places of the best pair, the earlier of equal ones."""
         mean = self.scores.mean(axis=-1)
         found = np.nanargmax(mean) if not np.isnan(mean).all() else 0
         return tuple(map(int, np.unravel_index(found, mean.shape)))
@@ -86,13 +86,13 @@ class PairScores:
 
 
 def try_all(pairs, l1s, l2s):
-    """All pairs: for each l2 all l1s in an order, the first from the first of the l2 before."""
+    """Try all pairs: for each l2 all l1s in order, the first from the first of the l2 before."""
     for j in l2s:
         pairs.along([(i, j) for i in l1s], keep_best=False)
 
 
 def try_lines(pairs, l1s, l2s):
-    """The best l1 at the middle l2, the best l2 at it, and where the l2 moved, l1s beside it.
+    """Try l1s at the middle l2, l2s at the best l1, and where the l2 moved, l1s beside it.
 
     Of 4 x 5 pairs these are five to eight. The two penalties hardly depend on one another: one
     decides how many weights there are, the other how large they are. The weakest l1 has the most
@@ -117,7 +117,7 @@ def try_lines(pairs, l1s, l2s):
 
 
 def climb(pairs, line):
-    """From the middle of a line towards its start as long as scores rise, else towards its end."""
+    """Climb from the middle of a line to its start while scores rise, else to its end."""
     start = len(line) // 2
     pairs.along([line[start]])
     for beside in (line[:start][::-1], line[start + 1 :]):
@@ -130,7 +130,7 @@ def climb(pairs, line):
 
 
 def n_pairs(search, n_l1s, n_l2s):
-    """Pairs that are tried at most."""
+    """Return pairs that are tried at most."""
     if search == "grid":
         return n_l1s * n_l2s
     beside = min(2, n_l1s - 1) if n_l2s > 1 else 0
@@ -138,7 +138,7 @@ def n_pairs(search, n_l1s, n_l2s):
 
 
 def n_climbed(n):
-    """Pairs of a line that `climb` tries at most."""
+    """Return pairs of a line that `climb` tries at most."""
     start = n // 2
     return 1 + max(start, min(start, 1) + n - 1 - start)
 

@@ -55,13 +55,15 @@ class Penalties(NamedTuple):
         return {"l1": self.l1, "l2": self.l2}
 
     def outside(self):
-        """l1 and l2 for X as it is, where one number can say it; those inside otherwise."""
+        """Return l1 and l2 for X as it is, where one number can say it; the scaled ones
+        otherwise.
+        """
         scale = self.coordinates.scale
         factors = (1, 1) if np.ndim(scale) else (scale, scale**2)
         return float(self.l1 * factors[0]), float(self.l2 * factors[1])
 
     def model_outside(self, coef, intercept):
-        """The sparse weights and intercepts of a fit inside, for X as it is; changes coef."""
+        """Return sparse weights and intercepts of a fit inside, for X as it is; changes coef."""
         coordinates = self.coordinates
         if coordinates.changes_nothing:
             return coef, intercept
@@ -98,7 +100,7 @@ class Problem(NamedTuple):
 
     @classmethod
     def of(cls, model, rows, Y, sample_weight, empty, is_new=None, texts=NO_TEXTS):
-        """The problem of a PPDSparseClassifier whose classes are known.
+        """Return the problem of a PPDSparseClassifier whose classes are known.
 
         Parameters
         ----------
@@ -145,7 +147,7 @@ class Problem(NamedTuple):
 
 
 def factors_of_classes(model, Y, sample_weight, is_new=None):
-    """Weights of the negatives and positives of each column of Y, float32 (n_columns, 2).
+    """Return weights of the negatives and positives of each column of Y, float32 (n_columns, 2).
 
     They follow how many samples have a label, whatever its grades.
     """
@@ -177,7 +179,7 @@ def require_weights_in_range(sample_weight, class_weight):
 
 
 def penalties_of(l1, l2, rows, sample_weight, empty=np.empty):
-    """The penalties of a fit, before the labels have been looked at.
+    """Return the penalties of a fit, before the labels have been looked at.
 
     Parameters
     ----------
@@ -242,13 +244,13 @@ def _of_rows(l1, l2, rows, sample_weight, empty):
 
 
 def _without_far_rows(sample_weight, squares):
-    """Weights with which no row counts as longer than `FAR` typical ones."""
+    """Return weights with which no row counts as longer than `FAR` typical ones."""
     of_row = shares(np.sqrt(squares), typical_length(squares))
     return sample_weight if of_row.min() == 1 else np.float32(sample_weight * of_row**2)
 
 
 def _about_the_mean(coordinates, rows, sample_weight):
-    """Dense rows that are alike but for a small part are shifted: the intercept knows the rest."""
+    """Shift dense rows that are alike but for a small part: the intercept knows the rest."""
     if not rows.dense or coordinates.mean is not None:
         return coordinates
     weight = sample_weight / sample_weight.sum(dtype=np.float64)
@@ -261,7 +263,9 @@ def _about_the_mean(coordinates, rows, sample_weight):
 
 
 def _l1_of(rows, sample_weight, squares):
-    """A share of the length of rows, or of sum x_ij^2 / sum |x_ij|, the size of their entries."""
+    """Return a share of the length of rows, or of sum x_ij^2 / sum |x_ij|, the size of their
+    entries.
+    """
     magnitudes, squares = sample_weight @ rows.magnitudes(), sample_weight @ squares
     if not magnitudes > 0:
         return LENGTH_SHARE
@@ -270,7 +274,7 @@ def _l1_of(rows, sample_weight, squares):
 
 
 def _l2_of(rows, sample_weight, squares):
-    """Penalty suggested by the inner products of different rows, all less the mean row.
+    """Return the penalty suggested by the inner products of different rows, all less the mean row.
 
     A support vector moves the score of another row by a_i <x_i, x> / l2, so l2 is measured by the
     root mean square of <x_i, x_j> over pairs, which is ||x||^2 over the root of the number of
@@ -302,7 +306,8 @@ def _l2_of(rows, sample_weight, squares):
 
 
 def _squares_of_products(rows, sample_weight, mean, bits):
-    """|(X - mean).T @ s|^2 of s = sample_weight * ((X - mean) @ r), for each r of signs `bits`.
+    """Return |(X - mean).T @ s|^2 of s = sample_weight * ((X - mean) @ r), for each r of signs
+    `bits`.
 
     Of sparse rows all in one pass, since the entries are read from memory.
     """
@@ -317,7 +322,7 @@ def _squares_of_products(rows, sample_weight, mean, bits):
 
 
 def _weighted_sum(rows, weight):
-    """X.T @ weight in float64, for which NumPy would copy all of X."""
+    """Return X.T @ weight in float64, for which NumPy would copy all of X."""
     if not rows.dense:
         return weighted_sum(*rows[:3], weight, rows.shape[1])
     X = rows.matrix()
@@ -325,7 +330,7 @@ def _weighted_sum(rows, weight):
 
 
 def _scores(rows, direction):
-    """X @ direction in float64, likewise."""
+    """Return X @ direction in float64, likewise."""
     if not rows.dense:
         return scores_of(*rows[:3], direction)
     X = rows.matrix()

@@ -30,7 +30,7 @@ ENTRY = 12  # bytes for each feature and lane: weights, v, and which features th
 
 
 def require_workspace(n_classes, n_features, n_jobs):
-    """Memory for the sixteen classes that each worker has in work, or an error that says so."""
+    """Require memory for the sixteen classes that each worker solves, or raise an error."""
     n_workers = min(local_workers(n_jobs), -(-n_classes // N_LANES))
     require_memory(
         n_workers * n_features * N_LANES * ENTRY,
@@ -121,7 +121,7 @@ def fit_classes(
 
 
 def _order_of(problem, seed):
-    """The order of samples and features, those of dense rows as they are."""
+    """Return the order of samples and features, those of dense rows as they are."""
     rows, weight = problem.rows, problem.sample_weight
     if rows.dense:
         return order_given(rows.shape[1], weight)
@@ -129,7 +129,8 @@ def _order_of(problem, seed):
 
 
 def rounded_rows(rows, n_classes: int, empty=np.empty):
-    """Dense rows as the arguments of `ByteRows`, or None for rows that are searched in float32.
+    """Return dense rows as the arguments of `ByteRows`, or None for rows that are searched in
+    float32.
 
     Rounding costs about as many operations as searches of FEWEST_CLASSES, and the lists that a
     search by bytes ends with are shorter than the rows only where there are many of these. Rows
@@ -205,7 +206,7 @@ def _gap_of(part):
 
 
 def _parts(rows, scratch):
-    """The arguments of a `Matrix`: the rows and, where they are sparse, the columns."""
+    """Return the arguments of a `Matrix`: the rows and, where they are sparse, the columns."""
     if rows is None:
         return (None,) * N_PARTS
     columns = (None,) * N_COLUMNS

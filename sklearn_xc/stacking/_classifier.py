@@ -169,7 +169,7 @@ class TopKStackingClassifier(
         self.random_state = random_state
 
     def get_params(self, deep=True):
-        """Parameters, and with `deep` those of the parts as ``name__parameter``.
+        """Return parameters, and with `deep` those of the parts as ``name__parameter``.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class TopKStackingClassifier(
         return tags
 
     def get_metadata_routing(self):
-        """What fit takes beside X and y: the parts get it where their fit has such arguments.
+        """Route what fit takes beside X and y to the parts whose fit has such arguments.
 
         Returns
         -------

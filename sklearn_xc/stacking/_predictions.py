@@ -50,7 +50,7 @@ class Predictions:
         self, X, k=None, scores="decision", sparse_output=False, *,
         labels=None, exclude=None, label_weight=None,
     ):  # fmt: skip
-        """The k best classes of each sample, best first.
+        """Return the k best classes of each sample, best first.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class Predictions:
         return now.classes_[best], values
 
     def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None):
-        """An object that answers for single rows, by the model as it is now.
+        """Return an object that answers for single rows, by the model as it is now.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class Predictions:
         return lambda X: now.predict_topk(X, k, **only)
 
     def predict(self, X):
-        """The most probable class, or all labels with a probability above one half.
+        """Return the most probable class, or all labels with a probability above one half.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Predictions:
         return now._labels.indicator(codes, codes >= 0)
 
     def decision_function(self, X):
-        """Log-odds of all classes.
+        """Return log-odds of all classes.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class Predictions:
         return out
 
     def predict_proba(self, X):
-        """Probabilities of all classes.
+        """Return probabilities of all classes.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class Predictions:
         return out
 
     def predict_log_proba(self, X):
-        """Logarithms of the probabilities of all classes.
+        """Return logarithms of the probabilities of all classes.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class Predictions:
         return np.log(p, out=p)
 
     def explain(self, X, labels=None, k=5):
-        """What the parts, and the rows and text of a label, add to its log-odds.
+        """Explain the log-odds of labels by the parts, the rows and the text of a label.
 
         Parameters
         ----------
@@ -288,7 +288,7 @@ class Predictions:
         return self
 
     def score(self, X, y, sample_weight=None):
-        """Share of samples whose class, or whole set of labels, is predicted.
+        """Return the share of samples whose class, or whole set of labels, is predicted.
 
         Parameters
         ----------

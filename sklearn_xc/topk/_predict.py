@@ -12,7 +12,7 @@ def predict_topk(
     estimator, X, k=None, scores="decision", sparse_output=False, *,
     labels=None, exclude=None, label_weight=None, names=None,
 ):  # fmt: skip
-    """The k best classes of each sample, also through pipelines and searches.
+    """Return the k best classes of each sample, also through pipelines and searches.
 
     Looks for an estimator with the method ``predict_topk`` inside a fitted
     :class:`~sklearn.pipeline.Pipeline` (X goes through its other steps first), a search such as
@@ -92,7 +92,8 @@ def topk_predictor(
     estimator, k=None, scores="decision", *, labels=None, exclude=None, label_weight=None,
     names=None,
 ):  # fmt: skip
-    """An object that answers for single rows, or texts, in less time than :func:`predict_topk`.
+    """Return an object that answers for single rows, or texts, in less time than
+    :func:`predict_topk`.
 
     What does not depend on the row is done once: checks of the estimator, the search for it inside
     pipelines and searches, the weights of some labels only, changed intercepts. That pays for rows
@@ -185,7 +186,7 @@ class PredictorOfPipeline:
         return f"{shown[:-1]}, after {', '.join(steps)})" if steps else shown
 
     def __call__(self, X):
-        """The k best classes of each row, and their scores.
+        """Find the k best classes of each row, and their scores.
 
         Parameters
         ----------
@@ -216,7 +217,9 @@ def checked_names(names, estimator):
 
 
 def _numbers_of(labels, names, n_rows, argument):
-    """Labels that were given by name, as the columns of an indicator that the estimator knows."""
+    """Return labels that were given by name, as the columns of an indicator that the estimator
+    knows.
+    """
     if labels is None or sparse.issparse(labels):
         return labels
     missing = "left out" if argument == "exclude" else "refused"

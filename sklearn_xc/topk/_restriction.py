@@ -12,7 +12,7 @@ SCORES_AT_ONCE = 2**23
 
 
 def read_restriction(classes, n_rows, labels=None, exclude=None, label_weight=None):
-    """The restriction that arguments of `predict_topk` ask for, or None.
+    """Return the restriction that arguments of `predict_topk` ask for, or None.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def read_restriction(classes, n_rows, labels=None, exclude=None, label_weight=No
 
 
 def _pattern(named, n_classes):
-    """Places, ascending, for all rows; or a CSR pattern of those of each row."""
+    """Return places, ascending, for all rows; or a CSR pattern of those of each row."""
     if named.starts is None:
         return np.sort(named.places)
     parts = np.ones(len(named.places), dtype=bool), named.places, named.starts
@@ -50,12 +50,12 @@ def _pattern(named, n_classes):
 
 
 def _excluded(exclude, classes, n_rows):
-    """Labels not to answer with; those that the model does not know are excluded already."""
+    """Return labels not to answer with; those that the model does not know are excluded already."""
     return named_labels(exclude, classes, n_rows, "exclude", missing="left out")
 
 
 def weights_by_name(label_weight, classes):
-    """What a dict or a Series says of each class, by name; anything else as it is.
+    """Look weights of a dict or a Series up by name; return anything else as it is.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def weights_by_name(label_weight, classes):
 
 
 def checked_weight(label_weight, classes):
-    """What is added to the score of each class, as float32 (n_classes,)."""
+    """Return the addends of the scores of all classes, as float32 (n_classes,)."""
     n_classes = len(classes)
     label_weight = weights_by_name(label_weight, classes)
     try:
@@ -127,7 +127,7 @@ class Restriction:
         self.fewest = int(counts.min(initial=n_classes))
 
     def _counts(self):
-        """Labels that each row may have."""
+        """Return labels that each row may have."""
         allowed, excluded = self._allowed, self._excluded
         if sparse.issparse(allowed):
             return np.diff(allowed.indptr)
@@ -142,7 +142,7 @@ class Restriction:
         return counts - np.diff(excluded.indptr)
 
     def check_k(self, k, ragged):
-        """The number of labels to return for each row; with `ragged` rows may have fewer."""
+        """Return the number of labels to return for each row; with `ragged` rows may have fewer."""
         if ragged:
             return check_k(k, self.n_classes)
         if self.fewest == 0:
@@ -160,7 +160,7 @@ class Restriction:
     # --------------------------------------------------------------- of some rows, some labels
 
     def of_rows(self, start, stop):
-        """The restriction of some of the rows."""
+        """Return the restriction of some of the rows."""
         part = slice(start, stop)
         allowed, excluded = (
             pattern[part] if sparse.issparse(pattern) else pattern
@@ -169,7 +169,7 @@ class Restriction:
         return Restriction(self.n_classes, stop - start, allowed, excluded, self.weight)
 
     def of_labels(self, places):
-        """The restriction of a model that has some of the labels, in another order.
+        """Return the restriction of a model that has some of the labels, in another order.
 
         Parameters
         ----------
@@ -181,13 +181,13 @@ class Restriction:
         return Restriction(len(places), self.n_rows, allowed, excluded, weight)
 
     def without_weight(self):
-        """The same labels, with nothing added to their scores; None if all may be given."""
+        """Return the same labels, with nothing added to their scores; None if all may be given."""
         if self._allowed is None and self._excluded is None:
             return None
         return Restriction(self.n_classes, self.n_rows, self._allowed, self._excluded)
 
     def best_of_pairs(self, starts, places, scores, k):
-        """The k best of the labels at hand of each row that it may have.
+        """Return the k best of the labels at hand of each row that it may have.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class Restriction:
         return best_of_each(starts, places[kept], scores[kept], k)
 
     def permits(self, row, places):
-        """Whether the row of each pair may have its label, ndarray of bool."""
+        """Return whether the row of each pair may have its label, ndarray of bool."""
         kept = np.ones(len(places), dtype=bool)
         if self._allowed is not None:
             kept &= _holds(self._allowed, row, places, self.n_classes)
@@ -213,7 +213,7 @@ class Restriction:
     # ----------------------------------------------------------------------- of linear scores
 
     def topk(self, index, coef, rows, k, n_threads):
-        """The k best labels of each row among those it may have.
+        """Return the k best labels of each row among those it may have.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ class Restriction:
         return self._beyond_excluded(index, rows, k, n, n_threads)
 
     def _beyond_excluded(self, index, rows, k, n, n_threads):
-        """As many more as are excluded are asked for, and these left out."""
+        """Ask for k + n_excluded labels, then drop the excluded ones."""
         excluded = self._excluded
         most = (
             int(np.diff(excluded.indptr).max(initial=0))
@@ -268,7 +268,7 @@ class Restriction:
         return best, scores
 
     def _hits(self, pattern, part, found):
-        """Which of the labels that were found for a part of the rows are in a pattern."""
+        """Mark which labels of the answers of some rows are in a pattern."""
         if not sparse.issparse(pattern):
             return np.isin(found, pattern)
         pattern = pattern[part]
@@ -279,7 +279,7 @@ class Restriction:
     # --------------------------------------------------------------- of dense scores, or others
 
     def hide(self, values, start=0):
-        """Minus infinity in the place of labels that rows may not have.
+        """Set scores of labels that rows may not have to minus infinity.
 
         Parameters
         ----------
@@ -295,7 +295,9 @@ class Restriction:
             values[_dense(self._excluded, part, values.shape)] = -np.inf
 
     def best_columns(self, values, k, start=0):
-        """The k best columns of dense values, which are changed; -1 where a row may have fewer."""
+        """Return the k best columns of dense values, which are changed; -1 where a row may have
+        fewer.
+        """
         if self.weight is not None:
             values += self.weight
         self.hide(values, start)
@@ -305,7 +307,7 @@ class Restriction:
 
 
 def _holds(pattern, row, places, n_classes):
-    """Whether a pattern holds pairs of row and label."""
+    """Return whether a pattern holds pairs of row and label."""
     if not sparse.issparse(pattern):
         mask = np.zeros(n_classes, dtype=bool)
         mask[pattern] = True
@@ -315,7 +317,7 @@ def _holds(pattern, row, places, n_classes):
 
 
 def _among(pattern, places):
-    """A pattern in the columns of a model that has the labels at these places."""
+    """Return a pattern in the columns of a model that has the labels at these places."""
     if pattern is None:
         return None
     if sparse.issparse(pattern):
@@ -326,7 +328,7 @@ def _among(pattern, places):
 
 
 def _without(allowed, excluded):
-    """A pattern without the labels of another, or of all rows."""
+    """Return a pattern without the labels of another, or of all rows."""
     if not sparse.issparse(excluded):
         kept = ~np.isin(allowed.indices, excluded)
         row = np.repeat(np.arange(allowed.shape[0]), np.diff(allowed.indptr))
@@ -341,7 +343,7 @@ def _without(allowed, excluded):
 
 
 def _dense(pattern, part, shape):
-    """A pattern for some rows, as ndarray of bool."""
+    """Return a pattern for some rows, as ndarray of bool."""
     if sparse.issparse(pattern):
         return pattern[part].toarray()
     mask = np.zeros(shape, dtype=bool)
@@ -350,7 +352,7 @@ def _dense(pattern, part, shape):
 
 
 def best_of_each(starts, places, scores, k):
-    """The k best of the candidates of each row, ties to the smaller label.
+    """Return the k best of the candidates of each row, ties to the smaller label.
 
     Parameters
     ----------
@@ -378,7 +380,7 @@ def best_of_each(starts, places, scores, k):
 
 
 def _padded(best, scores, k):
-    """With k columns, where all rows have fewer."""
+    """Pad to k columns, where all rows have fewer."""
     missing = k - best.shape[1]
     if missing <= 0:
         return best, scores

@@ -49,7 +49,7 @@ def optional_import(name, feature):
 
 
 def is_available(name):
-    """Whether a package can be imported, which is then done."""
+    """Return whether a package can be imported, which is then done."""
     try:
         import_module(name)
     except ImportError:
