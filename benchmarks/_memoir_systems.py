@@ -27,17 +27,16 @@ SYSTEMS = {
     "lsh": ("MemoirSVC, lsh", {"search": "lsh"}),
     "lsh_256": ("MemoirSVC, lsh, 256 bits", {"search": "lsh", "search_params": {"n_bits": 256}}),
     "l1": ("MemoirSVC, l1, exact search", EXACT | {"penalty": "l1", "average": False}),
-    "l1_hnsw": (
-        "MemoirSVC, l1, hnsw", {"search": "hnsw", "penalty": "l1", "average": False}
-    ),
+    "l1_hnsw": ("MemoirSVC, l1, hnsw", {"search": "hnsw", "penalty": "l1", "average": False}),
     "l1_lsh": ("MemoirSVC, l1, lsh", {"search": "lsh", "penalty": "l1", "average": False}),
     "published": ("MemoirSVC, published l2, exact search", PUBLISHED["l2"] | EXACT),
     "published_l1": ("MemoirSVC, published l1, exact search", PUBLISHED["l1"] | EXACT),
     "published_lsh": ("MemoirSVC, published lsh", PUBLISHED["lsh"]),
     "published_lsh_average": (
-        "MemoirSVC, published lsh, averaged", PUBLISHED["lsh"] | {"average": True}
+        "MemoirSVC, published lsh, averaged",
+        PUBLISHED["lsh"] | {"average": True},
     ),
-}  # fmt: skip
+}
 PEERS = {
     "ppdsparse": "PPDSparseClassifier",
     "crammer_singer": "scikit-learn LinearSVC, Crammer and Singer",

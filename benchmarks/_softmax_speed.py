@@ -79,9 +79,16 @@ def pass_of_solver(solver, X, y, n_classes, threads, n_passes=3, rate=0.1):
     """Seconds of a pass of a solver of ImplicitSoftmaxRegressor after the first, the best."""
     batch_size, n_sampled = PUBLISHED_SIZES[solver]
     settings = Settings(
-        solver=solver, raman=False, batch_size=batch_size, n_sampled=n_sampled,
-        sampling="uniform", alpha=0.0, delta=1.0, intercept=1.0, shuffle=True,
-    )  # fmt: skip
+        solver=solver,
+        raman=False,
+        batch_size=batch_size,
+        n_sampled=n_sampled,
+        sampling="uniform",
+        alpha=0.0,
+        delta=1.0,
+        intercept=1.0,
+        shuffle=True,
+    )
     rows = Data(as_rows(normalise(X)), y.astype(np.int32), NONE)
     stop = np.zeros(1, dtype=np.int32)
     worker = solver_class(settings)(rows, n_classes, settings, data.SEED, threads, stop).begin()

@@ -95,11 +95,14 @@ def best_of(name):
         labels, p = calibrated.predict_topk(X_test, 1, scores="proba")
         hit, sure = labels[:, 0] == y_test, p[:, 0] > SURE
         found[f"{method}, {cv}"] = {
-            "n_classes": len(calibrated.classes_), "accuracy": float(hit.mean()),
-            "mean": float(p.mean()), "largest": float(p.max()), "sure": float(sure.mean()),
+            "n_classes": len(calibrated.classes_),
+            "accuracy": float(hit.mean()),
+            "mean": float(p.mean()),
+            "largest": float(p.max()),
+            "sure": float(sure.mean()),
             "right": float(hit[sure].mean()) if sure.any() else None,
             "ece1": expected_calibration_error(y_test, labels, p, k=1),
-        }  # fmt: skip
+        }
         coverage, accuracy, _ = coverage_curve(y_test, labels, p)
         at = {share: accuracy[np.searchsorted(coverage, share)] for share in COVERAGES}
         found[f"{method}, {cv}"]["answered"] = {str(k): float(v) for k, v in at.items()}
@@ -170,11 +173,19 @@ def write_page():
         "many of these are right, the calibration error, and how many of the surest 20, 40 and 60 "
         "per cent of the rows are right. The number of classes is that of the training rows.\n\n"
         + _common.table(
-            ["data (classes), calibration", "right", "mean p", "largest", "above 80", "right",
-             "ECE@1", *(f"right of {share:.0%}" for share in COVERAGES)],
+            [
+                "data (classes), calibration",
+                "right",
+                "mean p",
+                "largest",
+                "above 80",
+                "right",
+                "ECE@1",
+                *(f"right of {share:.0%}" for share in COVERAGES),
+            ],
             list(rows_of_best(found)),
         ),
-    ]  # fmt: skip
+    ]
     _runner.write_page("calibration", "\n\n".join(parts))
 
 

@@ -38,8 +38,10 @@ def texts_of(name):
         names = dict(line.split("\t")[:2] for line in lines("yso_finna_en", "label_names.tsv.xz"))
         return [names.get(label, "") for label in lines(name, "labels.txt.xz")]
     if name == "cooking_fasttext":
-        return [label.replace("__label__", "").replace("-", " ")
-                for label in lines(name, "labels.txt.xz")]  # fmt: skip
+        return [
+            label.replace("__label__", "").replace("-", " ")
+            for label in lines(name, "labels.txt.xz")
+        ]
     return [line.partition("\t")[2].replace("\t", " ") for line in lines(name, "labels.tsv.xz")]
 
 
@@ -171,9 +173,9 @@ def cells(found):
 
 def report():
     kept, parts = _runner.kept("label_texts"), []
-    parts.append(HEAD.format(
-        source=_runner.source("label_texts"), most=MOST_ROWS, most_test=MOST_TEST_ROWS
-    ))  # fmt: skip
+    parts.append(
+        HEAD.format(source=_runner.source("label_texts"), most=MOST_ROWS, most_test=MOST_TEST_ROWS)
+    )
     header = ["nDCG@5", "P@1", "R@10, no row", "R@10, 1 to 4 rows", "R@10, others", "fit s"]
     rows = []
     for name, result in kept.get("test", {}).items():

@@ -226,9 +226,14 @@ def run_profile(name, system):
 
 
 PARTS = {
-    "table": run_table, "choices": run_choices, "batch": run_batch, "l1": run_l1,
-    "passes": run_passes, "threads": run_threads, "profile": run_profile,
-}  # fmt: skip
+    "table": run_table,
+    "choices": run_choices,
+    "batch": run_batch,
+    "l1": run_l1,
+    "passes": run_passes,
+    "threads": run_threads,
+    "profile": run_profile,
+}
 
 
 def jobs(part, options):
@@ -240,14 +245,20 @@ def jobs(part, options):
                     yield name, system
         return
     sets = {
-        "choices": CHOICE_SETS, "passes": PASSES_SETS, "threads": THREAD_SETS,
+        "choices": CHOICE_SETS,
+        "passes": PASSES_SETS,
+        "threads": THREAD_SETS,
         "profile": PROFILE_SETS,
-    }  # fmt: skip
+    }
     sets = sets.get(part, ["oewn_hypernym"])
     arms = {
-        "choices": CHOICES, "batch": BATCHES, "l1": STRENGTHS, "threads": [1, 2],
-        "profile": ["exact", "hnsw"], "passes": PASSES,
-    }[part]  # fmt: skip
+        "choices": CHOICES,
+        "batch": BATCHES,
+        "l1": STRENGTHS,
+        "threads": [1, 2],
+        "profile": ["exact", "hnsw"],
+        "passes": PASSES,
+    }[part]
     for name in options.data or sets:
         for arm in arms:
             yield name, str(arm)

@@ -111,9 +111,9 @@ def page(kept):
             "{:.1f}, {:.1f}, {:.3g} s".format(*found[s]) if found.get(s) else "-" for s in SYSTEMS
         ]
         rows.append([name, *(f"{n:,}" for n in kept["sizes"][name]), *cells])
-    return "\n\n".join([
-        "# One class a row", CAPTION, _common.table(header, rows), _runner.source("one_class")
-    ])  # fmt: skip
+    return "\n\n".join(
+        ["# One class a row", CAPTION, _common.table(header, rows), _runner.source("one_class")]
+    )
 
 
 def main():

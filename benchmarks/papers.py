@@ -34,9 +34,11 @@ SOLVERS = ["implicit", "umax", "sgd", "one_vs_each", "nce", "importance"]
 PASSES = 3  # of MEMOIR: the paper's 25 batches of 100 sqrt(K) are 2.2 passes over LSHTC1
 L2 = MemoirSVC.PUBLISHED["l2"] | {"search": "exact"}
 MEMOIR = {
-    "l2": L2, "lsh": MemoirSVC.PUBLISHED["lsh"], "l2_average": L2 | {"average": True},
+    "l2": L2,
+    "lsh": MemoirSVC.PUBLISHED["lsh"],
+    "l2_average": L2 | {"average": True},
     "lsh_average": MemoirSVC.PUBLISHED["lsh"] | {"average": True},
-}  # fmt: skip
+}
 RATES = [10.0**i for i in range(-3, 4)]
 PAPER_TABLE_2 = [63.69, 39.43, 28.67, 2.5]
 PAPER_TABLE_3 = {"implicit": 1, "umax": 9.77, "sgd": 15.18, "one_vs_each": 29.03, "nce": 28.52}
@@ -68,10 +70,15 @@ def run_ppdsparse(names):
             seconds, _ = cpu_seconds(model.fit, normalize(X), Y)
             found = model.predict_topk(normalize(X_test), _common.TOP)[0].astype(int)
             hits = Y_test.tocsr()[np.arange(len(found))[:, None], found].toarray() > 0
-            keep("ppdsparse", f"{name}-{key}", {
-                "precision": [float(100 * hits[:, :k].mean()) for k in _common.CUTS],
-                "model_mb": 8 * model.coef_.nnz / 2**20, "cpu_s": seconds,
-            })  # fmt: skip
+            keep(
+                "ppdsparse",
+                f"{name}-{key}",
+                {
+                    "precision": [float(100 * hits[:, :k].mean()) for k in _common.CUTS],
+                    "model_mb": 8 * model.coef_.nnz / 2**20,
+                    "cpu_s": seconds,
+                },
+            )
 
 
 def ppdsparse_text(kept):
@@ -188,7 +195,7 @@ PARTS = {
     "memoir": (run_memoir, memoir_text, "MEMOIR, table 3: LSH beside l2"),
     "ldgs": (run_ldgs, ldgs_text, "LDGS: the sampled softmax of the paper"),
     "implicit": (run_implicit, implicit_text, "Unbiased softmax, table 3: rates by its rule"),
-}  # fmt: skip
+}
 TEXTS = {
     "ppdsparse": "Rows of the file divided by their length, `PPDSparseClassifier.PUBLISHED`. The "
     "model is counted as 8 bytes a weight.",

@@ -144,8 +144,10 @@ def main():
     parts.append(draw(measured))
     if (found := _runner.kept("scaling").get("serial")) is not None:
         parts += ["## What runs on one thread", serial_table(found["all"])]
-        parts.append("Processor seconds outside the blocks of classes, and by how many times a fit "
-                     "on so many cores is faster than on one, at most.")  # fmt: skip
+        parts.append(
+            "Processor seconds outside the blocks of classes, and by how many times a fit "
+            "on so many cores is faster than on one, at most."
+        )
     _runner.write_page("scaling", "\n\n".join(parts))
 
 

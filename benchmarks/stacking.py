@@ -79,11 +79,12 @@ def figures(top, Y, frequency):
         return float(100 * found[chosen].sum() / n) if n else None
 
     return {
-        "ndcg5": 100 * ndcg_at_k(Y, top, 5), "p1": float(100 * hit[:, 0].mean()),
+        "ndcg5": 100 * ndcg_at_k(Y, top, 5),
+        "p1": float(100 * hit[:, 0].mean()),
         "psp5": 100 * psprecision_at_k(Y, top, 5, propensities=propensities(frequency)),
         "recall10_none": recall(frequency == 0),
         "recall10_rare": recall((frequency > 0) & (frequency < 5)),
-    }  # fmt: skip
+    }
 
 
 def propensities(frequency):
@@ -114,9 +115,10 @@ def run(name):
             seconds = time.process_time() - start
             found[system] = figures(top, Y_test, frequency) | {"ms": 1e3 * seconds / len(top)}
         found["stack"] |= {
-            "fit_s": fitted, "final": type(model.final_).__name__,
+            "fit_s": fitted,
+            "final": type(model.final_).__name__,
             "held_out": {n: 100 * value for n, value in model.validation_scores_.items()},
-        }  # fmt: skip
+        }
         result["without texts" if texts is None else "with texts"] = found
         print(name, texts is not None, found, flush=True)
         _runner.keep("stacking", "data", name, result)
@@ -141,11 +143,17 @@ def report():
         for part in ("without texts", "with texts"):
             for system, found in result.get(part, {}).items():
                 recalls = [found["recall10_none"], found["recall10_rare"]]
-                lines.append([
-                    f"{name}, {part}: {system}", f"{found['ndcg5']:.1f}", f"{found['p1']:.1f}",
-                    f"{found['psp5']:.1f}", *["" if r is None else f"{r:.1f}" for r in recalls],
-                    _common.figure(found.get("fit_s")), _common.figure(found["ms"]),
-                ])  # fmt: skip
+                lines.append(
+                    [
+                        f"{name}, {part}: {system}",
+                        f"{found['ndcg5']:.1f}",
+                        f"{found['p1']:.1f}",
+                        f"{found['psp5']:.1f}",
+                        *["" if r is None else f"{r:.1f}" for r in recalls],
+                        _common.figure(found.get("fit_s")),
+                        _common.figure(found["ms"]),
+                    ]
+                )
     header = ["data: system", "nDCG@5", "P@1", "PSP@5", "R@10, no row", "R@10, 1 to 4 rows"]
     header += ["fit s", "ms a row"]
     head = HEAD.format(source=_runner.source("stacking"), most=MOST_TEST_ROWS)

@@ -10,9 +10,14 @@ from contextlib import contextmanager
 
 PATH = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "chrome"])), None)
 OPTIONS = [
-    "--headless", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--remote-debugging-pipe",
-    "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
-]  # fmt: skip
+    "--headless",
+    "--disable-gpu",
+    "--hide-scrollbars",
+    "--no-first-run",
+    "--remote-debugging-pipe",
+    "--disable-dev-shm-usage",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+]
 LONGEST = 20  # seconds until something happens
 
 
@@ -40,9 +45,11 @@ class Browser:
         more = ["--no-sandbox"] if os.geteuid() == 0 else []
         self._process = subprocess.Popen(
             [PATH, *OPTIONS, *more, f"--user-data-dir={self._folder}", "about:blank"],
-            preexec_fn=become_3_and_4, pass_fds=(3, 4), stdout=subprocess.DEVNULL,
+            preexec_fn=become_3_and_4,
+            pass_fds=(3, 4),
+            stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
         os.close(theirs), os.close(theirs_too)
         self._waiting, self._session = b"", None
         self._session = self._attach(self.target(lambda one: True))
@@ -131,8 +138,13 @@ class Browser:
 
     def screen(self, width, height=900, dark=False):
         """Set the size of the screen, and whether it is dark."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                  deviceScaleFactor=1, mobile=width < 500)  # fmt: skip
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 500,
+        )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
 

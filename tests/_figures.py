@@ -79,10 +79,11 @@ FIGURES = [
     (
         README,
         "({} % of its first labels there are right, {} % of ours)",
-        lambda k: [percents(k.peers.yso_finna_en[s].precision, 1)[0]
-                   for s in ("omikuji_wide", "ppdsparse")],
+        lambda k: [
+            percents(k.peers.yso_finna_en[s].precision, 1)[0] for s in ("omikuji_wide", "ppdsparse")
+        ],
     ),
-]  # fmt: skip
+]
 
 
 def choosing(data, sizes, systems):
@@ -106,10 +107,13 @@ FIGURES += [
     choosing("yso_finna_en", "517,506, 25,402", ["ppdsparse"]),
 ]
 SIZES = {
-    "bibtex": "4,880 159", "cooking_fasttext": "12,404 736", "delicious": "12,920 983",
-    "yso_finna_en_small": "47,093 14,383", "oewn_hypernym": "68,548 20,560",
+    "bibtex": "4,880 159",
+    "cooking_fasttext": "12,404 736",
+    "delicious": "12,920 983",
+    "yso_finna_en_small": "47,093 14,383",
+    "oewn_hypernym": "68,548 20,560",
     "yso_finna_en": "517,506 25,402",
-}  # fmt: skip
+}
 FIGURES += [
     (
         PPDSPARSE,
@@ -216,12 +220,22 @@ def share_of_dense(k):
 
 
 FIGURES += [
-    (PAPERS, "* - ours, defaults - {} - {} - {} - {} - {} - {}",
-     lambda k: table_2(k.peers.bibtex.ppdsparse)),
-    (PAPERS, "* - ours, the paper's settings - {} - {} - {} - {} - {}",
-     lambda k: as_published(k.papers.ppdsparse["bibtex-squared_hinge"])),
-    (PAPERS, "{} s on two processors, {} core-hours with ``l1=0.1, l2=1``, and {} s, {} core-hours "
-     "with the defaults. The generated rows are easier (P@1 {} and {})", amazon),
+    (
+        PAPERS,
+        "* - ours, defaults - {} - {} - {} - {} - {} - {}",
+        lambda k: table_2(k.peers.bibtex.ppdsparse),
+    ),
+    (
+        PAPERS,
+        "* - ours, the paper's settings - {} - {} - {} - {} - {}",
+        lambda k: as_published(k.papers.ppdsparse["bibtex-squared_hinge"]),
+    ),
+    (
+        PAPERS,
+        "{} s on two processors, {} core-hours with ``l1=0.1, l2=1``, and {} s, {} core-hours "
+        "with the defaults. The generated rows are easier (P@1 {} and {})",
+        amazon,
+    ),
     memoir("ours, defaults (l2, exact search)", "exact"),
     memoir("ours, l1, exact search", "l1"),
     memoir("ours, l2, graph", "hnsw"),
@@ -241,16 +255,32 @@ FIGURES += [
     ),
     (PAPERS, "it is 1/{} of dense weights in float64 here", lambda k: [share_of_dense(k)]),
     (MEMOIR, "and the paper counts them: 1/{},", lambda k: [share_of_dense(k)]),
-    (PAPERS, "omniglot, 1,623 classes: decomposed keeps {} % of the exact precision, plain search "
-     "{} %", lambda k: [fixed(of_ldgs(k, "omniglot", row), 0)
-                        for row in ("decomposed, margin", "MIPS, margin")]),
-    (PAPERS, "yso_finna_en_small, 14,383: decomposed {} % of exact",
-     lambda k: [fixed(of_ldgs(k, "yso_finna_en_small", "decomposed, margin"), 0)]),
-    (PAPERS, "softmax learns *slower* by epochs here ({} against {} %)",
-     lambda k: [fixed(of_ldgs(k, "yso_finna_en_small", f"exact {loss}", "P@1"), 1)
-                for loss in ("softmax", "margin")]),
-    (PAPERS, "omniglot {} (with weights {}, exact {}); yso_finna_en_small {} ({}, {}); the margin "
-     "has {} and {}", lambda k: [fixed(value, 1) for value in sampled_and_exact(k)]),
+    (
+        PAPERS,
+        "omniglot, 1,623 classes: decomposed keeps {} % of the exact precision, plain search {} %",
+        lambda k: [
+            fixed(of_ldgs(k, "omniglot", row), 0) for row in ("decomposed, margin", "MIPS, margin")
+        ],
+    ),
+    (
+        PAPERS,
+        "yso_finna_en_small, 14,383: decomposed {} % of exact",
+        lambda k: [fixed(of_ldgs(k, "yso_finna_en_small", "decomposed, margin"), 0)],
+    ),
+    (
+        PAPERS,
+        "softmax learns *slower* by epochs here ({} against {} %)",
+        lambda k: [
+            fixed(of_ldgs(k, "yso_finna_en_small", f"exact {loss}", "P@1"), 1)
+            for loss in ("softmax", "margin")
+        ],
+    ),
+    (
+        PAPERS,
+        "omniglot {} (with weights {}, exact {}); yso_finna_en_small {} ({}, {}); the margin "
+        "has {} and {}",
+        lambda k: [fixed(value, 1) for value in sampled_and_exact(k)],
+    ),
     of_augment_reduce("bibtex", EXACT, (-3.188, "0.361")),
     of_augment_reduce("bibtex", OVE, ("-3.300", 0.352)),
     of_augment_reduce("bibtex", SOFTMAX, (-3.036, "0.361")),
@@ -260,20 +290,28 @@ FIGURES += [
     of_augment_reduce("omniglot", SOFTMAX, (-5.171, 0.201)),
     of_augment_reduce("omniglot", PROBIT, ("-7.350", 0.178)),
     of_augment_reduce("omniglot", LOGISTIC, (-5.395, 0.184)),
-    (PAPERS, "* - softmax A&R - -2.62e6 - {} - 3.00e-6 - {}", lambda k: [
-        short(k.augment_reduce.augment_reduce["synthetic-augment_reduce"][key])
-        for key in ("watched", "error_empirical")
-    ]),
-    (PAPERS, "* - one-vs-each - -1.40e9 - {} - 3.65e-6 - {}", lambda k: [
-        short(k.augment_reduce.augment_reduce["synthetic-one_vs_each"][key])
-        for key in ("bound", "error_empirical")
-    ]),
+    (
+        PAPERS,
+        "* - softmax A&R - -2.62e6 - {} - 3.00e-6 - {}",
+        lambda k: [
+            short(k.augment_reduce.augment_reduce["synthetic-augment_reduce"][key])
+            for key in ("watched", "error_empirical")
+        ],
+    ),
+    (
+        PAPERS,
+        "* - one-vs-each - -1.40e9 - {} - 3.65e-6 - {}",
+        lambda k: [
+            short(k.augment_reduce.augment_reduce["synthetic-one_vs_each"][key])
+            for key in ("bound", "error_empirical")
+        ],
+    ),
     table_3("U-max", "umax", "9.77", "1.11"),
     table_3("vanilla SGD", "sgd", "15.18", "1.25"),
     table_3("one-vs-each", "one_vs_each", "29.03", "1.90"),
     table_3("noise contrastive estimation", "nce", "28.52", "1.91"),
     table_3("importance sampling", "importance", "32.71", "1.89"),
-]  # fmt: skip
+]
 
 
 def short(value):
@@ -296,11 +334,12 @@ FIGURES += [
         ],
     )
     for title, data in [
-        ("oewn_hypernym (18,579)", "oewn_hypernym"), ("omniglot (1,623)", "omniglot"),
+        ("oewn_hypernym (18,579)", "oewn_hypernym"),
+        ("omniglot (1,623)", "omniglot"),
         ("yso_finna_en_small, repeated", "yso_finna_en_small"),
         ("its 500 largest classes", "oewn_hypernym-500"),
     ]
-]  # fmt: skip
+]
 TWINS = {"omniglot": "1,623", "delicious": "983", "oewn_hypernym": "20,560"}
 TWINS |= {"yso_finna_en_small": "14,383"}
 FIGURES += [

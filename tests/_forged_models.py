@@ -94,21 +94,35 @@ def use(model):
     """Whatever a user may call; errors must be of the kinds that say something."""
     words = isinstance(model, LDGSWordEmbedding)
     calls = {
-        "predict": (X,), "predict_topk": (X,), "predict_proba": (X,), "decision_function": (X,),
-        "partial_fit": (X, Y), "transform": (DOCUMENTS if words else X,),
-        "score": (DOCUMENTS,) if words else (X, Y), "fit": (DOCUMENTS,) if words else (X, Y),
+        "predict": (X,),
+        "predict_topk": (X,),
+        "predict_proba": (X,),
+        "decision_function": (X,),
+        "partial_fit": (X, Y),
+        "transform": (DOCUMENTS if words else X,),
+        "score": (DOCUMENTS,) if words else (X, Y),
+        "fit": (DOCUMENTS,) if words else (X, Y),
         "most_similar": ("w1",),
-    }  # fmt: skip
+    }
     for name, arguments in calls.items():
         with contextlib.suppress(ValueError, TypeError, AttributeError, KeyError, MemoryError):
             getattr(model, name)(*arguments)
 
 
 VALUES = [
-    None, True, "text", -1, 2**62, 0.5, {"$": "float", "value": "nan"}, [], [1, 2],
-    {"$": "tuple", "values": []}, {"$": "dict", "items": []},
+    None,
+    True,
+    "text",
+    -1,
+    2**62,
+    0.5,
+    {"$": "float", "value": "nan"},
+    [],
+    [1, 2],
+    {"$": "tuple", "values": []},
+    {"$": "dict", "items": []},
     {"$": "container", "value": "csr_array"},
-]  # fmt: skip
+]
 
 
 def places_of(node, before=()):

@@ -175,24 +175,41 @@ def test_weights_are_repetitions(estimator, container, n_classes):
 # mini-batch, all classes in each step.
 CONVERGED = {
     "AugmentReduceClassifier": {
-        "bound": "exact", "alpha": 1.0, "learning_rate": 0.5, "max_iter": 5000, "tol": None,
+        "bound": "exact",
+        "alpha": 1.0,
+        "learning_rate": 0.5,
+        "max_iter": 5000,
+        "tol": None,
     },
     "ImplicitSoftmaxRegressor": {
-        "solver": "exact", "alpha": 1.0, "learning_rate": 0.01, "decay": 1.0, "max_iter": 3000,
+        "solver": "exact",
+        "alpha": 1.0,
+        "learning_rate": 0.01,
+        "decay": 1.0,
+        "max_iter": 3000,
         "batch_size": 1000,
     },
     "LDGSClassifier": {
-        "gradient": "exact", "alpha": 1.0, "solver": "sgd", "learning_rate": 0.05, "decay": 1.0,
-        "max_iter": 1000, "batch_size": 1000,
+        "gradient": "exact",
+        "alpha": 1.0,
+        "solver": "sgd",
+        "learning_rate": 0.05,
+        "decay": 1.0,
+        "max_iter": 1000,
+        "batch_size": 1000,
     },
     "MemoirSVC": {
-        "alpha": 10.0, "eta0": 0.1, "eta_step": 1.0, "average": False, "max_iter": 1500,
+        "alpha": 10.0,
+        "eta0": 0.1,
+        "eta_step": 1.0,
+        "average": False,
+        "max_iter": 1500,
     },
     # The float32 gap cannot tell solutions 1e-3 apart; descending on from there brings 1e-6.
     "PPDSparseClassifier": {"tol": 1e-9, "max_iter": 1000, "pruning": 0.0, "warm_start": True},
     # All rows are neighbours.
     "TopKNeighborsClassifier": {"n_neighbors": 1000, "power": 2.0, "frequency_power": 0.2},
-}  # fmt: skip
+}
 
 
 def converged(model, X, y, sample_weight=None):

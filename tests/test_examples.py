@@ -212,8 +212,11 @@ def test_embeddings(tmp_path):
     assert re.search(r"^N = \d+ rows, D = \d+ dimensions, K = 40 classes$", result.stdout, re.M)
     shares = re.findall(r"^(\w+) +([\d.]+) +([\d.]+) +[\d.]+$", result.stdout, re.M)
     assert [name for name, *_ in shares] == [
-        "PPDSparseClassifier", "MemoirSVC", "KNeighborsClassifier", "LogisticRegression",
-    ]  # fmt: skip
+        "PPDSparseClassifier",
+        "MemoirSVC",
+        "KNeighborsClassifier",
+        "LogisticRegression",
+    ]
     assert all(0.2 < float(first) <= float(five) <= 1 for _, first, five in shares)
     assert (tmp_path / "out.png").read_bytes().startswith(PNG)
 

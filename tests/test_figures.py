@@ -66,5 +66,8 @@ def test_a_page_quotes_the_figures_that_are_kept(page, text, figures):
 def test_figures_are_rounded_half_up():
     assert (fixed(62.15, 1), fixed(-2.5, 0), fixed(7, 2)) == ("62.2", "-3", "7.00")
     assert [significant(v, 2) for v in (0.02848, 0.6946, 56.8, 360.8)] == [
-        "0.028", "0.69", "57", "361",
-    ]  # fmt: skip
+        "0.028",
+        "0.69",
+        "57",
+        "361",
+    ]

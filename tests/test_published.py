@@ -13,9 +13,12 @@ from sklearn_xc import (
 from sklearn_xc.datasets import make_xc_classification
 
 ESTIMATORS = [
-    AugmentReduceClassifier, ImplicitSoftmaxRegressor, LDGSClassifier, MemoirSVC,
+    AugmentReduceClassifier,
+    ImplicitSoftmaxRegressor,
+    LDGSClassifier,
+    MemoirSVC,
     PPDSparseClassifier,
-]  # fmt: skip
+]
 SETTINGS = [(cls, name) for cls in ESTIMATORS for name in cls.PUBLISHED]
 
 

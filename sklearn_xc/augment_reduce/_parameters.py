@@ -9,9 +9,14 @@ from ._bounds import LOCAL_STEPS
 
 # Section 4 of the paper but for the sizes of its table 1, which are in `PUBLISHED_SIZES`.
 _OF_ALL = {
-    "sampling": "uniform", "local_steps": "published", "learning_rate": 0.02, "alpha": 0.0,
-    "init_scale": 0.1, "tol": None, "early_stopping": False,
-}  # fmt: skip
+    "sampling": "uniform",
+    "local_steps": "published",
+    "learning_rate": 0.02,
+    "alpha": 0.0,
+    "init_scale": 0.1,
+    "tol": None,
+    "early_stopping": False,
+}
 PUBLISHED = {
     "softmax": {"model": "softmax", "bound": "augment_reduce", **_OF_ALL},
     "one_vs_each": {"model": "softmax", "bound": "one_vs_each", **_OF_ALL},

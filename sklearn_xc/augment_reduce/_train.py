@@ -220,15 +220,26 @@ class SampledSteps:
                 if i + 1 < len(batches):
                     coming = self._drawn(batches[i + 1], self.n_steps + 1)
                 coefs = self._local.stepped_coefficients(
-                    now.psi_of_draws(), now.importance, batch, self._weight, number,
+                    now.psi_of_draws(),
+                    now.importance,
+                    batch,
+                    self._weight,
+                    number,
                     Seeds(*self._seeds, self.n_steps),
-                )  # fmt: skip
+                )
                 gain = self._n_whole / len(batch)
                 kernel.ascend(
-                    now.stepped, coefs, now.importance[0], self._share,
-                    {"rate": rate, "gain": gain, "number": self.n_steps}, changed,
-                    coming and coming.scored, coming and coming.psi, self._scratch, n_threads,
-                )  # fmt: skip
+                    now.stepped,
+                    coefs,
+                    now.importance[0],
+                    self._share,
+                    {"rate": rate, "gain": gain, "number": self.n_steps},
+                    changed,
+                    coming and coming.scored,
+                    coming and coming.psi,
+                    self._scratch,
+                    n_threads,
+                )
 
     def bound(self, watched):
         """Return the mean bound of the watched samples; of those held out, their log-likelihood."""
@@ -261,10 +272,19 @@ class AllClasses:
         self._n_classes, self.settings, self._training = len(b), settings, samples.training
         W, b = feature_major(W), padded_intercept(b, BEYOND)
         self._steps = ExactSteps(
-            samples.rows, samples.y, samples.weight, W, b, self._training, alpha=settings.alpha,
-            intercept=1, adaptive=True, n_threads=settings.n_threads, entries=settings.entries,
+            samples.rows,
+            samples.y,
+            samples.weight,
+            W,
+            b,
+            self._training,
+            alpha=settings.alpha,
+            intercept=1,
+            adaptive=True,
+            n_threads=settings.n_threads,
+            entries=settings.entries,
             n_whole=settings.n_whole,
-        )  # fmt: skip
+        )
         if averages is not None:
             state = self._steps.averages()[:, : self._n_classes]
             state[:-1], state[-1] = averages[0].T, averages[1]
@@ -341,11 +361,16 @@ def train(model, rows, codes, sample_weight, weights, max_iter, progress, part=N
         rows = rows.inside(coordinates)
     samples = Samples(rows, codes, sample_weight, held_out)
     settings = settings_of(
-        model, bound, (len(codes), len(samples.training), sample_weight), max_iter, part,
+        model,
+        bound,
+        (len(codes), len(samples.training), sample_weight),
+        max_iter,
+        part,
         alpha=ridge / coordinates.scale**2,
         entries=None if part is None else entries_of(model, coordinates),
-        keeps_averages=keeps, seed=seed,
-    )  # fmt: skip
+        keeps_averages=keeps,
+        seed=seed,
+    )
     if plain:
         settings = replace(settings, **plain_settings(model, coordinates.scale, n_classes))
     if not starts_at_zero:
@@ -410,7 +435,15 @@ def run(steps, watched, settings, progress, coordinates):
     kept = steps.averages() if settings.keeps_averages else None
     scores = [] if held_out is None else watch.curve
     return Result(
-        *steps.weights(), kept, steps.n_steps, losses, scores, start,
-        steps.bound(likelihood) if settings.max_iter > 1 else start, met_tol or stop,
-        settings.bound, float(settings.learning_rate), None,
-    )  # fmt: skip
+        *steps.weights(),
+        kept,
+        steps.n_steps,
+        losses,
+        scores,
+        start,
+        steps.bound(likelihood) if settings.max_iter > 1 else start,
+        met_tol or stop,
+        settings.bound,
+        float(settings.learning_rate),
+        None,
+    )

@@ -45,9 +45,11 @@ def answer_container(given):
 
 
 @record(
-    kind=is_one_of("binary", "multiclass", "multilabel"), classes_=is_labels,
-    dtype=is_a(np.dtype), container=is_one_of(None, sparse.csr_matrix, sparse.csr_array),
-)  # fmt: skip
+    kind=is_one_of("binary", "multiclass", "multilabel"),
+    classes_=is_labels,
+    dtype=is_a(np.dtype),
+    container=is_one_of(None, sparse.csr_matrix, sparse.csr_array),
+)
 @dataclass(frozen=True, eq=False)
 class LabelEncoding:
     """Form of fit's y, so that predictions can be given back in the same form.

@@ -24,15 +24,21 @@ LARGEST_FLOAT32 = np.float32(1) - np.finfo(np.float32).epsneg
 
 
 TRANSFORMS = {
-    "sigmoid": Sigmoid, "isotonic": Isotonic, "temperature": Temperature, "top_label": TopLabel
-}  # fmt: skip
+    "sigmoid": Sigmoid,
+    "isotonic": Isotonic,
+    "temperature": Temperature,
+    "top_label": TopLabel,
+}
 
 
 @record(
-    method=is_one_of(*METHODS), kind=is_one_of("binary", "multiclass", "multilabel"),
-    n_classes=is_count, n_candidates=is_count, rest_probability=is_not_negative,
+    method=is_one_of(*METHODS),
+    kind=is_one_of("binary", "multiclass", "multilabel"),
+    n_classes=is_count,
+    n_candidates=is_count,
+    rest_probability=is_not_negative,
     transform=is_a(Sigmoid, Isotonic, Temperature, TopLabel),
-)  # fmt: skip
+)
 @dataclass(frozen=True)
 class Calibration:
     """A fitted calibration.

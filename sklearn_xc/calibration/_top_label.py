@@ -27,9 +27,12 @@ MANY = 1000  # held-out rows with which a rising function is fitted, not two num
 
 
 @record(
-    slope=is_not_negative, lead_slope=is_not_negative, largest_lead=is_not_negative,
-    curve=is_a(Sigmoid, Isotonic), others=is_a(Temperature),
-)  # fmt: skip
+    slope=is_not_negative,
+    lead_slope=is_not_negative,
+    largest_lead=is_not_negative,
+    curve=is_a(Sigmoid, Isotonic),
+    others=is_a(Temperature),
+)
 @dataclass(frozen=True)
 class TopLabel:
     """``curve(slope * score + lead_slope * lead)`` for the best class of a row.

@@ -139,7 +139,11 @@ def centre_and_scale(scores, weight):
 
 def minimise(loss, start, bounds):
     found = minimize(
-        loss, start, jac=True, bounds=bounds, method="L-BFGS-B",
+        loss,
+        start,
+        jac=True,
+        bounds=bounds,
+        method="L-BFGS-B",
         options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000},
-    )  # fmt: skip
+    )
     return map(float, found.x)

@@ -40,7 +40,16 @@ def run(options):
     for found in explain(model, [text], labels, options.words):
         if options.json:
             pairs = zip(found.feature_names.tolist(), found.contributions.tolist(), strict=True)
-            print(json.dumps({"label": found.label, "score": found.score, "words": list(pairs),
-                              "rest": found.rest, "intercept": found.intercept}))  # fmt: skip
+            print(
+                json.dumps(
+                    {
+                        "label": found.label,
+                        "score": found.score,
+                        "words": list(pairs),
+                        "rest": found.rest,
+                        "intercept": found.intercept,
+                    }
+                )
+            )
         else:
             print(repr(found).partition(", ")[2])

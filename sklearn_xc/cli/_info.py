@@ -32,13 +32,17 @@ def run(options):
         if name not in ("label_names", "n_jobs", "verbose") and repr(value) != repr(defaults[name])
     }
     found = {
-        "file": options.model, "bytes": os.path.getsize(options.model),
-        "model": type(last).__name__, "steps": steps, "labels": len(last.classes_),
+        "file": options.model,
+        "bytes": os.path.getsize(options.model),
+        "model": type(last).__name__,
+        "steps": steps,
+        "labels": len(last.classes_),
         "features": int(getattr(last, "n_features_in_", 0)),
-        "probabilities": hasattr(last, "predict_proba"), "parameters": given,
+        "probabilities": hasattr(last, "predict_proba"),
+        "parameters": given,
         "labels without samples": None if support is None else int((support == 0).sum()),
         **notes,
-    }  # fmt: skip
+    }
     if options.json:
         print(json.dumps(found, indent=2))
         return

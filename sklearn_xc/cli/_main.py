@@ -32,9 +32,13 @@ def parser() -> argparse.ArgumentParser:
         title, _, examples = module.HELP.partition("\n")
         name = module.__name__.rpartition("._")[2].replace("_", "-")
         command = commands.add_parser(
-            name, help=title, description=title, epilog=examples.strip("\n"),
-            formatter_class=raw, allow_abbrev=False,
-        )  # fmt: skip
+            name,
+            help=title,
+            description=title,
+            epilog=examples.strip("\n"),
+            formatter_class=raw,
+            allow_abbrev=False,
+        )
         module.add(command)
         command.set_defaults(run=module.run, command=name)
     return whole

@@ -76,8 +76,7 @@ def told(what: str):
     finally:
         logger.removeHandler(bar)
         logger.setLevel(level)
-    say(f"{chr(13) if shown else ''}{what}: {time.perf_counter() - start:.1f} s"
-        + "\x1b[K" * shown)  # fmt: skip
+    say(f"{chr(13) if shown else ''}{what}: {time.perf_counter() - start:.1f} s" + "\x1b[K" * shown)
 
 
 def counted(number: int):

@@ -24,5 +24,10 @@ def add(command):
 def run(options):
     """Serve until interrupted."""
     say(f"http://{options.host}:{options.port}/ (Ctrl-C ends)")
-    serve(options.model, host=options.host, port=options.port, workers=options.workers,
-          hosts=options.name)  # fmt: skip
+    serve(
+        options.model,
+        host=options.host,
+        port=options.port,
+        workers=options.workers,
+        hosts=options.name,
+    )

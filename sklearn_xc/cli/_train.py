@@ -28,8 +28,10 @@ Columns go by their names. The file ends in .csv, .tsv, .jsonl or .parquet, also
 samples is held out and measured first; the model that is saved is then trained on all. With
 --label-texts labels without samples are found too, by their texts."""
 METHODS = {
-    "ppdsparse": PPDSparseClassifier, "neighbors": TopKNeighborsClassifier, "memoir": MemoirSVC,
-}  # fmt: skip
+    "ppdsparse": PPDSparseClassifier,
+    "neighbors": TopKNeighborsClassifier,
+    "memoir": MemoirSVC,
+}
 CALIBRATION_SHARE = 0.1  # of the samples, held out once to calibrate
 
 
@@ -41,8 +43,12 @@ def add(command):
     add_text_options(command)
     more = command.add_argument
     more("--method", choices=METHODS, default="ppdsparse", help="default: ppdsparse")
-    more("--probabilities", choices=["isotonic", "sigmoid", "temperature", "none"],
-         default="isotonic", help="how scores become probabilities (one more fit)")  # fmt: skip
+    more(
+        "--probabilities",
+        choices=["isotonic", "sigmoid", "temperature", "none"],
+        default="isotonic",
+        help="how scores become probabilities (one more fit)",
+    )
     more("--held-out", type=float, default=0.1, metavar="SHARE", help="to measure; 0 for none")
     more(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the method"
@@ -77,8 +83,10 @@ def run(options):
         found = measured(model, source.parts(test), len(train))
         share = source.share_of_copies(test)
         if share >= 0.1:
-            say(f"note: {share:.0%} of the held-out texts are in training too, which makes the "
-                "measures too high; drop duplicates to see what new texts get")  # fmt: skip
+            say(
+                f"note: {share:.0%} of the held-out texts are in training too, which makes the "
+                "measures too high; drop duplicates to see what new texts get"
+            )
         print("Held-out samples, by a model of the others:", table(found), sep="\n")
     whole = np.arange(source.n), options.probabilities, "trained on all samples"
     save_with_notes(fitted(source, options, *whole), options.output, {**notes, "held out": found})

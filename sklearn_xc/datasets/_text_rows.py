@@ -16,9 +16,14 @@ from ._xc_reader import open_text
 
 LONGEST = 2**24  # bytes of a line, and of a field that goes over several
 ENDINGS = {
-    "csv": "csv", "tsv": "tsv", "tab": "tsv", "jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl",
+    "csv": "csv",
+    "tsv": "tsv",
+    "tab": "tsv",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "json": "jsonl",
     "parquet": "parquet",
-}  # fmt: skip
+}
 FORMATS = "csv", "tsv", "jsonl", "parquet", "fasttext", "lines", "xc", "libsvm"
 PREFIX = "__label__"  # of labels in lines of fastText
 

@@ -88,10 +88,15 @@ class ImplicitBatches(Solver):
         if len(drawn):
             log_factor[len(labels) :] = np.log((len(self.b) - len(labels)) / len(drawn))
         lengths, shifts, u = implicit_step(
-            scores, np.searchsorted(labels, self.data.y[batch]), self.u[batch],
+            scores,
+            np.searchsorted(labels, self.data.y[batch]),
+            self.u[batch],
             np.broadcast_to(np.asarray(rates, dtype=np.float64), len(batch)),
-            log_factor, dense(X @ X.T), shrinkage, self.settings.intercept,
-        )  # fmt: skip
+            log_factor,
+            dense(X @ X.T),
+            shrinkage,
+            self.settings.intercept,
+        )
         self.u[batch] = u
         steps = np.asarray((X.T @ lengths).T)
         if not (np.abs(steps) < 1e30).all():

@@ -10,9 +10,14 @@ from ._train import PUBLISHED_SIZES
 
 # Section 4.1 of the paper, for rows of unit length; rates are tuned for each data set.
 _OF_ALL = {
-    "sampling": "uniform", "alpha": 0.0, "learning_rate": "auto", "decay": 0.9, "max_iter": 50,
-    "delta": 1.0, "fit_intercept": False,
-}  # fmt: skip
+    "sampling": "uniform",
+    "alpha": 0.0,
+    "learning_rate": "auto",
+    "decay": 0.9,
+    "max_iter": 50,
+    "delta": 1.0,
+    "fit_intercept": False,
+}
 PUBLISHED = {
     solver: {"solver": solver, "batch_size": n, "n_sampled_classes": m, **_OF_ALL}
     for solver, (n, m) in PUBLISHED_SIZES.items()

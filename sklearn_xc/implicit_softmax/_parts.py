@@ -62,6 +62,10 @@ def train_on_part(model, X, codes, sample_weight, first):
         model._stream = kept
         left = data.take(rest)
         model._waiting = Waiting(
-            left.rows.matrix(), labels_of(left.y), left.sample_weight(), cold, tables or (),
+            left.rows.matrix(),
+            labels_of(left.y),
+            left.sample_weight(),
+            cold,
+            tables or (),
             tables_of(model),
-        )  # fmt: skip
+        )

@@ -90,9 +90,13 @@ def search_rate(trials, n_jobs, progress=SILENT):
 
     def losses(places):
         return run_blocks(
-            _loss_of, [float(RATES[p]) for p in places], trials, n_jobs=n_jobs, progress=progress,
+            _loss_of,
+            [float(RATES[p]) for p in places],
+            trials,
+            n_jobs=n_jobs,
+            progress=progress,
             reached=lambda loss: {"loss": loss},
-        )  # fmt: skip
+        )
 
     return climb(losses)
 

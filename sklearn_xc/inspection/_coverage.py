@@ -92,15 +92,29 @@ class CoverageDisplay:
         inner = find_inner(estimator, "predict_topk").estimator
         labels, values = predict_topk(estimator, X, 1, scores)
         return cls.from_predictions(
-            y, labels, values, classes=names_for(y, inner), sample_weight=sample_weight,
-            name=name_of(estimator, name), ax=ax, **kwargs,
-        )  # fmt: skip
+            y,
+            labels,
+            values,
+            classes=names_for(y, inner),
+            sample_weight=sample_weight,
+            name=name_of(estimator, name),
+            ax=ax,
+            **kwargs,
+        )
 
     @classmethod
     def from_predictions(
-        cls, y_true, y_pred, y_score, *, classes=None, sample_weight=None, name=None, ax=None,
+        cls,
+        y_true,
+        y_pred,
+        y_score,
+        *,
+        classes=None,
+        sample_weight=None,
+        name=None,
+        ax=None,
         **kwargs,
-    ):  # fmt: skip
+    ):
         """Return coverage of predictions and their scores.
 
         Parameters

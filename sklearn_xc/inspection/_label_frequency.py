@@ -81,9 +81,20 @@ class LabelFrequencyDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y, *, k=None, metric="recall", support=None, bins=None,
-        sample_weight=None, name=None, ax=None, **kwargs,
-    ):  # fmt: skip
+        cls,
+        estimator,
+        X,
+        y,
+        *,
+        k=None,
+        metric="recall",
+        support=None,
+        bins=None,
+        sample_weight=None,
+        name=None,
+        ax=None,
+        **kwargs,
+    ):
         """Display head and tail of a fitted estimator.
 
         Parameters
@@ -127,9 +138,20 @@ class LabelFrequencyDisplay:
 
     @classmethod
     def from_predictions(
-        cls, y_true, y_pred, *, support, k=None, metric="recall", bins=None, classes=None,
-        sample_weight=None, name=None, ax=None, **kwargs,
-    ):  # fmt: skip
+        cls,
+        y_true,
+        y_pred,
+        *,
+        support,
+        k=None,
+        metric="recall",
+        bins=None,
+        classes=None,
+        sample_weight=None,
+        name=None,
+        ax=None,
+        **kwargs,
+    ):
         """Display head and tail of predictions.
 
         Parameters

@@ -124,9 +124,18 @@ class Candidates(NamedTuple):
 
 
 def set_gradients(
-    W, H, bounds, candidates, positives, loss, *, wants_left_out=False, n_threads=1, places=None,
+    W,
+    H,
+    bounds,
+    candidates,
+    positives,
+    loss,
+    *,
+    wants_left_out=False,
+    n_threads=1,
+    places=None,
     rounded=None,
-):  # fmt: skip
+):
     """Return gradients of a loss on the positives and the candidates of samples.
 
     Parameters

@@ -51,25 +51,32 @@ CONSTRAINTS = {
 # passes: both are for each data set to find. Its systems, with one label a row (mu = 1, 8 chunks,
 # rows as they are) and with several (mu = 5, 4 chunks, a layer of 100 columns).
 _OF_ALL = {
-    "similarity": "linear", "solver": "sgd", "batch_size": 10, "learning_rate": 1.0,
-    "decay": "inverse_steps", "alpha": 0.0, "fit_intercept": False,
-}  # fmt: skip
+    "similarity": "linear",
+    "solver": "sgd",
+    "batch_size": 10,
+    "learning_rate": 1.0,
+    "decay": "inverse_steps",
+    "alpha": 0.0,
+    "fit_intercept": False,
+}
 _SEARCHED = {
-    "query_size": 0.01, "index": "spherical", "search_params": {"n_centroids": 100},
+    "query_size": 0.01,
+    "index": "spherical",
+    "search_params": {"n_centroids": 100},
     "unretrieved": "zero",
-}  # fmt: skip
+}
 _SYSTEMS = {
     "softmax": {"loss": "cross_entropy", "gradient": "exact"},
     "sampled_softmax": {
-        "loss": "cross_entropy", "gradient": "sampled", "query_size": 0.01,
+        "loss": "cross_entropy",
+        "gradient": "sampled",
+        "query_size": 0.01,
         "unretrieved": "exclude",
     },
     "margin": {"loss": "margin", "gradient": "exact"},
     "mips": {"loss": "margin", "gradient": "mips", **_SEARCHED},
-    "decomposed": {
-        "loss": "margin", "gradient": "decomposed", "n_message_passes": 1, **_SEARCHED
-    },
-}  # fmt: skip
+    "decomposed": {"loss": "margin", "gradient": "decomposed", "n_message_passes": 1, **_SEARCHED},
+}
 _LABELS = {
     "multiclass": {"mu": 1.0, "n_chunks": 8, "hidden_dim": None},
     "multilabel": {"mu": 5.0, "n_chunks": 4, "hidden_dim": 100},

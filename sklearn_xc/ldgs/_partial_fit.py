@@ -113,10 +113,16 @@ def train_on_part(model, X, positives, sample_weight, first):
         """Return a pass over some of the samples."""
         number = stream(seed, "part", int(state.n_visited)).integers(2**31)
         return fit_ldgs(
-            problem_of(model, samples, some), model, state, None if cold else start_of(model),
-            n_passes=1, n_before=n_before, seed=int(number), n_threads=model._threads(),
+            problem_of(model, samples, some),
+            model,
+            state,
+            None if cold else start_of(model),
+            n_passes=1,
+            n_before=n_before,
+            seed=int(number),
+            n_threads=model._threads(),
             progress=progress,
-        )  # fmt: skip
+        )
 
     if len(whole):
         outcome = train(whole, progress)

@@ -64,10 +64,16 @@ class PlainSteps:
         if params.alpha != "auto":
             alpha = params.alpha * len(self.visited) / np.square(self._coordinates.scale)
         self._steps = ExactSteps(
-            self.rows, self._y, self._weight, *self._start(start), self.visited, alpha=alpha,
-            intercept=INTERCEPT if params.fit_intercept else 0.0, adaptive=False,
+            self.rows,
+            self._y,
+            self._weight,
+            *self._start(start),
+            self.visited,
+            alpha=alpha,
+            intercept=INTERCEPT if params.fit_intercept else 0.0,
+            adaptive=False,
             n_threads=n_threads,
-        )  # fmt: skip
+        )
 
     def _start(self, start):
         if start is None:

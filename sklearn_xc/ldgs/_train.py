@@ -345,9 +345,11 @@ def fit_ldgs(problem, params, state, start, *, n_passes, n_before, seed, n_threa
         found = model()
     n_visited = state.n_visited + float(len(visited) * len(curve))
     state = state._replace(
-        n_visited=n_visited, searching=steps.searching, threshold=float(found[-1]),
+        n_visited=n_visited,
+        searching=steps.searching,
+        threshold=float(found[-1]),
         n_threshold=n_threshold,
-    )  # fmt: skip
+    )
     w, n_scored = steps.weights, steps.n_scored / max(1, steps.n_visited)
     squares = w.squares_W, w.squares_U
     return Outcome(found, squares, state, alpha, curve, scores, n_scored, stop)
@@ -384,10 +386,20 @@ def _prepare(problem, params, state, start, seed, n_threads):
     inside = problem.in_units(change)
     make = FeatureSteps if plan.form == "features" else Steps
     steps = make(
-        inside.rows, problem.positives, weight, visited, weights, layout, settings, seed, n_threads,
-        searching=start is not None and state.searching, mean_weight=mean_weight,
-        strengths=strengths, shuffled=problem.whole,
-    )  # fmt: skip
+        inside.rows,
+        problem.positives,
+        weight,
+        visited,
+        weights,
+        layout,
+        settings,
+        seed,
+        n_threads,
+        searching=start is not None and state.searching,
+        mean_weight=mean_weight,
+        strengths=strengths,
+        shuffled=problem.whole,
+    )
     return state._replace(plan=plan), steps, change, alpha
 
 
@@ -407,17 +419,29 @@ def settings_of(params, plan, problem, n_samples, seen):
     if n_centroids is None:
         n_centroids = max(1, round(np.sqrt(n_classes)))
     return Settings(
-        loss=params.loss, score=params.similarity, gradient=gradient, n_chunks=n_chunks,
+        loss=params.loss,
+        score=params.similarity,
+        gradient=gradient,
+        n_chunks=n_chunks,
         n_message_passes=params.n_message_passes if gradient == "decomposed" else 0,
-        query_size=query_size_of(params, gradient, n_classes, n_chunks), index=params.index,
-        n_centroids=min(n_centroids, n_classes), n_probes=of_search["n_probes"],
-        tau=float(params.tau), mu=float(params.mu), unretrieved=params.unretrieved,
-        fit_intercept=bool(params.fit_intercept), warmup=params.warmup,
+        query_size=query_size_of(params, gradient, n_classes, n_chunks),
+        index=params.index,
+        n_centroids=min(n_centroids, n_classes),
+        n_probes=of_search["n_probes"],
+        tau=float(params.tau),
+        mu=float(params.mu),
+        unretrieved=params.unretrieved,
+        fit_intercept=bool(params.fit_intercept),
+        warmup=params.warmup,
         solver="sgd" if params.solver == "sgd" else "adagrad",
-        batch_size=batch_size, learning_rate=rate,
-        decay=params.decay, max_iter=passes(params, plan.form, n_samples, n_classes * n_features),
-        alpha=0.0, of_parts=not problem.whole, query_threshold=params.query_threshold,
-    )  # fmt: skip
+        batch_size=batch_size,
+        learning_rate=rate,
+        decay=params.decay,
+        max_iter=passes(params, plan.form, n_samples, n_classes * n_features),
+        alpha=0.0,
+        of_parts=not problem.whole,
+        query_threshold=params.query_threshold,
+    )
 
 
 def require_weights(hidden_dim, n_classes, n_features, n_columns):

@@ -350,10 +350,14 @@ class MemoirSVC(CalibratedMixin, BaseXCClassifier):
             progress.start(n_passes, "pass", lambda twin, weights: twin._set_model(weights.save()))
             outcome = fit_memoir(
                 Problem(data.rows, data.codes, weight, len(self.classes_), mean_weight),
-                *self._settings(), start, n_passes=n_passes, seed=rng.randint(2**31),
-                n_jobs=self.n_jobs, progress=progress,
+                *self._settings(),
+                start,
+                n_passes=n_passes,
+                seed=rng.randint(2**31),
+                n_jobs=self.n_jobs,
+                progress=progress,
                 validate=None if kept_apart is None else partial(self._score_on, kept_apart),
-            )  # fmt: skip
+            )
             self._keep(outcome, len(data.codes))
             self.n_iter_, self.loss_curve_ = len(outcome.losses), np.array(outcome.losses)
             vars(self).pop("validation_scores_", None)

@@ -38,8 +38,13 @@ def train_on_part(self, X, codes, sample_weight, first):
     known = mean_weight, self._n_visited, sorted_by_class(data.codes)
     problem = Problem(data.rows, data.codes, weight, len(self.classes_), *known)
     outcome = fit_memoir(
-        problem, *self._settings(), start, n_passes=1, seed=seed, n_jobs=self.n_jobs,
+        problem,
+        *self._settings(),
+        start,
+        n_passes=1,
+        seed=seed,
+        n_jobs=self.n_jobs,
         progress=self._progress_of_part(),
-    )  # fmt: skip
+    )
     self._keep(outcome, len(data.codes))
     self.n_iter_ = n_calls + 1

@@ -117,9 +117,16 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
     }
 
     def __init__(
-        self, estimator=None, *, criterion="accuracy", target=0.9, abstain_label=None,
-        response_method="auto", cv=5, n_jobs=None,
-    ):  # fmt: skip
+        self,
+        estimator=None,
+        *,
+        criterion="accuracy",
+        target=0.9,
+        abstain_label=None,
+        response_method="auto",
+        cv=5,
+        n_jobs=None,
+    ):
         self.estimator = estimator
         self.criterion = criterion
         self.target = target
@@ -175,9 +182,18 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
             self._fit_estimator(X, y, params, fits)
             self._choose_response()
             _, held_out, _ = held_out_topk(
-                self._wrapped(), X, y, labels, k=1, splits=splits, weight=weight,
-                params=params, n_jobs=self.n_jobs, response=self._response(), next_fit=fits.next,
-            )  # fmt: skip
+                self._wrapped(),
+                X,
+                y,
+                labels,
+                k=1,
+                splits=splits,
+                weight=weight,
+                params=params,
+                n_jobs=self.n_jobs,
+                response=self._response(),
+                next_fit=fits.next,
+            )
             self._choose_threshold(held_out)
             fits.finish()
         return self
@@ -190,9 +206,9 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
             hit = hit == (score > middle)
             score = np.abs(score - middle) + middle
         coverage, accuracy, scores = curve_of(score, hit, held_out.weight)
-        reached = np.flatnonzero((accuracy if self.criterion == "accuracy" else coverage) >= (
-            self.target * (1 - 1e-12)
-        ))  # fmt: skip
+        reached = np.flatnonzero(
+            (accuracy if self.criterion == "accuracy" else coverage) >= (self.target * (1 - 1e-12))
+        )
         if not len(reached):
             self.best_threshold_, self.accuracy_, self.coverage_ = np.inf, np.nan, 0.0
             warnings.warn(
@@ -213,10 +229,13 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
         require_attributes(
-            self, response_method_=is_one_of(*RESPONSES), best_threshold_=is_a(float),
-            accuracy_=is_a(float), coverage_=is_a(float),
+            self,
+            response_method_=is_one_of(*RESPONSES),
+            best_threshold_=is_a(float),
+            accuracy_=is_a(float),
+            coverage_=is_a(float),
             abstain_label_=is_a(str, int, float, type(None)),
-        )  # fmt: skip
+        )
 
     def predict(self, X):
         """Predict the best class of each sample whose probability or score reaches the threshold.

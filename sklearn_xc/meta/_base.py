@@ -169,9 +169,13 @@ class BaseTopKWrapper(
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
         require_attributes(
-            self, estimator_=_predicts_topk, _labels=is_a(Labels), n_features_in_=is_count,
-            feature_names_in_=is_labels, _share_with_labels=is_number,
-        )  # fmt: skip
+            self,
+            estimator_=_predicts_topk,
+            _labels=is_a(Labels),
+            n_features_in_=is_count,
+            feature_names_in_=is_labels,
+            _share_with_labels=is_number,
+        )
         if "estimator_" not in vars(self) or "_labels" not in vars(self):
             raise ValueError(f"it holds a {type(self).__name__} without an estimator")
         wrapped = getattr(self.estimator_, "classes_", None)

@@ -36,9 +36,16 @@ class BaseThresholdWrapper(BaseTopKWrapper):
         return RESPONSES[vars(self).get("response_method_", "decision_function")]
 
     def predict_topk(
-        self, X, k=None, scores="decision", sparse_output=False, *,
-        labels=None, exclude=None, label_weight=None,
-    ):  # fmt: skip
+        self,
+        X,
+        k=None,
+        scores="decision",
+        sparse_output=False,
+        *,
+        labels=None,
+        exclude=None,
+        label_weight=None,
+    ):
         """Return the k best classes of the estimator, whatever the thresholds.
 
         Parameters

@@ -165,10 +165,17 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
             fits = self._start_fits(splits, *given)
             self._fit_estimator(X, y, params, fits)
             _, held_out, _ = held_out_topk(
-                self._wrapped(), X, y, labels,
-                k=min(self.k, len(labels.classes)), splits=splits, weight=weight, params=params,
-                n_jobs=self.n_jobs, next_fit=fits.next,
-            )  # fmt: skip
+                self._wrapped(),
+                X,
+                y,
+                labels,
+                k=min(self.k, len(labels.classes)),
+                splits=splits,
+                weight=weight,
+                params=params,
+                n_jobs=self.n_jobs,
+                next_fit=fits.next,
+            )
             self.calibration_ = fit_calibration(
                 self.method, labels.kind, len(labels.classes), held_out
             )
@@ -209,9 +216,16 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         return now._labels.indicator(best, p > 0.5)
 
     def predict_topk(
-        self, X, k=None, scores="decision", sparse_output=False, *,
-        labels=None, exclude=None, label_weight=None,
-    ):  # fmt: skip
+        self,
+        X,
+        k=None,
+        scores="decision",
+        sparse_output=False,
+        *,
+        labels=None,
+        exclude=None,
+        label_weight=None,
+    ):
         """Return the k best classes of each sample, best first.
 
         Parameters
@@ -245,9 +259,11 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         k = check_k(k, len(now.classes_)) if only is None else only.check_k(k, sparse_output)
         if scores == "proba":
             best, values = topk_probabilities(
-                now.calibration_, lambda m, only=None: now._best(X, m, **options if only else {}),
-                k, only,
-            )  # fmt: skip
+                now.calibration_,
+                lambda m, only=None: now._best(X, m, **options if only else {}),
+                k,
+                only,
+            )
         else:
             best, values = now._best(X, k, **options)
         if sparse_output:

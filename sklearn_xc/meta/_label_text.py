@@ -209,9 +209,16 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
         ]
 
     def predict_topk(
-        self, X, k=None, scores="decision", sparse_output=False, *,
-        labels=None, exclude=None, label_weight=None,
-    ):  # fmt: skip
+        self,
+        X,
+        k=None,
+        scores="decision",
+        sparse_output=False,
+        *,
+        labels=None,
+        exclude=None,
+        label_weight=None,
+    ):
         """Predict the k best labels of each text, best first, by their names.
 
         Parameters
@@ -328,9 +335,12 @@ class LabelTextClassifier(Growth, SaveMixin, ClassifierMixin, MetaEstimatorMixin
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
         require_attributes(
-            self, classifier_=_is_estimator, vectorizer_=_is_estimator, classes_=is_labels,
+            self,
+            classifier_=_is_estimator,
+            vectorizer_=_is_estimator,
+            classes_=is_labels,
             _form=is_text,
-        )  # fmt: skip
+        )
 
 
 def _is_estimator(value):

@@ -219,10 +219,18 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
                 self._fit_estimator(X, y, params, fits)
                 self._choose_response()
                 found = held_out_topk(
-                    self._wrapped(), X, y, labels,
-                    k=self.max_labels_, splits=splits, weight=weight, params=params,
-                    n_jobs=self.n_jobs, response=self._response(), next_fit=fits.next,
-                )  # fmt: skip
+                    self._wrapped(),
+                    X,
+                    y,
+                    labels,
+                    k=self.max_labels_,
+                    splits=splits,
+                    weight=weight,
+                    params=params,
+                    n_jobs=self.n_jobs,
+                    response=self._response(),
+                    next_fit=fits.next,
+                )
             else:
                 if len(splits) != 1:
                     raise ValueError("When cv has several folds, refit cannot be False.")
@@ -240,10 +248,12 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
         require_attributes(
-            self, max_labels_=is_positive, response_method_=is_one_of(*RESPONSES),
+            self,
+            max_labels_=is_positive,
+            response_method_=is_one_of(*RESPONSES),
             best_threshold_=either(is_a(float, np.floating), is_array(np.float64, finite=False)),
             best_score_=either(is_a(float, np.floating), is_array(np.float64, finite=False)),
-        )  # fmt: skip
+        )
         thresholds = np.shape(vars(self).get("best_threshold_"))
         if thresholds and thresholds != (len(self.classes_),):
             raise ValueError("the thresholds are not one for each label")

@@ -17,7 +17,7 @@ from ._take_rows import take
 
 def cross_val_label_scores(
     estimator, X, y, *, cv=None, n_jobs=None, params=None, scores="decision"
-):  # fmt: skip
+):
     """Compute the score of the given label of each sample, by a model that has not seen it.
 
     Labels that such a model finds improbable are where errors in y are found first. Only these

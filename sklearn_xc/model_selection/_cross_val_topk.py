@@ -60,7 +60,7 @@ class TopkPredictions(NamedTuple):
 
 def cross_val_topk(
     estimator, X, y, *, k=None, cv=None, n_jobs=None, params=None, scores="decision"
-):  # fmt: skip
+):
     """Return the k best labels of every row, predicted by a model that has not seen the row.
 
     What :func:`sklearn.model_selection.cross_val_predict` is for arrays of shape (n, K), without

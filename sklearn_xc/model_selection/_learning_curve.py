@@ -64,9 +64,19 @@ class TopKLearningCurveDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y, *, train_sizes=SIZES, k=(1, 3, 5), test_size=0.2, random_state=None,
-        name=None, ax=None, **kwargs,
-    ):  # fmt: skip
+        cls,
+        estimator,
+        X,
+        y,
+        *,
+        train_sizes=SIZES,
+        k=(1, 3, 5),
+        test_size=0.2,
+        random_state=None,
+        name=None,
+        ax=None,
+        **kwargs,
+    ):
         """Fit copies of an estimator on more and more samples, and draw their precision.
 
         Parameters

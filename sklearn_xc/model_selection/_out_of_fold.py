@@ -168,9 +168,19 @@ def splits_of(cv, X, y, kind, split_params=None, weight=None):
 
 
 def held_out_topk(
-    estimator, X, y, labels, *, k, splits, weight=None, params=None, n_jobs=None,
-    response="decision", next_fit=None,
-):  # fmt: skip
+    estimator,
+    X,
+    y,
+    labels,
+    *,
+    k,
+    splits,
+    weight=None,
+    params=None,
+    n_jobs=None,
+    response="decision",
+    next_fit=None,
+):
     """Return the k best scores of the samples held out.
 
     Parameters

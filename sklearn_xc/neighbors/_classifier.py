@@ -230,9 +230,15 @@ class TopKNeighborsClassifier(Growth, Predictions, SaveMixin, ClassifierMixin, B
             largest = given["n_neighbors"]
             largest = max(GRID.n_neighbors) if largest == "auto" else largest
             trial = LeaveOneOut.of(
-                unit, self._row_parts, self._row_labels, self._frequencies, texts, largest,
-                seed, self._threads(),
-            )  # fmt: skip
+                unit,
+                self._row_parts,
+                self._row_labels,
+                self._frequencies,
+                texts,
+                largest,
+                seed,
+                self._threads(),
+            )
         self._set_settings(chosen_settings(given, trial))
 
     def _fit_texts(self, y, sample_weight, label_features, classes, given):

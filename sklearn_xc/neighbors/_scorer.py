@@ -38,9 +38,15 @@ def factors_of(frequencies: np.ndarray, frequency_power: float) -> np.ndarray:
 def voters_of(labels: RowLabels, factors: np.ndarray, settings: Settings):
     """Return the labels of rows as the kernel takes them."""
     return kernel.Voters(
-        labels.starts, labels.labels, labels.grades, labels.weights, factors,
-        settings.n_neighbors, float(settings.power), float(settings.text_weight),
-    )  # fmt: skip
+        labels.starts,
+        labels.labels,
+        labels.grades,
+        labels.weights,
+        factors,
+        settings.n_neighbors,
+        float(settings.power),
+        float(settings.text_weight),
+    )
 
 
 def scratch_of(n_labels: int, n_threads: int) -> tuple:
@@ -114,9 +120,15 @@ class LabelScorer:
         scores, totals = np.empty((n_rows, k), dtype=np.float32), np.empty((n_rows, 2))
         for part, found, scratch in self._blocks(rows, n_threads):
             kernel.topk(
-                self._voters, found, self.base, self._order, scores[part], labels[part],
-                totals[part], *scratch,
-            )  # fmt: skip
+                self._voters,
+                found,
+                self.base,
+                self._order,
+                scores[part],
+                labels[part],
+                totals[part],
+                *scratch,
+            )
         return labels, scores
 
     def scores(self, rows: Rows, n_threads: int) -> np.ndarray:

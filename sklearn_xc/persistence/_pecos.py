@@ -10,17 +10,22 @@ PECOS = {  # one matrix of weights: a tree of one level, whose scores stay as th
     "": {"__meta__": {"class_fullname": "pecos.xmc.xlinear.model###XLinearModel"}},
     "ranker": {
         "__meta__": {"class_fullname": "pecos.xmc.base###HierarchicalMLModel"},
-        "model": "HierarchicalMLModel", "depth": 1, "nr_codes": 1,
+        "model": "HierarchicalMLModel",
+        "depth": 1,
+        "nr_codes": 1,
     },
     "ranker/0.model": {
-        "__meta__": {"class_fullname": "pecos.xmc.base###MLModel"}, "model": "MLModel",
-        "nr_codes": 1, "bias": 1.0,
+        "__meta__": {"class_fullname": "pecos.xmc.base###MLModel"},
+        "model": "MLModel",
+        "nr_codes": 1,
+        "bias": 1.0,
         "pred_kwargs": {
             "__meta__": {"class_fullname": "pecos.xmc.base###MLModel.PredParams"},
-            "only_topk": 10, "post_processor": "noop",
+            "only_topk": 10,
+            "post_processor": "noop",
         },
     },
-}  # fmt: skip
+}
 
 
 def write_pecos(model, folder: Path):

@@ -173,9 +173,13 @@ def add_labels(self, X, Y_new, sample_weight=None, names=None, label_features=No
             problem = Problem.of(self, rows, Y, sample_weight, scratch.empty, is_new, texts)
             problem = problem.with_factors(*self.penalty_factors_)
             result = fit_classes(
-                problem, self._settings(problem.penalties), dual=None, **self._ways(),
-                progress=Progress(self, self.verbose), scratch=scratch,
-            )  # fmt: skip
+                problem,
+                self._settings(problem.penalties),
+                dual=None,
+                **self._ways(),
+                progress=Progress(self, self.verbose),
+                scratch=scratch,
+            )
             self._n_visits = result["n_visits"]
         n_texts_before = vars(self).get("_n_dual_texts", 0)
         joined = join_columns(before, places, result, n_texts_before == texts.n == 0)

@@ -26,9 +26,15 @@ FIT, LOCK = "fit", ".lock"
 FORMAT = 2
 # What does not change the weights of a fit, or is compared otherwise.
 NOT_COMPARED = {
-    "calibration", "calibration_cv", "checkpoint", "keep_checkpoint", "n_jobs", "random_state",
-    "scratch", "verbose",
-}  # fmt: skip
+    "calibration",
+    "calibration_cv",
+    "checkpoint",
+    "keep_checkpoint",
+    "n_jobs",
+    "random_state",
+    "scratch",
+    "verbose",
+}
 
 
 class Checkpoint:
@@ -204,11 +210,25 @@ def _result(reader, labels, n_features, n_samples):
     """Return the result of a block from its file; ValueError if it cannot be one."""
     if len(reader.manifest["segments"]) != 12:
         raise ValueError(f"{reader.path} has another number of arrays than a block")
-    (found, n_weights, intercept, n_iter, gap, n_active, feature, weight, n_duals, sample, dual,
-     visits) = arrays = [reader.copy(i) for i in range(12)]  # fmt: skip
+    (
+        found,
+        n_weights,
+        intercept,
+        n_iter,
+        gap,
+        n_active,
+        feature,
+        weight,
+        n_duals,
+        sample,
+        dual,
+        visits,
+    ) = arrays = [reader.copy(i) for i in range(12)]
     n = len(labels)
-    lists = {"weights": (n_weights, feature, weight, n_features),
-             "duals": (n_duals, sample, dual, n_samples)}  # fmt: skip
+    lists = {
+        "weights": (n_weights, feature, weight, n_features),
+        "duals": (n_duals, sample, dual, n_samples),
+    }
     for name, (counts, entry, value, end) in lists.items():
         if counts.min(initial=0) < 0 or not counts.sum() == len(entry) == len(value):
             raise ValueError(f"{reader.path} has other {name} than it counts")
@@ -223,6 +243,14 @@ def _result(reader, labels, n_features, n_samples):
     if any(a.shape != (n,) for a in one_each) or set(found.tolist()) != set(labels.tolist()):
         raise ValueError(f"{reader.path} is of other classes")
     return Part(
-        found, n_weights, intercept, n_iter, gap, n_active, (feature, weight), n_duals,
-        (sample, dual), visits,
-    )  # fmt: skip
+        found,
+        n_weights,
+        intercept,
+        n_iter,
+        gap,
+        n_active,
+        (feature, weight),
+        n_duals,
+        (sample, dual),
+        visits,
+    )

@@ -376,9 +376,14 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
                 problem = problem.with_factors(*self.penalty_factors_)
                 fit_loss = compare_classes if self.loss == "crammer_singer" else fit_classes
                 result = fit_loss(
-                    problem, settings | problem.penalties.strengths(), dual=previous,
-                    **self._ways(), progress=progress, scratch=scratch, checkpoint=checkpoint,
-                )  # fmt: skip
+                    problem,
+                    settings | problem.penalties.strengths(),
+                    dual=previous,
+                    **self._ways(),
+                    progress=progress,
+                    scratch=scratch,
+                    checkpoint=checkpoint,
+                )
                 self._keep(result, problem, scratch)
             progress.finish()
             if checkpoint is not None and not self.keep_checkpoint:

@@ -104,11 +104,21 @@ label_names, graded, label_feature_weight : object
         **{
             name: CONSTRAINTS[name]
             for name in (
-                "loss", "fit_intercept", "max_iter", "tol", "pruning", "class_weight", "n_jobs",
-                "random_state", "verbose", "label_names", "graded", "label_feature_weight",
+                "loss",
+                "fit_intercept",
+                "max_iter",
+                "tol",
+                "pruning",
+                "class_weight",
+                "n_jobs",
+                "random_state",
+                "verbose",
+                "label_names",
+                "graded",
+                "label_feature_weight",
             )
         },
-    }  # fmt: skip
+    }
 
     def __init__(
         self,
@@ -243,10 +253,14 @@ label_names, graded, label_feature_weight : object
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
         require_attributes(
-            self, l1_=is_not_negative, l2_=is_not_negative,
-            scores_=is_array(np.float64, ndim=3, finite=False), best_index_=is_a(tuple),
-            dual_gap_=is_array(np.float64, finite=False), n_active_=is_array(np.int64),
-        )  # fmt: skip
+            self,
+            l1_=is_not_negative,
+            l2_=is_not_negative,
+            scores_=is_array(np.float64, ndim=3, finite=False),
+            best_index_=is_a(tuple),
+            dual_gap_=is_array(np.float64, finite=False),
+            n_active_=is_array(np.int64),
+        )
 
 
 def _grid(given, default, name):

@@ -27,9 +27,12 @@ N_PASSES = 3  # of a descent between two searches
 N_FOUND = 30  # classes that a search names for a sample, beside as many as it has, by default
 ROWS_AT_ONCE = 4096  # of a search, between two looks for Ctrl-C
 REFUSED = {  # parameters that speak of classes solved apart, and what they are by default
-    "checkpoint": None, "scratch": None, "sparsification": None, "feature_threshold": 0.0,
+    "checkpoint": None,
+    "scratch": None,
+    "sparsification": None,
+    "feature_threshold": 0.0,
     "graded": False,
-}  # fmt: skip
+}
 
 
 def require_comparable(model) -> None:
@@ -133,9 +136,17 @@ class Model(NamedTuple):
 
 
 def compare_classes(
-    problem, settings, *, feature_threshold, dual, keep_dual, n_jobs, progress, scratch,
+    problem,
+    settings,
+    *,
+    feature_threshold,
+    dual,
+    keep_dual,
+    n_jobs,
+    progress,
+    scratch,
     checkpoint=None,
-):  # fmt: skip
+):
     """Solve the problem of all classes together; arguments and result as of `fit_classes`.
 
     `dual` may be of either loss. The gap is that of the whole problem, the same for each class.
@@ -144,9 +155,15 @@ def compare_classes(
     if dual is None:
         loose = settings | {"tol": max(START_TOL, settings["tol"]), "prune": 0.0}
         start = fit_classes(
-            problem, loose, feature_threshold=feature_threshold, dual=None, keep_dual=True,
-            n_jobs=n_jobs, progress=Progress(), scratch=scratch,
-        )  # fmt: skip
+            problem,
+            loose,
+            feature_threshold=feature_threshold,
+            dual=None,
+            keep_dual=True,
+            n_jobs=n_jobs,
+            progress=Progress(),
+            scratch=scratch,
+        )
         dual, n_visits = start["dual"], start["n_visits"]
     comparison = Comparison.of(problem)
     solver = Rounds(comparison, settings, effective_threads(n_jobs))
@@ -228,14 +245,20 @@ class Rounds:
         rows, settings = self._data.rows, self._settings
         n_places = int(np.diff(pairs[0]) @ np.diff(rows.indptr))
         require_memory(
-            12 * n_places, f"fit: {len(pairs[1])} pairs of a sample and a class",
+            12 * n_places,
+            f"fit: {len(pairs[1])} pairs of a sample and a class",
             "use loss='squared_hinge', which solves classes apart",
-        )  # fmt: skip
+        )
         solver = ClassComparison(
-            *rows[:3], self._squares, self._data.costs, *pairs,
-            (self._data.n_classes, rows.shape[1]), settings["l1"], settings["l2"],
+            *rows[:3],
+            self._squares,
+            self._data.costs,
+            *pairs,
+            (self._data.n_classes, rows.shape[1]),
+            settings["l1"],
+            settings["l2"],
             settings["intercept"],
-        )  # fmt: skip
+        )
         stop = np.zeros(1, dtype=np.int32)
         for _ in range(N_PASSES):
             solver.descend(self._rng.permutation(len(self._squares)).astype(np.int32), stop)
@@ -259,9 +282,15 @@ class Rounds:
             end = min(n, first + ROWS_AT_ONCE)
             places = slice(*(i * self._n_found + starts[i] for i in (first, end)))
             search_classes(
-                *data.rows.block(first, end)[:3], *lists, intercept, starts[first : end + 1],
-                classes, found[places], losses[first:end], self._n_threads,
-            )  # fmt: skip
+                *data.rows.block(first, end)[:3],
+                *lists,
+                intercept,
+                starts[first : end + 1],
+                classes,
+                found[places],
+                losses[first:end],
+                self._n_threads,
+            )
         primal = losses.sum() + self._settings["l1"] * np.abs(coef.data).sum(dtype=np.float64)
         return Model(coef, intercept, primal + self._shrinkage(coef, intercept), found)
 

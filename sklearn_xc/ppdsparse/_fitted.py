@@ -54,7 +54,13 @@ def check_loaded(model, mapped):
         checked_csr(dual, "dual_coef_")
     of_classes = either(is_array(np.float64, finite=False), is_array(np.int64))
     require_attributes(
-        model, _n_visits=is_not_negative, l1_=is_not_negative, l2_=is_not_negative,
-        dual_gap_=of_classes, n_active_=of_classes, dual_coef_=sparse.issparse,
-        penalty_factors_=is_a(tuple), _n_dual_texts=is_count,
-    )  # fmt: skip
+        model,
+        _n_visits=is_not_negative,
+        l1_=is_not_negative,
+        l2_=is_not_negative,
+        dual_gap_=of_classes,
+        n_active_=of_classes,
+        dual_coef_=sparse.issparse,
+        penalty_factors_=is_a(tuple),
+        _n_dual_texts=is_count,
+    )

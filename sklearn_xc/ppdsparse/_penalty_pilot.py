@@ -349,10 +349,15 @@ class PilotScores:
         of_pair = {"l1": pair[0] * penalties.l1, "l2": pair[1] * penalties.l2}
         with Scratch() as scratch:
             return fit_classes(
-                problem, self._settings | of_pair, feature_threshold=0.0,
-                dual=dual, keep_dual=True, n_jobs=self._n_jobs, progress=Progress(),
+                problem,
+                self._settings | of_pair,
+                feature_threshold=0.0,
+                dual=dual,
+                keep_dual=True,
+                n_jobs=self._n_jobs,
+                progress=Progress(),
                 scratch=scratch,
-            )  # fmt: skip
+            )
 
     def _rank(self, coef, intercept) -> np.ndarray:
         """Compute nDCG@5 of each held-out sample; its mean with precision@1 for one label."""

@@ -54,9 +54,12 @@ class Answers:
         """Return what a page has to know of the model."""
         limits = {name: LIMITS[name] for name in ("characters", "explained", "letters")}
         return {
-            "labels": len(self.classes), "scores": self.kind, "explains": self.explains,
-            "model": type(self._last).__name__, "limits": limits,
-        }  # fmt: skip
+            "labels": len(self.classes),
+            "scores": self.kind,
+            "explains": self.explains,
+            "model": type(self._last).__name__,
+            "limits": limits,
+        }
 
     def topk(self, question: Question) -> dict:
         """Return labels and scores of several texts."""

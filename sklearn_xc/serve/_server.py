@@ -45,10 +45,15 @@ def serve(path, *, host="127.0.0.1", port=8000, workers=1, hosts=()):
     os.environ[MODEL], os.environ[HOSTS] = os.path.abspath(path), ",".join(hosts)
     with listening(host, port) as one:
         uvicorn.run(
-            "sklearn_xc.serve:make_app", factory=True, fd=one.fileno(), workers=workers,
-            log_level="warning", access_log=False, limit_concurrency=LIMITS["connections"],
+            "sklearn_xc.serve:make_app",
+            factory=True,
+            fd=one.fileno(),
+            workers=workers,
+            log_level="warning",
+            access_log=False,
+            limit_concurrency=LIMITS["connections"],
             server_header=False,
-        )  # fmt: skip
+        )
 
 
 def listening(host: str, port: int):

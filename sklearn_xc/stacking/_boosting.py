@@ -17,11 +17,17 @@ MOST_LEAVES = 64  # of a tree: the kernel has a bit for each
 
 
 @record(
-    starts=is_array(np.int64, least=0), feature=is_array(np.int32, least=LEAF),
-    threshold=is_array(np.float64), left=is_array(np.int32, least=0),
-    right=is_array(np.int32, least=0), value=is_array(np.float64), baseline=is_number,
-    shift=is_number, gain=is_array(np.float64, least=0), n_features=is_count,
-)  # fmt: skip
+    starts=is_array(np.int64, least=0),
+    feature=is_array(np.int32, least=LEAF),
+    threshold=is_array(np.float64),
+    left=is_array(np.int32, least=0),
+    right=is_array(np.int32, least=0),
+    value=is_array(np.float64),
+    baseline=is_number,
+    shift=is_number,
+    gain=is_array(np.float64, least=0),
+    n_features=is_count,
+)
 class Trees(Cached):
     """Sum of regression trees, node by node.
 
@@ -126,10 +132,14 @@ def fit_trees(features, hits, weight, rng):
     kept = hits | (rng.random_sample(len(hits)) < share)
     n_kept = int((kept & ~hits).sum())
     model = HistGradientBoostingClassifier(
-        max_iter=N_TREES, learning_rate=RATE, max_leaf_nodes=N_LEAVES,
+        max_iter=N_TREES,
+        learning_rate=RATE,
+        max_leaf_nodes=N_LEAVES,
         min_samples_leaf=min(SMALLEST_LEAF, max(1, int(kept.sum()) // 100)),
-        l2_regularization=RIDGE, early_stopping=False, random_state=0,
-    )  # fmt: skip
+        l2_regularization=RIDGE,
+        early_stopping=False,
+        random_state=0,
+    )
     with threadpool_limits(limits=1, user_api="openmp"):  # sums of threads differ in their bits
         model.fit(features[kept], hits[kept], None if weight is None else weight[kept])
     shift = float(np.log(n_kept / n_wrong)) if n_kept else 0.0
@@ -148,18 +158,25 @@ def trees_of(model, shift=0.0):
     inner = ~leaf
     n_features = model.n_features_in_
     gain = np.bincount(
-        nodes["feature_idx"][inner].astype(np.int64), np.maximum(nodes["gain"][inner], 0),
+        nodes["feature_idx"][inner].astype(np.int64),
+        np.maximum(nodes["gain"][inner], 0),
         minlength=n_features,
-    )  # fmt: skip
+    )
     left, right = (np.where(leaf, 0, nodes[side]).astype(np.int32) for side in ("left", "right"))
     value = np.where(leaf, nodes["value"], 0).astype(np.float64)
     _fill_means(starts, leaf, left, right, value, nodes["count"].astype(np.float64))
     return Trees(
-        starts, np.where(leaf, LEAF, nodes["feature_idx"]).astype(np.int32),
-        np.where(leaf, 0, nodes["num_threshold"]).astype(np.float64), left, right, value,
-        float(np.ravel(model._baseline_prediction)[0]), shift, gain.astype(np.float64),
+        starts,
+        np.where(leaf, LEAF, nodes["feature_idx"]).astype(np.int32),
+        np.where(leaf, 0, nodes["num_threshold"]).astype(np.float64),
+        left,
+        right,
+        value,
+        float(np.ravel(model._baseline_prediction)[0]),
+        shift,
+        gain.astype(np.float64),
         int(n_features),
-    )  # fmt: skip
+    )
 
 
 def _fill_means(starts, leaf, left, right, value, count):
@@ -200,6 +217,10 @@ def masks_of(trees):
         counts.append((len(features), len(leaves)))
     starts, leaf_starts = np.array(counts, dtype=np.int64).T.copy()
     return (
-        starts, np.array(features, np.int32), np.array(thresholds, np.float64),
-        np.array(masks, np.uint64), leaf_starts, np.array(leaves, np.float64),
-    )  # fmt: skip
+        starts,
+        np.array(features, np.int32),
+        np.array(thresholds, np.float64),
+        np.array(masks, np.uint64),
+        leaf_starts,
+        np.array(leaves, np.float64),
+    )

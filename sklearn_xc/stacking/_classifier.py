@@ -273,9 +273,15 @@ class TopKStackingClassifier(
         facts = LabelFacts.of(train.truth, texts)
         stack = Stack(
             [Part(name, code) for name, code in zip(names, codes, strict=True)],
-            [part for _, part in fitted], None, None, facts, sparse.issparse(data.X),
-            len(data.classes), self.k, effective_threads(self.n_jobs),
-        )  # fmt: skip
+            [part for _, part in fitted],
+            None,
+            None,
+            facts,
+            sparse.issparse(data.X),
+            len(data.classes),
+            self.k,
+            effective_threads(self.n_jobs),
+        )
         problem, misses = self._problem(stack, data.rows(held_out.test), held_out.hidden)
         learnt = learn(problem, names, codes, self.final, seed)
         self._set(learnt, names, misses)
@@ -318,10 +324,14 @@ class TopKStackingClassifier(
         beyond = len(n_true) * stack.n_labels - len(hits)
         misses = (test.truth.nnz - hits.sum() + 1) / (beyond + 2)
         problem = Problem(
-            candidates, hits, n_true, hidden[candidates.places],
-            np.diff(without_labels(test.truth, ~hidden).indptr), test.weight,
+            candidates,
+            hits,
+            n_true,
+            hidden[candidates.places],
+            np.diff(without_labels(test.truth, ~hidden).indptr),
+            test.weight,
             np.concatenate(of_labels),
-        )  # fmt: skip
+        )
         return problem, float(misses)
 
     def _set(self, learnt, names, misses):
@@ -359,20 +369,34 @@ class TopKStackingClassifier(
     def _stack(self):
         """Return what predicts."""
         return Stack(
-            self._parts, [estimator for _, estimator in self.estimators_], self.final_,
-            self._alone, self._facts, self._counted, len(self.classes_), self.k,
+            self._parts,
+            [estimator for _, estimator in self.estimators_],
+            self.final_,
+            self._alone,
+            self._facts,
+            self._counted,
+            len(self.classes_),
+            self.k,
             effective_threads(self.n_jobs),
-        )  # fmt: skip
+        )
 
     def _check_loaded(self, mapped):
         super()._check_loaded(mapped)
         require_attributes(
-            self, estimators_=is_a(list), _parts=is_a(list), _labels=is_a(Labels),
-            final_=either(None, is_a(Linear, Trees)), _alone=either(None, is_a(tuple)),
-            _facts=is_a(LabelFacts), _counted=is_truth, _misses=is_not_negative,
-            validation_scores_=is_a(dict), n_features_in_=is_count, feature_names_in_=is_labels,
+            self,
+            estimators_=is_a(list),
+            _parts=is_a(list),
+            _labels=is_a(Labels),
+            final_=either(None, is_a(Linear, Trees)),
+            _alone=either(None, is_a(tuple)),
+            _facts=is_a(LabelFacts),
+            _counted=is_truth,
+            _misses=is_not_negative,
+            validation_scores_=is_a(dict),
+            n_features_in_=is_count,
+            feature_names_in_=is_labels,
             _share_with_labels=is_number,
-        )  # fmt: skip
+        )
         check_loaded(self)
 
     def _check_late(self, name, value):

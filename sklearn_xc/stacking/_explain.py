@@ -93,12 +93,19 @@ def _explained(model, row, place, found, features, log_odds, pair, reasons):
     quotient = parts / np.where(values != 0, values, 1)
     rest = score - intercept - float(parts.sum())
     return StackExplanation(
-        row=row, label=label, score=score, intercept=intercept,
-        feature_names=np.array(names, dtype=object)[order], features=order.astype(np.int64),
-        values=values[order].astype(np.float32), weights=quotient[order].astype(np.float32),
-        contributions=parts[order], rest=rest, n_rest=int(abs(rest) > 1e-9 * max(1, abs(score))),
+        row=row,
+        label=label,
+        score=score,
+        intercept=intercept,
+        feature_names=np.array(names, dtype=object)[order],
+        features=order.astype(np.int64),
+        values=values[order].astype(np.float32),
+        weights=quotient[order].astype(np.float32),
+        contributions=parts[order],
+        rest=rest,
+        n_rest=int(abs(rest) > 1e-9 * max(1, abs(score))),
         parts={n: of[row, place] for n, of in reasons.items() if (row, place) in of},
-    )  # fmt: skip
+    )
 
 
 def _reasons(model, X, places, k):

@@ -23,9 +23,12 @@ UNKNOWN = np.float32(10 * NO_SCORE)  # of a label that a part does not know
 
 
 @record(
-    name=is_text, codes=either(None, is_array(np.int32, least=0)), kind=is_one_of(MARGIN, VOTES),
-    middle=is_number, scale=is_not_negative,
-)  # fmt: skip
+    name=is_text,
+    codes=either(None, is_array(np.int32, least=0)),
+    kind=is_one_of(MARGIN, VOTES),
+    middle=is_number,
+    scale=is_not_negative,
+)
 class Part:
     """How a part's labels and scores are read.
 

@@ -47,9 +47,16 @@ class Predictions:
         return found / found.sum() if found.sum() > 0 else found
 
     def predict_topk(
-        self, X, k=None, scores="decision", sparse_output=False, *,
-        labels=None, exclude=None, label_weight=None,
-    ):  # fmt: skip
+        self,
+        X,
+        k=None,
+        scores="decision",
+        sparse_output=False,
+        *,
+        labels=None,
+        exclude=None,
+        label_weight=None,
+    ):
         """Return the k best classes of each sample, best first.
 
         Parameters

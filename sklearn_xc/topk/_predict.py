@@ -9,9 +9,17 @@ from ._restriction import weights_by_name
 
 
 def predict_topk(
-    estimator, X, k=None, scores="decision", sparse_output=False, *,
-    labels=None, exclude=None, label_weight=None, names=None,
-):  # fmt: skip
+    estimator,
+    X,
+    k=None,
+    scores="decision",
+    sparse_output=False,
+    *,
+    labels=None,
+    exclude=None,
+    label_weight=None,
+    names=None,
+):
     """Return the k best classes of each sample, also through pipelines and searches.
 
     Looks for an estimator with the method ``predict_topk`` inside a fitted
@@ -80,18 +88,27 @@ def predict_topk(
         )
         label_weight = weights_by_name(label_weight, names)
     options = {
-        "scores": None if scores == "decision" else scores, "sparse_output": sparse_output or None,
-        "labels": labels, "exclude": exclude, "label_weight": label_weight,
-    }  # fmt: skip
+        "scores": None if scores == "decision" else scores,
+        "sparse_output": sparse_output or None,
+        "labels": labels,
+        "exclude": exclude,
+        "label_weight": label_weight,
+    }
     options = {name: value for name, value in options.items() if value is not None}
     found = inner.estimator.predict_topk(X, k, **options)
     return found if sparse_output or names is None else (names[found[0]], found[1])
 
 
 def topk_predictor(
-    estimator, k=None, scores="decision", *, labels=None, exclude=None, label_weight=None,
+    estimator,
+    k=None,
+    scores="decision",
+    *,
+    labels=None,
+    exclude=None,
+    label_weight=None,
     names=None,
-):  # fmt: skip
+):
     """Return an object that answers for single rows, or texts, in less time than
     :func:`predict_topk`.
 

@@ -100,11 +100,13 @@ def test_names_that_are_none_are_refused_by_fit():
     twice = dummies.fillna(0).set_axis(["a", "a", "b"], axis=1)
     times = dummies.set_axis(pd.to_datetime(["2020-01-01", None, "2020-01-02"]), axis=1)
     for y, message in (
-        (dummies, r"missing .NaN or None.*get_dummies"), (wide, "tuples for names.*MultiIndex"),
-        (twice, "the columns of y names two labels 'a'"), (times, "missing .NaT"),
+        (dummies, r"missing .NaN or None.*get_dummies"),
+        (wide, "tuples for names.*MultiIndex"),
+        (twice, "the columns of y names two labels 'a'"),
+        (times, "missing .NaT"),
         (dummies.set_axis(["a", None, "b"], axis=1), "missing .NaN or None"),
         (dummies.set_axis([1.0, np.nan, 2.0], axis=1), "missing .NaN"),
-    ):  # fmt: skip
+    ):
         for estimator in (PPDSparseClassifier(), LDGSClassifier()):
             with pytest.raises(ValueError, match=message):
                 estimator.fit(rows if len(rows) == len(y) else X[: len(y)], y)
@@ -159,10 +161,12 @@ IDS = 7 * 10**18 + np.array([11, 5000, 9999])
 CODES = np.arange(90) % 3
 ONE_OF_THREE = np.eye(3)[CODES]
 ESTIMATORS = [
-    PPDSparseClassifier(random_state=0), MemoirSVC(random_state=0), LDGSClassifier(random_state=0),
+    PPDSparseClassifier(random_state=0),
+    MemoirSVC(random_state=0),
+    LDGSClassifier(random_state=0),
     AugmentReduceClassifier(random_state=0, max_iter=2),
     ImplicitSoftmaxRegressor(random_state=0, max_iter=2, learning_rate=1.0),
-]  # fmt: skip
+]
 
 
 def kinds_of_integers():
@@ -243,10 +247,12 @@ def test_other_tables(tmp_path):
 @pytest.mark.parametrize(
     ("classes", "message"),
     [
-        (["a", None], "classes holds NaN or None"), ("ab", "must be a sequence of labels"),
-        ([1, "a"], "y|kind|numbers|strings|sorted"), ([["a", "b"]], "must be a sequence"),
+        (["a", None], "classes holds NaN or None"),
+        ("ab", "must be a sequence of labels"),
+        ([1, "a"], "y|kind|numbers|strings|sorted"),
+        ([["a", "b"]], "must be a sequence"),
     ],
-)  # fmt: skip
+)
 def test_classes_that_are_none_are_refused(classes, message):
     with pytest.raises(ValueError, match=message):
         MemoirSVC().partial_fit(np.eye(2), ["a", "b"], classes=classes)

@@ -130,9 +130,18 @@ def test_one_label_a_sample_is_one_class_a_sample(run, folder):
 def test_options_reach_the_model(run, folder):
     call = "train", "titles.csv", *COLUMNS, "-o", "o.sxc", "--jobs", 1, "--held-out", 0
     code, output, _ = run(
-        *call, "--set", "l2=0.5*rows", "--set", "tol=0.1", "--ngrams", 2, "--min-df", 2,
-        "--probabilities", "none",
-    )  # fmt: skip
+        *call,
+        "--set",
+        "l2=0.5*rows",
+        "--set",
+        "tol=0.1",
+        "--ngrams",
+        2,
+        "--min-df",
+        2,
+        "--probabilities",
+        "none",
+    )
     assert (code, output) == (0, "")
     model = load(folder / "o.sxc")
     assert (model[-1].l2, model[-1].tol, model[-1].calibration) == ("0.5*rows", 0.1, None)
@@ -164,8 +173,10 @@ def test_labels_without_samples_are_found_by_their_texts(run, folder, method):
     (folder / "texts.tsv").write_text(
         "label\ttext\nsand\tdesert dune\ntag 1\tlight house\nsand\tsahara\n"
     )
-    found = [(f"{text} desert dune" if i < 3 else text, labels) for i, (text, labels) in
-             enumerate(samples(60))]  # fmt: skip
+    found = [
+        (f"{text} desert dune" if i < 3 else text, labels)
+        for i, (text, labels) in enumerate(samples(60))
+    ]
     for name, rows in (
         ("two.csv", found),
         ("one.csv", [(text, labels[:1]) for text, labels in found]),
@@ -282,8 +293,10 @@ def test_answers_are_those_of_the_pipeline_whatever_the_batch(run, folder):
     for batch in (1, 7, 1000):
         code, output, _ = run("predict", "tagger.sxc", "more.csv", "-k", 3, "--batch", batch)
         assert code == 0
-        found = [[(one["label"], one["probability"]) for one in line["labels"]]
-                 for line in lines_of(output)]  # fmt: skip
+        found = [
+            [(one["label"], one["probability"]) for one in line["labels"]]
+            for line in lines_of(output)
+        ]
         assert [[name for name, _ in row] for row in found] == names.tolist()
         np.testing.assert_allclose([[p for _, p in row] for row in found], scores, atol=1e-6)
 
@@ -482,9 +495,13 @@ def test_a_reader_that_goes_away_is_no_error(folder):
     root = str(Path(sklearn_xc.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": root}
     with subprocess.Popen(
-        call, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        call,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
+    ) as process:
         process.stdout.close()
         _, errors = process.communicate(b"soil\n" * 20_000, timeout=60)
     assert (process.returncode, errors) == (0, b"")

@@ -36,8 +36,15 @@ def folder(tmp_path_factory):
 def test_the_page_has_every_command_but_serve():
     used = {re.search(r"sklearn-xc ([\w-]+)", line)[1] for line in OURS}
     assert used == {
-        "train", "evaluate", "predict", "explain", "tune", "add-labels", "info", "convert",
-    }  # fmt: skip
+        "train",
+        "evaluate",
+        "predict",
+        "explain",
+        "tune",
+        "add-labels",
+        "info",
+        "convert",
+    }
     assert len(OURS) >= 15
 
 

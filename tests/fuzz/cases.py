@@ -187,9 +187,12 @@ def odd_arrays(rng, folder):
     y = _odd(Y, rng) if rng.random() < 0.3 else Y
     weight = _odd(np.ones(60), rng) if rng.random() < 0.3 else None
     for name, arguments in {
-        "fit": (rows, y, weight), "partial_fit": (rows, y), "predict": (rows,),
-        "predict_topk": (rows, int(rng.integers(-1, 9))), "decision_function": (rows,),
-    }.items():  # fmt: skip
+        "fit": (rows, y, weight),
+        "partial_fit": (rows, y),
+        "predict": (rows,),
+        "predict_topk": (rows, int(rng.integers(-1, 9))),
+        "decision_function": (rows,),
+    }.items():
         if hasattr(model, name):
             with contextlib.suppress(*REFUSED):
                 getattr(model, name)(*arguments)

@@ -74,9 +74,15 @@ def test_batch_step_is_the_brute_force_minimiser(seed, with_ridge, intercept):
     n, labels, drawn = rng.integers(3, 8), rng.integers(1, 4), rng.integers(0, 4)
     X, W, b, own, log_factor, shrinkage, u, rates = batch_problem(rng, n, labels, drawn, with_ridge)
     lengths, shifts, new_u = implicit_step(
-        X @ (W / shrinkage[:, None]).T + b, own, u, rates, log_factor, X @ X.T, shrinkage,
+        X @ (W / shrinkage[:, None]).T + b,
+        own,
+        u,
+        rates,
+        log_factor,
+        X @ X.T,
+        shrinkage,
         intercept,
-    )  # fmt: skip
+    )
     new_W = W / shrinkage[:, None] + lengths.T @ X
     value = defining_problem(X, W, b, own, log_factor, shrinkage, u, rates, intercept)
     found = np.concatenate([new_u, new_W.ravel()] + ([b + shifts] if intercept else []))
@@ -99,9 +105,16 @@ def test_batch_step_on_one_sample_and_class_is_the_scalar_one():
         curvature = (x @ x / shrinkage).sum() + 2
         g, new_u = solve_step(rate, psi[1] - psi[0], n_others, curvature, u)
         lengths, shifts, of_batch = implicit_step(
-            psi[None], np.zeros(1, int), np.array([u]), np.array([rate]),
-            np.log([1, n_others]), np.array([[x @ x]]), shrinkage, True, 1e-10,
-        )  # fmt: skip
+            psi[None],
+            np.zeros(1, int),
+            np.array([u]),
+            np.array([rate]),
+            np.log([1, n_others]),
+            np.array([[x @ x]]),
+            shrinkage,
+            True,
+            1e-10,
+        )
         np.testing.assert_allclose(shifts, [g, -g], rtol=1e-6, atol=1e-12)
         np.testing.assert_allclose(lengths[0], [g, -g] / shrinkage, rtol=1e-6, atol=1e-12)
         np.testing.assert_allclose(of_batch, new_u, rtol=1e-6, atol=1e-9)
@@ -166,10 +179,15 @@ def test_gradient_of_mini_batches_is_unbiased():
         classes = np.concatenate([labels, drawn]).astype(int)
         log_factor = np.r_[np.zeros(len(labels)), np.full(m, np.log(len(others) / m))]
         lengths, _, _ = implicit_step(
-            (X[batch] @ W.T + b)[:, classes].astype(float), np.searchsorted(labels, y), u[:3],
-            np.full(3, rate), log_factor, (X[batch] @ X[batch].T).astype(float),
-            np.ones(len(classes)), False,
-        )  # fmt: skip
+            (X[batch] @ W.T + b)[:, classes].astype(float),
+            np.searchsorted(labels, y),
+            u[:3],
+            np.full(3, rate),
+            log_factor,
+            (X[batch] @ X[batch].T).astype(float),
+            np.ones(len(classes)),
+            False,
+        )
         total[:, classes] += lengths / rate / len(subsets)
     psi = (X[batch] @ W.T + b).astype(float)
     slope = np.exp(psi - psi[np.arange(3), y][:, None] - u[:3, None])
@@ -183,9 +201,13 @@ def test_ridge_of_fixed_mini_batches_is_unbiased(n_sampled):
     """Over all mini-batches and all draws a class is touched as often as beta_k says."""
     y, n_classes = np.array([0, 1, 1, 3, 3, 3, 0]), 6
     model = ImplicitBatches(
-        data_of(np.zeros((7, 1), np.float32), y), n_classes,
-        settings(batch_size=3, n_sampled=n_sampled, alpha=1.0, shuffle=False), 0, 1, GO,
-    )  # fmt: skip
+        data_of(np.zeros((7, 1), np.float32), y),
+        n_classes,
+        settings(batch_size=3, n_sampled=n_sampled, alpha=1.0, shuffle=False),
+        0,
+        1,
+        GO,
+    )
     touched = np.zeros(n_classes)
     for labels in model.labels:
         others = np.setdiff1d(np.arange(n_classes), labels)
@@ -225,9 +247,13 @@ def test_fixed_mini_batches_follow_their_defining_problem(container):
     X, W, b, u = tiny()
     alpha, rate = 0.4, 2.0
     model = ImplicitBatches(
-        data_of(CONTAINERS[container](X), Y), K,
-        settings(batch_size=3, n_sampled=1, alpha=alpha, shuffle=False), 0, 1, GO,
-    ).begin((W.copy(), b.copy()))  # fmt: skip
+        data_of(CONTAINERS[container](X), Y),
+        K,
+        settings(batch_size=3, n_sampled=1, alpha=alpha, shuffle=False),
+        0,
+        1,
+        GO,
+    ).begin((W.copy(), b.copy()))
     model.u[:] = u
     batch, drawn = model.batches[0], np.array([3])
     labels = model.labels[0]
@@ -237,9 +263,16 @@ def test_fixed_mini_batches_follow_their_defining_problem(container):
     own = np.searchsorted(labels, Y[batch])
     log_factor = np.r_[np.zeros(len(labels)), np.log(K - len(labels))]
     value = defining_problem(
-        X[batch].astype(float), W[classes].astype(float), b[classes].astype(float), own,
-        log_factor, shrinkage, u[batch], np.full(3, rate), True,
-    )  # fmt: skip
+        X[batch].astype(float),
+        W[classes].astype(float),
+        b[classes].astype(float),
+        own,
+        log_factor,
+        shrinkage,
+        u[batch],
+        np.full(3, rate),
+        True,
+    )
     new_W, new_b = model.weights()
     found = np.concatenate([model.u[batch], new_W[classes].ravel(), new_b[classes]])
     assert np.linalg.norm(value(found.astype(float))[1]) < 1e-5

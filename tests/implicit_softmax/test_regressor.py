@@ -53,8 +53,12 @@ def total_objective(model, X, y):
         in_full({"solver": "implicit", "learning_rate": 0.3, "shuffle": False}),
         pytest.param(
             {
-                "solver": "implicit", "learning_rate": 1.0, "max_iter": 40, "decay": 0.9,
-                "batch_size": 20, "n_sampled_classes": 3,
+                "solver": "implicit",
+                "learning_rate": 1.0,
+                "max_iter": 40,
+                "decay": 0.9,
+                "batch_size": 20,
+                "n_sampled_classes": 3,
             },
             marks=pytest.mark.full,
         ),
@@ -64,12 +68,14 @@ def total_objective(model, X, y):
             marks=pytest.mark.full,
         ),
         {
-            "solver": "umax", "learning_rate": 0.1, "formulation": "raman",
+            "solver": "umax",
+            "learning_rate": 0.1,
+            "formulation": "raman",
             "intercept_scaling": 1.0,  # whose steps are small here
         },
         {"solver": "exact", "learning_rate": 0.3},
     ],
-)  # fmt: skip
+)
 def test_unbiased_solvers_reach_the_optimum(options, digits, optimum):
     options = {"max_iter": 200, "decay": 0.97, **options}
     model = ImplicitSoftmaxRegressor(alpha=ALPHA, random_state=0, **options).fit(*digits)
@@ -88,9 +94,13 @@ def test_biased_solvers_do_not(options, bias, digits, optimum):
     """Neither another rate nor more steps bring them closer: they have converged elsewhere."""
     for learning_rate, max_iter in [(0.1, 100), (1.0, 100), (0.1, 200)]:
         model = ImplicitSoftmaxRegressor(
-            alpha=ALPHA, random_state=0, learning_rate=learning_rate, max_iter=max_iter,
-            decay=0.97, **options,
-        ).fit(*digits)  # fmt: skip
+            alpha=ALPHA,
+            random_state=0,
+            learning_rate=learning_rate,
+            max_iter=max_iter,
+            decay=0.97,
+            **options,
+        ).fit(*digits)
         excess = total_objective(model, *digits) / optimum - 1
         assert bias < excess < 0.1
 
@@ -115,9 +125,13 @@ def test_without_features_the_probabilities_are_the_frequencies():
 def test_implicit_steps_are_finite_at_every_rate(options, learning_rate, alpha):
     X, y = load_digits(return_X_y=True)  # rows of length 50 to 80
     model = ImplicitSoftmaxRegressor(
-        learning_rate=learning_rate, alpha=alpha, max_iter=2, intercept_scaling=1.0,
-        random_state=1, **options
-    ).fit(X[:200], y[:200])  # fmt: skip
+        learning_rate=learning_rate,
+        alpha=alpha,
+        max_iter=2,
+        intercept_scaling=1.0,
+        random_state=1,
+        **options,
+    ).fit(X[:200], y[:200])
     assert np.isfinite(model.predict_log_proba(X)).all()
     assert model.score(X[:200], y[:200]) > 0.3
 
@@ -378,8 +392,10 @@ def test_published_settings_are_the_defaults():
 
 def test_classes_are_drawn_by_frequency_unless_the_solver_cannot(small):
     for changes, sampling in [
-        ({}, "frequency"), ({"batch_size": 5}, "uniform"), ({"solver": "umax"}, "uniform"),
-    ]:  # fmt: skip
+        ({}, "frequency"),
+        ({"batch_size": 5}, "uniform"),
+        ({"solver": "umax"}, "uniform"),
+    ]:
         options = {"solver": "implicit", "learning_rate": 0.01, "max_iter": 2, "random_state": 0}
         options |= changes
         default = ImplicitSoftmaxRegressor(**options).fit(*small)

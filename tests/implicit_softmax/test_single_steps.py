@@ -81,10 +81,12 @@ def test_scalar_step_solves_its_equations_in_extreme_draws():
     rng = np.random.default_rng(0)
     for _ in range(20_000):
         assert_solves(
-            10 ** rng.uniform(-3, 3), rng.choice([1, 30, 3000]) * rng.normal(),
-            rng.integers(1, 10**6), rng.choice([0, 10 ** rng.uniform(-8, 8)]),
+            10 ** rng.uniform(-3, 3),
+            rng.choice([1, 30, 3000]) * rng.normal(),
+            rng.integers(1, 10**6),
+            rng.choice([0, 10 ** rng.uniform(-8, 8)]),
             rng.choice([0, 10 ** rng.uniform(-6, 4)]),
-        )  # fmt: skip
+        )
 
 
 def interval(eta_n, z, n_others, square, u_old):
@@ -138,9 +140,28 @@ def test_scalar_step_without_features_moves_u_to_its_optimum():
 # ------------------------------------------------------------------ steps on one sample and class
 
 
-def step(method, X, W, b, u, order, rate, *, negative=None, ridge=NO_DOUBLES, weight=NONE,
-         log_weight=None, raman=False, intercept=True, delta=1.0, lowest_u=-np.inf,
-         highest_u=np.inf, radius=np.inf, seed=0, y=Y):  # fmt: skip
+def step(
+    method,
+    X,
+    W,
+    b,
+    u,
+    order,
+    rate,
+    *,
+    negative=None,
+    ridge=NO_DOUBLES,
+    weight=NONE,
+    log_weight=None,
+    raman=False,
+    intercept=True,
+    delta=1.0,
+    lowest_u=-np.inf,
+    highest_u=np.inf,
+    radius=np.inf,
+    seed=0,
+    y=Y,
+):
     """Copies of W, b and u after steps; `negative` forces the class drawn."""
     n_classes = len(W)
     W, b, u = W.copy(), b.copy(), u.copy()
@@ -153,9 +174,15 @@ def step(method, X, W, b, u, order, rate, *, negative=None, ridge=NO_DOUBLES, we
         logs = np.full(n_classes, -log_weight), np.zeros(n_classes)
         draws = Draws(np.zeros(n_classes), alias, *logs)
     options = {
-        "method": METHODS[method], "raman": raman, "intercept": intercept, "rate": rate,
-        "delta": delta, "lowest_u": lowest_u, "highest_u": highest_u, "radius": radius,
-    }  # fmt: skip
+        "method": METHODS[method],
+        "raman": raman,
+        "intercept": intercept,
+        "rate": rate,
+        "delta": delta,
+        "lowest_u": lowest_u,
+        "highest_u": highest_u,
+        "radius": radius,
+    }
     samples = Samples(*rows[:4], y, weight, rows.squared_norms())
     order = np.asarray(order, dtype=np.int32)
     iterate = Iterate(W, False, b, scale, norms, u)
@@ -201,9 +228,19 @@ def test_single_steps_are_unbiased(container, raman, sampling):
             continue
         chance = q[k] / (1 - q[Y[i]])
         new = step(
-            "sgd", CONTAINERS[container](X), W, b, u, [i], rate, negative=k, ridge=ridge,
-            weight=weight, log_weight=-np.log(chance), raman=raman,
-        )  # fmt: skip
+            "sgd",
+            CONTAINERS[container](X),
+            W,
+            b,
+            u,
+            [i],
+            rate,
+            negative=k,
+            ridge=ridge,
+            weight=weight,
+            log_weight=-np.log(chance),
+            raman=raman,
+        )
         for total, after, before in zip(moved, new[:3], (W, b, u), strict=True):
             total += chance / N * (after.astype(float) - before)
     gradient = full_gradient(X, W, b, u, alpha, weight, raman)

@@ -60,9 +60,11 @@ def test_columns_may_have_units_of_their_own(digits):
 def test_distances_step_in_the_unit_of_the_rows(digits):
     X, y = digits
     rates = [
-        LDGSClassifier(similarity="sqeuclidean", max_iter=1, random_state=0).fit(c * X, y)
-        .learning_rate_ for c in (1, 10)
-    ]  # fmt: skip
+        LDGSClassifier(similarity="sqeuclidean", max_iter=1, random_state=0)
+        .fit(c * X, y)
+        .learning_rate_
+        for c in (1, 10)
+    ]
     assert rates[1] == pytest.approx(10 * rates[0])
 
 

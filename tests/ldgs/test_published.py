@@ -53,16 +53,29 @@ def replayed(X, y, n_classes, rate, n_passes):
 def test_the_rate_falls_with_each_step(digits):
     X, y = digits[0][:30], digits[1][:30]
     options = SETTINGS._replace(
-        loss="cross_entropy", gradient="exact", batch_size=1, n_chunks=1, learning_rate=2.0,
-        decay="inverse_steps", fit_intercept=False,
-    )  # fmt: skip
+        loss="cross_entropy",
+        gradient="exact",
+        batch_size=1,
+        n_chunks=1,
+        learning_rate=2.0,
+        decay="inverse_steps",
+        fit_intercept=False,
+    )
     layout = Layout(X.shape[1], 1, "linear", False)
     weights = Weights(layout.weights(np.zeros((10, 64)), np.zeros(10)), None, False)
     positives = Positives(np.arange(31, dtype=np.int64), y.astype(np.int32))
     steps = Steps(
-        as_rows(normalise(X)), positives, None, np.arange(30), weights, layout, options, 0, 1,
+        as_rows(normalise(X)),
+        positives,
+        None,
+        np.arange(30),
+        weights,
+        layout,
+        options,
+        0,
+        1,
         shuffled=False,
-    )  # fmt: skip
+    )
     for number in range(2):
         steps.epoch(number)
     expected = replayed(X, y, 10, 2.0, 2)
@@ -72,9 +85,15 @@ def test_the_rate_falls_with_each_step(digits):
 def test_the_rate_falls_over_the_calls_too(digits):
     X, y = digits[0][:30], digits[1][:30]
     model = LDGSClassifier(
-        solver="sgd", learning_rate=2.0, batch_size=1, decay="inverse_steps", alpha=0,
-        fit_intercept=False, gradient="exact", random_state=0,
-    )  # fmt: skip
+        solver="sgd",
+        learning_rate=2.0,
+        batch_size=1,
+        decay="inverse_steps",
+        alpha=0,
+        fit_intercept=False,
+        gradient="exact",
+        random_state=0,
+    )
     for start in range(0, 30, 10):
         part = slice(start, start + 10)
         model.partial_fit(X[part], y[part], classes=np.arange(10))

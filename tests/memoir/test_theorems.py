@@ -74,11 +74,19 @@ def trained(X, y, settings, n_passes, epsilon=None, delta=0.0, iterates=None):
 def settings_of(**changes):
     return Settings(
         **{
-            "penalty": "l2", "alpha": 0.05, "rho": 1.0, "batch_size": 1.0, "reduction": "mean",
-            "eta0": 20.0, "eta_step": 1.0, "sampling": "uniform", "average": True, "bias": 0.0,
+            "penalty": "l2",
+            "alpha": 0.05,
+            "rho": 1.0,
+            "batch_size": 1.0,
+            "reduction": "mean",
+            "eta0": 20.0,
+            "eta_step": 1.0,
+            "sampling": "uniform",
+            "average": True,
+            "bias": 0.0,
             **changes,
         }
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5])
@@ -121,9 +129,11 @@ def test_theorem_2_with_inexact_margins(epsilon, delta):
     X, y = normalize(X[:300]), y[:300]
     alpha, n_passes = 0.05, 4
     W = trained(X, y, settings_of(alpha=alpha, eta0=1 / alpha), n_passes, epsilon, delta)
-    optimum = MemoirSVC(
-        alpha=alpha, fit_intercept=False, max_iter=400, batch_size=10, random_state=0
-    ).fit(X, y).coef_.toarray()  # fmt: skip
+    optimum = (
+        MemoirSVC(alpha=alpha, fit_intercept=False, max_iter=400, batch_size=10, random_state=0)
+        .fit(X, y)
+        .coef_.toarray()
+    )
 
     def objective(V):
         return alpha / 2 * (V**2).sum() + losses_of(V, X, y).mean()

@@ -68,8 +68,9 @@ def test_it_is_the_classifier_on_what_the_vectorizer_makes():
     direct = PPDSparseClassifier(random_state=0)
     direct.fit(words.transform(ROWS), CLASSES, label_features=matrices, classes=labels)
     np.testing.assert_array_equal(model.classifier_.coef_.toarray(), direct.coef_.toarray())
-    np.testing.assert_array_equal(model.decision_function(NEW),
-                                  direct.decision_function(words.transform(NEW)))  # fmt: skip
+    np.testing.assert_array_equal(
+        model.decision_function(NEW), direct.decision_function(words.transform(NEW))
+    )
 
 
 def test_predictions_have_the_form_of_y():
@@ -125,11 +126,13 @@ def test_words_are_of_rows_and_texts_and_their_idf_of_rows(smooth):
 
 
 def test_parts_of_a_union_have_their_idf_of_rows():
-    union = FeatureUnion([
-        ("words", TfidfVectorizer()),
-        ("pieces", TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4))),
-        ("nothing", "drop"),
-    ])  # fmt: skip
+    union = FeatureUnion(
+        [
+            ("words", TfidfVectorizer()),
+            ("pieces", TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4))),
+            ("nothing", "drop"),
+        ]
+    )
     found = fitted_vectorizer(union, ROWS, ["inverse of a matrix"])
     alone = fitted_vectorizer(TfidfVectorizer(), ROWS, ["inverse of a matrix"])
     np.testing.assert_array_equal(found.transformer_list[0][1].idf_, alone.idf_)
@@ -268,8 +271,7 @@ def test_labels_are_added_by_texts_and_rows():
     model = fitted()
     with pytest.raises(ValueError, match="'squares', which no row in y has"):
         model.add_labels({"squares": "squares"}, ROWS, CLASSES)
-    y = ["squares" if "squares" in row else label
-         for row, label in zip(ROWS, CLASSES, strict=True)]  # fmt: skip
+    y = ["squares" if "squares" in row else label for row, label in zip(ROWS, CLASSES, strict=True)]
     model.add_labels({"squares": "squares"}, ROWS, y)
     assert model.predict(["squares"]).tolist() == ["squares"]
 
@@ -287,11 +289,12 @@ def test_methods_are_there_where_the_classifier_has_them():
 
 def test_searches_and_folds():
     search = GridSearchCV(
-        LabelTextClassifier(PPDSparseClassifier(random_state=0), TfidfVectorizer(),
-                            label_texts=TEXTS),
+        LabelTextClassifier(
+            PPDSparseClassifier(random_state=0), TfidfVectorizer(), label_texts=TEXTS
+        ),
         {"vectorizer__ngram_range": [(1, 1), (1, 2)], "classifier__label_feature_weight": [1, 3]},
         cv=2,
-    ).fit(ROWS, CLASSES)  # fmt: skip
+    ).fit(ROWS, CLASSES)
     assert search.predict(NEW).tolist() == ["inv", "sum"]
     found = cross_val_topk(LabelTextClassifier(label_texts=TEXTS), ROWS, CLASSES, k=2, cv=2)
     assert found.classes.tolist() == ["inv", "sort", "sum"]
@@ -319,15 +322,21 @@ BAD = {
     "fewer labels": ({"y": CLASSES[:-1]}, ValueError, "X has 12 texts, but y has labels for 11"),
     "numbers and texts": ({"y": [1, 2] * 6}, ValueError, "convert the labels"),
     "texts of a column that is not there": (
-        {"y": np.eye(12, dtype=int)}, ValueError, "'sort', which is no column of y"),
+        {"y": np.eye(12, dtype=int)},
+        ValueError,
+        "'sort', which is no column of y",
+    ),
     "a list": ({"label_texts": ["sort"]}, ValueError, "label_texts"),
     "a number": ({"label_texts": {"sort": 3}}, ValueError, "label_texts of 'sort' must be a text"),
     "a number in a list": ({"label_texts": {"sort": ["a", 3]}}, ValueError, "'sort' holds 3"),
     "a missing label": ({"label_texts": {None: "sort"}}, ValueError, "a label that is missing"),
     "a classifier of another kind": (
-        {"classifier": LogisticRegression()}, TypeError, "LogisticRegression takes no label_feat"),
+        {"classifier": LogisticRegression()},
+        TypeError,
+        "LogisticRegression takes no label_feat",
+    ),
     "no vectorizer": ({"vectorizer": 3}, ValueError, "vectorizer"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", BAD)

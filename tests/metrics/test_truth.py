@@ -43,8 +43,16 @@ def forms():
     series = pd.Series(TEST)
     objects = np.empty(4, dtype=object)
     objects[:] = TEST
-    return [TEST, [tuple(row) for row in TEST], [set(row) for row in TEST], series, objects,
-            frame, frame.astype(int), frame.astype(float)]  # fmt: skip
+    return [
+        TEST,
+        [tuple(row) for row in TEST],
+        [set(row) for row in TEST],
+        series,
+        objects,
+        frame,
+        frame.astype(int),
+        frame.astype(float),
+    ]
 
 
 @pytest.mark.parametrize("y", forms(), ids=lambda y: type(y).__name__)
@@ -150,9 +158,12 @@ def test_example_f1_is_that_of_scikit_learn(weight):
     expected = f1_score(some, other, average="samples", sample_weight=weight, zero_division=0)
     assert example_f1(some, other, sample_weight=weight) == pytest.approx(expected)
     left = f1_score(
-        some[1:], other[1:], average="samples", zero_division=0,
+        some[1:],
+        other[1:],
+        average="samples",
+        zero_division=0,
         sample_weight=None if weight is None else weight[1:],
-    )  # fmt: skip
+    )
     found = example_f1(some, other, sample_weight=weight, zero_division=np.nan)
     assert found == pytest.approx(left)
 

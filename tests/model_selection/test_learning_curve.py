@@ -37,8 +37,9 @@ def test_numbers_are_those_of_fits_on_more_and_more_samples():
         np.testing.assert_allclose(found, [precision_at_k(Y[test], best, k) for k in (1, 3)])
     assert not hasattr(MODEL, "coef_")
     assert [line.get_label() for line in display.lines_] == [
-        "PPDSparseClassifier, at 1", "PPDSparseClassifier, at 3",
-    ]  # fmt: skip
+        "PPDSparseClassifier, at 1",
+        "PPDSparseClassifier, at 3",
+    ]
     np.testing.assert_array_equal(display.lines_[0].get_ydata(), display.precision[:, 0])
 
 

@@ -152,11 +152,13 @@ def test_groups_are_refused():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda rows: rows, sparse.csr_array, pd.DataFrame,
+        lambda rows: rows,
+        sparse.csr_array,
+        pd.DataFrame,
         lambda rows: [str(row) for row in rows.tolist()],
         lambda rows: pd.Series([str(row) for row in rows.tolist()]),
     ],
-)  # fmt: skip
+)
 def test_rows_on_both_sides_are_warned_of(make):
     rng = np.random.default_rng(0)
     some = rng.normal(size=(200, 5))

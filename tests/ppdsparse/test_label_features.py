@@ -190,12 +190,13 @@ def test_names_and_synonyms_find_a_label_without_rows():
     passages = ["sort an array", "sort a list", "sum of an array", "sum of squares"]
     words = TfidfVectorizer().fit([*passages, "inverse of a matrix", "reciprocal"])
     model = PPDSparseClassifier(random_state=0).fit(
-        words.transform(passages), ["sort", "sort", "sum", "sum"],
+        words.transform(passages),
+        ["sort", "sort", "sum", "sum"],
         label_features=[
             words.transform(["sort", "sum", "inverse of a matrix"]),
             words.transform(["", "", "reciprocal"]),
         ],
         classes=["sort", "sum", "inv"],
-    )  # fmt: skip
+    )
     question = words.transform(["a matrix", "reciprocal"])
     assert model.predict(question).tolist() == ["inv", "inv"]

@@ -114,8 +114,10 @@ def test_markup_is_shown_and_not_followed(page):
     page.type(f"word6 word2 <b>word6</b> <script>document.title = 'run'</script> {MARKUP}")
     found(page, 5)
     assert MARKUP in names_of(page)
-    page.value("[...document.querySelectorAll('#answers button')]"
-               ".find(b => b.textContent.includes('<img')).click()")  # fmt: skip
+    page.value(
+        "[...document.querySelectorAll('#answers button')]"
+        ".find(b => b.textContent.includes('<img')).click()"
+    )
     assert MARKUP in page.value("at('why').textContent")
     assert "<b>word6</b>" in page.value("at('marked').textContent")
     time.sleep(0.1)
@@ -178,8 +180,11 @@ def test_all_is_reached_by_the_tabulator_and_has_a_name(page):
     assert {"k", "threshold", "allow", "bar", "json", "BUTTON", "SUMMARY"} <= set(seen)
     nodes = page.call("Accessibility.getFullAXTree")["nodes"]
     roles = {"button", "textbox", "slider", "spinbutton", "link", "combobox"}
-    named = [(node["role"]["value"], node["name"]["value"]) for node in nodes
-             if node.get("role", {}).get("value") in roles]  # fmt: skip
+    named = [
+        (node["role"]["value"], node["name"]["value"])
+        for node in nodes
+        if node.get("role", {}).get("value") in roles
+    ]
     assert len(named) >= 11
     assert all(name for _, name in named), named
 

@@ -148,10 +148,12 @@ def test_an_address_gives_the_same_answer(ask):
     query = urlencode({**question, "threshold": -5}, doseq=True)
     assert ask("GET", f"/answer?{query}") == ask("POST", "/answer", {**question, "threshold": -5})
     for query, message in [
-        ("", "text must be a string"), ("text=a&k=x", "k must be a number"),
-        ("text=a&text=b", "text must be given once"), ("text=%ff", "the address cannot be read"),
+        ("", "text must be a string"),
+        ("text=a&k=x", "k must be a number"),
+        ("text=a&text=b", "text must be given once"),
+        ("text=%ff", "the address cannot be read"),
         ("text=a&nonsense=1", "the body must be an object"),
-    ]:  # fmt: skip
+    ]:
         status, found = ask("GET", f"/answer?{query}")
         assert (status, message in found["error"]) == (400, True), found
 
@@ -186,10 +188,16 @@ def called(path, receive, app=None, host=None):
         sent.append(message)
 
     scope = {
-        "type": "http", "method": "POST", "path": "/topk", "query_string": b"",
+        "type": "http",
+        "method": "POST",
+        "path": "/topk",
+        "query_string": b"",
         "headers": [(b"host", host)] if host else [],
-        "http_version": "1.1", "scheme": "http", "root_path": "", "app": None,
-    }  # fmt: skip
+        "http_version": "1.1",
+        "scheme": "http",
+        "root_path": "",
+        "app": None,
+    }
     asyncio.run((app or make_app(path))(scope, receive, send))
     body = b"".join(part.get("body", b"") for part in sent)
     return sent[0]["status"], dict(sent[0]["headers"]), body
@@ -207,10 +215,12 @@ def test_a_body_that_does_not_come(saved, monkeypatch):
 
 
 def test_a_client_that_goes_away_is_no_error(saved):
-    parts = iter([
-        {"type": "http.request", "body": b'{"texts"', "more_body": True},
-        {"type": "http.disconnect"},
-    ])  # fmt: skip
+    parts = iter(
+        [
+            {"type": "http.request", "body": b'{"texts"', "more_body": True},
+            {"type": "http.disconnect"},
+        ]
+    )
 
     async def receive():
         return next(parts)

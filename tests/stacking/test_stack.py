@@ -205,7 +205,7 @@ def test_one_part_answers_as_it_does_alone():
     model = TopKStackingClassifier([("noise", Constant()), FAST[0]], random_state=0)
     model.fit(X, Y)
     if model.final_ is None:
-        (_, part), = model.estimators_  # fmt: skip
+        ((_, part),) = model.estimators_
         np.testing.assert_array_equal(
             model.predict_topk(Q, 3)[0][:, 0], part.predict_topk(Q, 3)[0][:, 0]
         )
