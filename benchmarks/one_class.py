@@ -32,8 +32,8 @@ CAPTION = f"""\
 P@1 and nDCG@5 in per cent on at most {MOST_TEST_ROWS:,} test rows, and processor seconds of `fit`,
 without arguments, on one thread (omikuji: three trees, `collapse_every_n_layers=5`, two threads).
 Each row has the first of its labels; test rows whose class no training row has are left out. The
-last three sets were not looked at when the loss was chosen; rows of the last two have several
-labels, of which the first is mostly chance."""
+last three were not looked at when the loss was chosen (the first is a part of docstrings); rows of
+the last two have several labels, of which the first is mostly chance."""
 
 
 def split_of(name):
@@ -104,9 +104,9 @@ def page(kept):
     header = ["data", "rows", "classes", *SYSTEMS.values()]
     rows = []
     for name in (*CLEAN, *OTHERS):
-        if name not in kept["sizes"]:
-            continue
         found = kept.get(name, {})
+        if not found:
+            continue
         cells = [
             "{:.1f}, {:.1f}, {:.3g} s".format(*found[s]) if found.get(s) else "-" for s in SYSTEMS
         ]

@@ -68,7 +68,8 @@ class PPDSparseClassifier(CalibratedMixin, BaseXCClassifier):
         ``0.5 * max(0, 1 - y z)^2`` or ``max(0, 1 - y z)``. The paper found the squared hinge better
         (section 5.2). "crammer_singer" is for 1-D y: it compares the score of a sample's own class
         with those of all others, the paper's equation 2, smoothed (see Notes). It ranks better
-        where labels are clean, and takes two to four times as long.
+        where labels are clean, and takes up to three times as long on thirty thousand rows and
+        ten times on a hundred thousand (see the page on choosing).
     fit_intercept : bool, default=True
         Whether to fit b. Without it almost every sample violates the margin of every class and
         the method loses its speed.

@@ -71,14 +71,15 @@ cdef void select(
     const int32_t *which,
     Py_ssize_t n,
     const uint8_t *known,
+    float limit,
     int32_t *found,
     Py_ssize_t most,
     float *best,
 ) noexcept nogil:
-    """The largest scores of new classes in order, of equal ones the first; -1 ends them."""
+    """The largest scores of new classes above a limit, of equal ones the first; -1 ends them."""
     cdef Py_ssize_t i, at, n_best = 0
     for i in range(n):
-        if known[which[i]]:
+        if known[which[i]] or scores[i] <= limit:
             continue
         if n_best == most:
             if scores[i] <= best[most - 1]:
@@ -102,14 +103,20 @@ cdef inline void mark(
         known[classes[pair]] = as_what
 
 
-cdef double loss_of(float *scores, Py_ssize_t n, float lowest, double cost) noexcept nogil:
-    """The loss of one sample; its scores are overwritten."""
+cdef double loss_of(
+    float *scores, Py_ssize_t n, float lowest, double cost, float *limit_to
+) noexcept nogil:
+    """The loss of one sample; its scores become violations times the cost.
+
+    Classes whose violation is above `limit_to` have a part in the loss.
+    """
     cdef Py_ssize_t j
     cdef double loss = 0, a
     cdef float limit
     for j in range(n):
         scores[j] = <float>(cost * (scores[j] - lowest))
     limit = threshold_of(scores, n, 0, 0, cost)
+    limit_to[0] = limit
     for j in range(n):
         a = scores[j] - limit
         if a > 0:
@@ -141,8 +148,8 @@ def search_classes(
     starts, classes
         The pairs of these samples, as of `ClassComparison`.
     found : (n_samples * n_found + n_pairs,)
-        Becomes the classes within the margin that are in no pair with a sample, of largest score
-        first, -1 at the end. A sample has n_found places, and as many as it has pairs.
+        Becomes the classes with a part in the loss that are in no pair with a sample, of largest
+        score first, -1 at the end. A sample has n_found places, and as many as it has pairs.
     losses : (n_samples,), becomes the losses, in the place of the costs
     n_threads : int
     """
@@ -161,7 +168,7 @@ def search_classes(
     cdef const float *of_entries = &weights[0] if weights.shape[0] else NULL
     cdef float *mine
     cdef uint8_t *is_known
-    cdef float lowest
+    cdef float lowest, limit
     cdef int32_t own, thread
     for i in prange(n_samples, nogil=True, schedule="dynamic", chunksize=16,
                     num_threads=n_threads):
@@ -175,10 +182,11 @@ def search_classes(
         own = classes[starts[i]]
         lowest = mine[own] - 1
         n = collect(mine, n_classes, own, lowest, &counts[thread, 0], &which[thread, 0])
+        losses[i] = loss_of(mine, n, lowest, losses[i], &best[thread, 0])
+        limit = best[thread, 0]
         mark(classes, starts[i], starts[i + 1], is_known, 1)
         select(
-            mine, &which[thread, 0], n, is_known, &found[i * most + starts[i] - starts[0]],
+            mine, &which[thread, 0], n, is_known, limit, &found[i * most + starts[i] - starts[0]],
             most + starts[i + 1] - starts[i], &best[thread, 0],
         )
         mark(classes, starts[i], starts[i + 1], is_known, 0)
-        losses[i] = loss_of(mine, n, lowest, losses[i])
