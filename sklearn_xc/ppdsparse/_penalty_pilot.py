@@ -31,8 +31,8 @@ L1_FACTORS, L2_FACTORS = (0.02, 0.2, 1.0, 4.0), (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 SINGLE = 0.2, 0.3  # factors where no label has two samples
 # Standard errors that a gain has to exceed: of a step along l2, and of a step to each l1. A
 # stronger l1 makes a smaller model and need only be as good; a very weak one makes a large model.
-ENOUGH, ENOUGH_FOR_L1 = 0.5, {0.02: 1.0, 0.2: 0.5, 4.0: 0.0}
-TOL = 0.2  # of the fits, which ranks pairs as a smaller one does
+ENOUGH, ENOUGH_FOR_L1 = 0.5, {0.02: 0.75, 0.2: 0.25, 4.0: 0.0}
+TOL = 0.1  # of the fits, which ranks pairs as a smaller one does
 
 MOST_DRAWN, FEWEST_HELD = 500, 100  # held-out samples that are drawn; fewest of all
 MOST_MORE = 3  # further samples of a label of each drawn one: they cost no further classes
@@ -402,14 +402,14 @@ def choose_factors(scores: PilotScores, l1_factors: tuple, l2_factors: tuple) ->
 
 
 def _climb(scores: PilotScores, line: list, pair: tuple) -> tuple:
-    """Move along a line of pairs as long as the mean score rises, down or else up."""
-    start = at = line.index(pair)
+    """Move along a line of pairs as long as the mean score rises, down or up to the better end."""
+    ends = []
     for step in (-1, 1):
+        at = line.index(pair)
         while 0 <= at + step < len(line) and _gains(scores, line[at + step], line[at]):
             at += step
-        if at != start:
-            break
-    return line[at]
+        ends.append(line[at])
+    return max(ends, key=scores.mean) if ends[0] != ends[1] else pair
 
 
 def _gains(scores: PilotScores, pair: tuple, over: tuple) -> bool:
