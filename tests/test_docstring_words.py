@@ -16,15 +16,15 @@ Estimate Evaluate Exchange Exclude Explain Extract Fail Fill Find Finish Fit Fol
 Free Freeze Gather Generate Get Give Go Group Grow Guess Hand Handle Hash Have Hold Ignore Import
 Improve Include Increase Index Initialise Insert Interpret Iterate Join Keep Know Lay Learn Leave
 Let Lift Limit List Load Lock Log Look Lower Make Map Mark Mask Match Measure Merge Mix Modify
-Move Multiply Name Normalise Note Number Offer Open Order Pack Pair Parse Pass Pause Permute Pick
-Pad Place Plan Plot Predict Prefetch Prepare Print Produce Project Propose Prune Publish Pull Push Put
-Raise Rank Read Rebuild Recompute Record Reduce Refit Refresh Refuse Register Release Remember
-Remove Rename Render Renumber Reorder Repeat Replace Report Require Rescale Reserve Reset Resolve
-Respond Restore Resume Return Reverse Round Route Run Sample Save Say Scale Scatter Score Search
-See Select Send Serve Set Share Shift Shorten Show Shrink Shuffle Simulate Sketch Skip Solve Sort Split
-Spread Standardise Start Step Stop Store Stratify Strip Subtract Sum Swap Tag Take Tell Test
-Tokenize Train Transform Translate Transpose Treat Truncate Try Tune Turn Undo Unpack Update Use
-Validate Verify View Visit Wait Walk Warn Weight Wrap Write Yield Zero Zip
+Move Multiply Name Normalise Note Number Offer Open Order Pack Pad Pair Parse Pass Pause Permute
+Pick Place Plan Plot Predict Prefetch Prepare Print Produce Project Propose Prune Publish Pull
+Push Put Raise Rank Read Rebuild Recompute Record Reduce Refit Refresh Refuse Register Release
+Remember Remove Rename Render Renumber Reorder Repeat Replace Report Require Rescale Reserve Reset
+Resolve Respond Restore Resume Return Reverse Round Route Run Sample Save Say Scale Scatter Score
+Search See Select Send Serve Set Share Shift Shorten Show Shrink Shuffle Simulate Sketch Skip
+Solve Sort Split Spread Standardise Start Step Stop Store Stratify Strip Subtract Sum Swap Tag
+Take Tell Test Tokenize Train Transform Translate Transpose Treat Truncate Try Tune Turn Undo
+Unpack Update Use Validate Verify View Visit Wait Walk Warn Weight Wrap Write Yield Zero Zip
 """
 VERBS = set(WORDS.split())
 NEVER = {"Those", "That", "What", "As"}
