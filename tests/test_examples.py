@@ -31,6 +31,7 @@ PICTURES = {
     "rare_labels": 1,
     "label_texts": 1,
     "nearest_rows": 2,
+    "stacking": 1,
     "inspection": 6,
     "growing": 1,
     "mapped_file": 1,

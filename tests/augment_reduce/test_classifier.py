@@ -322,6 +322,7 @@ def test_exact_steps_of_other_noise_are_for_fits_without_a_rate(model, small):
         ("random_state", ["seed", -1]),
         ("verbose", [-1, "much"]),
         ("warm_start", [None, "yes"]),
+        ("class_weight", ["even", 2.0]),
         ("label_feature_weight", [-1.0, np.nan, np.inf, None]),
     ],
 )

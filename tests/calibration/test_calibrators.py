@@ -429,7 +429,7 @@ def test_the_error_itself_says_how_to_get_probabilities(multiclass):
             getattr(model, name)
     with pytest.raises(AttributeError, match=r"'predict_proba': .*calibration='auto'"):
         TopKThresholdClassifier(model).predict_proba(X)
-    assert PPDSparseClassifier.predict_proba.__doc__.startswith("Calibrated probabilities")
+    assert PPDSparseClassifier.predict_proba.__doc__.startswith("Return calibrated")
     assert PPDSparseClassifier(calibration="sigmoid").predict_proba.__name__ == "predict_proba"
 
 

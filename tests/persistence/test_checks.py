@@ -214,6 +214,8 @@ def test_training_goes_on_from_a_file_with_every_option(
     for mode in [None, "r"] if pytestconfig.getoption("--full") else ["r"]:
         found = load(tmp_path / "model", mode)
         np.testing.assert_array_equal(found.decision_function(X), model.decision_function(X))
-        if hasattr(found, "partial_fit") and "calibration" not in name and "solver" not in name:
+        by_counts = name == "class_weight" and estimator is not MemoirSVC  # of all samples only
+        refused = by_counts or "calibration" in name or "solver" in name
+        if hasattr(found, "partial_fit") and not refused:
             found.partial_fit(X, y)
         found.set_params(warm_start=True).fit(X, y)

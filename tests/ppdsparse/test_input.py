@@ -40,7 +40,6 @@ def assert_refused(model, X, y, error, message, sample_weight=None):
         ("l2", 0, r"a float in the range \[1e-12, 1000000000000.0\]"),
         ("l2", -1.0, "a float in the range"),
         ("l2", 1e-50, "a float in the range"),
-        ("l2", None, "a float in the range"),
         ("loss", "logistic", "a str among"),
         ("fit_intercept", "yes", "an instance of 'bool'"),
         ("max_iter", 0, r"an int in the range \[1, inf\)"),
@@ -69,6 +68,11 @@ def test_parameters_out_of_range(name, value, allowed):
         ValueError,
         f"(?s)The '{name}' parameter of PPDSparseClassifier must be .*({allowed}).*Got ",
     )
+
+
+def test_a_penalty_of_none_is_told_what_there_is():
+    message = "l2 must be a number, 'auto', 'rows', or a multiple of these"
+    assert_refused(PPDSparseClassifier(l2=None), X, LABELS, ValueError, message)
 
 
 def test_no_jobs_at_all():
