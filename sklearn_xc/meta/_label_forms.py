@@ -86,6 +86,7 @@ def _is_square_of_numbers(y):
 
 
 def _sorted(labels):
+    labels = [label.item() if isinstance(label, np.generic) else label for label in labels]
     if len(set(map(type, labels))) > 1 and any(isinstance(label, str) for label in labels):
         texts = [label for label in labels if isinstance(label, str)]
         others = [label for label in labels if not isinstance(label, str)]

@@ -365,3 +365,11 @@ def test_without_texts_any_classifier_will_do():
 def test_rows_that_are_no_texts_are_refused_in_predictions():
     with pytest.raises(ValueError, match="X must be a sequence of texts"):
         fitted().predict("sort")
+
+
+@pytest.mark.parametrize("kind", [np.str_, str])
+def test_labels_may_be_scalars_of_numpy(kind):
+    """As the elements of ``classes_`` are, or of an array of names."""
+    texts = {kind(label): text for label, text in TEXTS.items()}
+    model = LabelTextClassifier(label_texts=texts).fit(ROWS, np.array(CLASSES))
+    assert model.classes_.tolist() == sorted(set(map(str, [*TEXTS, *CLASSES])))
