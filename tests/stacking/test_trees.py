@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_limits
 
 from sklearn_xc.stacking._boosting import LEAF, Trees, fit_trees, trees_of
 
@@ -16,7 +17,8 @@ def fitted():
     F[:, 3] = np.round(F[:, 3])  # ties with thresholds
     hits = F[:, 0] + F[:, 1] * F[:, 2] + rng.normal(size=4000) > 1
     model = HistGradientBoostingClassifier(max_iter=30, early_stopping=False, random_state=0)
-    return F, hits, model.fit(F, hits)
+    with threadpool_limits(limits=1, user_api="openmp"):  # two wait for each other beside other tests
+        return F, hits, model.fit(F, hits)
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 63, 64, 65, 4000])
