@@ -10,6 +10,13 @@ from sklearn_xc.stacking._boosting import LEAF, Trees, fit_trees, trees_of
 pytestmark = pytest.mark.kernel
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Threads of scikit-learn's trees wait for one another beside other tests: 68 s for one."""
+    with threadpool_limits(limits=1, user_api="openmp"):
+        yield
+
+
 @pytest.fixture(scope="module")
 def fitted():
     rng = np.random.default_rng(0)
@@ -17,8 +24,7 @@ def fitted():
     F[:, 3] = np.round(F[:, 3])  # ties with thresholds
     hits = F[:, 0] + F[:, 1] * F[:, 2] + rng.normal(size=4000) > 1
     model = HistGradientBoostingClassifier(max_iter=30, early_stopping=False, random_state=0)
-    with threadpool_limits(limits=1, user_api="openmp"):  # two wait for each other beside other tests
-        return F, hits, model.fit(F, hits)
+    return F, hits, model.fit(F, hits)
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 63, 64, 65, 4000])
