@@ -1,0 +1,76 @@
+"""`sklearn-xc convert`: formats of other programs."""
+
+import json
+
+import numpy as np
+import pytest
+from _cli import COLUMNS, samples
+from scipy import sparse
+
+from sklearn_xc import load
+from sklearn_xc.datasets import load_xc
+
+
+def test_texts_go_to_other_formats_and_back(run, folder):
+    expected = json.loads(run("evaluate", "tagger.sxc", "more.csv", "--json")[1])
+    assert run("convert", "more.csv", *COLUMNS, "--to", "jsonl", "-o", "more.jsonl")[0] == 0
+    call = "convert", "more.jsonl", "--text", "text", "--labels", "labels", "--to", "csv"
+    assert run(*call, "-o", "back.csv")[0] == 0
+    call = "evaluate", "tagger.sxc", "back.csv", "--text", "text", "--labels", "labels", "--json"
+    assert json.loads(run(*call)[1]) == expected
+    assert run("convert", "more.csv", *COLUMNS, "--to", "fasttext", "-o", "more.txt")[0] == 0
+    first = (folder / "more.txt").read_text().splitlines()[0].split()
+    text, labels = samples(40, seed=1)[0]
+    assert first == [*(f"__label__{label.replace(' ', '_')}" for label in labels), *text.split()]
+    assert run("train", "more.txt", "-o", "f.sxc", "--jobs", 1)[0] == 0
+
+
+def test_labels_that_hold_the_separator_come_back(run, folder):
+    (folder / "q.jsonl").write_text('{"text": "a", "labels": ["Smith; John", "say \\"x\\""]}\n')
+    call = ["q.jsonl", "--text", "text", "--labels", "labels"]
+    assert run("convert", *call, "--to", "csv", "-o", "q.csv")[0] == 0
+    call[0] = "q.csv"
+    assert run("convert", *call, "--separator", ";", "--to", "jsonl", "-o", "q2.jsonl")[0] == 0
+    assert (folder / "q.jsonl").read_text() == (folder / "q2.jsonl").read_text()
+
+
+def test_numbers_go_to_other_programs_and_back(run, folder):
+    call = "convert", "more.csv", "--model", "tagger.sxc", "--to"
+    assert run(*call, "omikuji", "-o", "more.xc")[0] == 0
+    X, Y = load_xc(folder / "more.xc")
+    model = load(folder / "tagger.sxc")
+    assert (model[0].transform([text for text, _ in samples(40, seed=1)]) != X).nnz == 0
+    names = (folder / "more.xc.labels").read_text().splitlines()
+    assert names == model.classes_.tolist()
+    found = [[names[j] for j in row.nonzero()[1]] for row in Y]
+    assert found == [labels for _, labels in samples(40, seed=1)]
+    assert run("convert", "more.xc", "--format", "xc", "--to", "pecos", "-o", "pecos")[0] == 0
+    assert run("convert", "pecos", "--to", "xc", "-o", "again.xc")[0] == 0
+    assert (folder / "again.xc").read_text() == (folder / "more.xc").read_text()
+
+
+def test_a_linear_model_goes_to_pecos_with_its_scores(run, folder):
+    assert run("convert", "tagger.sxc", "--to", "pecos", "-o", "model")[0] == 0
+    W, C = (sparse.load_npz(folder / f"model/ranker/0.model/{name}.npz") for name in "WC")
+    values = json.loads((folder / "model/ranker/0.model/param.json").read_text())
+    model = load(folder / "tagger.sxc")
+    X = model[0].transform(["soil tree", "sea", ""])
+    scores = X @ W[:-1].toarray() + values["bias"] * W[-1].toarray()
+    np.testing.assert_allclose(scores, model[-1].decision_function(X), atol=1e-6)
+    assert (W.format, C.shape) == ("csc", (8, 1))
+    assert (values["nr_labels"], values["nr_features"]) == W.T[:, :-1].shape
+    assert (folder / "model/labels.txt").read_text().splitlines() == model.classes_.tolist()
+
+
+@pytest.mark.parametrize("kind", ["onnx", "fasttext", "omikuji", "csv"])
+def test_models_are_refused_by_name(run, kind):
+    code, _, errors = run("convert", "tagger.sxc", "--to", kind, "-o", "m")
+    assert code == 2
+    assert f"a model cannot be written for {kind}: " in errors
+
+
+def test_two_labels_are_never_one_word(run, folder):
+    (folder / "w.jsonl").write_text('{"text": "a", "labels": ["a b", "a_b"]}\n')
+    call = "convert", "w.jsonl", "--text", "text", "--labels", "labels", "--to", "fasttext"
+    code, _, errors = run(*call, "-o", "w.txt")
+    assert (code, "'a_b' and 'a b' would be one label" in errors) == (2, True)

@@ -1,0 +1,163 @@
+"""`sklearn-xc train`: files of texts or numbers in, a model and its measures out."""
+
+import json
+from inspect import signature
+
+import numpy as np
+import pytest
+from _cli import COLUMNS, lines_of, samples, write_csv
+
+from sklearn_xc import load, predict_topk
+from sklearn_xc.cli._train import METHODS
+from sklearn_xc.datasets import dump_xc, make_xc_classification
+from sklearn_xc.metrics import precision_at_k
+from sklearn_xc.persistence import read_notes
+
+
+def test_training_measures_and_saves_a_pipeline(run, folder):
+    code, output, errors = run("train", "titles.csv", *COLUMNS, "-o", "a.sxc", "--jobs", 1)
+    assert code == 0
+    assert "160 samples, 8 labels in titles.csv" in errors
+    assert output.startswith("Held-out samples, by a model of the others:\n16 samples, 8 labels")
+    assert "nDCG" in output
+    assert "PSP" in output
+    model, notes = load(folder / "a.sxc"), read_notes(folder / "a.sxc")
+    assert [name for name, _ in model.steps] == ["words", "labels"]
+    assert predict_topk(model, ["soil tree"], 1)[0].shape == (1, 1)
+    assert notes["samples"] == 160
+    assert notes["columns"]["text"] == ["title"]
+    assert 0 < notes["held out"]["P@1"] <= 1
+
+
+def test_the_same_call_gives_the_same_file(run, folder):
+    for name in ("a.sxc", "b.sxc"):
+        assert run("train", "titles.csv", *COLUMNS, "-o", name, "--jobs", 1)[0] == 0
+    assert (folder / "a.sxc").read_bytes() == (folder / "b.sxc").read_bytes()
+
+
+def test_one_label_a_sample_is_one_class_a_sample(run, folder):
+    lines = [
+        f'{{"name": "{text}", "brand": "x", "kind": "{labels[0]}"}}' for text, labels in samples()
+    ]
+    (folder / "a.jsonl").write_text("\n".join(lines))
+    call = (
+        "train",
+        "a.jsonl",
+        "--text",
+        "name",
+        "--text",
+        "brand",
+        "--labels",
+        "kind",
+        "-o",
+        "one.sxc",
+    )
+    assert run(*call, "--jobs", 1, "--probabilities", "temperature")[0] == 0
+    model = load(folder / "one.sxc")
+    assert model[-1].label_names is None
+    np.testing.assert_allclose(model.predict_proba(["sea"]).sum(), 1)
+
+
+def test_options_reach_the_model(run, folder):
+    call = "train", "titles.csv", *COLUMNS, "-o", "o.sxc", "--jobs", 1, "--held-out", 0
+    code, output, _ = run(
+        *call,
+        "--set",
+        "l2=0.5*rows",
+        "--set",
+        "tol=0.1",
+        "--ngrams",
+        2,
+        "--min-df",
+        2,
+        "--probabilities",
+        "none",
+    )
+    assert (code, output) == (0, "")
+    model = load(folder / "o.sxc")
+    assert (model[-1].l2, model[-1].tol, model[-1].calibration) == ("0.5*rows", 0.1, None)
+    assert (model[0].ngram_range, model[0].min_df) == ((1, 2), 2)
+
+
+@pytest.mark.parametrize("method", ["neighbors", "memoir"])
+def test_other_methods(run, folder, method):
+    lines = ["title\ttag", *(f"{text}\t{labels[0]}" for text, labels in samples(60))]
+    (folder / "t.tsv").write_text("\n".join(lines))
+    call = "train", "t.tsv", "--text", "title", "--labels", "tag", "-o", "m.sxc", "--jobs", 1
+    assert run(*call, "--method", method)[0] == 0
+    assert len(lines_of(run("predict", "m.sxc", "-k", 2, stdin="soil\n")[1])[0]["labels"]) == 2
+
+
+def test_a_separator_that_was_forgotten_is_told(run, folder):
+    code, _, errors = run("train", "titles.csv", *COLUMNS[:4], "-o", "s.sxc", "--jobs", 1)
+    assert code == 0
+    assert "of the labels hold ';'; --separator ';' splits them" in errors
+
+
+TAKE_TEXTS = [
+    name for name, cls in METHODS.items() if "label_features" in signature(cls.fit).parameters
+]
+
+
+@pytest.mark.parametrize("method", TAKE_TEXTS)
+def test_labels_without_samples_are_found_by_their_texts(run, folder, method):
+    (folder / "texts.tsv").write_text(
+        "label\ttext\nsand\tdesert dune\ntag 1\tlight house\nsand\tsahara\n"
+    )
+    found = [
+        (f"{text} desert dune" if i < 3 else text, labels)
+        for i, (text, labels) in enumerate(samples(60))
+    ]
+    for name, rows in (
+        ("two.csv", found),
+        ("one.csv", [(text, labels[:1]) for text, labels in found]),
+    ):
+        path = write_csv(folder / name, rows)
+        columns = COLUMNS if name == "two.csv" else COLUMNS[:4]
+        call = "train", path, *columns, "-o", "l.sxc", "--jobs", 1, "--method", method
+        if method == "memoir" and name == "two.csv":
+            continue
+        assert run(*call, "--label-texts", "texts.tsv", "--probabilities", "none")[0] == 0
+        best = lines_of(run("predict", "l.sxc", "-k", 1, stdin="a dune of the desert\n")[1])
+        assert best[0]["labels"][0]["label"] == "sand"
+
+
+def test_label_texts_are_refused_where_they_are_not_taken(run, folder):
+    dump_xc(folder / "x.txt", np.eye(4), np.eye(4))
+    (folder / "texts.tsv").write_text("label\ttext\na\tb\n")
+    call = "train", "x.txt", "-o", "x.sxc", "--label-texts", "texts.tsv"
+    code, _, errors = run(*call)
+    assert (code, "--label-texts is for files of texts" in errors) == (2, True)
+
+
+def test_samples_without_labels_are_left_out_and_copies_told(run, folder):
+    found = [*samples(50), *samples(50), ("nothing", [])]
+    write_csv(folder / "copies.csv", found)
+    code, _, errors = run("train", "copies.csv", *COLUMNS, "-o", "c.sxc", "--jobs", 1)
+    assert code == 0
+    assert "100 samples, 8 labels in copies.csv; 1 without labels are left out" in errors
+    assert "of the held-out texts are in training too" in errors
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_numbers(run, folder, header):
+    X, Y = make_xc_classification(300, 200, 20, n_labels=2, random_state=0)
+    dump_xc(folder / "n.txt", X, Y)
+    if not header:
+        text = (folder / "n.txt").read_text()
+        (folder / "n.txt").write_text(text.partition("\n")[2])
+    (folder / "scratch").mkdir(exist_ok=True)
+    call = "train", "n.txt", "-o", "n.sxc", "--jobs", 1
+    assert run(*call, "--scratch", folder / "scratch")[0] == 0
+    assert list((folder / "scratch").iterdir()) == []
+    on_disk = (folder / "n.sxc").read_bytes()
+    assert run(*call)[0] == 0
+    assert (folder / "n.sxc").read_bytes() == on_disk
+    if header:
+        code, output, _ = run("evaluate", "n.sxc", "n.txt", "--json")
+        best = load(folder / "n.sxc").predict_topk(X, 5)[0]
+        assert json.loads(output)["P@5"] == pytest.approx(precision_at_k(Y, best, 5))
+        code, output, _ = run("predict", "n.sxc", "n.txt", "-k", 2, "--batch", 7)
+        assert code == 0
+        assert [line["line"] for line in lines_of(output)] == list(range(2, 302))
+        assert [line["labels"][0]["label"] for line in lines_of(output)] == best[:, 0].tolist()
