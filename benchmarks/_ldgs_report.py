@@ -34,6 +34,32 @@ CLASS_TWINS = {
     "half_softmax": "softmax",
 }
 
+CURVES_TEXT = """\
+With one class a sample, P@3 and P@5 are the shares of samples whose class is among the
+first three and five. mu is 1 with one class a sample, 5 with several; the rate falls to
+zero over the passes named, and the mini-batches have 32 samples, for all. Seconds are
+those of the passes; evaluation between them does not count. Classes scored are those of
+the whole fit, the drawn ones of its beginning with them. An index is queried for sqrt(K)
+classes, or fewer where all chunks would come to 0.2 K, and on yso_finna_en_small for 300
+(margin, on training rows held out: 120 keep 95.7 % of the exact twin, 300 keep 98.2 % in
+no more time; the table has one seed, over three of them P@1 is 18.56 and that of the
+exact twin 19.04, 97.5 %); `sampled` and `as many as all chunks` take as many as the
+chunks and the drawn classes together.
+
+"""
+CLASSES_TEXT = """\
+Synthetic label embeddings of 128 dimensions in sqrt(K) clusters: normal centres, plus
+0.7 times normal noise for a class, plus normal noise for a sample, scaled so that the
+score of its own class is 1.5 log K on average. Gradients are thus concentrated on some
+classes of the same cluster, as later in training. Mini-batches of 32 samples,
+{chunks} chunks; the median of 10 to 60 steps,
+{clock}. The exact gradients are
+matrix products through BLAS, with the same loss and mini-batches. Indexes are built
+again when the steps have cost four times as much; the share of a sample is counted.
+The gradient missed is the sum of all errors of the gradients in scores of 64 samples
+over the sum of those gradients; with softmax it is mostly the noise of drawn classes,
+which has no bias.
+"""
 
 # -------------------------------------------------------------------------------------- report
 
@@ -54,24 +80,7 @@ def report_curves(results):
         if not found:
             continue
         n_classes = next(iter(found.values()))["n_classes"]
-        rows = []
-        for system, result in found.items():
-            p1, title = result["precision"], SYSTEMS[system][0]
-            last, twin, kept = result["precision"][-1], found.get(TWINS.get(system)), "-"
-            if twin and len(twin["precision"]) == len(p1):
-                kept = f"{100 * last[0] / twin['precision'][-1][0]:.1f} %"
-            factor = _common.CUTS if name in MULTICLASS else (1, 1, 1)
-            last = (f"{100 * p * n:.2f}" for p, n in zip(last, factor, strict=True))
-            rows.append(
-                [
-                    title,
-                    len(p1),
-                    f"{result['seconds'][-1]:.1f}",
-                    *last,
-                    kept,
-                    f"{result['n_scored'] / n_classes:.3f}",
-                ]
-            )
+        rows = [curve_row(name, system, found, n_classes) for system in found]
         figure = draw_curves(found)
         figure.suptitle(f"{name}, {n_classes} classes")
         header = [
@@ -94,20 +103,19 @@ def report_curves(results):
         ]
     if any("training" in result for result in results.values()):
         lines += [f"Precision on training rows is that of {EVALUATED} of them, at random.", ""]
-    lines += [
-        "With one class a sample, P@3 and P@5 are the shares of samples whose class is among the",
-        "first three and five. mu is 1 with one class a sample, 5 with several; the rate falls to",
-        "zero over the passes named, and the mini-batches have 32 samples, for all. Seconds are",
-        "those of the passes; evaluation between them does not count. Classes scored are those of",
-        "the whole fit, the drawn ones of its beginning with them. An index is queried for sqrt(K)",
-        "classes, or fewer where all chunks would come to 0.2 K, and on yso_finna_en_small for 300",
-        "(margin, on training rows held out: 120 keep 95.7 % of the exact twin, 300 keep 98.2 % in",
-        "no more time; the table has one seed, over three of them P@1 is 18.56 and that of the",
-        "exact twin 19.04, 97.5 %); `sampled` and `as many as all chunks` take as many as the",
-        "chunks and the drawn classes together.",
-        "",
-    ]
-    return lines
+    return lines + CURVES_TEXT.splitlines()
+
+
+def curve_row(name, system, found, n_classes):
+    """Return the last point of a curve, and how much of its exact twin's precision it keeps."""
+    result, twin, kept = found[system], found.get(TWINS.get(system)), "-"
+    last, passes = result["precision"][-1], len(result["precision"])
+    if twin and len(twin["precision"]) == passes:
+        kept = f"{100 * last[0] / twin['precision'][-1][0]:.1f} %"
+    factor = _common.CUTS if name in MULTICLASS else (1, 1, 1)
+    measures = (f"{100 * p * n:.2f}" for p, n in zip(last, factor, strict=True))
+    seconds, scored = f"{result['seconds'][-1]:.1f}", f"{result['n_scored'] / n_classes:.3f}"
+    return [SYSTEMS[system][0], passes, seconds, *measures, kept, scored]
 
 
 def draw_curves(found):
@@ -179,17 +187,7 @@ def report_classes(results):
     return [
         "## Time by number of classes",
         "",
-        "Synthetic label embeddings of 128 dimensions in sqrt(K) clusters: normal centres, plus",
-        "0.7 times normal noise for a class, plus normal noise for a sample, scaled so that the",
-        "score of its own class is 1.5 log K on average. Gradients are thus concentrated on some",
-        "classes of the same cluster, as later in training. Mini-batches of 32 samples,",
-        f"{CHUNKS} chunks; the median of 10 to 60 steps,",
-        f"{clock}. The exact gradients are",
-        "matrix products through BLAS, with the same loss and mini-batches. Indexes are built",
-        "again when the steps have cost four times as much; the share of a sample is counted.",
-        "The gradient missed is the sum of all errors of the gradients in scores of 64 samples",
-        "over the sum of those gradients; with softmax it is mostly the noise of drawn classes,",
-        "which has no bias.",
+        *CLASSES_TEXT.format(chunks=CHUNKS, clock=clock).splitlines(),
         "",
         _common.table(header, rows),
         "",

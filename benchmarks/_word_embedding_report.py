@@ -47,22 +47,6 @@ def report():
         )
     header = ["system", "passes", "s a pass", "words scored a word", "best objective", "s in all"]
     text = _common.table([*header, "s to gensim's best"], rows)
-    quality = []
-    for name, result in results.items():
-        for kind, which in (
-            ("tasks", ""),
-            ("tasks_plain", ", mean left in"),
-            ("tasks_centred", ", mean taken out"),
-        ):
-            if kind in result:
-                t = result[kind]
-                quality.append(
-                    [
-                        TITLES[name] + which,
-                        *(f"{t[k]:.3f}" for k in ("wordsim", "simlex")),
-                        f"{100 * t['analogy']:.1f} %",
-                    ]
-                )
     counts = next(
         (
             [r["tasks"][f"{k}_n"] for k in ("wordsim", "simlex", "analogy")]
@@ -78,13 +62,34 @@ def report():
             source=_runner.source("word_embedding"),
             ratio=ratio,
             table=text,
-            quality=_common.table(["vectors", "WordSim-353", "SimLex-999", "analogies"], quality),
+            quality=quality(results),
             counts=", ".join(f"{n} of {m}" for n, m in counts),
             vocabularies=vocabularies(),
             **facts,
         ),
     )
     draw(results, best)
+
+
+def quality(results):
+    """Return the table of word similarities and analogies."""
+    rows = []
+    for name, result in results.items():
+        for kind, which in (
+            ("tasks", ""),
+            ("tasks_plain", ", mean left in"),
+            ("tasks_centred", ", mean taken out"),
+        ):
+            if kind in result:
+                t = result[kind]
+                rows.append(
+                    [
+                        TITLES[name] + which,
+                        *(f"{t[k]:.3f}" for k in ("wordsim", "simlex")),
+                        f"{100 * t['analogy']:.1f} %",
+                    ]
+                )
+    return _common.table(["vectors", "WordSim-353", "SimLex-999", "analogies"], rows)
 
 
 def best_of_peers(results):

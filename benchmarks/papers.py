@@ -1,4 +1,4 @@
-"""What the papers' own settings give: figures that the tables of the methods lack.
+"""Results of the papers' own settings, which the tables of the methods lack.
 
     python benchmarks/papers.py [--part ppdsparse memoir ldgs implicit] [--data NAME ...] [--report]
 
@@ -149,7 +149,7 @@ def ldgs_text(kept):
 
 
 def tenth(rows):
-    """A tenth of the training rows, in the place of all."""
+    """A tenth of the training rows instead of all."""
     chosen = np.random.default_rng(data.SEED).permutation(len(rows.y))[: len(rows.y) // 10]
     return data.rows_of(rows.X[chosen], rows.y[chosen], rows.X_test, rows.y_test)
 
@@ -199,7 +199,7 @@ PARTS = {
 TEXTS = {
     "ppdsparse": "Rows of the file divided by their length, `PPDSparseClassifier.PUBLISHED`. The "
     "model is counted as 8 bytes a weight.",
-    "memoir": "oewn_hypernym in the place of LSHTC1, `MemoirSVC.PUBLISHED`, three passes (the "
+    "memoir": "oewn_hypernym instead of LSHTC1, `MemoirSVC.PUBLISHED`, three passes (the "
     "paper's 25 batches are 2.2); l2 by exact search, LSH by codes of 64 bits whatever they find. "
     "Exact predictions of 6,000 test rows.",
     "ldgs": "Layer, passes, rate and test rows are those of [earlier figures of LDGS]"

@@ -2,7 +2,7 @@
 
 The role ``:figure:`peers; bibtex; ppdsparse; precision; 0 | 100 .1f``` shows one number of
 ``benchmarks/results/peers.json``: the keys that lead to it, then a factor, if any, and a format.
-"best" and "median" in the place of a key take the least and the middle of a list. A figure that is
+"best" and "median" instead of a key take the least and the middle of a list. A figure that is
 not there is a warning, which fails ``make docs``: no page can quote what no run has measured.
 
 The directive ``.. measured:: peers`` makes the footer: programs, days, machines, all figures.

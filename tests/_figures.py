@@ -1,6 +1,6 @@
 """Which sentences of the pages quote which figures of the benchmarks.
 
-Each entry is a page, a text of it with braces in the place of its figures, and a function from what
+Each entry is a page, a text of it with braces instead of its figures, and a function from what
 is kept to these figures, in the order of the braces. ``k.peers.bibtex.ppdsparse`` is what
 ``benchmarks/results/peers.json`` holds under these keys; keys that are no names stand in brackets.
 ``k.cell("earlier", "omniglot", "exact softmax", "P@1")`` is a cell of a table of a page that was
@@ -21,7 +21,7 @@ def fixed(value, decimals):
 
 
 def significant(value, digits=3):
-    """As tables have it: some significant digits, no exponent."""
+    """Some significant digits without an exponent, as tables have them."""
     return fixed(value, max(0, digits - 1 - int(f"{value:e}".partition("e")[2])))
 
 

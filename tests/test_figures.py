@@ -46,7 +46,7 @@ def words_of(text):
 
 
 def quoted_instead(text, page):
-    """What stands on the page where its figures should."""
+    """Find the text of a page that stands where its figures should."""
     pattern = re.escape(words_of(text).strip()).replace(r"\{\}", r"([^|]{1,20}?)")
     found = re.search(pattern, page)
     return found.group(0) if found else "no such sentence"

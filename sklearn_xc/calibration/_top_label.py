@@ -71,7 +71,7 @@ class TopLabel:
         Returns
         -------
         probabilities : ndarray of float64 (n_rows, n_candidates)
-            Those of classes without a score are what `rest` is.
+            A class without a score has the probability in `rest`.
         rest : ndarray of float64 (n_rows,)
         """
         best = np.clip(self.best(scores), 1 / n_classes, 1)

@@ -19,7 +19,7 @@ class LabelConfusionDisplay:
 
     Of a row with t true labels the t best suggestions count. Each true label that is not among
     them is shared out evenly to those of them that are wrong, so that a pair's number is how often
-    the second label stood in the place of the first. Nothing of size (K, K) is built.
+    the second label was answered instead of the first. Nothing of size (K, K) is built.
 
     Parameters
     ----------

@@ -8,52 +8,24 @@ from ..utils._convergence import number_of_passes
 from ..utils._rows_seen import RowsSeen
 from ._train import Settings
 
-# What the paper trained with; `max_iter`, there 25 to 80 batches by data set, is for each to find.
-# Its rate is that of a sample's step, not divided by the size of the batch.
+# The settings of the paper, but for `max_iter`, there 25 to 80 batches by data set. Its rate is
+# that of a sample's step, not divided by the size of the batch.
+_OF_ALL = {
+    "rho": 1.0,
+    "batch_size": "auto",
+    "reduction": "sum",
+    "eta0": 0.1,
+    "eta_step": 0.02,
+    "sampling": "uniform",
+    "average": False,
+    "normalize_scores": False,
+    "fit_intercept": False,
+}
+_CODES = {"n_bits": 64, "min_recall": 0.0}
 PUBLISHED = {
-    "l2": {
-        "penalty": "l2",
-        "alpha": 1.0,
-        "rho": 1.0,
-        "search": "hnsw",
-        "batch_size": "auto",
-        "reduction": "sum",
-        "eta0": 0.1,
-        "eta_step": 0.02,
-        "sampling": "uniform",
-        "average": False,
-        "normalize_scores": False,
-        "fit_intercept": False,
-    },
-    "l1": {
-        "penalty": "l1",
-        "alpha": 1e-6,
-        "rho": 1.0,
-        "search": "hnsw",
-        "batch_size": "auto",
-        "reduction": "sum",
-        "eta0": 0.1,
-        "eta_step": 0.02,
-        "sampling": "uniform",
-        "average": False,
-        "normalize_scores": False,
-        "fit_intercept": False,
-    },
-    "lsh": {
-        "penalty": "l2",
-        "alpha": 1.0,
-        "rho": 1.0,
-        "search": "lsh",
-        "search_params": {"n_bits": 64, "min_recall": 0.0},
-        "batch_size": "auto",
-        "reduction": "sum",
-        "eta0": 0.1,
-        "eta_step": 0.02,
-        "sampling": "uniform",
-        "average": False,
-        "normalize_scores": False,
-        "fit_intercept": False,
-    },
+    "l2": {"penalty": "l2", "alpha": 1.0, "search": "hnsw", **_OF_ALL},
+    "l1": {"penalty": "l1", "alpha": 1e-6, "search": "hnsw", **_OF_ALL},
+    "lsh": {"penalty": "l2", "alpha": 1.0, "search": "lsh", "search_params": _CODES, **_OF_ALL},
 }
 CONSTANT = 1.0  # the value of the constant feature beside the root mean square length of samples
 # alpha="auto", times the mean of ||x||^2 (or its root) over the weight of all samples

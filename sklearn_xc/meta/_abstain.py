@@ -15,6 +15,7 @@ from ..utils._callbacks import FIT_CALLER, with_callbacks
 from ..utils._given_labels import plain_labels
 from ..utils._records import is_a, is_one_of, require_attributes, savable
 from ..utils._validation import check_sample_weight
+from ._base import FOLDS
 from ._by_response import RESPONSES, BaseThresholdWrapper
 
 
@@ -65,7 +66,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
     response_method_ : {"predict_proba", "decision_function"}
         What `best_threshold_` is compared with.
     abstain_label_ : object
-        What stands in the place of an answer.
+        The label that says that there is no answer.
     accuracy_, coverage_ : float
         Share of right answers, and of rows answered, on the samples held out. The first is
         somewhat optimistic, as the threshold was chosen for it.
@@ -107,12 +108,7 @@ class TopKAbstainClassifier(BaseThresholdWrapper):
         "target": [Interval(Real, 0, 1, closed="right")],
         "abstain_label": [str, Real, None],
         "response_method": [StrOptions({"auto", *RESPONSES})],
-        "cv": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(Real, 0, 0.5, closed="right"),
-            "cv_object",
-            StrOptions({"prefit"}),
-        ],
+        "cv": [*FOLDS, StrOptions({"prefit"})],
         "n_jobs": [Integral, None],
     }
 

@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import replace
 from inspect import signature
+from numbers import Integral, Real
 
 import numpy as np
 import sklearn
@@ -12,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
-from ..base._classifier import check_parameters
+from ..base._classifier import Interval, check_parameters
 from ..model_selection._cross_val_topk import codes_of
 from ..model_selection._out_of_fold import Labels, is_prefit, read_labels, splits_of
 from ..model_selection._routing import n_rows, named_classes
@@ -26,6 +27,12 @@ from ..utils._matrix import in_rows
 from ..utils._records import is_a, is_count, is_labels, is_number, require_attributes
 from ..utils._unwrap import find_inner
 from ..utils._validation import check_sample_weight
+
+FOLDS = [  # values of the parameter `cv`
+    Interval(Integral, 2, None, closed="left"),
+    Interval(Real, 0, 0.5, closed="right"),
+    "cv_object",
+]
 
 
 class BaseTopKWrapper(

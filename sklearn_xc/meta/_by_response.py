@@ -1,4 +1,4 @@
-"""What the wrappers that compare scores or probabilities with a threshold have in common."""
+"""Base of the wrappers that compare scores or probabilities with a threshold."""
 
 from sklearn.utils.validation import check_is_fitted
 

@@ -1,7 +1,7 @@
 """Calibrated probabilities for any classifier that names its k best classes."""
 
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -26,7 +26,7 @@ from ..topk._restriction import read_restriction
 from ..utils._callbacks import with_callbacks
 from ..utils._records import is_a, require_attributes, savable
 from ..utils._validation import check_k
-from ._base import BaseTopKWrapper
+from ._base import FOLDS, BaseTopKWrapper
 
 
 @savable
@@ -116,11 +116,7 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
     _parameter_constraints = {  # noqa: RUF012
         "estimator": [HasMethods(["fit", "predict"]), None],
         "method": [StrOptions({"auto", *METHODS})],
-        "cv": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(Real, 0, 0.5, closed="right"),
-            "cv_object",
-        ],
+        "cv": FOLDS,
         "k": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
     }

@@ -24,6 +24,7 @@ from ..utils._records import (
     savable,
 )
 from ..utils._unwrap import find_inner
+from ._base import FOLDS
 from ._by_response import RESPONSES, BaseThresholdWrapper
 from ._threshold_search import Pairs, global_threshold, label_thresholds
 
@@ -143,12 +144,7 @@ class TopKThresholdClassifier(BaseThresholdWrapper):
         "min_positives": [Interval(Integral, 1, None, closed="left")],
         "response_method": [StrOptions({"auto", *RESPONSES})],
         "max_labels": [Interval(Integral, 1, LARGEST_INDEX, closed="both"), None],
-        "cv": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(Real, 0, 0.5, closed="right"),
-            "cv_object",
-            StrOptions({"prefit"}),
-        ],
+        "cv": [*FOLDS, StrOptions({"prefit"})],
         "refit": ["boolean"],
         "n_jobs": [Integral, None],
     }

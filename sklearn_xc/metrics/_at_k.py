@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
+from ._gains import discounts, ndcg_of_rows
 from ._propensities import check_propensities
 from ._ranking import rank
 from ._top_columns import top_columns
@@ -332,9 +333,7 @@ def recall(ranking):
 
 def ndcg(ranking):
     """Return nDCG@k of a `Ranking`."""
-    ideal = np.concatenate([[1.0], _discounts(ranking.k).cumsum()])  # 0 true labels: 0 / 1
-    n_ideal = np.minimum(ranking.n_true, ranking.k)
-    return ranking.mean(ranking.hits @ _discounts(ranking.hits.shape[1]) / ideal[n_ideal])
+    return ranking.mean(ndcg_of_rows(ranking.hits, ranking.n_true, ranking.k))
 
 
 def hit_rate(ranking):
@@ -349,7 +348,7 @@ def psprecision(ranking, propensities):
 
 def psndcg(ranking, propensities):
     """Return PSnDCG@k of a `Ranking`."""
-    return _relative_gain(ranking, propensities, _discounts(ranking.k))
+    return _relative_gain(ranking, propensities, discounts(ranking.k))
 
 
 def _relative_gain(ranking, propensities, discounts):
@@ -376,8 +375,3 @@ def _relative_gain(ranking, propensities, discounts):
     total = ranking.weight @ attainable
     # The two sums may round apart by a last digit where the ranking is the best.
     return min(1.0, float(ranking.weight @ attained / total)) if total > 0 else 0.0
-
-
-def _discounts(n_ranks):
-    """Return 1 / log2(r + 1) for the ranks r = 1..n_ranks."""
-    return 1 / np.log2(np.arange(2, n_ranks + 2))

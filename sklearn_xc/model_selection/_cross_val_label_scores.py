@@ -81,7 +81,7 @@ def cross_val_label_scores(
 
 
 def _score_fold(estimator, X, y, Y, train, test, params, scores):
-    """Return the scores of a fold's given labels: an array, or a matrix in the place of Y."""
+    """Return the scores of a fold's given labels: an array, or a matrix with the pattern of Y."""
     fit_with(estimator, X, y, train, params, None)
     if is_indicator(y):
         pattern = sparse.csr_array(Y[test]).astype(bool)

@@ -82,11 +82,10 @@ def part_of(params, n_samples, rows):
 
 
 def named_classes(params, estimator=None, y=None):
-    """Return the sorted classes that a fit knows whatever y holds; None where it knows those of y
-    alone.
+    """Return the sorted classes that a fit knows whatever y holds, None if only the classes of y.
 
-    Those of its argument `classes`, or, of an estimator with texts of labels, those that have some
-    and those in y; y is not read if it is an indicator.
+    Its argument `classes` names them; with texts of labels they are the labels that have some and
+    the labels in y, which is not read if it is an indicator.
     """
     beside = getattr(estimator, "_labels_of_texts", list)()
     if beside and y is not None and not is_indicator(y):

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from .._kernels.neighbors import _votes as kernel
+from ..metrics._gains import ndcg_of_rows
 from ..utils._rows import Rows
 from ._row_labels import RowLabels
 from ._row_parts import RowParts
@@ -98,9 +99,6 @@ class LeaveOneOut:
         self._texts = texts.matches(taken, n_threads) if self.has_texts else nothing
         self._left_out = left_out_weights(labels, chosen, groups)
         self._truth = labels.matrix()[chosen]
-        n_true = np.minimum(np.diff(self._truth.indptr), CUT)
-        gains = 1 / np.log2(np.arange(2, CUT + 2))
-        self._gains, self._ideal = gains, np.append(1, np.cumsum(gains))[n_true]
         row = np.repeat(np.arange(len(chosen)), np.diff(self._truth.indptr))
         self._keys = np.sort(row * labels.n_labels + self._truth.indices.astype(np.int64))
         self._scratch = scratch_of(labels.n_labels, n_threads)
@@ -137,7 +135,7 @@ class LeaveOneOut:
         keys = np.arange(n_queries)[:, None] * self._labels.n_labels + best
         place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         hits = there & (self._keys[place] == keys)
-        return float(((hits * self._gains[:k]).sum(axis=1) / self._ideal).mean())
+        return float(ndcg_of_rows(hits, np.diff(self._truth.indptr), CUT).mean())
 
     def _changes(self, factors, settings):
         """Return what the factors of labels that are left out are multiplied with."""

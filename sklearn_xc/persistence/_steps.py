@@ -77,9 +77,7 @@ def _same(value, one):
 
 
 def _is_part(value):
-    """Return whether a value can stand in the place of a step; what kind it is, is another
-    question.
-    """
+    """Return whether a value can be a step of a composition, of whatever kind."""
     return isinstance(value, BaseEstimator) or value is None or is_text(value)
 
 

@@ -37,8 +37,8 @@ class Part(NamedTuple):
 def grown_duals(dual, shape, n_texts_before=0, n_texts=0):
     """Return dual variables of an earlier fit for Y of this shape, zero for samples that are new.
 
-    Those of texts of labels stand behind those of the samples; texts of another number begin at
-    zero. Raises ValueError where Y has fewer samples, or other columns.
+    Dual variables of label texts stand after those of the samples; if there are more or fewer texts
+    than before, theirs begin at zero. Raises ValueError where Y has fewer samples or other columns.
     """
     n_columns, n_before = dual.shape[0], dual.shape[1] - n_texts_before
     if n_columns != shape[1] or n_before > shape[0]:

@@ -1,4 +1,4 @@
-"""What a fitted PPDSparseClassifier warns of, and the checks of one from a file."""
+"""Warnings of a fitted PPDSparseClassifier, and checks of one from a file."""
 
 import warnings
 

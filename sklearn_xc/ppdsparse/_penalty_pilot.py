@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from ..base._labels import pattern_of
+from ..metrics._gains import ndcg_of_rows
 from ..utils._callbacks import Progress
 from ..utils._coordinates import Coordinates
 from ..utils._parallel import local_workers
@@ -371,9 +372,7 @@ class PilotScores:
             scores = lowest + (scores.toarray() if sparse.issparse(scores) else scores)
             hits.append(_hits(scores, truth[some]))
         hits = np.concatenate(hits)
-        gains = 1 / np.log2(np.arange(2, hits.shape[1] + 2))
-        ideal = np.append(gains[-1], np.cumsum(gains))
-        ndcg = hits @ gains / ideal[np.minimum(truth.sum(axis=1), len(gains))]
+        ndcg = ndcg_of_rows(hits, truth.sum(axis=1))
         return (ndcg + hits[:, 0]) / 2 if self._one_label else ndcg
 
 

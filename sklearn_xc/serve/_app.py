@@ -49,31 +49,12 @@ def make_app(path=None, hosts=None):
     """
     applications = optional_import("starlette.applications", "sklearn_xc.serve")
     from starlette.concurrency import run_in_threadpool
-    from starlette.requests import ClientDisconnect
-    from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
     answers = Answers(os.fspath(os.environ[MODEL] if path is None else path))
     if hosts is None:
         hosts = [name for name in os.environ.get(HOSTS, "").split(",") if name]
     n_labels = len(answers.classes)
-
-    def replying(reply):
-        """Return an endpoint that turns what is wrong into an answer with a sentence."""
-
-        async def endpoint(request):
-            try:
-                return JSONResponse(await reply(request))
-            except RefusedError as error:
-                return JSONResponse({"error": str(error)}, status_code=error.status)
-            except TimeoutError:
-                message = f"the body did not come within {LIMITS['seconds']} seconds"
-                close = {"connection": "close"}
-                return JSONResponse({"error": message}, status_code=408, headers=close)
-            except ClientDisconnect:  # nobody is there to answer
-                return Response(status_code=400)
-
-        return endpoint
 
     async def health(request):
         return {"status": "ok", "labels": n_labels}
@@ -97,16 +78,40 @@ def make_app(path=None, hosts=None):
         start = request.query_params.get("start", "")
         return await run_in_threadpool(answers.suggestions, start)
 
-    def file(name):
-        content, kind = (PAGE / name).read_bytes(), KINDS[name.rpartition(".")[2]]
-        return lambda request: Response(content, media_type=kind)
-
-    routes = [Route("/health", replying(health)), Route("/model", replying(about))]
-    routes += [Route("/topk", replying(topk), methods=["POST"])]
-    routes += [Route("/answer", replying(answer), methods=["GET", "POST"])]
-    routes += [Route("/labels", replying(labels)), Route("/", file("index.html"))]
-    routes += [Route(f"/{name}", file(name)) for name in ("page.css", "page.js")]
+    routes = [Route("/health", _replying(health)), Route("/model", _replying(about))]
+    routes += [Route("/topk", _replying(topk), methods=["POST"])]
+    routes += [Route("/answer", _replying(answer), methods=["GET", "POST"])]
+    routes += [Route("/labels", _replying(labels)), Route("/", _file("index.html"))]
+    routes += [Route(f"/{name}", _file(name)) for name in ("page.css", "page.js")]
     return _Guard(applications.Starlette(routes=routes), hosts)
+
+
+def _replying(reply):
+    """Return an endpoint that turns what is wrong into an answer with a sentence."""
+    from starlette.requests import ClientDisconnect
+    from starlette.responses import JSONResponse, Response
+
+    async def endpoint(request):
+        try:
+            return JSONResponse(await reply(request))
+        except RefusedError as error:
+            return JSONResponse({"error": str(error)}, status_code=error.status)
+        except TimeoutError:
+            message = f"the body did not come within {LIMITS['seconds']} seconds"
+            close = {"connection": "close"}
+            return JSONResponse({"error": message}, status_code=408, headers=close)
+        except ClientDisconnect:  # nobody is there to answer
+            return Response(status_code=400)
+
+    return endpoint
+
+
+def _file(name):
+    """Return an endpoint that answers with a file of the page."""
+    from starlette.responses import Response
+
+    content, kind = (PAGE / name).read_bytes(), KINDS[name.rpartition(".")[2]]
+    return lambda request: Response(content, media_type=kind)
 
 
 class _Guard:

@@ -1,4 +1,4 @@
-"""What a part says of rows: its k best labels, and the scores of any labels, in its own numbers."""
+"""Answers of a part to rows: its k best labels, and the scores of any labels by its own numbers."""
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class _OurBlock:
 
 
 class _Dense:
-    """Some rows, of which all scores are at hand."""
+    """Some rows with the scores of all labels."""
 
     def __init__(self, scores):
         self._scores = scores

@@ -12,7 +12,7 @@ from ..utils._records import is_array, is_count, is_number, record
 
 N_TREES, RATE, N_LEAVES, SMALLEST_LEAF, RIDGE = 100, 0.1, 31, 100, 1.0
 NEGATIVES, ENOUGH_PAIRS = 0.25, 100_000
-LEAF = -1  # in the place of a feature
+LEAF = -1  # instead of a feature
 MOST_LEAVES = 64  # of a tree: the kernel has a bit for each
 
 
@@ -192,8 +192,8 @@ def _fill_means(starts, leaf, left, right, value, count):
 def masks_of(trees):
     """Return the trees as the kernel takes them: inner nodes with masks, and leaves.
 
-    The leaves of a tree have the bits of a mask, from the left to the right. That of a node lacks
-    the leaves below its left child.
+    The leaves of a tree have the bits of a mask, from the left to the right. The mask of a node
+    lacks the leaves below its left child.
     """
     features, thresholds, masks, leaves, counts = [], [], [], [], [(0, 0)]
     for start in trees.starts[:-1]:

@@ -2,13 +2,10 @@
 
 import numpy as np
 
+from ..metrics._gains import ndcg_of_rows
 from ..topk._restriction import best_of_each
 
 TOP = 5
-DISCOUNTS = 1 / np.log2(np.arange(2, TOP + 2))
-IDEAL = np.concatenate(
-    [[1.0], np.cumsum(DISCOUNTS)]
-)  # by the number of true labels; 0 stands alone
 
 
 def hits_of(row, places, truth):
@@ -36,8 +33,7 @@ def gains(starts, values, hits, n_true):
     """
     best, _ = best_of_each(starts, np.arange(len(values)), values, TOP)
     found = (best >= 0) & hits[np.maximum(best, 0)] if len(hits) else best >= 0
-    gain = (found * DISCOUNTS).sum(axis=1) / IDEAL[np.minimum(n_true, TOP)]
-    return np.where(n_true > 0, gain, np.nan)
+    return np.where(n_true > 0, ndcg_of_rows(found, n_true), np.nan)
 
 
 def mean_gain(gain, rows, weight=None):

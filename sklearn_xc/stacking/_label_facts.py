@@ -1,4 +1,4 @@
-"""What is known of labels beside the parts: how many rows they have, and what their texts are."""
+"""Facts about labels beside the scores of parts: how many rows they have, and their texts."""
 
 import numpy as np
 from scipy import sparse

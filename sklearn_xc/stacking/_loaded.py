@@ -1,4 +1,4 @@
-"""What a file may hold of a stack, and whether it fits together."""
+"""Checks of a stack that comes from a file."""
 
 import numpy as np
 

@@ -187,7 +187,7 @@ class Restriction:
         return Restriction(self.n_classes, self.n_rows, self._allowed, self._excluded)
 
     def best_of_pairs(self, starts, places, scores, k):
-        """Return the k best of the labels at hand of each row that it may have.
+        """Return the k best allowed labels of each row among the pairs.
 
         Parameters
         ----------

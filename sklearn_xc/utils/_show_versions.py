@@ -1,4 +1,4 @@
-"""What a report of a problem needs to know of a machine."""
+"""Versions and settings that a report of a problem needs."""
 
 import importlib.metadata
 import os

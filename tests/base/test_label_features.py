@@ -260,7 +260,7 @@ def test_wrappers_hand_texts_on(wrapper, several):
 
 
 def test_cross_validation_keeps_texts_whole():
-    """As many labels as samples: an argument of that length would be cut into folds."""
+    """With as many labels as samples an argument would be cut into folds."""
     X, T = FORMS["sparse"]
     some = np.flatnonzero(LABEL_OF < 3)[:N_LABELS]
     inner = PPDSparseClassifier(**PENALTIES, random_state=0)
@@ -273,7 +273,7 @@ def test_cross_validation_keeps_texts_whole():
 
 
 def test_a_search_keeps_texts_in_a_list_whole():
-    """What has as many rows as X would be cut into folds by scikit-learn."""
+    """An argument with as many rows as X would be cut into folds by scikit-learn."""
     X, T = FORMS["sparse"]
     some = np.flatnonzero(LABEL_OF < 3)[:N_LABELS]
     search = GridSearchCV(

@@ -75,7 +75,7 @@ def test_other_classes_have_their_frequencies():
 
 
 def test_shares_below_the_best_are_those_of_one_scale():
-    """As `scale` with ``sum(min(best, scale * share) * count) == 1 - best`` says."""
+    """The others share by `scale`: ``sum(min(best, scale * share) * count) == 1 - best``."""
     rng = np.random.default_rng(2)
     best = np.append(rng.uniform(1 / 30, 1, 50), [1 / 30, 1])
     share = -np.sort(-rng.exponential(size=(52, 5)), axis=1)

@@ -100,7 +100,7 @@ def interval(eta_n, z, n_others, square, u_old):
 
 @given(rate=rates, z=scores, n_others=st.integers(1, 10**6), u_old=st.floats(0, 60))
 def test_proposition_4_counts_the_interval_with_log_2(rate, z, n_others, u_old):
-    """What is printed lacks log 2; see the guide's errata."""
+    """The printed bound lacks log 2; see the guide's errata."""
     low, high = interval(rate, z, n_others, 1.0, u_old)
     printed = abs(z - u_old) + 2 * rate + np.log(n_others)
     assert high - low <= printed + np.log(2) + 1e-9

@@ -369,7 +369,7 @@ def test_rows_that_are_no_texts_are_refused_in_predictions():
 
 @pytest.mark.parametrize("kind", [np.str_, str])
 def test_labels_may_be_scalars_of_numpy(kind):
-    """As the elements of ``classes_`` are, or of an array of names."""
+    """The elements of ``classes_`` and of an array of names are."""
     texts = {kind(label): text for label, text in TEXTS.items()}
     model = LabelTextClassifier(label_texts=texts).fit(ROWS, np.array(CLASSES))
     assert model.classes_.tolist() == sorted(set(map(str, [*TEXTS, *CLASSES])))

@@ -57,4 +57,5 @@ def test_any_text_comes_back_whole():
     words = CountVectorizer(token_pattern=r"\w+").fit(["a b ab"])
     for _ in range(200):
         text = "".join(rng.choice(letters, rng.integers(0, 12)))
-        marks(text, words, {"a": 1.0, "ab": 2.0})
+        pieces = [piece for piece, _ in marked(text, words, {"a": 1.0, "ab": 2.0})]
+        assert "".join(pieces) == text

@@ -206,8 +206,10 @@ def test_the_threshold_hides_labels(page):
     page.press("End", 35)
     page.until("at('least').textContent === '100 %'")
     page.until("at('status').textContent === 'No label is above the threshold.'")
+    assert names_of(page) == []
     page.press("Home", 36)
     found(page, 5)
+    assert len(names_of(page)) == 5
 
 
 def test_errors_and_large_texts_are_told(page):

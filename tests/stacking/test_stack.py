@@ -231,7 +231,7 @@ def test_weights_of_zero_are_no_rows():
 
 
 class Constant(ClassifierMixin, BaseEstimator):
-    """As a wrapper around another library: `predict_topk` with two arguments, nothing else."""
+    """Wrapper around another library, with `predict_topk` of two arguments and nothing else."""
 
     def fit(self, X, y):
         self.classes_ = np.arange(y.shape[1])

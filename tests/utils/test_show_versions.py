@@ -1,4 +1,4 @@
-"""What a report of a problem needs is printed."""
+"""Versions that a report of a problem needs are printed."""
 
 import sklearn
 

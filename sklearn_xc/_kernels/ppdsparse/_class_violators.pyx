@@ -150,7 +150,7 @@ def search_classes(
     found : (n_samples * n_found + n_pairs,)
         Becomes the classes with a part in the loss that are in no pair with a sample, of largest
         score first, -1 at the end. A sample has n_found places, and as many as it has pairs.
-    losses : (n_samples,), becomes the losses, in the place of the costs
+    losses : (n_samples,), holds the costs, which the losses replace
     n_threads : int
     """
     cdef Py_ssize_t i, n, n_classes = intercept.shape[0], n_samples = losses.shape[0]
