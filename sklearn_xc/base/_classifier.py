@@ -25,7 +25,7 @@ from ._fitted import check_labels_and_counts, check_shape, take_loaded_weights
 from ._labels import labels_to_score
 from ._linear_model import IndexCache, LinearScores, arrays_of, checked_weights, trust
 from ._nearly_empty import warn_if_nearly_empty
-from ._predict_topk import predict_topk, topk_of_scores
+from ._predict_topk import PredictsTopK, topk_of_scores
 from ._topk_predictor import topk_predictor
 from ._validation import (
     HasMethods,
@@ -52,7 +52,9 @@ __all__ = [
 BYTES_OF_A_CLASS = 64  # its label, intercept, support, and its part of reports
 
 
-class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class BaseXCClassifier(
+    PredictsTopK, SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+):
     """Base of all classifiers here.
 
     A subclass declares ``_parameter_constraints``, has the parameter ``n_jobs``, and fits inside
@@ -315,7 +317,6 @@ class BaseXCClassifier(SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEst
         check_is_fitted(self)
         return super().score(X, labels_to_score(self, y), sample_weight)
 
-    predict_topk = predict_topk
     topk_predictor = topk_predictor
     _topk = topk_of_scores
 

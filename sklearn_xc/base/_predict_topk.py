@@ -1,87 +1,113 @@
 """`predict_topk` of all classifiers: which labels, how many, with which scores."""
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..topk._inverted_index import topk_matrix
 from ..topk._restriction import read_restriction
+from ..utils._matrix import n_rows
 from ..utils._validation import check_k
 from ._linear_model import checked_weights
 from ._validation import as_it_is
 
 
-def predict_topk(
-    self,
-    X,
-    k=None,
-    scores="decision",
-    sparse_output=False,
-    *,
-    labels=None,
-    exclude=None,
-    label_weight=None,
-):
-    """Return the k best classes of each sample, best first; never builds all scores.
+class PredictsTopK:
+    """Mixin of `predict_topk`, for every classifier that names its best classes.
 
-    Parameters
-    ----------
-    X : array-like or sparse, shape (n_samples, n_features)
-    k : int, default=None
-        From 1 to the number of classes K, or of those that `labels` and `exclude` leave; by default
-        the smaller of 5 and that.
-    scores : {"decision", "proba"}, default="decision"
-        What to return beside the labels: scores as of :meth:`decision_function`, or
-        probabilities, where the estimator has them: those of ``predict_proba``, rounded to
-        float32.
-    sparse_output : bool, default=False
-        Whether to return one sparse matrix with k entries a row instead of two arrays.
-    labels : sequence of labels, one sequence of labels a row, or sparse indicator, default=None
-        The only labels that an answer may hold, by default all: entries of ``classes_`` for all
-        rows, or for each row its own (candidates from another system) as a list of lists or a
-        sparse matrix of shape (n_samples, K). The cost follows their number, not K.
-    exclude : as `labels`, default=None
-        Labels that an answer may not hold, such as those that a user has already. Those that
-        are not in ``classes_`` change nothing.
-    label_weight : array-like of shape (K,), Series or dict, default=None
-        What is added to the score of each class, in the order of ``classes_``, such as the
-        logarithm of a prior; a Series or a dict goes by the names of classes, and has to name
-        all of them. Not for probabilities.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_samples, k)
-        Entries of ``classes_``: labels, or the column names or numbers of an indicator. Ties
-        go to the class that stands first there.
-    scores : ndarray of float32, shape (n_samples, k)
-        All finite. For two classes ``-f`` and ``f``, where f is the decision function.
-    matrix : csr_array of float32, shape (n_samples, K)
-        In their place with `sparse_output`: the same scores, in the columns of ``classes_``.
-        What is not stored is not among the k best; a stored zero is a score. Rows that `labels`
-        and `exclude` leave fewer than k labels have these only.
-
-    Raises
-    ------
-    ValueError
-        If k is not an integer from 1 to the number of labels that every row may have, `scores` is
-        not one of the two, there are no probabilities, `labels` names what is not in
-        ``classes_``, or `label_weight` is no finite number for each class.
+    A subclass has ``classes_`` and two hooks: ``_topk(rows, k, only)`` returns numbers and scores
+    of the k best classes that the restriction `only` leaves, ``_topk_probabilities`` the same with
+    probabilities; -1 stands where a row may have fewer than k.
     """
+
+    def _rows(self, X):
+        """Return X as the hooks take it, by default as it is."""
+        return X
+
+    def predict_topk(
+        self,
+        X,
+        k=None,
+        scores="decision",
+        sparse_output=False,
+        *,
+        labels=None,
+        exclude=None,
+        label_weight=None,
+    ):
+        """Return the k best classes of each sample, best first; never builds all scores.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features), or whatever the estimator takes
+        k : int, default=None
+            From 1 to the number of classes K, or of those that `labels` and `exclude` leave; by
+            default the smaller of 5 and that.
+        scores : {"decision", "proba"}, default="decision"
+            What to return beside the labels: scores as of :meth:`decision_function`, or
+            probabilities, where the estimator has them: those of ``predict_proba``, rounded to
+            float32.
+        sparse_output : bool, default=False
+            Whether to return one sparse matrix with k entries a row instead of two arrays.
+        labels : sequence of labels, one sequence of labels a row, or sparse indicator, default=None
+            The only labels that an answer may hold, by default all: entries of ``classes_`` for all
+            rows, or for each row its own (candidates from another system) as a list of lists or a
+            sparse matrix of shape (n_samples, K). The cost follows their number, not K.
+        exclude : as `labels`, default=None
+            Labels that an answer may not hold, such as those that a user has already. Those that
+            are not in ``classes_`` change nothing.
+        label_weight : array-like of shape (K,), Series or dict, default=None
+            What is added to the score of each class, in the order of ``classes_``, such as the
+            logarithm of a prior; a Series or a dict goes by the names of classes, and has to name
+            all of them. Not for probabilities.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+            Entries of ``classes_``: labels, or the column names or numbers of an indicator. Ties
+            go to the class that stands first there.
+        scores : ndarray of float32, shape (n_samples, k)
+            All finite. For two classes ``-f`` and ``f``, where f is the decision function.
+        matrix : csr_array of float32, shape (n_samples, K)
+            In their place with `sparse_output`: the same scores, in the columns of ``classes_``.
+            What is not stored is not among the k best; a stored zero is a score. Rows that `labels`
+            and `exclude` leave fewer than k labels have these only.
+
+        Raises
+        ------
+        ValueError
+            If k is not an integer from 1 to the number of labels that every row may have, `scores`
+            is not one of the two, there are no probabilities, `labels` names what is not in
+            ``classes_``, or `label_weight` is no finite number for each class.
+        """
+        check_is_fitted(self)
+        check_kind_of_scores(self, scores, label_weight)
+        now = as_it_is(self)
+        rows = now._rows(X)
+        only = read_restriction(now.classes_, n_rows(rows), labels, exclude, label_weight)
+        n_classes = len(now.classes_)
+        k = check_k(k, n_classes) if only is None else only.check_k(k, sparse_output)
+        topk = now._topk_probabilities if scores == "proba" else now._topk
+        best, values = topk(rows, k, only)
+        if sparse_output:
+            return topk_matrix(best, values, n_classes)
+        return now.classes_[best], values
+
+
+def check_kind_of_scores(model, scores: str, label_weight) -> None:
+    """Raise ValueError for a `scores` that is not one of the two, or that a model has not."""
     if scores not in ("decision", "proba"):
         raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
-    if scores == "proba" and label_weight is not None:
+    if scores == "decision":
+        return
+    if label_weight is not None:
         raise ValueError(
             "label_weight is added to scores, and sums with it are no probabilities: use "
             "scores='decision'"
         )
-    now = as_it_is(self)
-    rows = now._rows(X)
-    only = read_restriction(now.classes_, rows.shape[0], labels, exclude, label_weight)
-    n_classes = len(now.classes_)
-    k = check_k(k, n_classes) if only is None else only.check_k(k, sparse_output)
-    topk = now._topk_probabilities if scores == "proba" else now._topk
-    best, values = topk(rows, k, only)
-    if sparse_output:
-        return topk_matrix(best, values, n_classes)
-    return now.classes_[best], values
+    try:
+        model.predict_proba  # noqa: B018  (says by itself why there is none)
+    except AttributeError as error:
+        raise ValueError(f"scores='proba': {error.__cause__ or error}") from error
 
 
 def topk_of_scores(model, rows, k: int, only=None):

@@ -9,6 +9,7 @@ from ..utils._label_places import named_labels
 from ..utils._matrix import as_rows, checked_csr, normalise
 from ..utils._validation import check_k
 from ._linear_model import checked_weights
+from ._predict_topk import check_kind_of_scores
 from ._validation import as_it_is
 
 
@@ -47,23 +48,6 @@ def topk_predictor(
     """
     check_is_fitted(self)
     return TopkPredictor(as_it_is(self), k, scores, labels, exclude, label_weight)
-
-
-def check_kind_of_scores(model, scores, label_weight):
-    """Raise ValueError for a `scores` that is not one of the two, or that a model has not."""
-    if scores not in ("decision", "proba"):
-        raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
-    if scores == "decision":
-        return
-    if label_weight is not None:
-        raise ValueError(
-            "label_weight is added to scores, and sums with it are no probabilities: use "
-            "scores='decision'"
-        )
-    try:
-        model.predict_proba  # noqa: B018  (says by itself why there is none)
-    except AttributeError as error:
-        raise ValueError(f"scores='proba': {error.__cause__ or error}") from error
 
 
 class TopkPredictor:

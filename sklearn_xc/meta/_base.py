@@ -14,16 +14,17 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import Interval, check_parameters
+from ..base._predict_topk import PredictsTopK
 from ..model_selection._cross_val_topk import codes_of
 from ..model_selection._out_of_fold import Labels, is_prefit, read_labels, splits_of
-from ..model_selection._routing import n_rows, named_classes
+from ..model_selection._routing import named_classes
 from ..persistence import SaveMixin
 from ..ppdsparse._classifier import PPDSparseClassifier
 from ..topk._predict import predict_topk, topk_predictor
 from ..topk._restriction import best_of_each
 from ..utils._callbacks import FIT_CALLER, CallbackSupportMixin, InnerFits
 from ..utils._given_labels import in_order_of, plain_indicator, plain_labels
-from ..utils._matrix import in_rows
+from ..utils._matrix import in_rows, n_rows
 from ..utils._records import is_a, is_count, is_labels, is_number, require_attributes
 from ..utils._unwrap import find_inner
 from ..utils._validation import check_sample_weight
@@ -36,7 +37,12 @@ FOLDS = [  # values of the parameter `cv`
 
 
 class BaseTopKWrapper(
-    SaveMixin, CallbackSupportMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator
+    PredictsTopK,
+    SaveMixin,
+    CallbackSupportMixin,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    BaseEstimator,
 ):
     """Base of the classifiers that fit something on the held-out k best classes of another.
 
@@ -220,17 +226,23 @@ class BaseTopKWrapper(
         only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
         return topk_predictor(self.estimator_, k, scores, **only)
 
-    def _best(self, X, k, response="decision", **only):
+    def _best(self, X, k, response="decision", only=None):
         """Return numbers and scores of the k best classes of the estimator.
 
-        With `labels`, `exclude` or `label_weight` of `predict_topk` -1 stands where a row may have
-        fewer.
+        With a restriction `only` -1 stands where a row may have fewer.
         """
-        if not only:
+        classes = self._labels.classes
+        if only is None:
             labels, scores = predict_topk(self.estimator_, X, k, response)
-            return codes_of(labels, self._labels.classes), scores
-        found = predict_topk(self.estimator_, X, k, response, True, **only)
+            return codes_of(labels, classes), scores
+        found = predict_topk(self.estimator_, X, k, response, True, **only.arguments(classes))
         return best_of_each(found.indptr, found.indices, found.data, k)
+
+    def _topk(self, rows, k, only=None):
+        return self._best(rows, k, "decision", only)
+
+    def _topk_probabilities(self, rows, k, only=None):
+        return self._best(rows, k, "proba", only)
 
 
 def _predicts_topk(estimator):

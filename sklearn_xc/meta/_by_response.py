@@ -2,7 +2,6 @@
 
 from sklearn.utils.validation import check_is_fitted
 
-from ..topk._predict import predict_topk
 from ..utils._available import available_if
 from ._base import BaseTopKWrapper
 
@@ -34,43 +33,6 @@ class BaseThresholdWrapper(BaseTopKWrapper):
         """Return the `scores` argument of `predict_topk`."""
         # a model saved before there was a choice has thresholds on scores
         return RESPONSES[vars(self).get("response_method_", "decision_function")]
-
-    def predict_topk(
-        self,
-        X,
-        k=None,
-        scores="decision",
-        sparse_output=False,
-        *,
-        labels=None,
-        exclude=None,
-        label_weight=None,
-    ):
-        """Return the k best classes of the estimator, whatever the thresholds.
-
-        Parameters
-        ----------
-        X : array-like, sparse, or whatever the estimator takes
-        k : int, default=None
-            From 1 to the number of classes K; by default the smaller of 5 and K.
-        scores : {"decision", "proba"}, default="decision"
-            What to return beside the labels.
-        sparse_output : bool, default=False
-            Whether to return one sparse matrix with k entries a row instead of two arrays.
-        labels, exclude, label_weight : object, default=None
-            What the answers may hold, and what is added to scores; see
-            :meth:`PPDSparseClassifier.predict_topk`.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples, k)
-        scores : ndarray of float32, shape (n_samples, k)
-        matrix : csr_array of float32, shape (n_samples, K)
-            In their place with `sparse_output`.
-        """
-        check_is_fitted(self)
-        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
-        return predict_topk(self.estimator_, X, k, scores, sparse_output, **only)
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X):

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import HasMethods, Interval, StrOptions, all_or_nothing, as_it_is
 from ..base._nearly_empty import count_rows_with_labels, warn_if_nearly_empty
-from ..base._topk_predictor import check_kind_of_scores
+from ..base._predict_topk import check_kind_of_scores
 from ..calibration._calibrators import (
     METHODS,
     N_CANDIDATES,
@@ -19,11 +19,9 @@ from ..calibration._calibrators import (
 from ..calibration._mixin import all_probabilities, topk_probabilities
 from ..model_selection._cross_val_topk import codes_of
 from ..model_selection._out_of_fold import held_out_topk
-from ..model_selection._routing import n_rows
-from ..topk._inverted_index import topk_matrix
 from ..topk._predict import topk_predictor
-from ..topk._restriction import read_restriction
 from ..utils._callbacks import with_callbacks
+from ..utils._matrix import n_rows
 from ..utils._records import is_a, require_attributes, savable
 from ..utils._validation import check_k
 from ._base import FOLDS, BaseTopKWrapper
@@ -211,60 +209,11 @@ class TopKCalibratedClassifier(BaseTopKWrapper):
         warn_if_nearly_empty(self, (p > 0.5).sum(axis=1), "probability above one half")
         return now._labels.indicator(best, p > 0.5)
 
-    def predict_topk(
-        self,
-        X,
-        k=None,
-        scores="decision",
-        sparse_output=False,
-        *,
-        labels=None,
-        exclude=None,
-        label_weight=None,
-    ):
-        """Return the k best classes of each sample, best first.
+    def _topk_probabilities(self, rows, k, only=None):
+        def best(m, only=None):
+            return self._topk(rows, m, only)
 
-        Parameters
-        ----------
-        X : array-like, sparse, or whatever the estimator takes
-        k : int, default=None
-            From 1 to the number of classes K; by default the smaller of 5 and K.
-        scores : {"decision", "proba"}, default="decision"
-            What to return beside the labels: the scores of the estimator, or probabilities.
-        sparse_output : bool, default=False
-            Whether to return one sparse matrix with k entries a row instead of two arrays.
-        labels, exclude, label_weight : object, default=None
-            What the answers may hold, and what is added to scores; see
-            :meth:`PPDSparseClassifier.predict_topk`.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples, k)
-        scores : ndarray of float32, shape (n_samples, k)
-        matrix : csr_array of float32, shape (n_samples, K)
-            In their place with `sparse_output`. What is not stored is not among the k best; it is
-            not a probability of zero.
-        """
-        check_is_fitted(self)
-        if scores not in ("decision", "proba"):
-            raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
-        options = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
-        now = as_it_is(self)
-        only = read_restriction(now.classes_, n_rows(X), **options)
-        options = {name: value for name, value in options.items() if value is not None}
-        k = check_k(k, len(now.classes_)) if only is None else only.check_k(k, sparse_output)
-        if scores == "proba":
-            best, values = topk_probabilities(
-                now.calibration_,
-                lambda m, only=None: now._best(X, m, **options if only else {}),
-                k,
-                only,
-            )
-        else:
-            best, values = now._best(X, k, **options)
-        if sparse_output:
-            return topk_matrix(best, values, len(now.classes_))
-        return now.classes_[best], values
+        return topk_probabilities(self.calibration_, best, k, only)
 
     def topk_predictor(
         self, k=None, scores="decision", *, labels=None, exclude=None, label_weight=None

@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 from ..inspection._display import axes_for, draw_curve, name_of
 from ..metrics import precision_at_k
 from ..topk._predict import predict_topk
+from ..utils._matrix import n_rows
 from ..utils._unwrap import find_inner
-from ._routing import n_rows
 from ._take_rows import take
 
 SIZES = 0.1, 0.2, 0.4, 0.7, 1.0

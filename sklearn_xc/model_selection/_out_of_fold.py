@@ -16,10 +16,11 @@ from ..metrics._ranking import codes as codes_in
 from ..topk._inverted_index import topk_matrix
 from ..topk._predict import predict_topk
 from ..utils._given_labels import in_order_of, label_names, plain_labels
+from ..utils._matrix import n_rows
 from ..utils._memory_limit import require_memory
 from ..utils._records import either, is_a, is_labels, is_sparse, record
 from ._cross_val_topk import codes_of, out_of_fold_topk
-from ._routing import n_rows, part_of
+from ._routing import part_of
 from ._split import RareLabelKFold, train_test_split
 from ._take_rows import take
 

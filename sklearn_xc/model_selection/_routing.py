@@ -11,6 +11,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from ..base._labels import is_indicator
 from ..base._named_classes import read_classes, sorted_classes
 from ..utils._given_labels import given_classes, plain_labels
+from ..utils._matrix import n_rows
 from ._split import RareLabelKFold
 from ._take_rows import take
 
@@ -100,11 +101,6 @@ def _length(value):
     if sparse.issparse(value) or hasattr(value, "shape"):
         return value.shape[0] if value.ndim else None
     return len(value) if isinstance(value, (list, tuple)) else None
-
-
-def n_rows(X):
-    """Return the number of rows of any X."""
-    return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
 def fit_with(estimator, X, y, train, params, inner_fit=None):

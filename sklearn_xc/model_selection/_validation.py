@@ -13,8 +13,8 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..metrics._scorer import TopkScorer, shared_predictions
-from ..utils._matrix import in_rows
-from ._routing import fit_with, n_rows, part_of, route, splitter
+from ..utils._matrix import in_rows, n_rows
+from ._routing import fit_with, part_of, route, splitter
 from ._take_rows import take
 
 

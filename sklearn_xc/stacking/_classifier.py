@@ -20,9 +20,8 @@ from ..base._classifier import (
 )
 from ..base._nearly_empty import count_rows_with_labels
 from ..model_selection._out_of_fold import Labels
-from ..model_selection._routing import n_rows
 from ..persistence import SaveMixin
-from ..utils._matrix import in_rows
+from ..utils._matrix import in_rows, n_rows
 from ..utils._parallel import effective_threads
 from ..utils._records import (
     either,

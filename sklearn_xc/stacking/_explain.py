@@ -8,9 +8,9 @@ from scipy import sparse
 from ..inspection._explain import check_options, explain, places_of_labels
 from ..inspection._explanation import Explanation, Explanations
 from ..model_selection._out_of_fold import NO_SCORE
-from ..model_selection._routing import n_rows
 from ..model_selection._take_rows import take
 from ..topk._restriction import Restriction
+from ..utils._matrix import n_rows
 from ..utils._unwrap import find_inner
 
 

@@ -9,11 +9,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from ..memoir._classifier import MemoirSVC
-from ..model_selection._routing import n_rows
 from ..model_selection._take_rows import take
 from ..neighbors._classifier import TopKNeighborsClassifier
 from ..neighbors._scorer import Settings
 from ..ppdsparse._classifier import PPDSparseClassifier
+from ..utils._matrix import n_rows
 from ._centroids import DENSE_NUMBERS, LabelCentroids
 from ._held_out import without_labels
 

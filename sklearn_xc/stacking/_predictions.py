@@ -5,10 +5,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base._classifier import all_or_nothing, as_it_is
 from ..base._nearly_empty import warn_if_nearly_empty
-from ..model_selection._routing import n_rows
-from ..topk._inverted_index import topk_matrix
+from ..base._predict_topk import PredictsTopK
 from ..topk._restriction import best_of_each, read_restriction
 from ..utils._given_labels import in_order_of, plain_labels
+from ..utils._matrix import n_rows
 from ..utils._memory_limit import require_memory
 from ..utils._validation import check_k
 from ._explain import explain_rows
@@ -17,7 +17,7 @@ from ._growth import grown
 from ._scorer import in_rows_of
 
 
-class Predictions:
+class Predictions(PredictsTopK):
     """Mixin of predictions, made from ``_stack()`` and ``_labels``."""
 
     @property
@@ -46,65 +46,14 @@ class Predictions:
             raise AttributeError(f"final={self.final!r} has neither feature_importances_ nor coef_")
         return found / found.sum() if found.sum() > 0 else found
 
-    def predict_topk(
-        self,
-        X,
-        k=None,
-        scores="decision",
-        sparse_output=False,
-        *,
-        labels=None,
-        exclude=None,
-        label_weight=None,
-    ):
-        """Return the k best classes of each sample, best first.
+    def _rows(self, X):
+        return in_rows_of(X)
 
-        Parameters
-        ----------
-        X : array-like, sparse, or whatever the parts take
-        k : int, default=None
-            From 1 to the number of classes K; by default the smaller of 5 and K.
-        scores : {"decision", "proba"}, default="decision"
-            What to return beside the labels: log-odds as of :meth:`decision_function`, or
-            probabilities as of :meth:`predict_proba`.
-        sparse_output : bool, default=False
-            Whether to return one sparse matrix with k entries a row instead of two arrays.
-        labels, exclude : object, default=None
-            What the answers may hold: each part names its best among these; see
-            :meth:`PPDSparseClassifier.predict_topk`.
-        label_weight : array-like of shape (K,), Series or dict, default=None
-            What is added to the log-odds of each class. Each part also names its best labels with
-            it, so that labels that it favours are found. Not for probabilities.
+    def _topk(self, rows, k, only=None):
+        return _best(self, rows, k, False, only)
 
-        Returns
-        -------
-        labels : ndarray of shape (n_samples, k)
-        scores : ndarray of float32, shape (n_samples, k)
-        matrix : csr_array of float32, shape (n_samples, K)
-            In their place with `sparse_output`. What is not stored is not among the k best.
-
-        Raises
-        ------
-        ValueError
-            If an argument is not as described, or `labels` and `exclude` leave a row fewer than k
-            labels.
-        """
-        check_is_fitted(self)
-        if scores not in ("decision", "proba"):
-            raise ValueError(f"scores must be 'decision' or 'proba', got {scores!r}")
-        if scores == "proba" and label_weight is not None:
-            raise ValueError(
-                "label_weight is added to scores, and sums with it are no probabilities: use "
-                "scores='decision'"
-            )
-        now, X = as_it_is(self), in_rows_of(X)
-        n_labels = len(now.classes_)
-        only = read_restriction(now.classes_, n_rows(X), labels, exclude, label_weight)
-        k = check_k(k, n_labels) if only is None else only.check_k(k, sparse_output)
-        best, values = _topk(now, X, k, scores == "proba", only)
-        if sparse_output:
-            return topk_matrix(best, values, n_labels)
-        return now.classes_[best], values
+    def _topk_probabilities(self, rows, k, only=None):
+        return _best(self, rows, k, True, only)
 
     def topk_predictor(self, k=None, *, labels=None, exclude=None, label_weight=None):
         """Return an object that answers for single rows, by the model as it is now.
@@ -147,7 +96,7 @@ class Predictions:
         check_is_fitted(self)
         now, X = as_it_is(self), in_rows_of(X)
         if now._labels.kind != "multilabel":
-            best, _ = _topk(now, X, 1)
+            best, _ = now._topk(X, 1)
             return now.classes_[best.ravel()]
         rows, places = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for part, found, _, log_odds in now._stack().blocks(X):
@@ -263,7 +212,7 @@ class Predictions:
 
     def _best_places(self, X):
         """Return the place of the best label of each row, in a list of its own."""
-        return _topk(self, X, 1)[0].tolist()
+        return self._topk(X, 1)[0].tolist()
 
     def add_labels(self, label_features, names=None):
         """Add labels that no row has, by their texts.
@@ -314,7 +263,7 @@ class Predictions:
         return super().score(X, plain_labels(y), sample_weight)
 
 
-def _topk(model, X, k, probabilities=False, only=None):
+def _best(model, X, k, probabilities=False, only=None):
     """Return numbers and scores of the k best classes of each row; -1 where it may have fewer."""
     kind = model._labels.kind
     best, values = [np.empty((0, k), np.int64)], [np.empty((0, k), np.float32)]

@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..model_selection._routing import n_rows
-from ..utils._matrix import as_rows, checked_csr, normalise
+from ..utils._matrix import as_rows, checked_csr, n_rows, normalise
 from ._candidates import candidates_of
 from ._features import part_features
 from ._label_facts import presence

@@ -186,6 +186,16 @@ class Restriction:
             return None
         return Restriction(self.n_classes, self.n_rows, self._allowed, self._excluded)
 
+    def arguments(self, classes):
+        """Return arguments of `predict_topk` that say the same to a model of these classes."""
+        given = {"labels": self._allowed, "exclude": self._excluded}
+        found = {
+            name: pattern if sparse.issparse(pattern) else classes[pattern]
+            for name, pattern in given.items()
+            if pattern is not None
+        }
+        return found if self.weight is None else {**found, "label_weight": self.weight}
+
     def best_of_pairs(self, starts, places, scores, k):
         """Return the k best allowed labels of each row among the pairs.
 

@@ -231,3 +231,8 @@ CHECKS = {
     "lil": _lists,
     "dok": _keys,
 }
+
+
+def n_rows(X) -> int:
+    """Return the number of rows of any X: a matrix, a frame, a list of texts."""
+    return X.shape[0] if hasattr(X, "shape") else len(X)
