@@ -70,9 +70,21 @@ WRAPPERS = [
 ]
 
 
+# Passes over the few samples of a check: by themselves these take 500 to 5,000 (time).
+FEW_PASSES = {
+    sklearn_xc.LDGSClassifier: 100,
+    sklearn_xc.MemoirSVC: 50,
+    sklearn_xc.ImplicitSoftmaxRegressor: 50,
+}
+
+
 def checked(estimator):
-    """An estimator as it is checked: by default, but for the number of folds (time)."""
-    return estimator(cv=2) if estimator in WRAPPERS else estimator()
+    """An estimator as it is checked: by default, but for folds and passes (time)."""
+    if estimator in WRAPPERS:
+        return estimator(cv=2)
+    if estimator in FEW_PASSES:
+        return estimator(max_iter=FEW_PASSES[estimator])
+    return estimator()
 
 
 def expected_failures(estimator):

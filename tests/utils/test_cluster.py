@@ -10,6 +10,7 @@ import time
 import joblib
 import numpy as np
 import pytest
+from _full import rest_in_full
 from _same_model import assert_same_bits
 from sklearn.model_selection import GridSearchCV
 
@@ -77,7 +78,7 @@ def sent(client, monkeypatch):
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=["plain", "sparsified", "warm"])
-@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("dense", rest_in_full([False, True], False))
 def test_same_bits_and_x_is_sent_once(data, sent, options, dense):
     X, Y = data
     if dense:
