@@ -20,13 +20,12 @@ from ..utils._callbacks import CallbackSupportMixin, Progress
 from ..utils._matrix import as_rows, in_checked_csr, normalise
 from ..utils._memory_limit import require_memory
 from ..utils._parallel import effective_threads
-from . import _weight_format as weight_format
 from ._fitted import check_labels_and_counts, check_shape, take_loaded_weights
 from ._labels import labels_to_score
 from ._linear_model import IndexCache, LinearScores, arrays_of, checked_weights, trust
 from ._nearly_empty import warn_if_nearly_empty
 from ._predict_topk import PredictsTopK, topk_of_scores
-from ._topk_predictor import topk_predictor
+from ._topk_predictor import AnswersSingleRows
 from ._validation import (
     HasMethods,
     Interval,
@@ -36,6 +35,7 @@ from ._validation import (
     as_it_is,
     check_parameters,
 )
+from ._weight_format import WeightFormat
 
 __all__ = [
     "BaseXCClassifier",
@@ -53,7 +53,13 @@ BYTES_OF_A_CLASS = 64  # its label, intercept, support, and its part of reports
 
 
 class BaseXCClassifier(
-    PredictsTopK, SaveMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+    PredictsTopK,
+    AnswersSingleRows,
+    WeightFormat,
+    SaveMixin,
+    CallbackSupportMixin,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     """Base of all classifiers here.
 
@@ -317,7 +323,6 @@ class BaseXCClassifier(
         check_is_fitted(self)
         return super().score(X, labels_to_score(self, y), sample_weight)
 
-    topk_predictor = topk_predictor
     _topk = topk_of_scores
 
     def _topk_probabilities(self, rows, k, only=None):
@@ -395,8 +400,3 @@ class BaseXCClassifier(
         return report_of(
             self.classes_, checked_weights(self.coef_), self._support, self._held_out_counts
         )
-
-    prune = weight_format.prune
-    sparsify = weight_format.sparsify
-    densify = weight_format.densify
-    nbytes_ = property(weight_format.nbytes_)

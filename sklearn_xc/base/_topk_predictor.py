@@ -13,41 +13,45 @@ from ._predict_topk import check_kind_of_scores
 from ._validation import as_it_is
 
 
-def topk_predictor(
-    self, k=None, scores="decision", *, labels=None, exclude=None, label_weight=None
-):
-    """Return an object that answers for single rows in less time than :meth:`predict_topk`.
+class AnswersSingleRows:
+    """Mixin of `topk_predictor`, for classifiers whose scores come from an index."""
 
-    Checks of the estimator, the weights of some labels only, and changed intercepts are made once,
-    here; a call checks the row and searches, on one thread. It is for rows of the form that ``fit``
-    has seen: numbers, in as many columns. Training the estimator again does not change it, and any
-    number of threads may call it at once.
+    def topk_predictor(
+        self, k=None, scores="decision", *, labels=None, exclude=None, label_weight=None
+    ):
+        """Return an object that answers for single rows in less time than :meth:`predict_topk`.
 
-    Parameters
-    ----------
-    k : int, default=None
-        As of :meth:`predict_topk`.
-    scores : {"decision", "proba"}, default="decision"
-        What to return beside the labels: scores, or probabilities, where the estimator has them.
-    labels, exclude : sequence of labels, default=None
-        The only labels that an answer may hold, and those that it may not.
-    label_weight : array-like of shape (K,), default=None
-        What is added to the score of each class. Not for probabilities.
+        Checks of the estimator, the weights of some labels only, and changed intercepts are made
+        once, here; a call checks the row and searches, on one thread. It is for rows of the form
+        that ``fit`` has seen: numbers, in as many columns. Training the estimator again does not
+        change it, and any number of threads may call it at once.
 
-    Returns
-    -------
-    predictor : TopkPredictor
-        ``predictor(X)`` returns ``(labels, scores)`` of :meth:`predict_topk`. It has the attributes
-        ``classes_``, ``k`` and ``scores``.
+        Parameters
+        ----------
+        k : int, default=None
+            As of :meth:`predict_topk`.
+        scores : {"decision", "proba"}, default="decision"
+            What to return beside the labels: scores, or probabilities, where the estimator has
+            them.
+        labels, exclude : sequence of labels, default=None
+            The only labels that an answer may hold, and those that it may not.
+        label_weight : array-like of shape (K,), default=None
+            What is added to the score of each class. Not for probabilities.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, or leaves fewer than k labels, or there are no
-        probabilities.
-    """
-    check_is_fitted(self)
-    return TopkPredictor(as_it_is(self), k, scores, labels, exclude, label_weight)
+        Returns
+        -------
+        predictor : TopkPredictor
+            ``predictor(X)`` returns ``(labels, scores)`` of :meth:`predict_topk`. It has the
+            attributes ``classes_``, ``k`` and ``scores``.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described, or leaves fewer than k labels, or there are no
+            probabilities.
+        """
+        check_is_fitted(self)
+        return TopkPredictor(as_it_is(self), k, scores, labels, exclude, label_weight)
 
 
 class TopkPredictor:

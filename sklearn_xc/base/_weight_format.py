@@ -1,7 +1,6 @@
 """Fitted weights in another form: without the small ones, sparse, dense; and their size.
 
-The functions with ``self`` are methods of `BaseXCClassifier`; the others change weights alone. All
-of them leave the state of the solver as it is: what trains on afterwards (``partial_fit``,
+All of this leaves the state of the solver as it is: what trains on afterwards (``partial_fit``,
 ``warm_start``) goes on from there, and says in its own docstring what that is.
 """
 
@@ -20,91 +19,92 @@ BYTES_OF_AN_ENTRY = 8  # of CSR with float32 values and int32 indices
 LARGEST = float(np.finfo(np.float32).max)
 
 
-def prune(self, threshold):
-    """Set the weights of magnitude up to `threshold` to zero.
+class WeightFormat:
+    """Mixin of what changes the form of `coef_`, and of its size."""
 
-    A score moves by at most `threshold` times the sum of the magnitudes in its row. Intercepts
-    stay. Sparse weights take less room at once, dense ones after :meth:`sparsify`.
+    def prune(self, threshold):
+        """Set the weights of magnitude up to `threshold` to zero.
 
-    Parameters
-    ----------
-    threshold : float
-        Zero or more, and finite. 0 only drops zeros that are stored.
+        A score moves by at most `threshold` times the sum of the magnitudes in its row. Intercepts
+        stay. Sparse weights take less room at once, dense ones after :meth:`sparsify`.
 
-    Returns
-    -------
-    self : object
+        Parameters
+        ----------
+        threshold : float
+            Zero or more, and finite. 0 only drops zeros that are stored.
 
-    Raises
-    ------
-    ValueError
-        If threshold is not such a number.
-    MemoryError
-        If a second copy of dense weights would take more than half of the memory available.
+        Returns
+        -------
+        self : object
 
-    Notes
-    -----
-    A later fit with ``warm_start=True``, or `partial_fit`, starts from what the solver has
-    kept: pruned weights come back where that is the dual variables (PPDSparseClassifier) or
-    lists of its own (MemoirSVC), and stay zero at the start where it is ``coef_``.
-    """
-    check_is_fitted(self)
-    return _replace_weights(self, pruned(checked_weights(self.coef_), threshold))
+        Raises
+        ------
+        ValueError
+            If threshold is not such a number.
+        MemoryError
+            If a second copy of dense weights would take more than half of the memory available.
 
+        Notes
+        -----
+        A later fit with ``warm_start=True``, or `partial_fit`, starts from what the solver has
+        kept: pruned weights come back where that is the dual variables (PPDSparseClassifier) or
+        lists of its own (MemoirSVC), and stay zero at the start where it is ``coef_``.
+        """
+        check_is_fitted(self)
+        return _replace_weights(self, pruned(checked_weights(self.coef_), threshold))
 
-def sparsify(self):
-    """Store ``coef_`` as CSR, without its zeros; the model stays the same.
+    def sparsify(self):
+        """Store ``coef_`` as CSR, without its zeros; the model stays the same.
 
-    Scores may differ in the last bit of float32.
+        Scores may differ in the last bit of float32.
 
-    Returns
-    -------
-    self : object
+        Returns
+        -------
+        self : object
 
-    Raises
-    ------
-    MemoryError
-        If the non-zeros, 8 bytes each, would take more than half of the memory available.
+        Raises
+        ------
+        MemoryError
+            If the non-zeros, 8 bytes each, would take more than half of the memory available.
 
-    Notes
-    -----
-    Less room than dense weights only where fewer than half are not zero (see :meth:`prune`).
-    Training on makes the weights of the softmax estimators dense again.
-    """
-    check_is_fitted(self)
-    return _replace_weights(self, sparsified(checked_weights(self.coef_)))
+        Notes
+        -----
+        Less room than dense weights only where fewer than half are not zero (see :meth:`prune`).
+        Training on makes the weights of the softmax estimators dense again.
+        """
+        check_is_fitted(self)
+        return _replace_weights(self, sparsified(checked_weights(self.coef_)))
 
+    def densify(self):
+        """Store ``coef_`` as an ndarray; the model stays the same.
 
-def densify(self):
-    """Store ``coef_`` as an ndarray; the model stays the same.
+        Scores may differ in the last bit of float32.
 
-    Scores may differ in the last bit of float32.
+        Returns
+        -------
+        self : object
 
-    Returns
-    -------
-    self : object
+        Raises
+        ------
+        MemoryError
+            If the weights of all classes and features, 4 bytes each, would take more than half of
+            the memory available.
+        """
+        check_is_fitted(self)
+        if not sparse.issparse(self.coef_):
+            return self
+        return _replace_weights(self, densified(checked_weights(self.coef_)))
 
-    Raises
-    ------
-    MemoryError
-        If the weights of all classes and features, 4 bytes each, would take more than half of
-        the memory available.
-    """
-    check_is_fitted(self)
-    if not sparse.issparse(self.coef_):
-        return self
-    return _replace_weights(self, densified(checked_weights(self.coef_)))
+    @property
+    def nbytes_(self):
+        """Bytes of all fitted arrays, with what the solver keeps to train on, and the labels.
 
-
-def nbytes_(self):
-    """Return bytes of all fitted arrays, with what the solver keeps to train on, and the labels.
-
-    The index by which sparse weights are searched in prediction, about as large as they are,
-    comes on top.
-    """
-    check_is_fitted(self)
-    state = {name: value for name, value in vars(self).items() if name != "_index_cache"}
-    return _n_bytes(state, set())
+        The index by which sparse weights are searched in prediction, about as large as they are,
+        comes on top.
+        """
+        check_is_fitted(self)
+        state = {name: value for name, value in vars(self).items() if name != "_index_cache"}
+        return _n_bytes(state, set())
 
 
 def _replace_weights(estimator, coef):

@@ -6,7 +6,7 @@ from sklearn.utils import check_random_state
 
 from ..base._classifier import BaseXCClassifier
 from ..base._validation import require_same_data, validate_with_texts
-from ..softmax._probabilities import predict_log_proba, predict_proba, topk_probabilities
+from ..softmax._probabilities import SoftmaxProbabilities, topk_probabilities
 from ..utils._available import available_if
 from ..utils._callbacks import Progress, with_callbacks
 from ..utils._convergence import still_rose, warn_not_converged
@@ -14,7 +14,7 @@ from ..utils._records import savable
 from ._auto import HIDDEN_DIM, passes
 from ._data import held_out_of, positives_of, require_graded_loss
 from ._fitted import check_loaded, keep, place_classes, set_model, start_of
-from ._index_search import predict_topk
+from ._index_search import SearchesLabels
 from ._parameters import CONSTRAINTS, PUBLISHED, SEARCH_PARAMS
 from ._partial_fit import partial_fit
 from ._prediction import embedded, has_probabilities
@@ -23,7 +23,9 @@ from ._train import Problem, first_state, fit_ldgs, require_weights, without_far
 
 
 @savable
-class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCClassifier):
+class LDGSClassifier(
+    SearchesLabels, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCClassifier
+):
     """Large output layers whose gradient touches only the classes that matter (LDGS).
 
     Scores are ``z = W phi(x) + b``, with phi the features as they are or a linear layer learned
@@ -420,8 +422,6 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
         E = embedded(rows, self.input_embeddings_, self._threads())
         return E.copy() if np.may_share_memory(E, rows.data) else E
 
-    predict_topk = predict_topk
-
     def _topk_probabilities(self, rows, k, only=None):
         try:
             has_probabilities(self)
@@ -429,8 +429,8 @@ class LDGSClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseXCCl
             raise ValueError(f"scores='proba': {error}") from error
         return topk_probabilities(self, rows, k, only)
 
-    predict_proba = available_if(has_probabilities)(predict_proba)
-    predict_log_proba = available_if(has_probabilities)(predict_log_proba)
+    predict_proba = available_if(has_probabilities)(SoftmaxProbabilities.predict_proba)
+    predict_log_proba = available_if(has_probabilities)(SoftmaxProbabilities.predict_log_proba)
 
     _set_model = set_model
     _place_classes = place_classes

@@ -3,7 +3,6 @@
 import numpy as np
 from scipy import sparse
 
-from ..base._classifier import BaseXCClassifier
 from ..mips import ExactIndex, HNSWIndex, SphericalIndex
 from ..topk._inverted_index import topk_matrix
 from ..utils._locks import ForkSafeLock
@@ -11,77 +10,82 @@ from ..utils._validation import check_k
 from ._prediction import dense
 
 
-def predict_topk(
-    self,
-    X,
-    k=None,
-    scores="decision",
-    sparse_output=False,
-    search="exact",
-    *,
-    labels=None,
-    exclude=None,
-    label_weight=None,
-):
-    """Return the k best classes of each sample, best first; never builds all scores of all samples.
+class SearchesLabels:
+    """Mixin of `predict_topk` with an index of label embeddings."""
 
-    Parameters
-    ----------
-    X : array-like or sparse, shape (n_samples, n_features)
-    k : int, default=None
-        From 1 to the number of classes K; by default the smaller of 5 and K.
-    scores : {"decision", "proba"}, default="decision"
-        What to return beside the labels: scores as of :meth:`decision_function`, or
-        probabilities, where there are any; these need the scores of all classes.
-    sparse_output : bool, default=False
-        Whether to return one sparse matrix with k entries a row instead of two arrays.
-    search : {"exact", "index"}, default="exact"
-        "index" queries an index of the kind `index` for the best label embeddings. It is built at
-        the first such call, on whose samples it measures how many of the ten best it names
-        (``search_recall_``); below 0.9 it warns and answers exactly. Scores are exact.
-    labels, exclude : sequence of labels, one sequence of labels a row, or sparse indicator, \
-            default=None
-        The only labels that an answer may hold, and those that it may not; exact only. See
-        :meth:`PPDSparseClassifier.predict_topk`.
-    label_weight : array-like of shape (K,), default=None
-        What is added to the score of each class.
+    def predict_topk(
+        self,
+        X,
+        k=None,
+        scores="decision",
+        sparse_output=False,
+        search="exact",
+        *,
+        labels=None,
+        exclude=None,
+        label_weight=None,
+    ):
+        """Return the k best classes of each sample, best first; never builds all scores.
 
-    Returns
-    -------
-    labels : ndarray of shape (n_samples, k)
-        Entries of ``classes_``. Ties go to the class that stands first there.
-    scores : ndarray of float32, shape (n_samples, k)
-        For two classes ``-f`` and ``f``, where f is the decision function.
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+        k : int, default=None
+            From 1 to the number of classes K; by default the smaller of 5 and K.
+        scores : {"decision", "proba"}, default="decision"
+            What to return beside the labels: scores as of :meth:`decision_function`, or
+            probabilities, where there are any; these need the scores of all classes.
+        sparse_output : bool, default=False
+            Whether to return one sparse matrix with k entries a row instead of two arrays.
+        search : {"exact", "index"}, default="exact"
+            "index" queries an index of the kind `index` for the best label embeddings. It is built
+            at the first such call, on whose samples it measures how many of the ten best it names
+            (``search_recall_``); below 0.9 it warns and answers exactly. Scores are exact.
+        labels, exclude : sequence of labels, one sequence of labels a row, or sparse indicator, \
+                default=None
+            The only labels that an answer may hold, and those that it may not; exact only. See
+            :meth:`PPDSparseClassifier.predict_topk`.
+        label_weight : array-like of shape (K,), default=None
+            What is added to the score of each class.
 
-    Raises
-    ------
-    ValueError
-        If k is not an integer from 1 to K, scores or search is not one of the two, there are
-        no probabilities, or the index is queried for them, or for some labels only.
-    """
-    if search not in ("exact", "index"):
-        raise ValueError(f"search must be 'exact' or 'index', got {search!r}")
-    only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
-    if search == "exact":
-        return BaseXCClassifier.predict_topk(self, X, k, scores, sparse_output, **only)
-    for name, given in only.items():
-        if given is not None:
-            raise ValueError(f"search='index' looks for all labels: {name} needs search='exact'")
-    if scores != "decision":
-        raise ValueError(f"search='index' gives scores='decision' only, got scores={scores!r}")
-    rows = self._rows(X)
-    k = check_k(k, len(self.classes_))
-    if self._encoding.kind == "binary":  # one score a sample: nothing to search
-        self.search_recall_ = 1.0
-        return BaseXCClassifier.predict_topk(self, X, k, scores, sparse_output)
-    if "_search" not in vars(self):
-        self._search = Search(self.index, self.n_jobs)
-    best, values, self.search_recall_ = self._search.topk(
-        rows, k, self.coef_, self.intercept_, self._squared
-    )
-    if sparse_output:
-        return topk_matrix(best, values, len(self.classes_))
-    return self.classes_[best], values
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+            Entries of ``classes_``. Ties go to the class that stands first there.
+        scores : ndarray of float32, shape (n_samples, k)
+            For two classes ``-f`` and ``f``, where f is the decision function.
+
+        Raises
+        ------
+        ValueError
+            If k is not an integer from 1 to K, scores or search is not one of the two, there are
+            no probabilities, or the index is queried for them, or for some labels only.
+        """
+        if search not in ("exact", "index"):
+            raise ValueError(f"search must be 'exact' or 'index', got {search!r}")
+        only = {"labels": labels, "exclude": exclude, "label_weight": label_weight}
+        if search == "exact":
+            return super().predict_topk(X, k, scores, sparse_output, **only)
+        for name, given in only.items():
+            if given is not None:
+                raise ValueError(
+                    f"search='index' looks for all labels: {name} needs search='exact'"
+                )
+        if scores != "decision":
+            raise ValueError(f"search='index' gives scores='decision' only, got scores={scores!r}")
+        rows = self._rows(X)
+        k = check_k(k, len(self.classes_))
+        if self._encoding.kind == "binary":  # one score a sample: nothing to search
+            self.search_recall_ = 1.0
+            return super().predict_topk(X, k, scores, sparse_output)
+        if "_search" not in vars(self):
+            self._search = Search(self.index, self.n_jobs)
+        best, values, self.search_recall_ = self._search.topk(
+            rows, k, self.coef_, self.intercept_, self._squared
+        )
+        if sparse_output:
+            return topk_matrix(best, values, len(self.classes_))
+        return self.classes_[best], values
 
 
 class Search:

@@ -9,7 +9,6 @@ from ..base._classifier import BaseXCClassifier, all_or_nothing
 from ..base._label_texts import places_of_lines, read_texts, require_lines
 from ..base._labels import LabelEncoding, codes_of
 from ..base._named_classes import encoding_of, read_classes, sorted_classes
-from ..base._topk_predictor import topk_predictor
 from ..base._validation import check_parameters, validate_fit
 from ..persistence import SaveMixin
 from ..utils._label_places import check_names
@@ -355,4 +354,3 @@ class TopKNeighborsClassifier(Growth, Predictions, SaveMixin, ClassifierMixin, B
     _feature_rows = BaseXCClassifier._feature_rows
     _threads = BaseXCClassifier._threads
     _require_output = BaseXCClassifier._require_output
-    topk_predictor = topk_predictor

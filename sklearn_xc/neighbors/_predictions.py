@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base._labels import labels_to_score
 from ..base._nearly_empty import warn_if_nearly_empty
 from ..base._predict_topk import PredictsTopK
+from ..base._topk_predictor import AnswersSingleRows
 from ..inspection._explain import check_options, places_of_labels
 from ..topk._inverted_index import row_blocks
 from ..utils._rows import Rows
@@ -27,7 +28,7 @@ class _Inputs:
         return self._parts.in_form(rows)
 
 
-class Predictions(PredictsTopK):
+class Predictions(PredictsTopK, AnswersSingleRows):
     """Mixin of predictions, made from ``_model()``, ``_row_parts`` and ``_encoding``."""
 
     def _scores_of(self):

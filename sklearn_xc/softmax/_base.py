@@ -12,16 +12,10 @@ from ..utils._memory_limit import require_memory
 from ..utils._validation import check_sample_weight
 from ..utils._waiting import take_back
 from ._parts import put_back, tables_of
-from ._probabilities import (
-    log_probability_blocks,
-    log_softmax,
-    predict_log_proba,
-    predict_proba,
-    topk_probabilities,
-)
+from ._probabilities import SoftmaxProbabilities, log_probability_blocks, log_softmax
 
 
-class BaseSoftmaxClassifier(BaseXCClassifier):
+class BaseSoftmaxClassifier(SoftmaxProbabilities, BaseXCClassifier):
     """Base of the multiclass estimators whose scores are utilities of a probability model.
 
     Their weights are dense. `coef_` is a view of memory that lies feature by feature, which is the
@@ -129,12 +123,6 @@ class BaseSoftmaxClassifier(BaseXCClassifier):
     def _log_probabilities(self, scores):
         """Return log-probabilities, float64, of utilities of float32 (n_samples, n_classes)."""
         return log_softmax(scores)
-
-    predict_proba = predict_proba
-    predict_log_proba = predict_log_proba
-
-    def _topk_probabilities(self, rows, k, only=None):
-        return topk_probabilities(self, rows, k, only)
 
     def log_likelihood(self, X, y, sample_weight=None):
         """Return the mean log-probability of the true classes.

@@ -47,49 +47,6 @@ def log_probability_blocks(model, rows):
         yield part, log_probabilities(scores)
 
 
-def predict_log_proba(self, X):
-    """Return logarithms of the probabilities of all classes.
-
-    Parameters
-    ----------
-    X : array-like or sparse, shape (n_samples, n_features)
-
-    Returns
-    -------
-    log_p : ndarray of float64, shape (n_samples, n_classes)
-
-    Raises
-    ------
-    MemoryError
-        If they would take more than half of the memory available; ``predict_topk(X, k,
-        scores="proba")`` never does.
-    """
-    return _all(self, X, "predict_log_proba", logarithms=True)
-
-
-def predict_proba(self, X):
-    """Return probabilities of all classes.
-
-    Parameters
-    ----------
-    X : array-like or sparse, shape (n_samples, n_features)
-
-    Returns
-    -------
-    p : ndarray of float64, shape (n_samples, n_classes)
-        Each row sums to 1. The scores are of float32; the softmax is not, since in float32
-        probabilities near 0 and 1 would be cut where measures such as
-        :func:`sklearn.metrics.log_loss` still tell them apart.
-
-    Raises
-    ------
-    MemoryError
-        If they would take more than half of the memory available; ``predict_topk(X, k,
-        scores="proba")`` never does.
-    """
-    return _all(self, X, "predict_proba", logarithms=False)
-
-
 def _all(model, X, method, logarithms):
     model = as_it_is(model)
     rows, n_classes = model._rows(X), len(model.classes_)
@@ -128,3 +85,51 @@ def topk_probabilities(model, rows, k: int, only=None):
             found[columns[part] < 0] = -np.inf
         values[part] = np.exp(found)
     return columns, values
+
+
+class SoftmaxProbabilities:
+    """Mixin of the probabilities that are the softmax of scores, or by ``_log_probabilities``."""
+
+    def predict_log_proba(self, X):
+        """Return logarithms of the probabilities of all classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_p : ndarray of float64, shape (n_samples, n_classes)
+
+        Raises
+        ------
+        MemoryError
+            If they would take more than half of the memory available; ``predict_topk(X, k,
+            scores="proba")`` never does.
+        """
+        return _all(self, X, "predict_log_proba", logarithms=True)
+
+    def predict_proba(self, X):
+        """Return probabilities of all classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of float64, shape (n_samples, n_classes)
+            Each row sums to 1. The scores are of float32; the softmax is not, since in float32
+            probabilities near 0 and 1 would be cut where measures such as
+            :func:`sklearn.metrics.log_loss` still tell them apart.
+
+        Raises
+        ------
+        MemoryError
+            If they would take more than half of the memory available; ``predict_topk(X, k,
+            scores="proba")`` never does.
+        """
+        return _all(self, X, "predict_proba", logarithms=False)
+
+    def _topk_probabilities(self, rows, k, only=None):
+        return topk_probabilities(self, rows, k, only)
