@@ -1,5 +1,6 @@
 """The ranges of the parameters of PPDSparseClassifier."""
 
+import math
 import os
 from numbers import Integral, Real
 
@@ -15,12 +16,18 @@ PUBLISHED = {
     "sparsified": {"loss": "squared_hinge", "sparsification": "random", **_OF_ALL},
     "hinge": {"loss": "hinge", "sparsification": None, **_OF_ALL},
 }
+# How the kernel gets a loss of a class against the rest (`_kernels/ppdsparse/_losses.pxd`): the
+# largest slope, and the inverse of the curvature below that.
+LOSSES = {
+    "squared_hinge": {"ceiling": math.inf, "inverse": 1.0},
+    "hinge": {"ceiling": 1.0, "inverse": 0.0},
+}
 CONSTRAINTS = {
     # the kernels compute in float32: beyond these bounds a square would overflow
     # None is let through to the reading of penalties, whose error names all that there is
     "l1": [str, None, Interval(Real, 0, 1e12, closed="both")],
     "l2": [str, None, Interval(Real, 1e-12, 1e12, closed="both")],
-    "loss": [StrOptions({"squared_hinge", "hinge", "crammer_singer"})],
+    "loss": [StrOptions({*LOSSES, "crammer_singer"})],
     "fit_intercept": ["boolean"],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="neither")],

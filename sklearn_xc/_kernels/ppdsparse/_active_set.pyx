@@ -10,6 +10,7 @@ from sklearn_xc._kernels.common._common cimport dispatched, random_below, seed_f
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
 from sklearn_xc._kernels.ppdsparse._byte_rows cimport BLOCK
 from sklearn_xc._kernels.ppdsparse._held_intercept cimport hold_of
+from sklearn_xc._kernels.ppdsparse._losses cimport conjugate, most_of
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport (
     CHUNK, IDLE, LANES, Lane, Settings, soft_threshold,
@@ -170,8 +171,7 @@ cdef void resume_class(
             weight = lane.negative_weight
         else:
             continue
-        if settings.hinge:
-            value = min(value, weight * problem.sample_weight[i])
+        value = min(value, most_of(&settings.loss, weight * problem.sample_weight[i]))
         work.alpha[c, a] = value
         if value == 0:
             continue
@@ -304,7 +304,7 @@ cdef void add_dense_rows(Workspace work, Py_ssize_t c, Problem problem) noexcept
 cdef double dual_value(
     Workspace work, Py_ssize_t c, const Settings *settings, Problem problem
 ) noexcept nogil:
-    """sum a_i - ||s||^2 / (2 l2) - sum a_i^2 / (2 C_i).
+    """sum a_i - ||s||^2 / (2 l2), less what the loss takes from each.
 
     v is summed afresh in float64; `refresh_v` can put it in the place of the float32 sum that the
     descent keeps, which small steps let drift away from the dual variables.
@@ -328,8 +328,7 @@ cdef double dual_value(
             y = 1
             weight = lane.positive_weight * grade_of(work, c, a)
         total += alpha
-        if not settings.hinge:
-            squares += alpha * alpha / (<double>2 * weight * problem.sample_weight[i])
+        squares += conjugate(&settings.loss, alpha, <double>weight * problem.sample_weight[i])
         bias += alpha * y
         if X.dense:
             continue

@@ -14,6 +14,7 @@ from libc.math cimport copysignf, fabsf
 
 from sklearn_xc._kernels.common._common cimport dispatched
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, primal_value
+from sklearn_xc._kernels.ppdsparse._losses cimport Loss, slope, steepness, value
 from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings
 
 cdef enum:
@@ -24,16 +25,20 @@ cdef enum:
 cdef float FIRST_DROP = 0.25  # of the intercept
 
 
-cdef inline float slope_of(float margin, float cost, float drop, bint hinge) noexcept nogil:
+cdef inline float slope_of(
+    float margin, float cost, float drop, float ceiling, float steep
+) noexcept nogil:
     margin += copysignf(drop, cost)
-    margin = margin if margin > 0 else 0
-    if hinge:
-        margin = 1 if margin > 0 else 0
-    return cost * margin
+    return cost * slope(margin if margin > 0 else 0, ceiling, steep)
 
 
 cdef dispatched slope_of_losses(
-    const float *margins, const float *costs, Py_ssize_t n, float drop, bint hinge, double *slope
+    const float *margins,
+    const float *costs,
+    Py_ssize_t n,
+    float drop,
+    const Loss *loss,
+    double *total,
 ) noexcept nogil:
     """OUT the derivative of the losses by the drop of the intercept.
 
@@ -42,28 +47,29 @@ cdef dispatched slope_of_losses(
     """
     cdef Py_ssize_t e, k
     cdef float part[TOGETHER]
-    slope[0] = 0
+    cdef float ceiling = loss.ceiling, steep = steepness(loss)
+    total[0] = 0
     for k in range(TOGETHER):
         part[k] = 0
     for e in range(n // TOGETHER):
         for k in range(TOGETHER):
             part[k] += slope_of(
-                margins[e * TOGETHER + k], costs[e * TOGETHER + k], drop, hinge
+                margins[e * TOGETHER + k], costs[e * TOGETHER + k], drop, ceiling, steep
             )
     for e in range(n // TOGETHER * TOGETHER, n):
-        slope[0] += slope_of(margins[e], costs[e], drop, hinge)
+        total[0] += slope_of(margins[e], costs[e], drop, ceiling, steep)
     for k in range(TOGETHER):
-        slope[0] += part[k]
+        total[0] += part[k]
 
 
 cdef double losses(
-    const float *margins, const float *costs, Py_ssize_t n, float drop, bint hinge
+    const float *margins, const float *costs, Py_ssize_t n, float drop, const Loss *loss
 ) noexcept nogil:
     cdef Py_ssize_t e
     cdef double margin, total = 0
     for e in range(n):
         margin = max(<double>0, <double>margins[e] + copysignf(drop, costs[e]))
-        total += fabsf(costs[e]) * (margin if hinge else 0.5 * margin * margin)
+        total += fabsf(costs[e]) * value(loss, margin)
     return total
 
 
@@ -71,9 +77,9 @@ cdef inline double slope_at(
     Workspace work, Py_ssize_t n, double intercept, float drop, const Settings *settings
 ) noexcept nogil:
     """The derivative of the objective by the drop of the intercept."""
-    cdef double slope
-    slope_of_losses(&work.margins[0], &work.costs[0], n, drop, settings.hinge, &slope)
-    return slope - settings.l2 * (intercept - drop)
+    cdef double of_losses
+    slope_of_losses(&work.margins[0], &work.costs[0], n, drop, &settings.loss, &of_losses)
+    return of_losses - settings.l2 * (intercept - drop)
 
 
 cdef float best_drop(
@@ -109,7 +115,7 @@ cdef double primal_with(
     """The objective of the weights of the search after a drop of its intercept."""
     return primal_value(
         work, c, work.lanes[c].intercept - drop,
-        losses(&work.margins[0], &work.costs[0], n, drop, settings.hinge), settings,
+        losses(&work.margins[0], &work.costs[0], n, drop, &settings.loss), settings,
     )
 
 

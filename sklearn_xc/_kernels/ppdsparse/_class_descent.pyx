@@ -6,6 +6,7 @@ from libc.stdint cimport int32_t, uint64_t
 from sklearn_xc._kernels.common._common cimport dispatched, random_below
 from sklearn_xc._kernels.ppdsparse._class_state cimport ClassState, Member
 from sklearn_xc._kernels.ppdsparse._held_intercept cimport held_intercept, visits_of_positive
+from sklearn_xc._kernels.ppdsparse._losses cimport Loss, most_of, steepness
 from sklearn_xc._kernels.ppdsparse._types cimport (
     Settings, add_entries, limit_of_visits, thresholded_dot,
 )
@@ -35,7 +36,8 @@ cdef dispatched one_pass(Pass *p, const Settings *settings, uint64_t *rng) noexc
     What a visit finds is no branch, because about every second one would be guessed wrongly.
     """
     cdef float inverse_l2 = p.inverse_l2, l1 = settings.l1
-    cdef float z, g, old, new, change, slope, inverse_curvature, of_alpha, target
+    cdef float z, g, old, new, change, slope, inverse_curvature, of_alpha, target, most
+    cdef Loss loss = settings.loss
     cdef float bias = p.bias, worst = 0
     cdef double squares = 0, sum_of_steps = 0
     cdef Py_ssize_t a, b, kept = 0
@@ -58,19 +60,21 @@ cdef dispatched one_pass(Pass *p, const Settings *settings, uint64_t *rng) noexc
         # Visits wait for one another by way of v and the bias: what needs neither is ready before
         # the score z is, from which two operations lead to the step.
         slope = member.y * inverse_l2
-        of_alpha = old / member.weight - 1
+        of_alpha = loss.inverse * old / member.weight - 1
         inverse_curvature = 1 / (
-            member.squared_norm * inverse_l2 + p.inverse_held + 1 / member.weight
+            member.squared_norm * inverse_l2 + p.inverse_held
+            + <double>loss.inverse / member.weight
         )
+        most = most_of(&loss, member.weight)
         target = old - of_alpha * inverse_curvature
         z = bias + thresholded_dot(places, x, member.length, v, l1)
-        new = max(target - slope * inverse_curvature * z, <float>0)
+        new = min(max(target - slope * inverse_curvature * z, <float>0), most)
         g = slope * z + of_alpha
         idle = (old == 0) & (g >= 0)
         p.order[kept] = p.order[a]
         kept += not (idle & (g > p.limit) & (member.y < 0))
         new = new if fabsf(g) >= p.tiny else old
-        g = 0 if idle else fabsf(g)
+        g = 0 if idle | ((old == most) & (g <= 0)) else fabsf(g)
         squares += <double>g * g
         worst = max(worst, g)
         if new != old:
@@ -91,12 +95,12 @@ cdef int descend(
 ) except -1 nogil:
     """Passes until the squared gradients are small against the dual variables.
 
-    The gap that members of the active set leave is half the sum of their squared gradients (for
-    C_i = 1) and of what the intercept b has against them, (s_0 - l2 b)^2 / l2; the objective is at
-    least half the sum of the dual variables.
+    The dual is concave by `inverse` of the loss: the gap that members of the active set leave is
+    half the sum of their squared gradients over it (for C_i = 1) and of what the intercept b has
+    against them, (s_0 - l2 b)^2 / l2; the objective is at least half the sum of the dual variables.
     """
     cdef Py_ssize_t n = state.members.size()
-    cdef double intercept, pull
+    cdef double intercept, pull, left
     cdef Pass p
     order_visits(state)
     p.members = state.members.data()
@@ -120,7 +124,8 @@ cdef int descend(
         intercept = held_intercept(p.sum, state.anchor, state.hold, settings.l2)
         pull = state.hold * (intercept - state.anchor)
         state.anchor = intercept
-        if p.squares + pull * pull / settings.l2 <= precision * settings.tol * total_of(state):
+        left = p.squares * steepness(&settings.loss) + pull * pull / settings.l2
+        if left <= precision * settings.tol * total_of(state):
             break
         p.limit = limit_of_visits(p.worst)
     state.bias = p.sum

@@ -99,7 +99,9 @@ cdef int add_members(
 
 cdef void drop_idle_negatives(ClassState state) noexcept nogil
 
-cdef double loss_of_members(ClassState state, double intercept) noexcept nogil
+cdef double loss_of_members(
+    ClassState state, const Settings *settings, double intercept
+) noexcept nogil
 
 cdef double dual_value(ClassState state, const Settings *settings) except -1e308 nogil
 

@@ -6,6 +6,7 @@ from libc.stdint cimport int32_t
 import numpy as np
 
 from sklearn_xc._kernels.common._rows cimport Row, prefetch_row, row_at
+from sklearn_xc._kernels.ppdsparse._losses cimport conjugate, value
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem, weight_of
 from sklearn_xc._kernels.ppdsparse._types cimport Settings, padded
 
@@ -134,7 +135,9 @@ cdef void drop_idle_negatives(ClassState state) noexcept nogil:
     state.values.resize(at)
 
 
-cdef double loss_of_members(ClassState state, double intercept) noexcept nogil:
+cdef double loss_of_members(
+    ClassState state, const Settings *settings, double intercept
+) noexcept nogil:
     """The losses of the active set at the weights of the last search and an intercept."""
     cdef Py_ssize_t a, e
     cdef double z, margin, loss = 0
@@ -145,13 +148,13 @@ cdef double loss_of_members(ClassState state, double intercept) noexcept nogil:
         for e in range(member.start, member.start + member.length):
             z += <double>state.searched[state.places[e]] * state.values[e]
         margin = max(<double>0, 1 - member.y * z)
-        loss += 0.5 * member.weight * margin * margin
+        loss += member.weight * value(&settings.loss, margin)
         state.n_entries += member.length
     return loss
 
 
 cdef double dual_value(ClassState state, const Settings *settings) except -1e308 nogil:
-    """sum a_i - ||s||^2 / (2 l2) - sum a_i^2 / (2 C_i), v and s summed afresh in float64."""
+    """sum a_i - ||s||^2 / (2 l2), less what the loss takes from each; v, s summed in float64."""
     cdef Py_ssize_t a, e, j
     cdef double total = 0, squares = 0, bias = 0, s, step
     cdef Member *member
@@ -162,7 +165,7 @@ cdef double dual_value(ClassState state, const Settings *settings) except -1e308
             continue
         step = <double>member.alpha * member.y
         total += member.alpha
-        squares += <double>member.alpha * member.alpha / (2 * <double>member.weight)
+        squares += conjugate(&settings.loss, member.alpha, member.weight)
         bias += step
         for e in range(member.start, member.start + member.length):
             state.exact_v[state.places[e]] += step * state.values[e]

@@ -11,6 +11,7 @@ from sklearn_xc._kernels.common._common cimport dispatched, prefetch, random_bel
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, grade_of, reserve
 from sklearn_xc._kernels.ppdsparse._held_intercept cimport held_intercept, visits_of_positive
+from sklearn_xc._kernels.ppdsparse._losses cimport inverse_of, is_smooth, most_of, steepness
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport (
     Lane, Settings, add_entries, limit_of_visits, padded, thresholded_dot,
@@ -40,7 +41,7 @@ cdef struct Visited:  # an active sample
     float y
     float alpha
     float most  # upper end of the box of alpha
-    float inverse_weight  # 1 / C_i, of the hinge 0
+    float inverse_weight  # the loss's part of the curvature
     float inverse_curvature
     bint seen  # whether its features are among the touched ones
 
@@ -275,12 +276,9 @@ cdef int load_members(
         )
         weight *= grade_of(work, c, a)
         curvature = problem.squared_norms[i] / settings.l2 + of_intercept
-        m.inverse_weight = 0
-        m.most = weight
-        if not settings.hinge:
-            m.inverse_weight = 1 / weight
-            m.most = UNBOUNDED
-            curvature += m.inverse_weight
+        m.inverse_weight = inverse_of(&settings.loss, weight)
+        m.most = most_of(&settings.loss, weight)
+        curvature += m.inverse_weight
         # a row without any entry moves to the end of its box
         m.inverse_curvature = 1 / curvature if curvature > 0 else UNBOUNDED
         for _ in range(times if m.y > 0 else 1):
@@ -342,10 +340,12 @@ cdef int descend(
         pull = move_anchor(lane, settings)
         if d.worst <= enough and pull <= enough * enough:
             break
-        # The gap of the squared hinge is half the sum of the squares (for C_i = 1), and the
-        # objective at least half the sum of the dual variables.
-        if not settings.hinge and (
-            d.squares + pull <= 0.3 * settings.tol * total_of(&d, lane.n_active)
+        # The dual is concave by `inverse`: the gap that the active set leaves is half the sum of
+        # the squares over it (for C_i = 1), and the objective at least half the sum of the dual
+        # variables.
+        if is_smooth(&settings.loss) and (
+            d.squares * steepness(&settings.loss) + pull
+            <= 0.3 * settings.tol * total_of(&d, lane.n_active)
         ):
             break
         d.limit = limit_of_visits(d.worst)

@@ -14,6 +14,7 @@ from sklearn_xc._kernels.ppdsparse._class_state cimport (
     refresh_v,
 )
 from sklearn_xc._kernels.ppdsparse._held_intercept cimport hold_of
+from sklearn_xc._kernels.ppdsparse._losses cimport is_smooth, most_of, steepness
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._pruned_search cimport (
     accumulate, certified_search, cost_from, keep_best, publish_weights, quick_search,
@@ -70,7 +71,7 @@ cdef bint worth_pruning(const Settings *settings, Problem problem) noexcept nogi
     return (
         problem.X.has_columns
         and settings.intercept
-        and not settings.hinge
+        and is_smooth(&settings.loss)
         and not settings.sparsify
         and problem.coarse is problem.X
         and problem.X.n_entries > LANES * RARE_ENTRIES
@@ -114,7 +115,7 @@ cdef int start(
 cdef int resume(
     ClassState state, const Settings *settings, Problem problem, DualsOf known
 ) except -1 nogil:
-    """Take the dual variables of an earlier fit; those of the squared hinge have no upper bound."""
+    """Take the dual variables of an earlier fit, clipped to the box of this one."""
     cdef Py_ssize_t d, a, n_positives = state.members.size()
     cdef int32_t i
     for d in range(known.n):
@@ -126,7 +127,9 @@ cdef int resume(
             a = state.members.size() - 1
         else:
             continue
-        state.members[a].alpha = known.values[d]
+        state.members[a].alpha = min(
+            known.values[d], most_of(&settings.loss, state.members[a].weight)
+        )
     if known.n:
         dual_value(state, settings)
         refresh_v(state)
@@ -225,11 +228,14 @@ cdef double choose_threshold(
     """T = -1 - b' for an intercept b' a little below -1 and below that of the descent.
 
     Near the optimum the primal does not change with the intercept to first order: a shift by delta
-    costs delta^2 / 2 times its second derivative, which is l2 and the sum of the weights of the
-    rows that have a loss.  delta is such that this is `share` of the gap that is allowed.
+    costs delta^2 / 2 times its second derivative, which is l2 and at most the sum of the weights of
+    the rows that have a loss over `inverse`.  delta is such that this is `share` of the gap that is
+    allowed.
     """
     cdef double weight = max(state.positive_weight, state.negative_weight)
-    cdef double curvature = settings.l2 + weight * state.n_violators
+    cdef double curvature = (
+        settings.l2 + weight * state.n_violators * steepness(&settings.loss)
+    )
     cdef double delta = min(
         sqrt(2 * share * settings.tol * max(state.primal, <double>1) / curvature), LARGEST_SHIFT
     )
@@ -330,7 +336,7 @@ cdef bint solve_class(
         if quick:
             n_members = state.members.size()
             quick_search(
-                state, problem, quick_start(state, problem, first), threshold,
+                state, settings, problem, quick_start(state, problem, first), threshold,
                 2 * max(<Py_ssize_t>SELECTED, n_members),
             )
         elif cost <= in_lanes:

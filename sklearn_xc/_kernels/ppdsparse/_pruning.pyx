@@ -10,6 +10,7 @@ from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
+from sklearn_xc._kernels.ppdsparse._losses cimport Loss, is_bounded, is_smooth, steepness
 from sklearn_xc._kernels.ppdsparse._matrix cimport Columns
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem, weight_of
 from sklearn_xc._kernels.ppdsparse._sorting cimport sort_by_key
@@ -30,27 +31,36 @@ cdef struct Candidate:
 
 cdef struct Rise:  # what dropping has done to the objective
     double factor  # largest weight of the loss by class
-    double squares  # sum_i C_i shift_i^2, for the squared hinge
-    double shifts  # sum_i C_i shift_i, for the hinge
+    double squares  # sum_i C_i shift_i^2, for a smooth loss
+    double shifts  # sum_i C_i shift_i, for one of bounded slope
     double gained  # of the l1 penalty, which gets smaller
     double ridge  # sum of l2 w_j^2 / 2
     double pull  # sum of v_j w_j
 
 
-cdef double gap_with(const Rise *rise, double gap, bint hinge) noexcept nogil:
-    """An upper bound of P(w') - D, w' being w without what was dropped.
+cdef double gap_with(const Rise *rise, double gap, const Loss *loss) noexcept nogil:
+    """Return an upper bound of P(w') - D, w' being w without what was dropped.
 
-    The hinge changes by at most C_i shift_i for each row.  The squared hinge L is smooth: with
-    d = w - w', L(w') - L(w) <= -<grad L(w), d> + sum_i C_i <x_i, d>^2 / 2, and -<grad L(w), d> is
-    <v, d> up to sum_i r_i y_i <x_i, d> for the residuals r_i = C_i max(0, 1 - m_i) - a_i, which
-    the gap bounds: sum_i r_i^2 / (2 C_i) <= P(w) - D.  Where v has these weights, dropped features
-    have v_j w_j = l1 |w_j| + l2 w_j^2, so that of the penalties only l2 w_j^2 / 2 is left.
+    A loss of bounded slope changes by at most ceiling C_i shift_i for each row.  One L of curvature
+    c = 1 / inverse: with d = w - w', L(w') - L(w) <= -<grad L(w), d> + c sum_i C_i <x_i, d>^2 / 2,
+    and -<grad L(w), d> is <v, d> up to sum_i r_i y_i <x_i, d> for the residuals
+    r_i = C_i slope(m_i) - a_i, which the gap bounds: sum_i r_i^2 / (2 c C_i) <= P(w) - D.  Where v
+    has these weights, dropped features have v_j w_j = l1 |w_j| + l2 w_j^2, so that of the penalties
+    only l2 w_j^2 / 2 is left.
     """
-    cdef double root
-    if hinge:
-        return gap + max(<double>0, rise.factor * rise.shifts - rise.gained - rise.ridge)
-    root = sqrt(max(<double>0, gap)) + sqrt(0.5 * rise.factor * rise.squares)
-    return root * root + min(gap, <double>0) + rise.pull - rise.gained - rise.ridge
+    cdef double root, bound = 1e300
+    if is_smooth(loss):
+        root = sqrt(max(<double>0, gap))
+        root += sqrt(0.5 * rise.factor * rise.squares * steepness(loss))
+        bound = root * root + min(gap, <double>0) + rise.pull - rise.gained - rise.ridge
+    if is_bounded(loss):
+        bound = min(
+            bound,
+            gap + max(
+                <double>0, loss.ceiling * rise.factor * rise.shifts - rise.gained - rise.ridge
+            ),
+        )
+    return bound
 
 
 cdef double relative(double gap, double dual) noexcept nogil:
@@ -166,7 +176,7 @@ cdef int prune_weights(
             fits = total <= settings.prune
             rise.squares = norms * norms
             rise.shifts += one.key * sqrt(problem.total_weight)
-        if fits and relative(gap_with(&rise, gap, settings.hinge), dual) <= settings.tol:
+        if fits and relative(gap_with(&rise, gap, &settings.loss), dual) <= settings.tol:
             work.packed[one.place] = 0
             candidates[kept] = one[0]
             kept += 1
@@ -179,7 +189,7 @@ cdef int prune_weights(
         for u in range(kept):
             clear_rows(candidates[u].feature, columns, work.shift)
     if kept:
-        lane.gap = relative(gap_with(&rise, gap, settings.hinge), dual)
+        lane.gap = relative(gap_with(&rise, gap, &settings.loss), dual)
     return 0
 
 

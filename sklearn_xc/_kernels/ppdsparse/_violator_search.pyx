@@ -12,6 +12,7 @@ from libc.string cimport memcpy
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted
 from sklearn_xc._kernels.common._rows cimport Row, Rows, row_at
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, primal_value
+from sklearn_xc._kernels.ppdsparse._losses cimport Loss, add_losses, unit_of, value
 from sklearn_xc._kernels.ppdsparse._matrix cimport Columns, Matrix
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._selection cimport best_of
@@ -97,20 +98,19 @@ cdef dispatched scores_by_columns(
 cdef dispatched sum_losses(
     Py_ssize_t low,
     Py_ssize_t n,
-    bint hinge,
+    const Loss *loss,
     const float *threshold,
     const float[::1] sample_weight,
     const float[:, ::1] scores,
-    double *loss,  # OUT (LANES,)
+    double *sums,  # OUT (LANES,), in units of `unit_of`
     uint8_t *hit,  # OUT: for each QUAD of rows whether any lane is above its threshold
 ) noexcept nogil:
     """Losses of the rows taken as negatives, in the lanes of a vector."""
     cdef Py_ssize_t i, c, group, quad, end
     cdef float part[LANES]
     cdef float highest[LANES]
-    cdef float margin
     for c in range(LANES):
-        loss[c] = 0
+        sums[c] = 0
     for group in range((n + GROUP - 1) // GROUP):
         for c in range(LANES):
             part[c] = 0
@@ -119,18 +119,12 @@ cdef dispatched sum_losses(
             for c in range(LANES):
                 highest[c] = FAR
             for i in range(quad * QUAD, end):
-                if hinge:
-                    for c in range(LANES):
-                        highest[c] = max(highest[c], scores[i, c])
-                        part[c] += sample_weight[low + i] * max(1 + scores[i, c], <float>0)
-                else:
-                    for c in range(LANES):
-                        highest[c] = max(highest[c], scores[i, c])
-                        margin = max(1 + scores[i, c], <float>0)
-                        part[c] += sample_weight[low + i] * margin * margin
+                for c in range(LANES):
+                    highest[c] = max(highest[c], scores[i, c])
+                add_losses(loss, sample_weight[low + i], &scores[i, 0], part, LANES)
             hit[quad] = mask_above(highest, threshold) != 0
         for c in range(LANES):
-            loss[c] += part[c]
+            sums[c] += part[c]
 
 
 cdef void keep_best(
@@ -201,7 +195,7 @@ cdef void take_positives_out(
 ) noexcept nogil:
     """Positives have their own loss and are no candidates."""
     cdef Py_ssize_t i, c, at, end
-    cdef double margin
+    cdef double loss
     cdef Lane *lane
     for c in range(LANES):
         lane = &work.lanes[c]
@@ -213,12 +207,10 @@ cdef void take_positives_out(
             at += 1
         while at < end and problem.positive_rows[at] < high:
             i = problem.positive_rows[at]
-            margin = max(<double>0, 1 - <double>work.scores[i - low, c])
-            if not settings.hinge:
-                margin *= 0.5 * margin
+            loss = value(&settings.loss, max(<double>0, 1 - <double>work.scores[i - low, c]))
             if problem.graded:
-                margin *= problem.positive_grades[at]
-            lane.loss += lane.positive_weight * problem.sample_weight[i] * margin
+                loss *= problem.positive_grades[at]
+            lane.loss += lane.positive_weight * problem.sample_weight[i] * loss
             work.scores[i - low, c] = FAR
             at += 1
         work.positive_cursor[c] = at
@@ -237,7 +229,7 @@ cdef void search_chunk(
     cdef Py_ssize_t c
     cdef float bias[LANES]
     cdef float threshold[LANES]
-    cdef double loss[LANES]
+    cdef double sums[LANES]
     cdef uint8_t hit[CHUNK]
     cdef Lane *lanes = work.lanes
     for c in range(LANES):
@@ -257,10 +249,10 @@ cdef void search_chunk(
         scores_by_rows(low, high, bias, X.rows, work.weights, work.slot, work.scores)
     take_positives_out(work, settings, problem, low, high)
     sum_losses(
-        low, high - low, settings.hinge, threshold, problem.sample_weight, work.scores, loss, hit
+        low, high - low, &settings.loss, threshold, problem.sample_weight, work.scores, sums, hit
     )
     for c in range(LANES):
-        lanes[c].loss += lanes[c].negative_weight * loss[c] * (1 if settings.hinge else 0.5)
+        lanes[c].loss += lanes[c].negative_weight * sums[c] * unit_of(&settings.loss)
     collect_candidates(
         lanes, low, high - low, threshold, hit, problem.sample_weight, work.member, work.scores,
         work.candidates, work.candidate_scores,
