@@ -4,9 +4,7 @@ import numpy as np
 from _margin_losses import VALUES, taken
 from scipy import sparse
 
-from sklearn_xc._kernels.ppdsparse._column_parts import divide_columns
-from sklearn_xc._kernels.ppdsparse._matrix import Matrix
-from sklearn_xc._kernels.ppdsparse._problem import Problem
+from sklearn_xc._kernels.ppdsparse._problem import Matrix, Problem, divide_columns
 from sklearn_xc._kernels.ppdsparse._solver import Spare, solve_classes
 from sklearn_xc.ppdsparse._parameters import LOSSES
 from sklearn_xc.utils._matrix import as_rows, normalise

@@ -3,10 +3,9 @@
 import numpy as np
 
 from .._kernels.ppdsparse._byte_rows import GROUP, ByteRows, round_rows
-from .._kernels.ppdsparse._column_parts import divide_columns
-from .._kernels.ppdsparse._matrix import Matrix
-from .._kernels.ppdsparse._naming import name_entries
+from .._kernels.ppdsparse._problem import Matrix, divide_columns
 from .._kernels.ppdsparse._problem import Problem as KernelProblem
+from .._kernels.ppdsparse._results import name_entries
 from .._kernels.ppdsparse._solver import N_LANES, Spare, solve_classes
 from ..base._labels import pattern_of
 from ..utils._memory_limit import require_memory

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
-from sklearn_xc._kernels.ppdsparse._types cimport Settings
+from sklearn_xc._kernels.ppdsparse._types cimport DualsOf, Settings
 
 cdef enum:
     # Rows whose sums (64 KiB) stay in the second-level cache while columns are added up. The hits
@@ -108,3 +108,13 @@ cdef double dual_value(ClassState state, const Settings *settings) except -1e308
 cdef void refresh_v(ClassState state) noexcept nogil
 
 cdef void clear(ClassState state) noexcept nogil
+
+
+cdef class Duals:
+    cdef vector[int32_t] labels, rows
+    cdef vector[int64_t] indptr
+    cdef vector[float] data
+
+    cdef DualsOf of_class(self, Py_ssize_t q) noexcept nogil
+
+    cdef int append(self, int32_t label, ClassState state, DualsOf known) except -1 nogil

@@ -22,11 +22,10 @@ from sklearn_xc._kernels.ppdsparse._class_state cimport (
     OUTSIDE, ROWS_AT_ONCE, ClassState, Keyed, Lifting, loss_of_members,
 )
 from sklearn_xc._kernels.ppdsparse._losses cimport value
-from sklearn_xc._kernels.ppdsparse._matrix cimport Columns
-from sklearn_xc._kernels.ppdsparse._problem cimport Problem, weight_of
-from sklearn_xc._kernels.ppdsparse._selection cimport best_of
+from sklearn_xc._kernels.ppdsparse._problem cimport Columns, Problem, weight_of
 from sklearn_xc._kernels.ppdsparse._sorting cimport sort_by_key
 from sklearn_xc._kernels.ppdsparse._types cimport Settings, soft_threshold
+from sklearn_xc._kernels.ppdsparse._violator_search cimport best_of
 
 cdef enum:
     AHEAD = 8  # hits whose rows are prefetched

@@ -50,7 +50,7 @@ cdef struct Lane:
     float intercept  # of the last search, or a lower one at which its objective is smaller
     double loss  # of all samples at the scores of the last search
     double primal  # objective at the weights and the intercept of the last search
-    bint kept  # whether the weights of the lowest of all searches are kept, see `_certificate`
+    bint kept  # whether the weights of the lowest of all searches are kept, see `_listed_rows`
     double lowest_primal
     float lowest_intercept
     bint dual_known  # whether what follows is of the dual variables as they are
