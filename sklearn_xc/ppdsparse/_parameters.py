@@ -16,11 +16,18 @@ PUBLISHED = {
     "sparsified": {"loss": "squared_hinge", "sparsification": "random", **_OF_ALL},
     "hinge": {"loss": "hinge", "sparsification": None, **_OF_ALL},
 }
-# How the kernel gets a loss of a class against the rest (`_kernels/ppdsparse/_losses.pxd`): the
-# largest slope, and the inverse of the curvature below that.
+
+
+def _loss(ceiling: float, inverse: float) -> dict[str, float]:
+    """Return a loss of a class against the rest as `_kernels/ppdsparse/_losses.pxd` takes it."""
+    steepness = 1 / inverse if inverse > 0 else 3e38  # the largest of float32, nearly
+    return {"ceiling": ceiling, "inverse": inverse, "steepness": steepness}
+
+
+# The largest slope, and the inverse of the curvature below that.
 LOSSES = {
-    "squared_hinge": {"ceiling": math.inf, "inverse": 1.0},
-    "hinge": {"ceiling": 1.0, "inverse": 0.0},
+    "squared_hinge": _loss(math.inf, 1.0),
+    "hinge": _loss(1.0, 0.0),
 }
 CONSTRAINTS = {
     # the kernels compute in float32: beyond these bounds a square would overflow

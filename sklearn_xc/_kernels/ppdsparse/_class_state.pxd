@@ -26,7 +26,9 @@ cdef struct Member:  # of the active set
     float alpha
     float y
     float weight  # of its loss, C_i
-    float squared_norm
+    float most  # as of `step`
+    float inverse_weight
+    float inverse_curvature
     Py_ssize_t start  # of its entries in `places` and `values`
     Py_ssize_t length  # filled up to whole vectors
 
@@ -90,6 +92,7 @@ cdef class ClassState:
 
 cdef int add_members(
     ClassState state,
+    const Settings *settings,
     Problem problem,
     const int32_t *rows,
     const float *grades,

@@ -6,7 +6,8 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from sklearn_xc._kernels.common._rows cimport Row, prefetch_row, row_at
-from sklearn_xc._kernels.ppdsparse._losses cimport conjugate, value
+from sklearn_xc._kernels.ppdsparse._coordinate_step cimport inverse_curvature_of
+from sklearn_xc._kernels.ppdsparse._losses cimport conjugate, inverse_of, most_of, value
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem, weight_of
 from sklearn_xc._kernels.ppdsparse._types cimport DualsOf, Settings, padded
 
@@ -33,6 +34,7 @@ cdef class ClassState:
 
 cdef int add_members(
     ClassState state,
+    const Settings *settings,
     Problem problem,
     const int32_t *rows,
     const float *grades,
@@ -68,7 +70,11 @@ cdef int add_members(
         member.weight = weight * weight_of(problem, rows[a]) * (
             1 if grades == NULL else grades[a]
         )
-        member.squared_norm = problem.squared_norms[rows[a]]
+        member.most = most_of(&settings.loss, member.weight)
+        member.inverse_weight = inverse_of(&settings.loss, member.weight)
+        member.inverse_curvature = inverse_curvature_of(
+            member.weight, problem.squared_norms[rows[a]], state.hold, settings
+        )
         member.start = at
         n_features = copy_row(
             row, &state.place[0], state.features.data(), n_features, state.places.data() + at,

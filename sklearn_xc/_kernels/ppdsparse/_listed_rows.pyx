@@ -15,7 +15,7 @@ from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace, grade_of, prim
 from sklearn_xc._kernels.ppdsparse._byte_rows cimport (
     FOUR, ZERO, BytePointers, ByteWeights, bound_errors, divides,
 )
-from sklearn_xc._kernels.ppdsparse._losses cimport Loss, slope, steepness, value
+from sklearn_xc._kernels.ppdsparse._losses cimport Loss, slope, value
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, soft_threshold
 
@@ -60,7 +60,7 @@ cdef dispatched slope_of_losses(
     """
     cdef Py_ssize_t e, k
     cdef float part[TOGETHER]
-    cdef float ceiling = loss.ceiling, steep = steepness(loss)
+    cdef float ceiling = loss.ceiling, steep = loss.steepness
     total[0] = 0
     for k in range(TOGETHER):
         part[k] = 0

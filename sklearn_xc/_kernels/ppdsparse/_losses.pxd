@@ -18,11 +18,7 @@ a_i - inverse a_i^2 / (2 C_i) in the dual objective, which is the more concave t
 cdef struct Loss:
     float ceiling
     float inverse
-
-
-cdef inline float steepness(const Loss *loss) noexcept nogil:
-    """Return 1 / inverse, finite: times a margin above zero it is no less than the ceiling."""
-    return 1 / loss.inverse if loss.inverse > 0 else <float>3e38
+    float steepness  # 1 / inverse, finite: times a margin above zero it is no less than the ceiling
 
 
 cdef inline float slope(float margin, float ceiling, float steepness) noexcept nogil:
@@ -33,7 +29,7 @@ cdef inline float slope(float margin, float ceiling, float steepness) noexcept n
 
 cdef inline double value(const Loss *loss, double margin) noexcept nogil:
     """Return the loss at a margin of 0 or more."""
-    cdef double s = margin * steepness(loss)
+    cdef double s = margin * loss.steepness
     s = s if s < loss.ceiling else loss.ceiling
     return s * (margin - 0.5 * loss.inverse * s)
 

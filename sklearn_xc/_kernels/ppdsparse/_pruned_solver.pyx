@@ -4,18 +4,19 @@ A class whose searches would read more than its share of a search in lanes is ha
 (`_solver`), with its active set.
 """
 
-from libc.math cimport fabsf, sqrt
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.math cimport sqrt
+from libc.stdint cimport int32_t, int64_t
 
 from sklearn_xc._kernels.common._common cimport dispatched, interrupted, random_below, seed_for
 from sklearn_xc._kernels.ppdsparse._class_state cimport (
     OUTSIDE, POSITIVE, ClassState, Lifting, Member, add_members, drop_idle_negatives, dual_value,
     refresh_v,
 )
-from sklearn_xc._kernels.ppdsparse._held_intercept cimport (
-    held_intercept, hold_of, visits_of_positive,
+from sklearn_xc._kernels.ppdsparse._coordinate_step cimport (
+    Pass, begin_pass, move_anchor, shuffle, step,
 )
-from sklearn_xc._kernels.ppdsparse._losses cimport Loss, is_smooth, most_of, steepness
+from sklearn_xc._kernels.ppdsparse._held_intercept cimport hold_of, visits_of_positive
+from sklearn_xc._kernels.ppdsparse._losses cimport is_smooth, most_of
 from sklearn_xc._kernels.ppdsparse._problem cimport Problem
 from sklearn_xc._kernels.ppdsparse._pruned_search cimport (
     accumulate, certified_search, cost_from, keep_best, publish_weights, quick_search,
@@ -27,123 +28,68 @@ from sklearn_xc._kernels.ppdsparse._types cimport (
 
 # Dual coordinate descent on the copied rows of one class (PPDSparse, Algorithm 2).
 
-cdef struct Pass:  # pointers into the copied rows, and what a pass over them has met
+cdef struct Descent:  # pointers into the copied rows
     Member *members
     int32_t *order
     const int32_t *places
     const float *values
     float *v
     Py_ssize_t n_left  # the first of `order`; others sit at zero and wait to leave
-    float bias  # l2 times the intercept
-    float of_bias  # by how much of a step it moves
-    float inverse_held  # the intercept's part of a curvature, and 1 / l2
-    float inverse_l2
-    double sum  # of a_i y_i
-    float limit  # a negative at zero with a larger gradient is set aside
-    float tiny  # smaller projected gradients are not worth a step
-    float worst  # largest projected gradient met
-    double squares  # sum of the squares of the projected gradients
 
 
-cdef dispatched one_pass(Pass *p, const Settings *settings, uint64_t *rng) noexcept nogil:
-    """Visit the members that are left once, in a fresh random order.
-
-    What a visit finds is no branch, because about every second one would be guessed wrongly.
-    """
-    cdef float inverse_l2 = p.inverse_l2, l1 = settings.l1
-    cdef float z, g, old, new, change, slope, inverse_curvature, of_alpha, target, most
-    cdef Loss loss = settings.loss
-    cdef float bias = p.bias, worst = 0
-    cdef double squares = 0, sum_of_steps = 0
-    cdef Py_ssize_t a, b, kept = 0
-    cdef int32_t swap
-    cdef bint idle
-    cdef Member *member
+cdef dispatched visit_members(Descent *d, const Settings *settings, Pass *at) noexcept nogil:
+    cdef Pass p = at[0]  # in registers
+    cdef float l1 = settings.l1, change
+    cdef Py_ssize_t a
+    cdef Member *m
     cdef const int32_t *places
     cdef const float *x
-    cdef float *v = p.v
-    for a in range(p.n_left - 1, 0, -1):
-        b = random_below(rng, <unsigned int>(a + 1))
-        swap = p.order[a]
-        p.order[a] = p.order[b]
-        p.order[b] = swap
-    for a in range(p.n_left):
-        member = &p.members[p.order[a]]
-        places = p.places + member.start
-        x = p.values + member.start
-        old = member.alpha
-        # Visits wait for one another by way of v and the bias: what needs neither is ready before
-        # the score z is, from which two operations lead to the step.
-        slope = member.y * inverse_l2
-        of_alpha = loss.inverse * old / member.weight - 1
-        inverse_curvature = 1 / (
-            member.squared_norm * inverse_l2 + p.inverse_held
-            + <double>loss.inverse / member.weight
+    for a in range(d.n_left):
+        m = &d.members[d.order[a]]
+        places = d.places + m.start
+        x = d.values + m.start
+        change = step(
+            &m.alpha, m.y, m.most, m.inverse_weight, m.inverse_curvature,
+            thresholded_dot(places, x, m.length, d.v, l1), d.order, a, &p,
         )
-        most = most_of(&loss, member.weight)
-        target = old - of_alpha * inverse_curvature
-        z = bias + thresholded_dot(places, x, member.length, v, l1)
-        new = min(max(target - slope * inverse_curvature * z, <float>0), most)
-        g = slope * z + of_alpha
-        idle = (old == 0) & (g >= 0)
-        p.order[kept] = p.order[a]
-        kept += not (idle & (g > p.limit) & (member.y < 0))
-        new = new if fabsf(g) >= p.tiny else old
-        g = 0 if idle | ((old == most) & (g <= 0)) else fabsf(g)
-        squares += <double>g * g
-        worst = max(worst, g)
-        if new != old:
-            member.alpha = new
-            change = (new - old) * member.y
-            bias += p.of_bias * change
-            sum_of_steps += change
-            add_entries(places, x, member.length, change, v)
-    p.n_left = kept
-    p.bias = bias
-    p.squares = squares
-    p.worst = worst
-    p.sum += sum_of_steps
+        if change != 0:
+            add_entries(places, x, m.length, change, d.v)
+    at[0] = p
 
 
 cdef int descend(
     ClassState state, const Settings *settings, int n_passes, double precision, float tiny
 ) except -1 nogil:
-    """Passes until the squared gradients are small against the dual variables.
+    """Passes, each in a fresh random order, until the squared gradients are small.
 
     The dual is concave by `inverse` of the loss: the gap that members of the active set leave is
     half the sum of their squared gradients over it (for C_i = 1) and of what the intercept b has
     against them, (s_0 - l2 b)^2 / l2; the objective is at least half the sum of the dual variables.
     """
     cdef Py_ssize_t n = state.members.size()
-    cdef double intercept, pull, left
-    cdef Pass p
+    cdef double pull, left
+    cdef float limit = <float>1e30
+    cdef Descent d
+    cdef Pass at
     order_visits(state)
-    p.members = state.members.data()
-    p.order = state.order.data()
-    p.places = state.places.data()
-    p.values = state.values.data()
-    p.v = state.v.data()
-    p.n_left = state.order.size()
-    p.sum = state.bias
-    p.of_bias = <float>(settings.l2 / (settings.l2 + state.hold))
-    p.inverse_held = <float>(1 / (settings.l2 + state.hold))
-    p.inverse_l2 = 1 / settings.l2
-    p.limit = 1e30
-    p.tiny = tiny
+    d.members = state.members.data()
+    d.order = state.order.data()
+    d.places = state.places.data()
+    d.values = state.values.data()
+    d.v = state.v.data()
+    d.n_left = state.order.size()
     for _ in range(n_passes):
-        state.n_entries += state.places.size() * (<double>p.n_left / max(n, 1))
-        p.bias = <float>(
-            settings.l2 * held_intercept(p.sum, state.anchor, state.hold, settings.l2)
-        )
-        one_pass(&p, settings, &state.rng)
-        intercept = held_intercept(p.sum, state.anchor, state.hold, settings.l2)
-        pull = state.hold * (intercept - state.anchor)
-        state.anchor = intercept
-        left = p.squares * steepness(&settings.loss) + pull * pull / settings.l2
+        state.n_entries += state.places.size() * (<double>d.n_left / max(n, 1))
+        at = begin_pass(state.bias, state.anchor, state.hold, limit, tiny, settings)
+        shuffle(d.order, d.n_left, &state.rng)
+        visit_members(&d, settings, &at)
+        d.n_left = at.n_kept
+        state.bias += at.sum
+        pull = move_anchor(&state.anchor, state.bias, state.hold, settings)
+        left = at.squares * settings.loss.steepness + pull
         if left <= precision * settings.tol * total_of(state):
             break
-        p.limit = limit_of_visits(p.worst)
-    state.bias = p.sum
+        limit = limit_of_visits(at.worst)
     return 0
 
 
@@ -243,7 +189,7 @@ cdef int start(
     state.n_violators = FEW
     e = problem.positive_indptr[label]
     add_members(
-        state, problem, &problem.positive_rows[e],
+        state, settings, problem, &problem.positive_rows[e],
         &problem.positive_grades[e] if problem.graded else NULL,
         problem.positive_indptr[label + 1] - e, True,
     )
@@ -253,10 +199,11 @@ cdef int start(
     if n_negatives:  # what comes with them needs no others
         return 0
     find_similar(state, problem)
-    admit_hits(state, problem)
+    admit_hits(state, settings, problem)
     n_negatives = n_random(problem, n_positives)
     return add_random_negatives(
-        state, problem, n_negatives, min(n_rows, max(<Py_ssize_t>POOL, 8 * n_negatives))
+        state, settings, problem, n_negatives,
+        min(n_rows, max(<Py_ssize_t>POOL, 8 * n_negatives)),
     )
 
 
@@ -271,7 +218,7 @@ cdef int resume(
         if state.mark[i] == POSITIVE:
             a = place_of_positive(state.members.data(), n_positives, i)
         elif state.mark[i] == OUTSIDE:
-            add_members(state, problem, &i, NULL, 1, False)
+            add_members(state, settings, problem, &i, NULL, 1, False)
             a = state.members.size() - 1
         else:
             continue
@@ -354,20 +301,22 @@ cdef int find_similar(ClassState state, Problem problem) except -1 nogil:
     return 0
 
 
-cdef int admit_hits(ClassState state, Problem problem) except -1 nogil:
+cdef int admit_hits(
+    ClassState state, const Settings *settings, Problem problem
+) except -1 nogil:
     """Algorithm 1, step 2: violators join the active set."""
-    return add_members(state, problem, &state.hits[0], NULL, state.n_hits, False)
+    return add_members(state, settings, problem, &state.hits[0], NULL, state.n_hits, False)
 
 
 cdef int add_random_negatives(
-    ClassState state, Problem problem, Py_ssize_t n, Py_ssize_t pool
+    ClassState state, const Settings *settings, Problem problem, Py_ssize_t n, Py_ssize_t pool
 ) except -1 nogil:
     """Of the first `pool` rows; they take the place of the hits."""
     cdef Py_ssize_t q
     state.n_hits = min(n, problem.X.n_rows)
     for q in range(state.n_hits):
         state.hits[q] = random_below(&state.rng, <unsigned int>pool)
-    return admit_hits(state, problem)
+    return admit_hits(state, settings, problem)
 
 
 cdef double choose_threshold(
@@ -382,7 +331,7 @@ cdef double choose_threshold(
     """
     cdef double weight = max(state.positive_weight, state.negative_weight)
     cdef double curvature = (
-        settings.l2 + weight * state.n_violators * steepness(&settings.loss)
+        settings.l2 + weight * state.n_violators * settings.loss.steepness
     )
     cdef double delta = min(
         sqrt(2 * share * settings.tol * max(state.primal, <double>1) / curvature), LARGEST_SHIFT
@@ -428,10 +377,10 @@ cdef int admit_violators(
     if keep == 0:
         keep = max(<Py_ssize_t>SELECTED, (1 if quick else 2) * n_members)
     keep_best(state, keep)
-    admit_hits(state, problem)
+    admit_hits(state, settings, problem)
     if few and not quick and state.anchor > -1:
         # with an intercept above -1 the loss is that of all rows: more of them share it
-        add_random_negatives(state, problem, 2 * n_members, problem.X.n_rows)
+        add_random_negatives(state, settings, problem, 2 * n_members, problem.X.n_rows)
     return 0
 
 

@@ -10,7 +10,7 @@ from libcpp.vector cimport vector
 import numpy as np
 
 from sklearn_xc._kernels.ppdsparse._active_set cimport Workspace
-from sklearn_xc._kernels.ppdsparse._losses cimport Loss, is_bounded, is_smooth, steepness
+from sklearn_xc._kernels.ppdsparse._losses cimport Loss, is_bounded, is_smooth
 from sklearn_xc._kernels.ppdsparse._problem cimport Columns, Problem, weight_of
 from sklearn_xc._kernels.ppdsparse._sorting cimport sort_by_key
 from sklearn_xc._kernels.ppdsparse._types cimport Lane, Settings, soft_threshold
@@ -56,7 +56,7 @@ cdef double gap_with(const Rise *rise, double gap, const Loss *loss) noexcept no
     cdef double root, bound = 1e300
     if is_smooth(loss):
         root = sqrt(max(<double>0, gap))
-        root += sqrt(0.5 * rise.factor * rise.squares * steepness(loss))
+        root += sqrt(0.5 * rise.factor * rise.squares * loss.steepness)
         bound = root * root + min(gap, <double>0) + rise.pull - rise.gained - rise.ridge
     if is_bounded(loss):
         bound = min(
