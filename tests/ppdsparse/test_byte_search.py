@@ -208,7 +208,10 @@ def clusters(n, d, k, seed=0):
 
 def test_rows_are_rounded_where_it_pays():
     X, _ = clusters(_solver.FEWEST_ROWS, 20, 4)
-    assert rounded_rows(as_rows(X), _solver.FEWEST_CLASSES)[0].shape == (len(X), 2 * GROUP)
+    assert rounded_rows(as_rows(X), _solver.FEWEST_CLASSES).arrays()["values"].shape == (
+        len(X),
+        2 * GROUP,
+    )
     assert rounded_rows(as_rows(X), _solver.FEWEST_CLASSES - 1) is None
     assert rounded_rows(as_rows(X[1:]), 1000) is None
     assert rounded_rows(as_rows(np.ascontiguousarray(X[:, :15])), 1000) is None

@@ -19,7 +19,7 @@ cdef class Matrix:
     cdef Rows rows
     cdef Columns columns
     cdef ByteRows rounded  # the same rows, or None
-    cdef object _arrays  # that the pointers point into
+    cdef dict _arrays  # that the pointers point into, by name
 
 
 cdef class Problem:
@@ -32,6 +32,7 @@ cdef class Problem:
     cdef const float[::1] positive_grades
     cdef readonly bint graded
     cdef readonly double total_weight
+    cdef dict _arrays  # by name, but for those of X and coarse
     cdef Py_ssize_t weight_step  # 0 where all samples weigh the same: one weight stays in a cache
 
 

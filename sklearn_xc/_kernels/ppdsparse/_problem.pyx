@@ -117,37 +117,75 @@ cdef class Matrix:
 
     def __init__(
         self,
-        const int64_t[::1] indptr,
-        const int32_t[::1] indices,
-        const float[::1] data,
+        indptr,
+        indices,
+        data,
         bint dense,
         Py_ssize_t n_columns,
-        const int64_t[::1] column_indptr=None,
-        const int32_t[::1] column_rows=None,
-        const float[::1] column_data=None,
-        const int64_t[::1] column_middle=None,
-        const float[::1] column_rest=None,
+        column_indptr=None,
+        column_rows=None,
+        column_data=None,
+        column_middle=None,
+        column_rest=None,
         ByteRows rounded=None,
     ):
+        self._arrays = {
+            "indptr": indptr, "indices": indices, "data": data, "dense": dense,
+            "n_columns": n_columns,
+        }
         self.rows = pointers_to_rows(indptr, indices, data, dense)
-        self.n_rows = indptr.shape[0] - 1
+        self.n_rows = len(indptr) - 1
         self.n_columns = n_columns
-        self.n_entries = data.shape[0]
+        self.n_entries = len(data)
         self.has_columns = column_indptr is not None
         if self.has_columns:
             if column_middle is None:  # columns of one part
                 column_middle = column_indptr[1:]
                 column_rest = np.zeros(n_columns, dtype=np.float32)
-            self.columns.indptr = &column_indptr[0]
-            self.columns.middle = &column_middle[0] if n_columns else NULL
-            self.columns.rest = &column_rest[0] if n_columns else NULL
-            self.columns.rows = &column_rows[0] if column_rows.shape[0] else NULL
-            self.columns.values = &column_data[0] if column_data.shape[0] else NULL
+            self._arrays |= {
+                "column_indptr": column_indptr, "column_rows": column_rows,
+                "column_data": column_data, "column_middle": column_middle,
+                "column_rest": column_rest,
+            }
+            self._point_to_columns(
+                column_indptr, column_rows, column_data, column_middle, column_rest
+            )
         self.rounded = rounded
-        self._arrays = (
-            indptr, indices, data,
-            column_indptr, column_rows, column_data, column_middle, column_rest,
-        )
+
+    def _point_to_columns(
+        self,
+        const int64_t[::1] indptr,
+        const int32_t[::1] rows,
+        const float[::1] data,
+        const int64_t[::1] middle,
+        const float[::1] rest,
+    ):
+        self.columns.indptr = &indptr[0]
+        self.columns.middle = &middle[0] if middle.shape[0] else NULL
+        self.columns.rest = &rest[0] if rest.shape[0] else NULL
+        self.columns.rows = &rows[0] if rows.shape[0] else NULL
+        self.columns.values = &data[0] if data.shape[0] else NULL
+
+    @classmethod
+    def from_arrays(cls, **arrays):
+        """Make the matrix again from what `arrays` has returned."""
+        rounded = named_part(arrays, "rounded_")
+        return cls(**arrays, rounded=ByteRows.from_arrays(**rounded) if rounded else None)
+
+    def arrays(self):
+        """Return arrays and numbers by name, for another process; those of byte rows likewise."""
+        rounded = {} if self.rounded is None else self.rounded.arrays()
+        return self._arrays | with_prefix(rounded, "rounded_")
+
+
+cdef dict with_prefix(dict arrays, str prefix):
+    return {prefix + name: array for name, array in arrays.items()}
+
+
+cdef dict named_part(dict arrays, str prefix):
+    """Take those whose names begin so out of `arrays`, and return them without the prefix."""
+    names = [name for name in arrays if name.startswith(prefix)]
+    return {name[len(prefix):]: arrays.pop(name) for name in names}
 
 
 cdef class Problem:
@@ -171,15 +209,15 @@ cdef class Problem:
         self,
         Matrix X,
         Matrix coarse,
-        const float[::1] squared_norms,
-        const float[::1] sample_weight,
-        const float[:, ::1] class_weight,
-        const float[::1] highest,
-        const float[::1] lowest,
-        const float[::1] feature_norms,
-        const int64_t[::1] positive_indptr,
-        const int32_t[::1] positive_rows,
-        const float[::1] positive_grades=None,
+        squared_norms,
+        sample_weight,
+        class_weight,
+        highest,
+        lowest,
+        feature_norms,
+        positive_indptr,
+        positive_rows,
+        positive_grades=None,
     ):
         self.X = X
         self.coarse = coarse
@@ -196,3 +234,25 @@ cdef class Problem:
         self.graded = positive_grades is not None
         self.weight_step = 1 if np.ptp(sample_weight) > 0 else 0
         self.total_weight = np.sum(sample_weight, dtype=np.float64)
+        self._arrays = {
+            "squared_norms": squared_norms, "sample_weight": sample_weight,
+            "class_weight": class_weight, "highest": highest, "lowest": lowest,
+            "feature_norms": feature_norms, "positive_indptr": positive_indptr,
+            "positive_rows": positive_rows, "positive_grades": positive_grades,
+        }
+
+    @classmethod
+    def from_arrays(cls, **arrays):
+        """Make the problem again from what `arrays` has returned."""
+        X = Matrix.from_arrays(**named_part(arrays, "X_"))
+        coarse = named_part(arrays, "coarse_")
+        return cls(X=X, coarse=Matrix.from_arrays(**coarse) if coarse else X, **arrays)
+
+    def arrays(self):
+        """Return arrays and numbers by name, for another process; those of matrices likewise."""
+        coarse = {} if self.coarse is self.X else self.coarse.arrays()
+        return (
+            self._arrays
+            | with_prefix(self.X.arrays(), "X_")
+            | with_prefix(coarse, "coarse_")
+        )
